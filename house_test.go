@@ -28,10 +28,10 @@ var exportedBudget = map[string]struct {
 }{
 	"agent":     {60, "34 names, and 26 constants of five enumerations and the defaults: roles, stops, events, verdicts"},
 	"interop":   {86, "49 names, and 37 constants of eight enumerations: kinds, phases, eras, transports, events, policies, codes, who shares a connection"},
-	"ledger":    {73, "46 names, and 27 constants of four enumerations: operations, changes, damage, policies; the seed names most"},
+	"ledger":    {60, "43 names, and 17 constants of three enumerations: operations, changes, damage; the seed names most"},
 	"mcpconfig": {47, "37 names, and 10 constants of two enumerations: states, scopes"},
 	"schema":    {83, "32 names, and three enumerations that are data: 27 rules, 21 profiles, three classes"},
-	"toolbox":   {62, "the author of a tool imports one package: tools, their context, results and media, and asking the client"},
+	"toolbox":   {60, "the author of a tool imports one package: tools, their context, results and media, and asking the client"},
 }
 
 // largePackages have more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
@@ -46,13 +46,13 @@ var roomBudget = map[string]int{
 	"gateway":   4600,
 	"host":      7500,
 	"identity":  1700,
-	"internal":  9600,
+	"internal":  10000,
 	"interop":   13100,
 	"ledger":    4400,
-	"mcpconfig": 10700,
+	"mcpconfig": 10100,
 	"oauth":     4200,
 	"operation": 2700,
-	"schema":    10200,
+	"schema":    9600,
 	"toolbox":   7800,
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -40,11 +41,11 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 	case isNote(m.Method):
 		v.tell(ctx, m)
 		return nil, nil
-	case v.exact && row != nil && (row.does != fromTools || !v.gateway.restricts(v.scope.single())):
-		if m.Method == protocol.MethodToolsList && v.kindOf(m.Client) != nil {
+	case v.exact && row != nil && (row.does != fromTools || !v.gateway.restricts(v.scope.server)):
+		if m.Method == protocol.MethodToolsList && v.kindOf(m.Client) != v.plain {
 			v.varied.Store(true)
 		}
-		return v.ask(ctx, v.scope.single(), m)
+		return v.ask(ctx, v.scope.server, m)
 	case row == nil || row.era != "" && row.era != m.Era || row.does != fromTools && !v.offers(row):
 		return v.unlisted(ctx, m)
 	case row.does == fromTools:
@@ -72,7 +73,7 @@ const tellWait = 5 * time.Second
 // tell passes on what a client says outside of any request: that its roots changed, and where the view has one server,
 // whatever it says. Servers hear it that can ask the client in its session.
 func (v *view) tell(ctx context.Context, m interop.Message) {
-	if m.Client == nil || m.Method != noteRoots && v.scope.single() == "" {
+	if m.Client == nil || m.Method != noteRoots && v.scope.server == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellWait)
@@ -83,7 +84,7 @@ func (v *view) tell(ctx context.Context, m interop.Message) {
 // offers reports whether the view may have a method at all: a core one always, because a server may come, one
 // of an extension where a server declares it.
 func (v *view) offers(row *methodRow) bool {
-	if v.scope.single() != "" || row.needs[0] != "extensions" {
+	if v.scope.server != "" || row.needs[0] != "extensions" {
 		return true
 	}
 	of := row.names
@@ -97,13 +98,13 @@ func (v *view) offers(row *methodRow) bool {
 
 // lacks reports whether a list is one that the one server of a view says that it does not have: it may say so itself.
 func (v *view) lacks(row *methodRow) bool {
-	d := v.gateway.says(v.scope.single())
+	d := v.gateway.says(v.scope.server)
 	return d.capabilities != nil && !protocol.Has(d.capabilities, row.needs)
 }
 
 // unlisted answers a method that the table does not have, or not for this client.
 func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	server := v.scope.single()
+	server := v.scope.server
 	if server == "" {
 		return nil, methodNotFound(m)
 	}
@@ -117,11 +118,9 @@ func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage
 
 // Watch implements [host.Backend].
 func (v *view) Watch(notify func(interop.Message)) (stop func()) {
-	stops := []func(){
-		v.tools.Watch(v.ifToolsChanged(notify)),
-		v.varying.Watch(func() { notify(interop.Message{Method: protocol.NoteToolsChanged}) }),
-		v.prompts.Watch(func() { notify(interop.Message{Method: "notifications/prompts/list_changed"}) }),
-		v.resources.Watch(func() { notify(interop.Message{Method: "notifications/resources/list_changed"}) }),
+	stops := []func(){v.plain.tools.Watch(v.ifToolsChanged(notify))}
+	for feature, list := range v.changes {
+		stops = append(stops, list.Watch(func() { notify(interop.Message{Method: listChanged(feature)}) }))
 	}
 	return sync.OnceFunc(func() {
 		for _, stop := range stops {
@@ -132,21 +131,16 @@ func (v *view) Watch(notify func(interop.Message)) (stop func()) {
 
 // ifToolsChanged is notify, called if a list of tools of the view is another one. That of everything has tools that are of no server.
 func (v *view) ifToolsChanged(notify func(interop.Message)) func(interop.Message) {
-	if _, all := v.scope.(everything); all {
+	if v.scope.everything {
 		return notify
 	}
 	changes := func() int {
 		v.mu.Lock()
-		bases := []*shownTools{v.base}
-		for _, k := range v.kinds {
-			if k != nil {
-				bases = append(bases, k.base)
-			}
-		}
+		kinds := slices.Collect(maps.Values(v.kinds))
 		v.mu.Unlock()
-		n := 0
-		for _, t := range bases {
-			n += t.changed()
+		n := v.plain.shown.changed()
+		for _, k := range kinds {
+			n += k.shown.changed()
 		}
 		return n
 	}
@@ -169,19 +163,19 @@ func (v *view) Info() json.RawMessage {
 	if !v.exact {
 		return nil
 	}
-	return v.gateway.says(v.scope.single()).info
+	return v.gateway.says(v.scope.server).info
 }
 
 // Settle waits until what p is shown is complete. It implements [host.Settler].
 func (v *view) Settle(ctx context.Context, p toolbox.Principal) {
-	if s, ok := v.tools.(host.Settler); ok {
+	if s, ok := v.plain.tools.(host.Settler); ok {
 		s.Settle(ctx, p)
 	}
 }
 
 // CheckHeader compares the Mcp-Param-* headers of a call with its params. It implements [host.HeaderChecker].
 func (v *view) CheckHeader(m interop.Message, h http.Header) error {
-	if c, ok := v.toolsFor(m.Client).(host.HeaderChecker); ok {
+	if c, ok := v.shownTo(v.askerOf(m.Caller, m.Client)).tools.(host.HeaderChecker); ok {
 		return c.CheckHeader(m, h)
 	}
 	return nil

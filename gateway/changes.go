@@ -6,25 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/toolbox"
-)
-
-// A server may change its lists as often as it likes, but each time all clients look. After
-// freeChanges of one list, with less than changeCalm between them, they are told after a pause that
-// doubles up to firstPause << maxPauseShift, 12.8 s. (The fleet does so with tools.)
-const (
-	freeChanges   = 20
-	changeCalm    = 30 * time.Second
-	firstPause    = 100 * time.Millisecond
-	maxPauseShift = 7
 )
 
 // pace is how often a list of a server has changed of late.
 type pace struct {
-	n     int
-	last  time.Time
+	watch.Pace
 	waits *time.Timer // until clients are told; nil: nothing is to be told
 }
 
@@ -56,23 +44,19 @@ func (g *Gateway) happened(e interop.Event) {
 
 // said takes what servers say outside of any request.
 func (g *Gateway) said(server string, m interop.Message) {
-	switch m.Method {
-	case protocol.NoteToolsChanged: // what is listed to everybody is compared before anybody is told
-		g.changed(server, "tools", m.Caller)
-	case protocol.NotePromptsChanged:
-		g.changed(server, "prompts", m.Caller)
-	case protocol.NoteResourcesChanged:
-		g.changed(server, "resources", m.Caller)
+	for _, feature := range []string{"tools", "prompts", "resources"} {
+		if m.Method != listChanged(feature) {
+			continue
+		}
+		g.lists.changed(server, feature, m.Caller)
+		if g.tellLater(paceKey{server, feature}) {
+			g.tell(server, feature)
+		}
 	}
 }
 
-// changed forgets what a server lists of a feature, for who alone was told, or for all, and tells clients, now or later.
-func (g *Gateway) changed(server, feature string, to toolbox.Principal) {
-	g.lists.changed(server, feature, to)
-	if g.tellLater(paceKey{server, feature}) {
-		g.tell(server, feature)
-	}
-}
+// listChanged is the notification that a list of a feature is another one.
+func listChanged(feature string) string { return "notifications/" + feature + "/list_changed" }
 
 // tellLater reports whether clients are to be told of a change at once; else they are later.
 func (g *Gateway) tellLater(key paceKey) (now bool) {
@@ -85,16 +69,14 @@ func (g *Gateway) tellLater(key paceKey) (now bool) {
 	case p == nil:
 		p = &pace{}
 		g.paces[key] = p
-	case time.Since(p.last) > changeCalm:
-		p.n = 0
 	}
-	p.n, p.last = p.n+1, time.Now()
-	if p.n <= freeChanges {
+	pause := p.Pause(time.Now())
+	if pause == 0 {
 		return true
 	}
-	p.waits = time.AfterFunc(firstPause<<min(p.n-freeChanges-1, maxPauseShift), func() {
+	p.waits = time.AfterFunc(pause, func() {
 		g.mu.Lock()
-		p.waits, p.last = nil, time.Now()
+		p.waits = nil
 		closed := g.closed
 		g.mu.Unlock()
 		if !closed {
@@ -108,23 +90,10 @@ func (g *Gateway) tellLater(key paceKey) (now bool) {
 // not block.
 func (g *Gateway) tell(server, feature string) {
 	for _, v := range g.allViews() {
-		switch {
-		case !v.concerns(server, feature) || feature == "tools" && !v.varied.Load():
-		case feature == "tools":
-			v.varying.Notify()
-		default:
+		if v.concerns(server, feature) && (feature != "tools" || v.varied.Load()) {
 			v.tellLists(feature)
 		}
 	}
-}
-
-// maxListed bounds the lists that a view of parts of servers remembers.
-const maxListed = 4 * maxKinds
-
-// listedKey is a list of a view, and the clients that it is for.
-type listedKey struct {
-	row      *methodRow
-	declared interop.Declared
 }
 
 // listedRows is the list that the clients of a kind have.
@@ -141,18 +110,13 @@ func (v *view) noteListed(row *methodRow, who asker, m *merged) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	key := listedKey{row, who.declared}
-	l := v.listed[key]
-	if l == nil && len(v.listed) >= maxListed {
-		v.crowded = true
-		return
-	}
+	l := who.kind.listed[row]
 	if l == nil {
 		l = &listedRows{rows: m.rows}
-		if who.client != nil {
+		if who.kind != v.plain {
 			l.client = who.client.Listing()
 		}
-		v.listed[key] = l
+		who.kind.listed[row] = l
 	}
 	l.differ = l.differ || m.private || !slices.EqualFunc(l.rows, m.rows, bytes.Equal)
 }
@@ -160,11 +124,8 @@ func (v *view) noteListed(row *methodRow, who asker, m *merged) {
 // tellLists notifies the clients of a view that its prompts or resources have changed. If the view has only parts of servers, it
 // first compares the lists with those that clients have, because most changes of a server are no changes of the view.
 func (v *view) tellLists(feature string) {
-	changed := &v.resources
-	if feature == "prompts" {
-		changed = &v.prompts
-	}
-	if !v.isPartial() {
+	changed := v.changes[feature]
+	if feature == "tools" || !v.isPartial() { // what is listed to everybody is compared before anybody is told
 		changed.Notify()
 		return
 	}
@@ -179,25 +140,34 @@ func (v *view) tellLists(feature string) {
 // the next client that asks for the list makes a new one.
 func (v *view) listsOthers(feature string) bool {
 	v.mu.Lock()
-	listed, others := maps.Clone(v.listed), v.crowded
+	others := v.crowded
+	kinds := append(slices.Collect(maps.Values(v.kinds)), v.plain)
 	v.mu.Unlock()
-	for key, l := range listed {
-		if key.row.needs[0] != feature {
-			continue
-		}
-		other := v.isForEach(key.row)
-		if !other {
-			m := v.merged(interop.WithClient(v.gateway.ctx, l.client), key.row, asker{client: l.client, declared: key.declared}, true)
-			other = m.private || !slices.EqualFunc(l.rows, m.rows, bytes.Equal)
-		}
+	for _, k := range kinds {
 		v.mu.Lock()
-		if other = other || l.differ; other && v.listed[key] == l {
-			delete(v.listed, key)
-		}
+		listed := maps.Clone(k.listed)
 		v.mu.Unlock()
-		others = others || other
+		for row, l := range listed {
+			if row.needs[0] == feature && v.listsOther(k, row, l) {
+				others = true
+			}
+		}
 	}
 	return others
+}
+
+func (v *view) listsOther(k *clientKind, row *methodRow, l *listedRows) bool {
+	other := v.isForEach(row)
+	if !other {
+		m := v.merged(interop.WithClient(v.gateway.ctx, l.client), row, asker{client: l.client, kind: k}, true)
+		other = m.private || !slices.EqualFunc(l.rows, m.rows, bytes.Equal)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if other = other || l.differ; other && k.listed[row] == l {
+		delete(k.listed, row)
+	}
+	return other
 }
 
 // isForEach reports whether each principal may have a list of its own, because a server has a connection for each.

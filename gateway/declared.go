@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,27 +28,32 @@ const (
 	learnTime = 2 * time.Minute
 )
 
-// clientKind is clients that declare the same.
+// clientKind is clients of a view that declare the same.
 type clientKind struct {
-	declared interop.Declared
-	tools    host.Backend
-	base     *shownTools
-	source   toolbox.Source // what is shown in the place of base
-	learned  atomic.Bool    // servers were asked at least once
+	declared interop.Declared // zero: nothing
+	shown    *shownTools
+	source   toolbox.Source             // what is shown in the place of shown
+	tools    host.Backend               // answers tools/list and tools/call
+	learned  atomic.Bool                // servers were asked at least once
+	listed   map[*methodRow]*listedRows // of a view of parts of servers, see [view.tellLists]; guarded by view.mu
+}
+
+func (v *view) newKind(d interop.Declared) *clientKind {
+	k := &clientKind{declared: d, shown: &shownTools{view: v, declared: d}, listed: map[*methodRow]*listedRows{}}
+	k.source = v.scope.tools(&v.gateway.opts, k.shown)
+	k.tools = host.Tools(k.source, &v.opts)
+	return k
 }
 
 // asker is who wants to see a list.
 type asker struct {
-	caller   toolbox.Principal
-	client   *interop.Client // nil: none that declares something
-	declared interop.Declared
+	caller toolbox.Principal
+	client *interop.Client // nil: none
+	kind   *clientKind
 }
 
 func (v *view) askerOf(caller toolbox.Principal, c *interop.Client) asker {
-	if k := v.kindOf(c); k != nil {
-		return asker{caller, c, k.declared}
-	}
-	return asker{caller: caller}
+	return asker{caller, c, v.kindOf(c)}
 }
 
 // kindKey is what a client's kind depends on.
@@ -57,59 +63,55 @@ type kindKey struct {
 	capabilities string
 }
 
-// kindOf is the kind of a client; nil: it declares nothing that servers are shown.
+// kindOf is the kind of a client.
 func (v *view) kindOf(c *interop.Client) *clientKind {
 	if c == nil || len(c.Capabilities) <= len(`{}`) || len(c.Capabilities) > maxKind {
-		return nil
+		return v.plain
 	}
+	key := kindKey{c.Era, c.Back != nil, string(c.Capabilities)}
 	v.mu.Lock()
-	k, ok := v.kinds[kindKey{c.Era, c.Back != nil, string(c.Capabilities)}]
+	k := v.kinds[key]
 	v.mu.Unlock()
-	if ok {
+	if k != nil {
 		return k
 	}
-	if d := c.Declared(); d != (interop.Declared{}) {
-		k = &clientKind{declared: d, base: newShownTools(v, d)}
-		k.source = v.scope.tools(k.base)
-		k.tools = host.Tools(k.source, &v.opts)
+	if k = v.plain; c.Declared() != k.declared {
+		k = v.newKind(c.Declared())
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.kinds) >= maxKinds {
 		clear(v.kinds)
+		v.crowded = true
 	}
-	v.kinds[kindKey{c.Era, c.Back != nil, string(c.Capabilities)}] = k
+	v.kinds[key] = k
 	return k
 }
 
-// toolsFor is what answers a client's requests about tools.
-func (v *view) toolsFor(c *interop.Client) host.Backend {
-	if k := v.kindOf(c); k != nil && v.gateway.attached.SnapshotFor(k.declared) != nil {
-		return k.tools
+// shownTo is the kind of clients whose tools a client is shown: its own, or all's where it is shown the same.
+func (v *view) shownTo(who asker) *clientKind {
+	if s := v.gateway.attached.Snapshot(who.caller); s.For(who.kind.declared) != s {
+		return who.kind
 	}
-	return v.tools
+	return v.plain
 }
 
 // handleTools answers tools/list and tools/call.
 func (v *view) handleTools(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	if k := v.kindOf(m.Client); k != nil && (m.Method == protocol.MethodToolsList || !k.learned.Load() && isNews(k, m)) {
+	who := v.askerOf(m.Caller, m.Client)
+	if k := who.kind; k != v.plain && (m.Method == protocol.MethodToolsList || !k.learned.Load() && isNews(k, m)) {
 		v.learn(ctx, m.Client, m.Caller)
 		k.learned.Store(true) // not before: calls that come meanwhile wait too
 	}
-	return v.toolsFor(m.Client).Handle(ctx, m, back)
+	return v.shownTo(who).tools.Handle(ctx, m, back)
 }
 
 // isNews reports whether a call is of a tool that nobody knows: a client may have been listed it before the gateway was
 // started anew.
 func isNews(k *clientKind, m interop.Message) bool {
 	name, _ := protocol.LookupString(m.Params, "name")
-	s := k.source.Snapshot(m.Caller)
-	for i := range s.Tools {
-		if s.Tools[i].Name == name {
-			return false
-		}
-	}
-	return true
+	tools := k.source.Snapshot(m.Caller).Tools
+	return !slices.ContainsFunc(tools, func(d toolbox.Descriptor) bool { return d.Name == name })
 }
 
 // learn asks the view's servers what they list to clients like c, where that is not known, and waits for a while.
@@ -128,7 +130,7 @@ func (v *view) learn(ctx context.Context, c *interop.Client, caller toolbox.Prin
 		close(done)
 		select {
 		case <-late:
-			v.varying.Notify()
+			v.tellLists("tools")
 		default:
 		}
 	})

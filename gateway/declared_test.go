@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -157,7 +157,7 @@ func TestWhatIsListedToSomeIsGuarded(t *testing.T) {
 	t.Parallel()
 	s := choosy()
 	o := scripts{"s": s}.options(t)
-	o.Policy = ledger.HoldChanges
+	o.Policy = interop.HoldChanges
 	g := gateway.New(t.Context(), []interop.Server{{ID: "s", Era: interop.Modern}}, &gateway.Options{Ledger: o})
 	t.Cleanup(g.Close)
 	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
@@ -205,8 +205,14 @@ func TestWhatIsGoneIsListedToNobody(t *testing.T) {
 		}
 	}
 	some := func() (names []string) {
-		for _, tool := range fleet.Some().Tools {
-			names = append(names, tool.Tool)
+		s := fleet.Snapshot("")
+		for _, kind := range s.Kinds {
+			for _, tool := range kind.Tools {
+				forAll := slices.ContainsFunc(s.Tools, func(o toolbox.Descriptor) bool { return o.Name == tool.Name })
+				if !forAll && !slices.Contains(names, tool.Tool) {
+					names = append(names, tool.Tool)
+				}
+			}
 		}
 		return names
 	}

@@ -12,7 +12,7 @@ import (
 
 // discover is what the view can do, and how its servers say that they are used.
 func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage {
-	server := v.scope.single()
+	server := v.scope.server
 	if server != "" {
 		v.await(ctx, server)
 	}
@@ -92,7 +92,7 @@ func (v *view) sayings(who asker) []protocol.Saying {
 		if protocol.Has(d.capabilities, []string{"tools"}) {
 			of = "tools"
 		}
-		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: qualifiersOf(server)[0], Text: d.instructions})
+		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: interop.Server{ID: server}.Prefixes()[0], Text: d.instructions})
 	}
 	return all
 }
@@ -104,8 +104,7 @@ func (v *view) united(era interop.Era) json.RawMessage {
 	if v.anyDeclares(byPrompt, "completions") || v.anyDeclares(byURI, "completions") {
 		b = append(b, `,"completions":{}`...)
 	}
-	_, all := v.scope.(everything)
-	if all && v.gateway.opts.Local != nil || v.anyDeclares(byTool, "logging") || v.anyDeclares(byPrompt, "logging") || v.anyDeclares(byURI, "logging") {
+	if v.scope.everything && v.gateway.opts.Local != nil || v.anyDeclares(byTool, "logging") || v.anyDeclares(byPrompt, "logging") || v.anyDeclares(byURI, "logging") {
 		b = append(b, `,"logging":{}`...)
 	}
 	if era == interop.Legacy && v.anyDeclares(byTool, "tasks", "requests", "tools", "call") {

@@ -153,7 +153,7 @@ func (f *taskFollower) hear(ctx context.Context, m interop.Message) (json.RawMes
 		if !ok {
 			break // nobody asked for that one
 		}
-		if state, err := taskFor(f.server, wire.Quote(id), f.view.scope.single() == "", m.Params); err == nil {
+		if state, err := taskFor(f.server, wire.Quote(id), f.view.scope.server == "", m.Params); err == nil {
 			f.tell(state)
 		}
 	}
@@ -162,7 +162,7 @@ func (f *taskFollower) hear(ctx context.Context, m interop.Message) (json.RawMes
 
 // catchUp tells of the states that the tasks have now: nothing is replayed.
 func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
-	if f.view.scope.single() == "" {
+	if f.view.scope.server == "" {
 		ctx = context.WithValue(ctx, severalKey{}, true)
 	}
 	ctx = interop.WithClient(ctx, f.request.Client)

@@ -128,7 +128,7 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	if g.opts.Transparent != "" {
 		g.all = g.newTransparent(g.opts.Transparent)
 	} else {
-		g.all = g.newView("", everything{g})
+		g.all = g.newView("", &scope{everything: true})
 	}
 	g.unwatch = g.attached.Fleet.Events(g.happened)
 	for _, st := range g.attached.Status() { // those that are ready already

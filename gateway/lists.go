@@ -58,13 +58,13 @@ func newServerLists(g *Gateway) *serverLists {
 
 type listKey struct {
 	server, method string
-	variant        string // for whom, see [interop.Fleet.Variant]; "": everybody
+	declared       interop.Declared // by whom, if the server may list something else to them; zero: everybody
 	caller         toolbox.Principal
 	private        bool // it is caller's alone
 }
 
 // counted reports a list that there may be any number of.
-func (k listKey) counted() bool { return k.private || k.variant != "" }
+func (k listKey) counted() bool { return k.private || k.declared != interop.Declared{} }
 
 // keptListing is the last that was listed, and what is done for a newer one.
 type keptListing struct {
@@ -77,31 +77,33 @@ type keptListing struct {
 	failed  int       // how often it could not be had, since it last could
 }
 
-// kept is what is known without asking anybody; nil: nothing.
-func (s *serverLists) kept(server string, row *methodRow, who asker) *listing {
-	variant := s.gateway.attached.Fleet.Variant(server, who.declared)
+// kept returns the cached list, or nil if there is none, and whether the server has listed, or failed to.
+func (s *serverLists) kept(server string, row *methodRow, who asker) (last *listing, asked bool) {
+	declared := s.gateway.declaredTo(server, who)
 	s.gateway.recall(server)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, k := s.find(server, row, variant, who.caller)
-	if k.last == nil && variant != "" {
-		_, k = s.find(server, row, "", who.caller)
+	_, k := s.find(server, row, declared, who.caller)
+	asked = k.last != nil || k.failed > 0
+	if k.last == nil {
+		_, k = s.find(server, row, interop.Declared{}, who.caller)
 	}
-	return k.last
+	return k.last, asked
 }
 
-// unasked reports whether a server has neither listed nor failed to.
-func (s *serverLists) unasked(server string, row *methodRow, who asker) bool {
-	variant := s.gateway.attached.Fleet.Variant(server, who.declared)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, k := s.find(server, row, variant, who.caller)
-	return k.last == nil && k.failed == 0
+// declaredTo is what a client declares, if the server may list something else to it than to everybody.
+func (g *Gateway) declaredTo(server string, who asker) interop.Declared {
+	if d := who.kind.declared; g.attached.Fleet.Differs(server, d) {
+		return d
+	}
+	return interop.Declared{}
 }
 
 // find is the list that a caller sees. Call it with mu held.
-func (s *serverLists) find(server string, row *methodRow, variant string, caller toolbox.Principal) (listKey, *keptListing) {
-	key := listKey{server: server, method: row.name, variant: variant}
+func (s *serverLists) find(
+	server string, row *methodRow, d interop.Declared, caller toolbox.Principal,
+) (listKey, *keptListing) {
+	key := listKey{server: server, method: row.name, declared: d}
 	k := s.keyed(key)
 	if k.private {
 		key.caller, key.private = caller, true
@@ -187,17 +189,17 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 		}
 	}
 	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.needs)
-	variant := s.gateway.attached.Fleet.Variant(server, who.declared)
+	declared := s.gateway.declaredTo(server, who)
 	for range 3 { // a list may change, or turn out to be private, while it is asked for
 		s.mu.Lock()
-		key, k := s.find(server, row, variant, who.caller)
-		if idle && k.last == nil && variant != "" { // it is not started for what it lists to some
-			variant = ""
-			key, k = s.find(server, row, variant, who.caller)
+		key, k := s.find(server, row, declared, who.caller)
+		if idle && k.last == nil { // it is not started for what it lists to some
+			declared = interop.Declared{}
+			key, k = s.find(server, row, declared, who.caller)
 		}
 		if !key.private && isPerPrincipal(e) {
 			k.last, k.private = nil, true
-			key, k = s.find(server, row, variant, who.caller)
+			key, k = s.find(server, row, declared, who.caller)
 		}
 		has := k.last != nil || k.failed > 0
 		asks := e.Phase().Usable() && protocol.Has(e.Capabilities(), row.needs) && !k.good(row, e) || idle && !has
@@ -211,7 +213,7 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 				asks = interop.WithClient(asks, c.Listing())
 			}
 			s.begin(asks, server, row, key, k)
-			if key.variant != "" && !isPerPrincipal(e) {
+			if key.declared != (interop.Declared{}) && !isPerPrincipal(e) {
 				s.beginForAll(server, row)
 			}
 		}
@@ -221,14 +223,15 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 			break
 		}
 		s.mu.Lock()
-		_, now := s.find(server, row, variant, who.caller)
+		_, now := s.find(server, row, declared, who.caller)
 		done := now == k && k.changes == asked
 		s.mu.Unlock()
 		if done {
 			break
 		}
 	}
-	return s.kept(server, row, who)
+	last, _ := s.kept(server, row, who)
+	return last
 }
 
 // waitFor waits for a server that has not answered yet and of which no list is known. Like the first tools/list on
@@ -236,7 +239,10 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 func (s *serverLists) waitFor(ctx context.Context, server string, row *methodRow, who asker) bool {
 	g := s.gateway
 	left := time.Until(g.began.Add(protocol.Duration(g.opts.Host.ListWait, listWait)))
-	if left <= 0 || !g.isPending(server) || !g.mayDeclare(server, row.needs) || s.kept(server, row, who) != nil {
+	if left <= 0 || !g.isPending(server) || !g.mayDeclare(server, row.needs) {
+		return false
+	}
+	if last, _ := s.kept(server, row, who); last != nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
@@ -377,8 +383,14 @@ func (l *listing) same(o *listing) bool {
 func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, key listKey) (*listing, error) {
 	l := &listing{endpoint: e, at: time.Now(), ttl: protocol.MaxTTL, caller: key.caller}
 	pages := protocol.Pages{Method: row.name, Key: row.list, Most: maxListPages, MaxBytes: interop.MaxMessage}
+	ask := e.Do
+	if key.declared != (interop.Declared{}) || isPerPrincipal(e) { // on the connection of the client, or of the principal
+		ask = func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+			return s.gateway.attached.Fleet.Request(ctx, e.Server().ID, m)
+		}
+	}
 	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
-		raw, err := s.gateway.listOf(ctx, e, key, interop.Message{Method: row.name, Params: params, Caller: key.caller})
+		raw, err := ask(ctx, interop.Message{Method: row.name, Params: params, Caller: key.caller})
 		l.size += len(raw)
 		return raw, err
 	}, l.add)
@@ -389,15 +401,6 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 		s.gateway.note(e.Server().ID, key.caller, rest)
 	}
 	return l, nil
-}
-
-// listOf asks a server for a page of a list: where each principal has a connection of its own, on the caller's; for a client
-// that declares something, on one that declares it.
-func (g *Gateway) listOf(ctx context.Context, e *interop.Endpoint, key listKey, m interop.Message) (json.RawMessage, error) {
-	if isPerPrincipal(e) || key.variant != "" {
-		return g.attached.Fleet.Request(ctx, e.Server().ID, m)
-	}
-	return e.Do(ctx, m)
 }
 
 // isPerPrincipal reports whether each principal has a connection of its own to a server.

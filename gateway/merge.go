@@ -85,7 +85,7 @@ func (v *view) parts(ctx context.Context, row *methodRow, who asker, wait bool) 
 	for i, server := range servers {
 		parts[i] = part{server: server, shown: !down(server)}
 		if !wait {
-			parts[i].listing = v.gateway.lists.kept(server, row, who)
+			parts[i].listing, _ = v.gateway.lists.kept(server, row, who)
 			continue
 		}
 		asking.Go(func() { parts[i].listing = v.gateway.lists.get(ctx, server, row, who) })
@@ -110,7 +110,8 @@ func (v *view) known(ctx context.Context, row *methodRow, who asker, name string
 // mayYetList reports whether a server that is connected has a list and was not asked for it.
 func (v *view) mayYetList(server string, row *methodRow, who asker) bool {
 	g := v.gateway
-	return !g.attached.Fleet.Idle(server) && !g.isPending(server) && g.declares(server, row.needs) && g.lists.unasked(server, row, who)
+	_, asked := g.lists.kept(server, row, who)
+	return !asked && !g.attached.Fleet.Idle(server) && !g.isPending(server) && g.declares(server, row.needs)
 }
 
 // merge makes a list of its parts.
@@ -191,7 +192,7 @@ func (v *view) rowName(m *merged, server, own string) (string, bool) {
 		return v.scope.name(server, own), true
 	}
 	name := v.published(m.row, server, own)
-	if first, taken := m.byName[name]; taken && first.server != server && v.scope.single() == "" {
+	if first, taken := m.byName[name]; taken && first.server != server && v.scope.server == "" {
 		name = protocol.OwnedURI(server, own)
 	}
 	return name, true
@@ -199,7 +200,7 @@ func (v *view) rowName(m *merged, server, own string) (string, bool) {
 
 // published is the form of a server's URI that a row of a list, or a result, has in the view.
 func (v *view) published(row *methodRow, server, uri string) string {
-	if v.scope.single() != "" {
+	if v.scope.server != "" {
 		return uri
 	}
 	if protocol.IsOwned(uri) || row.name == "skills/list" || row.name == "skills/get" {

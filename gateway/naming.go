@@ -13,17 +13,19 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// namingClient is a client that is told which server asks.
-func namingClient(c *interop.Client) *interop.Client {
-	named := *c
-	named.Back, named.Always = namingPeer(c.Back), namingPeer(c.Always)
-	return &named
+// reachedBy is a client that is reached by what wrap makes of its peers.
+func reachedBy(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *interop.Client {
+	with := *c
+	for _, p := range []*interop.Peer{&with.Back, &with.Always} {
+		if *p != nil {
+			*p = wrap(*p)
+		}
+	}
+	return &with
 }
 
+// namingPeer is a client that is told which server asks.
 func namingPeer(next interop.Peer) interop.Peer {
-	if next == nil {
-		return nil
-	}
 	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 		if m.Server == "" { // a tool of this program asks: what comes from a server names it (interop)
 			return next(ctx, m)

@@ -54,12 +54,12 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 	if v.gateway.opts.SignIn != nil && (m.Era != interop.Modern || protocol.MayRequireInput(m.Method)) {
 		next = v.gateway.signingIn(m.Client, next)
 	}
-	if protocol.CanBeAsked(m.Client.Capabilities) && v.scope.single() == "" {
+	if protocol.CanBeAsked(m.Client.Capabilities) && v.scope.server == "" {
 		ctx = context.WithValue(ctx, severalKey{}, true)
-		m.Client = namingClient(m.Client)
+		m.Client = reachedBy(m.Client, namingPeer)
 	}
 	if m.Era == interop.Legacy && !v.exact {
-		m.Client = v.taskClient(m.Client, m.Caller)
+		m.Client = reachedBy(m.Client, v.taskPeer(m.Caller))
 	}
 	return next(ctx, m, back)
 }

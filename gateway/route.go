@@ -34,7 +34,7 @@ func (v *view) ask(ctx context.Context, server string, m interop.Message) (json.
 
 // route passes a request to the server that its params name.
 func (v *view) route(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
-	if server := v.scope.single(); server != "" {
+	if server := v.scope.server; server != "" {
 		return v.ask(ctx, server, m)
 	}
 	switch row.names {
@@ -102,7 +102,7 @@ func (v *view) askOwner(ctx context.Context, row *methodRow, of ownName, called 
 
 // fit gives the URIs of a server's result the form that they have in the view.
 func (v *view) fit(row *methodRow, of ownName, called string, who asker, raw json.RawMessage) json.RawMessage {
-	if v.scope.single() != "" || len(row.uris) == 0 || of.own == called && !v.mayLink(row, raw) {
+	if v.scope.server != "" || len(row.uris) == 0 || of.own == called && !v.mayLink(row, raw) {
 		return raw
 	}
 	names := v.merged(context.Background(), v.gateway.table["resources/list"], who, false).names
@@ -232,6 +232,9 @@ func unknownThere(err error) bool {
 // ownersOf returns the servers that may own a URI, of those whose URI is in the view: the server named in it, the server that
 // lists it, the first server with a matching template, or all running servers that have resources.
 func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri string) []ownName {
+	if server := v.scope.server; server != "" {
+		return []ownName{{server, uri}}
+	}
 	templates := func() *merged { return v.merged(ctx, v.gateway.table["resources/templates/list"], who, true) }
 	if server, own, ok := protocol.SplitURI(uri, v.isServer); ok {
 		of := ownName{server, own}

@@ -16,10 +16,7 @@ import (
 func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error) {
 	who := v.askerOf(m.Caller, m.Client)
 	ctx = interop.WithClient(ctx, m.Client)
-	owners := []ownName{{v.scope.single(), uri}}
-	if owners[0].server == "" {
-		owners = v.ownersOf(ctx, []string{"resources", "subscribe"}, who, uri)
-	}
+	owners := v.ownersOf(ctx, []string{"resources", "subscribe"}, who, uri)
 	if len(owners) > 1 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, askWait)
@@ -57,10 +54,7 @@ func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, upd
 
 // Unsubscribe answers for a resource to which the client is not subscribed, as its server does.
 func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) error {
-	owners := []ownName{{v.scope.single(), uri}}
-	if owners[0].server == "" {
-		owners = v.ownersOf(ctx, []string{"resources"}, v.askerOf(m.Caller, m.Client), uri)
-	}
+	owners := v.ownersOf(ctx, []string{"resources"}, v.askerOf(m.Caller, m.Client), uri)
 	switch {
 	case len(owners) == 0:
 		return v.unknownURI(m, uri)
@@ -80,7 +74,7 @@ func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) e
 // updateOf rewrites a server's update to the URI under which the view has the resource. The server may name a part of the
 // resource. If that part is not in the view, the update names the resource.
 func (v *view) updateOf(of ownName, called string, who asker, params json.RawMessage) json.RawMessage {
-	if v.scope.single() != "" {
+	if v.scope.server != "" {
 		return params
 	}
 	return wire.EditStrings(params, []string{"uri"}, func(uri string) string {

@@ -53,28 +53,25 @@ type tappedView struct{ *view }
 
 // Handle implements [host.Backend].
 func (v tappedView) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	session := ""
+	shown := Tapped{Client: true, Server: v.scope.server}
 	if m.Client != nil {
-		c := *m.Client
-		session = c.Session
-		c.Back, c.Always = v.tapPeer(session, c.Back), v.tapPeer(session, c.Always)
-		m.Client = &c
+		shown.Session = m.Client.Session
+		m.Client = reachedBy(m.Client, func(next interop.Peer) interop.Peer { return v.tapPeer(shown, true, next) })
 	}
-	answered := v.gateway.tap(Tapped{Client: true, Server: v.scope.single(), Session: session, Message: m})
-	result, err := v.view.Handle(ctx, m, v.tapPeer(session, back))
-	if !isNote(m.Method) {
-		answered(result, err)
+	if back != nil {
+		back = v.tapPeer(shown, true, back)
 	}
-	return result, err
+	return v.tapPeer(shown, false, func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+		return v.view.Handle(ctx, m, back)
+	})(ctx, m)
 }
 
-// tapPeer is a way to a client of which Options.Tap is shown what goes it.
-func (v tappedView) tapPeer(session string, next interop.Peer) interop.Peer {
-	if next == nil {
-		return nil
-	}
+// tapPeer is a way of a client's messages, or to a client, of which Options.Tap is shown what goes it.
+func (v tappedView) tapPeer(shown Tapped, sent bool, next interop.Peer) interop.Peer {
 	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-		answered := v.gateway.tap(Tapped{Client: true, Sent: true, Server: v.scope.single(), Session: session, Message: m})
+		shown := shown
+		shown.Sent, shown.Message = sent, m
+		answered := v.gateway.tap(shown)
 		result, err := next(ctx, m)
 		if !isNote(m.Method) {
 			answered(result, err)
@@ -86,7 +83,7 @@ func (v tappedView) tapPeer(session string, next interop.Peer) interop.Peer {
 // Watch implements [host.Backend].
 func (v tappedView) Watch(notify func(interop.Message)) (stop func()) {
 	return v.view.Watch(func(m interop.Message) {
-		v.gateway.tap(Tapped{Client: true, Sent: true, Server: v.scope.single(), Message: m})
+		v.gateway.tap(Tapped{Client: true, Sent: true, Server: v.scope.server, Message: m})
 		notify(m)
 	})
 }

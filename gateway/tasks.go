@@ -99,40 +99,33 @@ func taskFor(server string, id json.RawMessage, names bool, result json.RawMessa
 	return wire.Rewrite(result, edits...)
 }
 
-// taskClient is a legacy client whose server's messages name tasks by the ids that the client has, and whose answers name
+// taskPeer is a legacy client whose server's messages name tasks by the ids that the client has, and whose answers name
 // them to the server by the server's.
-func (v *view) taskClient(c *interop.Client, caller toolbox.Principal) *interop.Client {
-	with := *c
-	with.Back, with.Always = v.taskPeer(c.Back, caller), v.taskPeer(c.Always, caller)
-	return &with
-}
-
-func (v *view) taskPeer(next interop.Peer, caller toolbox.Principal) interop.Peer {
-	if next == nil {
-		return nil
-	}
-	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-		if !bytes.Contains(m.Params, []byte("task")) { // as most: see relatedTask and noteTaskStatus
-			return next(ctx, m)
+func (v *view) taskPeer(caller toolbox.Principal) func(next interop.Peer) interop.Peer {
+	return func(next interop.Peer) interop.Peer {
+		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+			if !bytes.Contains(m.Params, []byte("task")) { // as most: see relatedTask and noteTaskStatus
+				return next(ctx, m)
+			}
+			in := context.WithValue(ctx, viewKey{}, v)
+			for _, s := range v.gateway.attached.Fleet.Servers() {
+				if s.ID != m.Server {
+					continue
+				}
+				seal := func(own string) string { return v.gateway.sealTask(in, originOf(s), caller, own) }
+				m.Params = wire.EditStrings(m.Params, relatedTask(), seal)
+				if m.Method == noteTaskStatus {
+					m.Params = wire.EditStrings(m.Params, []string{"taskId"}, seal)
+				}
+			}
+			answer, err := next(ctx, m)
+			return wire.EditStrings(answer, relatedTask(), func(id string) string {
+				if of, own, err := v.gateway.openTask(in, caller, id); err == nil && of.server == m.Server {
+					return own
+				}
+				return id
+			}), err
 		}
-		in := context.WithValue(ctx, viewKey{}, v)
-		for _, s := range v.gateway.attached.Fleet.Servers() {
-			if s.ID != m.Server {
-				continue
-			}
-			seal := func(own string) string { return v.gateway.sealTask(in, originOf(s), caller, own) }
-			m.Params = wire.EditStrings(m.Params, relatedTask(), seal)
-			if m.Method == noteTaskStatus {
-				m.Params = wire.EditStrings(m.Params, []string{"taskId"}, seal)
-			}
-		}
-		answer, err := next(ctx, m)
-		return wire.EditStrings(answer, relatedTask(), func(id string) string {
-			if of, own, err := v.gateway.openTask(in, caller, id); err == nil && of.server == m.Server {
-				return own
-			}
-			return id
-		}), err
 	}
 }
 

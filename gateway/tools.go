@@ -19,7 +19,6 @@ import (
 // there, with the pages of apps where the view has those.
 type shownTools struct {
 	*view
-	all bool // of the servers, under the names that they are mounted with
 	// models: they are for models alone, so that what is for apps alone is not among them (SEP-1865).
 	models   bool
 	declared interop.Declared // by the clients that are shown it
@@ -40,11 +39,6 @@ type toolNames struct {
 
 var _ toolbox.Source = (*shownTools)(nil)
 
-func newShownTools(v *view, d interop.Declared) *shownTools {
-	_, all := v.scope.(everything)
-	return &shownTools{view: v, all: all, declared: d}
-}
-
 // Snapshot implements [toolbox.Source].
 func (t *shownTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return t.names(p).shown }
 
@@ -52,24 +46,17 @@ func (t *shownTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return t.
 func (t *shownTools) Watch(changed func()) (stop func()) { return t.gateway.attached.Watch(changed) }
 
 func (t *shownTools) names(p toolbox.Principal) *toolNames {
-	s := t.gateway.attached.SnapshotFor(t.declared)
-	if s == nil {
-		s = t.gateway.attached.Snapshot(p)
-	}
+	s := t.gateway.attached.Snapshot(p).For(t.declared)
 	t.choosing.Lock()
 	defer t.choosing.Unlock()
 	if t.last == nil || t.last.of != s {
 		was := t.last
-		if t.last = t.choose(s); was != nil && !slices.EqualFunc(was.shown.Tools, t.last.shown.Tools, sameRow) {
+		t.last = t.choose(s)
+		if was != nil && !slices.EqualFunc(was.shown.Tools, t.last.shown.Tools, toolbox.Descriptor.Equal) {
 			t.changes++
 		}
 	}
 	return t.last
-}
-
-// sameRow reports whether two tools are listed alike.
-func sameRow(a, b toolbox.Descriptor) bool {
-	return a.Name == b.Name && bytes.Equal(a.Wire.JSON, b.Wire.JSON) && bytes.Equal(a.Schema, b.Schema) && bytes.Equal(a.Parameters, b.Parameters)
 }
 
 // changed is how often the list of the view was another one.
@@ -91,7 +78,7 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 			}
 		}
 	}
-	same := t.scope.single() == ""
+	same := t.scope.server == ""
 	for i := range s.Tools {
 		d := s.Tools[i]
 		name, ok := t.name(&d)
@@ -122,7 +109,7 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 	n.shown.Owners = slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool {
 		return t.misses(o.Server) || t.isPartial() && !slices.ContainsFunc(n.shown.Tools, func(d toolbox.Descriptor) bool { return d.Server == o.Server })
 	})
-	if t.scope.single() == "" {
+	if t.scope.server == "" {
 		n.shown.Held = slices.DeleteFunc(slices.Clone(s.Held), func(name string) bool { return !t.mayHave(name) })
 	}
 	for _, d := range s.Down {
@@ -151,7 +138,7 @@ func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {
 
 // mounted is the name by which the servers know what the view calls name.
 func (t *shownTools) mounted(name string) string {
-	if server := t.scope.single(); server != "" {
+	if server := t.scope.server; server != "" {
 		return interop.QualifiedName(server, name)
 	}
 	return name
@@ -159,7 +146,7 @@ func (t *shownTools) mounted(name string) string {
 
 // linked is a tool's row with the form that its page has in the view; nil: it stays. The page is one of pages then.
 func (t *shownTools) linked(d *toolbox.Descriptor, pages map[ownName]bool) json.RawMessage {
-	if t.scope.single() != "" {
+	if t.scope.server != "" {
 		return nil
 	}
 	row := d.Wire.JSON
@@ -200,7 +187,7 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 			return nil, err
 		}
 	}
-	if t.all {
+	if t.scope.everything {
 		r, err := t.gateway.do(ctx, c)
 		return t.fitted(ctx, c, r), err
 	}
@@ -251,7 +238,7 @@ func (t *shownTools) mayHave(mounted string) bool {
 // fitted is a call's result, where there is one, with the form that its links have in the view.
 func (t *shownTools) fitted(ctx context.Context, c toolbox.Call, r *toolbox.Result) *toolbox.Result {
 	row := t.gateway.table[protocol.MethodToolsCall]
-	if r == nil || t.scope.single() != "" || !t.mayLink(row, r.Wire().JSON) {
+	if r == nil || t.scope.server != "" || !t.mayLink(row, r.Wire().JSON) {
 		return r
 	}
 	d, ok := t.names(c.Caller).byName[c.Name]

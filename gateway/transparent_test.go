@@ -58,7 +58,7 @@ func TestTransparentGuards(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		server interop.Server
-		policy ledger.Policy
+		policy interop.ChangePolicy
 		listed []string
 	}{
 		{name: "denied", server: interop.Server{Tools: interop.ToolRules{Deny: []string{"no"}}}, listed: []string{"yes"}},

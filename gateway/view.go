@@ -15,30 +15,26 @@ import (
 type view struct {
 	gateway *Gateway
 	name    string // the element of its path, see [ViewOf]
-	scope   scope
-	base    *shownTools  // of clients that declare nothing
-	tools   host.Backend // tools/list and tools/call
+	scope   *scope
+	plain   *clientKind // clients that declare nothing
 	host    *host.Host
 	opts    host.Options
 	exact   bool // the one server of it is as if nothing were between it and its clients
 
-	prompts, resources watch.List  // who is told that lists have changed
-	varying            watch.List  // so, of tools that are listed to some clients
-	varied             atomic.Bool // one of those has been here
+	// changes has, by feature, who is told that a list has changed; of tools, one that is listed to some clients.
+	changes map[string]*watch.List
+	varied  atomic.Bool // a client has been here that may be listed other tools than all
 
 	collide atomic.Bool // two servers have had a URI in common
 	mu      sync.Mutex
-	lists   map[string][]*merged      // by method, the newest first
-	kinds   map[kindKey]*clientKind   // of clients that have been here; nil: they declare nothing
-	listed  map[listedKey]*listedRows // of a view of parts of servers, see [view.tellLists]
-	crowded bool                      // there are more than maxListed of them
+	lists   map[string][]*merged    // by method, the newest first
+	kinds   map[kindKey]*clientKind // of clients that have been here
+	crowded bool                    // kinds were forgotten, and with them what is listed to them
 }
 
-func (g *Gateway) newView(name string, s scope) *view {
+func (g *Gateway) newView(name string, s *scope) *view {
 	o := g.opts.Host
-	if selected, ok := s.(*selection); ok && selected.Profile != nil {
-		o.Parameters = true
-	}
+	o.Parameters = o.Parameters || s.Profile != nil
 	return g.start(&view{name: name, scope: s}, o)
 }
 
@@ -46,13 +42,13 @@ func (g *Gateway) newView(name string, s scope) *view {
 func (g *Gateway) newTransparent(server string) *view {
 	o := g.opts.Host
 	o.Exact, o.Instructions, o.Page = true, "", 0
-	return g.start(&view{scope: oneServer{server}, exact: true}, o)
+	return g.start(&view{scope: &scope{server: server}, exact: true}, o)
 }
 
 func (g *Gateway) start(v *view, o host.Options) *view {
-	v.gateway, v.opts, v.lists, v.kinds, v.listed = g, o, map[string][]*merged{}, map[kindKey]*clientKind{}, map[listedKey]*listedRows{}
-	v.base = newShownTools(v, interop.Declared{})
-	v.tools = host.Tools(v.scope.tools(v.base), &o)
+	v.changes = map[string]*watch.List{"tools": {}, "prompts": {}, "resources": {}}
+	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*merged{}, map[kindKey]*clientKind{}
+	v.plain = v.newKind(interop.Declared{})
 	if g.all != nil {
 		o.Beside = g.all.host
 	}
@@ -99,17 +95,17 @@ func (g *Gateway) viewNamed(name string) *view {
 }
 
 // scopeNamed is the scope of a path below /mcp; nil: there is none. Call it with mu held.
-func (g *Gateway) scopeNamed(name string) scope {
+func (g *Gateway) scopeNamed(name string) *scope {
 	if selected, ok := strings.CutPrefix(name, "@"); ok && strings.HasPrefix(selected, "@") {
 		name = selected // no view has such a name; a server may
 	} else if ok {
 		if of, ok := g.named[selected]; ok {
-			return &selection{g, of}
+			return &scope{View: of}
 		}
 		return nil
 	}
 	if slices.ContainsFunc(g.attached.Status(), func(st interop.EndpointStatus) bool { return st.Server == name }) {
-		return oneServer{name}
+		return &scope{server: name}
 	}
 	return nil
 }
@@ -119,7 +115,7 @@ func (g *Gateway) dropViews() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for name, v := range g.views {
-		if !g.closed && !sameScope(g.scopeNamed(name), v.scope) {
+		if !g.closed && !v.scope.same(g.scopeNamed(name)) {
 			delete(g.views, name)
 			g.running.Go(v.host.Close)
 		}

@@ -10,13 +10,13 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A view is a wall: what it does not name does not exist in it, by any method. [selection.admits] decides that for tools,
+// A view is a wall: what it does not name does not exist in it, by any method. [scope.admits] decides that for tools,
 // prompts and URIs. Every row of the table names one of these (methods.go), and a row that names none is denied.
 
 // admits reports whether a part of a server is in the view: a tool or a prompt by its qualified name, a resource, a template
 // or a skill by the server's own URI.
-func (s *selection) admits(server string, what subject, name string) bool {
-	if !matchesAny(s.Servers, server) {
+func (s *scope) admits(server string, what subject, name string) bool {
+	if !s.mayHave(server) {
 		return false
 	}
 	patterns, whole := s.patterns(what)
@@ -27,13 +27,18 @@ func (s *selection) admits(server string, what subject, name string) bool {
 		if climbs(name) {
 			return false
 		}
-		name = qualifiersOf(server)[0] + name
+		name = interop.Server{ID: server}.Prefixes()[0] + name
 	}
 	return slices.ContainsFunc(patterns, func(p string) bool { return protocol.Matches(p, name) })
 }
 
+// mayHave reports whether a server is one of the view's.
+func (s *scope) mayHave(server string) bool {
+	return (s.server == "" || s.server == server) && matchesAny(s.Servers, server)
+}
+
 // patterns are those of one kind of parts. whole: the view has its servers as a whole.
-func (s *selection) patterns(what subject) (of []string, whole bool) {
+func (s *scope) patterns(what subject) (of []string, whole bool) {
 	switch {
 	case s.Tools == nil && s.Prompts == nil && s.Resources == nil:
 		return nil, true
@@ -48,25 +53,16 @@ func (s *selection) patterns(what subject) (of []string, whole bool) {
 }
 
 // may reports whether the view can have a part of that kind of a server, whatever the server lists.
-func (s *selection) may(server string, what subject) bool {
+func (s *scope) may(server string, what subject) bool {
 	patterns, whole := s.patterns(what)
-	return matchesAny(s.Servers, server) && (whole || slices.ContainsFunc(patterns, func(p string) bool {
-		return slices.ContainsFunc(qualifiersOf(server), func(q string) bool { return canBegin(p, q) })
+	return s.mayHave(server) && (whole || slices.ContainsFunc(patterns, func(p string) bool {
+		return slices.ContainsFunc(interop.Server{ID: server}.Prefixes(), func(q string) bool { return canBegin(p, q) })
 	}))
 }
 
 // has reports whether the view can have anything of a server.
-func (s *selection) has(server string) bool {
+func (s *scope) has(server string) bool {
 	return s.may(server, byTool) || s.may(server, byPrompt) || s.may(server, byURI)
-}
-
-// qualifiersOf are the beginnings that the qualified names of a server can have, see [interop.QualifiedName].
-func qualifiersOf(server string) (out []string) {
-	for _, tool := range []string{"x", strings.Repeat("x", 64)} { // of which the second makes a name that is cut
-		name := interop.QualifiedName(server, tool)
-		out = append(out, name[:strings.LastIndex(name, interop.Qualifier+"x")+len(interop.Qualifier)])
-	}
-	return slices.Compact(out)
 }
 
 // canBegin reports whether a pattern takes some name that begins so.
@@ -118,21 +114,13 @@ func (v *view) pagesFor(who asker) map[ownName]bool {
 
 // isPartial reports whether the view has parts of servers, and not servers as a whole.
 func (v *view) isPartial() bool {
-	s, ok := v.scope.(*selection)
-	if !ok {
-		return false
-	}
-	_, whole := s.patterns(byTool)
+	_, whole := v.scope.patterns(byTool)
 	return !whole
 }
 
 // toolsOf is the tools that a caller is shown, or that the view has in their place.
 func (v *view) toolsOf(who asker) *toolNames {
-	base := v.base
-	if k := v.kindOf(who.client); k != nil {
-		base = k.base
-	}
-	return base.names(who.caller)
+	return who.kind.shown.names(who.caller)
 }
 
 // belongs reports whether some part of a server is in the view, as far as is known.

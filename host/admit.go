@@ -7,29 +7,25 @@ import (
 	"sync"
 	"time"
 
-	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
-// admit says who sends a request; false where it is answered already: a preflight,
-// which carries no token, or a refusal.
-func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Principal, ok bool) {
+// admit says who sends a request. A preflight, which carries no token, is answered.
+func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Principal, refused *refusal) {
 	if err := h.checkOrigin(r); err != nil {
-		refuse(w, http.StatusForbidden, interop.CodeInvalidRequest, err.Error())
-		return "", false
+		return "", refuse(http.StatusForbidden, err.Error())
 	}
 	if h.allowOrigin(w, r) {
-		return "", false
+		return "", answered
 	}
 	if h.opts.Authenticate == nil {
-		return "", true
+		return "", nil
 	}
 	caller, err := h.opts.Authenticate(r)
 	if err != nil {
-		h.refuseCaller(w, err)
-		return "", false
+		return "", h.refuseCaller(w, err)
 	}
-	return caller, true
+	return caller, nil
 }
 
 // Refuse answers a request as the handlers do once Options.Authenticate has refused it with err, and does not ask again: for those
@@ -38,11 +34,15 @@ func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ContentLength != 0 {
 		boundRest(w, bodyWait)
 	}
-	if foreign := h.checkOrigin(r); foreign != nil {
-		refuse(w, http.StatusForbidden, interop.CodeInvalidRequest, foreign.Error())
-	} else if !h.allowOrigin(w, r) {
-		h.refuseCaller(w, err)
-	}
+	handler(func(w http.ResponseWriter, r *http.Request) *refusal {
+		if foreign := h.checkOrigin(r); foreign != nil {
+			return refuse(http.StatusForbidden, foreign.Error())
+		}
+		if h.allowOrigin(w, r) {
+			return nil
+		}
+		return h.refuseCaller(w, err)
+	}).ServeHTTP(w, r)
 }
 
 // askAgain is after which time it is asked again who holds a stream: its token may have expired, or been taken away.

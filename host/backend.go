@@ -50,10 +50,10 @@ type HeaderChecker interface {
 // Subscriber is a [Backend] that reports updates of resources: legacy clients may then send resources/subscribe, and
 // modern ones name resources in subscriptions/listen.
 type Subscriber interface {
-	// Subscribe reports updates of a resource until stop is called. m is the request of the first of a caller's
-	// clients that asks; the others share its subscription, and ctx ends with that request, not with the subscription.
-	// updated takes notifications/resources/updated and does not block. stop must not block either. An error is the
-	// answer of resources/subscribe; a subscription of the modern era leaves the resource out.
+	// Subscribe reports updates of a resource to one client until stop is called. m is the client's request, and ctx
+	// ends with it, not with the subscription. updated takes notifications/resources/updated and does not block.
+	// stop must not block either. An error is the answer of resources/subscribe. A subscription of the modern era leaves
+	// the resource out.
 	Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error)
 }
 

@@ -78,7 +78,7 @@ func (f *front) setLevel(ctx context.Context, r *frontRequest) frontAnswer {
 	r.session.mu.Lock()
 	r.session.level = level
 	r.session.mu.Unlock()
-	return frontAnswer{result: [][]byte{[]byte(`{}`)}}
+	return resultOf(nil)
 }
 
 // hears reports whether a session's client wants a notification.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,18 +31,16 @@ type front struct {
 	exact        bool   // mend nothing
 	scope        string // of what may be cached: "public" where all see the same
 	kept         adaptedLists
-	shares       shares
+	holds        tally[toolbox.Principal] // subscriptions to resources
 	exchanges    *exchanges
+	answering    group // requests, subscriptions left out
 
 	mu        sync.Mutex
 	listeners map[*noteQueue]func(method string) bool
 	gathering map[string]*time.Timer // of lists that have changed, by method, until they are told of
 	watching  bool
 	closed    bool
-	stop      func()        // ends Backend.Watch
-	active    int           // requests being answered, subscriptions left out
-	drained   chan struct{} // non-nil: new requests are refused; closed once active is 0
-	ending    chan struct{} // closed when new requests are refused: nobody is asked any more
+	stop      func() // ends Backend.Watch
 }
 
 func newFront(b Backend, o *Options, p *parking) *front {
@@ -49,9 +48,7 @@ func newFront(b Backend, o *Options, p *parking) *front {
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
 		scope: "public", exact: o.Exact,
 		exchanges: newExchanges(p),
-		ending:    make(chan struct{}),
 		listeners: map[*noteQueue]func(string) bool{}, gathering: map[string]*time.Timer{},
-		shares: shares{byKey: map[shareKey]*share{}, holds: map[toolbox.Principal]int{}},
 	}
 	if o.Authenticate != nil {
 		f.scope = "private"
@@ -100,6 +97,9 @@ type frontAnswer struct {
 
 func (a *frontAnswer) none() bool { return a.result == nil && a.err == nil }
 
+// resultOf is an answer with a result.
+func resultOf(o wire.Object) frontAnswer { return frontAnswer{result: [][]byte{o.JSON()}} }
+
 // frontError is an answer that is an error.
 func frontError(status int, code int64, format string, args ...any) frontAnswer {
 	return frontAnswer{status: status, err: &interop.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}}
@@ -113,10 +113,10 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "params must be an object")
 	}
 	if r.method != protocol.MethodPing && r.method != protocol.MethodListen {
-		if !f.begin() {
+		if !f.answering.enter() {
 			return frontError(http.StatusServiceUnavailable, interop.CodeInternal, "%s: %v", r.method, errDraining)
 		}
-		defer f.finish()
+		defer f.answering.leave()
 	}
 	if r.era == interop.Legacy && r.session != nil {
 		r.session.answers(r)
@@ -136,7 +136,7 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 		case protocol.MethodInitialize:
 			return f.initialize(ctx, r)
 		case protocol.MethodPing:
-			return frontAnswer{result: [][]byte{[]byte(`{}`)}}
+			return resultOf(nil)
 		case protocol.MethodDiscover, protocol.MethodListen:
 			return methodNotFound(r.method)
 		case protocol.MethodSetLevel:
@@ -233,37 +233,11 @@ type hostError string
 
 func (e hostError) Error() string { return string(e) }
 
-// begin counts a request; false where new ones are refused.
-func (f *front) begin() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.drained != nil {
-		return false
-	}
-	f.active++
-	return true
-}
-
-func (f *front) finish() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.active--; f.active == 0 && f.drained != nil {
-		close(f.drained)
-	}
-}
-
 // drain refuses new requests, ends what clients are asked, and returns what is closed when none is being answered.
 func (f *front) drain() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.drained == nil {
-		close(f.ending)
-		f.exchanges.drain()
-		if f.drained = make(chan struct{}); f.active == 0 {
-			close(f.drained)
-		}
-	}
-	return f.drained
+	idle := f.answering.close()
+	f.exchanges.drain()
+	return idle
 }
 
 func methodNotFound(method string) frontAnswer {
@@ -340,24 +314,25 @@ func checkModern(meta json.RawMessage) frontAnswer {
 // unsupportedAnswer is the UnsupportedProtocolVersionError.
 func unsupportedAnswer(version string) frontAnswer {
 	a := frontError(http.StatusBadRequest, protocol.CodeUnsupportedVersion, "unsupported protocol version")
-	data := append([]byte(`{"supported":`), versionsJSON()...)
-	data = append(append(data, `,"requested":`...), wire.Quote(version)...)
-	a.err.Data = append(data, '}')
+	a.err.Data = wire.Object{}.Raw("supported", versionsJSON()).Raw("requested", wire.Quote(version)).JSON()
 	return a
 }
 
-func versionsJSON() []byte {
-	b, err := json.Marshal(supportedVersions())
-	if err != nil { // strings: cannot be
-		return []byte("[]")
+func versionsJSON() json.RawMessage { return stringsJSON(supportedVersions()) }
+
+// stringsJSON is an array of strings.
+func stringsJSON(list []string) json.RawMessage {
+	quoted := make([][]byte, len(list))
+	for i, s := range list {
+		quoted[i] = wire.Quote(s)
 	}
-	return b
+	return append(append([]byte{'['}, bytes.Join(quoted, []byte(","))...), ']')
 }
 
 // described is what the backend says of itself.
 type described struct {
 	capabilities json.RawMessage
-	instructions json.RawMessage // a string; nil: none
+	instructions string
 	ttl, scope   json.RawMessage // nil: not said
 }
 
@@ -374,9 +349,7 @@ func (f *front) describe(ctx context.Context, r *frontRequest) (described, error
 	if f.instructions != "" && says != "" {
 		says = "\n\n" + says
 	}
-	if says = f.instructions + says; says != "" {
-		d.instructions = wire.Quote(says)
-	}
+	d.instructions = f.instructions + says
 	d.ttl, _ = wire.Lookup(raw, "ttlMs")
 	d.scope, _ = wire.Lookup(raw, "cacheScope")
 	return d, nil
@@ -394,15 +367,9 @@ func (f *front) discover(ctx context.Context, r *frontRequest) frontAnswer {
 	if d.scope == nil {
 		d.scope = wire.Quote(f.scope)
 	}
-	b := append([]byte(`{"resultType":"complete","supportedVersions":`), versionsJSON()...)
-	b = append(append(b, `,"capabilities":`...), d.capabilities...)
-	if d.instructions != nil {
-		b = append(append(b, `,"instructions":`...), d.instructions...)
-	}
-	b = append(append(b, `,"ttlMs":`...), d.ttl...)
-	b = append(append(b, `,"cacheScope":`...), d.scope...)
-	b = append(append(b, `,"_meta":{"`+protocol.MetaServerInfo+`":`...), f.name()...)
-	return frontAnswer{result: [][]byte{append(b, "}}"...)}}
+	return resultOf(wire.Object{}.Text("resultType", "complete").Raw("supportedVersions", versionsJSON()).
+		Raw("capabilities", d.capabilities).Text("instructions", d.instructions).Raw("ttlMs", d.ttl).Raw("cacheScope", d.scope).
+		Raw("_meta", wire.Object{}.Raw(protocol.MetaServerInfo, f.name()).JSON()))
 }
 
 // initialize answers the legacy handshake. Asked for a revision that it does
@@ -426,13 +393,8 @@ func (f *front) initialize(ctx context.Context, r *frontRequest) frontAnswer {
 	if r.session != nil {
 		r.session.agree(version, caps)
 	}
-	b := append([]byte(`{"protocolVersion":"`), version...)
-	b = append(append(b, `","capabilities":`...), d.capabilities...)
-	b = append(append(b, `,"serverInfo":`...), f.name()...)
-	if d.instructions != nil {
-		b = append(append(b, `,"instructions":`...), d.instructions...)
-	}
-	return frontAnswer{result: [][]byte{append(b, '}')}}
+	return resultOf(wire.Object{}.Text("protocolVersion", version).Raw("capabilities", d.capabilities).
+		Raw("serverInfo", f.name()).Text("instructions", d.instructions))
 }
 
 // callKey names a request among those in flight: two spellings of one id are one.

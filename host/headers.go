@@ -137,7 +137,7 @@ type refuser interface {
 
 // refuseCaller answers whom Authenticate refuses. Only a refuser and an [*interop.HTTPError] have
 // words for strangers.
-func (h *Host) refuseCaller(w http.ResponseWriter, err error) {
+func (h *Host) refuseCaller(w http.ResponseWriter, err error) *refusal {
 	h.opts.Logger.Debug("a caller is refused", "err", err)
 	status, header, body := 0, http.Header(nil), ""
 	var known refuser
@@ -157,7 +157,7 @@ func (h *Host) refuseCaller(w http.ResponseWriter, err error) {
 	if body == "" {
 		body = strings.ToLower(http.StatusText(status))
 	}
-	refuse(w, status, interop.CodeInvalidRequest, body)
+	return refuse(status, body)
 }
 
 // checkStandard says why the Mcp-Method and Mcp-Name headers of a modern

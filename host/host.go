@@ -5,9 +5,9 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -149,11 +149,8 @@ type Host struct {
 	ctx      context.Context // ends with the host, cause errHostClosed
 	cancel   context.CancelCauseFunc
 
-	mu       *sync.Mutex    // of all hosts that stand beside one another
-	inFlight map[client]int // requests over HTTP to all of them
-	idle     *sync.Cond
-	active   int // requests and connections that Close waits for
-	closed   bool
+	inFlight *tally[client] // requests over HTTP to all hosts that stand beside one another
+	serving  group          // requests and connections that Close waits for
 }
 
 // The causes for which the host itself refuses or ends a call.
@@ -191,11 +188,10 @@ func NewFront(b Backend, opts *Options) *Host {
 	o.KeepAlive = protocol.Duration(o.KeepAlive, defaultKeepAlive)
 	o.ListWait = protocol.Duration(o.ListWait, defaultListWait)
 	if b := o.Beside; b != nil {
-		h.mu, h.inFlight, h.sessions, h.parking = b.mu, b.inFlight, b.sessions, b.parking
+		h.inFlight, h.sessions, h.parking = b.inFlight, b.sessions, b.parking
 	} else {
-		h.mu, h.inFlight, h.sessions, h.parking = &sync.Mutex{}, map[client]int{}, newHostSessions(o), newParking(o)
+		h.inFlight, h.sessions, h.parking = &tally[client]{}, newHostSessions(o), newParking(o)
 	}
-	h.idle = sync.NewCond(h.mu)
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
 	h.front = newFront(b, o, h.parking)
 	return h
@@ -253,43 +249,28 @@ func (h *Host) Drain(ctx context.Context) error {
 // be called twice. It does not wait for a reader that cannot be interrupted,
 // such as a terminal's stdin.
 func (h *Host) Close() {
-	h.mu.Lock()
-	h.closed = true
-	h.mu.Unlock()
+	idle := h.serving.close()
 	h.cancel(errHostClosed)
 	h.sessions.close(h, errHostClosed)
-	h.mu.Lock()
-	for h.active > 0 {
-		h.idle.Wait()
-	}
-	h.mu.Unlock()
+	<-idle
 	h.front.close()
 }
 
 // enter counts one that Close must wait for, and that a client has in flight.
 func (h *Host) enter(c client) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
+	if !h.serving.enter() {
 		return errDraining
 	}
-	if c != (client{}) {
-		if h.inFlight[c] >= h.opts.MaxInFlight {
-			return errBusy
-		}
-		h.inFlight[c]++
+	if c != (client{}) && !h.inFlight.add(c, 1, h.opts.MaxInFlight, math.MaxInt) {
+		h.serving.leave()
+		return errBusy
 	}
-	h.active++
 	return nil
 }
 
 func (h *Host) leave(c client) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.inFlight[c]--; h.inFlight[c] <= 0 {
-		delete(h.inFlight, c)
+	if c != (client{}) {
+		h.inFlight.remove(c, 1)
 	}
-	if h.active--; h.active == 0 {
-		h.idle.Broadcast()
-	}
+	h.serving.leave()
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"net/http"
 	"slices"
@@ -23,90 +24,116 @@ const hostKeyVersion = "Mcp-Protocol-Version"
 // A server that serves it must have no WriteTimeout, which would end streams; a
 // ReadTimeout is good for its other handlers, and a MaxHeaderBytes. To stop, close the
 // host first and then shut the server down: a server waits for open streams.
-func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.serveHTTP) }
+func (h *Host) Handler() http.Handler { return handler(h.serveHTTP) }
 
-func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	from, ok := h.letIn(w, r)
-	if !ok {
-		return
+// handler serves requests, and writes the refusals of those that are not served.
+func handler(serve func(http.ResponseWriter, *http.Request) *refusal) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refused := serve(w, r); refused != nil && refused.body != nil {
+			writeJSON(w, refused.status, refused.body)
+		}
+	})
+}
+
+// refusal is the answer to an HTTP request that is not served. The body is nil where the request has its answer already.
+type refusal struct {
+	status int
+	body   [][]byte
+}
+
+// answered is returned for a request that has its answer, such as a preflight.
+var answered = &refusal{}
+
+// refuse is a refusal that concerns no message. Only an overload is the host's own failure.
+func refuse(status int, text string) *refusal {
+	code := int64(interop.CodeInvalidRequest)
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		code = interop.CodeInternal
+	}
+	return &refusal{status, [][]byte{protocol.EncodeRefusal(code, text)}}
+}
+
+// refuseMessage is a refusal of one message; id nil: it is not known.
+func refuseMessage(id json.RawMessage, a frontAnswer) *refusal {
+	return &refusal{a.status, answerFrame(id, a)}
+}
+
+func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) *refusal {
+	from, refused := h.letIn(w, r)
+	if refused != nil {
+		return refused
 	}
 	caller := from.caller
 	var m *posted
 	switch {
 	case r.Method == http.MethodPost:
-		if m = h.receive(w, r, caller); m == nil { // Close does not wait for a body
-			return
+		if m, refused = h.receive(w, r, from); refused != nil { // Close does not wait for a body
+			return refused
 		}
-		m.from = from
 		from = m.counted()
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
 		w.Header().Set("Allow", "GET, POST, DELETE")
-		refuse(w, http.StatusMethodNotAllowed, interop.CodeInvalidRequest, "method not allowed: "+r.Method)
-		return
+		return refuse(http.StatusMethodNotAllowed, "method not allowed: "+r.Method)
 	case modernVersion(r.Header):
 		w.Header().Set("Allow", "POST")
-		refuse(w, http.StatusMethodNotAllowed, interop.CodeInvalidRequest, "since "+protocol.VersionModern+" there is only POST")
-		return
+		return refuse(http.StatusMethodNotAllowed, "since "+protocol.VersionModern+" there is only POST")
 	}
-	if !h.entered(w, from) {
-		return
+	if refused := h.entered(w, from); refused != nil {
+		return refused
 	}
 	defer h.leave(from)
 	defer h.boundWrites(w)()
 	switch {
 	case m == nil:
-		h.serveSession(w, r, caller)
+		return h.serveSession(w, r, caller)
 	case m.modern:
-		h.postModern(w, r, m)
-	default:
-		h.postLegacy(w, r, m)
+		return h.postModern(w, r, m)
 	}
+	return h.postLegacy(w, r, m)
 }
 
-// letIn is who sends a request over HTTP, and for whose bounds it counts; false where it is answered already.
-func (h *Host) letIn(w http.ResponseWriter, r *http.Request) (from client, ok bool) {
+// letIn is who sends a request over HTTP, and for whose bounds it counts.
+func (h *Host) letIn(w http.ResponseWriter, r *http.Request) (from client, refused *refusal) {
 	if r.ContentLength != 0 {
 		boundRest(w, bodyWait)
 	} else { // a ReadTimeout would end a stream
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
-	caller, ok := h.admit(w, r)
-	return clientOf(caller, r.RemoteAddr), ok
+	caller, refused := h.admit(w, r)
+	return clientOf(caller, r.RemoteAddr), refused
 }
 
-// entered is enter for a request over HTTP; false after a refusal.
-func (h *Host) entered(w http.ResponseWriter, from client) bool {
+// entered is enter for a request over HTTP.
+func (h *Host) entered(w http.ResponseWriter, from client) *refusal {
 	wait := h.opts.Rates.wait(from)
 	err := errTooFast
 	if wait == 0 {
 		if err = h.enter(from); err == nil {
-			return true
+			return nil
 		}
 	}
-	status := http.StatusServiceUnavailable
-	if err == errBusy || err == errTooFast {
-		status = http.StatusTooManyRequests
-		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+	if err == errDraining {
+		return refuse(http.StatusServiceUnavailable, err.Error())
 	}
-	refuse(w, status, interop.CodeInternal, err.Error())
-	return false
+	w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+	return refuse(http.StatusTooManyRequests, err.Error())
 }
 
 // serveSession serves a legacy session's GET or DELETE.
-func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) {
-	s := h.session(w, r, caller)
-	if s == nil {
-		return
+func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) *refusal {
+	s, refused := h.session(r, caller)
+	if refused != nil {
+		return refused
 	}
 	defer h.sessions.release(s)
 	if r.Method == http.MethodGet {
 		r, over := h.whileAdmitted(r, caller)
 		defer over()
-		h.get(w, r, s)
-		return
+		return h.get(w, r, s)
 	}
 	h.sessions.drop(s)
 	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 // modernVersion reports whether a request's headers are of a stateless revision: ours, or
@@ -117,90 +144,99 @@ func modernVersion(h http.Header) bool {
 	return v == protocol.VersionModern || unknown && len(h[protocol.HeaderMethod]) > 0 && len(h[protocol.HeaderSession]) == 0
 }
 
-// session is the legacy session that a request names, busy until it is
-// released; nil after a refusal.
-func (h *Host) session(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) *hostSession {
+// session is the legacy session that a request names, busy until it is released.
+func (h *Host) session(r *http.Request, caller toolbox.Principal) (*hostSession, *refusal) {
 	if v, ok := headerValue(r.Header, hostKeyVersion); len(r.Header[hostKeyVersion]) > 0 && (!ok || !slices.Contains(protocol.LegacyVersions(), v)) {
-		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "unsupported "+protocol.HeaderVersion)
-		return nil
+		return nil, refuse(http.StatusBadRequest, "unsupported "+protocol.HeaderVersion)
 	}
 	id, ok := headerValue(r.Header, protocol.HeaderSession)
 	if !ok {
-		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "the "+protocol.HeaderSession+" header is missing: send initialize first")
-		return nil
+		return nil, refuse(http.StatusBadRequest, "the "+protocol.HeaderSession+" header is missing: send initialize first")
 	}
-	s := h.sessions.use(h, id, caller)
-	if s != nil && s.sse != nil { // its id stands in URLs, and is good for nothing else
-		h.sessions.release(s)
-		s = nil
-	}
-	if s == nil {
-		h.refuseSession(w, id, caller)
-	}
-	return s
+	return h.use(id, caller, false)
 }
 
-func (h *Host) refuseSession(w http.ResponseWriter, id string, caller toolbox.Principal) {
-	why, text := foreignSession(&h.opts, id, caller), "session not found"
+// use is a caller's session, busy until it is released. Its id over HTTP+SSE stands in URLs, and is good for nothing else.
+func (h *Host) use(id string, caller toolbox.Principal, sse bool) (*hostSession, *refusal) {
+	s := h.sessions.use(h, id, caller)
+	if s != nil && (s.sse != nil) == sse {
+		return s, nil
+	}
+	if s != nil {
+		h.sessions.release(s)
+	}
+	why, text := foreignSession(&h.opts, id, caller), errNoSession
 	h.opts.Logger.Debug("a session is not here", "caller", caller, "reason", why)
 	if why == errSessionForeign {
 		text += ": " + why.Error()
 	}
-	refuse(w, http.StatusNotFound, interop.CodeInvalidRequest, text)
+	return nil, refuse(http.StatusNotFound, text)
+}
+
+// errNoSession is the text of a refusal for which clients begin a new session.
+const errNoSession = "session not found"
+
+// open makes a busy session.
+func (h *Host) open(from client, sse *outlet) (*hostSession, *refusal) {
+	if s := h.sessions.open(h, from, sse); s != nil {
+		return s, nil
+	}
+	return nil, refuse(http.StatusServiceUnavailable, "too many sessions are busy")
 }
 
 // get streams a session's news, or goes on with a stream that its client has lost.
-func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) {
+func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) *refusal {
 	if !accepted(r.Header).stream {
-		refuse(w, http.StatusNotAcceptable, interop.CodeInvalidRequest, "GET needs Accept: text/event-stream")
-		return
+		return refuse(http.StatusNotAcceptable, "GET needs Accept: text/event-stream")
 	}
 	if !h.sessions.stream(s, 1) {
-		refuse(w, http.StatusConflict, interop.CodeInvalidRequest, "too many streams in this session")
-		return
+		return refuse(http.StatusConflict, "too many streams in this session")
 	}
 	defer h.sessions.stream(s, -1)
 	if s.kept == nil {
 		h.streamNews(w, r, s, streamName{}, 0)
-		return
+		return nil
 	}
 	name, after, err := lastEvent(r.Header)
 	switch {
 	case err != nil:
-		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, err.Error())
+		return refuse(http.StatusBadRequest, err.Error())
 	case name == streamName{}:
 		h.streamNews(w, r, s, s.kept.begin(newsStream, nil), 0)
-	default:
-		h.resume(w, r, s, name, after)
+		return nil
 	}
+	return h.resume(w, r, s, name, after)
 }
 
-// refuse answers an HTTP request that is not served.
-func refuse(w http.ResponseWriter, status int, code int64, message string) {
-	writeJSON(w, status, [][]byte{protocol.EncodeRefusal(code, message)})
+// request is the request that a message is. s is nil, or the session that it belongs to.
+func (h *Host) request(r *http.Request, m *posted, s *hostSession, send sender) *frontRequest {
+	q := &frontRequest{
+		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Modern, caller: m.from.caller, header: h.forwarded(r), send: send,
+	}
+	if s != nil {
+		q.era, q.session = interop.Legacy, s.frontSession
+	}
+	return q
 }
 
 // postModern serves a message of 2026-07-28: it stands for itself.
-func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) {
+func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) *refusal {
 	switch m.Kind() {
 	case wire.Notification:
 		w.WriteHeader(http.StatusAccepted)
-		return
+		return nil
 	case wire.Response:
-		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "a client sends no responses")
-		return
+		return refuse(http.StatusBadRequest, "a client sends no responses")
 	}
 	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
-	q := &frontRequest{id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Modern, caller: m.from.caller, header: h.forwarded(r), send: reply.say}
+	q := h.request(r, m, nil, reply.say)
 	if a := h.checkModernPost(r.Header, q, m.version); !a.none() {
-		writeJSON(w, a.status, answerFrame(m.ID, a))
-		return
-	}
-	if m.method == protocol.MethodListen && !m.takes.stream {
-		refuse(w, http.StatusNotAcceptable, interop.CodeInvalidRequest, "subscriptions/listen needs Accept: text/event-stream")
-		return
+		return refuseMessage(m.ID, a)
 	}
 	if m.method == protocol.MethodListen {
+		if !m.takes.stream {
+			return refuse(http.StatusNotAcceptable, "subscriptions/listen needs Accept: text/event-stream")
+		}
 		stream, over := h.whileAdmitted(r, m.from.caller)
 		defer over()
 		r = stream
@@ -211,6 +247,7 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) {
 	reply.failed = func() { cancel(errCallDropped) }
 	reply.open()
 	reply.finish(h.front.answer(ctx, q))
+	return nil
 }
 
 // checkModernPost says why a request over HTTP is none of 2026-07-28.
@@ -241,52 +278,44 @@ func (h *Host) checkModernPost(header http.Header, q *frontRequest, version stri
 }
 
 // postLegacy serves a message within its session, which initialize opens.
-func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) {
+func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) (refused *refusal) {
 	var s *hostSession
-	if m.method == protocol.MethodInitialize && len(r.Header[protocol.HeaderSession]) == 0 {
-		if s = h.sessions.open(h, m.from, nil); s == nil {
-			refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, "too many sessions are busy")
-			return
-		}
-		w.Header().Set(protocol.HeaderSession, s.id)
-	} else if s = h.session(w, r, m.from.caller); s == nil {
-		return
+	opens := m.method == protocol.MethodInitialize && len(r.Header[protocol.HeaderSession]) == 0
+	if opens {
+		s, refused = h.open(m.from, nil)
+	} else {
+		s, refused = h.session(r, m.from.caller)
+	}
+	if refused != nil {
+		return refused
 	}
 	defer h.sessions.release(s)
-	switch m.Kind() {
-	case wire.Notification:
-		h.front.notified(r.Context(), s.frontSession, interop.Message{Params: m.Params, Method: m.method, Era: interop.Legacy, Caller: m.from.caller})
+	if m.Kind() != wire.Request {
+		s.take(r.Context(), m)
 		w.WriteHeader(http.StatusAccepted)
-		return
-	case wire.Response:
-		s.answered(&m.Envelope)
-		w.WriteHeader(http.StatusAccepted)
-		return
+		return nil
 	}
-	key := callKey(m.ID)
 	// A client that goes away has not cancelled (2025-11-25, basic/transports).
-	ctx, call, err := s.begin(context.WithoutCancel(r.Context()), key)
-	if err != nil {
-		w.Header().Del(protocol.HeaderSession)
-		if err == errTwice {
-			writeJSON(w, http.StatusBadRequest, answerFrame(m.ID, frontError(0, interop.CodeInvalidRequest, "%v", err)))
-		} else {
-			refuse(w, http.StatusNotFound, interop.CodeInvalidRequest, "session not found")
-		}
-		return
+	ctx, call, err := s.begin(context.WithoutCancel(r.Context()), m.ID)
+	switch {
+	case err == errTwice:
+		return refuseMessage(m.ID, frontError(http.StatusBadRequest, interop.CodeInvalidRequest, "%v", err))
+	case err != nil:
+		return refuse(http.StatusNotFound, errNoSession)
+	case opens:
+		w.Header().Set(protocol.HeaderSession, s.id)
 	}
 	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
 	s.keep(reply, r, m.method)
 	reply.open()
-	a := h.front.answer(ctx, &frontRequest{
-		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Legacy, caller: m.from.caller,
-		session: s.frontSession, header: h.forwarded(r), send: reply.say, live: reply.live, gone: r.Context().Done(),
-	})
-	s.finish(key, call)      // who reads the answer may use the id again
+	q := h.request(r, m, s, reply.say)
+	q.live, q.gone = reply.live, r.Context().Done()
+	a := s.serve(ctx, call, q)
 	a.status = http.StatusOK // a legacy client reads the error in the body
 	if m.method == protocol.MethodInitialize && a.err != nil && s.agreed() == "" {
 		w.Header().Del(protocol.HeaderSession)
 		h.sessions.drop(s)
 	}
 	reply.finish(a)
+	return nil
 }

@@ -18,11 +18,7 @@ func withoutElicitationID(m interop.Message) json.RawMessage {
 	if m.Method != protocol.MethodElicit {
 		return m.Params
 	}
-	params, err := wire.Rewrite(m.Params, wire.Edit{Key: "elicitationId"})
-	if err != nil {
-		return m.Params
-	}
-	return params
+	return wire.Without(m.Params, "elicitationId")
 }
 
 // questionKey is the key of the nth question of a request.
@@ -39,20 +35,15 @@ type inputRequest struct {
 
 // inputRequired is a result that asks (2026-07-28, basic/patterns/mrtr).
 func inputRequired(asks []inputRequest, state string) json.RawMessage {
-	b := []byte(`{"resultType":"input_required","inputRequests":{`)
-	for i, a := range asks {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(wire.AppendQuote(b, a.key), `:{"method":`...), wire.Quote(a.method)...)
+	var requests wire.Object
+	for _, a := range asks {
 		params := a.params
 		if len(params) == 0 { // go-sdk's clients read no request without params
 			params = json.RawMessage(`{}`)
 		}
-		b = append(append(append(b, `,"params":`...), params...), '}')
+		requests = requests.Raw(a.key, wire.Object{}.Text("method", a.method).Raw("params", params).JSON())
 	}
-	b = append(b, `},"requestState":`...)
-	return append(wire.AppendQuote(b, state), '}')
+	return wire.Object{}.Text("resultType", "input_required").Raw("inputRequests", requests.JSON()).Text("requestState", state).JSON()
 }
 
 // inputResponses is what a client answers, by key: valid JSON values.

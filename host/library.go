@@ -44,23 +44,26 @@ func NewLibrary() *Library {
 // Prompt is a message, or several, that a person has a client send to its model.
 type Prompt struct {
 	// Name is unique in its library.
-	Name string
+	Name string `json:"name"`
 	// Title and Description are for people. "": none.
-	Title, Description string
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
 	// Arguments are what the person fills in.
-	Arguments []Argument
+	Arguments []Argument `json:"arguments,omitempty"`
 	// Get makes the messages. It gets an argument only if the client sends it; a missing required one is refused
 	// before. It may use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log].
-	Get func(ctx context.Context, arguments map[string]string) ([]toolbox.Message, error)
+	Get func(ctx context.Context, arguments map[string]string) ([]toolbox.Message, error) `json:"-"`
 }
 
 // Argument is one argument of a [Prompt].
 type Argument struct {
-	Name, Title, Description string
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
 	// Required: a request without it is refused.
-	Required bool
+	Required bool `json:"required,omitempty"`
 	// Complete proposes values. nil: none are proposed.
-	Complete Completion
+	Complete Completion `json:"-"`
 }
 
 // Completion proposes values that begin with what a person has typed so far, the best first. known are the other
@@ -153,7 +156,7 @@ func (l *Library) Updated(uri string) {
 		all = append(all, r)
 	}
 	l.mu.Unlock()
-	params := append(append([]byte(`{"uri":`), wire.Quote(uri)...), '}')
+	params := wire.Object{}.Text("uri", uri).JSON()
 	for _, r := range all {
 		r.updated(interop.Message{Method: protocol.NoteResourceUpdated, Params: params})
 	}

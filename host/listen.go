@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 )
@@ -23,91 +23,62 @@ const maxQueuedNotes = 1024
 // maxQueuedBytes bounds what may wait of what servers say and ask outside of any request.
 const maxQueuedBytes = 4 << 20
 
-// noteQueue holds what waits to be sent to one listener. put and offer never block. A change
+// noteQueue holds what waits to be sent to one listener, in order. put and offer never block. A change
 // waits once, however often it is put, and nothing else takes its room.
 type noteQueue struct {
 	signal chan struct{} // one slot: something is there
 
-	mu      sync.Mutex
-	notes   []interop.Message
-	changed []string          // what has, in order
-	changes map[string]change // the notifications of that
-}
-
-// change is a notification of one; uri is of what, where it is a resource.
-type change struct {
-	interop.Message
-	uri string
+	mu    sync.Mutex
+	notes watch.Backlog[interop.Message]
 }
 
 func newNoteQueue() *noteQueue { return &noteQueue{signal: make(chan struct{}, 1)} }
 
-// put adds broadcasts.
-func (b *noteQueue) put(notes ...interop.Message) {
+// put adds a broadcast.
+func (b *noteQueue) put(m interop.Message) {
 	b.mu.Lock()
-	for _, m := range notes {
-		if what := changeOf(m); what != "" {
-			b.change(what, change{Message: m})
-		} else if len(b.notes) < maxQueuedNotes {
-			b.notes = append(b.notes, m)
-		}
-	}
-	b.mu.Unlock()
-	b.wake()
+	defer b.mu.Unlock()
+	b.add(changeOf(m), m)
 }
 
-// change adds a notification of a change, in the place of the one that waits. Call it with mu
-// held.
-func (b *noteQueue) change(what string, m change) {
-	if _, waits := b.changes[what]; !waits {
-		if len(b.changed) >= 2*maxQueuedNotes {
-			return
-		}
-		b.changed = append(b.changed, what)
+// add adds a notification under a key if there is room. Call it with mu held.
+func (b *noteQueue) add(key string, m interop.Message) {
+	_, waits := b.notes.Get(key)
+	if changes, others, _ := b.notes.Size(); waits || key == "" && others < maxQueuedNotes || key != "" && changes < 2*maxQueuedNotes {
+		b.notes.Put(key, len(m.Params), m)
 	}
-	if b.changes == nil {
-		b.changes = map[string]change{}
-	}
-	b.changes[what] = m
+	b.wake()
 }
 
 // putUpdate adds an update of the resource that the listener asked for, which may be of a part
 // of it: where several parts of it wait, the listener is to look at the whole.
-func (b *noteQueue) putUpdate(uri string, m change) {
+func (b *noteQueue) putUpdate(uri string, m interop.Message) {
 	b.mu.Lock()
-	what := updateOf(uri)
-	if before, waits := b.changes[what]; waits && before.uri != m.uri {
-		m.uri, m.Params = uri, append(append([]byte(`{"uri":`), wire.Quote(uri)...), '}')
+	defer b.mu.Unlock()
+	key := updateOf(uri)
+	if before, waits := b.notes.Get(key); waits && updatedURI(before) != updatedURI(m) {
+		m.Params = wire.Object{}.Text("uri", uri).JSON()
 	}
-	b.change(what, m)
-	b.mu.Unlock()
-	b.wake()
+	b.add(key, m)
 }
 
 // withdraw takes back the update of a resource.
 func (b *noteQueue) withdraw(uri string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	what := updateOf(uri)
-	if _, waits := b.changes[what]; waits {
-		delete(b.changes, what)
-		b.changed = slices.DeleteFunc(b.changed, func(other string) bool { return other == what })
-	}
+	b.notes.Remove(func(key string, _ interop.Message) bool { return key == updateOf(uri) })
 }
 
 // offer adds one that is no broadcast: each is one of its own, and half of the room is left for
 // those. It reports whether there was room.
 func (b *noteQueue) offer(m interop.Message) bool {
 	b.mu.Lock()
-	size := len(m.Params)
-	for i := range b.notes {
-		size += len(b.notes[i].Params)
-	}
-	room := len(b.notes) == 0 || len(b.notes) < maxQueuedNotes/2 && size <= maxQueuedBytes
+	defer b.mu.Unlock()
+	_, others, bytes := b.notes.Size()
+	room := others == 0 || others < maxQueuedNotes/2 && bytes+len(m.Params) <= maxQueuedBytes
 	if room {
-		b.notes = append(b.notes, m)
+		b.notes.Put("", len(m.Params), m)
 	}
-	b.mu.Unlock()
 	b.wake()
 	return room
 }
@@ -115,40 +86,25 @@ func (b *noteQueue) offer(m interop.Message) bool {
 // restore puts back what could not be sent, before what has come since.
 func (b *noteQueue) restore(notes []interop.Message) {
 	b.mu.Lock()
-	var others []interop.Message
-	for _, m := range notes {
-		what := changeOf(m)
-		if what == "" {
-			others = append(others, m)
-		} else if _, waits := b.changes[what]; !waits {
-			b.change(what, change{m, updatedURI(m)})
-		}
+	defer b.mu.Unlock()
+	for _, m := range append(slices.Clip(notes), b.notes.Take()...) {
+		b.notes.Put(changeOf(m), len(m.Params), m)
 	}
-	b.notes = append(others, b.notes...)
-	b.mu.Unlock()
 	b.wake()
 }
 
 // questions takes the requests that wait.
-func (b *noteQueue) questions() (all []interop.Message) {
+func (b *noteQueue) questions() []interop.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.notes = slices.DeleteFunc(b.notes, func(m interop.Message) bool {
-		if m.ID != nil {
-			all = append(all, m)
-		}
-		return m.ID != nil
-	})
-	return all
+	return b.notes.Remove(func(_ string, m interop.Message) bool { return m.ID != nil })
 }
 
 // remove takes a request back; false where it has been taken already, or never waited.
 func (b *noteQueue) remove(id json.RawMessage) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before := len(b.notes)
-	b.notes = slices.DeleteFunc(b.notes, func(m interop.Message) bool { return m.ID != nil && string(m.ID) == string(id) })
-	return len(b.notes) < before
+	return b.notes.Remove(func(_ string, m interop.Message) bool { return m.ID != nil && string(m.ID) == string(id) }) != nil
 }
 
 func (b *noteQueue) wake() {
@@ -158,16 +114,11 @@ func (b *noteQueue) wake() {
 	}
 }
 
-// take takes all: what was said and asked, and then what has changed.
+// take takes all.
 func (b *noteQueue) take() []interop.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	notes := b.notes
-	for _, what := range b.changed {
-		notes = append(notes, b.changes[what].Message)
-	}
-	b.notes, b.changed, b.changes = nil, nil, nil
-	return notes
+	return b.notes.Take()
 }
 
 // changeOf names what a notification says has changed; "": it says something else.
@@ -285,10 +236,10 @@ func listChanges() []struct{ field, feature, method string } {
 
 // agreeOn is the part of a filter that the capabilities declare, as members of an object, and
 // the notifications that it stands for. What is agreed of resources is said by hold.
-func agreeOn(filter, capabilities json.RawMessage) (agreed [][]byte, methods []string) {
+func agreeOn(filter, capabilities json.RawMessage) (agreed wire.Object, methods []string) {
 	for _, c := range listChanges() {
 		if want, _ := wire.Lookup(filter, c.field); string(want) == "true" && protocol.Declares(capabilities, c.feature, "listChanged") {
-			agreed = append(agreed, []byte(`"`+c.field+`":true`))
+			agreed = agreed.Raw(c.field, []byte("true"))
 			methods = append(methods, c.method)
 		}
 	}
@@ -318,7 +269,7 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	held := newHolding(f, queue)
 	defer held.end()
 	if uris = held.addAll(ctx, r, uris); len(uris) > 0 {
-		agreed = append(agreed, appendStrings([]byte(`"resourceSubscriptions":`), uris))
+		agreed = agreed.Raw("resourceSubscriptions", stringsJSON(uris))
 	}
 	tasks, unfollow, err := f.follow(ctx, r, tasks, queue)
 	if err != nil {
@@ -326,13 +277,11 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	defer unfollow()
 	if len(tasks) > 0 {
-		agreed = append(agreed, appendStrings([]byte(`"taskIds":`), tasks))
+		agreed = agreed.Raw("taskIds", stringsJSON(tasks))
 	}
-	tag := append([]byte(`"_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
-	tag = append(tag, '}')
-	ack := append(append([]byte("{"), tag...), `,"notifications":{`...)
-	ack = append(append(ack, bytes.Join(agreed, []byte(","))...), "}}"...)
-	if err := r.send(nil, protocol.NoteAcknowledged, ack); err != nil {
+	tag := wire.Object{}.Raw(protocol.MetaSubscription, r.id).JSON()
+	ack := wire.Object{}.Raw("_meta", tag).Raw("notifications", agreed.JSON())
+	if err := r.send(nil, protocol.NoteAcknowledged, ack.JSON()); err != nil {
 		return frontAnswer{}
 	}
 	for {
@@ -342,9 +291,8 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 			if context.Cause(ctx) != errHostClosed {
 				return frontAnswer{}
 			}
-			end := append([]byte(`{"resultType":"complete","_meta":{"`+protocol.MetaSubscription+`":`), r.id...)
-			end = append(append(end, `,"`+protocol.MetaServerInfo+`":`...), f.name()...)
-			return frontAnswer{result: [][]byte{append(end, "}}"...)}}
+			meta := wire.Object{}.Raw(protocol.MetaSubscription, r.id).Raw(protocol.MetaServerInfo, f.name()).JSON()
+			return resultOf(wire.Object{}.Text("resultType", "complete").Raw("_meta", meta))
 		}
 		for _, m := range queue.take() {
 			if err := r.send(nil, m.Method, tagged(m.Params, r.id)); err != nil {
@@ -368,7 +316,7 @@ func tagged(params, id json.RawMessage) json.RawMessage {
 		params, err = wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
 	}
 	if err != nil { // a key stands twice: only the tag is sure
-		return append(append([]byte(`{"_meta":{"`+protocol.MetaSubscription+`":`), id...), "}}"...)
+		return wire.Object{}.Raw("_meta", wire.Object{}.Raw(protocol.MetaSubscription, id).JSON()).JSON()
 	}
 	return params
 }

@@ -41,44 +41,40 @@ func (m *posted) counted() client {
 // acceptance is what a client takes as an answer.
 type acceptance struct{ json, stream bool }
 
-// receive reads one message; nil after a refusal.
-func (h *Host) receive(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) *posted {
+// receive reads one message.
+func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*posted, *refusal) {
 	if !jsonBody(r.Header) {
-		refuse(w, http.StatusUnsupportedMediaType, interop.CodeInvalidRequest, "Content-Type must be application/json")
-		return nil
+		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
 	}
-	m := &posted{takes: accepted(r.Header)}
+	m := &posted{takes: accepted(r.Header), from: from}
 	if !m.takes.json && !m.takes.stream {
-		refuse(w, http.StatusNotAcceptable, interop.CodeInvalidRequest, "Accept must name application/json or text/event-stream")
-		return nil
+		return nil, refuse(http.StatusNotAcceptable, "Accept must name application/json or text/event-stream")
 	}
-	body, err := h.body(w, r, caller)
-	if err != nil {
-		var long *wire.TooLong
-		switch {
-		case !errors.As(err, &long):
-			refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, "the body could not be read")
-		case long.Size > h.opts.MaxMessage:
-			h.spoiltAnswer(w, r, caller, long.Prefix, nil)
-			refuse(w, http.StatusRequestEntityTooLarge, interop.CodeInvalidRequest, "the message is too large")
-		default:
-			w.Header().Set("Retry-After", "1")
-			refuse(w, http.StatusServiceUnavailable, interop.CodeInternal, memory.NoRoom{}.Error())
-		}
-		return nil
+	body, err := h.body(w, r, from.caller)
+	var long *wire.TooLong
+	switch {
+	case err == nil:
+	case !errors.As(err, &long):
+		return nil, refuse(http.StatusBadRequest, "the body could not be read")
+	case long.Size > h.opts.MaxMessage:
+		h.spoiltAnswer(w, r, from.caller, long.Prefix, nil)
+		return nil, refuse(http.StatusRequestEntityTooLarge, "the message is too large")
+	default:
+		w.Header().Set("Retry-After", "1")
+		return nil, refuse(http.StatusServiceUnavailable, memory.NoRoom{}.Error())
 	}
 	var bad *wire.BadFrame
 	if m.Envelope, bad = readMessage(body); bad != nil {
-		h.spoiltAnswer(w, r, caller, body, bad)
-		writeJSON(w, http.StatusBadRequest, answerFrame(bad.ID, frontAnswer{err: badFrameError(bad)}))
-		return nil
+		h.spoiltAnswer(w, r, from.caller, body, bad)
+		e := badFrameError(bad)
+		return nil, refuseMessage(bad.ID, frontAnswer{err: e, status: http.StatusBadRequest})
 	}
 	m.method, m.meta = m.MethodName(), metaOf(m.Params)
 	m.version, m.modern = protocol.LookupString(m.meta, protocol.MetaVersion)
 	// A handshake is legacy whatever its header says, as the revision is yet to be agreed on.
 	m.modern = m.modern || modernVersion(r.Header) && m.method != protocol.MethodInitialize
 	m.modern = m.modern && !inSession(r.Header)
-	return m
+	return m, nil
 }
 
 // spoiltAnswer ends the question of a session that a message would have answered which is broken,

@@ -64,11 +64,9 @@ type exchanges struct {
 	*parking
 	ctx     context.Context // ends with close
 	cancel  context.CancelCauseFunc
-	running sync.WaitGroup
+	running group
 	ending  chan struct{} // closed when nobody is asked any more
-
-	ended  bool // ending is closed; guarded by parking.mu
-	closed bool // guarded by parking.mu
+	ended   bool          // ending is closed; guarded by parking.mu
 }
 
 // parking is the parked calls of all hosts that stand beside one another, and their bounds.
@@ -79,41 +77,17 @@ type parking struct {
 	each    int           // of one principal
 	expiry  time.Duration // of a parked one
 	lastID  atomic.Uint64
-	asked   askedBytes
+	asked   tally[toolbox.Principal] // bytes of open questions
+	waiting tally[toolbox.Principal] // calls that are parked
 
 	mu     sync.Mutex
 	parked map[uint64]*exchange // that were answered with questions, until their result is taken
-	of     map[toolbox.Principal]int
-}
-
-// askedBytes are those of open questions. The zero value is ready.
-type askedBytes struct {
-	mu  sync.Mutex
-	all int
-	of  map[toolbox.Principal]int
-}
-
-// add counts n more, or less, of a principal's; false where there is no room for them.
-func (b *askedBytes) add(of toolbox.Principal, n int) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n > 0 && (b.all+n > maxAskedBytes || b.of[of]+n > maxCallerAsked) {
-		return false
-	}
-	if b.of == nil {
-		b.of = map[toolbox.Principal]int{}
-	}
-	b.all += n
-	if b.of[of] += n; b.of[of] == 0 {
-		delete(b.of, of)
-	}
-	return true
 }
 
 func newParking(o *Options) *parking {
 	p := &parking{
 		keys: o.Keys, replica: o.Replica, most: cmp.Or(max(o.MaxParked, 0), defaultMaxParked), each: cmp.Or(max(o.MaxClientParked, 0), defaultMaxClientParked),
-		expiry: cmp.Or(max(o.ParkedWait, 0), defaultParkedWait), parked: map[uint64]*exchange{}, of: map[toolbox.Principal]int{},
+		expiry: cmp.Or(max(o.ParkedWait, 0), defaultParkedWait), parked: map[uint64]*exchange{},
 	}
 	var first [8]byte // states outlive a host whose keys are kept, and name none of another's calls
 	_, _ = rand.Read(first[:])
@@ -204,11 +178,9 @@ func (all *exchanges) cancelParked(why error, meant func(*exchange) bool) {
 
 // close cancels every call, and waits for it.
 func (all *exchanges) close() {
-	all.mu.Lock()
-	all.closed = true
-	all.mu.Unlock()
+	idle := all.running.close()
 	all.cancel(errHostClosed)
-	all.running.Wait()
+	<-idle
 }
 
 // exchange is one request, whatever number of the client's requests it takes.
@@ -260,22 +232,15 @@ func (all *exchanges) begin(ctx context.Context, m interop.Message, back interop
 	c.Back = x.peer
 	call := m
 	call.Client = &c
-	all.mu.Lock()
-	if all.closed {
-		all.mu.Unlock()
+	x.back, x.retoken = back, x.token
+	if !all.running.run(func() {
+		defer context.AfterFunc(all.ctx, func() { cancel(errHostClosed) })()
+		x.run(inner, call, next)
+		cancel(nil)
+	}) {
 		cancel(nil)
 		return nil, errHostClosed
 	}
-	all.running.Add(1)
-	all.mu.Unlock()
-	stop := context.AfterFunc(all.ctx, func() { cancel(errHostClosed) })
-	x.back, x.retoken = back, x.token
-	go func() {
-		defer all.running.Done()
-		defer stop()
-		x.run(inner, call, next)
-		cancel(nil)
-	}()
 	return x.wait(ctx, m)
 }
 
@@ -379,24 +344,20 @@ func (all *exchanges) hold(x *exchange) error {
 		return errHostClosed
 	case x.held:
 		return nil
-	case len(all.parked) >= all.most, all.of[x.caller] >= all.each:
+	case !all.waiting.add(x.caller, 1, all.each, all.most):
 		return errParkedFull
 	}
 	x.held = true
 	all.parked[x.id] = x
-	all.of[x.caller]++
 	return nil
 }
 
 func (all *exchanges) release(x *exchange) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if all.parked[x.id] != x {
-		return
-	}
-	delete(all.parked, x.id)
-	if all.of[x.caller]--; all.of[x.caller] == 0 {
-		delete(all.of, x.caller)
+	if all.parked[x.id] == x {
+		delete(all.parked, x.id)
+		all.waiting.remove(x.caller, 1)
 	}
 }
 
@@ -477,7 +438,7 @@ func (x *exchange) tell() {
 // forget counts a question out. Call it with mu held.
 func (x *exchange) forget(q *question) {
 	x.bytes -= len(q.params)
-	x.all.asked.add(x.caller, -len(q.params))
+	x.all.asked.remove(x.caller, len(q.params))
 }
 
 // peer takes what the server says and asks.
@@ -540,7 +501,7 @@ func (x *exchange) add(q *question) error {
 	if len(x.open) >= maxParkedAsks || x.bytes+n > maxQuestionBytes {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions at once, or too large ones"}
 	}
-	if !x.all.asked.add(x.caller, n) {
+	if !x.all.asked.add(x.caller, n, maxCallerAsked, maxAskedBytes) {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions wait for an answer"}
 	}
 	x.asked++

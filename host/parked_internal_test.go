@@ -140,8 +140,8 @@ func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 		if last.Said != `{"n":1} {"n":2}` {
 			t.Errorf("the server got %s", last.Said)
 		}
-		if r.size() != 0 || len(r.all.of) != 0 || r.all.asked.all != 0 || len(r.all.asked.of) != 0 {
-			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.of, r.all.asked.all)
+		if r.size() != 0 || r.all.waiting.all != 0 || r.all.asked.all != 0 || len(r.all.asked.of) != 0 {
+			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.waiting.of, r.all.asked.all)
 		}
 	})
 }
@@ -431,16 +431,17 @@ func TestAThousandParked(t *testing.T) {
 
 // What one principal is asked leaves room for what others are.
 func TestOpenQuestionsOfOnePrincipal(t *testing.T) {
-	var asked askedBytes
+	var asked tally[toolbox.Principal]
+	room := func(who toolbox.Principal, n int) bool { return asked.add(who, n, maxCallerAsked, maxAskedBytes) }
 	for range maxCallerAsked / maxQuestionBytes {
-		if !asked.add("eve", maxQuestionBytes) {
+		if !room("eve", maxQuestionBytes) {
 			t.Fatal("there is no room for eve's share")
 		}
 	}
-	if asked.add("eve", 1) || !asked.add("ann", maxQuestionBytes) {
+	if room("eve", 1) || !room("ann", maxQuestionBytes) {
 		t.Error("eve has more than a share, or ann has none")
 	}
-	if asked.add("eve", -maxQuestionBytes); !asked.add("eve", 1) {
+	if asked.remove("eve", maxQuestionBytes); !room("eve", 1) {
 		t.Error("what was answered takes room")
 	}
 }

@@ -32,9 +32,8 @@ const (
 type hostWire interface {
 	// read is [framer]'s.
 	read() (wire.Envelope, error)
-	answer(id json.RawMessage, a frontAnswer) error
-	// say sends a notification, or with an id a request.
-	say(id json.RawMessage, method string, params [][]byte) error
+	// write sends one message, which is in pieces.
+	write(frame [][]byte) error
 	// close unblocks read and the writes; false where it cannot.
 	close() bool
 }
@@ -43,19 +42,15 @@ type hostWire interface {
 type hostPipe struct {
 	host    *Host
 	wire    hostWire
+	out     *outlet // over wire
 	session *frontSession
 	ctx     context.Context // of its calls: carries values and has no end
 	slots   chan struct{}
 	listens chan struct{}
 	quit    context.Context // ends listening for subscriptions
 	stop    context.CancelCauseFunc
-	broken  chan error // one slot: a write has failed
 
-	writing sync.Mutex // held while a frame is written
-
-	mu      sync.Mutex
-	stopped bool // nothing is started any more
-	running sync.WaitGroup
+	running group
 }
 
 func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration) error {
@@ -65,36 +60,37 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 	}
 	defer h.leave(client{})
 	p := &hostPipe{
-		host: h, wire: w, session: newFrontSession(h.front), ctx: context.WithoutCancel(ctx),
-		slots: make(chan struct{}, h.opts.MaxInFlight), listens: make(chan struct{}, maxListens), broken: make(chan error, 1),
+		host: h, wire: w, out: newOutlet(w.write), session: newFrontSession(h.front), ctx: context.WithoutCancel(ctx),
+		slots: make(chan struct{}, h.opts.MaxInFlight), listens: make(chan struct{}, maxListens),
 	}
 	p.session.listWait = listWait
 	p.session.maxQuestions = min(maxQuestions, h.opts.MaxInFlight-1) // else requests that wait for answers could end the reading
 	p.quit, p.stop = context.WithCancelCause(p.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- p.readAll() }()
-	p.begin(p.sendNotes)
+	p.running.run(p.sendNotes)
 	var err error
 	select {
 	case err = <-ended:
 		ended <- nil
 		p.session.hearNoMore(errClientGone)
-		p.halt()
-		p.wait(lastAnswers, ctx.Done(), h.ctx.Done())
-	case err = <-p.broken:
+		select {
+		case <-p.halt():
+		case <-time.After(lastAnswers):
+		case <-ctx.Done():
+		case <-h.ctx.Done():
+		}
+	case <-p.out.broken:
+		err = p.out.err
 	case <-ctx.Done():
 	case <-h.ctx.Done():
 	}
-	p.halt()
+	idle := p.halt()
 	p.session.end(errHostClosed)
-	p.wait(lastWrites, nil, nil)
+	inTime(idle)
 	if w.close() {
-		late := time.After(lastWrites)
-		select {
-		case <-ended:
-		case <-late:
-		}
-		p.wait(lastWrites, nil, nil)
+		inTime(ended)
+		inTime(idle)
 	}
 	if err != nil {
 		return interop.NewFault(interop.Transport, "", "serve", err)
@@ -102,36 +98,18 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 	return nil
 }
 
-// begin starts f, unless the connection is halted.
-func (p *hostPipe) begin(f func()) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stopped {
-		return false
+// inTime waits for something at the end, at most lastWrites.
+func inTime[T any](done <-chan T) {
+	select {
+	case <-done:
+	case <-time.After(lastWrites):
 	}
-	p.running.Add(1)
-	go func() { defer p.running.Done(); f() }()
-	return true
 }
 
 // halt ends the subscriptions; calls go on, but nothing new is started.
-func (p *hostPipe) halt() {
-	p.mu.Lock()
-	p.stopped = true
-	p.mu.Unlock()
-	p.stop(errHostClosed)
-}
-
-// wait waits for what is running, at most d or until either channel is closed.
-func (p *hostPipe) wait(d time.Duration, a, b <-chan struct{}) {
-	done := make(chan struct{})
-	go func() { p.running.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(d):
-	case <-a:
-	case <-b:
-	}
+func (p *hostPipe) halt() (idle <-chan struct{}) {
+	defer p.stop(errHostClosed)
+	return p.running.close()
 }
 
 // readAll serves message after message until the stream ends.
@@ -147,7 +125,7 @@ func (p *hostPipe) readAll() error {
 				continue
 			}
 			e := badFrameError(bad)
-			p.run(p.slots, func() { p.send(nil, bad.ID, frontAnswer{err: e}) })
+			p.run(p.slots, func() { _ = p.out.send(nil, answerFrame(bad.ID, frontAnswer{err: e})) })
 		case endOfStream(err):
 			return nil
 		default:
@@ -166,7 +144,7 @@ func (p *hostPipe) run(slots chan struct{}, f func()) {
 	case <-p.quit.Done():
 		return
 	}
-	if !p.begin(func() { defer func() { <-slots }(); f() }) {
+	if !p.running.run(func() { defer func() { <-slots }(); f() }) {
 		<-slots
 	}
 }
@@ -191,42 +169,37 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 // request serves one request in a goroutine of its own, but for a handshake,
 // whose outcome the next message may already rely on.
 func (p *hostPipe) request(env *wire.Envelope, method string) {
-	r := &pipeReply{pipe: p}
+	r := &outletReply{outlet: p.out, id: env.ID}
 	q := &frontRequest{id: env.ID, params: env.Params, meta: metaOf(env.Params), method: method, session: p.session, send: r.say}
 	q.era = p.era(method, q.meta)
+	answer := func(a frontAnswer) { p.run(p.slots, func() { r.finish(a) }) }
 	slots := p.slots
 	if method == protocol.MethodListen {
 		if slots = p.listens; len(slots) == cap(slots) {
-			p.run(p.slots, func() { p.send(r, q.id, frontError(0, interop.CodeInternal, "too many subscriptions")) })
+			answer(frontError(0, interop.CodeInternal, "too many subscriptions"))
 			return
 		}
 	}
 	if q.era == interop.Modern {
 		if a := checkModern(q.meta); !a.none() {
-			p.run(p.slots, func() { p.send(r, q.id, a) })
+			answer(a)
 			return
 		}
 	}
-	key := callKey(q.id)
-	ctx, call, err := p.session.begin(p.ctx, key)
-	if err != nil {
-		p.run(p.slots, func() { p.send(r, q.id, frontError(0, interop.CodeInvalidRequest, "%v", err)) })
-		return
+	ctx, call, err := p.session.begin(p.ctx, q.id)
+	switch {
+	case err != nil:
+		answer(frontError(0, interop.CodeInvalidRequest, "%v", err))
+	case method == protocol.MethodInitialize:
+		answer(p.session.serve(ctx, call, q))
+	default:
+		p.run(slots, func() {
+			if method == protocol.MethodListen {
+				defer context.AfterFunc(p.quit, func() { call.cancel(errHostClosed) })()
+			}
+			r.finish(p.session.serve(ctx, call, q))
+		})
 	}
-	if method == protocol.MethodInitialize {
-		a := p.host.front.answer(ctx, q)
-		p.session.finish(key, call)
-		p.run(p.slots, func() { p.send(r, q.id, a) })
-		return
-	}
-	p.run(slots, func() {
-		if method == protocol.MethodListen {
-			defer context.AfterFunc(p.quit, func() { call.cancel(errHostClosed) })()
-		}
-		a := p.host.front.answer(ctx, q)
-		p.session.finish(key, call) // who reads the answer may use the id again
-		p.send(r, q.id, a)
-	})
 }
 
 // era is modern for what states it, and legacy for what comes with or after a handshake.
@@ -245,60 +218,11 @@ func (p *hostPipe) sendNotes() {
 	for {
 		select {
 		case <-p.session.notes.signal:
+			_ = p.session.sendNotes(p.out)
 		case <-p.quit.Done():
 			return
 		}
-		for _, m := range p.session.notes.take() {
-			p.writing.Lock()
-			err := p.wire.say(m.ID, m.Method, [][]byte{m.Params})
-			p.writing.Unlock()
-			p.check(err)
-		}
 	}
-}
-
-// send writes an answer, after which nothing more is sent for r; nil: for no request.
-func (p *hostPipe) send(r *pipeReply, id json.RawMessage, a frontAnswer) {
-	p.writing.Lock()
-	if r != nil {
-		r.over = true
-	}
-	var err error
-	if !a.none() {
-		err = p.wire.answer(id, a)
-	}
-	p.writing.Unlock()
-	p.check(err)
-}
-
-// check ends the connection where a write has failed.
-func (p *hostPipe) check(err error) {
-	if err == nil {
-		return
-	}
-	select {
-	case p.broken <- err:
-	default:
-	}
-}
-
-// pipeReply is the way back of one request.
-type pipeReply struct {
-	pipe *hostPipe
-	over bool // guarded by pipe.writing
-}
-
-func (r *pipeReply) say(id json.RawMessage, method string, params ...[]byte) error {
-	r.pipe.writing.Lock()
-	err := errReplyOver
-	if !r.over {
-		err = r.pipe.wire.say(id, method, params)
-	}
-	r.pipe.writing.Unlock()
-	if err != errReplyOver {
-		r.pipe.check(err)
-	}
-	return err
 }
 
 // smallFrame is up to which size a frame is gathered for a single write: a
@@ -334,14 +258,6 @@ func (l *lineWire) read() (wire.Envelope, error) {
 		return wire.Envelope{}, bad
 	}
 	return env, nil
-}
-
-func (l *lineWire) answer(id json.RawMessage, a frontAnswer) error {
-	return l.write(answerFrame(id, a))
-}
-
-func (l *lineWire) say(id json.RawMessage, method string, params [][]byte) error {
-	return l.write(sayFrame(id, method, params))
 }
 
 // write sends a frame as one line: a small one in one write, of a large one
@@ -399,21 +315,12 @@ func (s sdkWire) read() (wire.Envelope, error) {
 	return env, err
 }
 
-func (s sdkWire) answer(id json.RawMessage, a frontAnswer) error {
-	e := wire.Envelope{ID: id}
-	if a.err != nil {
-		e.Error = errorJSON(a.err)
-	} else {
-		e.Result = join(a.result)
+func (s sdkWire) write(frame [][]byte) error {
+	env, err := wire.Scan(join(frame))
+	if err != nil || string(env.ID) == "null" { // which the SDK cannot send
+		return err
 	}
-	if id == nil { // which the SDK cannot send
-		return nil
-	}
-	return s.c.Write(context.Background(), e)
-}
-
-func (s sdkWire) say(id json.RawMessage, method string, params [][]byte) error {
-	return s.c.Write(context.Background(), wire.Envelope{ID: id, Method: wire.Quote(method), Params: join(params)})
+	return s.c.Write(context.Background(), env)
 }
 
 func (s sdkWire) close() bool {

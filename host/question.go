@@ -81,7 +81,7 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 		}
 	}
 	putOut(of)
-	ending := s.front.ending
+	ending := s.front.exchanges.ending
 	for {
 		select {
 		case <-lost: // the client may not have read it
@@ -208,25 +208,12 @@ func (s *frontSession) queue(id json.RawMessage, method string, params ...[]byte
 // withoutToken is a question's params without a token for progress, which would be reported to
 // us: it is the server's for its hop.
 func withoutToken(params json.RawMessage) json.RawMessage {
-	meta := metaOf(params)
-	if _, ok := wire.Lookup(meta, "progressToken"); !ok {
-		return params
-	}
-	meta, err := wire.Rewrite(meta, wire.Edit{Key: "progressToken"})
-	if err != nil {
-		return params
-	}
-	out, err := wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
-	if err != nil {
-		return params
-	}
-	return out
+	return wire.Without(params, "_meta", "progressToken")
 }
 
 // cancelParams is the params of notifications/cancelled for a question.
 func cancelParams(id json.RawMessage, why error) []byte {
-	b := append(append([]byte(`{"requestId":`), id...), `,"reason":`...)
-	return append(wire.AppendQuote(b, protocol.Printable(why.Error(), maxReason)), '}')
+	return wire.Object{}.Raw("requestId", id).Text("reason", protocol.Printable(why.Error(), maxReason)).JSON()
 }
 
 // resolve ends a question; false where it is none, or none any more.

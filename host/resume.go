@@ -99,14 +99,13 @@ func (r *hostReply) tooLarge() [][]byte {
 }
 
 // resume goes on with a stream of a session on another connection.
-func (h *Host) resume(w http.ResponseWriter, r *http.Request, s *hostSession, name streamName, after uint64) {
+func (h *Host) resume(w http.ResponseWriter, r *http.Request, s *hostSession, name streamName, after uint64) *refusal {
 	if !s.kept.begun(name) {
-		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, errEventName.Error())
-		return
+		return refuse(http.StatusBadRequest, errEventName.Error())
 	}
 	if name.kind == newsStream { // what is missing of it could have been missed as well
 		h.streamNews(w, r, s, name, after)
-		return
+		return nil
 	}
 	if reply := s.kept.answer(name); reply != nil {
 		if left := reply.attach(w, r, after); left != nil {
@@ -116,16 +115,16 @@ func (h *Host) resume(w http.ResponseWriter, r *http.Request, s *hostSession, na
 			case <-left:
 			case <-r.Context().Done():
 			}
-			return
+			return nil
 		}
 	}
 	events, known := s.kept.after(name, after)
 	if !known { // 404 would end the session
-		refuse(w, http.StatusBadRequest, interop.CodeInvalidRequest, errEventGone.Error())
-		return
+		return refuse(http.StatusBadRequest, errEventGone.Error())
 	}
 	beginStream(w)
 	_ = writeEvents(w, h.opts.Memory, eventsOf(events))
+	return nil
 }
 
 // eventsOf is kept events as they were sent.
@@ -177,32 +176,8 @@ func (h *Host) streamNews(w http.ResponseWriter, r *http.Request, s *hostSession
 		}
 	}
 	beginStream(w)
-	if writeEvents(w, h.opts.Memory, first) != nil {
-		return
-	}
-	var beat <-chan time.Time
-	if h.opts.KeepAlive > 0 {
-		t := time.NewTicker(h.opts.KeepAlive)
-		defer t.Stop()
-		beat = t.C
-	}
-	for {
-		var err error
-		select {
-		case <-s.notes.signal:
-			err = h.sendNews(w, s, name, holder)
-		case <-beat:
-			err = writeStream(w, []byte(":\n\n"))
-		case <-holder:
-			return
-		case <-r.Context().Done():
-			return
-		case <-s.done:
-			return
-		}
-		if err != nil {
-			return
-		}
+	if writeEvents(w, h.opts.Memory, first) == nil {
+		h.attend(r, s, holder, func() error { return h.sendNews(w, s, name, holder) }, func() error { return writeStream(w, []byte(":\n\n")) })
 	}
 }
 

@@ -91,35 +91,41 @@ func (s *frontSession) ended() error {
 
 var errTwice = errors.New("a request with this id is in flight")
 
-// begin puts a call among those in flight; finish must follow. Its error is
+// inFlight is a call that runs.
+type inFlight struct {
+	key    string
+	cancel context.CancelCauseFunc
+}
+
+// begin puts the call of a request among those in flight; serve must follow. Its error is
 // errTwice or the session's end.
-func (s *frontSession) begin(ctx context.Context, key string) (context.Context, *inFlight, error) {
+func (s *frontSession) begin(ctx context.Context, id json.RawMessage) (context.Context, *inFlight, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	call := &inFlight{callKey(id), cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.over
-	if _, twice := s.calls[key]; twice && err == nil {
+	if _, twice := s.calls[call.key]; twice && err == nil {
 		err = errTwice
 	}
 	if err != nil {
 		cancel(err)
 		return nil, nil, err
 	}
-	call := &inFlight{cancel}
-	s.calls[key] = call
+	s.calls[call.key] = call
 	return ctx, call, nil
 }
 
-// inFlight is a call that runs.
-type inFlight struct{ cancel context.CancelCauseFunc }
-
-func (s *frontSession) finish(key string, call *inFlight) {
+// serve answers the request of a call, which is over then: who reads the answer may use its id again.
+func (s *frontSession) serve(ctx context.Context, call *inFlight, r *frontRequest) frontAnswer {
+	a := s.front.answer(ctx, r)
 	s.mu.Lock()
-	if s.calls[key] == call {
-		delete(s.calls, key)
+	if s.calls[call.key] == call {
+		delete(s.calls, call.key)
 	}
 	s.mu.Unlock()
 	call.cancel(nil)
+	return a
 }
 
 // drop cancels a call for the client, if it is in flight; from now on its id
@@ -213,6 +219,15 @@ func (f *front) notified(ctx context.Context, s *frontSession, m interop.Message
 	}
 }
 
+// take takes a notification or a response of a client's that came over HTTP.
+func (s *frontSession) take(ctx context.Context, m *posted) {
+	if m.Kind() == wire.Response {
+		s.answered(&m.Envelope)
+		return
+	}
+	s.front.notified(ctx, s, interop.Message{Params: m.Params, Method: m.method, Era: interop.Legacy, Caller: m.from.caller})
+}
+
 // maxSessionStreams bounds the GET streams of one session.
 const maxSessionStreams = 16
 
@@ -222,7 +237,7 @@ type hostSession struct {
 	id     string
 	client client        // whose bounds it counts for
 	kept   *keptSession  // nil: nothing is
-	sse    *sseStream    // of a session over HTTP+SSE, which ends with it; nil: of another
+	sse    *outlet       // of a session over HTTP+SSE, which ends with it; nil: of another
 	done   chan struct{} // closed when the session ends
 
 	// What follows belongs to the table's lock.
@@ -274,7 +289,7 @@ func clientOf(caller toolbox.Principal, remote string) client {
 // open makes a busy session of a host for caller; nil where there is no room for it. Where a bound
 // is reached, the client's own stalest session makes room, or that of the client who
 // has most: nobody loses theirs to one who opens many.
-func (t *hostSessions) open(h *Host, c client, sse *sseStream) *hostSession {
+func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 	s := &hostSession{
 		frontSession: newFrontSession(h.front), id: t.newID(c.caller), client: c, kept: t.kept.session(c), sse: sse,
 		done: make(chan struct{}), busy: 1, seen: time.Now(),

@@ -22,55 +22,26 @@ var libraryMethods = map[string]func(*toolsBackend, context.Context, interop.Mes
 	"prompts/get": (*toolsBackend).getPrompt, "resources/read": (*toolsBackend).readResource, "completion/complete": (*toolsBackend).complete,
 }
 
+// libraryLists are the lists that a library answers, by the members that they are in.
+var libraryLists = map[string]string{
+	"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
+}
+
 // borrow answers a request for what the library has.
 func (t *toolsBackend) borrow(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	switch m.Method {
-	case "prompts/list":
-		return t.shelf(m, "prompts", func(l *Library) (rows []row) {
-			for _, p := range l.prompts {
-				rows = append(rows, promptRow(p))
-			}
-			return rows
-		})
-	case "resources/list":
-		return t.shelf(m, "resources", func(l *Library) []row { return l.rows(false) })
-	case "resources/templates/list":
-		return t.shelf(m, "resourceTemplates", func(l *Library) []row { return l.rows(true) })
-	}
-	answer := libraryMethods[m.Method]
-	if answer == nil || t.library == nil {
+	list, answer := libraryLists[m.Method], libraryMethods[m.Method]
+	switch {
+	case t.library == nil || list == "" && answer == nil:
 		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
+	case answer == nil:
+		names, rows := t.library.rows(list)
+		return t.page(m, protocol.NewList(list, names, rows))
 	}
 	result, err := answer(t, withClient(ctx, m, back), m)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(result)
-}
-
-// row is one of a list: its JSON is what the list shows, its name what a cursor goes by.
-type row struct {
-	name  string
-	shows any
-}
-
-// shelf is a page of a list.
-func (t *toolsBackend) shelf(m interop.Message, key string, of func(*Library) []row) (json.RawMessage, error) {
-	if t.library == nil {
-		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
-	}
-	t.library.mu.Lock()
-	all := of(t.library)
-	t.library.mu.Unlock()
-	names, rows := make([]string, len(all)), make([][]byte, len(all))
-	for i, r := range all {
-		raw, err := json.Marshal(r.shows)
-		if err != nil {
-			return nil, err
-		}
-		names[i], rows[i] = r.name, raw
-	}
-	return t.page(m, protocol.NewList(key, names, rows))
 }
 
 // page is the page of a list that a request asks for.
@@ -83,44 +54,26 @@ func (t *toolsBackend) page(m interop.Message, l *protocol.List) (json.RawMessag
 	return l.Page(m.Method, cursor, t.size, cursors)
 }
 
-func promptRow(p Prompt) row {
-	type argument struct {
-		Name        string `json:"name"`
-		Title       string `json:"title,omitempty"`
-		Description string `json:"description,omitempty"`
-		Required    bool   `json:"required,omitempty"`
-	}
-	shows := struct {
-		Name        string     `json:"name"`
-		Title       string     `json:"title,omitempty"`
-		Description string     `json:"description,omitempty"`
-		Arguments   []argument `json:"arguments,omitempty"`
-	}{Name: p.Name, Title: p.Title, Description: p.Description}
-	for _, a := range p.Arguments {
-		shows.Arguments = append(shows.Arguments, argument{a.Name, a.Title, a.Description, a.Required})
-	}
-	return row{p.Name, shows}
-}
-
-// rows are the resources, or the templates. Call it with mu held.
-func (l *Library) rows(templates bool) (rows []row) {
-	for _, b := range l.resources {
-		shows := struct {
-			URI         string `json:"uri,omitempty"`
-			Template    string `json:"uriTemplate,omitempty"`
-			Name        string `json:"name"`
-			Title       string `json:"title,omitempty"`
-			Description string `json:"description,omitempty"`
-			MIME        string `json:"mimeType,omitempty"`
-		}{b.URI, "", b.Name, b.Title, b.Description, b.MIME}
-		if b.template != nil {
-			shows.URI, shows.Template = "", b.URI
+// rows are the rows of a list, and their names, by which a cursor goes.
+func (l *Library) rows(list string) (names []string, rows [][]byte) {
+	l.mu.Lock()
+	prompts, resources := l.prompts, l.resources
+	l.mu.Unlock()
+	if list == "prompts" {
+		for _, p := range prompts {
+			row, _ := json.Marshal(p) // strings and booleans always can be written
+			names, rows = append(names, p.Name), append(rows, row)
 		}
-		if templates == (b.template != nil) {
-			rows = append(rows, row{b.URI, shows})
+		return names, rows
+	}
+	uri := map[string]string{"resources": "uri", "resourceTemplates": "uriTemplate"}[list]
+	for _, b := range resources {
+		if (b.template != nil) == (uri == "uriTemplate") {
+			row := wire.Object{}.Text(uri, b.URI).Text("name", b.Name).Text("title", b.Title).Text("description", b.Description).Text("mimeType", b.MIME)
+			names, rows = append(names, b.URI), append(rows, row.JSON())
 		}
 	}
-	return rows
+	return names, rows
 }
 
 // prompt is the prompt of a name.
@@ -244,6 +197,6 @@ func (t *toolsBackend) complete(ctx context.Context, m interop.Message) (any, er
 func noResource(method, uri string) error {
 	return &interop.RPCError{
 		Code: protocol.CodeLegacyNotFound, Message: method + ": resource not found: " + protocol.Printable(uri, 200),
-		Data: append(append(json.RawMessage(`{"uri":`), wire.Quote(uri)...), '}'),
+		Data: wire.Object{}.Text("uri", uri).JSON(),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -45,7 +46,7 @@ func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	if r.method == protocol.MethodUnsubscribe {
 		if held := r.session.held.remove(uri); held {
-			return frontAnswer{result: [][]byte{[]byte(`{}`)}}
+			return resultOf(nil)
 		}
 		if err := f.unheld(ctx, r, uri); err != nil {
 			return f.failure(ctx, r, err)
@@ -56,7 +57,7 @@ func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
 		}
 		return f.failure(ctx, r, err)
 	}
-	return frontAnswer{result: [][]byte{[]byte(`{}`)}}
+	return resultOf(nil)
 }
 
 // unheld is what the backend answers to the end of a subscription that the session does not hold.
@@ -102,76 +103,100 @@ func filterOf(filter json.RawMessage, key string) (names []string, err error) {
 	return once, nil
 }
 
-func appendStrings(b []byte, list []string) []byte {
-	for i, s := range list {
-		b = append(b, "[,"[min(i, 1)])
-		b = wire.AppendQuote(b, s)
-	}
-	return append(b, ']')
-}
-
 // holding is what one session, or one subscriptions/listen, is subscribed to.
 type holding struct {
 	front *front
 	queue *noteQueue
 
 	mu   sync.Mutex
-	held map[string]*share // by URI
+	held map[string]*subscription // by URI
 	over bool
 }
 
-func newHolding(f *front, queue *noteQueue) *holding { return &holding{front: f, queue: queue} }
+// subscription is one of the backend's.
+type subscription struct {
+	caller   toolbox.Principal
+	answered chan struct{} // closed when the backend has answered
+	err      error         // its answer; set before answered is closed
+	gone     error         // of the context of the request that asked; likewise
+	stop     func()        // ends it; nil before it is answered. Guarded by holding.mu
+}
 
-// add subscribes to a resource for the request that asks for it.
+func newHolding(f *front, queue *noteQueue) *holding {
+	return &holding{front: f, queue: queue, held: map[string]*subscription{}}
+}
+
+// add subscribes to a resource for the request that asks for it. A resource that is held already has the answer of
+// the first request, unless that one went away before it had one.
 func (h *holding) add(ctx context.Context, r *frontRequest, uri string) error {
 	for {
-		s, mine, first, err := h.join(r.caller, uri)
-		if err != nil {
+		s, fresh, err := h.claim(r.caller, uri)
+		switch {
+		case err != nil:
 			return err
-		}
-		if first {
-			h.front.open(ctx, s, r)
+		case fresh:
+			return h.open(ctx, r, uri, s)
 		}
 		select {
-		case <-s.opened:
-			err = s.err
+		case <-s.answered:
+			if s.gone == nil || ctx.Err() != nil {
+				return s.err
+			}
 		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		if err == nil {
-			return nil
-		}
-		if mine {
-			h.remove(uri)
-		}
-		if !s.abandoned() || ctx.Err() != nil {
-			return err
+			return ctx.Err()
 		}
 	}
 }
 
-// join makes a resource one of those held. mine: it was none before; first: its share has yet
-// to be opened.
-func (h *holding) join(caller toolbox.Principal, uri string) (s *share, mine, first bool, err error) {
+// claim returns the subscription to a resource. If it is fresh, it has yet to be opened.
+func (h *holding) claim(caller toolbox.Principal, uri string) (s *subscription, fresh bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s := h.held[uri]; s != nil {
-		return s, false, false, nil
+	if s = h.held[uri]; s != nil {
+		return s, false, nil
 	}
 	switch {
 	case h.over:
-		return nil, false, false, errSessionEnded
+		return nil, false, errSessionEnded
 	case len(h.held) >= maxHeld:
-		return nil, false, false, tooMany("this client is subscribed to %d resources already", maxHeld)
+		return nil, false, tooMany("this client is subscribed to %d resources already", maxHeld)
+	case !h.front.holds.add(caller, 1, maxCallerHeld, math.MaxInt):
+		return nil, false, tooMany("the clients of this caller hold %d", maxCallerHeld)
 	}
-	if s, first, err = h.front.shares.join(shareKey{caller, uri}, h.queue); err != nil {
-		return nil, false, false, err
+	s = &subscription{caller: caller, answered: make(chan struct{})}
+	h.held[uri] = s
+	return s, true, nil
+}
+
+// open asks the backend for a subscription, which may be over before the answer comes.
+func (h *holding) open(ctx context.Context, r *frontRequest, uri string, s *subscription) error {
+	stop, err := h.front.subscribeTo(ctx, r, uri, func(m interop.Message) { h.updated(s, uri, m) })
+	if err != nil || stop == nil {
+		stop = func() {}
 	}
-	if h.held == nil {
-		h.held = map[string]*share{}
+	h.mu.Lock()
+	over := h.held[uri] != s
+	s.stop, s.err = stop, err
+	if err != nil && !over {
+		s.gone = ctx.Err()
+		delete(h.held, uri)
+		h.front.holds.remove(s.caller, 1)
 	}
-	h.held[s.uri] = s // whose string is there once
-	return s, true, first, nil
+	h.mu.Unlock()
+	close(s.answered)
+	if over {
+		stop()
+	}
+	return err
+}
+
+// updated gives an update to the client, unless the subscription has ended.
+func (h *holding) updated(s *subscription, uri string, m interop.Message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.held[uri] == s {
+		h.queue.putUpdate(uri, interop.Message{Method: protocol.NoteResourceUpdated, Params: m.Params})
+	}
 }
 
 func tooMany(format string, args ...any) error {
@@ -212,12 +237,23 @@ func (h *holding) remove(uri string) (held bool) {
 	h.mu.Lock()
 	s := h.held[uri]
 	delete(h.held, uri)
+	h.queue.withdraw(uri)
 	h.mu.Unlock()
 	if s != nil {
-		h.front.shares.leave(s, h.queue)
-		h.queue.withdraw(uri)
+		h.leave(s)
 	}
 	return s != nil
+}
+
+// leave ends a subscription that is held no more. If the backend has yet to answer, open ends it.
+func (h *holding) leave(s *subscription) {
+	h.front.holds.remove(s.caller, 1)
+	h.mu.Lock()
+	stop := s.stop
+	h.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
 }
 
 // end ends all of them; there are no new ones.
@@ -227,123 +263,12 @@ func (h *holding) end() {
 	h.held, h.over = nil, true
 	h.mu.Unlock()
 	for _, s := range held {
-		h.front.shares.leave(s, h.queue)
+		h.leave(s)
 	}
 }
 
-// shares is the backend's subscriptions: one for each caller and resource, however many of
-// his sessions hold it.
-type shares struct {
-	mu    sync.Mutex
-	byKey map[shareKey]*share
-	holds map[toolbox.Principal]int
-}
-
-type shareKey struct {
-	caller toolbox.Principal
-	uri    string
-}
-
-// share is one subscription of the backend's.
-type share struct {
-	shareKey
-	opened chan struct{} // closed when the backend has answered
-	err    error         // its answer; set before opened is closed
-	gone   error         // of the context of who asked; likewise
-
-	// Guarded by shares.mu.
-	ready bool // it was answered
-	stop  func()
-
-	mu     sync.Mutex // held while an update is delivered
-	queues map[*noteQueue]bool
-}
-
-// join adds a queue to the share of a key. first: it is new, and open must follow.
-func (t *shares) join(key shareKey, queue *noteQueue) (s *share, first bool, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.holds[key.caller] >= maxCallerHeld {
-		return nil, false, tooMany("the clients of this caller hold %d", maxCallerHeld)
-	}
-	t.holds[key.caller]++
-	if s = t.byKey[key]; s == nil {
-		s = &share{shareKey: key, opened: make(chan struct{}), queues: map[*noteQueue]bool{}}
-		t.byKey[key] = s
-		first = true
-	}
-	s.mu.Lock()
-	s.queues[queue] = true
-	s.mu.Unlock()
-	return s, first, nil
-}
-
-// leave takes a queue out; with the last one the backend's subscription ends.
-func (t *shares) leave(s *share, queue *noteQueue) {
-	t.mu.Lock()
-	if t.holds[s.caller]--; t.holds[s.caller] == 0 {
-		delete(t.holds, s.caller)
-	}
-	s.mu.Lock()
-	delete(s.queues, queue)
-	s.mu.Unlock()
-	stop := t.end(s)
-	t.mu.Unlock()
-	stop()
-}
-
-// end takes a share off the table where nobody holds it or it failed, and returns what ends
-// the backend's subscription. Call it with mu held.
-func (t *shares) end(s *share) (stop func()) {
-	s.mu.Lock()
-	wanted := len(s.queues) > 0 && s.err == nil
-	s.mu.Unlock()
-	if !s.ready || wanted {
-		return func() {}
-	}
-	if t.byKey[s.shareKey] == s {
-		delete(t.byKey, s.shareKey)
-	}
-	stop, s.stop = s.stop, func() {}
-	return stop
-}
-
-// open asks the backend for the subscription of a share.
-func (f *front) open(ctx context.Context, s *share, r *frontRequest) {
-	stop, err := f.openShare(ctx, s, r)
-	t := &f.shares
-	t.mu.Lock()
-	s.err, s.gone, s.ready, s.stop = err, ctx.Err(), true, stop
-	if err != nil || stop == nil {
-		s.stop = func() {}
-	}
-	stop = t.end(s)
-	t.mu.Unlock()
-	stop()
-	close(s.opened)
-}
-
-func (f *front) openShare(ctx context.Context, s *share, r *frontRequest) (stop func(), err error) {
+// subscribeTo asks the backend for a subscription.
+func (f *front) subscribeTo(ctx context.Context, r *frontRequest, uri string, updated func(interop.Message)) (stop func(), err error) {
 	defer f.withoutPanic(r, r.method, &err)
-	return f.backend.(Subscriber).Subscribe(ctx, r.message(r.method, r.params), s.uri, s.updated)
-}
-
-// abandoned reports an opened share that failed because who asked for it went away.
-func (s *share) abandoned() bool {
-	select {
-	case <-s.opened:
-		return s.err != nil && s.gone != nil
-	default:
-		return false
-	}
-}
-
-// updated gives an update to all who hold the share.
-func (s *share) updated(m interop.Message) {
-	c := change{interop.Message{Method: protocol.NoteResourceUpdated, Params: m.Params}, updatedURI(m)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for queue := range s.queues {
-		queue.putUpdate(s.uri, c)
-	}
+	return f.backend.(Subscriber).Subscribe(ctx, r.message(r.method, r.params), uri, updated)
 }

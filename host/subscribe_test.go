@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,14 +23,15 @@ type watched struct {
 	subscribe func(ctx context.Context, uri string) error // nil: all are good
 
 	mu    sync.Mutex
-	open  map[string]func(interop.Message) // by caller and URI
+	open  map[string][]func(interop.Message) // by caller and URI; nil: it has ended
 	calls int
+	now   int // subscriptions that are open
 	began chan string
 	ended chan string
 }
 
 func newWatched() *watched {
-	return &watched{open: map[string]func(interop.Message){}, began: make(chan string, 2000), ended: make(chan string, 2000)}
+	return &watched{open: map[string][]func(interop.Message){}, began: make(chan string, 2000), ended: make(chan string, 2000)}
 }
 
 func (w *watched) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -48,15 +50,15 @@ func (w *watched) Subscribe(ctx context.Context, m interop.Message, uri string, 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key := string(m.Caller) + " " + uri
-	if w.open[key] != nil {
-		return nil, errors.New("subscribed twice")
-	}
-	w.open[key] = updated
+	at := len(w.open[key])
+	w.open[key] = append(w.open[key], updated)
 	w.calls++
+	w.now++
 	w.began <- key
 	return func() {
 		w.mu.Lock()
-		delete(w.open, key)
+		w.open[key][at] = nil
+		w.now--
 		w.mu.Unlock()
 		w.ended <- key
 	}, nil
@@ -65,17 +67,19 @@ func (w *watched) Subscribe(ctx context.Context, m interop.Message, uri string, 
 // update says that a resource has changed, in the params' own words.
 func (w *watched) update(caller, uri, params string) {
 	w.mu.Lock()
-	updated := w.open[caller+" "+uri]
+	all := slices.Clone(w.open[caller+" "+uri])
 	w.mu.Unlock()
-	if updated != nil {
-		updated(interop.Message{Method: "notifications/resources/updated", Params: json.RawMessage(params)})
+	for _, updated := range all {
+		if updated != nil {
+			updated(interop.Message{Method: "notifications/resources/updated", Params: json.RawMessage(params)})
+		}
 	}
 }
 
 func (w *watched) counts() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return fmt.Sprintf("%d of %d", len(w.open), w.calls)
+	return fmt.Sprintf("%d of %d", w.now, w.calls)
 }
 
 func legacyRequest(header map[string]string, method, params string) request {
@@ -91,7 +95,7 @@ func expectAnswer(t *testing.T, site *httptest.Server, r request, want string) {
 	}
 }
 
-func TestTenSessionsAreOneSubscription(t *testing.T) {
+func TestTenSessionsHaveASubscriptionEach(t *testing.T) {
 	w := newWatched()
 	s := serveSite(t, host.NewFront(w, nil))
 	var sessions []map[string]string
@@ -105,7 +109,7 @@ func TestTenSessionsAreOneSubscription(t *testing.T) {
 	}
 	other := session(t, s) // has not asked
 	silent := &events{t: t, body: request{method: http.MethodGet, header: other}.start(t.Context(), t, s).Body}
-	if got := w.counts(); got != "1 of 1" {
+	if got := w.counts(); got != "10 of 10" {
 		t.Fatalf("subscriptions: %s", got)
 	}
 	w.update("", "a:1", `{"uri":"a:1","title":"A"}`)
@@ -121,12 +125,9 @@ func TestTenSessionsAreOneSubscription(t *testing.T) {
 		} else {
 			request{method: http.MethodDelete, header: one}.send(t, s)
 		}
-		if got, want := w.counts(), "1 of 1"; i < 9 && got != want {
+		if got, want := <-w.ended+w.counts(), fmt.Sprintf(" a:1%d of 10", 9-i); got != want {
 			t.Fatalf("after %d have left: %s", i+1, got)
 		}
-	}
-	if got := <-w.ended; got != " a:1" || w.counts() != "0 of 1" {
-		t.Errorf("ended %s, now %s", got, w.counts())
 	}
 	w.notify(interop.Message{Method: "notifications/resources/list_changed"})
 	if got := silent.next(); !strings.Contains(got, "list_changed") {
@@ -154,7 +155,7 @@ func TestListeningToResources(t *testing.T) {
 	}
 	two := listen(`{"resourceSubscriptions":["a"]}`)
 	two.next()
-	if got := w.counts(); got != "2 of 2" {
+	if got := w.counts(); got != "3 of 3" {
 		t.Errorf("subscriptions: %s", got)
 	}
 	w.update("", "a", `{"uri":"a"}`)
@@ -164,8 +165,8 @@ func TestListeningToResources(t *testing.T) {
 		}
 	}
 	_ = one.body.Close()
-	if got := <-w.ended; got != " b" { // a is held on
-		t.Errorf("ended %s", got)
+	if a, b := <-w.ended, <-w.ended; a == b { // the other one's goes on
+		t.Errorf("ended %s twice", a)
 	}
 	h.Close()
 	if got := <-w.ended; got != " a" {
@@ -325,8 +326,11 @@ func TestUpdatesWaitForNobody(t *testing.T) {
 	for _, e := range streams {
 		_ = e.body.Close()
 	}
-	if got := <-w.ended; got != " a" || w.counts() != "0 of 1" {
-		t.Errorf("ended %s, now %s", got, w.counts())
+	for range streams {
+		<-w.ended
+	}
+	if got := w.counts(); got != "0 of 10" {
+		t.Error(got)
 	}
 }
 

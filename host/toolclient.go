@@ -142,12 +142,11 @@ func encodeMessages(all []toolbox.Message) (json.RawMessage, error) {
 			if len(b) > 1 {
 				b = append(b, ',')
 			}
-			b = append(append(append(b, `{"role":"`...), role...), `","content":`...)
-			var err error
-			if b, err = appendBlock(b, block); err != nil {
+			content, err := appendBlock(nil, block)
+			if err != nil {
 				return nil, fmt.Errorf("message %d: %w", i+1, err)
 			}
-			b = append(b, '}')
+			b = append(b, wire.Object{}.Text("role", role).Raw("content", content).JSON()...)
 		}
 	}
 	return append(b, ']'), nil
@@ -219,8 +218,8 @@ func (l *logHandler) Handle(ctx context.Context, r slog.Record) error {
 		}
 		data = bytes.TrimSpace(line.Bytes())
 	}
-	params := append([]byte(`{"level":"`+logLevel(r.Level)+`","data":`), data...)
-	_, err := l.client.back(ctx, interop.Message{Method: protocol.NoteMessage, Params: append(params, '}')})
+	params := wire.Object{}.Text("level", logLevel(r.Level)).Raw("data", data).JSON()
+	_, err := l.client.back(ctx, interop.Message{Method: protocol.NoteMessage, Params: params})
 	return err
 }
 

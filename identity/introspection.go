@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,7 @@ type IntrospectionOptions struct {
 // answer lets nobody in.
 type Introspection struct {
 	opts    IntrospectionOptions
+	issuer  Issuer
 	fetcher fetcher
 	good    tokenCache[*Identity]
 	bad     tokenCache[error]    // apart, so that made-up tokens displace no others
@@ -67,10 +69,10 @@ func NewIntrospection(opts IntrospectionOptions) (*Introspection, error) {
 	if opts.ClientID == "" || opts.ClientSecret == nil {
 		return nil, errors.New("introspection needs a client id and its secret")
 	}
-	if opts.Claim == "" {
-		opts.Claim = "sub"
-	}
-	return &Introspection{opts: opts, fetcher: newFetcher(opts.Client), asking: make(chan struct{}, maxAsking), again: make(chan struct{}, maxAsking)}, nil
+	return &Introspection{
+		opts: opts, fetcher: newFetcher(opts.Client), asking: make(chan struct{}, maxAsking), again: make(chan struct{}, maxAsking),
+		issuer: Issuer{URL: opts.Issuer, Claim: cmp.Or(opts.Claim, "sub"), Audience: opts.Audience, Apps: opts.Apps},
+	}, nil
 }
 
 // Verify knows all tokens: ask it last.
@@ -142,30 +144,15 @@ func (i *Introspection) identity(answer map[string]any) (*Identity, error) {
 	if active, _ := answer["active"].(bool); !active {
 		return nil, invalidf("it is not active")
 	}
-	if err := checkAccess(answer, i.opts.Apps); err != nil {
+	id, err := i.issuer.identity(answer)
+	if err != nil {
 		return nil, err
 	}
-	if iss, ok := answer["iss"]; ok && iss != i.opts.Issuer {
+	if iss, ok := answer["iss"]; ok && iss != i.issuer.URL {
 		return nil, invalidf("it was issued by %.200q", fmt.Sprint(iss))
 	}
-	var expires time.Time
-	if exp, ok := answer["exp"]; ok {
-		seconds, _ := exp.(float64)
-		if expires = time.Unix(int64(seconds), 0); !time.Now().Before(expires) {
-			return nil, invalidf("it has expired")
-		}
+	if _, ok := answer["exp"]; ok && !time.Now().Before(id.Expires) {
+		return nil, invalidf("it has expired")
 	}
-	var audience []string
-	switch aud := answer["aud"].(type) {
-	case string:
-		audience = []string{aud}
-	case []any:
-		for _, one := range aud {
-			if s, ok := one.(string); ok {
-				audience = append(audience, s)
-			}
-		}
-	}
-	subject, _ := answer[i.opts.Claim].(string)
-	return oauthIdentity(i.opts.Issuer, i.opts.Claim, subject, audience, i.opts.Audience, scopesIn(answer), expires)
+	return id, nil
 }

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/toolbox"
@@ -183,23 +182,6 @@ func unknownKey(token *jwt.Token, err error) bool {
 	return !names && (errors.Is(err, jwt.ErrTokenSignatureInvalid) || errors.Is(err, jwt.ErrTokenUnverifiable))
 }
 
-// identity is whose the claims of a token are.
-func (t *trusted) identity(claims jwt.MapClaims) (*Identity, error) {
-	if err := checkAccess(claims, t.Apps); err != nil {
-		return nil, err
-	}
-	expires, err := claims.GetExpirationTime()
-	if err != nil || expires == nil {
-		return nil, invalidf("it has no exp")
-	}
-	audience, err := claims.GetAudience()
-	if err != nil {
-		return nil, invalidf("aud: %w", err)
-	}
-	subject, _ := claims[t.Claim].(string)
-	return oauthIdentity(t.URL, t.Claim, subject, audience, t.Audience, scopesIn(claims), expires.Time)
-}
-
 // checkAccess refuses the claims of what is no access token, and of an application's own unless apps are let in.
 func checkAccess(claims map[string]any, apps bool) error {
 	for _, other := range []string{"at_hash", "c_hash", "events"} { // which ID and logout tokens have
@@ -228,19 +210,34 @@ func checkAccess(claims map[string]any, apps bool) error {
 // maxSubject bounds the name of a principal, in bytes (OpenID Connect Core, section 2).
 const maxSubject = 255
 
-// oauthIdentity is who an authorization server's token is for. The principal is the issuer, which has no "#", and the subject behind one.
-func oauthIdentity(issuer, claim, subject string, audience, accepted, scopes []string, expires time.Time) (*Identity, error) {
+// identity is whose the claims of a token are. The principal is the issuer, which has no "#", and the subject behind one.
+func (i *Issuer) identity(claims jwt.MapClaims) (*Identity, error) {
+	if err := checkAccess(claims, i.Apps); err != nil {
+		return nil, err
+	}
+	expires, err := claims.GetExpirationTime()
+	if err != nil {
+		return nil, invalidf("it has expired, as its exp is no time: %w", err)
+	}
+	audience, err := claims.GetAudience()
+	if err != nil {
+		return nil, invalidf("aud: %w", err)
+	}
+	subject, _ := claims[i.Claim].(string)
 	if subject == "" || len(subject) > maxSubject {
-		return nil, invalidf("it has no %s, or one longer than %d bytes", claim, maxSubject)
+		return nil, invalidf("it has no %s, or one longer than %d bytes", i.Claim, maxSubject)
 	}
 	if strings.ContainsRune(subject, utf8.RuneError) { // which stands for any bytes that are no text: two subjects would be one
-		return nil, invalidf("its %s is no text", claim)
+		return nil, invalidf("its %s is no text", i.Claim)
 	}
 	id := &Identity{
-		Principal: toolbox.Principal(issuer + "#" + url.PathEscape(subject)),
-		Scopes:    append([]string{}, scopes...), Audience: append([]string{}, audience...), Expires: expires,
+		Principal: toolbox.Principal(i.URL + "#" + url.PathEscape(subject)),
+		Scopes:    append([]string{}, scopesIn(claims)...), Audience: append([]string{}, audience...),
 	}
-	if slices.ContainsFunc(accepted, func(a string) bool { return slices.Contains(audience, a) }) {
+	if expires != nil {
+		id.Expires = expires.Time
+	}
+	if slices.ContainsFunc(i.Audience, func(a string) bool { return slices.Contains(audience, a) }) {
 		id.Audience = nil
 	}
 	return id, nil

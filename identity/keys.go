@@ -1,11 +1,13 @@
 package identity
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/statefile"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -50,10 +53,7 @@ func (k *Key) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.B
 
 // Keys is the API keys of a file, and their [Verifier]. Processes may share the file: what one adds or removes, the others heed from
 // their next request on. All methods may be called from any goroutine.
-type Keys struct {
-	path string
-	file *statefile.File[keyList]
-}
+type Keys struct{ file *statefile.File[keyList] }
 
 var _ Verifier = (*Keys)(nil)
 
@@ -65,7 +65,7 @@ type apiKey struct {
 }
 
 // NewKeys is the keys of the file at path. It does no I/O: a file that is not there has none.
-func NewKeys(path string) *Keys { return &Keys{path, newKeyFile(path)} }
+func NewKeys(path string) *Keys { return &Keys{newKeyFile(path)} }
 
 // Verify knows tokens that begin with [KeyPrefix].
 func (k *Keys) Verify(ctx context.Context, token string) (*Identity, error) {
@@ -111,7 +111,7 @@ func (k *Keys) Add(ctx context.Context, key Key) (token string, added Key, err e
 	key.ID, key.Hash, key.Created = id, hex.EncodeToString(hash[:]), time.Now().UTC().Truncate(time.Second)
 	err = k.change(ctx, func(list []Key) ([]Key, error) {
 		if len(list) >= maxKeys {
-			return nil, fmt.Errorf("%s: there are %d keys, which is the most; remove some", k.path, len(list))
+			return nil, fmt.Errorf("%s: there are %d keys, which is the most; remove some", k.file.Path, len(list))
 		}
 		return append(list, key), nil
 	})
@@ -147,4 +147,64 @@ func (k *Keys) change(ctx context.Context, edit func([]Key) ([]Key, error)) erro
 		list.all, err = edit(list.all)
 		return list, err
 	})
+}
+
+// maxKeysFile bounds the file of keys, in bytes: those of maxKeys keys take less than half of it.
+const maxKeysFile = 8 << 20
+
+// keysFile is the form of the file.
+type keysFile struct {
+	Version int   `json:"version"`
+	Keys    []Key `json:"keys"`
+}
+
+// keyList is the keys of a file. A file that is not there has none.
+type keyList struct {
+	all  []Key
+	byID map[string]*apiKey
+}
+
+// newKeyFile is the file of keys at path. A file that others may read or write is refused where the system has modes.
+func newKeyFile(path string) *statefile.File[keyList] {
+	return &statefile.File[keyList]{
+		Path: path,
+		Load: func(path string) ([]byte, error) { return atomicfile.ReadPrivate(path, maxKeysFile) },
+		Decode: func(_ context.Context, text []byte) (keyList, error) {
+			list, err := decodeKeys(text)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", path, err)
+			}
+			return list, err
+		},
+		Encode: func(_ context.Context, list keyList) ([]byte, error) {
+			return json.MarshalIndent(keysFile{1, list.all}, "", "  ")
+		},
+	}
+}
+
+func decodeKeys(text []byte) (keyList, error) {
+	list := keyList{byID: map[string]*apiKey{}}
+	if text == nil {
+		return list, nil
+	}
+	var out keysFile
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields() // a field that says more than this version knows might be a limit
+	if err := d.Decode(&out); err != nil {
+		return list, err
+	}
+	if out.Version != 1 {
+		return list, fmt.Errorf("keys of version %d, and this program knows version 1", out.Version)
+	}
+	for _, one := range out.Keys {
+		entry := &apiKey{Key: one}
+		hash, err := hex.DecodeString(one.Hash)
+		if err != nil || copy(entry.hash[:], hash) != len(hash) || len(hash) != sha256.Size {
+			return list, fmt.Errorf("the key %.40q has no SHA-256", one.ID)
+		}
+		entry.identity = Identity{Principal: one.Principal(), Views: one.Views, Expires: one.Expires}
+		list.byID[one.ID] = entry
+	}
+	list.all = out.Keys
+	return list, nil
 }

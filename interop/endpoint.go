@@ -86,7 +86,7 @@ type EndpointOptions struct {
 	gap       func()                                      // the fleet's: updates of resources may have been lost
 	lane      func()                                      // it belongs to one client, which declares Capabilities, and which alone its server can ask: called when it does; nil: it does not
 	private   bool                                        // it is one principal's: what is said of tasks is for nobody else
-	named     func(string) *listedTool                    // the fleet's: a tool as the connection that lists for all has it; nil: it is this one
+	named     func(string) *listedTool                    // the fleet's: a tool as it was last listed
 	result    func(method string, result json.RawMessage) // the fleet's: sees what requests bring
 	habits    *habits                                     // the fleet's: learns which requests ask; nil: nothing does
 	retired   context.Context                             // the fleet's: when it ends nobody is asked any more; nil: it never does
@@ -138,8 +138,7 @@ type Endpoint struct {
 	conn        conn.Conn
 	shake       conn.Handshake
 	took        time.Duration
-	list        *listing   // the last one that is still good
-	variants    []*listing // what was listed to clients that declare something, the newest first
+	list        *listing // the last one that is still good
 	config      *toolConfig
 	calls       int    // requests of others that are under way
 	begun       uint64 // and how many there were

@@ -371,12 +371,7 @@ func (e *Endpoint) toolNamed(name string) *listedTool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.list != nil {
-		if i, ok := e.list.byName[name]; ok {
-			return &e.list.tools[i]
-		}
-	}
-	return e.toolOf(name)
+	return e.list.tool(name)
 }
 
 // callParams is the params of tools/call, with the arguments as they came.

@@ -121,14 +121,13 @@ type Fleet struct {
 	applied bool
 	closed  bool
 	last    *view
-	shown   map[Declared]shownView
 }
 
 var _ toolbox.Source = (*Fleet)(nil)
 
 // NewFleet is an empty fleet: [Fleet.Apply] gives it servers.
 func NewFleet(opts *FleetOptions) *Fleet {
-	f := &Fleet{leaving: map[string][]*member{}, quit: make(chan struct{}), last: &view{snapshot: &toolbox.Snapshot{}, some: &toolbox.Snapshot{}}, shown: map[Declared]shownView{}}
+	f := &Fleet{leaving: map[string][]*member{}, quit: make(chan struct{}), last: &view{snapshot: &toolbox.Snapshot{}}}
 	if opts != nil {
 		f.opts = *opts
 	}

@@ -139,16 +139,13 @@ func (m *member) askedLane(ctx context.Context, base *Endpoint, r Message) (e *E
 		return nil, nil, err
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case err != nil && dual && !base.handshake().Dual: // it does not say that it speaks a legacy revision
+	case dual && isModernAlone(base, e, err):
 		m.fleet.opts.Logger.Debug("the server takes no initialize", "server", m.server.ID, "err", err)
 		m.lanes.giveUp(l, askedLane, math.MaxInt64)
 		return nil, nil, nil
 	case err != nil:
 		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and another serves it", "server", m.server.ID, "caller", caller, "err", err)
 		m.lanes.giveUp(l, askedLane, m.lanes.pause(askedLane, err, withoutLanes))
-		return nil, nil, nil
-	case dual && (e.Era() != Legacy || !e.handshake().Asks): // the way that it has is modern
-		m.lanes.giveUp(l, askedLane, math.MaxInt64)
 		return nil, nil, nil
 	default:
 		err = m.setLevel(ctx, l, e, c.LogLevel)
@@ -180,6 +177,15 @@ func (m *member) declares(ctx context.Context, base *Endpoint) (capabilities str
 // name only the modern revision in server/discover: it is tried once.
 func (m *member) mayBeDual(shake conn.Handshake, client Era) bool {
 	return shake.Era == Modern && m.server.Era == "" && client == Legacy
+}
+
+// isModernAlone reports whether a server that was tried as a legacy one, on a lane, has none but the modern way to ask:
+// it does not take initialize, nor say that it speaks a legacy revision, or what it then is asks nothing.
+func isModernAlone(base, lane *Endpoint, err error) bool {
+	if err != nil {
+		return !base.handshake().Dual
+	}
+	return lane.Era() != Legacy || !lane.handshake().Asks
 }
 
 // enterLane takes a lane that is open, another one where it has just died. A lane that could not
@@ -237,14 +243,11 @@ func (m *member) newLane(key laneKey) *Endpoint {
 		opts.habits = &m.habits
 	} else {
 		opts.Era = cmp.Or(base.Era(), opts.Era)
-		opts.named = func(tool string) *listedTool { return m.state.Load().endpoint.toolNamed(tool) }
 	}
 	opts.outside = func(from Message) {
 		if from.Method == protocol.NoteToolsChanged {
 			m.state.Load().endpoint.listChanged()
-			if key.kind == askedLane {
-				m.staleVariants(legacyVariant(key.capabilities))
-			}
+			m.variantsChanged()
 		}
 		from.Caller = whose
 		m.heard(from)
@@ -274,12 +277,22 @@ func (m *member) setLevel(ctx context.Context, l *lane, e *Endpoint, level strin
 
 // enter takes a lane, and waits for one where all that there may be are in use; leave must
 // follow.
-func (l *lanes) enter(ctx context.Context, key laneKey, how sharing) (*lane, error) {
+func (l *lanes) enter(ctx context.Context, key laneKey, how sharing) (taken *lane, err error) {
+	err = l.await(ctx, func() (freed <-chan struct{}, err error) {
+		taken, freed, err = l.take(key, how)
+		return freed, err
+	})
+	return taken, err
+}
+
+// await calls try until it gives nothing to wait for, each time when that is closed. It waits as long as a request
+// waits for its turn, and then returns the error of try.
+func (l *lanes) await(ctx context.Context, try func() (freed <-chan struct{}, err error)) error {
 	var late <-chan time.Time
 	for {
-		taken, freed, err := l.take(key, how)
+		freed, err := try()
 		if freed == nil {
-			return taken, err
+			return err
 		}
 		if late == nil {
 			late = time.After(l.member.queueWait())
@@ -287,9 +300,9 @@ func (l *lanes) enter(ctx context.Context, key laneKey, how sharing) (*lane, err
 		select {
 		case <-freed:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-late:
-			return nil, err
+			return err
 		}
 	}
 }

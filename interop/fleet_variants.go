@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -18,10 +18,8 @@ import (
 // asked for when the first of them wants to know, on the connection that its calls take.
 
 const (
-	// maxVariants bounds the variants of one server's list, and maxDeclared those of what all list; beyond it the
-	// one that was learned first makes room.
+	// maxVariants bounds the variants of one server's list.
 	maxVariants = 16
-	maxDeclared = 64
 	// learnRetry is how long a variant that could not be had is not asked for again.
 	learnRetry = 30 * time.Second
 	// listSession is in the key of lanes that clients without a session share for lists.
@@ -50,6 +48,10 @@ func (c *Client) Declared() Declared {
 	return d
 }
 
+func (d Declared) compare(o Declared) int {
+	return cmp.Or(cmp.Compare(d.era, o.era), cmp.Compare(d.legacy, o.legacy), cmp.Compare(d.modern, o.modern))
+}
+
 // Listing is c as the client of requests for lists, whose answers are for all who declare the same: it cannot be asked
 // meanwhile, and they outlive the request of c's that caused them.
 func (c *Client) Listing() *Client {
@@ -65,82 +67,51 @@ func (c *Client) Listing() *Client {
 type variant struct {
 	list    *listing // nil: it never could be had
 	beside  *listing // what was listed to everybody when it was asked for
-	changes uint64   // member.changes then
+	changes uint64   // state.changes then
 	asked   time.Time
 	failed  bool // when it was asked for last
-	stale   bool // the server has said since that it is another
 }
 
-// good reports whether there is no point in asking now.
-func (v variant) good() bool {
-	return !v.stale && !v.asked.IsZero() && (!v.failed || time.Since(v.asked) < learnRetry)
-}
+// variants are those of one server. The map is replaced, never changed in place.
+type variants map[Declared]variant
+
+// isStale reports whether the server has said since that a list of its tools is another.
+func (s *state) isStale(v variant) bool { return v.changes != s.changes }
 
 // lacks reports whether everybody was listed a tool when the variant was, and is not since: it is gone.
-func (v variant) lacks(tool string) bool {
-	if !v.stale || v.beside == nil {
-		return false
-	}
-	_, had := v.beside.byName[tool]
-	return had
+func (s *state) lacks(v variant, tool string) bool {
+	return s.isStale(v) && v.beside.tool(tool) != nil
 }
 
-// The variants of a server, by what is declared to it, behind the era of the connection.
-func legacyVariant(declared string) string { return "legacy " + declared }
-func modernVariant(declared string) string { return "modern " + declared }
-
-// variantOf is what the server lists to who declares d; nil: as to everybody, or nobody has asked.
-func (s *state) variantOf(d Declared) *listing {
-	return s.variants[s.knownVariant(d)].list
-}
-
-// knownVariant is the key of that; "": there is none.
-func (s *state) knownVariant(d Declared) string {
-	keys := []string{modernVariant(d.modern), legacyVariant(d.legacy)}
-	if d.era == Legacy {
-		slices.Reverse(keys)
-	}
-	for _, key := range keys {
-		if s.variants[key].list != nil {
-			return key
-		}
-	}
-	return ""
-}
-
-// Variant names what a server lists to clients that declare d: of two for which it is the same, the lists are the same.
-// "": it lists to them what it lists to everybody, as far as can be seen now.
-func (f *Fleet) Variant(server string, d Declared) string {
+// Differs reports whether a server may list something else to clients that declare d than to everybody, as far as can
+// be seen now.
+func (f *Fleet) Differs(server string, d Declared) bool {
 	m := findMember(f.all(), server)
 	if m == nil || d == (Declared{}) {
-		return ""
+		return false
 	}
 	s := m.state.Load()
-	if shake := s.endpoint.handshake(); shake.Era != "" {
-		return m.variantKey(shake, d)
+	if s.endpoint.Era() != "" {
+		return m.differs(s, d)
 	}
-	return s.knownVariant(d)
+	return s.variants[d].list != nil
 }
 
-func (m *member) variantKey(shake conn.Handshake, d Declared) string {
+// differs is Differs of a server that is or was connected.
+func (m *member) differs(s *state, d Declared) bool {
+	shake := s.endpoint.handshake()
 	onLane := shake.Era == Legacy || m.mayBeDual(shake, d.era) // as in laneFor
-	switch {
-	case onLane && d.legacy != "" && m.fleet.opts.Lanes >= 0 && m.lanes.due(askedLane):
-		return legacyVariant(d.legacy)
-	case shake.Era == Modern && d.modern != "":
-		return modernVariant(d.modern)
+	if onLane && d.legacy != "" && m.fleet.opts.Lanes >= 0 && m.lanes.due(askedLane) {
+		return true
 	}
-	return ""
+	return shake.Era == Modern && d.modern != ""
 }
 
 // Learn asks the servers for which has is true what they list to clients like c, as far as nobody has asked yet, or they
-// have said since that it changed, and waits for that. Then it is in [Fleet.SnapshotFor]. A server that is not up, or fails, lists
-// what it lists to everybody; one that is idle, what it listed before.
+// have said since that it changed, and waits for that. Then [toolbox.Snapshot.For] has it. A server that is not up, or
+// fails, lists what it lists to everybody; one that is idle, what it listed before.
 func (f *Fleet) Learn(ctx context.Context, c *Client, caller toolbox.Principal, has func(server string) bool) {
 	d := c.Declared()
-	if d == (Declared{}) {
-		return
-	}
 	var asking sync.WaitGroup
 	for _, m := range f.all() {
 		if has(m.server.ID) && !m.knows(d) {
@@ -155,35 +126,32 @@ func (f *Fleet) Knows(d Declared, has func(server string) bool) bool {
 	return !slices.ContainsFunc(f.all(), func(m *member) bool { return has(m.server.ID) && !m.knows(d) })
 }
 
-// knows reports whether there is nothing to learn now.
+// knows reports whether there is nothing to learn now. Who is told that a server is up looks again.
 func (m *member) knows(d Declared) bool {
 	s := m.state.Load()
-	if !s.up || !s.endpoint.Phase().Usable() {
-		return true // who is told that it is up looks again
-	}
-	key := m.variantKey(s.endpoint.handshake(), d)
-	return key == "" || s.variants[key].good()
+	v, asked := s.variants[d]
+	return d == Declared{} || !s.up || !s.endpoint.Phase().Usable() || !m.differs(s, d) ||
+		asked && !s.isStale(v) && (!v.failed || time.Since(v.asked) < learnRetry)
 }
 
 // learn asks for a variant, or waits until somebody has. It may change while it is asked for.
 func (m *member) learn(ctx context.Context, d Declared, caller toolbox.Principal) {
 	for tries := 0; tries < 3 && !m.knows(d) && ctx.Err() == nil; tries++ {
-		key := m.variantKey(m.state.Load().endpoint.handshake(), d)
 		m.fleet.mu.Lock()
-		busy, before := m.learning[key], variant{beside: m.state.Load().list, changes: m.changes}
+		busy, s := m.learning[d], m.state.Load()
 		mine := busy == nil
 		if mine {
 			busy = make(chan struct{})
-			m.learning[key] = busy
+			m.learning[d] = busy
 		}
 		m.fleet.mu.Unlock()
 		if mine {
-			l, got, err := m.listVariant(ctx, d, caller)
-			if ctx.Err() == nil {
-				m.keepVariant(got, l, err, before)
+			l, err := m.listVariant(ctx, caller)
+			if ctx.Err() == nil && (l != nil || err != nil) {
+				m.keepVariant(d, variant{list: l, beside: s.list, changes: s.changes, asked: time.Now()}, err)
 			}
 			m.fleet.mu.Lock()
-			delete(m.learning, key)
+			delete(m.learning, d)
 			m.fleet.mu.Unlock()
 			close(busy)
 		}
@@ -194,190 +162,89 @@ func (m *member) learn(ctx context.Context, d Declared, caller toolbox.Principal
 	}
 }
 
-// listVariant asks for a variant, on the connection that serves the client of ctx, and says which one it is.
-func (m *member) listVariant(ctx context.Context, d Declared, caller toolbox.Principal) (l *listing, key string, err error) {
+// listVariant asks for a variant, on the connection that serves the client of ctx; nil: there is none for a while.
+func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*listing, error) {
 	e, err := m.connected(ctx, "")
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer e.end()
 	if m.isPerPrincipal() {
 		caller = "" // tools are the same for all
 	}
 	own, leave, err := m.askedLane(ctx, e, Message{Method: protocol.MethodToolsList, Caller: caller})
-	if leave != nil {
-		defer leave()
-	}
 	switch {
 	case err != nil:
-		return nil, legacyVariant(d.legacy), err
+		return nil, err
 	case own != nil:
-		l, err = own.listed(ctx)
-		return l, legacyVariant(d.legacy), err
-	case e.Era() == Legacy: // there is no lane for a while
-		return nil, "", nil
+		defer leave()
+		return own.listed(ctx)
+	case e.Era() == Legacy:
+		return nil, nil
 	}
 	ctx, cancel := withDeadline(ctx, m.server.Timeouts.List, protocol.DefaultList)
 	defer cancel()
-	if l, err = e.pages(ctx, ClientOf(ctx)); err != nil {
-		return nil, modernVariant(d.modern), e.listFault(ctx, err)
+	l, err := e.pages(ctx, ClientOf(ctx))
+	if err != nil {
+		return nil, e.listFault(ctx, err)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.variants = append([]*listing{l}, e.variants[:min(len(e.variants), maxVariants-1)]...)
-	return l, modernVariant(d.modern), nil
+	return l, nil
 }
 
-// toolOf is a tool that is listed to some clients; nil: to none. Call it with mu held.
-func (e *Endpoint) toolOf(name string) *listedTool {
-	for _, l := range e.variants {
-		if i, ok := l.byName[name]; ok {
-			return &l.tools[i]
+// toolNamed is a tool as it was last listed to everybody, or to some; nil: it was not.
+func (m *member) toolNamed(name string) *listedTool {
+	s := m.state.Load()
+	if t := s.list.tool(name); t != nil {
+		return t
+	}
+	for _, v := range s.variants {
+		if t := v.list.tool(name); t != nil {
+			return t
 		}
 	}
 	return nil
 }
 
-// keepVariant keeps what came of asking for v.
-func (m *member) keepVariant(key string, l *listing, err error, v variant) {
+// keepVariant keeps what came of asking for a variant. Beyond maxVariants the one that was asked for first makes room.
+func (m *member) keepVariant(d Declared, v variant, err error) {
 	if err != nil {
 		m.fleet.opts.Logger.Warn("clients that can be asked may miss tools: listing failed", "server", m.server.ID, "err", err)
 	}
-	if key == "" {
-		return
-	}
-	m.setVariants(func(s *state) (changed, fresh bool) {
-		v.asked, v.failed, v.stale = time.Now(), err != nil, v.changes != m.changes
-		if err != nil {
-			v.list = s.variants[key].list
-		} else {
-			v.list = l.configured(s.config)
+	m.update(func(s *state) []EventKind {
+		if v.list, v.failed = v.list.configured(s.config), err != nil; v.failed {
+			v.list = s.variants[d].list
 		}
-		if s.variants = maps.Clone(s.variants); s.variants == nil {
-			s.variants = variants{}
+		all := variants{}
+		maps.Copy(all, s.variants)
+		if _, known := all[d]; !known && len(all) >= maxVariants {
+			first := func(a, b Declared) int { return all[a].asked.Compare(all[b].asked) }
+			delete(all, slices.MinFunc(slices.Collect(maps.Keys(all)), first))
 		}
-		if _, known := s.variants[key]; !known && len(s.variants) >= maxVariants {
-			oldest := slices.MinFunc(slices.Collect(maps.Keys(s.variants)), func(a, b string) int {
-				return s.variants[a].asked.Compare(s.variants[b].asked)
-			})
-			delete(s.variants, oldest)
-		}
-		fresh = !v.list.same(s.variants[key].list)
-		s.variants[key] = v
-		return true, fresh
+		all[d] = v
+		s.variants = all
+		return nil
 	})
 }
 
-// staleVariants notes that the server has said that a variant is another; "": any may be.
-func (m *member) staleVariants(key string) {
-	m.setVariants(func(s *state) (changed, fresh bool) {
-		m.changes++
-		s.variants = s.variants.with(func(k string, v *variant) { v.stale = v.stale || key == "" || k == key })
-		return s.variants != nil, false
-	})
+// variantsChanged notes that the server has said that lists of its tools are others.
+func (m *member) variantsChanged() {
+	m.update(func(s *state) []EventKind { s.changes++; return nil })
 }
 
-// setVariants lets set edit a copy of the state, and say whether it did, and whether that is to be seen.
-func (m *member) setVariants(set func(*state) (changed, fresh bool)) {
-	f := m.fleet
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := *m.state.Load()
-	if s.retired {
-		return
-	}
-	changed, fresh := set(&s)
-	if fresh {
-		f.view.Store(nil)
-	}
-	if changed {
-		m.publish(&s)
-	}
-}
-
-// variants are those of one server, by key. They are immutable.
-type variants map[string]variant
-
-// with is a copy of which each was edited.
-func (vs variants) with(edit func(key string, v *variant)) variants {
-	if vs == nil {
-		return nil
-	}
-	out := make(variants, len(vs))
-	for key, v := range vs {
-		edit(key, &v)
-		out[key] = v
-	}
-	return out
-}
-
-// SnapshotFor is [Fleet.Snapshot] for clients that declare d, as far as it is known ([Fleet.Learn]); nil: it is the same.
-func (f *Fleet) SnapshotFor(d Declared) *toolbox.Snapshot {
-	if d == (Declared{}) || !f.published().varies {
-		return nil
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	all := f.current()
-	last := f.shown[d]
-	if last.of == all {
-		return last.given
-	}
-	v := f.compose(d, all.owners)
-	switch {
-	case v.same(all):
-		last.given = nil
-	case last.view != nil && v.same(last.view):
-		last.given = last.view.snapshot
-	default:
-		v.snapshot.Version = all.snapshot.Version + 1
-		if last.view != nil {
-			v.snapshot.Version = max(v.snapshot.Version, last.view.snapshot.Version+1)
-		}
-		last.view, last.given = v, v.snapshot
-	}
-	if last.of = all; len(f.shown) >= maxDeclared {
-		clear(f.shown)
-	}
-	f.shown[d] = last
-	return last.given
-}
-
-// shownView is what was shown last to clients that declare something.
-type shownView struct {
-	of    *view // what was shown to everybody
-	view  *view // what differed last; nil: nothing ever did
-	given *toolbox.Snapshot
-}
-
-// Some is the tools that are listed to some clients, who declare something, and not to everybody.
-func (f *Fleet) Some() *toolbox.Snapshot { return f.published().some }
-
-// addSome adds the tools that are listed to some, as the first of the variants has them. Call it with mu held.
-func (f *Fleet) addSome(v *view) {
-	v.some = &toolbox.Snapshot{}
+// addVariants adds what is listed to clients that declare something, if that is not what is listed to everybody. Call
+// it with mu held.
+func (f *Fleet) addVariants(v *view) {
+	kinds := map[Declared]bool{}
 	for _, m := range f.members {
 		s := m.state.Load()
-		for _, key := range slices.Sorted(maps.Keys(s.variants)) {
-			l := s.variants[key].list
-			if l == nil || l.same(s.list) {
-				continue
-			}
-			v.varies = true
-			for i := range l.tools {
-				t := &l.tools[i]
-				if _, taken := v.owners[t.Name]; taken || s.variants[key].lacks(t.Tool) {
-					continue
-				}
-				v.owners[t.Name] = owner{m, t.Tool}
-				if !m.held() {
-					v.some.Tools = append(v.some.Tools, t.Descriptor)
-				}
+		for d, some := range s.variants {
+			if some.list != nil && !some.list.same(s.list) {
+				kinds[d] = true
 			}
 		}
 	}
-	if last := f.last.some; last != nil && slices.EqualFunc(v.some.Tools, last.Tools, sameTool) {
-		v.some = last
+	for _, d := range slices.SortedFunc(maps.Keys(kinds), Declared.compare) {
+		v.snapshot.Kinds = append(v.snapshot.Kinds, f.compose(v, d))
 	}
 }
 

@@ -70,12 +70,15 @@ type listedTool struct {
 	params []protocol.ParamHeader // what modern HTTP repeats in headers
 }
 
-func (l *listing) descriptors() []toolbox.Descriptor {
-	out := make([]toolbox.Descriptor, len(l.tools))
-	for i := range l.tools {
-		out[i] = l.tools[i].Descriptor
+// tool is a tool by its server's name; nil: it is not listed, or l is nil.
+func (l *listing) tool(name string) *listedTool {
+	if l == nil {
+		return nil
 	}
-	return out
+	if i, ok := l.byName[name]; ok {
+		return &l.tools[i]
+	}
+	return nil
 }
 
 // listAttempt is a listing under way, shared by all who ask meanwhile.
@@ -94,7 +97,11 @@ func (e *Endpoint) Tools(ctx context.Context) ([]toolbox.Descriptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.descriptors(), nil
+	out := make([]toolbox.Descriptor, len(l.tools))
+	for i := range l.tools {
+		out[i] = l.tools[i].Descriptor
+	}
+	return out, nil
 }
 
 // Quarantined is what the last listing left out.
@@ -217,7 +224,7 @@ func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bo
 		ttl = min(ttl, before.TTL)
 	}
 	return toolbox.Owner{
-		Server: e.server.ID, Prefix: prefixOf(e.server.ID, "x"), Instructions: e.Instructions(), Private: private || before.Private, TTL: ttl,
+		Server: e.server.ID, Prefix: e.server.Prefixes()[0], Instructions: e.Instructions(), Private: private || before.Private, TTL: ttl,
 	}
 }
 
@@ -286,8 +293,8 @@ func (e *Endpoint) addRow(l *listing, row json.RawMessage) {
 		l.reject(id, "", "the row has no name: "+protocol.Printable(string(row), 60))
 		return
 	}
-	if i, ok := l.byName[name]; ok {
-		if string(l.tools[i].Wire.JSON) != string(row) {
+	if first := l.tool(name); first != nil {
+		if string(first.Wire.JSON) != string(row) {
 			l.reject(id, name, "the server lists this name twice; the first one stands")
 		}
 		return

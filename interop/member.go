@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -34,13 +35,12 @@ type member struct {
 	state atomic.Pointer[state]
 
 	// Guarded by Fleet.mu.
-	replaces  *member                  // serves until this one has settled; nobody sees this one before
-	announced bool                     // its ServerAdded was reported, and no ServerRemoved
-	deferred  []Event                  // what happened while nobody saw it
-	inherits  bool                     // what it lists was an earlier member's
-	drain     time.Duration            // how long calls in flight have at the end
-	learning  map[string]chan struct{} // the variants that are asked for, each until its channel is closed
-	changes   uint64                   // how often a variant became stale
+	replaces  *member                    // serves until this one has settled; nobody sees this one before
+	announced bool                       // its ServerAdded was reported, and no ServerRemoved
+	deferred  []Event                    // what happened while nobody saw it
+	inherits  bool                       // what it lists was an earlier member's
+	drain     time.Duration              // how long calls in flight have at the end
+	learning  map[Declared]chan struct{} // the variants that are asked for, each until its channel is closed
 
 	// The supervisor's own, once it runs.
 	era     Era               // what the server spoke last, or may; "": not known
@@ -54,7 +54,8 @@ type state struct {
 	config       *toolConfig // what the configuration makes of its tools
 	endpoint     *Endpoint
 	list         *listing      // what is published; nil: nothing
-	variants     variants      // what is listed to clients that declare something, as far as it is known; nil: nothing is
+	variants     variants      // what is listed to clients that declare something, as far as it is known
+	changes      uint64        // how often the variants may have become others
 	settled      bool          // it was listed once, or it failed
 	up           bool          // it is connected, and listed or its listing failed
 	trying       bool          // it is up or idle, or an attempt is under way or will be made
@@ -71,7 +72,8 @@ type state struct {
 // newMember makes a member that nobody supervises yet. It calls the fleet's options: no
 // lock may be held.
 func newMember(f *Fleet, server Server) *member {
-	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), hurry: make(chan struct{}, 1), learning: map[string]chan struct{}{}}
+	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), hurry: make(chan struct{}, 1)}
+	m.learning = map[Declared]chan struct{}{}
 	m.lanes.member = m
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	var known []toolbox.Wire
@@ -117,14 +119,14 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 		}
 	}
 	opts.Logger, opts.Memory = cmp.Or(opts.Logger, m.fleet.opts.Logger), cmp.Or(opts.Memory, m.fleet.opts.Memory)
-	opts.retired, opts.result = m.ctx, m.answered
+	opts.retired, opts.result, opts.named = m.ctx, m.answered, m.toolNamed
 	return opts
 }
 
 // heardOfAll is heard of the connection that all share.
 func (m *member) heardOfAll(from Message) {
 	if from.Method == protocol.NoteToolsChanged {
-		m.staleVariants("")
+		m.variantsChanged()
 	}
 	m.heard(from)
 }
@@ -165,9 +167,7 @@ func (m *member) update(set func(*state) []EventKind) {
 	kinds := set(&next)
 	promoted := m.replaces != nil && next.settled
 	fresh := promoted || m.replaces == nil && (!next.list.same(old.list) || next.settled != old.settled || next.isDown() != old.isDown())
-	if fresh {
-		f.view.Store(nil) // before publish, because who waited for the state looks there next, without a lock
-	}
+	f.view.Store(nil) // before publish, because who waited for the state looks there next, without a lock
 	m.publish(&next)
 	if promoted {
 		f.promote(m)
@@ -230,7 +230,11 @@ func (m *member) configure(c *toolConfig) {
 		return
 	}
 	s.config, s.list = c, s.list.configured(c)
-	s.variants = s.variants.with(func(_ string, v *variant) { v.list = v.list.configured(c) })
+	s.variants = maps.Clone(s.variants)
+	for d, v := range s.variants {
+		v.list = v.list.configured(c)
+		s.variants[d] = v
+	}
 	s.endpoint.configure(c)
 	m.publish(&s)
 	m.lanes.retime()

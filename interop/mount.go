@@ -3,7 +3,6 @@ package interop
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -81,17 +80,17 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 		_ = fleet.Settle(ctx) // who is late comes later
 	}
 	if opts.Logger != nil {
-		w := &countWarning{source: source, box: box, profile: opts.Profile, logger: opts.Logger}
+		w := &countWarning{source: source, profile: opts.Profile, logger: opts.Logger}
 		source.Watch(w.check)
 		w.check()
 	}
 	return &Mounted{Box: box, Fleet: fleet}
 }
 
-// countWarning warns of more tools than one request may have, once until there are fewer.
+// countWarning warns of more tools than one request may have, once until there are fewer. It counts and prepares no tool:
+// a gateway never shows the box to a model.
 type countWarning struct {
 	source  toolbox.Source
-	box     *toolbox.Box
 	profile *schema.Profile // of all tools; nil: of each its own
 	logger  *slog.Logger
 
@@ -101,10 +100,7 @@ type countWarning struct {
 
 func (w *countWarning) check() {
 	w.mu.Lock() // so that the newest list is the last to be checked
-	var found []schema.Finding
-	if w.mayBeTooMany() {
-		found = w.box.Findings()
-	}
+	found := w.count(w.source.Snapshot("").Tools)
 	news := len(found) > 0 && !w.warned
 	w.warned = len(found) > 0
 	w.mu.Unlock()
@@ -113,20 +109,18 @@ func (w *countWarning) check() {
 	}
 }
 
-// mayBeTooMany is cheap: where it is false the box, which may never be shown to a model,
-// need not prepare its tools.
-func (w *countWarning) mayBeTooMany() bool {
-	tools := w.source.Snapshot("").Tools
-	exceeds := func(p *schema.Profile) bool {
-		limit := p.Rules().Tool.MaxTools
-		return limit > 0 && len(tools) > limit
-	}
+// count is what the profiles' providers would refuse of that many tools.
+func (w *countWarning) count(tools []toolbox.Descriptor) []schema.Finding {
 	if w.profile != nil {
-		return exceeds(w.profile)
+		return schema.CheckCount(len(tools), w.profile)
 	}
-	return exceeds(schema.Universal) || slices.ContainsFunc(tools, func(d toolbox.Descriptor) bool {
-		return d.Profile != nil && exceeds(d.Profile)
-	})
+	found := schema.CheckCount(len(tools), schema.Universal)
+	for i := 0; found == nil && i < len(tools); i++ {
+		if p := tools[i].Profile; p != nil {
+			found = schema.CheckCount(len(tools), p)
+		}
+	}
+	return found
 }
 
 // Close ends every connection and waits for all processes, as [Fleet.Close]

@@ -174,10 +174,7 @@ func (m *member) principalLane(ctx context.Context, base *Endpoint, r Message) (
 	switch {
 	case l == nil:
 		return nil, nil, err
-	case err == nil && dual && l.key.capabilities == capabilities && (e.Era() != Legacy || !e.handshake().Asks):
-		m.lanes.giveUp(l, askedLane, math.MaxInt64)
-		return m.principalLane(ctx, base, r)
-	case err != nil && ctx.Err() == nil && dual && !base.handshake().Dual && l.key.capabilities == capabilities: // as in askedLane
+	case dual && l.key.capabilities == capabilities && ctx.Err() == nil && isModernAlone(base, e, err):
 		m.lanes.giveUp(l, askedLane, math.MaxInt64)
 		return m.principalLane(ctx, base, r)
 	case err == nil && capabilities != "" && l.key.capabilities != capabilities:
@@ -206,34 +203,24 @@ func (m *member) askInTurn(ctx context.Context, l *lane, r Message) (done func()
 	if how != byItself {
 		return func() { ended(true) }, nil
 	}
-	session, late := ClientOf(ctx).Session, time.After(m.queueWait())
-	for {
-		m.lanes.mu.Lock()
-		if l.asking == 0 || session != "" && session == l.asker {
-			l.asker = session
-			l.asking++
-			m.lanes.mu.Unlock()
-			return func() { m.lanes.asked(l) }, nil
-		}
-		freed := m.lanes.untilFreed()
-		m.lanes.mu.Unlock()
-		select {
-		case <-freed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-late:
+	session, all := ClientOf(ctx).Session, &m.lanes
+	err = all.await(ctx, func() (freed <-chan struct{}, err error) {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		if l.asking > 0 && (session == "" || session != l.asker) {
 			why := "another client of this principal has a request there that may ask it, which did not end within %v"
-			return nil, NewFault(Timeout, m.server.ID, "busy", newBusyError(why, m.queueWait()))
+			return all.untilFreed(), NewFault(Timeout, m.server.ID, "busy", newBusyError(why, m.queueWait()))
 		}
-	}
-}
-
-// asked notes that a request has ended for which askInTurn has waited.
-func (l *lanes) asked(o *lane) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	o.asking--
-	l.woken()
+		l.asker = session
+		l.asking++
+		return nil, nil
+	})
+	return func() {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		l.asking--
+		all.woken()
+	}, err
 }
 
 // forget drops the connections that failed a moment ago, with a fault that is mended.

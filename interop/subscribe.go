@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -97,7 +98,7 @@ type subscriptions struct {
 
 	mu      sync.Mutex
 	of      map[string]map[subscribed]*subscription
-	callers map[callPair]int // how many each holds
+	callers map[callPair]int // how many resources each holds
 	hears   bool             // what happens to servers
 	closed  bool
 }
@@ -132,7 +133,8 @@ type subscription struct {
 
 	// Guarded by subscriptions.mu.
 	holders map[*subscriber]bool
-	over    bool // nobody can hold it any more
+	callers map[toolbox.Principal]int // whose they are, and how many each has
+	over    bool                      // nobody can hold it any more
 }
 
 // subscriber is one who holds a subscription.
@@ -165,19 +167,18 @@ func (t *subscriptions) add(f *Fleet, h *subscriber, to subscribed, moved bool) 
 		s = &subscription{earlier: s.ended}
 	}
 	switch {
-	case t.callers[h.callPair] >= maxCallerSubscribed:
+	case (s == nil || s.callers[h.caller] == 0) && t.callers[h.callPair] >= maxCallerSubscribed:
 		return nil, tooManySubscriptions(server, "this caller holds %d", maxCallerSubscribed)
 	case s == nil && len(t.of[server]) >= maxSubscribed:
 		return nil, tooManySubscriptions(server, "there are %d", maxSubscribed)
 	case s == nil:
 		s = &subscription{}
 	}
-	t.callers[h.callPair]++
 	if s.fleet == nil {
 		s.fleet, s.server, s.subscribed, s.client, s.moved = f, server, to, h.client, moved
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.answered, s.wake, s.ended = make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
-		s.holders = map[*subscriber]bool{}
+		s.holders, s.callers = map[*subscriber]bool{}, map[toolbox.Principal]int{}
 		if t.of[server] == nil {
 			t.of[server] = map[subscribed]*subscription{}
 		}
@@ -191,7 +192,11 @@ func (t *subscriptions) add(f *Fleet, h *subscriber, to subscribed, moved bool) 
 		}
 		t.running.Go(s.keep)
 	}
+	if s.callers[h.caller] == 0 {
+		t.callers[h.callPair]++
+	}
 	s.holders[h] = true
+	s.callers[h.caller]++
 	h.of = s
 	return s, nil
 }
@@ -239,8 +244,13 @@ func (t *subscriptions) leave(h *subscriber) {
 
 // remove has h hold nothing. Call it with mu held.
 func (t *subscriptions) remove(h *subscriber) {
-	delete(h.of.holders, h)
+	s := h.of
+	delete(s.holders, h)
 	h.of = nil
+	if s.callers[h.caller]--; s.callers[h.caller] > 0 {
+		return
+	}
+	delete(s.callers, h.caller)
 	if t.callers[h.callPair]--; t.callers[h.callPair] == 0 {
 		delete(t.callers, h.callPair)
 	}
@@ -367,17 +377,6 @@ func (s *subscription) updated(m Message) {
 	}
 }
 
-// callers are those who hold the subscription, once for each time.
-func (s *subscription) callers() (all []toolbox.Principal) {
-	t := &s.fleet.subscriptions
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for h := range s.holders {
-		all = append(all, h.caller)
-	}
-	return all
-}
-
 // keep subscribes, and again whenever that was lost, until nobody holds the subscription.
 func (s *subscription) keep() {
 	defer s.fleet.subscriptions.gone(s)
@@ -462,7 +461,11 @@ func (s *subscription) hold(agreed func()) error {
 // subscribe is hold on a legacy connection.
 func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()) error {
 	params := s.plain().Params
-	for _, caller := range s.callers() {
+	t := &s.fleet.subscriptions
+	t.mu.Lock()
+	callers := slices.Collect(maps.Keys(s.callers))
+	t.mu.Unlock()
+	for _, caller := range callers {
 		e.talks.uses(caller)
 	}
 	if _, err := e.Do(ctx, Message{Method: protocol.MethodSubscribe, Params: params}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
@@ -14,15 +15,9 @@ import (
 const lostWait = 2 * conn.ExitWait
 
 // listGap is the least time between two listings: a server may change its list as often as
-// it likes, and we, and all clients, look no more than half the time. Of one that changes it
-// again and again the gap doubles, for each change is reported to every client and written
-// to every ledger.
-const (
-	listGap     = 100 * time.Millisecond
-	freeChanges = 20               // until the gap doubles
-	maxGapShift = 7                // 12.8 s
-	listCalm    = 30 * time.Second // without a change everything is forgiven
-)
+// it likes, and we, and all clients, look no more than half the time, and ever less often, because
+// each change is written to every ledger.
+const listGap = 100 * time.Millisecond
 
 // supervise connects the server, keeps its list fresh, and connects it again when its
 // connection is lost, until the member is retired.
@@ -112,7 +107,7 @@ func (m *member) serve(e *Endpoint) (lived time.Duration) {
 		return 0
 	}
 	start := time.Now()
-	failures, often, unused := newBackoff(m.fleet.opts.Restart), changes{}, idleness{since: start}
+	failures, often, unused := newBackoff(m.fleet.opts.Restart), watch.Pace{}, idleness{since: start}
 	for first := true; ; first = false {
 		begun := time.Now()
 		l, err := e.listed(m.ctx)
@@ -125,7 +120,7 @@ func (m *member) serve(e *Endpoint) (lived time.Duration) {
 		wait := time.Duration(0)
 		if changed := m.listed(e, l, err); err == nil && (changed || first) {
 			failures.reset()
-			wait = max(often.gap(time.Now()), time.Since(begun))
+			wait = max(listGap, often.Pause(time.Now()), time.Since(begun))
 		} else {
 			wait = failures.next()
 		}
@@ -158,8 +153,7 @@ func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
 			s.list = l
 		}
 		if another || changed { // the variants may be others too, whatever the server has said of them until now
-			m.changes++
-			s.variants = s.variants.with(func(_ string, v *variant) { v.stale = true })
+			s.changes++
 		}
 		return []EventKind{kind}
 	})
@@ -251,21 +245,6 @@ func (m *member) untilStale(e *Endpoint, unused *idleness) bool {
 			return false
 		}
 	}
-}
-
-// changes counts those of a list that follow each other closely.
-type changes struct {
-	n    int
-	last time.Time
-}
-
-// gap is the least time until the next listing, after a change at a time.
-func (c *changes) gap(now time.Time) time.Duration {
-	if now.Sub(c.last) > listCalm {
-		c.n = 0
-	}
-	c.n, c.last = c.n+1, now
-	return listGap << min(max(0, c.n-freeChanges), maxGapShift)
 }
 
 // backoff is a pause that doubles, up to a cap.

@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -12,10 +11,8 @@ import (
 type view struct {
 	snapshot *toolbox.Snapshot
 	owners   map[string]owner
-	down     []*member         // in order
-	rejected []Quarantine      // names that two servers claim
-	some     *toolbox.Snapshot // what is listed to some clients, and not to all
-	varies   bool              // to some something else is listed
+	down     []*member    // in order
+	rejected []Quarantine // names that two servers claim
 }
 
 type owner struct {
@@ -39,70 +36,80 @@ func (f *Fleet) current() *view {
 	if v := f.view.Load(); v != nil {
 		return v
 	}
-	v := f.compose(Declared{}, nil)
-	f.addSome(v)
-	if last := f.last.snapshot; v.same(f.last) {
+	v := &view{owners: make(map[string]owner, len(f.last.owners))}
+	v.snapshot = f.compose(v, Declared{})
+	f.addVariants(v)
+	if last := f.last.snapshot; slices.Equal(v.down, f.last.down) && v.snapshot.Equal(last) {
 		v.snapshot = last
 	} else {
 		v.snapshot.Version = last.Version + 1
+		for _, s := range v.snapshot.Kinds {
+			s.Version = v.snapshot.Version
+		}
 	}
 	f.last = v
 	f.view.Store(v)
 	return v
 }
 
-// compose is what is shown to clients that declare d, whose tools are of those owners; nil: of the first. Call it with mu held.
-func (f *Fleet) compose(d Declared, owners map[string]owner) *view {
-	v := &view{snapshot: &toolbox.Snapshot{}, owners: make(map[string]owner, len(f.last.owners))}
+// compose is what is shown to clients that declare d. The zero d is everybody, and comes first. Call it with mu held.
+func (f *Fleet) compose(v *view, d Declared) *toolbox.Snapshot {
+	out := &toolbox.Snapshot{}
+	if d != (Declared{}) {
+		out.Kind = d
+	}
 	for _, m := range f.members {
 		s := m.state.Load()
 		if !s.settled {
-			v.snapshot.Pending = append(v.snapshot.Pending, m.server.ID)
+			out.Pending = append(out.Pending, m.server.ID)
 		}
-		l := s.list
-		if some := s.variantOf(d); some != nil {
-			l = some
+		l, some := s.list, s.variants[d]
+		if some.list != nil {
+			l = some.list
 		}
 		if l != nil {
-			v.add(m, l, owners)
+			var lacks func(string) bool
+			if d != (Declared{}) {
+				lacks = func(tool string) bool { return s.lacks(some, tool) }
+			}
+			v.add(out, m, l, lacks)
 			if l.owner != (toolbox.Owner{}) {
-				v.snapshot.Owners = append(v.snapshot.Owners, l.owner)
+				out.Owners = append(out.Owners, l.owner)
 			}
 		}
 		if s.isDown() {
-			v.down = append(v.down, m)
-			v.snapshot.Down = append(v.snapshot.Down, toolbox.Down{Server: m.server.ID, Owns: m.mayOwn})
+			if d == (Declared{}) {
+				v.down = append(v.down, m)
+			}
+			out.Down = append(out.Down, toolbox.Down{Server: m.server.ID, Owns: m.mayOwn})
 		}
 	}
-	return v
+	return out
 }
 
-func (v *view) add(m *member, l *listing, owners map[string]owner) {
+// add adds a server's list to a snapshot. Who is called is the same for all clients. lacks reports, of a list for
+// clients that declare something, what is gone by now; nil: the list is for everybody.
+func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool string) bool) {
 	held := m.held()
 	for i := range l.tools {
 		t := &l.tools[i]
-		if owners != nil && owners[t.Name].member != m { // who is called is the same for all
-			continue
-		}
-		if first, taken := v.owners[t.Name]; taken {
+		first, taken := v.owners[t.Name]
+		switch {
+		case taken && lacks == nil:
 			v.rejected = append(v.rejected, Quarantine{Server: m.server.ID, Tool: t.Tool,
 				Reason: "a tool of " + first.member.server.ID + " is mounted as " + t.Name})
 			continue
+		case taken && first.member != m, !taken && lacks != nil && lacks(t.Tool):
+			continue
+		case !taken:
+			v.owners[t.Name] = owner{m, t.Tool}
 		}
-		v.owners[t.Name] = owner{m, t.Tool}
 		if held {
-			v.snapshot.Held = append(v.snapshot.Held, t.Name)
+			out.Held = append(out.Held, t.Name)
 		} else {
-			v.snapshot.Tools = append(v.snapshot.Tools, t.Descriptor)
+			out.Tools = append(out.Tools, t.Descriptor)
 		}
 	}
-}
-
-// same reports whether two views have the same snapshot, but for its version.
-func (v *view) same(o *view) bool {
-	a, b := v.snapshot, o.snapshot
-	return slices.Equal(v.down, o.down) && slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Owners, b.Owners) &&
-		slices.Equal(a.Held, b.Held) && slices.EqualFunc(a.Tools, b.Tools, sameTool)
 }
 
 // same reports whether two listings publish the same; nil publishes nothing.
@@ -110,13 +117,9 @@ func (l *listing) same(o *listing) bool {
 	if l == o || l == nil || o == nil {
 		return l == o
 	}
-	return l.owner == o.owner && slices.EqualFunc(l.tools, o.tools, func(a, b listedTool) bool { return sameTool(a.Descriptor, b.Descriptor) })
-}
-
-// sameTool compares what a row says, and where it is mounted.
-func sameTool(a, b toolbox.Descriptor) bool {
-	return a.Name == b.Name && a.Server == b.Server && a.Tool == b.Tool && a.Profile == b.Profile && a.Excluded == b.Excluded &&
-		a.Wire.Format == b.Wire.Format && bytes.Equal(a.Wire.JSON, b.Wire.JSON)
+	return l.owner == o.owner && slices.EqualFunc(l.tools, o.tools, func(a, b listedTool) bool {
+		return a.Equal(b.Descriptor)
+	})
 }
 
 // MayOwn reports whether a tool of the server could be mounted under name: one that
@@ -127,7 +130,7 @@ func (s Server) MayOwn(name string) bool {
 	if plain && QualifiedName(s.ID, tool) == name && s.Tools.mayGive(tool) {
 		return true
 	}
-	return hashed(name) && s.hasPrefixOf(name)
+	return hashed(name) && slices.ContainsFunc(s.Prefixes(), func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // hashed reports whether a name may be one that was shortened.
@@ -139,14 +142,11 @@ func hashed(name string) bool {
 	return strings.Trim(name[at+1:], "0123456789abcdef") == ""
 }
 
-// hasPrefixOf reports whether name begins as names of the server's tools do.
-func (s Server) hasPrefixOf(name string) bool {
-	return strings.HasPrefix(name, prefixOf(s.ID, "x")) ||
-		strings.HasPrefix(name, prefixOf(s.ID, strings.Repeat("x", maxName))) // too long: hashed
-}
-
-// prefixOf is what is before a tool of x's in its mounted name.
-func prefixOf(server, tool string) string {
-	name := QualifiedName(server, tool)
-	return name[:strings.LastIndex(name, Qualifier+"x")+len(Qualifier)]
+// Prefixes are the beginnings that the mounted names of the server's tools can have: of most, and of those that are cut.
+func (s Server) Prefixes() (out []string) {
+	for _, tool := range []string{"x", strings.Repeat("x", maxName)} {
+		name := QualifiedName(s.ID, tool)
+		out = append(out, name[:strings.LastIndex(name, Qualifier+"x")+len(Qualifier)])
+	}
+	return slices.Compact(out)
 }

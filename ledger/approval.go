@@ -3,18 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-
-	"github.com/indusagi/indus/interop"
-)
-
-// Policy says what happens to a tool that is new on an enrolled server, or differs from its approved version.
-type Policy = interop.ChangePolicy
-
-// The policies.
-const (
-	AcceptChanges = interop.AcceptChanges // it is live, and logged and shown as changed; so is "", the default
-	HoldChanges   = interop.HoldChanges   // it is not live until a person accepts it: see [Approve]
-	DenyChanges   = interop.DenyChanges   // it is not live in this run, whatever is accepted meanwhile
 )
 
 // toolID is a tool of a server under one configuration, by the name that the log has.
@@ -105,7 +93,7 @@ func Approved(entries []Entry, of Entry) (Entry, bool) {
 }
 
 // Approve records that a person accepts versions of tools, given as entries of
-// [Changed]. Who attached under [HoldChanges] lets them in within moments; note
+// [Changed]. Who attached under [interop.HoldChanges] lets them in within moments; note
 // says who it was.
 func Approve(ctx context.Context, log Log, note string, versions ...Entry) error {
 	var accepts []Entry

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -32,7 +33,7 @@ func (l *slowLog) Read(ctx context.Context, after uint64) ([]ledger.Entry, error
 func TestAPollBesideAnAccept(t *testing.T) {
 	s, path := pulled(t)
 	log := &slowLog{open(t, path), make(chan struct{}), make(chan struct{}), t.Context().Done()}
-	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges, Poll: time.Millisecond})
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: time.Millisecond})
 	<-log.read
 	if err := a.Accept(t.Context(), "fs", "echo", "me"); err != nil {
 		t.Fatal(err)
@@ -50,7 +51,7 @@ func TestAPollBesideAnAccept(t *testing.T) {
 // What others accept makes no tool live that is denied in this run.
 func TestADeniedToolIsAcceptedElsewhere(t *testing.T) {
 	s, path := pulled(t)
-	a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: ledger.DenyChanges, Poll: time.Millisecond})
+	a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.DenyChanges, Poll: time.Millisecond})
 	elsewhere := open(t, path)
 	if err := a.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -71,7 +72,7 @@ func TestALongNameIsHeld(t *testing.T) {
 	path := logPath(t)
 	ledger.Attach(t.Context(), ledger.Empty(), configs(s), &ledger.Options{Log: open(t, path)}).Close()
 	s.fill(t, row(name, "Echoes otherwise."))
-	a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: ledger.HoldChanges})
+	a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
 	if got := listed(a); got != "" {
 		t.Errorf("there is %s", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -21,9 +22,9 @@ func TestAChangeOfAnyMemberIsHeld(t *testing.T) {
 	} {
 		t.Run(member, func(t *testing.T) {
 			s, path := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), logPath(t)
-			attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: ledger.HoldChanges}).Close()
+			attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges}).Close()
 			s.fill(t, with(row("echo", "Echoes."), member), row("read", "Reads."))
-			a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: ledger.HoldChanges})
+			a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
 			if got := listed(a); got != "fs__read" {
 				t.Errorf("there is %s", got)
 			}
@@ -36,7 +37,7 @@ func TestAChangeOfAnyMemberIsHeld(t *testing.T) {
 func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), logPath(t)
 	log := open(t, path)
-	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges})
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
 	if got := listed(a); got != "fs__echo fs__read" {
 		t.Fatalf("at the first enrolment there is %s", got)
 	}
@@ -50,7 +51,7 @@ func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 		t.Errorf("a new tool says %q", got)
 	}
 	a.Close()
-	a = attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges, Poll: time.Millisecond})
+	a = attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: time.Millisecond})
 	if got := listed(a); got != "fs__read" {
 		t.Errorf("in the next run there is %s", got)
 	}
@@ -84,7 +85,7 @@ func TestANewToolUnderAcceptIsNotApproved(t *testing.T) {
 		t.Errorf("changed are %+v", got)
 	}
 	a.Close()
-	a = attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: ledger.HoldChanges})
+	a = attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
 	if got := listed(a); got != "fs__echo" {
 		t.Errorf("under hold there is %s", got)
 	}
@@ -94,7 +95,7 @@ func TestANewToolUnderAcceptIsNotApproved(t *testing.T) {
 func TestANewToolUnderDeny(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log := open(t, path)
-	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.DenyChanges, Poll: time.Millisecond})
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.DenyChanges, Poll: time.Millisecond})
 	s.fill(t, row("echo", "Echoes."), row("read", "Reads."))
 	s.Send("change")
 	await(t, a, "held", func() bool { return len(a.Changed()) == 1 })
@@ -109,7 +110,7 @@ func TestANewToolUnderDeny(t *testing.T) {
 		t.Errorf("there is %s", got)
 	}
 	a.Close()
-	if got := listed(attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.DenyChanges})); got != "fs__echo fs__read" {
+	if got := listed(attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.DenyChanges})); got != "fs__echo fs__read" {
 		t.Errorf("in the next run there is %s", got)
 	}
 }
@@ -118,7 +119,7 @@ func TestANewToolUnderDeny(t *testing.T) {
 // as approved, in that run and in later ones, until a person accepts it.
 func TestARemovedLogResetsNoApprovals(t *testing.T) {
 	s, other, path := newShelf(t, "fs", row("echo", "Echoes.")), newShelf(t, "web", row("read", "Reads.")), logPath(t)
-	attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: ledger.HoldChanges}).Close()
+	attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges}).Close()
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestARemovedLogResetsNoApprovals(t *testing.T) {
 		t.Fatalf("the log begins with %+v", read(t, log))
 	}
 	for range 2 {
-		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges})
+		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
 		if got := listed(a); got != "" {
 			t.Errorf("there is %s", got)
 		}
@@ -137,7 +138,7 @@ func TestARemovedLogResetsNoApprovals(t *testing.T) {
 	if log.Removed() {
 		t.Error("it was removed once")
 	}
-	a := attach(t, configs(s, other), &ledger.Options{Log: log, Policy: ledger.HoldChanges, Poll: time.Millisecond})
+	a := attach(t, configs(s, other), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: time.Millisecond})
 	if got := listed(a); got != "" {
 		t.Errorf("there is %s", got)
 	}

@@ -57,7 +57,7 @@ func TestPolicyAccept(t *testing.T) {
 func TestPolicyHold(t *testing.T) {
 	s, path := pulled(t)
 	log := open(t, path)
-	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges, Poll: 10 * time.Millisecond})
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: 10 * time.Millisecond})
 	if got := listed(a) + "; " + strings.Join(a.Names(), " "); got != "fs__read; fs__read" {
 		t.Errorf("there is %s", got)
 	}
@@ -85,7 +85,7 @@ func TestPolicyHold(t *testing.T) {
 func TestPolicyHoldInMidRun(t *testing.T) {
 	s := newShelf(t, "fs", row("echo", "Echoes."))
 	log := open(t, logPath(t))
-	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges})
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
 	s.fill(t, strings.Replace(row("echo", "Echoes."), "{", `{"annotations":{"readOnlyHint":true},`, 1))
 	s.Send("change")
 	await(t, a, "held", isNot(isLive(a, "fs__echo")))
@@ -109,7 +109,7 @@ func TestPolicyHoldAcrossALoss(t *testing.T) {
 			lost <- struct{}{}
 		}
 	}
-	a := attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: ledger.HoldChanges})
+	a := attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: interop.HoldChanges})
 	s.fill(t, row("echo", "Echoes otherwise."))
 	s.kill(t, 1)
 	<-lost
@@ -146,7 +146,7 @@ func TestPolicyHoldOfACallUnderWay(t *testing.T) {
 	mount.Endpoint = func(interop.Server) *interop.EndpointOptions {
 		return &interop.EndpointOptions{Around: []func(interop.Peer) interop.Peer{dies}}
 	}
-	a = attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: ledger.HoldChanges})
+	a = attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: interop.HoldChanges})
 	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
 		t.Errorf("it says %q, and was called %d times", got, len(s.Events("call echo")))
 	}
@@ -155,7 +155,7 @@ func TestPolicyHoldOfACallUnderWay(t *testing.T) {
 func TestPolicyDeny(t *testing.T) {
 	s, path := pulled(t)
 	log := open(t, path)
-	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.DenyChanges})
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.DenyChanges})
 	if got := listed(a); got != "fs__read" {
 		t.Errorf("there is %s", got)
 	}
@@ -174,7 +174,7 @@ func TestPolicyWithoutItsLog(t *testing.T) {
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
-	a := attach(t, configs(newShelf(t, "fs", row("echo", ""))), &ledger.Options{Log: f, Policy: ledger.HoldChanges})
+	a := attach(t, configs(newShelf(t, "fs", row("echo", ""))), &ledger.Options{Log: f, Policy: interop.HoldChanges})
 	if got := listed(a); got != "" {
 		t.Errorf("there is %s", got)
 	}
@@ -185,7 +185,7 @@ func TestPolicyWithoutItsLog(t *testing.T) {
 func TestPolicyHoldOfAWarmStart(t *testing.T) {
 	s, path := pulled(t)
 	a := attach(t, configs(s), &ledger.Options{
-		Log: open(t, path), Warm: true, Policy: ledger.HoldChanges, Mount: &interop.MountOptions{Wait: -1},
+		Log: open(t, path), Warm: true, Policy: interop.HoldChanges, Mount: &interop.MountOptions{Wait: -1},
 	})
 	for range 2 { // while it is awaited, and then
 		if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {

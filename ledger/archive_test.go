@@ -164,7 +164,7 @@ func TestADamagedFirstEntry(t *testing.T) {
 			s := newShelf(t, "other", row("echo", "Echoes."))
 			log := ledger.Archived(open(t, path), 1)
 			for range 2 { // and so it stays, in the next log too
-				a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges})
+				a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
 				if got := listed(a); got != "" {
 					t.Errorf("there is %s", got)
 				}

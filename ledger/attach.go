@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -29,8 +30,8 @@ type Options struct {
 	Open func(context.Context) Log
 	// Policy is what becomes at least of tools that are not as they were approved;
 	// Server.Changes may be stricter. "":
-	// [AcceptChanges].
-	Policy Policy
+	// [interop.AcceptChanges].
+	Policy interop.ChangePolicy
 	// Warm lists what the log knows of a server until it answers itself, unless Mount
 	// says what is known. false: only what servers list is listed.
 	Warm bool
@@ -74,20 +75,11 @@ type Attachment struct {
 	mu       sync.Mutex
 	guard    guard
 	journal  journal
-	view     view
-	settling bool // Attach has not returned: what comes is enrolled in the end, in configuration order
-	pending  bool // the servers are not in the fleet yet
-	closed   bool
-}
-
-// view is the part of an attachment that knows what the fleet lists, and what of it is let through. The attachment's mu
-// guards it.
-type view struct {
 	seen     *toolbox.Snapshot // of the fleet, as it was last looked at
-	some     *toolbox.Snapshot // Fleet.Some, as it was last looked at
 	shown    *toolbox.Snapshot // what of it is let through
-	servers  map[string]reachable
-	declared map[interop.Declared]declaredView
+	settling bool              // Attach has not returned: what comes is enrolled in the end, in configuration order
+	pending  bool              // the servers are not in the fleet yet
+	closed   bool
 }
 
 // Format is what every verb of package fmt prints: the run, and how many servers it has.
@@ -176,7 +168,11 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), logger: slog.New(slog.DiscardHandler), release: func() {}, cancel: func() {},
 		done: make(chan struct{}), started: make(chan struct{}), wake: make(chan struct{}, 1),
-		guard: newGuard(), view: view{shown: &toolbox.Snapshot{Version: 1}, declared: map[interop.Declared]declaredView{}},
+		shown: &toolbox.Snapshot{Version: 1},
+		guard: guard{
+			held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(),
+			enrolling: map[origin]bool{}, summed: map[string]summed{},
+		},
 	}
 	if o != nil {
 		a.opts = *o
@@ -190,11 +186,13 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	if a.opts.Poll <= 0 {
 		a.opts.Poll = defaultPoll
 	}
-	a.journal = newJournal(l, a.Run, a.opts.By, Fingerprint(servers...))
-	a.journal.recorder = newRecorder(a.opts.Log, a.logger)
+	a.journal = journal{
+		run: a.Run, by: a.opts.By, config: Fingerprint(servers...), ledger: l, recorder: newRecorder(a.opts.Log, a.logger),
+		mine: map[string]bool{}, says: map[origin]json.RawMessage{}, health: map[string]string{},
+	}
 	if a.pending = a.opts.Open != nil; a.pending {
 		for _, s := range servers {
-			a.view.shown.Pending = append(a.view.shown.Pending, s.ID)
+			a.shown.Pending = append(a.shown.Pending, s.ID)
 		}
 	}
 	return a
@@ -314,7 +312,7 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 	changed := a.Changed()
 	i := slices.IndexFunc(changed, func(e Entry) bool { return e.Server == server && e.Tool == name })
 	switch {
-	case a.Policy(server) == DenyChanges:
+	case a.Policy(server) == interop.DenyChanges:
 		return fmt.Errorf("ledger: %s: changes of %s are denied", server, name)
 	case i < 0:
 		return fmt.Errorf("ledger: %s: %s is as it was approved", server, name)
@@ -337,7 +335,7 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 }
 
 // Policy is what becomes of a server's tools that are not as they were approved.
-func (a *Attachment) Policy(server string) Policy {
+func (a *Attachment) Policy(server string) interop.ChangePolicy {
 	for _, s := range a.Fleet.Servers() {
 		if s.ID == server {
 			return s.Changes

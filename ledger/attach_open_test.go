@@ -16,7 +16,7 @@ func TestAttachWhileTheLogIsOpened(t *testing.T) {
 	s, path := pulled(t)
 	opens := make(chan struct{})
 	a := attach(t, configs(s), &ledger.Options{
-		Open: func(context.Context) ledger.Log { <-opens; return open(t, path) }, Policy: ledger.HoldChanges, Mount: &interop.MountOptions{},
+		Open: func(context.Context) ledger.Log { <-opens; return open(t, path) }, Policy: interop.HoldChanges, Mount: &interop.MountOptions{},
 	})
 	if got := a.Snapshot(""); len(got.Tools) > 0 || !slices.Equal(got.Pending, []string{"fs"}) {
 		t.Errorf("before: %v, pending %v", got.Tools, got.Pending)

@@ -12,7 +12,7 @@ import (
 
 // Change is what became of one tool between two times.
 type Change struct {
-	Kind ChangeKind
+	Kind string // [Come], [Gone] or [Edited]
 	// Server and Tool are whose it is; Name is what it is mounted as.
 	Server, Tool, Name string
 	// Before and After are its Enroll entries; of a tool that came or went one is the
@@ -24,14 +24,11 @@ type Change struct {
 	Fields []Field
 }
 
-// ChangeKind says what became of a tool.
-type ChangeKind string
-
 // What becomes of tools.
 const (
-	Come   ChangeKind = "come"
-	Gone   ChangeKind = "gone"
-	Edited ChangeKind = "changed"
+	Come   = "come"
+	Gone   = "gone"
+	Edited = "changed"
 )
 
 // Field is one place of a tool object, or another value, that changed.
@@ -48,19 +45,9 @@ type Field struct {
 
 // Word is a stretch of a text: words with the space before them.
 type Word struct {
-	Op   WordOp `json:"op"`
+	Op   string `json:"op"` // " " if both texts have it, "-" the earlier one, "+" the later one
 	Text string `json:"text"`
 }
-
-// WordOp says where a [Word] stands.
-type WordOp string
-
-// Where words stand.
-const (
-	Kept    WordOp = " " // in both texts
-	Removed WordOp = "-" // in the earlier one
-	Added   WordOp = "+" // in the later one
-)
 
 // Diff says what became of the tools between two times, given what [Live] or a
 // [Snapshot] had then: first those that changed or went, in their order, then those
@@ -112,7 +99,7 @@ func pairChanges(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 func (e Entry) anyConfig() toolID { return toolID{"", e.Server, e.Tool} }
 func (e Entry) version() version  { return version{"", e.Server, e.Tool, e.Sum} }
 
-func newChange(kind ChangeKind, of, before, after Entry) Change {
+func newChange(kind string, of, before, after Entry) Change {
 	return Change{Kind: kind, Server: of.Server, Tool: of.Tool, Name: of.Name, Before: before, After: after}
 }
 

@@ -95,10 +95,10 @@ func FuzzWords(f *testing.F) {
 		var was, is string
 		for _, c := range ledger.Diff([]ledger.Entry{a}, []ledger.Entry{b}) {
 			for _, w := range c.Fields[0].Words {
-				if w.Op != ledger.Added {
+				if w.Op != "+" {
 					was += w.Text
 				}
-				if w.Op != ledger.Removed {
+				if w.Op != "-" {
 					is += w.Text
 				}
 			}

@@ -23,7 +23,7 @@
 //		}
 //		a := ledger.Attach(ctx, ledger.Empty(), []interop.Server{
 //			{ID: "fs", Transport: interop.Stdio{Command: "mcp-server-filesystem", Args: []string{"."}}},
-//		}, &ledger.Options{Log: file, Policy: ledger.HoldChanges})
+//		}, &ledger.Options{Log: file, Policy: interop.HoldChanges})
 //		defer a.Close()
 //		fmt.Println(a.Names(), a.Counts())
 //	}
@@ -44,7 +44,7 @@
 // # Changed tools
 //
 // A tool that is approved and then changes is the oldest trick against users of MCP servers. The first listing of a
-// server approves its tools, and enrolls the server. Later the [Policy] decides about a tool that differs in any byte
+// server approves its tools, and enrolls the server. Later the [interop.ChangePolicy] decides about a tool that differs in any byte
 // of its object, and about a tool that is new: the stricter of the server's own ([interop.Server.Changes]) and of
 // Options.Policy. [Changed], [Approved] and [Approve] are for the person. If the log was removed ([File.Removed]), no
 // listing approves anything.

@@ -142,7 +142,7 @@ func TestFileReadsOverForeignLines(t *testing.T) {
 		t.Errorf("%d entries", len(got))
 	}
 	r := verify(t, f)
-	if len(r.Damage) != 6 || r.Damage[0].Line != 2 || r.Damage[2].Kind != ledger.Unreadable {
+	if len(r.Damage) != 6 || r.Damage[0].Line != 2 || r.Damage[2].Kind != "unreadable" {
 		t.Errorf("damage %v", r.Damage)
 	}
 }

@@ -28,13 +28,6 @@ type summed struct {
 	sum string
 }
 
-func newGuard() guard {
-	return guard{
-		held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(),
-		enrolling: map[origin]bool{}, summed: map[string]summed{},
-	}
-}
-
 // recall takes the approvals of a log, which is nil if it could not be read.
 func (g *guard) recall(s *State) {
 	if s == nil {

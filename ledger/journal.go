@@ -20,13 +20,6 @@ type journal struct {
 	begun    bool
 }
 
-func newJournal(l Ledger, run, by, config string) journal {
-	return journal{
-		run: run, by: by, config: config, ledger: l,
-		mine: map[string]bool{}, says: map[origin]json.RawMessage{}, health: map[string]string{},
-	}
-}
-
 // commit enters a batch in the ledger and sends it to the log.
 func (j *journal) commit(batch ...Entry) {
 	if len(batch) == 0 {

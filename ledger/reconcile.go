@@ -17,7 +17,7 @@ const maxLog = 4096
 // reachable is what is known of a server while the fleet is looked at.
 type reachable struct {
 	config string
-	policy Policy
+	policy interop.ChangePolicy
 	ready  bool // what is listed of it is what it lists
 }
 
@@ -56,7 +56,7 @@ func (a *Attachment) follow() {
 // current looks where something has happened since. The fleet notifies of what it lists, so
 // that nobody has to be notified here. Call it with mu held.
 func (a *Attachment) current() {
-	if a.stale.Load() || a.view.seen != a.Fleet.Snapshot("") || a.view.some != a.Fleet.Some() {
+	if a.stale.Load() || a.seen != a.Fleet.Snapshot("") {
 		a.look()
 	}
 }
@@ -83,16 +83,13 @@ func (a *Attachment) look() (fresh bool) {
 	for id := range servers {
 		a.journal.mine[id] = true
 	}
-	a.view.some, a.view.servers = a.Fleet.Some(), servers
 	l := newReconciliation(a, servers)
 	for i := range s.Tools {
-		l.compare(&s.Tools[i], "")
+		if l.compare(&s.Tools[i], "") {
+			l.shown = append(l.shown, s.Tools[i])
+		}
 	}
-	shown := l.shown
-	for i := range a.view.some.Tools {
-		l.compare(&a.view.some.Tools[i], noteSome)
-	}
-	l.shown = shown
+	l.compareKinds(s)
 	if !a.settling {
 		l.depart()
 		for _, e := range l.enrolls { // only now: the first listing of a server approves all its tools
@@ -152,8 +149,51 @@ func newReconciliation(a *Attachment, servers map[string]reachable) *reconciliat
 	return l
 }
 
-// compare takes one listed tool: is it shown, and what does the ledger say of it?
-func (l *reconciliation) compare(d *toolbox.Descriptor, note string) {
+// compareKinds takes the tools that are listed to some kinds of clients, and not to all.
+func (l *reconciliation) compareKinds(s *toolbox.Snapshot) {
+	if len(s.Kinds) == 0 {
+		return
+	}
+	listed := make(map[string]bool, len(s.Tools))
+	for i := range s.Tools {
+		listed[s.Tools[i].Name] = true
+	}
+	for _, some := range s.Kinds {
+		for i := range some.Tools {
+			if d := &some.Tools[i]; !listed[d.Name] {
+				listed[d.Name] = true
+				l.compare(d, noteSome)
+			}
+		}
+	}
+}
+
+// showKinds is what of each kind's tools is let through. A tool that is listed otherwise to a kind, and was not
+// approved so, is shown as all are shown it. Call it when the entries of l are in the guard.
+func (l *reconciliation) showKinds(s, all *toolbox.Snapshot) {
+	for _, some := range s.Kinds {
+		shown := *some
+		shown.Version, shown.Held, shown.Tools = all.Version, all.Held, nil
+		for _, d := range some.Tools {
+			server := l.servers[d.Server]
+			_, kept := l.kept[d.Name]
+			t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
+			switch {
+			case kept:
+			case !server.policy.Guards() || !l.a.guard.approved.isChanged(t, l.a.guard.sumOf(&d)):
+				shown.Tools = append(shown.Tools, d)
+			default:
+				if i := slices.IndexFunc(all.Tools, func(o toolbox.Descriptor) bool { return o.Name == d.Name }); i >= 0 {
+					shown.Tools = append(shown.Tools, all.Tools[i])
+				}
+			}
+		}
+		all.Kinds = append(all.Kinds, &shown)
+	}
+}
+
+// compare takes one listed tool: what does the ledger say of it? It reports whether the tool is shown.
+func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (shown bool) {
 	server := l.servers[d.Server]
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
 	sum := l.a.guard.sumOf(d)
@@ -162,8 +202,6 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) {
 	if kept {
 		l.kept[d.Name] = t
 		l.names = append(l.names, d.Name)
-	} else {
-		l.shown = append(l.shown, *d)
 	}
 	id := [2]string{d.Server, d.Tool}
 	old, isLive := l.live[id]
@@ -183,17 +221,18 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) {
 	if !kept {
 		delete(l.a.guard.held, t)
 	}
+	return !kept
 }
 
 // keepNote says for how long a tool is kept back.
-func keepNote(p Policy, note string) string {
-	if p == DenyChanges {
+func keepNote(p interop.ChangePolicy, note string) string {
+	if p == interop.DenyChanges {
 		return noteDenied
 	}
 	return note
 }
 
-func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, sum string, p Policy) {
+func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, sum string, p interop.ChangePolicy) {
 	if was, ok := l.a.guard.held[t]; ok && was.Sum == sum {
 		return
 	}
@@ -278,15 +317,16 @@ func (l *reconciliation) isLeftOut(server, name string) bool {
 
 // publish makes what is let through the snapshot, if it is new. Call it with mu held.
 func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool) {
-	same := s == a.view.seen && len(l.kept) == len(a.guard.kept)
+	same := s == a.seen && len(l.kept) == len(a.guard.kept)
 	for name := range l.kept {
 		_, ok := a.guard.kept[name]
 		same = same && ok
 	}
-	a.view.seen, a.guard.kept = s, l.kept
+	a.seen, a.guard.kept = s, l.kept
 	if !same {
-		a.view.shown = &toolbox.Snapshot{Version: a.view.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
-		if len(a.guard.summed) > 2*(len(s.Tools)+len(a.view.some.Tools))+64 {
+		a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names}
+		l.showKinds(s, a.shown)
+		if len(a.guard.summed) > 2*len(s.Tools)*(1+len(s.Kinds))+64 {
 			a.guard.summed = map[string]summed{}
 		}
 	}
@@ -325,7 +365,7 @@ func (a *Attachment) end() {
 	a.closed = true
 	close(a.done)
 	a.journal.end()
-	a.view.shown = &toolbox.Snapshot{Version: a.view.shown.Version + 1}
+	a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1}
 	a.guard.kept = map[string]toolID{}
 	a.mu.Unlock()
 	a.watchers.Notify()

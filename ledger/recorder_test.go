@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -53,7 +54,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 func TestARunThatCannotWriteIsUnwritten(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log, other := &fullDisk{File: open(t, path)}, open(t, path)
-	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: ledger.HoldChanges})
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
 	unwritten := func() string {
 		runs, err := other.Unwritten(t.Context())
 		if err != nil {

@@ -133,7 +133,7 @@ func TestApprovalsOutliveRules(t *testing.T) {
 	path := logPath(t)
 	run := func(rules interop.ToolRules, want string) {
 		t.Helper()
-		a := attach(t, fs.ruled(rules), &ledger.Options{Log: open(t, path), Policy: ledger.HoldChanges})
+		a := attach(t, fs.ruled(rules), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
 		defer a.Close()
 		if got := listed(a); got != want {
 			t.Errorf("with %+v there is %q, want %q", rules, got, want)

@@ -96,7 +96,7 @@ func (s *scan) take(line []byte) {
 	r, err := readLine(line, s.text)
 	switch {
 	case errors.Is(err, errBody):
-		s.report(Altered, r.Seq, 0, err.Error())
+		s.report(altered, r.Seq, 0, err.Error())
 	case err != nil:
 		s.refuse(r.Seq, r.Hash, err)
 		return
@@ -137,12 +137,12 @@ func (s *scan) carry(r *record) {
 // refuse skips a line. The number and the hash that it claims are believed as far as the chain goes, so that one
 // altered line is one damage.
 func (s *scan) refuse(seq uint64, hash string, why error) {
-	kind := Unreadable
+	kind := unreadable
 	if errors.Is(why, errHash) {
-		kind = Altered
+		kind = altered
 	}
 	s.report(kind, seq, 0, why.Error())
-	if kind == Altered && seq == s.seq+1 {
+	if kind == altered && seq == s.seq+1 {
 		s.advance(seq, hash)
 	} else {
 		s.lost++
@@ -158,9 +158,9 @@ func (s *scan) link(r *record) {
 	case seq > s.seq+1:
 		s.report(Missing, s.seq+1, seq-1, "the line before it is not there")
 	case seq <= s.seq:
-		s.report(Reordered, seq, 0, fmt.Sprintf("it follows entry %d", s.seq))
+		s.report(reordered, seq, 0, fmt.Sprintf("it follows entry %d", s.seq))
 	default:
-		s.report(Altered, seq, 0, "the line before it is not the one that it was written after")
+		s.report(altered, seq, 0, "the line before it is not the one that it was written after")
 	}
 	s.advance(r.Seq, r.Hash)
 }
@@ -170,7 +170,7 @@ func (s *scan) advance(seq uint64, hash string) {
 	s.high = max(s.high, seq)
 }
 
-func (s *scan) report(kind DamageKind, seq, last uint64, why string) {
+func (s *scan) report(kind string, seq, last uint64, why string) {
 	d := Damage{Kind: kind, File: s.file, Line: s.line, Offset: s.offset, Seq: seq, Last: max(seq, last), Why: why}
 	s.damage = append(s.damage, d)
 }

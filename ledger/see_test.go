@@ -44,7 +44,7 @@ func TestWhatACommandSaw(t *testing.T) {
 		t.Errorf("the same was written again: %d entries", n)
 	}
 	s.fill(t, row("echo", "Echoes otherwise."), row("read", "Reads."))
-	a := attach(t, servers, &ledger.Options{Log: log, Policy: ledger.HoldChanges})
+	a := attach(t, servers, &ledger.Options{Log: log, Policy: interop.HoldChanges})
 	if got := listed(a); got != "fs__echo fs__read" {
 		t.Errorf("the first enrolment has %s", got)
 	}
@@ -63,7 +63,7 @@ func TestWhatACommandSaw(t *testing.T) {
 	if got := string(contents(t, path)); len(read(t, log)) != 7 || !strings.Contains(got, `"prompts/list":[1]`) {
 		t.Errorf("the log has %s", got)
 	}
-	a = attach(t, servers, &ledger.Options{Log: log, Policy: ledger.HoldChanges})
+	a = attach(t, servers, &ledger.Options{Log: log, Policy: interop.HoldChanges})
 	if got := listed(a); got != "" {
 		t.Errorf("a tool that a command saw is approved: %s", got)
 	}

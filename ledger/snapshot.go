@@ -1,6 +1,10 @@
 package ledger
 
-import "slices"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // Snapshot is what a log comes to: who is enrolled. It is shared: treat it and all
 // it holds as read-only.
@@ -18,7 +22,7 @@ type Snapshot struct {
 // log, and independent of the order of entries, for it goes by Seq. It takes them
 // for one run's: [Runs] parts a log that many have written.
 func Reduce(entries []Entry) Snapshot {
-	f := newFold()
+	f := resume(Snapshot{})
 	for _, e := range sortedLog(entries) {
 		f.take(e)
 	}
@@ -33,28 +37,24 @@ func sortedLog(entries []Entry) []Entry {
 	return slices.SortedFunc(slices.Values(entries), Entry.order)
 }
 
-// fold takes entries in the order of the log. Retired places are kept empty until
-// there are too many of them, so that each step is cheap.
+// fold takes entries in the order of the log.
 type fold struct {
-	live []Entry // retired: Op is ""
-	at   map[Key]int
-	gone int
-	high uint64
+	live  map[Key]placed
+	count int // how many keys came
+	high  uint64
 }
 
-func newFold() *fold { return &fold{at: map[Key]int{}} }
-
-// entries is what is live.
-func (f *fold) entries() []Entry {
-	f.close()
-	return f.live
+// placed is a live entry, and when its key came.
+type placed struct {
+	Entry
+	place int
 }
 
 // resume is the fold that gave s, to go on with.
 func resume(s Snapshot) *fold {
-	f := &fold{live: slices.Clone(s.Live), at: make(map[Key]int, len(s.Live)), high: s.HighWater}
+	f := &fold{live: make(map[Key]placed, len(s.Live)), count: len(s.Live), high: s.HighWater}
 	for i, e := range s.Live {
-		f.at[e.Key] = i
+		f.live[e.Key] = placed{e, i}
 	}
 	return f
 }
@@ -63,41 +63,25 @@ func (f *fold) take(e Entry) {
 	f.high = max(f.high, e.Seq)
 	switch e.Op {
 	case Enroll:
-		if i, ok := f.at[e.Key]; ok {
-			f.live[i] = e
-			return
+		place := f.count
+		if old, ok := f.live[e.Key]; ok {
+			place = old.place
 		}
-		f.at[e.Key] = len(f.live)
-		f.live = append(f.live, e)
+		f.live[e.Key] = placed{e, place}
+		f.count++
 	case Retire:
-		if i, ok := f.at[e.Key]; ok {
-			delete(f.at, e.Key)
-			f.live[i] = Entry{}
-			if f.gone++; f.gone >= 32 && f.gone*2 >= len(f.live) {
-				f.close()
-			}
-		}
+		delete(f.live, e.Key)
 	case End:
-		clear(f.at)
-		f.live, f.gone = nil, 0
-	}
-}
-
-// close closes the gaps.
-func (f *fold) close() {
-	if f.gone == 0 {
-		return
-	}
-	f.live, f.gone = slices.DeleteFunc(f.live, func(e Entry) bool { return e.Op == "" }), 0
-	for i, e := range f.live {
-		f.at[e.Key] = i
+		clear(f.live)
 	}
 }
 
 func (f *fold) snapshot() Snapshot {
-	s := Snapshot{Live: slices.Clip(f.entries()), ByServer: map[string]int{}, HighWater: f.high}
-	for _, e := range s.Live {
-		s.ByServer[e.Server]++
+	s := Snapshot{ByServer: map[string]int{}, HighWater: f.high}
+	inOrder := slices.SortedFunc(maps.Values(f.live), func(a, b placed) int { return cmp.Compare(a.place, b.place) })
+	for _, p := range inOrder {
+		s.Live = append(s.Live, p.Entry)
+		s.ByServer[p.Server]++
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -15,7 +16,7 @@ func (a *Attachment) Snapshot(toolbox.Principal) *toolbox.Snapshot {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.current()
-	return a.view.shown
+	return a.shown
 }
 
 // Watch implements [toolbox.Source].
@@ -76,7 +77,7 @@ func (a *Attachment) poll() {
 		return
 	}
 	a.mu.Lock()
-	news := a.guard.take(entries, accepts, func(server string) bool { return a.Policy(server) == DenyChanges })
+	news := a.guard.take(entries, accepts, func(server string) bool { return a.Policy(server) == interop.DenyChanges })
 	a.mu.Unlock()
 	if news {
 		a.update()

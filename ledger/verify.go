@@ -9,7 +9,7 @@ import (
 
 // Damage is something that is wrong with a log. Reading continues behind it.
 type Damage struct {
-	Kind DamageKind `json:"kind"`
+	Kind string `json:"kind"` // [Torn], [Missing], "altered", "reordered" or "unreadable"
 	// File is the name of the archive that is damaged; "" is the log itself.
 	File string `json:"file,omitempty"`
 	// Line counts from 1, and Offset is where it begins in the file.
@@ -22,16 +22,13 @@ type Damage struct {
 	Why  string `json:"why"`
 }
 
-// DamageKind says what happened to a log.
-type DamageKind string
-
 // What happens to logs.
 const (
-	Torn       DamageKind = "torn"       // its writer was cut off: no entry that was kept
-	Altered    DamageKind = "altered"    // a line does not say what was written
-	Missing    DamageKind = "missing"    // entries were taken out
-	Reordered  DamageKind = "reordered"  // an entry is in another place
-	Unreadable DamageKind = "unreadable" // a line is no entry at all
+	Torn       = "torn"       // its writer was cut off: no entry that was kept
+	Missing    = "missing"    // entries were taken out
+	altered    = "altered"    // a line does not say what was written
+	reordered  = "reordered"  // an entry is in another place
+	unreadable = "unreadable" // a line is no entry at all
 )
 
 func (d Damage) String() string {
@@ -103,7 +100,7 @@ func (v *verifier) take(e *record, _ []byte) {
 	case e.Op == Reset:
 		v.scan.report(Missing, 0, 0, noteReset)
 	case e.Op == Archive && len(v.scan.damage) == 0 && !v.approves(e):
-		v.scan.report(Altered, e.Seq, 0, "what it holds as approved is not what the entries before it come to")
+		v.scan.report(altered, e.Seq, 0, "what it holds as approved is not what the entries before it come to")
 	}
 	v.approved.take(e.Entry)
 	v.hashes[e.Seq] = true
@@ -130,7 +127,7 @@ func (v *verifier) check(kept []Head) {
 		switch {
 		case h.Seq == 0 || v.heads[h]:
 		case v.hashes[h.Seq]:
-			v.scan.report(Altered, h.Seq, 0, "it is not the entry whose head was kept")
+			v.scan.report(altered, h.Seq, 0, "it is not the entry whose head was kept")
 		default:
 			v.scan.report(Missing, h.Seq, 0, "the entry whose head was kept is not there")
 		}
@@ -148,7 +145,7 @@ func findReordered(damage []Damage, there map[uint64]bool) []Damage {
 			all = all && there[seq]
 		}
 		if all {
-			damage[i].Kind, damage[i].Why = Reordered, "what belongs before it is elsewhere"
+			damage[i].Kind, damage[i].Why = reordered, "what belongs before it is elsewhere"
 		}
 	}
 	return damage

@@ -23,12 +23,12 @@ func diffWords(before, after string) []Word {
 	for line := range strings.Lines(string(changes)) {
 		var from int
 		if word, err := strconv.Unquote(strings.TrimSuffix(line[1:], "\n")); err == nil {
-			out.add(WordOp(line[:1]), word)
+			out.add(line[:1], word)
 		} else if _, err := fmt.Sscanf(line, "@@ -%d", &from); err == nil {
-			out.add(Kept, words[out.taken:max(0, from-1)]...)
+			out.add(" ", words[out.taken:max(0, from-1)]...)
 		}
 	}
-	out.add(Kept, words[out.taken:]...)
+	out.add(" ", words[out.taken:]...)
 	return out.list
 }
 
@@ -48,8 +48,8 @@ type wordList struct {
 }
 
 // add appends words to the last stretch, or begins another.
-func (w *wordList) add(op WordOp, words ...string) {
-	if op != Added {
+func (w *wordList) add(op string, words ...string) {
+	if op != "+" {
 		w.taken += len(words)
 	}
 	switch n := len(w.list); {

@@ -72,39 +72,16 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 	now := time.Now().UTC().Round(time.Second)
 	var changes []Approved
 	for _, r := range rows {
-		file := atomicfile.Real(r.File) // an approval outlives the file, and can be taken back
-		changes = append(changes, Approved{File: file, ID: r.Server.ID, Project: r.Project, Fingerprint: r.Approval, At: now})
+		// An approval is bound to where a file really is, outlives it, and can be taken back.
+		changes = append(changes, Approved{File: atomicfile.Real(r.File), ID: r.Server.ID, Project: r.Project, Fingerprint: r.Approval, At: now})
 	}
 	return newPlace(o).store().Change(verb, changes...)
-}
-
-// identity is what an approval is bound to: where a file really is.
-func identity(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(abs)
 }
 
 // StateDir is where indus keeps what it remembers for the user: Options.State, else
 // indus in $XDG_STATE_HOME, else .local/state/indus in the home directory. It is ""
 // where there is no home, and need not exist.
-func StateDir(o *Options) string { return newPlace(o).state }
-
-func (p *readContext) stateDir() string {
-	if p.state != "" {
-		return p.state
-	}
-	// A relative one is to be ignored, says the XDG specification.
-	if xdg, _ := p.env("XDG_STATE_HOME"); filepath.IsAbs(xdg) {
-		return filepath.Join(xdg, "indus")
-	}
-	if p.home == "" {
-		return ""
-	}
-	return filepath.Join(p.home, ".local", "state", "indus")
-}
+func StateDir(o *Options) string { return newPlace(o).State }
 
 // remembered are the approvals that a reading goes by: none where they cannot be trusted.
 func (p *readContext) remembered() []Approved {
@@ -137,7 +114,7 @@ func (p *readContext) store() approvals.Store[Approved] {
 	compare := func(a, b Approved) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Project, b.Project))
 	}
-	return approvals.Store[Approved]{Dir: p.state, Name: "approvals.json", Compare: compare}
+	return approvals.Store[Approved]{Dir: p.State, Name: "approvals.json", Compare: compare}
 }
 
 // lockFile waits for a lock of this user's.
@@ -166,4 +143,53 @@ func Lock(ctx context.Context, o *Options) (unlock func(), err error) {
 		}
 	}
 	return func() {}, ctx.Err()
+}
+
+// ApprovedTool is a tool that somebody lets run unasked in a project.
+type ApprovedTool struct {
+	// Project is the directory, absolute, its symbolic links resolved.
+	Project string `json:"project"`
+	// Tool is what the tool is called there: "bash", "github__create_issue".
+	Tool string `json:"tool"`
+	// Call is the one call that is approved, as a person was shown it; "" is any.
+	Call string `json:"call,omitempty"`
+	// Fingerprint is of all that the approval holds on to: what the tool says of itself, what its server runs, the
+	// whole call where there is one.
+	Fingerprint string `json:"fingerprint"`
+	// At is when, in UTC.
+	At time.Time `json:"at"`
+}
+
+// ApproveTools remembers tools in tool-approvals.json of [StateDir], all or, with an error, none. At is set to now.
+//
+// It may be called by several processes at once.
+func ApproveTools(o *Options, tools ...ApprovedTool) error {
+	for i := range tools {
+		if tools[i].Project == "" || tools[i].Tool == "" || tools[i].Fingerprint == "" {
+			return errors.New("approve: a tool needs its project, its name and its fingerprint")
+		}
+		tools[i].At = time.Now().UTC().Round(time.Second)
+	}
+	return newPlace(o).toolStore().Change(approvals.Approve, tools...)
+}
+
+// RevokeTools takes approvals back, whatever the tools are by now. That there is none is no error.
+func RevokeTools(o *Options, tools ...ApprovedTool) error {
+	return newPlace(o).toolStore().Change(approvals.Revoke, tools...)
+}
+
+// ApprovedTools are all that hold, by project and tool. A file that cannot be trusted or read is an error, and no file is none.
+func ApprovedTools(o *Options) ([]ApprovedTool, error) {
+	list, err := newPlace(o).toolStore().Read()
+	if err != nil {
+		return nil, fmt.Errorf("approvals: %w", err)
+	}
+	return list, nil
+}
+
+func (p *readContext) toolStore() approvals.Store[ApprovedTool] {
+	compare := func(a, b ApprovedTool) int {
+		return cmp.Or(cmp.Compare(a.Project, b.Project), cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Call, b.Call))
+	}
+	return approvals.Store[ApprovedTool]{Dir: p.State, Name: "tool-approvals.json", Compare: compare}
 }

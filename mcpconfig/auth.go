@@ -59,48 +59,35 @@ func (a *Auth) Equal(b *Auth) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// authMethods are the values of "methods".
-var authMethods = []string{"none", "keys", "jwt", "introspect"}
-
 // readAuth reads the member "auth". In it nothing is only noted: what cannot be read lets nobody in.
 func (f *configFile) readAuth(m *hujson.ObjectMember) {
 	if f.scope == Project || !f.approved { // who trusts its servers has not said that it opens the door
 		f.notes = append(f.notes, f.noteAt(m.Name.StartOffset, `"auth" is not heeded: a project's file does not say who may connect`, "write it into a file of your own, or name this one with --mcp"))
 		return
 	}
-	r := &reading{configFile: f, about: "auth cannot be used: ", at: m.Name.StartOffset}
+	r := f.newReading("auth cannot be used: ", m.Name.StartOffset)
 	out := &Auth{File: f.path}
-	out.Line, _ = f.doc.Position(m.Name.StartOffset)
-	if v := &m.Value; r.expect('{', "an object", "auth", v) {
-		r.members("auth", v, []string{"methods", "publicUrl", "scopes", "issuers", "introspection"}, true, func(field string, v *hujson.Value) {
-			switch field {
-			case "methods":
-				out.Methods = r.strings(field, v)
-				for _, way := range out.Methods {
-					if !slices.Contains(authMethods, way) {
-						r.skip(v.StartOffset, "unknown method "+tree.Quote(way), choices(way, "there are none, keys, jwt and introspect", authMethods))
-					}
+	out.Line, _ = f.doc.Position(r.at)
+	r.object("auth", &m.Value, true,
+		member{"methods", storeIn(&out.Methods, r.methods)},
+		member{"publicUrl", storeIn(&out.URL, r.value)},
+		member{"scopes", storeIn(&out.Scopes, r.strings)},
+		member{"issuers", func(field string, v *hujson.Value) {
+			seen := map[string]bool{}
+			out.Issuers = listOf(r, "a list of objects", field, v, func(where string, e *hujson.Value) AuthServer {
+				one := r.authServer(where, e, "jwksUri", "algorithms")
+				if seen[one.Issuer] {
+					r.skip(e.StartOffset, where+" has the issuer of another", "make one of the two: audience may be a list")
 				}
-			case "publicUrl":
-				out.URL = r.value(field, v)
-			case "scopes":
-				out.Scopes = r.strings(field, v)
-			case "issuers":
-				if r.expect('[', "a list of objects", field, v) {
-					for i, e := range tree.Elements(v) {
-						one := r.authServer(fmt.Sprintf("issuers[%d]", i), e, "jwksUri", "algorithms")
-						if slices.ContainsFunc(out.Issuers, func(o AuthServer) bool { return o.Issuer == one.Issuer }) {
-							r.skip(e.StartOffset, fmt.Sprintf("issuers[%d] has the issuer of another", i), "make one of the two: audience may be a list")
-						}
-						out.Issuers = append(out.Issuers, one)
-					}
-				}
-			case "introspection":
-				one := r.authServer(field, v, "endpoint", "clientId", "clientSecret")
-				out.Introspection = &one
-			}
-		})
-	}
+				seen[one.Issuer] = true
+				return one
+			})
+		}},
+		member{"introspection", func(field string, v *hujson.Value) {
+			one := r.authServer(field, v, "endpoint", "clientId", "clientSecret")
+			out.Introspection = &one
+		}},
+	)
 	if len(r.wants) > 0 {
 		r.skip(m.Name.StartOffset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
 	}
@@ -108,49 +95,44 @@ func (f *configFile) readAuth(m *hujson.ObjectMember) {
 	f.auth = out
 }
 
+// methods are the ways in which clients say who they are.
+func (r *reading) methods(field string, v *hujson.Value) []string {
+	known := []string{"none", "keys", "jwt", "introspect"}
+	ways := r.strings(field, v)
+	for _, way := range ways {
+		if !slices.Contains(known, way) {
+			r.skip(v.StartOffset, "unknown method "+tree.Quote(way), choices(way, "there are none, keys, jwt and introspect", known))
+		}
+	}
+	return ways
+}
+
 // authServer is one authorization server, with the fields that all have and some of its own.
 func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out AuthServer) {
-	if !r.expect('{', "an object", where, v) {
-		return out
-	}
-	var secret string
-	texts := map[string]*string{
-		"issuer": &out.Issuer, "claim": &out.Claim, "jwksUri": &out.Keys,
-		"endpoint": &out.Endpoint, "clientId": &out.ClientID, "clientSecret": &secret,
-	}
-	r.members(where, v, append([]string{"issuer", "audience", "claim", "apps"}, own...), true, func(field string, v *hujson.Value) {
-		switch field {
-		case "audience":
-			out.Audience = r.strings(field, v)
-			return
-		case "algorithms":
-			out.Algorithms = r.strings(field, v)
-			return
-		case "apps":
+	all := []member{
+		{"issuer", storeIn(&out.Issuer, r.value)},
+		{"audience", storeIn(&out.Audience, r.strings)},
+		{"claim", storeIn(&out.Claim, r.value)},
+		{"apps", func(_ string, v *hujson.Value) {
 			if out.Apps = tree.Has(v, 't'); !tree.Has(v, 't', 'f') {
 				r.skip(v.StartOffset, where+`.apps is neither true nor false`, "")
 			}
-			return
+		}},
+	}
+	for _, m := range []member{
+		{"jwksUri", storeIn(&out.Keys, r.value)},
+		{"algorithms", storeIn(&out.Algorithms, r.strings)},
+		{"endpoint", storeIn(&out.Endpoint, r.value)},
+		{"clientId", storeIn(&out.ClientID, r.value)},
+		{"clientSecret", storeIn(&out.ClientSecret, r.secret)},
+	} {
+		if slices.Contains(own, m.name) {
+			all = append(all, m)
 		}
-		*texts[field] = r.value(field, v)
-	})
-	out.ClientSecret = interop.NewSecret(secret)
-	if out.Issuer == "" {
+	}
+	r.object(where, v, true, all...)
+	if tree.Has(v, '{') && out.Issuer == "" {
 		r.skip(v.StartOffset, where+" has no issuer", "write it as its tokens have it in iss")
-	}
-	return out
-}
-
-// strings is a list of texts that are not empty, or one.
-func (r *reading) strings(field string, v *hujson.Value) (out []string) {
-	if v.Value.Kind() == '"' {
-		return []string{r.value(field, v)}
-	}
-	if !r.expect('[', "a list of strings", field, v) {
-		return nil
-	}
-	for i, e := range tree.Elements(v) {
-		out = append(out, r.value(fmt.Sprintf("%s[%d]", field, i), e))
 	}
 	return out
 }

@@ -1,13 +1,12 @@
 package mcpconfig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"slices"
 	"sync"
-
-	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/interop"
 )
@@ -60,9 +59,8 @@ type Config struct {
 	// programs there.
 	Avoided []string
 
-	only    func(id string) bool                          // nil: all
-	resolve func(ctx context.Context, i int) (Row, error) // [Config.Resolve]
-	written func(i int) *hujson.Value                     // the row as its file has it; a func, because it holds what must not print
+	only    func(id string) bool // nil: all
+	entries func() []*entry      // of Rows; a func, because they hold what must not print
 }
 
 // Load reads what configures MCP servers for target, a file or a directory, and
@@ -108,20 +106,17 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		return nil, err
 	}
 	raise(found.sources)
-	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Auth: resolveAuth(slices.Concat(found.sources, found.lost)), Watched: watched, Notes: place.notes, only: place.only}
+	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Auth: resolveAuth(slices.Concat(found.sources, found.lost)), Watched: watched, Notes: place.notes, only: place.Only}
 	c.Notes = append(c.Notes, found.notes...)
 	_, c.Avoided = place.paths()
-	var written []*hujson.Value
 	var entries []*entry
 	for _, s := range found.sources {
 		for i := range s.entries {
-			e := &s.entries[i]
-			c.Rows, written, entries = append(c.Rows, e.Row), append(written, e.v), append(entries, e)
+			c.Rows, entries = append(c.Rows, s.entries[i].Row), append(entries, &s.entries[i])
 		}
 		c.Notes = append(c.Notes, s.sorted()...)
 	}
-	c.resolve = func(ctx context.Context, i int) (Row, error) { return place.resolved(ctx, entries[i]) }
-	c.written = func(i int) *hujson.Value { return written[i] }
+	c.entries = func() []*entry { return entries }
 	return c, nil
 }
 
@@ -149,17 +144,11 @@ func (c *Config) Held() []Row {
 	return held
 }
 
-// readContext is where and with what variables a reading happens.
+// readContext is where and with what variables a reading happens. Its Options are filled in.
 type readContext struct {
-	trust     bool
-	dir       string
-	env       func(string) (string, bool)
-	home, xdg string
-	state     string
-	dry       bool
-	only      func(id string) bool // nil: all
-	approved  func() []Approved    // read when somebody asks
-	notes     []Note               // about the place itself
+	Options
+	approved func() []Approved // read when somebody asks
+	notes    []Note            // about the place itself
 
 	paths   func() (path string, avoided []string) // [readContext.cutPath] of this process's PATH
 	reading sync.Mutex                             // guards files
@@ -167,25 +156,24 @@ type readContext struct {
 }
 
 func newPlace(opts *Options) *readContext {
-	if opts == nil {
-		opts = &Options{}
+	p := &readContext{files: map[string]fetchResult{}}
+	if opts != nil {
+		p.Options = *opts
 	}
-	p := &readContext{trust: opts.Trust, dir: opts.Dir, env: os.LookupEnv, home: opts.Home, xdg: opts.XDG, state: opts.State, dry: opts.Dry, only: opts.Only}
-	if p.dir == "" {
-		p.dir = "."
+	p.Dir = cmp.Or(p.Dir, ".")
+	lookup := p.Env
+	if lookup == nil {
+		lookup = os.LookupEnv
 	}
-	if opts.Env != nil {
-		p.env = func(name string) (string, bool) {
-			value, ok := opts.Env(name)
-			if !ok {
-				value = "" // whatever came with it
-			}
-			return value, ok
+	p.Env = func(name string) (string, bool) {
+		value, ok := lookup(name)
+		if !ok {
+			value = "" // whatever came with it
 		}
+		return value, ok
 	}
 	p.locate()
 	p.approved = sync.OnceValue(p.remembered)
-	p.files = map[string]fetchResult{}
 	p.paths = sync.OnceValues(func() (string, []string) { return p.cutPath(os.Getenv("PATH")) })
 	return p
 }

@@ -1,6 +1,7 @@
 package mcpconfig
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -47,20 +48,31 @@ func (c *Config) Find(id string, in func(Row) bool) (Row, bool) {
 	return c.Rows[best], true
 }
 
-// index finds a row in Rows; -1: it is none of them.
-func (c *Config) index(r Row) int {
-	return slices.IndexFunc(c.Rows, func(o Row) bool {
+// entry finds a row of Rows; nil: it is none of them.
+func (c *Config) entry(r Row) *entry {
+	i := slices.IndexFunc(c.Rows, func(o Row) bool {
 		return o.Server.ID == r.Server.ID && o.File == r.File && o.Line == r.Line && o.State == r.State
 	})
+	if i < 0 || c.entries == nil {
+		return nil
+	}
+	return c.entries()[i]
 }
 
 // Definition is a row of Rows, as its file has it, without comments. The false says that
 // it is no object.
 func (c *Config) Definition(r Row) (Definition, bool) {
-	i := c.index(r)
-	if i < 0 || c.written == nil {
+	e := c.entry(r)
+	if e == nil {
 		return Definition{}, false
 	}
-	row, ok := edit.Row(c.written(i))
+	row, ok := edit.Row(e.v)
 	return Definition{ID: r.Server.ID, JSON: row}, ok
 }
+
+//go:embed schema.json
+var fileSchema []byte
+
+// FileSchema is the JSON Schema (2020-12) of indus's own files, which editors complete
+// by: {"$schema": "…", "servers": …}. The bytes are the caller's own.
+func FileSchema() []byte { return slices.Clone(fileSchema) }

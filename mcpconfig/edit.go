@@ -82,7 +82,7 @@ func openOriginal(path string, limit int64) (*edit.File, error) {
 	}
 	f := &configFile{source: &source{path: path, scope: Explicit}, place: newPlace(nil)}
 	target := atomicfile.Real(o.Target)
-	if f.inProject() && !isWithin(realPath(f.base()), target) {
+	if f.inProject() && !isWithin(atomicfile.Real(f.base()), target) {
 		reason := "a symbolic link leads out of the project, to " + tree.QuoteWord(target)
 		return nil, &fileError{note: Note{File: path, Reason: reason, Hint: "remove the link, or name that file itself"}}
 	}
@@ -110,7 +110,7 @@ func PathOf(scope Scope, o *Options) (string, error) {
 	if scope == Explicit || !slices.Contains([]Scope{Project, User, Legacy, LegacyAlt}, scope) {
 		return "", fmt.Errorf("the scope %q has no place of its own", scope)
 	}
-	if path := p.pathOf(scope, p.dir); path != "" {
+	if path := p.pathOf(scope, p.Dir); path != "" {
 		return path, nil
 	}
 	return "", &fileError{note: Note{Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file"}}

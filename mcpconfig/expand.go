@@ -2,6 +2,7 @@ package mcpconfig
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/internal/text"
@@ -10,15 +11,6 @@ import (
 
 // maxNest is how deep defaults may be in defaults, because reading them recurses.
 const maxNest = 20
-
-// fetchMark surrounds a ${file:…} or ${cmd:…} that was left as it is, so that no
-// text of the file and no value can pass for one: NUL is in neither.
-const fetchMark = "\x00"
-
-// isMarked reports whether a text still has what must be fetched.
-func isMarked(s string) bool { return strings.Contains(s, fetchMark) }
-
-func withoutMarks(s string) string { return strings.ReplaceAll(s, fetchMark, "") }
 
 // fetch is what a ${file:…} or a ${cmd:…} asks for.
 type fetch struct {
@@ -32,27 +24,26 @@ type fetch struct {
 // expansion replaces the variables of one text. It is the only place that does.
 type expansion struct {
 	env     func(string) (string, bool)
-	fixed   func(string) (string, bool)       // ${userHome} and the like
-	dir     func() string                     // where relative paths begin
-	root    func(path string) string          // [fetch.root] of a path
-	path    string                            // [fetch.path]
-	tilde   func(string) string               // "~/" replaced
-	fetched func(fetch) (value, wrong string) // nil: they stay as they are, marked
-	given   func(value string)                // is called with values of the environment, of files and of commands
-	budget  *int                              // bytes that values may still add
-	wants   []fetch                           // what is to be fetched
-	fetches bool                              // whether any ${file:…} or ${cmd:…} is here, wanted or not
-	inPath  bool                              // reading that of a ${file:…}
-	missing []string                          // variables without value and default
-	nul     bool                              // whether a NUL is in the text or a value
-	reason  string                            // what is wrong with the text; "" while nothing is
+	fixed   func(string) (string, bool) // ${userHome} and the like
+	dir     func() string               // where relative paths begin
+	root    func(path string) string    // [fetch.root] of a path
+	path    string                      // [fetch.path]
+	tilde   func(string) string         // "~/" replaced
+	fetched func(fetch) fetchResult     // nil: they stay as they are
+	given   func(value string)          // is called with values of the environment, of files and of commands
+	budget  *int                        // bytes that values may still add
+	wants   []fetch                     // what is to be fetched
+	inPath  bool                        // reading that of a ${file:…}
+	missing []string                    // variables without value and default
+	nul     bool                        // whether a NUL is in the text or a value
+	reason  string                      // what is wrong with the text; "" while nothing is
 	hint    string
 }
 
 // run is a text with its variables replaced and "$${" turned into "${". It is ""
 // where anything is missing or wrong.
 func (x *expansion) run(s string) string {
-	x.nul = strings.Contains(s, fetchMark)
+	x.nul = strings.Contains(s, "\x00")
 	out := x.replace(s, true, 0)
 	if x.reason != "" || x.nul || len(x.missing) > 0 {
 		return ""
@@ -76,54 +67,64 @@ func (x *expansion) replace(s string, live bool, depth int) string {
 	return out.String()
 }
 
-// variable is the value of one, which is from "${" to "}".
+// variable is the value of one, which is from "${" to "}": "${KIND:REST}", or a name with or without a default.
 func (x *expansion) variable(s string, live bool, depth int) string {
-	inner := s[2:max(2, len(s)-1)]
-	kind, rest, colon := strings.Cut(inner, ":")
-	colon = colon && !strings.HasPrefix(rest, "-")
-	lookup := x.lookup
-	if kind == "env" && colon {
-		inner, lookup = rest, x.named
+	kind, rest := "", s[2:max(2, len(s)-1)]
+	if before, behind, ok := strings.Cut(rest, ":"); ok && !strings.HasPrefix(behind, "-") && slices.Contains([]string{"env", "file", "cmd", "input"}, before) {
+		kind, rest = before, behind
 	}
-	name := inner[:text.NameLength(inner)]
-	fallback, hasFallback := strings.CutPrefix(inner[len(name):], ":-")
-	switch {
+	switch closed := text.VariableLength(s+" ") == len(s); {
 	case depth > maxNest:
 		x.fail("defaults are nested too deep", "")
-	case kind == "cmd" && colon && x.inPath:
+	case kind == "cmd" && x.inPath:
 		x.fail(`"${cmd:…}" stands in a "${file:…}"`, "")
-	case text.VariableLength(s+" ") != len(s) && kind == "cmd" && colon:
+	case !closed && kind == "cmd":
 		x.fail(unclosed, "the braces of a command must come in pairs")
-	case text.VariableLength(s+" ") != len(s):
+	case !closed:
 		x.fail(unclosed, `close it with "}", or write "$${" for the characters themselves`)
-	case name != "" && name == inner:
-		if live {
-			return x.value(name, lookup)
-		}
-	case name != "" && hasFallback:
-		value, _ := lookup(name)
-		text := x.replace(fallback, live && value == "", depth+1)
-		if value == "" || !live {
-			return text
-		}
-		return x.spend(value)
-	case inner == "/":
+	case kind == "" && rest == "/":
 		return string(filepath.Separator)
-	case kind == "file" && colon:
+	case kind == "" || kind == "env":
+		return x.named(kind, rest, live, depth)
+	case kind == "file":
 		return x.file(rest, s, live, depth)
-	case kind == "cmd" && colon && strings.TrimSpace(rest) == "":
-		x.fail(`"${cmd:…}" names no command`, "")
-	case kind == "cmd" && colon:
-		return x.fetch(fetch{kind: "cmd", what: rest, dir: x.dir(), path: x.path}, s, live)
-	case kind == "input" && colon:
+	case kind == "input":
 		x.fail(`"${input:…}" is asked for by editors, and nobody asks here`, "set a variable and write ${NAME}")
+	case strings.TrimSpace(rest) == "":
+		x.fail(`"${cmd:…}" names no command`, "")
 	default:
-		x.fail(`"${" does not begin a variable`, `write ${NAME} or ${NAME:-default}, or "$${" for the characters themselves`)
+		return x.fetch(fetch{kind: "cmd", what: rest, dir: x.dir(), path: x.path}, s, live)
 	}
 	return ""
 }
 
 const unclosed = `"${" is not closed`
+
+// named is a variable that every file has, unless its kind is "env", or else one of the environment, whose value may be a
+// secret. One that is set to "" has a value, unless a default is given.
+func (x *expansion) named(kind, s string, live bool, depth int) string {
+	name := s[:text.NameLength(s)]
+	fallback, hasFallback := strings.CutPrefix(s[len(name):], ":-")
+	if name == "" || name != s && !hasFallback {
+		x.fail(`"${" does not begin a variable`, `write ${NAME} or ${NAME:-default}, or "$${" for the characters themselves`)
+		return ""
+	}
+	value, ok := "", false
+	if live {
+		if value, ok = x.fixed(name); !ok || kind == "env" {
+			value, ok = x.env(name)
+			x.given(value)
+		}
+	}
+	if hasFallback {
+		if other := x.replace(fallback, live && value == "", depth+1); value == "" {
+			return other
+		}
+	} else if live && !ok {
+		x.missing = append(x.missing, name)
+	}
+	return x.spend(value)
+}
 
 // file is what a file holds whose path may have variables.
 func (x *expansion) file(path, shown string, live bool, depth int) string {
@@ -147,56 +148,31 @@ func (x *expansion) file(path, shown string, live bool, depth int) string {
 	return x.fetch(fetch{kind: "file", what: path, root: x.root(path)}, shown, live)
 }
 
-// fetch is what was fetched, or else what is in the file, marked.
+// fetch is what was fetched, or else what is in the file.
 func (x *expansion) fetch(f fetch, shown string, live bool) string {
-	x.fetches = true
 	if !live {
 		return ""
 	}
 	x.wants = append(x.wants, f)
 	if x.fetched == nil {
-		return fetchMark + shown + fetchMark
+		return shown
 	}
-	switch value, wrong := x.fetched(f); {
-	case wrong == "":
-		x.given(value)
-		return x.spend(value)
+	switch got := x.fetched(f); {
+	case got.wrong == "":
+		x.given(got.value)
+		return x.spend(got.value)
 	case f.kind == "cmd":
-		x.fail("${cmd:…} "+wrong, "run the command by itself to see what it says")
+		x.fail("${cmd:…} "+got.wrong, "run the command by itself to see what it says")
 	case strings.HasPrefix(shown, "${file:/"):
-		x.fail(tree.Quote(shown)+": "+wrong, "")
+		x.fail(tree.Quote(shown)+": "+got.wrong, "")
 	default:
-		x.fail(tree.Quote(shown)+": "+wrong, "relative paths begin at "+tree.QuoteWord(x.dir()))
+		x.fail(tree.Quote(shown)+": "+got.wrong, "relative paths begin at "+tree.QuoteWord(x.dir()))
 	}
 	return ""
 }
 
-// lookup is a variable that every file has, else one of the environment.
-func (x *expansion) lookup(name string) (string, bool) {
-	if value, ok := x.fixed(name); ok {
-		return value, true
-	}
-	return x.named(name)
-}
-
-// named is a variable of the environment, whose value may be a secret.
-func (x *expansion) named(name string) (string, bool) {
-	value, ok := x.env(name)
-	x.given(value)
-	return value, ok
-}
-
-// value looks up a variable that has no default. One that is set to "" has a value.
-func (x *expansion) value(name string, lookup func(string) (string, bool)) string {
-	value, ok := lookup(name)
-	if !ok {
-		x.missing = append(x.missing, name)
-	}
-	return x.spend(value)
-}
-
 func (x *expansion) spend(value string) string {
-	x.nul = x.nul || strings.Contains(value, fetchMark)
+	x.nul = x.nul || strings.Contains(value, "\x00")
 	if *x.budget -= len(value); *x.budget < 0 {
 		x.fail("the variables of this file add more than 4 MiB", "")
 		return ""

@@ -16,7 +16,7 @@ func RunSecret(ctx context.Context, line string, wait time.Duration) (value, wro
 type Fetch struct{ Kind, What string }
 
 // Expand replaces the variables of a text. With fetched nil, what is to be fetched
-// stays as it is, between NULs; wrong is "" where the text is right.
+// stays as it is; wrong is "" where the text is right.
 func Expand(text string, env func(string) (string, bool), fetched func(Fetch) string) (out string, wants []Fetch, wrong string) {
 	budget := maxExpand
 	none := func(string) (string, bool) { return "", false }
@@ -25,7 +25,7 @@ func Expand(text string, env func(string) (string, bool), fetched func(Fetch) st
 		dir: func() string { return "/dir" }, root: func(string) string { return "" }, tilde: func(path string) string { return path },
 	}
 	if fetched != nil {
-		x.fetched = func(f fetch) (value, wrong string) { return fetched(Fetch{f.kind, f.what}), "" }
+		x.fetched = func(f fetch) fetchResult { return fetchResult{value: fetched(Fetch{f.kind, f.what})} }
 	}
 	out = x.run(text)
 	for _, w := range x.wants {

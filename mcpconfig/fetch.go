@@ -10,12 +10,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/interop"
-
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -37,18 +38,18 @@ type fetchResult struct{ value, wrong string }
 // in no others. Each file is read and each command run once. The error is the
 // context's.
 func (p *readContext) fetch(ctx context.Context, sources []*source) error {
-	if p.dry {
+	if p.Dry {
 		return nil
 	}
 	var wants []fetch
 	p.each(sources, func(e *entry) { wants = append(wants, e.wants...) })
-	got := p.fetchAll(ctx, wants)
-	if err := ctx.Err(); err != nil {
+	got, err := p.fetchAll(ctx, wants)
+	if err != nil {
 		return err
 	}
 	p.each(sources, func(e *entry) {
 		if len(e.wants) > 0 {
-			e.from.again(e, func(f fetch) (value, wrong string) { return got[f].value, got[f].wrong })
+			e.from.again(e, got)
 		}
 	})
 	p.each(sources, p.prepare)
@@ -59,7 +60,7 @@ func (p *readContext) fetch(ctx context.Context, sources []*source) error {
 func (p *readContext) each(sources []*source, do func(*entry)) {
 	for _, s := range sources {
 		for i := range s.entries {
-			if e := &s.entries[i]; e.State == Active && (p.only == nil || p.only(e.Server.ID)) {
+			if e := &s.entries[i]; e.State == Active && (p.Only == nil || p.Only(e.Server.ID)) {
 				do(e)
 			}
 		}
@@ -67,7 +68,7 @@ func (p *readContext) each(sources []*source, do func(*entry)) {
 }
 
 // again reads a row once more, with what was fetched. Its advice was noted already.
-func (f *configFile) again(e *entry, fetched func(fetch) (value, wrong string)) {
+func (f *configFile) again(e *entry, fetched func(fetch) fetchResult) {
 	s, second := *f.source, *f
 	s.notes = nil
 	second.source, second.budget = &s, f.later
@@ -78,8 +79,7 @@ func (f *configFile) again(e *entry, fetched func(fetch) (value, wrong string)) 
 		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
 	}
 	if e.Pinned() && r.State == Active && !s.approved {
-		file, _ := identity(s.path)
-		a, _ := find(f.place.approved(), file, e.Server.ID, e.Project)
+		a, _ := find(f.place.approved(), atomicfile.Real(s.path), e.Server.ID, e.Project)
 		if a.Fingerprint != e.Approval+pinOf(r.Server) {
 			f.settle(e, Held, "found in a project's file, and what was fetched for it has changed since it was approved at "+a.at(), fmt.Sprintf(approveHint, ""))
 			return
@@ -101,33 +101,25 @@ func (f *configFile) again(e *entry, fetched func(fetch) (value, wrong string)) 
 // each ${cmd:…} that decides what the row's server runs or where it is called, and reads such a ${file:…}. Call it once a
 // person wants these commands to run. A row that has none is returned as it is.
 func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
-	i := c.index(r)
-	if i < 0 || c.resolve == nil {
+	e := c.entry(r)
+	if e == nil || !e.Pinned() {
 		return r, nil
 	}
-	return c.resolve(ctx, i)
-}
-
-// resolved is the row as its approval pins it.
-func (p *readContext) resolved(ctx context.Context, e *entry) (Row, error) {
-	if !e.Pinned() {
-		return e.Row, nil
-	}
-	got := p.fetchAll(ctx, e.pinned)
-	if err := ctx.Err(); err != nil {
+	got, err := e.from.place.fetchAll(ctx, e.pinned)
+	if err != nil {
 		return e.Row, err
 	}
 	s, second := *e.from.source, *e.from
 	s.approved, second.source = true, &s
 	again := *e
-	second.again(&again, func(f fetch) (value, wrong string) { return got[f].value, got[f].wrong })
+	second.again(&again, got)
 	if again.State != Active {
 		return e.Row, fmt.Errorf("%s: server %s: %s", e.File, tree.Quote(e.Server.ID), again.Reason)
 	}
 	row := e.Row
 	row.Server, row.Approval = again.Server, e.Approval+pinOf(again.Server)
 	for _, f := range e.pinned {
-		gave := RowFile{Path: f.what, Text: got[f].value}
+		gave := RowFile{Path: f.what, Text: got(f).value}
 		if f.kind == "cmd" {
 			gave.Path = "${cmd:" + f.what + "}"
 		} else { // the user's own
@@ -138,46 +130,37 @@ func (p *readContext) resolved(ctx context.Context, e *entry) (Row, error) {
 	return row, nil
 }
 
-// fetchAll fetches each once, a few at a time.
-func (p *readContext) fetchAll(ctx context.Context, wants []fetch) map[fetch]fetchResult {
-	got, begun := map[fetch]fetchResult{}, map[fetch]bool{}
+// tooMany is what is wrong with a fetch beyond the limits of a reading.
+var tooMany = map[string]string{
+	"cmd":  fmt.Sprintf("is not run: a reading runs at most %d commands", maxCommands),
+	"file": fmt.Sprintf("is not read: a reading reads at most %d files", maxFiles),
+}
+
+// fetchAll fetches each once, a few at a time. The error is the context's.
+func (p *readContext) fetchAll(ctx context.Context, wants []fetch) (func(fetch) fetchResult, error) {
+	got := map[fetch]*fetchResult{}
 	left := map[string]int{"cmd": maxCommands, "file": maxFiles}
-	var mu sync.Mutex // guards got
-	var running sync.WaitGroup
-	free := make(chan struct{}, atOnce)
+	var running errgroup.Group
+	running.SetLimit(atOnce)
 	for _, w := range wants {
-		if begun[w] {
+		if got[w] != nil {
 			continue
 		}
-		begun[w] = true
 		kind := "file"
 		if w.kind == "cmd" {
 			kind = "cmd"
 		}
-		if left[kind]--; left[kind] < 0 {
-			mu.Lock()
-			got[w] = fetchResult{wrong: tooMany(kind)}
-			mu.Unlock()
-			continue
+		result := &fetchResult{wrong: tooMany[kind]}
+		got[w] = result
+		if left[kind]--; left[kind] >= 0 {
+			running.Go(func() error {
+				*result = p.get(ctx, w)
+				return nil
+			})
 		}
-		free <- struct{}{}
-		running.Go(func() {
-			defer func() { <-free }()
-			f := p.get(ctx, w)
-			mu.Lock()
-			defer mu.Unlock()
-			got[w] = f
-		})
 	}
-	running.Wait()
-	return got
-}
-
-func tooMany(kind string) string {
-	if kind == "cmd" {
-		return fmt.Sprintf("is not run: a reading runs at most %d commands", maxCommands)
-	}
-	return fmt.Sprintf("is not read: a reading reads at most %d files", maxFiles)
+	_ = running.Wait() // no fetch returns an error
+	return func(f fetch) fetchResult { return *got[f] }, ctx.Err()
 }
 
 func (p *readContext) get(ctx context.Context, f fetch) fetchResult {
@@ -278,24 +261,28 @@ func (l *limited) Write(b []byte) (int, error) {
 // watched are the files whose change may change the outcome.
 func (p *readContext) watched(found *searchResult) []string {
 	files := slices.Clone(found.searched)
-	if p.state != "" {
+	if p.State != "" {
 		files = append(files, p.store().Path())
 	}
 	seen := map[string]bool{}
+	add := func(path string) {
+		if !seen[path] {
+			seen[path] = true
+			files = append(files, path)
+		}
+	}
 	p.each(found.sources, func(e *entry) {
 		for _, w := range e.wants {
-			if w.kind != "cmd" && !seen[w.what] {
-				seen[w.what] = true
-				files = append(files, w.what)
+			if w.kind != "cmd" {
+				add(w.what)
 			}
 		}
 	})
 	for _, s := range found.sources {
 		for _, e := range s.entries {
 			for _, f := range e.Files {
-				if (e.State == Active || e.State == Held) && !seen[f.Path] {
-					seen[f.Path] = true
-					files = append(files, f.Path)
+				if e.State == Active || e.State == Held {
+					add(f.Path)
 				}
 			}
 		}

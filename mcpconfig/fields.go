@@ -9,9 +9,71 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
+
+// member is a key that an object may have, and the function that reads its value.
+type member struct {
+	name string
+	read func(field string, v *hujson.Value)
+}
+
+// storeIn returns the function that reads a value and stores it.
+func storeIn[T any](to *T, read func(field string, v *hujson.Value) T) func(string, *hujson.Value) {
+	return func(field string, v *hujson.Value) { *to = read(field, v) }
+}
+
+// take reads the fields of the row that are there, in the order of members.
+func (r *reading) take(members ...member) {
+	for _, m := range members {
+		if v := r.fields[m.name]; v != nil {
+			m.read(m.name, v)
+		}
+	}
+}
+
+// object reads the known members of an object; null is the same as absent. An unknown member and one that comes again are
+// noted. If strict is set, they give the row up.
+func (r *reading) object(field string, v *hujson.Value, strict bool, members ...member) {
+	if !r.expect('{', "an object", field, v) {
+		return
+	}
+	note, again, prefix := r.note, "; the last counts", field+"."
+	if strict {
+		note, again = r.skip, ""
+	}
+	if r.about != "" { // which names the object
+		prefix = ""
+	}
+	var known []string
+	for _, m := range members {
+		known = append(known, m.name)
+	}
+	counts := tree.Fields(v)
+	for name, m := range tree.Members(v) {
+		switch i := slices.Index(known, name); {
+		case tree.IsComment(name):
+		case i < 0:
+			hint := choices(name, `it has "`+strings.Join(known, `", "`)+`"`, known)
+			note(m.Name.StartOffset, fmt.Sprintf("unknown key %s in %q", tree.Quote(name), field), hint)
+		case counts[name] != &m.Value:
+			note(m.Name.StartOffset, fmt.Sprintf("%q comes again in %q%s", name, field, again), "")
+		case m.Value.Value.Kind() != 'n':
+			members[i].read(prefix+name, &m.Value)
+		}
+	}
+}
+
+// choices is a hint for a name that is none of those that there are.
+func choices(name, all string, known []string) string {
+	if near := text.Nearest(name, known, 1); len(near) == 1 {
+		return fmt.Sprintf("did you mean %q?", near[0])
+	}
+	return all
+}
 
 // expect gives the row up where a field is of another kind.
 func (r *reading) expect(kind hujson.Kind, what, field string, v *hujson.Value) bool {
@@ -22,19 +84,170 @@ func (r *reading) expect(kind hujson.Kind, what, field string, v *hujson.Value) 
 	return false
 }
 
+// listOf reads the elements of a value that must be a list.
+func listOf[T any](r *reading, what, field string, v *hujson.Value, each func(field string, v *hujson.Value) T) (out []T) {
+	if r.expect('[', what, field, v) {
+		for i, e := range tree.Elements(v) {
+			out = append(out, each(fmt.Sprintf("%s[%d]", field, i), e))
+		}
+	}
+	return out
+}
+
 // literal is a field that must be a string, as it stands; if not, the row is skipped.
-func (r *reading) literal(v *hujson.Value, field string) (string, bool) {
+func (r *reading) literal(field string, v *hujson.Value) (string, bool) {
 	return tree.Text(*v), r.expect('"', "a string", field, v)
 }
 
 // text is a field that must be a string, with its variables replaced.
-func (r *reading) text(field string) string {
+func (r *reading) text(field string, v *hujson.Value) string {
+	s, _ := r.literal(field, v)
+	return r.expand(s, v.StartOffset, field)
+}
+
+// filled is a string that must not be empty; if it is no such, the row is skipped.
+func (r *reading) filled(field string, v *hujson.Value) string {
+	switch s := tree.Text(*v); {
+	case v.Value.Kind() != '"':
+		r.skip(v.StartOffset, field+" is "+tree.KindOf(v.Value)+" where a string is expected", "")
+	case s == "":
+		r.skip(v.StartOffset, field+" is empty", "")
+	default:
+		return s
+	}
+	return ""
+}
+
+// value is a string that must not be empty, with its variables replaced.
+func (r *reading) value(field string, v *hujson.Value) string {
+	return r.expand(r.filled(field, v), v.StartOffset, field)
+}
+
+// secret is a value that is never shown.
+func (r *reading) secret(field string, v *hujson.Value) interop.Secret {
+	return interop.NewSecret(strings.TrimSpace(r.value(field, v)))
+}
+
+// strings is a list of texts that are not empty, or one.
+func (r *reading) strings(field string, v *hujson.Value) []string {
+	if tree.Has(v, '"') {
+		return []string{r.value(field, v)}
+	}
+	return listOf(r, "a list of strings", field, v, r.value)
+}
+
+// oneOf returns the function that reads a text which must be one of a few.
+func (r *reading) oneOf(known ...string) func(field string, v *hujson.Value) string {
+	return func(field string, v *hujson.Value) string {
+		name := r.filled(field, v)
+		if name != "" && !slices.Contains(known, name) {
+			hint := choices(name, "there are "+strings.Join(known, ", "), known)
+			r.skip(v.StartOffset, fmt.Sprintf("unknown %s %s", field, tree.Quote(name)), hint)
+		}
+		return name
+	}
+}
+
+// texts is a field that must be a list of strings.
+func (r *reading) texts(field string, v *hujson.Value) (out []string) {
+	listOf(r, "a list of strings", field, v, func(where string, e *hujson.Value) string {
+		s, ok := r.scalar(where, e)
+		if ok {
+			out = append(out, s)
+		}
+		return s
+	})
+	return out
+}
+
+// pairs returns the function that reads an object of strings; valid says what is wrong
+// with a name. Of two entries with one name the later counts, and one is all that
+// comes out, so that their order means nothing.
+func (r *reading) pairs(valid func(name string) string) func(field string, v *hujson.Value) []interop.Pair {
+	return func(field string, v *hujson.Value) (out []interop.Pair) {
+		if !r.expect('{', "an object", field, v) {
+			return nil
+		}
+		counts := map[string]*hujson.ObjectMember{}
+		for name, m := range tree.Members(v) {
+			counts[folded(field, name)] = m
+		}
+		for name, m := range tree.Members(v) {
+			wrong, shown := valid(name), name
+			if i := strings.IndexAny(name, "=:"); i >= 0 && wrong != "" { // a value was written into the name
+				shown = name[:i] + "…"
+			}
+			where := field + " " + tree.Quote(shown)
+			if counts[folded(field, name)] != m {
+				r.note(m.Name.StartOffset, where+" comes again; the last counts", "")
+			} else if wrong != "" {
+				r.note(m.Name.StartOffset, where+" is left out: "+wrong, "")
+			} else if s, ok := r.scalar(where, &m.Value); ok {
+				out, r.named = append(out, interop.Pair{Name: name, Value: interop.NewSecret(s)}), append(r.named, name)
+			}
+		}
+		return out
+	}
+}
+
+// folded is a name as those compare it who get it: headers have no case (RFC 9110,
+// section 5.1), nor have the variables of Windows.
+func folded(field, name string) string {
+	if field == "headers" || runtime.GOOS == "windows" {
+		return strings.ToLower(name)
+	}
+	return name
+}
+
+// scalar is an element that should be a string. A number or a boolean counts as
+// its text, anything else is left out, and both are noted.
+func (r *reading) scalar(where string, v *hujson.Value) (string, bool) {
+	switch v.Value.Kind() {
+	case '"':
+		return r.expand(tree.Text(*v), v.StartOffset, where), true
+	case '0', 't', 'f':
+		r.note(v.StartOffset, where+" is "+tree.KindOf(v.Value)+" and is read as text", "put it in quotes")
+		return v.Value.(hujson.Literal).String(), true
+	}
+	r.note(v.StartOffset, where+" is "+tree.KindOf(v.Value)+", no string, and is left out", "")
+	return "", false
+}
+
+// flag returns a field that must be true or false, and whether it is there; anything else counts as absent.
+func (r *reading) flag(field string) (on, there bool) {
 	v := r.fields[field]
 	if v == nil {
-		return ""
+		return false, false
 	}
-	s, _ := r.literal(v, field)
-	return r.expand(s, v.StartOffset, field)
+	switch kind, word := v.Value.Kind(), tree.Text(*v); {
+	case kind == 't' || kind == 'f':
+		return kind == 't', true
+	case word == "true" || word == "false":
+		r.note(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", field, word), "remove the quotes")
+		return word == "true", true
+	}
+	r.note(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected, and is left out", field, tree.KindOf(v.Value)), "")
+	return false, false
+}
+
+// count returns the function that reads a whole number. Any other value is noted, and the row is read as if it had none.
+func (r *reading) count(least, most int) func(field string, v *hujson.Value) int {
+	return func(field string, v *hujson.Value) int {
+		if n, ok := wholeNumber(v); ok && n >= least && n <= most {
+			return n
+		}
+		r.note(v.StartOffset, fmt.Sprintf("%q is no whole number from %d to %d, and is left out", field, least, most), "")
+		delete(r.fields, field)
+		return 0
+	}
+}
+
+func wholeNumber(v *hujson.Value) (int, bool) {
+	if !tree.Has(v, '0') {
+		return 0, false
+	}
+	f := v.Value.(hujson.Literal).Float()
+	return int(f), f == float64(int(f))
 }
 
 // expand replaces the variables in a value of the row; field says where, in notes.
@@ -62,17 +275,14 @@ func (r *reading) expand(s string, at int, field string) string {
 			r.pinned = append(r.pinned, w)
 		}
 	}
+	if len(x.wants) > 0 && r.fetched == nil {
+		r.pending[out] = true
+	}
 	if strings.Contains(s, "workspaceFolder") {
-		if r.placed == nil {
-			r.placed = map[string]string{}
-		}
 		r.placed[out] = s
-		if dir := realPath(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
+		if dir := atomicfile.Real(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
 			r.skip(at, field+": ${workspaceFolder} is "+dir+" here, which is no project", "run indus in a project, or write the directory itself")
 		}
-	}
-	if x.fetches {
-		r.written = append(r.written, writtenPart{"fetched", field, s})
 	}
 	return out
 }
@@ -81,7 +291,7 @@ func (r *reading) expand(s string, at int, field string) string {
 func (f *configFile) fixed(name string) (string, bool) {
 	switch name {
 	case "userHome":
-		return f.place.home, f.place.home != ""
+		return f.place.Home, f.place.Home != ""
 	case "workspaceFolder":
 		return f.workspace(), true
 	case "workspaceFolderBasename":
@@ -90,88 +300,4 @@ func (f *configFile) fixed(name string) (string, bool) {
 		return string(filepath.Separator), true
 	}
 	return "", false
-}
-
-// texts is a field that must be a list of strings.
-func (r *reading) texts(field string) (out []string) {
-	v := r.fields[field]
-	if v == nil || !r.expect('[', "a list of strings", field, v) {
-		return nil
-	}
-	for i, e := range tree.Elements(v) {
-		if s, ok := r.scalar(e, fmt.Sprintf("%s[%d]", field, i)); ok {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// pairs is a field that must be an object of strings; valid says what is wrong
-// with a name. Of two entries with one name the later counts, and one is all that
-// comes out, so that their order means nothing.
-func (r *reading) pairs(field string, valid func(name string) string) (out []interop.Pair) {
-	v := r.fields[field]
-	if v == nil || !r.expect('{', "an object", field, v) {
-		return nil
-	}
-	counts := map[string]*hujson.ObjectMember{}
-	for name, m := range tree.Members(v) {
-		counts[folded(field, name)] = m
-	}
-	for name, m := range tree.Members(v) {
-		wrong, shown := valid(name), name
-		if i := strings.IndexAny(name, "=:"); i >= 0 && wrong != "" { // a value was written into the name
-			shown = name[:i] + "…"
-		}
-		where := field + " " + tree.Quote(shown)
-		if counts[folded(field, name)] != m {
-			r.note(m.Name.StartOffset, where+" comes again; the last counts", "")
-		} else if wrong != "" {
-			r.note(m.Name.StartOffset, where+" is left out: "+wrong, "")
-		} else if s, ok := r.scalar(&m.Value, where); ok {
-			out = append(out, interop.Pair{Name: name, Value: interop.NewSecret(s)})
-			r.written = append(r.written, writtenPart{field, name, m.Value.Value.(hujson.Literal).String()})
-		}
-	}
-	return out
-}
-
-// folded is a name as those compare it who get it: headers have no case (RFC 9110,
-// section 5.1), nor have the variables of Windows.
-func folded(field, name string) string {
-	if field == "headers" || runtime.GOOS == "windows" {
-		return strings.ToLower(name)
-	}
-	return name
-}
-
-// scalar is an element that should be a string. A number or a boolean counts as
-// its text, anything else is left out, and both are noted.
-func (r *reading) scalar(v *hujson.Value, where string) (string, bool) {
-	switch v.Value.Kind() {
-	case '"':
-		return r.expand(tree.Text(*v), v.StartOffset, where), true
-	case '0', 't', 'f':
-		r.note(v.StartOffset, where+" is "+tree.KindOf(v.Value)+" and is read as text", "put it in quotes")
-		return v.Value.(hujson.Literal).String(), true
-	}
-	r.note(v.StartOffset, where+" is "+tree.KindOf(v.Value)+", no string, and is left out", "")
-	return "", false
-}
-
-// flag is a field that must be true or false; anything else counts as absent.
-func (r *reading) flag(field string, absent bool) bool {
-	v := r.fields[field]
-	if v == nil {
-		return absent
-	}
-	switch kind := v.Value.Kind(); {
-	case kind == 't' || kind == 'f':
-		return kind == 't'
-	case tree.Text(*v) == "true" || tree.Text(*v) == "false":
-		r.note(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", field, tree.Text(*v)), "remove the quotes")
-		return tree.Text(*v) == "true"
-	}
-	r.note(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected, and is left out", field, tree.KindOf(v.Value)), "")
-	return absent
 }

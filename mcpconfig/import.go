@@ -44,15 +44,15 @@ type Imported struct {
 // own file is all right and only has none. What is wrong with one server is a note,
 // and so is what is wrong with one of a client's own files while another can be read.
 func Import(path, client string, o *Options) (*Imported, error) {
-	p := newPlace(o)
 	if client != "" && client != foreign.Native && foreign.SyntaxOf(client) == "" {
 		return nil, unknownClient(client)
 	}
-	if path == "" {
-		return p.importClient(client)
+	i := &imports{readContext: newPlace(o), out: &Imported{Client: client, File: path}, owner: map[string]claim{}}
+	read := i.own
+	if path != "" {
+		read = func(client string) error { return i.file(path, client) }
 	}
-	i := &imports{readContext: p, out: &Imported{Client: client, File: path}, owner: map[string]claim{}}
-	if err := i.file(path, client); err != nil {
+	if err := read(client); err != nil {
 		return nil, err
 	}
 	return i.out, nil
@@ -80,10 +80,9 @@ type claim struct {
 	note  Note // where it stands
 }
 
-// importClient reads those of a client's files that are there.
-func (p *readContext) importClient(client string) (*Imported, error) {
-	i := &imports{readContext: p, out: &Imported{Client: client}, owner: map[string]claim{}}
-	files := p.filesOf(client)
+// own reads those of a client's own files that are there.
+func (i *imports) own(client string) error {
+	files := i.filesOf(client)
 	var last error
 	for _, path := range files {
 		err := i.file(path, client)
@@ -99,13 +98,13 @@ func (p *readContext) importClient(client string) (*Imported, error) {
 	}
 	switch {
 	case len(i.out.Files) > 0:
-		return i.out, nil
+		return nil
 	case last != nil:
-		return nil, last
+		return last
 	case len(files) == 0:
-		return nil, errors.New("no file to import is named")
+		return errors.New("no file to import is named")
 	}
-	return nil, &fileError{note: Note{Reason: "no file of " + client + " is there", Hint: "looked for " + strings.Join(files, ", ")}, err: fs.ErrNotExist}
+	return &fileError{note: Note{Reason: "no file of " + client + " is there", Hint: "looked for " + strings.Join(files, ", ")}, err: fs.ErrNotExist}
 }
 
 func (i *imports) file(path, client string) error {
@@ -149,16 +148,9 @@ func (i *imports) file(path, client string) error {
 
 // take adds what a file has.
 func (i *imports) take(f *configFile, mapped *foreign.File) {
-	var notes []Note
-	for _, m := range mapped.Notes {
-		notes = append(notes, f.noteAt(m.At, m.Reason, m.Hint))
-	}
+	f.remarks(mapped)
 	for n, row := range mapped.Rows {
-		for _, m := range row.Notes {
-			notes = append(notes, f.rowNote(m, row.ID, n+1, ""))
-		}
 		if row.Bad != nil {
-			notes = append(notes, f.rowNote(*row.Bad, row.ID, n+1, Skipped))
 			continue
 		}
 		packed, _ := edit.Row(&row.Value)
@@ -174,12 +166,11 @@ func (i *imports) take(f *configFile, mapped *foreign.File) {
 			mine.at = other.at
 			i.out.Definitions[mine.at], i.out.From[mine.at] = d, f.path
 			i.owner[row.ID] = mine
-			notes = append(notes, shadowedBy(other.note, mine.note))
+			f.notes = append(f.notes, shadowedBy(other.note, mine.note))
 		default:
-			notes = append(notes, shadowedBy(mine.note, other.note))
+			f.notes = append(f.notes, shadowedBy(mine.note, other.note))
 		}
 	}
-	f.notes = notes
 	slices.SortStableFunc(f.notes, func(a, b Note) int { return a.Row - b.Row })
 	i.out.Notes = append(i.out.Notes, f.notes...)
 }

@@ -2,11 +2,15 @@ package mcpconfig
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -21,38 +25,44 @@ type reading struct {
 	twice  []*hujson.Value          // names that come again later in the row
 	extra  []*hujson.Value          // names that are not known
 
-	fetched func(fetch) (value, wrong string) // nil: left as it is, marked
-	written []writtenPart                     // what an approval covers as the file has it
-	placed  map[string]string                 // texts that name the workspace, as the file has them
+	fetched func(fetch) fetchResult // nil: left as it is
+	pending map[string]bool         // texts in which something is left as it is
+	placed  map[string]string       // texts that name the workspace, as the file has them
+	named   []string                // names of variables and headers that count
+}
+
+// newReading begins to read a part of the file.
+func (f *configFile) newReading(about string, at int) *reading {
+	return &reading{
+		configFile: f, about: about, at: at,
+		fields: map[string]*hujson.Value{}, pending: map[string]bool{}, placed: map[string]string{},
+	}
 }
 
 // row reads one row: key is its name in an object of rows, and nil in a list.
 func (f *configFile) row(key, v *hujson.Value) {
-	r := f.reading(entry{n: len(f.entries) + 1, key: key, v: v}, nil)
+	r := f.reading(entry{n: len(f.entries) + 1, from: f, key: key, v: v}, nil)
 	r.Files = sortFiles(r.Files)
 	r.taking = r.takes()
 	if r.taking != "" || (r.State == Active || r.State == Disabled) && (f.scope == Project || f.scope == Explicit) {
 		r.Approval = r.fingerprint()
 	}
 	if r.taking != "" {
-		r.Project = realPath(r.workspace())
+		r.Project = atomicfile.Real(r.workspace())
 	}
-	r.unmark()
-	r.from = f
 	f.entries = append(f.entries, r.entry)
 }
 
 // reading reads a row; fetched is what ${file:…} and ${cmd:…} stand for, and nil
 // where that is to be left as it is.
-func (f *configFile) reading(e entry, fetched func(fetch) (value, wrong string)) *reading {
-	at := e.v.StartOffset
+func (f *configFile) reading(e entry, fetched func(fetch) fetchResult) *reading {
+	r := f.newReading("", e.v.StartOffset)
 	if e.key != nil {
-		at = e.key.StartOffset
+		r.at = e.key.StartOffset
 	}
-	var line int
-	line, e.column = f.doc.Position(at)
-	e.Row = Row{File: f.path, Line: line, Scope: f.scope, State: Active}
-	r := &reading{configFile: f, at: at, fetched: fetched, fields: map[string]*hujson.Value{}, entry: e}
+	r.entry, r.fetched = e, fetched
+	r.Row = Row{File: f.path, Scope: f.scope, State: Active}
+	r.Line, r.column = f.doc.Position(r.at)
 	r.read()
 	if r.State != Active {
 		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
@@ -61,8 +71,9 @@ func (f *configFile) reading(e entry, fetched func(fetch) (value, wrong string))
 }
 
 func (r *reading) read() {
+	s := &r.Server
 	if r.key != nil {
-		r.Server.ID = tree.Text(*r.key)
+		s.ID = tree.Text(*r.key)
 	}
 	if !tree.Has(r.v, '{') {
 		r.skip(r.v.StartOffset, "the row is "+tree.KindOf(r.v.Value)+" where an object is expected", "")
@@ -78,14 +89,79 @@ func (r *reading) read() {
 		return
 	}
 	r.noteUnknown()
-	r.Server.Era = r.era()
-	r.Server.Timeouts = r.timeouts()
-	r.Server.Lazy, r.Server.Idle = r.needed()
-	r.Server.Pool = r.pool()
-	r.Server.Tools = r.rules()
-	r.Server.Changes = r.policy()
-	r.Server.Profile = r.profile()
+	r.take(member{"era", storeIn(&s.Era, r.era)}, member{"timeout", storeIn(&s.Timeouts, r.timeouts)})
+	if on, there := r.flag("lazy"); there { // else it is for whoever mounts the server to say
+		s.Lazy = &on
+	}
+	r.take(member{"idle", storeIn(&s.Idle, r.bound)})
+	s.Pool = r.pool()
+	r.take(member{"tools", storeIn(&s.Tools, r.rules)})
+	s.Changes = r.policy()
+	r.take(member{"profile", storeIn(&s.Profile, r.profile)})
 	r.transport()
+}
+
+// rowKeys are those that a row may have.
+func rowKeys() []string {
+	return append(foreign.NativeKeys(), "name", "id", "transport", "disabled")
+}
+
+// collect sorts the members of a row by name; of two the later counts.
+func (r *reading) collect() {
+	known, seen := rowKeys(), map[string]*hujson.Value{}
+	for name, m := range tree.Members(r.v) {
+		if before := seen[name]; before != nil {
+			r.twice = append(r.twice, before)
+			delete(r.fields, name)
+		}
+		seen[name] = &m.Name
+		switch {
+		case slices.Contains(known, name):
+			if m.Value.Value.Kind() != 'n' {
+				r.fields[name] = &m.Value
+			}
+		case !tree.IsComment(name):
+			r.extra = append(r.extra, &m.Name)
+		}
+	}
+}
+
+// noteUnknown notes the names that do nothing.
+func (r *reading) noteUnknown() {
+	for _, v := range r.twice {
+		if tree.Text(*v) == "tools" { // a rule that is left out would let tools through
+			r.skip(v.StartOffset, `"tools" comes twice in this row`, "make one of the two")
+		} else {
+			r.note(v.StartOffset, tree.Quote(tree.Text(*v))+" comes again in this row; the last counts", "")
+		}
+	}
+	for _, v := range r.extra[:min(len(r.extra), maxNotes+1)] {
+		name, hint := tree.Text(*v), ""
+		if meant := meantKey(name); meant != "" {
+			hint = fmt.Sprintf("did you mean %q?", meant)
+		}
+		r.note(v.StartOffset, "unknown key "+tree.Quote(name), hint)
+	}
+}
+
+// otherWords are other programs' words for the keys of a row, in lower case.
+var otherWords = map[string]string{
+	"url": "serverurl httpurl uri endpoint", "command": "cmd executable", "args": "arguments", "env": "environment envs",
+	"envFile": "env_file dotenv", "headers": "http_headers", "cwd": "workdir workingdirectory working_directory",
+	"tools": "includetools excludetools enabledtools disabledtools enabled_tools disabled_tools allowedtools",
+}
+
+// meantKey is the key that a wrong one stands for: mistyped, or another program's word.
+func meantKey(name string) string {
+	for key, words := range otherWords {
+		if slices.Contains(strings.Fields(words), strings.ToLower(name)) {
+			return key
+		}
+	}
+	if near := text.Nearest(name, rowKeys(), 1); len(near) == 1 {
+		return near[0]
+	}
+	return ""
 }
 
 // identify finds the row's id: the key, else id, else name.
@@ -95,7 +171,7 @@ func (r *reading) identify(keyed bool) {
 		if v == nil {
 			continue
 		}
-		id, ok := r.literal(v, field)
+		id, ok := r.literal(field, v)
 		switch {
 		case !ok:
 		case keyed && id != r.Server.ID:
@@ -116,11 +192,12 @@ func (r *reading) identify(keyed bool) {
 }
 
 func (r *reading) enabled() bool {
-	enabled, disabled := r.flag("enabled", true), r.flag("disabled", false)
-	if v := r.fields["enabled"]; v != nil && enabled && disabled {
-		r.note(v.StartOffset, `the row is both "enabled" and "disabled"; it is disabled`, "remove one of the two")
+	enabled, there := r.flag("enabled")
+	disabled, _ := r.flag("disabled")
+	if there && enabled && disabled {
+		r.note(r.fields["enabled"].StartOffset, `the row is both "enabled" and "disabled"; it is disabled`, "remove one of the two")
 	}
-	return enabled && !disabled
+	return (enabled || !there) && !disabled
 }
 
 // note is advice: the row is read all the same.
@@ -148,10 +225,8 @@ func (r *reading) addOne(at int, state State, reason, hint string) {
 
 func (r *reading) add(at int, state State, reason, hint string) {
 	n := r.noteAt(at, r.about+reason, hint)
-	if r.about != "" {
-		r.notes = append(r.notes, n)
-		return
+	if r.about == "" {
+		n.Server, n.Row, n.State = r.Server.ID, r.n, state
 	}
-	n.Server, n.Row, n.State = r.Server.ID, r.n, state
 	r.notes = append(r.notes, n)
 }

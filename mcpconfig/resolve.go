@@ -3,10 +3,12 @@ package mcpconfig
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -22,29 +24,26 @@ type entry struct {
 	pinned    []fetch       // those of wants that decide what runs, or where it is sent
 }
 
-// owners are the rows that have an id, by it.
-type owners map[string]owner
-
-// owner is the row that has an id.
+// owner is the row that has an id: of several searches the later has it, of one search the first file, of one file the last
+// row.
 type owner struct{ group, source, row int }
-
-// claim gives an id to a row: of one search the first file has it, of several the later,
-// and of one file the last row.
-func (o owners) claim(id string, c owner) {
-	if old, taken := o[id]; !taken || c.group != old.group || c.source == old.source {
-		o[id] = c
-	}
-}
 
 // outranks reports whether a row goes before another that has its id.
 func (o owner) outranks(other owner) bool {
-	switch {
-	case o.group != other.group:
-		return o.group > other.group
-	case o.source != other.source:
-		return o.source < other.source
+	return cmp.Or(cmp.Compare(o.group, other.group), cmp.Compare(other.source, o.source), cmp.Compare(o.row, other.row)) > 0
+}
+
+// claims are the rows that were not skipped.
+func claims(sources []*source) iter.Seq2[owner, *entry] {
+	return func(yield func(owner, *entry) bool) {
+		for i, s := range sources {
+			for j := range s.entries {
+				if e := &s.entries[j]; e.State != Skipped && !yield(owner{s.group, i, j}, e) {
+					return
+				}
+			}
+		}
 	}
-	return o.row > other.row
 }
 
 // resolve decides who has an id, and who must wait for approval. A row claims its
@@ -52,45 +51,40 @@ func (o owner) outranks(other owner) bool {
 // nothing. One that waits hides nobody who need not: a cloned repository takes no server
 // away, and switches none off.
 func (p *readContext) resolve(sources []*source) {
-	all, trusted := owners{}, owners{}
-	for i, s := range sources {
-		for j := range s.entries {
-			if e := &s.entries[j]; e.State != Skipped {
-				all.claim(e.Server.ID, owner{s.group, i, j})
-			}
-		}
-		own := owners{} // of one file the last counts, whether or not it waits
-		for j := range s.entries {
-			if e := &s.entries[j]; e.State != Skipped {
-				own[e.Server.ID] = owner{s.group, i, j}
-				if !s.approved || e.taking != "" && !p.trust {
-					e.waits = p.waits(s, e)
-				}
-			}
-		}
-		for id, o := range own {
-			if s.entries[o.row].waits == "" {
-				trusted.claim(id, o)
-			}
+	type inFile struct {
+		source int
+		id     string
+	}
+	last := map[inFile]owner{} // of one file the last counts, whether or not it waits
+	all, trusted := map[string]owner{}, map[string]owner{}
+	claim := func(of map[string]owner, id string, me owner) {
+		if other, taken := of[id]; !taken || me.outranks(other) {
+			of[id] = me
 		}
 	}
-	for i, s := range sources {
-		for j := range s.entries {
-			e, me := &s.entries[j], owner{s.group, i, j}
-			if e.State == Skipped {
-				continue
-			}
-			first := all[e.Server.ID]
-			counts, any := trusted[e.Server.ID]
-			switch {
-			case e.waits != "" && (first == me || e.taking != "" && !(any && counts.outranks(me))):
-				s.hold(e, any, sources, counts)
-			case any && counts == me:
-			case any && e.waits == "":
-				s.settle(e, Shadowed, shadowReason(sources, counts, i), "remove or rename one of the two")
-			default:
-				s.settle(e, Shadowed, shadowReason(sources, first, i), "remove or rename one of the two")
-			}
+	for me, e := range claims(sources) {
+		claim(all, e.Server.ID, me)
+		last[inFile{me.source, e.Server.ID}] = me
+		if s := sources[me.source]; !s.approved || e.taking != "" && !p.Trust {
+			e.waits = p.waits(s, e)
+		}
+	}
+	for me, e := range claims(sources) {
+		if e.waits == "" && last[inFile{me.source, e.Server.ID}] == me {
+			claim(trusted, e.Server.ID, me)
+		}
+	}
+	for me, e := range claims(sources) {
+		s, first := sources[me.source], all[e.Server.ID]
+		counts, any := trusted[e.Server.ID]
+		switch {
+		case e.waits != "" && (first == me || e.taking != "" && !(any && counts.outranks(me))):
+			s.hold(e, any, sources, counts)
+		case any && counts == me:
+		case any && e.waits == "":
+			s.settle(e, Shadowed, shadowReason(sources, counts, me.source), "remove or rename one of the two")
+		default:
+			s.settle(e, Shadowed, shadowReason(sources, first, me.source), "remove or rename one of the two")
 		}
 	}
 }
@@ -122,11 +116,8 @@ func (s *source) hold(e *entry, any bool, sources []*source, counts owner) {
 // waits says why a row of a project's file must wait for approval; "" where it is approved.
 func (p *readContext) waits(s *source, e *entry) string {
 	found := "found in a project's file, and "
-	file, err := identity(s.path)
-	if err != nil {
-		return found + "its real path cannot be determined"
-	}
-	if !isWithin(realPath(e.from.base()), file) {
+	file := atomicfile.Real(s.path)
+	if !isWithin(atomicfile.Real(e.from.base()), file) {
 		found = "found in a project's file that is a link to " + tree.QuoteWord(file) + ", and "
 	}
 	here := ""

@@ -2,12 +2,10 @@ package mcpconfig
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 	"github.com/indusagi/indus/schema"
@@ -15,79 +13,27 @@ import (
 
 // rules are what "tools" says. What cannot be read gives the row up: a rule that
 // is left out would let tools through that somebody meant to keep away.
-func (r *reading) rules() interop.ToolRules {
-	for _, twice := range r.twice {
-		if tree.Text(*twice) == "tools" {
-			r.skip(twice.StartOffset, `"tools" comes twice in this row`, "make one of the two")
-		}
-	}
-	v := r.fields["tools"]
-	if v == nil {
-		return interop.ToolRules{}
-	}
-	if !r.expect('{', "an object", "tools", v) {
-		return interop.ToolRules{}
-	}
-	var t interop.ToolRules
-	r.members("tools", v, []string{"allow", "deny", "rename", "describe"}, true, func(name string, v *hujson.Value) {
-		switch name {
-		case "allow":
-			t.Allow = r.patterns("tools.allow", v)
-			if t.Allow != nil && len(t.Allow) == 0 {
+func (r *reading) rules(field string, v *hujson.Value) (t interop.ToolRules) {
+	r.object(field, v, true,
+		member{"allow", func(field string, v *hujson.Value) {
+			t.Allow = r.patterns(field, v)
+			if tree.Has(v, '[') && len(t.Allow) == 0 {
 				r.note(v.StartOffset, `"tools.allow" is empty, so no tool is mounted`, `remove it, or write ["*"]`)
 			}
-		case "deny":
-			t.Deny = r.patterns("tools.deny", v)
-		case "rename":
-			t.Rename = r.words("tools.rename", v)
+		}},
+		member{"deny", storeIn(&t.Deny, r.patterns)},
+		member{"rename", func(field string, v *hujson.Value) {
+			t.Rename = r.words(field, v)
 			r.checkRenames(v, t.Rename)
-		case "describe":
-			t.Describe = r.words("tools.describe", v)
-		}
-	})
+		}},
+		member{"describe", storeIn(&t.Describe, r.words)},
+	)
 	return t
-}
-
-// members calls each for the known members of an object that are not null. What is
-// unknown is noted, and so is what comes again, where the last counts; if strict,
-// either gives the row up.
-func (r *reading) members(field string, object *hujson.Value, known []string, strict bool, each func(name string, v *hujson.Value)) {
-	note, again := r.note, "; the last counts"
-	if strict {
-		note, again = r.skip, ""
-	}
-	counts := tree.Fields(object)
-	for name, m := range tree.Members(object) {
-		switch {
-		case tree.IsComment(name):
-		case !slices.Contains(known, name):
-			note(m.Name.StartOffset, fmt.Sprintf("unknown key %s in %q", tree.Quote(name), field), choices(name, `it has "`+strings.Join(known, `", "`)+`"`, known))
-		case counts[name] != &m.Value:
-			note(m.Name.StartOffset, fmt.Sprintf("%q comes again in %q%s", name, field, again), "")
-		case m.Value.Value.Kind() != 'n':
-			each(name, &m.Value)
-		}
-	}
-}
-
-// choices is a hint for a name that is none of those that there are.
-func choices(name, all string, known []string) string {
-	if near := text.Nearest(name, known, 1); len(near) == 1 {
-		return fmt.Sprintf("did you mean %q?", near[0])
-	}
-	return all
 }
 
 // patterns is a list of names in which "*" and "?" stand for others. It is not nil.
 func (r *reading) patterns(field string, v *hujson.Value) []string {
-	if !r.expect('[', "a list of patterns", field, v) {
-		return nil
-	}
-	out := []string{}
-	for i, e := range tree.Elements(v) {
-		out = append(out, r.filled(e, fmt.Sprintf("%s[%d]", field, i)))
-	}
-	return out
+	return append([]string{}, listOf(r, "a list of patterns", field, v, r.filled)...)
 }
 
 // words is an object of strings that are not empty.
@@ -101,22 +47,9 @@ func (r *reading) words(field string, v *hujson.Value) map[string]string {
 		if _, again := out[name]; again {
 			r.skip(m.Name.StartOffset, where+" comes again", "make one of the two")
 		}
-		out[name] = r.filled(&m.Value, where)
+		out[name] = r.filled(where, &m.Value)
 	}
 	return out
-}
-
-// filled is a string that must not be empty; if it is no such, the row is skipped.
-func (r *reading) filled(v *hujson.Value, where string) string {
-	switch s := tree.Text(*v); {
-	case v.Value.Kind() != '"':
-		r.skip(v.StartOffset, where+" is "+tree.KindOf(v.Value)+" where a string is expected", "")
-	case s == "":
-		r.skip(v.StartOffset, where+" is empty", "")
-	default:
-		return s
-	}
-	return ""
 }
 
 // checkRenames sees to it that no two tools get one name.
@@ -132,37 +65,92 @@ func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
 }
 
 // era is the one that the server is spoken to in; "" is auto, and what is unknown is left out.
-func (r *reading) era() interop.Era {
-	v := r.fields["era"]
-	if v == nil {
-		return ""
-	}
+func (r *reading) era(field string, v *hujson.Value) interop.Era {
 	switch name := tree.Text(*v); {
-	case v.Value.Kind() != '"':
-		r.note(v.StartOffset, `"era" is `+tree.KindOf(v.Value)+" where a name is expected, and is left out", "")
-	case name == string(interop.Legacy) || name == string(interop.Modern):
+	case r.isName(field, v) && (name == string(interop.Legacy) || name == string(interop.Modern)):
 		return interop.Era(name)
-	case name != "auto":
+	case tree.Has(v, '"') && name != "auto":
 		r.note(v.StartOffset, "unknown era "+tree.Quote(name)+", which is left out", "try legacy, modern or auto")
 	}
 	return ""
 }
 
 // profile is how the server's tools are shown to models; one that is unknown is left out.
-func (r *reading) profile() *schema.Profile {
-	v := r.fields["profile"]
-	if v == nil {
-		return nil
-	}
+func (r *reading) profile(field string, v *hujson.Value) *schema.Profile {
 	name := tree.Text(*v)
-	if p := schema.ProfileNamed(name); p != nil && v.Value.Kind() == '"' {
-		return p
-	}
-	if v.Value.Kind() != '"' {
-		r.note(v.StartOffset, `"profile" is `+tree.KindOf(v.Value)+" where a name is expected, and is left out", "")
+	if !r.isName(field, v) {
 		return nil
 	}
-	names := profileNames()
-	r.note(v.StartOffset, "unknown profile "+tree.Quote(name)+", which is left out", choices(name, "there are "+strings.Join(names, ", "), names))
-	return nil
+	p := schema.ProfileNamed(name)
+	if p == nil {
+		names := profileNames()
+		r.note(v.StartOffset, "unknown profile "+tree.Quote(name)+", which is left out", choices(name, "there are "+strings.Join(names, ", "), names))
+	}
+	return p
+}
+
+// isName reports whether a value is a string, and notes that it is left out where it is none.
+func (r *reading) isName(field string, v *hujson.Value) bool {
+	if !tree.Has(v, '"') {
+		r.note(v.StartOffset, fmt.Sprintf("%q is %s where a name is expected, and is left out", field, tree.KindOf(v.Value)), "")
+	}
+	return tree.Has(v, '"')
+}
+
+func profileNames() (names []string) {
+	for _, p := range schema.Profiles() {
+		names = append(names, p.Name())
+	}
+	return names
+}
+
+// policy is what becomes of the row's changed tools: what it says itself, else its file. What
+// is neither gives the row up: it may have been meant to keep something away.
+func (r *reading) policy() interop.ChangePolicy {
+	v := r.fields["changes"]
+	if v == nil {
+		v = r.changes
+	}
+	p, ok := policyOf(v)
+	if !ok {
+		shown := tree.KindOf(v.Value)
+		if tree.Has(v, '"') {
+			shown = tree.Quote(tree.Text(*v))
+		}
+		r.skip(v.StartOffset, `"changes" is `+shown+", no policy", "write accept, hold or deny")
+	}
+	return p
+}
+
+func policyOf(v *hujson.Value) (p interop.ChangePolicy, ok bool) {
+	if v == nil {
+		return "", true
+	}
+	p = interop.ChangePolicy(tree.Text(*v))
+	return p, p == interop.AcceptChanges || p == interop.HoldChanges || p == interop.DenyChanges
+}
+
+// raise gives each row at least the policy that the user's own files have for its id, or for
+// all: a project's file cannot lower it.
+func raise(sources []*source) {
+	least, all := map[string]interop.ChangePolicy{}, interop.ChangePolicy("")
+	for _, s := range sources {
+		if !s.own() {
+			continue
+		}
+		if p, ok := policyOf(s.changes); ok {
+			all = all.Strictest(p)
+		}
+		for _, e := range s.entries {
+			least[e.Server.ID] = least[e.Server.ID].Strictest(e.Server.Changes)
+		}
+	}
+	for _, s := range sources {
+		for i := range s.entries {
+			e := &s.entries[i].Server
+			if p := least[e.ID].Strictest(all); !s.own() && p.Guards() {
+				e.Changes = e.Changes.Strictest(p)
+			}
+		}
+	}
 }

@@ -41,37 +41,42 @@ type searchResult struct {
 	directories bool // one was named: the first is the project of the user's own rows
 }
 
-// locate fills in the home and the configuration directory.
+// locate fills in the directories of the user. A variable that is not absolute is ignored: the working directory is not the
+// user's.
 func (p *readContext) locate() {
-	if p.home == "" {
-		name := "HOME"
-		if runtime.GOOS == "windows" {
-			name = "USERPROFILE"
+	locate := func(to *string, name string) {
+		if *to != "" {
+			return
 		}
-		p.home, _ = p.env(name)
-		if p.home != "" && !filepath.IsAbs(p.home) { // what is in the working directory is not the user's
+		if *to, _ = p.Env(name); *to != "" && !filepath.IsAbs(*to) {
 			p.notes = append(p.notes, Note{Reason: name + " is not an absolute path and is ignored"})
-			p.home = ""
+			*to = ""
 		}
 	}
-	if p.xdg == "" {
-		p.xdg, _ = p.env("XDG_CONFIG_HOME")
-		if p.xdg != "" && !filepath.IsAbs(p.xdg) { // the XDG specification says to ignore it
-			p.notes = append(p.notes, Note{Reason: "XDG_CONFIG_HOME is not an absolute path and is ignored"})
-			p.xdg = ""
-		}
+	home := "HOME"
+	if runtime.GOOS == "windows" {
+		home = "USERPROFILE"
 	}
-	if p.xdg == "" && p.home != "" {
-		p.xdg = filepath.Join(p.home, ".config")
+	locate(&p.Home, home)
+	locate(&p.XDG, "XDG_CONFIG_HOME")
+	if p.XDG == "" && p.Home != "" {
+		p.XDG = filepath.Join(p.Home, ".config")
 	}
-	p.state = p.stateDir()
+	state, _ := p.Env("XDG_STATE_HOME")
+	switch {
+	case p.State != "":
+	case filepath.IsAbs(state):
+		p.State = filepath.Join(state, "indus")
+	case p.Home != "":
+		p.State = filepath.Join(p.Home, ".local", "state", "indus")
+	}
 }
 
 // find turns the named paths into files, each once.
 func (p *readContext) find(paths []string) (*searchResult, error) {
 	f := &searchResult{}
 	if len(paths) == 0 {
-		f.search(p, p.dir, 0)
+		f.search(p, p.Dir, 0)
 		return f, nil
 	}
 	for group, path := range paths {
@@ -96,14 +101,14 @@ func (f *searchResult) directory(p *readContext, dir string, group int) {
 		f.notes = append(f.notes, Note{File: dir, Reason: "a directory, which is searched as one"})
 	}
 	if !f.directories {
-		f.directories, p.dir = true, dir
+		f.directories, p.Dir = true, dir
 	}
 	f.search(p, dir, group)
 }
 
 // search looks in the four conventional places.
 func (f *searchResult) search(p *readContext, dir string, group int) {
-	f.discover(p.pathOf(Project, dir), Project, p.trust, group)
+	f.discover(p.pathOf(Project, dir), Project, p.Trust, group)
 	for _, scope := range []Scope{User, Legacy, LegacyAlt} {
 		if path := p.pathOf(scope, dir); path != "" {
 			f.discover(path, scope, true, group)
@@ -116,12 +121,12 @@ func (p *readContext) pathOf(scope Scope, dir string) string {
 	switch {
 	case scope == Project:
 		return filepath.Join(dir, ".indusvx", "mcp.json")
-	case scope == User && p.xdg != "":
-		return filepath.Join(p.xdg, "indusvx", "mcp.json")
-	case scope == Legacy && p.home != "":
-		return filepath.Join(p.home, ".indusvx", "agent", "mcp.json")
-	case scope == LegacyAlt && p.home != "":
-		return filepath.Join(p.home, ".indusvx", "agent", "mcp-servers.json")
+	case scope == User && p.XDG != "":
+		return filepath.Join(p.XDG, "indusvx", "mcp.json")
+	case scope == Legacy && p.Home != "":
+		return filepath.Join(p.Home, ".indusvx", "agent", "mcp.json")
+	case scope == LegacyAlt && p.Home != "":
+		return filepath.Join(p.Home, ".indusvx", "agent", "mcp-servers.json")
 	}
 	return ""
 }

@@ -32,7 +32,7 @@ type RowFile struct {
 // territoryOf returns the whole project around a directory: from the root of the outermost repository. It is a real
 // path, and "" if the directory is no project, or if the user's own configuration or state lies in it.
 func (p *readContext) territoryOf(dir string) string {
-	root := realPath(dir)
+	root := atomicfile.Real(dir)
 	if !p.isProject(root) {
 		return ""
 	}
@@ -41,7 +41,7 @@ func (p *readContext) territoryOf(dir string) string {
 			root = up
 		}
 	}
-	for _, own := range []string{p.xdg, p.state} {
+	for _, own := range []string{p.XDG, p.State} {
 		if own != "" && isWithin(root, atomicfile.Real(own)) {
 			return ""
 		}
@@ -54,7 +54,7 @@ func (f *configFile) territoryHere() string {
 	if f.territory == nil {
 		root := f.place.territoryOf(f.workspace())
 		if root == "" && f.inProject() {
-			root = realPath(f.workspace())
+			root = atomicfile.Real(f.workspace())
 		}
 		f.territory = &root
 	}
@@ -77,16 +77,10 @@ func (r *reading) names(text string) bool {
 		return false
 	}
 	for _, dir := range []string{r.workspace(), root} {
-		for at := strings.Index(text, dir); at >= 0; {
-			end := text[at+len(dir):]
-			if end == "" || !isNameByte(end[0]) {
+		for _, behind := range strings.Split(text, dir)[1:] {
+			if behind == "" || !isNameByte(behind[0]) {
 				return true
 			}
-			next := strings.Index(end, dir)
-			if next < 0 {
-				break
-			}
-			at += len(dir) + next
 		}
 	}
 	_, value, ok := strings.Cut(text, "=")
@@ -109,7 +103,7 @@ func (r *reading) takes() string {
 			return "starts in " + tree.QuoteWord(t.Dir) + in
 		}
 		if word, runs := runsOf(append([]string{t.Command}, t.Args...), r.names); runs {
-			return "runs what it finds by " + tree.QuoteWord(withoutMarks(word)) + in
+			return "runs what it finds by " + tree.QuoteWord(word) + in
 		}
 		for _, variable := range t.Environ() {
 			name, value, _ := strings.Cut(variable, "=")
@@ -144,7 +138,7 @@ func (p *readContext) projectFile(f fetch) fetchResult {
 		return got
 	}
 	if len(p.files) >= maxFiles {
-		return fetchResult{wrong: tooMany("file")}
+		return fetchResult{wrong: tooMany["file"]}
 	}
 	got := readFrom(f)
 	p.files[f.what] = got
@@ -168,7 +162,7 @@ func readFrom(f fetch) fetchResult {
 // cutPath returns a list of directories to look for programs in, without those of the project that a row of the user's
 // would start beside and without relative ones, and the directories of the project.
 func (p *readContext) cutPath(list string) (path string, avoided []string) {
-	here, around := p.territoryOf(p.dir), p.territoryOf(".") // which may have been named, and be another
+	here, around := p.territoryOf(p.Dir), p.territoryOf(".") // which may have been named, and be another
 	theirs := func(dir string) bool {
 		return here != "" && isWithin(here, dir) || around != "" && isWithin(around, dir)
 	}
@@ -205,7 +199,7 @@ func (f *configFile) ownPath() string {
 
 // variable looks one up for a row.
 func (f *configFile) variable(name string) (string, bool) {
-	value, ok := f.place.env(name)
+	value, ok := f.place.Env(name)
 	if name == "PATH" && !f.inProject() {
 		value, _ = f.place.cutPath(value)
 	}

@@ -2,10 +2,17 @@ package mcpconfig
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// The keys of a server that is a child process alone, and those of a server at a URL alone.
+var (
+	processKeys = []string{"args", "env", "envFile", "cwd", "inheritEnv", "instances"}
+	remoteKeys  = []string{"headers", "oauth", "tls", "forwardHeaders", "authorization"}
 )
 
 // transport fills in how the row's server is reached.
@@ -17,20 +24,20 @@ func (r *reading) transport() {
 	hasURL, hasCommand := r.has("url"), r.has("command")
 	switch {
 	case hasURL && hasCommand && declared == interop.KindStdio:
-		r.unused(`the row has both "url" and "command"; by its transport it is a command, and`, append([]string{"url"}, remoteKeys()...)...)
+		r.unused(`the row has both "url" and "command"; by its transport it is a command, and`, append([]string{"url"}, remoteKeys...)...)
 		r.stdio()
 	case hasURL && hasCommand:
-		r.unused(`the row has both "url" and "command"; it is a url, and`, "command", "args", "env", "envFile", "cwd", "inheritEnv", "instances")
+		r.unused(`the row has both "url" and "command"; it is a url, and`, append([]string{"command"}, processKeys...)...)
 		r.remote(declared)
 	case hasURL && declared == interop.KindStdio:
 		r.skip(r.at, `transport "stdio" needs a "command", and the row has a "url"`, `remove "transport"`)
 	case hasCommand && declared != "" && declared != interop.KindStdio:
 		r.skip(r.at, fmt.Sprintf(`transport %q needs a "url", and the row has a "command"`, declared), `remove "transport"`)
 	case hasURL:
-		r.unused("a server with a url is not started, so", "args", "env", "envFile", "cwd", "inheritEnv", "instances")
+		r.unused("a server with a url is not started, so", processKeys...)
 		r.remote(declared)
 	case hasCommand:
-		r.unused("a server with a command is not called over HTTP, so", remoteKeys()...)
+		r.unused("a server with a command is not called over HTTP, so", remoteKeys...)
 		r.stdio()
 	case r.fields["command"] != nil:
 		r.skip(r.fields["command"].StartOffset, `"command" is empty`, "")
@@ -53,7 +60,7 @@ func (r *reading) declared() (interop.TransportKind, bool) {
 	case other != nil && tree.Text(*v) != tree.Text(*other):
 		r.note(other.StartOffset, `"type" is not used, because the row has a "transport"`, "")
 	}
-	name, ok := r.literal(v, field)
+	name, ok := r.literal(field, v)
 	if !ok {
 		return "", false
 	}
@@ -102,3 +109,109 @@ func (r *reading) unused(why string, fields ...string) {
 		r.note(at, why+" "+strings.Join(there[:n-1], ", ")+" and "+there[n-1]+" are not used", "")
 	}
 }
+
+// stdio fills in a server that is a child process.
+func (r *reading) stdio() {
+	s := interop.Stdio{Path: r.ownPath()}
+	r.take(
+		member{"command", storeIn(&s.Command, r.text)}, member{"args", storeIn(&s.Args, r.texts)}, member{"env", storeIn(&s.Env, r.pairs(badVariable))},
+	)
+	at, pending := r.fields["command"].StartOffset, r.pending[s.Command]
+	s.Command = r.tilde(s.Command)
+	if s.InheritEnv, _ = r.flag("inheritEnv"); s.InheritEnv {
+		s.Without = KeyVariables(nil)
+	}
+	if s.Dir, s.Fresh = r.dir(); s.Fresh {
+		r.relatives(s.Command, pending)
+	}
+	if r.scope != Project { // what a project's own row runs is another server in another project
+		r.Server.Identity = r.identityOf(s)
+	}
+	s.Env = append(r.envFile(s), s.Env...)
+	if strings.TrimSpace(s.Command) == "" && r.State == Active {
+		r.skip(at, `"command" is empty`, "")
+	}
+	name, _, spaced := strings.Cut(s.Command, " ")
+	if spaced && !pending && r.State == Active && len(s.Args) == 0 && !strings.ContainsAny(name, `/\`) {
+		r.note(at, `"command" holds spaces`, `write the arguments in "args"`)
+	}
+	r.Server.Transport, r.Kind = s, interop.KindStdio
+}
+
+// identityOf is a server's command, directory and arguments without what they are only because
+// of where a command is run.
+func (r *reading) identityOf(s interop.Stdio) (parts []interop.Secret) {
+	list := append([]string{s.Command, s.Dir}, s.Args...)
+	if r.fields["cwd"] == nil {
+		list[1] = ""
+	}
+	for _, text := range list {
+		if raw, ok := r.placed[text]; ok {
+			text = raw
+		}
+		parts = append(parts, interop.NewSecret(text))
+	}
+	return parts
+}
+
+func badVariable(name string) string {
+	if name == "" || strings.ContainsAny(name, "=\x00") {
+		return "no variable can have this name"
+	}
+	return ""
+}
+
+// remote fills in a server at a URL.
+func (r *reading) remote(declared interop.TransportKind) {
+	var address string
+	var headers []interop.Pair
+	r.take(member{"url", storeIn(&address, r.text)}, member{"headers", storeIn(&headers, r.pairs(badHeader))})
+	pending := r.pending[address]
+	address = strings.TrimSpace(address)
+	for i, h := range headers {
+		// A line break at the end comes from a variable that was read from a file.
+		text := strings.TrimSpace(h.Value.Reveal())
+		headers[i].Value = interop.NewSecret(text)
+		if !r.pending[h.Value.Reveal()] && strings.ContainsFunc(text, isControl) {
+			r.skip(r.fields["headers"].StartOffset, "headers "+tree.Quote(h.Name)+" holds a line break or control character", "")
+		}
+	}
+	if r.State == Active && !pending {
+		r.checkURL(address)
+	}
+	r.signIn()
+	if declared == interop.KindSSE {
+		r.Server.Transport, r.Kind = interop.SSE{URL: address, Headers: headers}, interop.KindSSE
+		return
+	}
+	r.Server.Transport, r.Kind = interop.HTTP{URL: address, Headers: headers}, interop.KindHTTP
+}
+
+// checkURL shows nothing of a URL, because a key often is in it.
+func (r *reading) checkURL(address string) {
+	at := r.fields["url"].StartOffset
+	u, err := url.Parse(address)
+	switch {
+	case err == nil && u.Scheme != "http" && u.Scheme != "https":
+		r.skip(at, `"url" does not begin with http:// or https://`, "")
+	case err != nil:
+		r.skip(at, `"url" is not a valid URL`, "")
+	case u.Hostname() == "":
+		r.skip(at, `"url" has no host`, "")
+	}
+}
+
+// badHeader checks for a token of RFC 9110, section 5.6.2.
+func badHeader(name string) string {
+	for _, c := range []byte(name) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return "no header can have this name"
+		}
+	}
+	if name == "" {
+		return "no header can have this name"
+	}
+	return ""
+}
+
+func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }

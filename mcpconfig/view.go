@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/tailscale/hujson"
 
@@ -43,9 +42,6 @@ const maxViews = 100 // of one file: each has clients and lists of its own
 // viewName is what may stand in a path as it is. At most 64 of them.
 var viewName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// viewModes are the values of a view's "mode".
-var viewModes = []string{"all", "gateway"}
-
 // readViews reads the member "views". As of the rules about tools nothing is only noted: what cannot be
 // read gives the view up, or it would show what somebody meant to keep away.
 func (f *configFile) readViews(v *hujson.Value) {
@@ -69,48 +65,24 @@ func (f *configFile) readViews(v *hujson.Value) {
 }
 
 func (f *configFile) view(name string, m *hujson.ObjectMember) {
-	r := &reading{configFile: f, about: "view " + tree.Quote(name) + " is left out: "}
+	r := f.newReading("view "+tree.Quote(name)+" is left out: ", m.Name.StartOffset)
 	out := viewEntry{View: View{Name: name, File: f.path}}
 	out.Line, _ = f.doc.Position(m.Name.StartOffset)
 	if len(name) > 64 || !viewName.MatchString(name) {
 		r.skip(m.Name.StartOffset, "it stands in a URL", `write letters, digits, ".", "_" and "-", at most 64`)
 	}
-	if v := &m.Value; r.expect('{', "an object", "views."+name, v) {
-		r.members("views."+name, v, []string{"servers", "tools", "prompts", "resources", "mode", "profile"}, true, func(field string, v *hujson.Value) {
-			switch field {
-			case "servers":
-				out.Servers = r.patterns("servers", v)
-			case "tools":
-				out.Tools = r.patterns(field, v)
-			case "prompts":
-				out.Prompts = r.patterns(field, v)
-			case "resources":
-				out.Resources = r.patterns(field, v)
-			case "mode":
-				out.Mode = r.oneOf(field, v, viewModes)
-			case "profile":
-				out.Profile = schema.ProfileNamed(r.oneOf(field, v, profileNames()))
-			}
-		})
-	}
+	r.object("views."+name, &m.Value, true,
+		member{"servers", storeIn(&out.Servers, r.patterns)},
+		member{"tools", storeIn(&out.Tools, r.patterns)},
+		member{"prompts", storeIn(&out.Prompts, r.patterns)},
+		member{"resources", storeIn(&out.Resources, r.patterns)},
+		member{"mode", storeIn(&out.Mode, r.oneOf("all", "gateway"))},
+		member{"profile", func(field string, v *hujson.Value) {
+			out.Profile = schema.ProfileNamed(r.oneOf(profileNames()...)(field, v))
+		}},
+	)
 	out.broken = r.State == Skipped
 	f.views = append(f.views, out)
-}
-
-// oneOf is a text that must be one of a few; if it is none, what is read is skipped.
-func (r *reading) oneOf(field string, v *hujson.Value, known []string) string {
-	name := r.filled(v, field)
-	if name != "" && !slices.Contains(known, name) {
-		r.skip(v.StartOffset, fmt.Sprintf("unknown %s %s", field, tree.Quote(name)), choices(name, "there are "+strings.Join(known, ", "), known))
-	}
-	return name
-}
-
-func profileNames() (names []string) {
-	for _, p := range schema.Profiles() {
-		names = append(names, p.Name())
-	}
-	return names
 }
 
 // resolveViews is the views that count, one of a name: that of the file that takes precedence, as

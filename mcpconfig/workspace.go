@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig/internal/approvals"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
@@ -35,10 +36,10 @@ func (f *configFile) workspace() string {
 	if f.inProject() {
 		return f.base()
 	}
-	if dir, err := filepath.Abs(f.place.dir); err == nil {
+	if dir, err := filepath.Abs(f.place.Dir); err == nil {
 		return dir
 	}
-	return f.place.dir
+	return f.place.Dir
 }
 
 // inProject reports whether the file is a project's: it was found as one, or it was named
@@ -49,7 +50,7 @@ func (f *configFile) inProject() bool {
 		return f.scope == Project
 	}
 	if f.part == nil {
-		base, dir, isProject := realPath(f.base()), realPath(f.place.dir), f.place.isProject
+		base, dir, isProject := atomicfile.Real(f.base()), atomicfile.Real(f.place.Dir), f.place.isProject
 		settings, _ := filepath.Abs(filepath.Dir(f.path))
 		part := isProject(base) && (project(settings) != settings || isProject(dir) && isWithin(dir, base))
 		f.part = &part
@@ -59,15 +60,7 @@ func (f *configFile) inProject() bool {
 
 // isProject reports whether a directory, of which the real name is given, can be a project.
 func (p *readContext) isProject(dir string) bool {
-	return dir != realPath(p.home) && filepath.Dir(dir) != dir
-}
-
-// realPath is where a directory really is; absolute as far as possible.
-func realPath(dir string) string {
-	if real, err := identity(dir); err == nil && dir != "" {
-		return real
-	}
-	return dir
+	return (p.Home == "" || dir != atomicfile.Real(p.Home)) && filepath.Dir(dir) != dir
 }
 
 // isWithin reports whether a path is a directory or lies below it.
@@ -81,10 +74,12 @@ func isWithin(dir, path string) bool {
 // for npx, python -m and many others run what they find where they are started, and that may
 // be a repository which somebody else wrote. "cwd" is a directory for both.
 func (r *reading) dir() (dir string, fresh bool) {
-	dir = r.tilde(r.text("cwd"))
+	if v := r.fields["cwd"]; v != nil {
+		dir = r.tilde(r.text("cwd", v))
+	}
 	switch {
 	case dir == "" && r.inProject():
-		return realPath(r.base()), false // an approval holds through a link, too
+		return atomicfile.Real(r.base()), false // an approval holds through a link, too
 	case dir == "":
 		return r.place.ownDir(r.Server.ID), true
 	case filepath.IsAbs(dir):
@@ -96,7 +91,7 @@ func (r *reading) dir() (dir string, fresh bool) {
 // ownDir is below which a server's processes have their directories; "" where there is no
 // place for them. Ids may be any text.
 func (p *readContext) ownDir(id string) string {
-	if p.state == "" {
+	if p.State == "" {
 		return ""
 	}
 	plain := strings.Map(func(c rune) rune {
@@ -107,7 +102,15 @@ func (p *readContext) ownDir(id string) string {
 	}, id)
 	sum := sha256.Sum256([]byte(id))
 	const maxName = 40
-	return filepath.Join(p.state, "servers", plain[:min(len(plain), maxName)]+"-"+hex.EncodeToString(sum[:4]))
+	return filepath.Join(p.State, "servers", plain[:min(len(plain), maxName)]+"-"+hex.EncodeToString(sum[:4]))
+}
+
+// tilde turns a leading "~/" into the home directory, if that is known.
+func (f *configFile) tilde(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && f.place.Home != "" {
+		return filepath.Join(f.place.Home, rest)
+	}
+	return path
 }
 
 // prepare makes the directories that servers start in, and gives rows up that can have none.
@@ -130,9 +133,9 @@ func (p *readContext) prepare(e *entry) {
 		give(fmt.Sprintf("%s: %s", t.Dir, edit.Reason(err)))
 		return
 	}
-	for _, dir := range []string{p.state, filepath.Dir(t.Dir), t.Dir} {
+	for _, dir := range []string{p.State, filepath.Dir(t.Dir), t.Dir} {
 		info, err := os.Lstat(dir)
-		if err == nil && dir != p.state && !info.IsDir() {
+		if err == nil && dir != p.State && !info.IsDir() {
 			give(dir + " is no directory but a link")
 			return
 		}
@@ -144,9 +147,9 @@ func (p *readContext) prepare(e *entry) {
 }
 
 // relatives says which words of a command line begin where the server starts, which is nowhere.
-func (r *reading) relatives(command string) {
+func (r *reading) relatives(command string, pending bool) {
 	const hint = `write the whole path; the project's is "${workspaceFolder}"`
-	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !isMarked(command) {
+	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !pending {
 		r.skip(r.fields["command"].StartOffset, `"command" is a relative path`+ownDirectory, hint)
 	}
 	var found []string

@@ -170,13 +170,17 @@ func (c *Client) key(resource, who string) Key {
 	return Key{Resource: resource, Principal: who, Account: c.options.Account}
 }
 
-// session is the one of a resource and a principal that all transports share.
-func (c *Client) session(resource, who string) *session {
+// sessionAt is the session of a server and a principal that all transports share.
+func (c *Client) sessionAt(address, who string) (*session, error) {
+	resource, err := Resource(address)
+	if err != nil {
+		return nil, err
+	}
 	key := c.key(resource, who)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.sessions[key].Value(); s != nil {
-		return s
+		return s, nil
 	}
 	s := &session{client: c, key: key}
 	at := weak.Make(s)
@@ -188,7 +192,7 @@ func (c *Client) session(resource, who string) *session {
 			delete(c.sessions, k)
 		}
 	}, key)
-	return s
+	return s, nil
 }
 
 // Reread has the transports go by what the store has now, where another process has changed it: who was signed out there
@@ -245,11 +249,10 @@ func StatusOf(value []byte) Status {
 // forgets the registration of this program there as well, so that the next sign-in makes another. The tokens are forgotten
 // also where the error says that the authorization server could not end them.
 func (c *Client) SignOut(ctx context.Context, resource, who string) error {
-	resource, err := Resource(resource)
+	s, err := c.sessionAt(resource, who)
 	if err != nil {
 		return err
 	}
-	s := c.session(resource, who)
 	unlock, err := c.options.Store.Lock(ctx, s.key)
 	if err != nil {
 		return err
@@ -259,9 +262,9 @@ func (c *Client) SignOut(ctx context.Context, resource, who string) error {
 	if err != nil {
 		return err
 	}
-	w := c.web(ctx, resource)
+	w := c.web(ctx, s.key.Resource)
 	if g == nil {
-		return c.forgetAll(ctx, w, resource)
+		return c.forgetAll(ctx, w, s.key.Resource)
 	}
 	s.current.Store(nil)
 	if err := c.options.Store.Delete(ctx, s.key); err != nil {

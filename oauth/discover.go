@@ -79,22 +79,39 @@ func (w *web) resource(ctx context.Context, resource string, ch challenge) (*Dis
 	if _, err := w.reach.check(origin); err != nil && ch.metadata == "" { // such as by http: it may want a key in a header
 		return nil, &StepError{StepResource, origin, fmt.Errorf("%w: %w", ErrNoOAuth, err)}
 	}
-	for _, address := range slices.Compact([]string{ch.metadata, wellKnown(origin, "oauth-protected-resource", u.EscapedPath()) + queryOf(u), wellKnown(origin, "oauth-protected-resource", "")}) {
-		if address == "" {
-			continue
-		}
-		var m oauthex.ProtectedResourceMetadata
-		if err := w.document(ctx, address, &m); isAbsent(err) {
-			continue
-		} else if err != nil {
-			return nil, &StepError{StepResource, address, err}
-		}
-		if err := w.checkResource(u, &m); err != nil {
-			return nil, &StepError{StepResource, address, err}
-		}
-		return &Discovery{Resource: m.Resource, Scopes: union(m.ScopesSupported), Servers: m.AuthorizationServers[:min(len(m.AuthorizationServers), maxServers)]}, nil
+	const name = "oauth-protected-resource"
+	places := []string{ch.metadata, wellKnown(origin, name, u.EscapedPath()) + queryOf(u), wellKnown(origin, name, "")}
+	var m oauthex.ProtectedResourceMetadata
+	found, err := w.first(ctx, StepResource, places, &m, func() error { return w.checkResource(u, &m) })
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return &Discovery{Resource: resource, Servers: []string{origin}, Legacy: true}, nil
 	}
-	return &Discovery{Resource: resource, Servers: []string{origin}, Legacy: true}, nil
+	servers := m.AuthorizationServers[:min(len(m.AuthorizationServers), maxServers)]
+	return &Discovery{Resource: m.Resource, Scopes: union(m.ScopesSupported), Servers: servers}, nil
+}
+
+// first reads the document at the first of some places that has one. If check refuses it, no other place is asked.
+func (w *web) first(ctx context.Context, step Step, places []string, v any, check func() error) (found bool, err error) {
+	for i, address := range places {
+		if address == "" || slices.Contains(places[:i], address) {
+			continue
+		}
+		err := w.document(ctx, address, v)
+		if isAbsent(err) {
+			continue
+		}
+		if err == nil {
+			err = check()
+		}
+		if err != nil {
+			return false, &StepError{step, address, err}
+		}
+		return true, nil
+	}
+	return false, nil
 }
 
 // wellKnown puts a well-known name before a path (RFC 8615, RFC 8414 section 3.1).
@@ -144,15 +161,13 @@ func (w *web) firstServer(ctx context.Context, d *Discovery, prefer string) (*au
 
 func (d *Discovery) ordered(prefer string) []string {
 	list := slices.Clone(d.Servers)
-	slices.SortStableFunc(list, func(a, b string) int {
-		switch {
-		case a == b || !sameIssuer(a, prefer) && !sameIssuer(b, prefer):
+	rank := func(issuer string) int {
+		if sameIssuer(issuer, prefer) {
 			return 0
-		case sameIssuer(a, prefer):
-			return -1
 		}
 		return 1
-	})
+	}
+	slices.SortStableFunc(list, func(a, b string) int { return rank(a) - rank(b) })
 	return list
 }
 
@@ -168,21 +183,14 @@ func (w *web) server(ctx context.Context, issuer string, legacy bool) (*authServ
 	if path != "" {
 		places = append(places, origin+path+"/.well-known/openid-configuration")
 	}
-	for _, address := range places {
-		as := &authServer{}
-		err := w.document(ctx, address, &as.AuthServerMeta)
-		if isAbsent(err) {
-			continue
-		}
-		if err == nil {
-			err = w.checkServer(issuer, as)
-		}
-		if err != nil {
-			return nil, &StepError{StepServer, address, err}
-		}
+	as := &authServer{}
+	found, err := w.first(ctx, StepServer, places, &as.AuthServerMeta, func() error { return w.checkServer(issuer, as) })
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
 		return as, nil
-	}
-	if !legacy {
+	case !legacy:
 		return nil, &StepError{StepServer, issuer, errors.New("it has no metadata at the well-known places")}
 	}
 	// Revision 2025-03-26, "Fallbacks for Servers without Metadata Discovery".

@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/indusagi/indus/internal/atomicfile"
@@ -90,12 +90,8 @@ type fileContent struct {
 }
 
 type fileEntry struct {
-	Resource  string `json:"resource,omitempty"`
-	Issuer    string `json:"issuer,omitempty"`
-	Principal string `json:"principal,omitempty"`
-	Client    string `json:"client,omitempty"`
-	Account   string `json:"account,omitempty"`
-	Value     []byte `json:"value"`
+	Key
+	Value []byte `json:"value"`
 }
 
 // Get implements [Store].
@@ -120,10 +116,7 @@ func (c *fileContent) sorted() (keys []Key) {
 	for k := range c.entries {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(a, b Key) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Issuer, b.Issuer), cmp.Compare(a.Principal, b.Principal),
-			cmp.Compare(a.Client, b.Client), cmp.Compare(a.Account, b.Account))
-	})
+	slices.SortFunc(keys, func(a, b Key) int { return slices.Compare(a.parts(), b.parts()) })
 	return keys
 }
 
@@ -147,11 +140,11 @@ func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	name := fmt.Appendf(nil, "%q %q %q %q", k.Resource, k.Issuer, k.Principal, k.Client)
-	if k.Account != "" {
-		name = fmt.Appendf(name, " %q", k.Account)
+	parts := k.parts()
+	if k.Account == "" {
+		parts = parts[:4] // as before there were accounts
 	}
-	sum := sha256.Sum256(name)
+	sum := sha256.Sum256([]byte(strings.Trim(fmt.Sprintf("%q", parts), "[]")))
 	unlock, err := filelock.Passing(ctx, filepath.Join(dir, hex.EncodeToString(sum[:16])))
 	if err != nil {
 		return nil, err
@@ -208,7 +201,7 @@ func (s *FileStore) open(c *fileContent, text string) error {
 		return s.broken("what is sealed in it cannot be read")
 	}
 	for _, e := range entries {
-		c.entries[Key{e.Resource, e.Issuer, e.Principal, e.Client, e.Account}] = e.Value
+		c.entries[e.Key] = e.Value
 	}
 	return nil
 }
@@ -225,7 +218,7 @@ func (s *FileStore) encode(ctx context.Context, c *fileContent) ([]byte, error) 
 	}
 	entries := []fileEntry{}
 	for _, k := range c.sorted() {
-		entries = append(entries, fileEntry{k.Resource, k.Issuer, k.Principal, k.Client, k.Account, c.entries[k]})
+		entries = append(entries, fileEntry{k, c.entries[k]})
 	}
 	plain, err := json.Marshal(entries)
 	if err != nil {

@@ -32,8 +32,7 @@ func (s *FileStore) keys(ctx context.Context, from keySource) (*sealed.Keys, err
 		if s.opts.Key == "" {
 			return nil, s.broken("it was sealed with a key that was given (in the command's environment: INDUS_STORE_KEY), and none is")
 		}
-		k, err := sealed.ParseKeys(s.opts.Key)
-		return k, s.badKey(err)
+		return s.parseKeys(s.opts.Key)
 	case keyKeychain:
 		text, err := s.opts.keychain.get(ctx)
 		if errors.Is(err, errNoKey) {
@@ -42,8 +41,7 @@ func (s *FileStore) keys(ctx context.Context, from keySource) (*sealed.Keys, err
 		if err != nil {
 			return nil, fmt.Errorf("%s: its key is in the keychain, which does not give it: %w; unlock it, or run in a session that has it", s.path, err)
 		}
-		k, err := sealed.ParseKeys(text)
-		return k, s.badKey(err)
+		return s.parseKeys(text)
 	case keyFile:
 		k, err := sealed.ReadKeyFile(s.keyPath())
 		if errors.Is(err, fs.ErrNotExist) {
@@ -59,16 +57,16 @@ func (s *FileStore) sealing(ctx context.Context, c *fileContent) (err error) {
 	switch {
 	case s.opts.Key != "":
 		c.source = keyGiven
-		c.keys, err = sealed.ParseKeys(s.opts.Key)
-		return s.badKey(err)
+		c.keys, err = s.parseKeys(s.opts.Key)
+		return err
 	case c.keys != nil:
 		return nil
 	}
 	if _, err := os.Lstat(s.keyPath()); err != nil && !s.opts.NoKeychain {
 		if text, err := s.opts.keychain.getOrMake(ctx); err == nil {
 			c.source = keyKeychain
-			c.keys, err = sealed.ParseKeys(text)
-			return s.badKey(err)
+			c.keys, err = s.parseKeys(text)
+			return err
 		}
 	}
 	c.source = keyFile
@@ -88,12 +86,13 @@ func (s *FileStore) where(from keySource) string {
 	return "the " + string(from)
 }
 
-// badKey never shows what was taken for a key.
-func (s *FileStore) badKey(err error) error {
-	if err == nil {
-		return nil
+// parseKeys reads keys, and never shows what was taken for one.
+func (s *FileStore) parseKeys(text string) (*sealed.Keys, error) {
+	k, err := sealed.ParseKeys(text)
+	if err != nil {
+		err = fmt.Errorf("%s: the key that was given is none: %w", s.path, err)
 	}
-	return fmt.Errorf("%s: the key that was given is none: %w", s.path, err)
+	return k, err
 }
 
 // keychain has the key of this user's stores. Its functions are bounded, and ask nobody anything.

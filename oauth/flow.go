@@ -144,13 +144,10 @@ func (a *signInFlow) server(ctx context.Context, issuer string) (*grant, error) 
 	if err := a.client.confine(ctx, a.key.Resource, as.Issuer, false); err != nil {
 		return nil, err
 	}
-	switch a.client.options.Grant {
-	case ClientCredentials:
-		return a.byClient(ctx, as)
-	case TokenExchange:
-		return a.byExchange(ctx, as)
+	if a.client.options.Grant == AuthorizationCode {
+		return a.byPerson(ctx, as)
 	}
-	return a.byPerson(ctx, as)
+	return a.byItself(ctx, as)
 }
 
 // byPerson is the authorization code grant with PKCE (OAuth 2.1 section 4.1).

@@ -19,11 +19,10 @@ type handed struct {
 //
 // The address is a secret of the person's until it is used.
 func (c *Client) SignInAddress(ctx context.Context, resource, who string) (string, error) {
-	resource, err := Resource(resource)
+	s, err := c.sessionAt(resource, who)
 	if err != nil {
 		return "", err
 	}
-	s := c.session(resource, who)
 	s.mu.Lock()
 	h := s.handed
 	if h == nil {
@@ -49,11 +48,10 @@ func (c *Client) SignInAddress(ctx context.Context, resource, who string) (strin
 // AwaitSignIn waits for the end of a sign-in that [Client.SignInAddress] began; there may be none. Whether the
 // principal is signed in now, the next request tells.
 func (c *Client) AwaitSignIn(ctx context.Context, resource, who string) error {
-	resource, err := Resource(resource)
+	s, err := c.sessionAt(resource, who)
 	if err != nil {
 		return err
 	}
-	s := c.session(resource, who)
 	s.mu.Lock()
 	h := s.handed
 	s.mu.Unlock()

@@ -2,6 +2,8 @@ package oauth
 
 import (
 	"context"
+	"crypto"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
@@ -118,18 +121,22 @@ func (c *Client) confine(ctx context.Context, resource, issuer string, keep bool
 
 // configured is the identity of the options.
 func (c *Client) configured(as *authServer) identity {
-	o := &c.options
-	i := identity{ID: o.ClientID, secret: o.ClientSecret, Method: methodNone}
-	switch methods := as.TokenEndpointAuthMethodsSupported; {
-	case c.signer != nil:
+	i := identity{ID: c.options.ClientID, secret: c.options.ClientSecret, Method: methodNone}
+	if c.signer != nil {
 		i.Method = methodJWT
-	case o.ClientSecret == (secret.Value{}):
-	case len(methods) > 0 && !slices.Contains(methods, methodBasic) && slices.Contains(methods, methodPost):
-		i.Method = methodPost
-	default:
-		i.Method = methodBasic
+	} else if i.secret != (secret.Value{}) {
+		i.Method = secretMethod(as)
 	}
 	return i
+}
+
+// secretMethod is how an authorization server takes a secret. One that does not say has to take Basic (RFC 8414 section 2).
+func secretMethod(as *authServer) string {
+	methods := as.TokenEndpointAuthMethodsSupported
+	if !slices.Contains(methods, methodBasic) && slices.Contains(methods, methodPost) {
+		return methodPost
+	}
+	return methodBasic
 }
 
 // registrationKey is where the registration at an issuer is kept: that with the address of a [Site] apart from those
@@ -180,9 +187,7 @@ func (c *Client) registered(ctx context.Context, w *web, as *authServer, redirec
 func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
 	method := methodNone
 	if methods := as.TokenEndpointAuthMethodsSupported; len(methods) > 0 && !slices.Contains(methods, methodNone) {
-		if method = methodPost; slices.Contains(methods, methodBasic) {
-			method = methodBasic
-		}
+		method = secretMethod(as)
 	}
 	kind := "native"
 	if strings.HasPrefix(redirect, "https:") {
@@ -230,4 +235,51 @@ func (c *Client) forget(ctx context.Context, issuer, redirect, id string) error 
 		return err
 	}
 	return c.options.Store.Delete(ctx, key)
+}
+
+// assertionLife is how long a proof of who we are is good; it is used at once.
+const assertionLife = time.Minute
+
+// signer makes the assertions of private_key_jwt.
+type signer struct {
+	key    crypto.PrivateKey
+	keyID  string
+	method jwt.SigningMethod
+}
+
+// newSigner reads a private key in PEM: PKCS #8, or the older forms of RSA and EC keys.
+func newSigner(pem, keyID string) (*signer, error) {
+	s := &signer{keyID: keyID}
+	if key, err := jwt.ParseECPrivateKeyFromPEM([]byte(pem)); err == nil {
+		s.key, s.method = key, curves[key.Params().BitSize]
+	} else if key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(pem)); err == nil {
+		s.key, s.method = key, jwt.SigningMethodRS256
+	} else if key, err := jwt.ParseEdPrivateKeyFromPEM([]byte(pem)); err == nil {
+		s.key, s.method = key, jwt.SigningMethodEdDSA
+	} else {
+		return nil, errors.New("the client's key must be an RSA, EC or Ed25519 private key in PEM")
+	}
+	if s.method == nil {
+		return nil, errors.New("the client's key is of a curve that no JWT has")
+	}
+	return s, nil
+}
+
+// curves are the algorithms of EC keys, by the bits of their curve.
+var curves = map[int]jwt.SigningMethod{
+	256: jwt.SigningMethodES256, 384: jwt.SigningMethodES384, 521: jwt.SigningMethodES512,
+}
+
+// assertion says who we are to one authorization server (RFC 7523 section 3; the audience is the
+// issuer, as draft-ietf-oauth-rfc7523bis has it, so that no other server can use it).
+func (s *signer) assertion(client, issuer string) (string, error) {
+	now := time.Now()
+	t := jwt.NewWithClaims(s.method, jwt.RegisteredClaims{
+		Issuer: client, Subject: client, Audience: jwt.ClaimStrings{issuer}, ID: rand.Text(),
+		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(assertionLife)),
+	})
+	if s.keyID != "" {
+		t.Header["kid"] = s.keyID
+	}
+	return t.SignedString(s.key)
 }

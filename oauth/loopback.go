@@ -3,10 +3,7 @@ package oauth
 import (
 	"cmp"
 	"context"
-	"crypto/subtle"
 	"errors"
-	"fmt"
-	"html"
 	"io"
 	"log"
 	"net"
@@ -55,7 +52,7 @@ func (l *Loopback) Begin(ctx context.Context, redirect, own string) (Redirection
 	}
 	_, port, _ = net.SplitHostPort(listeners[0].Addr().String())
 	u.Host = net.JoinHostPort(u.Hostname(), port)
-	r := &loopback{open: l.Open, at: u, answers: make(chan url.Values, 1), over: make(chan struct{}), say: "This page can be closed."}
+	r := &loopback{awaited: newAwaited(), open: l.Open, at: u}
 	r.opening, r.opened = context.WithCancel(ctx)
 	r.server = &http.Server{
 		Handler: r, ReadTimeout: pageTime, WriteTimeout: renewTime, MaxHeaderBytes: 64 << 10,
@@ -93,79 +90,33 @@ func listen(ctx context.Context, host, port string) ([]net.Listener, error) {
 const pageTime = 5 * time.Second
 
 type loopback struct {
+	*awaited
 	open    func(context.Context, string) error
 	opening context.Context // of open; opened ends it
 	opened  context.CancelFunc
 	at      *url.URL // where the answer comes
 	server  *http.Server
 	running sync.WaitGroup
-	answers chan url.Values
-	over    chan struct{} // closed when say is final
-
-	mu    sync.Mutex
-	state string // of the sign-in that is waited for; "": none, or it was answered
-	say   string // to the browser, in the end
-	ends  bool
 }
 
 func (r *loopback) URI() string { return r.at.String() }
 
 // Ask opens the address and waits for the first answer that has its state.
 func (r *loopback) Ask(ctx context.Context, authorize string) (url.Values, error) {
-	u, err := url.Parse(authorize)
-	if err != nil {
+	if _, err := r.expect(authorize); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	r.state = u.Query().Get("state")
-	r.mu.Unlock()
 	opened := make(chan error, 1) // open may last as long as the browser, which waits for the last page
 	r.running.Go(func() { opened <- r.open(r.opening, authorize) })
-	for {
-		select {
-		case answer := <-r.answers:
-			return answer, nil
-		case err := <-opened:
-			if err != nil {
-				return nil, err
-			}
-			opened = nil
-		case <-ctx.Done():
-			return nil, notAnswered(ctx)
-		}
-	}
+	return r.answer(ctx, opened)
 }
 
-func notAnswered(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errors.New("nobody has signed in in time")
-	}
-	return ctx.Err()
-}
-
-// ended lets the page say what has come of the sign-in.
-func (r *loopback) ended(err error) {
-	if err != nil {
-		r.finish("Not signed in. The program that began this says why. You can close this page.")
-		return
-	}
-	r.finish("Signed in. You can close this page.")
-}
-
-// finish sets the last page, once. "" leaves it as it is.
-func (r *loopback) finish(say string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ends {
-		return
-	}
-	r.ends, r.say = true, cmp.Or(say, r.say)
-	close(r.over)
-}
+// errUnknownEnd is the end of a sign-in whose outcome is not known here.
+var errUnknownEnd = errors.New("closed")
 
 // Close closes the port. Its last page is still delivered.
 func (r *loopback) Close() error {
-	r.finish("")
+	r.ended(errUnknownEnd)
 	r.opened()
 	ctx, cancel := context.WithTimeout(context.Background(), pageTime)
 	defer cancel()
@@ -180,42 +131,26 @@ func (r *loopback) Close() error {
 // ServeHTTP takes the one answer, and waits for what comes of it. Any other request, such as of another page in the
 // browser, changes nothing.
 func (r *loopback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Connection", "close")
+	w.Header().Set("Connection", "close")
 	switch {
 	case req.URL.Path != cmp.Or(r.at.Path, "/") || req.Method != http.MethodGet || req.Host != r.at.Host:
-		writePage(w, http.StatusNotFound, "There is nothing here.")
+		sitePage{Say: "There is nothing here."}.write(w, http.StatusNotFound)
 		return
 	case !r.take(req.URL.Query()):
-		writePage(w, http.StatusBadRequest, "This is not the answer to a sign-in that is waited for. Begin again.")
+		const say = "This is not the answer to a sign-in that is waited for. Begin again."
+		sitePage{Say: say}.write(w, http.StatusBadRequest)
 		return
 	}
 	select {
 	case <-r.over:
-		writePage(w, http.StatusOK, r.say)
 	case <-req.Context().Done():
+		return
 	}
-}
-
-// take delivers an answer once.
-func (r *loopback) take(answer url.Values) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.state == "" || subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(r.state)) != 1 {
-		return false
+	say := "Signed in. You can close this page."
+	if r.err == errUnknownEnd {
+		say = "This page can be closed."
+	} else if r.err != nil {
+		say = "Not signed in. The program that began this says why. You can close this page."
 	}
-	r.state = ""
-	r.answers <- answer // which has room for the one
-	return true
-}
-
-func writePage(w io.Writer, status int, say string) {
-	if rw, ok := w.(http.ResponseWriter); ok {
-		rw.WriteHeader(status)
-	}
-	_, _ = fmt.Fprintf(w, "<!doctype html><title>indus</title><p>%s</p>\n", html.EscapeString(say))
+	sitePage{Say: say}.write(w, http.StatusOK)
 }

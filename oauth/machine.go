@@ -31,29 +31,22 @@ type Exchange struct {
 	ClientSecret Secret
 }
 
-// byClient is the client credentials grant (SEP-1046).
-func (a *signInFlow) byClient(ctx context.Context, as *authServer) (*grant, error) {
+// byItself gets a grant without a person: with the client's credentials (SEP-1046), or for a token of the principal.
+func (a *signInFlow) byItself(ctx context.Context, as *authServer) (*grant, error) {
 	i, err := a.client.identify(ctx, a.web, as, "")
 	if err != nil {
 		return nil, &StepError{StepRegistration, as.Issuer, err}
 	}
 	scopes := a.scopes(as)
-	return a.exchange(ctx, as, i, formOf("grant_type", string(ClientCredentials), "scope", strings.Join(scopes, " ")), scopes)
-}
-
-// byExchange exchanges a token of the principal.
-func (a *signInFlow) byExchange(ctx context.Context, as *authServer) (*grant, error) {
-	x := a.client.options.Exchange
-	i, err := a.client.identify(ctx, a.web, as, "")
-	if err != nil {
-		return nil, &StepError{StepRegistration, as.Issuer, err}
+	scope := strings.Join(scopes, " ")
+	if a.client.options.Grant == ClientCredentials {
+		return a.exchange(ctx, as, i, formOf("grant_type", string(ClientCredentials), "scope", scope), scopes)
 	}
+	x := a.client.options.Exchange
 	token, kind, err := x.Subject(ctx, a.key.Principal)
 	if err != nil {
 		return nil, err
 	}
-	scopes := a.scopes(as)
-	scope := strings.Join(scopes, " ")
 	form := formOf("grant_type", grantExchange, "subject_token", token.Reveal(), "subject_token_type", kind, "scope", scope)
 	if x.Provider == "" {
 		return a.exchange(ctx, as, i, form, scopes)

@@ -10,7 +10,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"reflect"
 	"strings"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -113,7 +112,7 @@ func decode(body []byte, v any) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		kind, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5" repeats it
 		field := protocol.Printable(wrong.Field, maxShown)
-		return fmt.Errorf("the answer has %s as %q, where it has to be %s", nounOf(kind), field, kindOf(wrong.Type))
+		return fmt.Errorf("the answer has %s as %q, where it has to be %s", nounOf(kind), field, nounOf(wrong.Type.Kind().String()))
 	}
 	if err != nil {
 		return errNoDocument
@@ -121,30 +120,17 @@ func decode(body []byte, v any) error {
 	return nil
 }
 
-// kindOf is the JSON value that a Go type is read from.
-func kindOf(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	}
-	return "a whole number"
-}
-
-// nounOf names a kind of JSON value with its article.
+// nounOf names a kind of JSON value, or of Go type that is read from one, with its article.
 func nounOf(kind string) string {
 	switch kind {
-	case "array":
+	case "array", "slice":
 		return "a list"
 	case "bool":
 		return "true or false"
-	case "object":
+	case "object", "struct", "map":
 		return "an object"
+	case "string", "number":
+		return "a " + kind
 	}
-	return "a " + kind
+	return "a whole number"
 }

@@ -273,12 +273,12 @@ func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case d.has(g.Issuer):
-		case d.Legacy:
-			return nil, nil // its metadata may be missing for a moment
+		switch moved := d.check(g.Issuer); moved {
+		case nil:
+		case errMoved:
+			return nil, s.refuse(ctx, g, moved, true)
 		default:
-			return nil, s.refuse(ctx, g, errMoved, true)
+			return nil, nil // its metadata may be missing for a moment
 		}
 	}
 	return s.refresh(ctx, w, g, n.told)
@@ -286,6 +286,17 @@ func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 
 func (d *Discovery) has(issuer string) bool {
 	return slices.ContainsFunc(d.Servers, func(one string) bool { return sameIssuer(one, issuer) })
+}
+
+// check is nil where a server names an issuer still, and ErrNoOAuth where it names none.
+func (d *Discovery) check(issuer string) error {
+	switch {
+	case d.has(issuer):
+		return nil
+	case d.Legacy:
+		return ErrNoOAuth
+	}
+	return errMoved
 }
 
 // refresh uses the refresh token (RFC 6749 section 6), which told says the server has asked for. nil: it is refused.
@@ -342,14 +353,11 @@ func (s *session) rediscover(ctx context.Context, w *web, g *grant) (*grant, err
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	d, err := w.resource(ctx, s.key.Resource, challenge{})
-	switch {
-	case err != nil:
+	if err == nil {
+		err = d.check(g.Issuer)
+	}
+	if err != nil {
 		return nil, err
-	case d.has(g.Issuer):
-	case d.Legacy:
-		return nil, ErrNoOAuth
-	default:
-		return nil, errMoved
 	}
 	as, err := w.server(ctx, g.Issuer, d.Legacy)
 	if err != nil {

@@ -49,19 +49,15 @@ func (s *Site) Callback() string { return strings.TrimSuffix(s.URL, "/") + pathC
 
 // siteSignIn is a sign-in by a site: an [Interaction], and its one [Redirection].
 type siteSignIn struct {
+	*awaited
 	site                  *Site
 	who, resource, issuer string
 	own                   string // the end of the path of the callback
 	show                  func(address string)
 
-	link, state, authorize string
-	answers                chan url.Values
-	over                   chan struct{} // closed when err is set
-	err                    error
+	link, name, authorize string // name is the state of the answer
 
-	// What follows belongs to the lock of the site.
-	browser  string // the cookie of the one that confirmed; "": none has
-	answered bool
+	browser string // the cookie of the one that confirmed; "": none has. It belongs to the lock of the site
 }
 
 func (f *siteSignIn) page() sitePage {
@@ -70,7 +66,7 @@ func (f *siteSignIn) page() sitePage {
 
 // Begin implements [Interaction].
 func (f *siteSignIn) Begin(_ context.Context, _, own string) (Redirection, error) {
-	f.own, f.answers, f.over = own, make(chan url.Values, 1), make(chan struct{})
+	f.own, f.awaited = own, newAwaited()
 	return f, nil
 }
 
@@ -78,29 +74,22 @@ func (f *siteSignIn) Begin(_ context.Context, _, own string) (Redirection, error
 func (f *siteSignIn) URI() string { return f.site.Callback() + f.own }
 
 // Ask implements [Redirection].
-func (f *siteSignIn) Ask(ctx context.Context, authorize string) (url.Values, error) {
-	u, err := url.Parse(authorize)
-	if err != nil {
+func (f *siteSignIn) Ask(ctx context.Context, authorize string) (_ url.Values, err error) {
+	f.link, f.authorize = rand.Text(), authorize
+	if f.name, err = f.expect(authorize); err != nil {
 		return nil, err
 	}
-	f.link, f.state, f.authorize = rand.Text(), u.Query().Get("state"), authorize
 	if err := f.site.add(f); err != nil {
 		return nil, err
 	}
 	f.show(strings.TrimSuffix(f.site.URL, "/") + pathSignIn + f.link)
-	select {
-	case answer := <-f.answers:
-		return answer, nil
-	case <-ctx.Done():
-		return nil, notAnswered(ctx)
-	}
+	return f.answer(ctx, nil)
 }
 
 // ended lets the page of the callback say what has come of it. The link is no longer good by then.
 func (f *siteSignIn) ended(err error) {
 	_ = f.Close()
-	f.err = err
-	close(f.over)
+	f.awaited.ended(err)
 }
 
 // Close implements [Redirection].
@@ -112,7 +101,7 @@ func (f *siteSignIn) Close() error {
 		return nil
 	}
 	delete(s.waiting, f.link)
-	delete(s.waiting, f.state)
+	delete(s.waiting, f.name)
 	if s.counts[f.who]--; s.counts[f.who] == 0 {
 		delete(s.counts, f.who)
 	}
@@ -130,7 +119,7 @@ func (s *Site) add(f *siteSignIn) error {
 	if len(s.waiting) >= 2*maxWaiting || s.counts[f.who] >= maxWaitingOf {
 		return errManySignIns
 	}
-	s.waiting[f.link], s.waiting[f.state] = f, f
+	s.waiting[f.link], s.waiting[f.name] = f, f
 	s.counts[f.who]++
 	return nil
 }
@@ -148,18 +137,6 @@ func (f *siteSignIn) confirmed(browser string) bool {
 	defer f.site.mu.Unlock()
 	f.browser = cmp.Or(f.browser, browser)
 	return sameText(f.browser, browser)
-}
-
-// take delivers the one answer.
-func (f *siteSignIn) take(answer url.Values) bool {
-	f.site.mu.Lock()
-	defer f.site.mu.Unlock()
-	if f.answered {
-		return false
-	}
-	f.answered = true
-	f.answers <- answer // which has room for the one
-	return true
 }
 
 // confirmedBy reports whether a browser is the one that confirmed, and whether none has yet.
@@ -246,7 +223,7 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) {
 func (s *Site) serveCallback(w http.ResponseWriter, r *http.Request) {
 	answer := r.URL.Query()
 	f := s.of(answer.Get("state"))
-	if f == nil || f.state != answer.Get("state") || r.URL.Path != pathCallback+f.own {
+	if f == nil || f.name != answer.Get("state") || r.URL.Path != pathCallback+f.own {
 		noSignIn.write(w, http.StatusNotFound)
 		return
 	}

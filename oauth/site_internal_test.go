@@ -64,7 +64,7 @@ func TestSiteIsBounded(t *testing.T) {
 func TestCookieLastsForTheSignIn(t *testing.T) {
 	t.Parallel()
 	site := &Site{URL: "https://mcp.example.com"}
-	f := &siteSignIn{site: site, who: "ann", link: "link", state: "state", authorize: "https://as.example.com/"}
+	f := &siteSignIn{site: site, who: "ann", link: "link", name: "state", authorize: "https://as.example.com/"}
 	if err := site.add(f); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/indusagi/indus/internal/secret"
@@ -12,11 +13,20 @@ import (
 // Key says what a [Store] keeps: the tokens of a principal for a resource, the registration of
 // this client at an authorization server, or where the secret of a client that was registered by hand belongs.
 type Key struct {
-	Resource  string // the server's URL, as [Client.Resource] writes it; "" of a registration
-	Issuer    string // the authorization server of a registration; "" of tokens, in which it stands
-	Principal string // whose the tokens are; "" of a registration, and of who runs this program
-	Client    string // with Resource: which authorization server the secret of this client id is for; else ""
-	Account   string // of tokens: Options.Account
+	// Resource is the server's URL, as [Resource] writes it; "" of a registration.
+	Resource string `json:"resource,omitempty"`
+	// Issuer is the authorization server of a registration; "" of tokens, in which it stands.
+	Issuer string `json:"issuer,omitempty"`
+	// Principal is whose the tokens are; "" of a registration, and of who runs this program.
+	Principal string `json:"principal,omitempty"`
+	// Client is set with Resource: which authorization server the secret of this client id is for; else "".
+	Client string `json:"client,omitempty"`
+	// Account is of tokens: Options.Account.
+	Account string `json:"account,omitempty"`
+}
+
+func (k Key) parts() []string {
+	return []string{k.Resource, k.Issuer, k.Principal, k.Client, k.Account}
 }
 
 // Store keeps tokens and registrations. Values are JSON and secret: whoever writes them to a
@@ -67,9 +77,7 @@ func put(values map[Key][]byte, k Key, value []byte) error {
 	return nil
 }
 
-func (k Key) size(value []byte) int {
-	return len(k.Resource) + len(k.Issuer) + len(k.Principal) + len(k.Client) + len(k.Account) + len(value)
-}
+func (k Key) size(value []byte) int { return len(strings.Join(k.parts(), "")) + len(value) }
 
 // put is Store.Put of what is not too long.
 func (c *Client) put(ctx context.Context, k Key, value []byte) error {

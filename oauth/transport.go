@@ -33,11 +33,9 @@ func (c *Client) Transport(base http.RoundTripper, resource, who string) http.Ro
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	canonical, err := Resource(resource)
-	t := &transport{base: base, wrong: err}
-	if err == nil {
-		t.origin, t.wrong = url.Parse(canonical)
-		t.session = c.session(canonical, who)
+	t := &transport{base: base}
+	if t.session, t.wrong = c.sessionAt(resource, who); t.wrong == nil {
+		t.origin, t.wrong = url.Parse(t.session.key.Resource)
 	}
 	return t
 }
@@ -190,18 +188,17 @@ func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
 // is granted. It asks the server first, without a token, what it wants. If nothing there speaks of OAuth, it registers
 // nothing and returns [ErrNoOAuth].
 func (c *Client) SignIn(ctx context.Context, resource, who string) error {
-	resource, err := Resource(resource)
+	s, err := c.sessionAt(resource, who)
 	if err != nil {
 		return err
 	}
-	s := c.session(resource, who)
 	if _, err := s.load(ctx); err != nil {
 		return err
 	}
-	said, status, failed := c.asks(ctx, resource)
+	said, status, failed := c.asks(ctx, s.key.Resource)
 	_, err = s.obtain(ctx, need{said: said, anew: true, open: isOpen(said, status)})
 	if failed != nil && errors.Is(err, ErrNoOAuth) { // which is not known of a server that is down
-		return &StepError{StepResource, resource, &networkError{failed}}
+		return &StepError{StepResource, s.key.Resource, &networkError{failed}}
 	}
 	return err
 }
@@ -209,11 +206,10 @@ func (c *Client) SignIn(ctx context.Context, resource, who string) error {
 // Renew renews the token of a principal that is about to expire, or has expired, where that needs no person. Afterwards
 // [Client.Status] is what the authorization server says.
 func (c *Client) Renew(ctx context.Context, resource, who string) error {
-	resource, err := Resource(resource)
-	if err != nil {
-		return err
+	s, err := c.sessionAt(resource, who)
+	if err == nil {
+		_, err = s.token(ctx)
 	}
-	_, err = c.session(resource, who).token(ctx)
 	return err
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/indusagi/indus/internal/keyword"
 	"github.com/indusagi/indus/internal/wire"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // How to read this
@@ -53,7 +55,7 @@ func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if p == nil || p == Original {
 		return &Adapted{Schema: raw}, nil
 	}
-	root, err := readWithin(raw, Limits{}, true)
+	root, err := readTree(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -66,17 +68,17 @@ func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 // transformed is for a profile without rules.
 func transformed(raw json.RawMessage, p *Profile) *Adapted {
 	a := &Adapted{Schema: p.transform(raw)}
-	if string(a.Schema) != string(readValid(raw).append(nil)) {
+	if string(a.Schema) != string(jsontree.Parse(raw).Append(nil)) {
 		a.Changes = []Change{{Rule: RuleType, Did: p.about, Lost: "whatever has no single type"}}
 	}
 	return a
 }
 
 func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
-	if root.kind != '{' {
+	if root.Kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnsupported)
 	}
-	fresh := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), document: &document{root: root}, size: len(raw),
+	fresh := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), Document: jsontree.NewDocument(root), size: len(raw),
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
 	wrap := !fresh.mayBeObject(root, map[*node]bool{})
 	for level := 0; ; {
@@ -132,7 +134,7 @@ type adapter struct {
 	profile *Profile
 	rules   *Rules
 	parsed  *parsedRules
-	*document
+	*jsontree.Document
 	size   int  // of the original, in bytes
 	levels int  // references inside one another
 	alone  bool // annotations beside a reference that has to stand alone are dropped
@@ -176,7 +178,7 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 			panic(cause)
 		}
 	}()
-	top := a.root
+	top := a.Root
 	if a.top = (&inverse{late: true}); wrap {
 		a.top, a.reversed = nil, true
 		a.change(top, RuleRoot, "wrapped in an object with the property input", "", "")
@@ -192,11 +194,11 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 	}
 	note := a.describe(d)
 	a.define(d)
-	a.reportOther(a.root, d.node(), 0)
-	text := d.node().append(make([]byte, 0, min(a.size, DefaultBytes)))
+	a.reportOther(a.Root, d.node(), 0)
+	text := d.node().Append(make([]byte, 0, min(a.size, DefaultBytes)))
 	if hasHalf(text) {
-		text = readValid(wire.Whole(text)).append(nil) // of two names that are one now, the last
-		a.change(a.root, RuleJSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
+		text = jsontree.Parse(wire.Whole(text)).Append(nil) // of two names that are one now, the last
+		a.change(a.Root, RuleJSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
 	}
 	out := &Adapted{Note: note, Schema: text}
 	if a.reversed {
@@ -233,7 +235,7 @@ func (a *adapter) schema(n *node) schemaResult {
 
 // unshared adapts a schema where it stands.
 func (a *adapter) unshared(n *node) schemaResult {
-	if a.rules.Booleans && (n.kind == 't' || n.kind == 'f') {
+	if a.rules.Booleans && (n.Kind == 't' || n.Kind == 'f') {
 		return schemaResult{node: n}
 	}
 	reported := len(a.changes)
@@ -257,10 +259,10 @@ func (a *adapter) schemaOrFalse(n *node) *node {
 
 // schemasIn adapts each member of an object of schemas.
 func (a *adapter) schemasIn(n *node) *node {
-	out := &node{kind: '{'}
-	for _, f := range n.fields {
-		f.value = a.schemaOrFalse(f.value)
-		out.fields = append(out.fields, f)
+	out := &node{Kind: '{'}
+	for _, f := range n.Fields {
+		f.Value = a.schemaOrFalse(f.Value)
+		out.Fields = append(out.Fields, f)
 	}
 	return out
 }
@@ -271,12 +273,12 @@ func (a *adapter) build(n *node, root bool) (*builder, bool) {
 	mark := len(a.inside)
 	defer func() { a.inside = a.inside[:mark] }()
 	d := &builder{from: n, root: root, mark: mark}
-	switch n.kind {
+	switch n.Kind {
 	case 'f':
 		return nil, false
 	case 't':
 	case '{':
-		d.fields = append(make([]field, 0, len(n.fields)+1), n.fields...)
+		d.fields = append(make([]field, 0, len(n.Fields)+1), n.Fields...)
 	default:
 		a.change(n, RuleForm, "took what is no schema for one that takes everything", "", "")
 	}
@@ -318,16 +320,16 @@ const mostWritten = 4 * DefaultBytes
 func (a *adapter) count(n *node, fields []field) {
 	a.made += 1 + len(fields)
 	for i := range fields {
-		a.written += len(fields[i].key)
-		if keyword.ContentOf(fields[i].name) == keyword.None { // which are counted when they are built
-			a.written += len(fields[i].value.text)
+		a.written += len(fields[i].Key)
+		if keyword.ContentOf(fields[i].Name) == keyword.None { // which are counted when they are built
+			a.written += len(fields[i].Value.Text)
 		}
 	}
 	switch {
 	case a.made > DefaultNodes:
-		a.fail(&LimitError{Bound: "nodes", Found: a.made, Limit: DefaultNodes, Pointer: n.path()})
+		a.fail(&LimitError{Bound: "nodes", Found: a.made, Limit: DefaultNodes, Pointer: n.Path()})
 	case a.written > mostWritten:
-		a.fail(&LimitError{Bound: "bytes", Found: a.written, Limit: DefaultBytes, Pointer: n.path()})
+		a.fail(&LimitError{Bound: "bytes", Found: a.written, Limit: DefaultBytes, Pointer: n.Path()})
 	}
 }
 
@@ -345,7 +347,7 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 	if len(a.changes) >= maxChanges {
 		return
 	}
-	c := Change{Path: n.path(), Rule: rule, Did: did, Lost: withOwnersNames(lost), Narrowed: withOwnersNames(narrowed)}
+	c := Change{Path: n.Path(), Rule: rule, Did: did, Lost: withOwnersNames(lost), Narrowed: withOwnersNames(narrowed)}
 	for i := range a.changes {
 		if len(a.targets) > 0 && a.changes[i] == c { // the same definition, inlined once more
 			return
@@ -356,7 +358,7 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 
 // reportOther reports a change where none has been reported since.
 func (a *adapter) reportOther(n, now *node, reported int) {
-	if len(a.changes) == reported && n.like == nil && !now.same(n) {
+	if len(a.changes) == reported && n.Like == nil && !now.Same(n) {
 		a.change(n, RuleForm, "wrote it in another way", "", "")
 	}
 }

@@ -12,7 +12,7 @@ func (a *adapter) all(d *builder) bool {
 		return a.inPlace(d, "allOf")
 	}
 	d.drop("allOf")
-	if len(branches.elems) > 1 || len(d.fields) > 0 {
+	if len(branches.Elems) > 1 || len(d.fields) > 0 {
 		a.change(d.from, RuleKeyword, "merged allOf", "", "")
 	} else {
 		a.change(d.from, RuleKeyword, "unwrapped allOf", "", "")
@@ -21,31 +21,31 @@ func (a *adapter) all(d *builder) bool {
 }
 
 func (a *adapter) mergeEach(d *builder, branches *node) bool {
-	return !slices.ContainsFunc(branches.list(), func(b *node) bool { return !a.merge(d, b) })
+	return !slices.ContainsFunc(branches.Elements(), func(b *node) bool { return !a.merge(d, b) })
 }
 
 // inPlace adapts the branches of a combinator that stays.
 func (a *adapter) inPlace(d *builder, w string) bool {
 	branches := d.get(w)
-	out := &node{kind: '['}
-	var backs []*unionBranch
+	out := &node{Kind: '['}
+	var backs []schemaResult
 	changed := false
-	for _, b := range branches.elems {
+	for _, b := range branches.Elems {
 		r := a.schema(b)
-		changed = changed || r.node == nil || !r.node.same(b)
+		changed = changed || r.node == nil || !r.node.Same(b)
 		if r.node == nil && w == "allOf" {
 			return false
 		}
 		if r.node == nil {
 			continue
 		}
-		out.elems = append(out.elems, r.node)
+		out.Elems = append(out.Elems, r.node)
 		if w == "allOf" {
 			d.back = inTurn(d.back, r.back)
 		}
-		backs = append(backs, &unionBranch{r.node, r.back})
+		backs = append(backs, schemaResult{node: r.node, back: r.back})
 	}
-	if len(out.elems) == 0 {
+	if len(out.Elems) == 0 {
 		return false
 	}
 	if w == "oneOf" && changed && !a.exclusive(branches, d.declared() == typeObject) {
@@ -60,13 +60,13 @@ func (a *adapter) inPlace(d *builder, w string) bool {
 
 // merge makes d say what n says too. It reports false where nothing satisfies both.
 func (a *adapter) merge(d *builder, n *node) bool {
-	if n.kind == '{' {
+	if n.Kind == '{' {
 		n = a.dereferenced(d, n)
 	}
-	if n.kind != '{' {
-		return n.kind != 'f'
+	if n.Kind != '{' {
+		return n.Kind != 'f'
 	}
-	m := &builder{from: n, fields: slices.Clone(n.fields)}
+	m := &builder{from: n, fields: slices.Clone(n.Fields)}
 	a.count(n, m.fields)
 	a.forms(m)
 	inner := m.get("allOf")
@@ -82,32 +82,32 @@ func (a *adapter) merge(d *builder, n *node) bool {
 
 // dereferenced is n with what its reference leads to as one more branch of its allOf, unless that was cut.
 func (a *adapter) dereferenced(d *builder, n *node) *node {
-	ref := n.get("$ref")
+	ref := n.Get("$ref")
 	if ref == nil {
-		ref = n.get("$dynamicRef")
+		ref = n.Get("$dynamicRef")
 	}
-	if ref == nil || ref.kind != '"' {
+	if ref == nil || ref.Kind != '"' {
 		return n
 	}
 	rest := withoutWords(n, referenceWords.has)
-	target := a.target(ref.string())
+	target := a.target(ref.Unquoted())
 	if target == nil {
-		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref.string()), "what "+briefName(ref.string())+" says", "")
+		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref.Unquoted()), "what "+briefName(ref.Unquoted())+" says", "")
 		return rest
 	}
-	if !a.enter(d, n, target, ref.string()) {
+	if !a.enter(d, n, target, ref.Unquoted()) {
 		return rest
 	}
-	if len(rest.fields) == 0 {
+	if len(rest.Fields) == 0 {
 		return a.dereferenced(d, target)
 	}
-	return withAllOf(rest, append([]*node{target}, rest.get("allOf").list()...)...)
+	return withAllOf(rest, append([]*node{target}, rest.Get("allOf").Elements()...)...)
 }
 
 // withAllOf is n with these in its allOf.
 func withAllOf(n *node, all ...*node) *node {
 	n = withoutWords(n, setOf("allOf").has)
-	n.fields = append(n.fields, newMember("allOf", newArray(all...)))
+	n.Fields = append(n.Fields, newMember("allOf", newArray(all...)))
 	return n
 }
 
@@ -117,16 +117,16 @@ func (a *adapter) mergeFields(d, m *builder) bool {
 	}
 	d.conditions = append(d.conditions, m.conditions...)
 	for _, f := range m.fields {
-		old := d.get(f.name)
+		old := d.get(f.Name)
 		switch {
 		case old == nil:
 			d.add(f)
-		case !isAnnotation(f.name) && !old.same(f.value):
+		case !isAnnotation(f.Name) && !old.Same(f.Value):
 			value, ok := a.mergedValue(d, f, old)
 			if !ok {
 				return false
 			}
-			d.set(f.name, value)
+			d.set(f.Name, value)
 		}
 	}
 	return true
@@ -134,8 +134,8 @@ func (a *adapter) mergeFields(d, m *builder) bool {
 
 // mergedValue is the value of a keyword that says what both values say. It reports false where there is none.
 func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok bool) {
-	v := f.value
-	switch f.name {
+	v := f.Value
+	switch f.Name {
 	case "type":
 		common := typesOf(old) & typesOf(v)
 		return typeNode(common), common != 0
@@ -145,7 +145,7 @@ func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok b
 		return namesOf(old, v), true
 	case "enum":
 		common := commonValues(old, v)
-		return common, len(common.elems) > 0
+		return common, len(common.Elems) > 0
 	case "const":
 		return nil, false
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains":
@@ -159,7 +159,7 @@ func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok b
 		}
 		return old, true
 	case "items", "additionalProperties", "additionalItems", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
-		if old.kind != '[' && v.kind != '[' {
+		if old.Kind != '[' && v.Kind != '[' {
 			return mergedSchemas(old, v), true
 		}
 	case "uniqueItems":
@@ -171,19 +171,19 @@ func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok b
 			return product, true
 		}
 	}
-	a.change(d.from, RuleKeyword, "kept the first of two "+f.name, "the second "+f.name, "")
-	d.note(f.name + " " + sketchValue(v))
+	a.change(d.from, RuleKeyword, "kept the first of two "+f.Name, "the second "+f.Name, "")
+	d.note(f.Name + " " + sketchValue(v))
 	return old, true
 }
 
 // mergedSchemas is a schema that says what both say.
 func mergedSchemas(x, y *node) *node {
 	switch {
-	case x.kind == 'f' || y.kind == 'f':
+	case x.Kind == 'f' || y.Kind == 'f':
 		return falseNode
-	case x.kind != '{':
+	case x.Kind != '{':
 		return y
-	case y.kind != '{':
+	case y.Kind != '{':
 		return x
 	}
 	return allOf(x, y)
@@ -192,17 +192,17 @@ func mergedSchemas(x, y *node) *node {
 func allOf(x, y *node) *node { return madeFor(x, newMember("allOf", newArray(x, y))) }
 
 func mergedProperties(x, y *node) *node {
-	out := &node{kind: '{', fields: slices.Clone(x.fields), like: x}
-	places := make(map[string]int, len(out.fields))
-	for i := range out.fields {
-		places[out.fields[i].name] = i
+	out := &node{Kind: '{', Fields: slices.Clone(x.Fields), Like: x}
+	places := make(map[string]int, len(out.Fields))
+	for i := range out.Fields {
+		places[out.Fields[i].Name] = i
 	}
-	for _, f := range y.fields {
-		i, ok := places[f.name]
+	for _, f := range y.Fields {
+		i, ok := places[f.Name]
 		if !ok {
-			out.fields = append(out.fields, f)
-		} else if old := out.fields[i].value; !old.same(f.value) {
-			out.fields[i].value = allOf(old, f.value)
+			out.Fields = append(out.Fields, f)
+		} else if old := out.Fields[i].Value; !old.Same(f.Value) {
+			out.Fields[i].Value = allOf(old, f.Value)
 		}
 	}
 	return out
@@ -210,7 +210,7 @@ func mergedProperties(x, y *node) *node {
 
 // allValues are the values that one list has or the other.
 func allValues(x, y *node) *node {
-	return newArray(withoutSame(slices.Concat(x.elems, y.elems), (*node).compact)...)
+	return newArray(withoutSame(slices.Concat(x.Elems, y.Elems), (*node).Compact)...)
 }
 
 // commonValues are the values that both lists have.
@@ -218,25 +218,25 @@ func commonValues(x, y *node) *node {
 	if x == nil || y == nil {
 		return nil
 	}
-	return &node{kind: '[', elems: slices.DeleteFunc(slices.Clone(x.elems), func(e *node) bool { return !hasSame(y.elems, e) })}
+	return &node{Kind: '[', Elems: slices.DeleteFunc(slices.Clone(x.Elems), func(e *node) bool { return !hasSame(y.Elems, e) })}
 }
 
 // namesOf are the names that one list has or the other, however they are spelled.
 func namesOf(x, y *node) *node {
-	return newArray(withoutSame(slices.Concat(x.elems, y.elems), (*node).string)...)
+	return newArray(withoutSame(slices.Concat(x.Elems, y.Elems), (*node).Unquoted)...)
 }
 
 const maxProduct = 16 // branches that two unions may make of one another
 
 // crossProduct is the union that two unions make together, nil if it is too large.
 func crossProduct(x, y *node) *node {
-	if len(x.elems)*len(y.elems) > maxProduct {
+	if len(x.Elems)*len(y.Elems) > maxProduct {
 		return nil
 	}
-	out := &node{kind: '['}
-	for _, l := range x.elems {
-		for _, r := range y.elems {
-			out.elems = append(out.elems, allOf(l, r))
+	out := &node{Kind: '['}
+	for _, l := range x.Elems {
+		for _, r := range y.Elems {
+			out.Elems = append(out.Elems, allOf(l, r))
 		}
 	}
 	return out
@@ -244,12 +244,12 @@ func crossProduct(x, y *node) *node {
 
 // refusesProperties reports whether x closes its object to properties that y declares.
 func refusesProperties(x, y *builder) bool {
-	if more := x.get("additionalProperties"); more == nil || more.kind == 't' {
+	if more := x.get("additionalProperties"); more == nil || more.Kind == 't' {
 		return false
 	}
 	own := x.get("properties")
-	return slices.ContainsFunc(y.get("properties").fieldsOf(), func(f field) bool {
-		return own == nil || own.get(f.name) == nil
+	return slices.ContainsFunc(y.get("properties").Members(), func(f field) bool {
+		return own == nil || own.Get(f.Name) == nil
 	})
 }
 

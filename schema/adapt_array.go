@@ -42,7 +42,7 @@ func (a *adapter) array(d *builder) bool {
 // tuple makes one schema of items that have one each.
 func (a *adapter) tuple(d *builder) bool {
 	first, rest := d.get("prefixItems"), d.get("items")
-	old := rest != nil && rest.kind == '['
+	old := rest != nil && rest.Kind == '['
 	if old {
 		first, rest = rest, d.get("additionalItems")
 	}
@@ -53,26 +53,26 @@ func (a *adapter) tuple(d *builder) bool {
 		return a.prefix(d, first, rest, old)
 	}
 	d.drop("prefixItems", "additionalItems", "items")
-	n := len(first.elems)
-	union := &node{kind: '[', elems: slices.Clone(first.elems)}
-	closed := rest != nil && rest.kind == 'f'
-	if rest != nil && rest.kind == '{' || len(union.elems) == 0 {
+	n := len(first.Elems)
+	union := &node{Kind: '[', Elems: slices.Clone(first.Elems)}
+	closed := rest != nil && rest.Kind == 'f'
+	if rest != nil && rest.Kind == '{' || len(union.Elems) == 0 {
 		if rest == nil {
 			rest = trueNode
 		}
-		union.elems = append(union.elems, rest)
+		union.Elems = append(union.Elems, rest)
 	}
 	text := a.sketchTuple(first)
-	equal := closed && len(union.elems) > 0 && !slices.ContainsFunc(union.elems, func(e *node) bool { return !e.same(union.elems[0]) })
+	equal := closed && len(union.Elems) > 0 && !slices.ContainsFunc(union.Elems, func(e *node) bool { return !e.Same(union.Elems[0]) })
 	lost := "which item is which: " + text
 	switch {
-	case len(union.elems) == 1 && !closed:
+	case len(union.Elems) == 1 && !closed:
 		lost = "that only the first items are so"
 	case equal:
 		lost = ""
 	}
 	narrowed := ""
-	if rest == nil || rest.kind == 't' {
+	if rest == nil || rest.Kind == 't' {
 		narrowed = "other items behind the first"
 	}
 	if d.has("minItems") && d.has("maxItems") || closed {
@@ -83,26 +83,26 @@ func (a *adapter) tuple(d *builder) bool {
 	}
 	a.change(d.from, RuleItems, "made one schema of the items of a tuple", lost, narrowed)
 	if most := d.get("maxItems"); closed && (most == nil || numberOf(most) > float64(n)) {
-		d.set("maxItems", &node{kind: '0', text: []byte(strconv.Itoa(n))})
+		d.set("maxItems", &node{Kind: '0', Text: []byte(strconv.Itoa(n))})
 	}
-	d.set("items", oneOfEach(union.elems))
+	d.set("items", oneOfEach(union.Elems))
 	return true
 }
 
 // prefix adapts a tuple that stays one.
 func (a *adapter) prefix(d *builder, first, rest *node, old bool) bool {
-	if len(first.elems) == 0 {
+	if len(first.Elems) == 0 {
 		d.drop("prefixItems")
 		return true
 	}
-	out := &node{kind: '['}
+	out := &node{Kind: '['}
 	back := &inverse{}
-	for _, e := range first.elems {
+	for _, e := range first.Elems {
 		r := a.schema(e)
 		if r.node == nil {
 			r.node = falseNode
 		}
-		out.elems = append(out.elems, r.node)
+		out.Elems = append(out.Elems, r.node)
 		back.prefix = append(back.prefix, r.back)
 	}
 	if old {

@@ -69,8 +69,8 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 func declareApart(objects []*builder) bool {
 	declared := map[string]int{}
 	for _, o := range objects {
-		for _, f := range o.get("properties").fieldsOf() {
-			declared[f.name]++
+		for _, f := range o.get("properties").Members() {
+			declared[f.Name]++
 		}
 	}
 	for _, n := range declared {
@@ -84,7 +84,7 @@ func declareApart(objects []*builder) bool {
 // opened are the branches as builders, with what their references and combinators say; a branch that is a union gives its own.
 func (a *adapter) opened(d *builder, union *node) []*builder {
 	var out []*builder
-	for _, n := range union.elems {
+	for _, n := range union.Elems {
 		b := &builder{from: n, root: d.root}
 		if !a.merge(b, n) || !a.constants(b) {
 			continue
@@ -135,10 +135,10 @@ func suggestedTypes(d *builder) typeSet {
 		return t
 	}
 	for _, f := range d.fields {
-		t |= typedWords[f.name]
+		t |= typedWords[f.Name]
 	}
 	if f := d.get("format"); f != nil && t == 0 {
-		switch f.string() {
+		switch f.Unquoted() {
 		case "int32", "int64":
 			t = typeInteger
 		case "float", "double":
@@ -167,27 +167,27 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 			d.conditions = append(d.conditions, o.conditions...)
 		}
 		more := o.get("additionalProperties")
-		closed = closed && more != nil && more.kind == 'f'
-		for _, f := range o.get("properties").fieldsOf() {
-			if variants[f.name] == nil {
+		closed = closed && more != nil && more.Kind == 'f'
+		for _, f := range o.get("properties").Members() {
+			if variants[f.Name] == nil {
 				order = append(order, f)
 			}
-			variants[f.name] = append(variants[f.name], f.value)
+			variants[f.Name] = append(variants[f.Name], f.Value)
 		}
 	}
 	merged := &builder{from: d.from}
 	merged.set("type", newString("object"))
-	props := &node{kind: '{'}
+	props := &node{Kind: '{'}
 	base := d.get("properties")
 	for _, f := range order {
-		f.value = oneOfEach(variants[f.name])
-		if base != nil && base.get(f.name) != nil && len(variants[f.name]) < len(objects) {
+		f.Value = oneOfEach(variants[f.Name])
+		if base != nil && base.Get(f.Name) != nil && len(variants[f.Name]) < len(objects) {
 			continue // some branch takes all that the base takes
 		}
-		props.fields = append(props.fields, f)
+		props.Fields = append(props.Fields, f)
 	}
 	merged.set("properties", props)
-	if len(required.list()) > 0 {
+	if len(required.Elements()) > 0 {
 		merged.set("required", required)
 	}
 	if closed && !d.has("additionalProperties") {
@@ -202,7 +202,7 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 
 // oneOfEach is a schema that takes what one of the variants takes.
 func oneOfEach(variants []*node) *node {
-	kept := withoutSame(slices.Clone(variants), (*node).compact)
+	kept := withoutSame(slices.Clone(variants), (*node).Compact)
 	if len(kept) == 1 {
 		return kept[0]
 	}
@@ -214,10 +214,10 @@ func oneOfEach(variants []*node) *node {
 
 // constants are the values of schemas that say nothing but which values there are, nil for others.
 func constants(all []*node) *node {
-	out := &node{kind: '['}
+	out := &node{Kind: '['}
 	for _, n := range all {
-		for i := range n.fields {
-			if w := n.fields[i].name; w != "type" && w != "const" && w != "enum" && w != "title" {
+		for i := range n.Fields {
+			if w := n.Fields[i].Name; w != "type" && w != "const" && w != "enum" && w != "title" {
 				return nil
 			}
 		}
@@ -260,7 +260,7 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 			lost = "what each branch says of the values: "
 		}
 		if text := b.get("description"); text != nil {
-			said = joined(said, text.string())
+			said = joined(said, text.Unquoted())
 		}
 	}
 	if said != "" {
@@ -284,8 +284,8 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 
 // mayBeObject reports whether a schema takes an object. Each schema is asked once, however many references lead to it.
 func (a *adapter) mayBeObject(n *node, asked map[*node]bool) bool {
-	if n.kind != '{' {
-		return n.kind != 'f'
+	if n.Kind != '{' {
+		return n.Kind != 'f'
 	}
 	if may, known := asked[n]; known {
 		return may
@@ -293,16 +293,16 @@ func (a *adapter) mayBeObject(n *node, asked map[*node]bool) bool {
 	asked[n] = true // what leads back to itself
 	may := func(e *node) bool { return a.mayBeObject(e, asked) }
 	none := func(branches []*node) bool { return len(branches) > 0 && !slices.ContainsFunc(branches, may) }
-	asked[n] = !none(n.get("anyOf").list()) && !none(n.get("oneOf").list()) &&
-		!slices.ContainsFunc(n.get("allOf").list(), func(e *node) bool { return !may(e) })
-	t, ref := n.get("type"), n.get("$ref")
+	asked[n] = !none(n.Get("anyOf").Elements()) && !none(n.Get("oneOf").Elements()) &&
+		!slices.ContainsFunc(n.Get("allOf").Elements(), func(e *node) bool { return !may(e) })
+	t, ref := n.Get("type"), n.Get("$ref")
 	if t != nil && typesOf(t) != 0 && !typesOf(t).has(typeObject) {
 		asked[n] = false
 	}
 	if target := a.refTarget(n); target != nil && !may(target) {
 		asked[n] = false
 	}
-	if all := allowedValues(n); t == nil && ref == nil && all != nil && !slices.ContainsFunc(all, func(v *node) bool { return v.kind == '{' }) {
+	if all := allowedValues(n); t == nil && ref == nil && all != nil && !slices.ContainsFunc(all, func(v *node) bool { return v.Kind == '{' }) {
 		asked[n] = false
 	}
 	return asked[n]

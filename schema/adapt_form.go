@@ -11,10 +11,10 @@ func (a *adapter) forms(d *builder) bool {
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
 		if wellFormed, value := a.form(d, &f); value != nil {
-			d.fields[i].value = value
+			d.fields[i].Value = value
 		} else if !wellFormed {
-			a.change(d.from, RuleForm, "dropped "+f.name+", whose value has not its form", f.name, "")
-			d.drop(f.name)
+			a.change(d.from, RuleForm, "dropped "+f.Name+", whose value has not its form", f.Name, "")
+			d.drop(f.Name)
 			i--
 		}
 	}
@@ -32,20 +32,20 @@ func (a *adapter) nullable(d *builder) {
 	}
 	union := d.get("anyOf")
 	switch {
-	case v.kind == 'f':
+	case v.Kind == 'f':
 	case d.has("type"):
 		d.set("type", typeNode(d.declared()|typeNull))
-		if e := d.get("enum"); e != nil && !slices.ContainsFunc(e.elems, isNull) {
-			d.set("enum", newArray(append(slices.Clone(e.elems), nullNode)...))
+		if e := d.get("enum"); e != nil && !slices.ContainsFunc(e.Elems, isNull) {
+			d.set("enum", newArray(append(slices.Clone(e.Elems), nullNode)...))
 		}
 	case union != nil:
-		d.set("anyOf", newArray(append(slices.Clone(union.elems), newTyped("null"))...))
+		d.set("anyOf", newArray(append(slices.Clone(union.Elems), newTyped("null"))...))
 	case d.hasAny("$ref", "$dynamicRef", "$recursiveRef", "allOf", "oneOf") && !d.root:
 		inner := withoutWords(d.node(), func(w string) bool { return isAnnotation(w) || w == "nullable" })
 		d.keep("nullable")
-		d.set("anyOf", newArray(madeFor(d.from, inner.fields...), newTyped("null")))
+		d.set("anyOf", newArray(madeFor(d.from, inner.Fields...), newTyped("null")))
 	}
-	if v.kind == 'f' || !a.takes(d, "nullable") {
+	if v.Kind == 'f' || !a.takes(d, "nullable") {
 		a.change(d.from, RuleKeyword, "wrote nullable as the type null", "", "")
 		d.drop("nullable")
 	}
@@ -70,33 +70,33 @@ var formKinds = []struct {
 
 // form reports whether a keyword has its form, and another value where it can be put right.
 func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
-	v := f.value
-	noSchema := func(e *node) bool { return !e.isSchema() }
-	switch f.name {
+	v := f.Value
+	noSchema := func(e *node) bool { return !isSchema(e) }
+	switch f.Name {
 	case "type":
 		return a.typeForm(d, v)
 	case "dependencies", "dependentRequired":
-		return v.kind == '{' && !slices.ContainsFunc(v.fields, func(g field) bool {
-			return !isNames(g.value) && !(f.name == "dependencies" && g.value.isSchema())
+		return v.Kind == '{' && !slices.ContainsFunc(v.Fields, func(g field) bool {
+			return !isNames(g.Value) && !(f.Name == "dependencies" && isSchema(g.Value))
 		}), nil
 	case "required":
-		return v.kind == '[', requiredNames(v)
+		return v.Kind == '[', requiredNames(v)
 	case "enum":
-		return v.kind == '[' && len(v.elems) > 0, a.enumValues(d, v)
+		return v.Kind == '[' && len(v.Elems) > 0, a.enumValues(d, v)
 	case "anyOf", "oneOf", "allOf":
-		return v.kind == '[' && len(v.elems) > 0, nil
+		return v.Kind == '[' && len(v.Elems) > 0, nil
 	case "prefixItems":
-		return v.kind == '[' && !slices.ContainsFunc(v.elems, noSchema), nil
+		return v.Kind == '[' && !slices.ContainsFunc(v.Elems, noSchema), nil
 	case "items":
-		return v.isSchema() || v.kind == '[' && !slices.ContainsFunc(v.elems, noSchema), nil
+		return isSchema(v) || v.Kind == '[' && !slices.ContainsFunc(v.Elems, noSchema), nil
 	case "multipleOf":
-		return v.kind == '0' && numberOf(v) > 0, nil // 1e-999 is 0 to whoever reads it
+		return v.Kind == '0' && numberOf(v) > 0, nil // 1e-999 is 0 to whoever reads it
 	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
-		return v.kind == '0' && typeOfValue(v) == typeInteger && v.text[0] != '-', nil
+		return v.Kind == '0' && typeOfValue(v) == typeInteger && v.Text[0] != '-', nil
 	}
 	for _, k := range formKinds {
-		if k.of.has(f.name) {
-			return strings.IndexByte(k.kinds, v.kind) >= 0, nil
+		if k.of.has(f.Name) {
+			return strings.IndexByte(k.kinds, v.Kind) >= 0, nil
 		}
 	}
 	return true, nil
@@ -104,27 +104,27 @@ func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
 
 // requiredNames are the different names in required, nil where it has nothing else.
 func requiredNames(v *node) *node {
-	names := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool { return e.kind != '"' })
-	return v.unlessAll(withoutSame(names, func(e *node) string {
-		return strings.ToValidUTF8(e.string(), "\uFFFD") // as whoever reads it with Go has it
+	names := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return e.Kind != '"' })
+	return unlessAll(v, withoutSame(names, func(e *node) string {
+		return strings.ToValidUTF8(e.Unquoted(), "\uFFFD") // as whoever reads it with Go has it
 	}))
 }
 
 // enumValues are the different values of an enum that are text, nil where it has nothing else.
 func (a *adapter) enumValues(d *builder, v *node) *node {
-	valid := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool { return hasHalf(e.append(nil)) })
+	valid := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return hasHalf(e.Append(nil)) })
 	if len(valid) == 0 { // then they can only be described
 		return nil
 	}
-	if len(valid) < len(v.elems) {
-		a.change(d.from, RuleJSON, "dropped values with half a surrogate pair", "", sketchValues(v.elems))
+	if len(valid) < len(v.Elems) {
+		a.change(d.from, RuleJSON, "dropped values with half a surrogate pair", "", sketchValues(v.Elems))
 	}
-	return v.unlessAll(withoutSame(valid, (*node).compact))
+	return unlessAll(v, withoutSame(valid, (*node).Compact))
 }
 
 // unlessAll is a list of those of v's elements, nil where they are all.
-func (v *node) unlessAll(elems []*node) *node {
-	if v.kind != '[' || len(elems) == len(v.elems) {
+func unlessAll(v *node, elems []*node) *node {
+	if v.Kind != '[' || len(elems) == len(v.Elems) {
 		return nil
 	}
 	return newArray(elems...)
@@ -132,7 +132,7 @@ func (v *node) unlessAll(elems []*node) *node {
 
 // isNames reports a list of different strings.
 func isNames(v *node) bool {
-	return v.kind == '[' && !slices.ContainsFunc(v.elems, func(e *node) bool { return e.kind != '"' }) && len(namesOf(newArray(), v).elems) == len(v.elems)
+	return v.Kind == '[' && !slices.ContainsFunc(v.Elems, func(e *node) bool { return e.Kind != '"' }) && len(namesOf(newArray(), v).Elems) == len(v.Elems)
 }
 
 // otherTypeNames are what schemas say that mean another language's types.
@@ -143,18 +143,18 @@ var otherTypeNames = map[string]string{
 }
 
 func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
-	if v.kind == '[' {
-		known := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool { return typeNamed(e.string()) == 0 })
-		switch names := withoutSame(known, (*node).string); len(names) {
+	if v.Kind == '[' {
+		known := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return typeNamed(e.Unquoted()) == 0 })
+		switch names := withoutSame(known, (*node).Unquoted); len(names) {
 		case 0:
 			return false, nil
 		case 1:
 			return true, names[0]
 		default:
-			return true, v.unlessAll(names)
+			return true, unlessAll(v, names)
 		}
 	}
-	name := v.string()
+	name := v.Unquoted()
 	if typeNamed(name) != 0 {
 		return true, nil
 	}
@@ -192,11 +192,11 @@ func withoutSame(all []*node, text func(*node) string) []*node {
 // draft4Bound reads exclusiveMinimum: true, which makes minimum exclusive.
 func (a *adapter) draft4Bound(d *builder, exclusive, bound string) {
 	v := d.get(exclusive)
-	if v == nil || v.kind == '0' {
+	if v == nil || v.Kind == '0' {
 		return
 	}
 	limit := d.get(bound)
-	if v.kind == 't' && limit != nil {
+	if v.Kind == 't' && limit != nil {
 		d.set(exclusive, limit)
 		d.drop(bound)
 	} else {

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/indusagi/indus/internal/text"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // object adapts what an object has: its properties, their names, and which are required.
@@ -24,13 +26,13 @@ func (a *adapter) object(d *builder) bool {
 	if a.rules.Closed && d.root && a.hasOnlyFreeKeys(d) {
 		a.fail(errNothing) // wrapped, it can be said
 	}
-	o := &objectAdapter{adapter: a, builder: d, out: &node{kind: '{'}, back: &inverse{}}
+	o := &objectAdapter{adapter: a, builder: d, out: &node{Kind: '{'}, back: &inverse{}}
 	if !o.properties() || !o.undeclared() {
 		return false
 	}
 	a.patterns(d)
 	a.additional(d, o.back)
-	if o.out.fields != nil || d.has("properties") || a.wantsProperties(d) {
+	if o.out.Fields != nil || d.has("properties") || a.wantsProperties(d) {
 		if !d.has("properties") {
 			a.change(d.from, RuleProperties, "added properties", "", "")
 		}
@@ -61,27 +63,27 @@ type objectAdapter struct {
 
 // properties adapts each property. It reports false where a required one cannot be.
 func (o *objectAdapter) properties() bool {
-	required := o.builder.get("required").list()
+	required := o.builder.get("required").Elements()
 	o.needed = make([]*node, 0, len(required))
 	props := o.builder.get("properties")
 	if props == nil {
 		o.missing = required
 		return true
 	}
-	if n := len(props.fields); n > 0 {
-		o.out.fields = make([]field, 0, n)
+	if n := len(props.Fields); n > 0 {
+		o.out.Fields = make([]field, 0, n)
 	}
 	names, isRequired := o.renamed(props), lookUpNames(required)
 	o.builder.names = names
-	for _, f := range props.fields {
-		r := o.schema(f.value)
-		if !o.property(f, names, r, isRequired(f.name)) {
+	for _, f := range props.Fields {
+		r := o.schema(f.Value)
+		if !o.property(f, names, r, isRequired(f.Name)) {
 			return false
 		}
 	}
-	isDeclared := lookUpFields(props.fields)
+	isDeclared := lookUpFields(props.Fields)
 	for _, e := range required {
-		if !isDeclared(unquote(e.text)) {
+		if !isDeclared(jsontree.Unquote(e.Text)) {
 			o.missing = append(o.missing, e)
 		}
 	}
@@ -92,29 +94,29 @@ func (o *objectAdapter) properties() bool {
 func lookUpNames(list []*node) func(string) bool {
 	fields := make([]field, len(list))
 	for i, e := range list {
-		fields[i].name = unquote(e.text)
+		fields[i].Name = jsontree.Unquote(e.Text)
 	}
 	return lookUpFields(fields)
 }
 
 // lookUpFields looks up the names of fields.
 func lookUpFields(fields []field) func(string) bool {
-	if len(fields) <= fewMembers {
-		return func(name string) bool { return indexOf(fields, name) >= 0 }
+	if len(fields) <= jsontree.FewMembers {
+		return func(name string) bool { return jsontree.IndexOf(fields, name) >= 0 }
 	}
 	set := make(map[string]bool, len(fields))
 	for i := range fields {
-		set[fields[i].name] = true
+		set[fields[i].Name] = true
 	}
 	return func(name string) bool { return set[name] }
 }
 
 // property adds one property. What takes null and cannot say so need not be given: not given is null.
 func (o *objectAdapter) property(f field, names map[string]string, r schemaResult, required bool) bool {
-	b := propertyInverse{key: f.key, name: f.name, step: r.back}
+	b := propertyInverse{key: f.Key, name: f.Name, step: r.back}
 	if name, ok := names[b.name]; ok {
-		o.change(f.value, RuleKey, "renamed to "+briefName(name), "", "")
-		f = newMember(name, f.value)
+		o.change(f.Value, RuleKey, "renamed to "+briefName(name), "", "")
+		f = newMember(name, f.Value)
 		b.renamed = true
 	}
 	switch {
@@ -122,47 +124,47 @@ func (o *objectAdapter) property(f field, names map[string]string, r schemaResul
 		b.fillNull = required
 		if required {
 			o.reversed = true
-			b.adapted = f.name
+			b.adapted = f.Name
 			o.back.properties = append(o.back.properties, b)
 		}
-		o.change(f.value, RuleType, "left out: it can only be null", o.ifOpen("that it can only be null"), "")
+		o.change(f.Value, RuleType, "left out: it can only be null", o.ifOpen("that it can only be null"), "")
 		return true
 	case r.node == nil:
-		o.change(f.value, RuleBoolean, "left out: nothing satisfies it", o.ifOpen("that it must not be given"), "")
+		o.change(f.Value, RuleBoolean, "left out: nothing satisfies it", o.ifOpen("that it must not be given"), "")
 		return !required
 	}
 	if r.cut && o.rules.Closed && !required {
-		o.change(f.value, RuleRecursion, "left out", "", "what is nested deeper")
-		o.builder.note("no " + briefName(f.name) + " at this depth")
+		o.change(f.Value, RuleRecursion, "left out", "", "what is nested deeper")
+		o.builder.note("no " + briefName(f.Name) + " at this depth")
 		return true
 	}
 	if r.null && required {
 		required, b.fillNull = false, true
-		o.change(f.value, RuleType, "made optional: what is not given is null", "", "")
+		o.change(f.Value, RuleType, "made optional: what is not given is null", "", "")
 	} else if r.null {
-		o.change(f.value, RuleType, "left null out: it need not be given", "", nullUnlessDefault(f.value))
+		o.change(f.Value, RuleType, "left null out: it need not be given", "", nullUnlessDefault(f.Value))
 	}
-	original := f.value
-	f.value = r.node
+	original := f.Value
+	f.Value = r.node
 	if o.rules.RequiredAll && !required {
 		required, b.dropNull = true, true
 		narrowed := ""
 		if takesNull(r.node) {
 			narrowed = nullUnlessDefault(original)
 		} else {
-			f.value = withNull(r.node)
+			f.Value = withNull(r.node)
 		}
 		o.change(original, RuleRequired, "made required, with null for what is not given", "", narrowed)
 	}
-	o.out.fields = append(o.out.fields, f)
+	o.out.Fields = append(o.out.Fields, f)
 	if o.taken != nil {
-		o.taken[f.name] = true
+		o.taken[f.Name] = true
 	}
 	if required {
-		o.needed = append(o.needed, &node{kind: '"', text: f.key})
+		o.needed = append(o.needed, &node{Kind: '"', Text: f.Key})
 	}
 	o.reversed = o.reversed || b.renamed || b.dropNull || b.fillNull
-	if b.adapted = f.name; b.matters() {
+	if b.adapted = f.Name; b.matters() {
 		o.back.properties = append(o.back.properties, b)
 	}
 	return true
@@ -182,21 +184,21 @@ func (o *objectAdapter) mentioned() {
 
 // renamedIn is a list of names, or an object of them, with new ones.
 func renamedIn(v *node, names map[string]string) *node {
-	out := &node{kind: v.kind, like: v}
-	for _, f := range v.fields {
-		if name, ok := names[f.name]; ok {
-			f.key, f.name = text.Quote(name), name
+	out := &node{Kind: v.Kind, Like: v}
+	for _, f := range v.Fields {
+		if name, ok := names[f.Name]; ok {
+			f.Key, f.Name = text.Quote(name), name
 		}
-		if f.value.kind == '[' {
-			f.value = renamedIn(f.value, names)
+		if f.Value.Kind == '[' {
+			f.Value = renamedIn(f.Value, names)
 		}
-		out.fields = append(out.fields, f)
+		out.Fields = append(out.Fields, f)
 	}
-	for _, e := range v.elems {
-		if name, ok := names[e.string()]; ok {
+	for _, e := range v.Elems {
+		if name, ok := names[e.Unquoted()]; ok {
 			e = newString(name)
 		}
-		out.elems = append(out.elems, e)
+		out.Elems = append(out.Elems, e)
 	}
 	return out
 }
@@ -213,8 +215,8 @@ func (o *objectAdapter) counted() {
 
 // nullUnlessDefault is what is narrowed where null can only say that a property is not given.
 func nullUnlessDefault(n *node) string {
-	if n.kind == '{' {
-		if v := n.get("default"); v != nil && isNull(v) {
+	if n.Kind == '{' {
+		if v := n.Get("default"); v != nil && isNull(v) {
 			return ""
 		}
 	}
@@ -239,20 +241,20 @@ func (o *objectAdapter) undeclared() bool {
 		o.change(o.builder.from, RuleRequired, "took what patterns say of required properties for anything", "what patterns say of required properties", "")
 		more = nil
 	}
-	if more != nil && more.kind == 'f' {
+	if more != nil && more.Kind == 'f' {
 		return false
 	}
 	n := madeFor(o.builder.from)
-	if more != nil && more.kind == '{' {
+	if more != nil && more.Kind == '{' {
 		n = more
 	}
 	props := newObject()
 	for _, e := range o.missing {
-		props.fields = append(props.fields, field{key: e.text, name: unquote(e.text), value: n})
+		props.Fields = append(props.Fields, field{Key: e.Text, Name: jsontree.Unquote(e.Text), Value: n})
 	}
 	names := o.renamed(props)
-	for _, f := range props.fields {
-		o.change(o.builder.from, RuleRequired, "declared "+briefName(f.name)+", which is required", "", "")
+	for _, f := range props.Fields {
+		o.change(o.builder.from, RuleRequired, "declared "+briefName(f.Name)+", which is required", "", "")
 		r := o.schema(n)
 		if !o.property(f, names, r, true) {
 			return false
@@ -272,28 +274,28 @@ func (o *objectAdapter) required() {
 	}
 	switch {
 	case len(o.needed) == 0 && old == nil && !(o.rules.RequiredAll && d.has("type")):
-	case len(o.needed) == 0 && (o.rules.RequiredFilled || !o.rules.RequiredAll && len(old.elems) > 0):
+	case len(o.needed) == 0 && (o.rules.RequiredFilled || !o.rules.RequiredAll && len(old.Elems) > 0):
 		d.drop("required")
 	default:
-		d.set("required", &node{kind: '[', elems: o.needed})
+		d.set("required", &node{Kind: '[', Elems: o.needed})
 	}
 }
 
 // inOldOrder sorts the names that are required as they stood before.
 func (o *objectAdapter) inOldOrder(old *node) {
-	if slices.EqualFunc(o.needed, old.elems, func(x, y *node) bool { return string(x.text) == string(y.text) }) {
+	if slices.EqualFunc(o.needed, old.Elems, func(x, y *node) bool { return string(x.Text) == string(y.Text) }) {
 		return
 	}
-	order := make(map[string]int, len(old.elems))
-	for i, e := range old.elems {
-		order[e.string()] = i
+	order := make(map[string]int, len(old.Elems))
+	for i, e := range old.Elems {
+		order[e.Unquoted()] = i
 	}
 	original := make(map[string]string, len(o.back.properties))
 	for i := range o.back.properties {
 		original[o.back.properties[i].adapted] = o.back.properties[i].name
 	}
 	place := func(n *node) int {
-		name := unquote(n.text)
+		name := jsontree.Unquote(n.Text)
 		if before, ok := original[name]; ok {
 			name = before
 		}
@@ -305,9 +307,9 @@ func (o *objectAdapter) inOldOrder(old *node) {
 // isNamed reports whether a property is called so already.
 func (o *objectAdapter) isNamed(name string) bool {
 	if o.taken == nil {
-		o.taken = make(map[string]bool, len(o.out.fields))
-		for i := range o.out.fields {
-			o.taken[o.out.fields[i].name] = true
+		o.taken = make(map[string]bool, len(o.out.Fields))
+		for i := range o.out.Fields {
+			o.taken[o.out.Fields[i].Name] = true
 		}
 	}
 	return o.taken[name]
@@ -315,16 +317,16 @@ func (o *objectAdapter) isNamed(name string) bool {
 
 // takesNull reports whether an adapted schema takes null.
 func takesNull(n *node) bool {
-	if n.kind != '{' {
-		return n.kind == 't'
+	if n.Kind != '{' {
+		return n.Kind == 't'
 	}
-	if union := n.get("anyOf"); union != nil {
-		return slices.ContainsFunc(union.elems, takesNull)
+	if union := n.Get("anyOf"); union != nil {
+		return slices.ContainsFunc(union.Elems, takesNull)
 	}
-	if n.get("$ref") != nil {
+	if n.Get("$ref") != nil {
 		return false
 	}
-	if t := n.get("type"); t != nil && !typesOf(t).has(typeNull) {
+	if t := n.Get("type"); t != nil && !typesOf(t).has(typeNull) {
 		return false
 	}
 	if v := allowedValues(n); v != nil {
@@ -335,25 +337,25 @@ func takesNull(n *node) bool {
 
 // withNull is an adapted schema that takes null too.
 func withNull(n *node) *node {
-	out := &node{kind: '{', fields: slices.Clone(n.fields), like: n}
+	out := &node{Kind: '{', Fields: slices.Clone(n.Fields), Like: n}
 	alone := newTyped("null")
-	if union := n.get("anyOf"); union != nil {
-		return out.with("anyOf", newArray(append(slices.Clone(union.elems), alone)...))
+	if union := n.Get("anyOf"); union != nil {
+		return withValue(out, "anyOf", newArray(append(slices.Clone(union.Elems), alone)...))
 	}
-	t := n.get("type")
-	if t == nil || n.get("const") != nil || typesOf(t)&(typeObject|typeArray) != 0 {
-		text := n.get("description")
+	t := n.Get("type")
+	if t == nil || n.Get("const") != nil || typesOf(t)&(typeObject|typeArray) != 0 {
+		text := n.Get("description")
 		union := newObject()
 		if text != nil {
-			union.fields = append(union.fields, newMember("description", text))
+			union.Fields = append(union.Fields, newMember("description", text))
 			out = withoutWords(n, setOf("description").has)
 		}
-		union.fields = append(union.fields, newMember("anyOf", newArray(out, alone)))
+		union.Fields = append(union.Fields, newMember("anyOf", newArray(out, alone)))
 		return union
 	}
-	out = out.with("type", typeNode(typesOf(t)|typeNull))
-	if e := n.get("enum"); e != nil {
-		out = out.with("enum", newArray(append(slices.Clone(e.elems), nullNode)...))
+	out = withValue(out, "type", typeNode(typesOf(t)|typeNull))
+	if e := n.Get("enum"); e != nil {
+		out = withValue(out, "enum", newArray(append(slices.Clone(e.Elems), nullNode)...))
 	}
 	return out
 }
@@ -369,7 +371,7 @@ func (a *adapter) patterns(d *builder) {
 		a.change(d.from, RuleKeyword, "dropped patternProperties", "properties by pattern: "+text, "")
 		d.note("keys by pattern: " + text)
 		d.drop("patternProperties")
-		if more := d.get("additionalProperties"); more != nil && more.kind == 'f' {
+		if more := d.get("additionalProperties"); more != nil && more.Kind == 'f' {
 			d.drop("additionalProperties")
 		}
 		return
@@ -381,7 +383,7 @@ func (a *adapter) patterns(d *builder) {
 func (a *adapter) additional(d *builder, back *inverse) {
 	more := d.get("additionalProperties")
 	if a.rules.Closed {
-		if more == nil || more.kind != 'f' {
+		if more == nil || more.Kind != 'f' {
 			a.change(d.from, RuleClosed, "closed", "", "properties that are not declared")
 			d.set("additionalProperties", falseNode)
 		}
@@ -392,9 +394,9 @@ func (a *adapter) additional(d *builder, back *inverse) {
 	case !a.takes(d, "additionalProperties"):
 		d.drop("additionalProperties")
 		switch text := a.sketchFree(func() string { return a.sketch(more) }); {
-		case more.kind == 'f':
+		case more.Kind == 'f':
 			a.change(d.from, RuleKeyword, "dropped additionalProperties", "that no other properties are taken", "")
-		case saysNothing(more) && len(d.get("properties").fieldsOf()) > 0:
+		case saysNothing(more) && len(d.get("properties").Members()) > 0:
 		case saysNothing(more):
 			d.note("takes any keys")
 		default:
@@ -403,7 +405,7 @@ func (a *adapter) additional(d *builder, back *inverse) {
 				d.note("other keys hold " + text)
 			}
 		}
-	case more.kind == '{':
+	case more.Kind == '{':
 		r := a.schema(more)
 		if r.null {
 			a.change(more, RuleType, "left null out", "", "null")
@@ -420,12 +422,12 @@ func (a *adapter) additional(d *builder, back *inverse) {
 
 // saysNothing reports a schema that takes everything.
 func saysNothing(n *node) bool {
-	for i := range n.fields {
-		if !isAnnotation(n.fields[i].name) {
+	for i := range n.Fields {
+		if !isAnnotation(n.Fields[i].Name) {
 			return false
 		}
 	}
-	return n.kind != 'f'
+	return n.Kind != 'f'
 }
 
 // isDictionary reports an object that has no properties of its own, where only declared ones can be said.
@@ -439,13 +441,13 @@ func (a *adapter) isDictionary(d *builder) bool {
 func (a *adapter) hasFreeKeys(d *builder) bool {
 	props := d.get("properties")
 	more := d.get("additionalProperties")
-	return (props == nil || len(props.fields) == 0) && (more == nil || more.kind != 'f' || d.has("patternProperties"))
+	return (props == nil || len(props.Fields) == 0) && (more == nil || more.Kind != 'f' || d.has("patternProperties"))
 }
 
 // hasOnlyFreeKeys reports an object that says what its free keys hold, and has no others.
 func (a *adapter) hasOnlyFreeKeys(d *builder) bool {
 	more := d.get("additionalProperties")
-	return a.hasFreeKeys(d) && (d.has("patternProperties") || more != nil && more.kind == '{')
+	return a.hasFreeKeys(d) && (d.has("patternProperties") || more != nil && more.Kind == '{')
 }
 
 // dictionary says an object with free keys as a list of entries, which Restore makes an object again.
@@ -455,7 +457,7 @@ func (a *adapter) dictionary(d *builder) bool {
 		return false
 	}
 	lost := "" // of two entries with one key the last is taken, as in an object
-	if says := d.saysOfKeys(); says || d.has("patternProperties") || len(d.get("required").list()) > 0 {
+	if says := d.saysOfKeys(); says || d.has("patternProperties") || len(d.get("required").Elements()) > 0 {
 		lost = "what the object says of its keys"
 		if says || !d.has("patternProperties") {
 			d.note("keys: " + a.sketch(d.node()))
@@ -487,29 +489,29 @@ func (a *adapter) dictionary(d *builder) bool {
 // saysOfKeys reports whether an object has keywords, beside properties and patterns, that say something of its keys.
 func (d *builder) saysOfKeys() bool {
 	return slices.ContainsFunc(d.fields, func(f field) bool {
-		known := f.name == "properties" || f.name == "additionalProperties" || f.name == "required" || f.name == "patternProperties"
-		return typedWords[f.name].has(typeObject) && !known
+		known := f.Name == "properties" || f.Name == "additionalProperties" || f.Name == "required" || f.Name == "patternProperties"
+		return typedWords[f.Name].has(typeObject) && !known
 	})
 }
 
 // entryValue is the schema of what is under free keys.
 func (a *adapter) entryValue(d *builder) *node {
 	more, patterns := d.get("additionalProperties"), d.get("patternProperties")
-	if patterns == nil || len(patterns.fields) == 0 {
-		if more == nil || more.kind != '{' {
+	if patterns == nil || len(patterns.Fields) == 0 {
+		if more == nil || more.Kind != '{' {
 			return madeFor(d.from)
 		}
 		return more
 	}
 	d.note("keys by pattern: " + a.sketchPatterns(patterns))
 	var values []*node
-	for i := range patterns.fields {
-		values = append(values, patterns.fields[i].value)
+	for i := range patterns.Fields {
+		values = append(values, patterns.Fields[i].Value)
 	}
-	if more == nil || more.kind == 't' {
+	if more == nil || more.Kind == 't' {
 		more = madeFor(d.from)
 	}
-	if more.kind != 'f' {
+	if more.Kind != 'f' {
 		values = append(values, more)
 	}
 	return oneOfEach(values)

@@ -20,7 +20,7 @@ type definition struct {
 // leads back into itself; else what it leads to is merged with what is beside it.
 func (a *adapter) references(d *builder) bool {
 	a.liftReference(d)
-	for slices.ContainsFunc(d.fields, field.refers) {
+	for slices.ContainsFunc(d.fields, refers) {
 		w, ref := firstReference(d)
 		target := a.target(ref)
 		if target != nil && !a.onlyRefers(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.takes("$ref") && a.keeps(d, w, target) {
@@ -49,12 +49,12 @@ func (a *adapter) references(d *builder) bool {
 // liftReference puts a reference in the place of an allOf that has nothing else: before draft 2019-09 a reference could have a
 // description only so. Merging the allOf would write the reference out.
 func (a *adapter) liftReference(d *builder) {
-	all := d.get("allOf").list()
+	all := d.get("allOf").Elements()
 	if len(all) != 1 || d.hasOther("allOf") || a.takes(d, "allOf") || !a.parsed.nested.takes("$ref") {
 		return
 	}
-	ref := all[0].get("$ref")
-	if ref == nil || ref.kind != '"' || len(all[0].fields) != 1 {
+	ref := all[0].Get("$ref")
+	if ref == nil || ref.Kind != '"' || len(all[0].Fields) != 1 {
 		return
 	}
 	a.change(d.from, RuleKeyword, "unwrapped allOf", "", "")
@@ -73,11 +73,11 @@ func (a *adapter) onlyRefers(n *node) bool {
 
 // firstReference is the first of the references that d has.
 func firstReference(d *builder) (w, ref string) {
-	i := slices.IndexFunc(d.fields, field.refers)
-	return d.fields[i].name, d.fields[i].value.string()
+	i := slices.IndexFunc(d.fields, refers)
+	return d.fields[i].Name, d.fields[i].Value.Unquoted()
 }
 
-func (f field) refers() bool { return referenceWords.has(f.name) }
+func refers(f field) bool { return referenceWords.has(f.Name) }
 
 // frame is what a reference led to, and the frame that the reference is in.
 type frame struct {
@@ -89,12 +89,12 @@ type frame struct {
 
 // around is the frame that n is in, nil for the document. What was merged beside n is none of it.
 func (a *adapter) around(n *node) *frame {
-	for n.like != nil {
-		n = n.like
+	for n.Like != nil {
+		n = n.Like
 	}
 	for i := len(a.inside) - 1; i >= 0; i-- {
 		f := a.inside[i]
-		for at := n; at != nil; at = at.up {
+		for at := n; at != nil; at = at.Up {
 			if at == f.target {
 				return f
 			}
@@ -139,7 +139,7 @@ func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 
 // typesFrom are the types that a schema seems to be of, everyType if that is not plain. Each schema is asked once.
 func (a *adapter) typesFrom(n *node) typeSet {
-	if n.kind != '{' {
+	if n.Kind != '{' {
 		return everyType
 	}
 	if t, known := a.typesOf[n]; known {
@@ -151,7 +151,7 @@ func (a *adapter) typesFrom(n *node) typeSet {
 }
 
 func (a *adapter) typesOfSchema(n *node) typeSet {
-	if t := n.get("type"); t != nil {
+	if t := n.Get("type"); t != nil {
 		if s := typesOf(t); s != 0 {
 			return s
 		}
@@ -159,19 +159,19 @@ func (a *adapter) typesOfSchema(n *node) typeSet {
 	if target := a.refTarget(n); target != nil {
 		return a.typesFrom(target)
 	}
-	if n.get("properties") != nil {
+	if n.Get("properties") != nil {
 		return typeObject
 	}
-	if n.get("items") != nil {
+	if n.Get("items") != nil {
 		return typeArray
 	}
 	all := everyType
-	for _, b := range n.get("allOf").list() {
+	for _, b := range n.Get("allOf").Elements() {
 		all &= a.typesFrom(b)
 	}
 	for _, w := range []string{"anyOf", "oneOf"} {
 		var some typeSet
-		for _, b := range n.get(w).list() {
+		for _, b := range n.Get(w).Elements() {
 			some |= a.typesFrom(b)
 		}
 		if some != 0 {
@@ -199,36 +199,30 @@ const sharedSize = 80
 // isShared reports whether a schema outside the definitions moves there: the consumer takes $ref, and a reference leads to
 // the schema, so that it is used twice at least.
 func (a *adapter) isShared(n *node) bool {
-	if n.kind != '{' || !a.parsed.nested.takes("$ref") || n == a.root || n.get("$ref") != nil || !a.isTarget(n) {
+	if n.Kind != '{' || !a.parsed.nested.takes("$ref") || n == a.Root || n.Get("$ref") != nil || !a.isTarget(n) {
 		return false
 	}
-	return !a.underDefinitions(n) && !a.unsatisfiable[n] && !(a.rules.NoRecursion && a.leadsToLoop(n)) && len(n.compact()) > sharedSize
+	return !a.underDefinitions(n) && !a.unsatisfiable[n] && !(a.rules.NoRecursion && a.leadsToLoop(n)) && len(n.Compact()) > sharedSize
 }
 
 // isTarget reports whether a reference in the document leads to n.
 func (a *adapter) isTarget(n *node) bool {
 	if a.referenced == nil {
 		a.referenced = map[*node]bool{}
-		a.findTargets(a.root)
+		for within := range a.Root.All() {
+			for _, f := range within.Fields {
+				if refers(f) && f.Value.Kind == '"' {
+					a.referenced[a.target(f.Value.Unquoted())] = true
+				}
+			}
+		}
 	}
 	return a.referenced[n]
 }
 
-func (a *adapter) findTargets(n *node) {
-	for _, f := range n.fields {
-		if referenceWords.has(f.name) && f.value.kind == '"' {
-			a.referenced[a.target(f.value.string())] = true
-		}
-		a.findTargets(f.value)
-	}
-	for _, e := range n.elems {
-		a.findTargets(e)
-	}
-}
-
 // moved returns the reference to a shared schema, for the place where the schema stood.
 func (a *adapter) moved(n *node) schemaResult {
-	ref, back := a.kept(n, "#"+n.path())
+	ref, back := a.kept(n, "#"+n.Path())
 	a.change(n, RuleRef, "moved to "+briefName(ref)+", since it is used more than once", "", "")
 	return schemaResult{node: newObject(newMember("$ref", newString(ref))), back: back}
 }
@@ -254,7 +248,7 @@ func (a *adapter) keepRef(d *builder, w string, target *node, ref string) bool {
 
 // kept is how a reference to target is written now, and the inverse of what is there.
 func (a *adapter) kept(target *node, ref string) (string, *inverse) {
-	if target == a.root && a.top != nil {
+	if target == a.Root && a.top != nil {
 		return "#", a.top
 	}
 	def := a.definitionOf(target, ref)
@@ -320,19 +314,13 @@ func (a *adapter) define(root *builder) {
 
 // uses notes the definitions that n refers to, and those that they refer to.
 func (a *adapter) uses(n *node, used map[string]bool) {
-	for i := range n.fields {
-		f := &n.fields[i]
-		if f.name == "$ref" && f.value.kind == '"' {
-			name, _ := strings.CutPrefix(f.value.string(), "#/$defs/")
-			if def := a.definitions[name]; def != nil && !used[name] { // no name needs escaping
-				used[name] = true
-				a.uses(def.node, used)
-			}
+	for within := range n.All() {
+		ref := within.Get("$ref").Unquoted()
+		name, _ := strings.CutPrefix(ref, "#/$defs/")
+		if def := a.definitions[name]; ref != "" && def != nil && !used[name] { // no name needs escaping
+			used[name] = true
+			a.uses(def.node, used)
 		}
-		a.uses(f.value, used)
-	}
-	for _, e := range n.elems {
-		a.uses(e, used)
 	}
 }
 
@@ -351,33 +339,32 @@ func (a *adapter) leadsToLoop(target *node) bool {
 
 // holdsLoop reports whether a reference within n leads to a loop.
 func (a *adapter) holdsLoop(n *node) bool {
-	if a.visited++; a.visited > maxVisited {
-		return true // be careful
-	}
-	for _, f := range n.fields {
-		if referenceWords.has(f.name) && f.value.kind == '"' {
-			if target := a.target(f.value.string()); target != nil && a.leadsToLoop(target) {
-				return true
+	for within := range n.All() {
+		if a.visited++; a.visited > maxVisited {
+			return true // be careful
+		}
+		for _, f := range within.Fields {
+			if refers(f) && f.Value.Kind == '"' {
+				if target := a.target(f.Value.Unquoted()); target != nil && a.leadsToLoop(target) {
+					return true
+				}
 			}
 		}
-		if a.holdsLoop(f.value) {
-			return true
-		}
 	}
-	return slices.ContainsFunc(n.elems, a.holdsLoop)
+	return false
 }
 
 func (a *adapter) underDefinitions(n *node) bool {
-	return n.up != nil && (n.up == a.root.get("$defs") || n.up == a.root.get("definitions"))
+	return n.Up != nil && (n.Up == a.Root.Get("$defs") || n.Up == a.Root.Get("definitions"))
 }
 
 // refTarget is what the $ref of a schema leads to, nil if nothing.
 func (a *adapter) refTarget(n *node) *node {
-	ref := n.get("$ref")
-	if ref == nil || ref.kind != '"' {
+	ref := n.Get("$ref")
+	if ref == nil || ref.Kind != '"' {
 		return nil
 	}
-	return a.target(ref.string())
+	return a.target(ref.Unquoted())
 }
 
 // target is what a reference leads to within the document, nil if nothing.
@@ -388,8 +375,8 @@ func (a *adapter) target(ref string) *node {
 	if a.targets == nil {
 		a.targets = make(map[string]*node)
 	}
-	n := a.lookUp(ref)
-	if n != nil && !n.isSchema() {
+	n := a.LookUp(ref)
+	if n != nil && !isSchema(n) {
 		n = nil
 	}
 	a.targets[ref] = n

@@ -27,8 +27,8 @@ func (a *adapter) conditions(d *builder) bool {
 			continue
 		}
 		var branches []*node
-		for _, f := range v.fields {
-			branches = append(branches, f.value)
+		for _, f := range v.Fields {
+			branches = append(branches, f.Value)
 		}
 		c := &builder{from: d.from}
 		c.add(newMember(w, v))
@@ -44,13 +44,13 @@ func (a *adapter) conditions(d *builder) bool {
 // takeOut reports the condition c, which d has no longer, and declares what it says of properties.
 func (a *adapter) takeOut(d, c *builder, w string, branches ...*node) {
 	text := a.sketchCondition(c, w)
-	before := len(d.get("properties").fieldsOf())
+	before := len(d.get("properties").Members())
 	asked := map[*node]bool{}
 	for _, b := range branches {
 		a.optionally(d, b, asked)
 	}
 	narrowed := ""
-	if len(d.get("properties").fieldsOf()) > before {
+	if len(d.get("properties").Members()) > before {
 		narrowed = "other values under names that only the condition declares"
 	}
 	a.change(c.from, RuleKeyword, "took a condition out", text, narrowed)
@@ -59,35 +59,35 @@ func (a *adapter) takeOut(d, c *builder, w string, branches ...*node) {
 
 // optionally declares the properties of n that d has not, and of what n refers to.
 func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
-	if n == nil || n.kind != '{' || asked[n] {
+	if n == nil || n.Kind != '{' || asked[n] {
 		return
 	}
 	asked[n] = true
 	a.optionally(d, a.refTarget(n), asked)
 	for _, w := range []string{"allOf", "anyOf", "oneOf"} {
-		for _, b := range n.get(w).list() {
+		for _, b := range n.Get(w).Elements() {
 			a.optionally(d, b, asked)
 		}
 	}
 	for _, w := range []string{"then", "else"} {
-		a.optionally(d, n.get(w), asked)
+		a.optionally(d, n.Get(w), asked)
 	}
-	props := n.get("properties")
-	if props == nil || props.kind != '{' {
+	props := n.Get("properties")
+	if props == nil || props.Kind != '{' {
 		return
 	}
 	own := d.get("properties")
 	if own == nil {
 		own = madeFor(d.from)
 	}
-	isDeclared := lookUpFields(own.fields)
-	merged := &node{kind: '{', fields: slices.Clone(own.fields), like: own}
-	for _, f := range props.fields {
-		if !isDeclared(f.name) && f.value.kind != 'f' {
-			merged.fields = append(merged.fields, f)
+	isDeclared := lookUpFields(own.Fields)
+	merged := &node{Kind: '{', Fields: slices.Clone(own.Fields), Like: own}
+	for _, f := range props.Fields {
+		if !isDeclared(f.Name) && f.Value.Kind != 'f' {
+			merged.Fields = append(merged.Fields, f)
 		}
 	}
-	a.count(n, merged.fields[len(own.fields):])
+	a.count(n, merged.Fields[len(own.Fields):])
 	d.set("properties", merged)
 }
 
@@ -100,27 +100,27 @@ func (a *adapter) leftovers(d *builder) bool {
 	silent := room[:0]
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
-		if a.takes(d, f.name) && !a.isMoved(f) {
+		if a.takes(d, f.Name) && !a.isMoved(f) {
 			continue
 		}
-		if d.root && (f.name == "$defs" || f.name == "definitions") {
+		if d.root && (f.Name == "$defs" || f.Name == "definitions") {
 			continue // for define
 		}
-		if f.name == "description" {
+		if f.Name == "description" {
 			continue // for describe
 		}
 		d.fields = slices.Delete(d.fields, i, i+1)
 		i--
-		if f.name == "$defs" || f.name == "definitions" {
+		if f.Name == "$defs" || f.Name == "definitions" {
 			continue
 		}
 		note := a.keywordNote(f)
 		d.note(note)
-		if isAnnotation(f.name) {
-			silent = append(silent, f.name)
+		if isAnnotation(f.Name) {
+			silent = append(silent, f.Name)
 			continue
 		}
-		a.change(d.whence(f), RuleKeyword, "dropped "+f.name, f.name+" "+plainValue(f.value), "")
+		a.change(d.whence(f), RuleKeyword, "dropped "+f.Name, f.Name+" "+plainValue(f.Value), "")
 	}
 	switch len(silent) {
 	case 0:
@@ -134,8 +134,8 @@ func (a *adapter) leftovers(d *builder) bool {
 
 // whence is the schema in which a keyword stood before schemas were merged.
 func (d *builder) whence(f field) *node {
-	if f.value.up != nil {
-		return f.value.up
+	if f.Value.Up != nil {
+		return f.Value.Up
 	}
 	return d.from
 }
@@ -143,26 +143,26 @@ func (d *builder) whence(f field) *node {
 // isMoved reports what is not left where it stands: definitions, which go where they are needed, the name of a draft other than
 // the one that is written here, and a null that cannot be given.
 func (a *adapter) isMoved(f field) bool {
-	switch f.name {
+	switch f.Name {
 	case "$defs", "definitions", "$id":
 		return true
 	case "$schema":
-		return f.value.string() != "https://json-schema.org/draft/2020-12/schema"
+		return f.Value.Unquoted() != "https://json-schema.org/draft/2020-12/schema"
 	case "default":
-		return isNull(f.value) && !a.parsed.types.has(typeNull)
+		return isNull(f.Value) && !a.parsed.types.has(typeNull)
 	}
 	return false
 }
 
 // values drops the values that the consumer does not take of keywords that it takes, and adapts what else holds schemas.
 func (a *adapter) values(d *builder) {
-	if f := d.get("format"); f != nil && len(a.rules.Formats) > 0 && a.takes(d, "format") && !slices.Contains(a.rules.Formats, f.string()) {
-		a.change(d.from, RuleFormat, "dropped format", "format "+briefName(f.string()), "")
-		d.note("format " + briefName(f.string()))
+	if f := d.get("format"); f != nil && len(a.rules.Formats) > 0 && a.takes(d, "format") && !slices.Contains(a.rules.Formats, f.Unquoted()) {
+		a.change(d.from, RuleFormat, "dropped format", "format "+briefName(f.Unquoted()), "")
+		d.note("format " + briefName(f.Unquoted()))
 		d.drop("format")
 	}
-	if p := d.get("pattern"); p != nil && a.takes(d, "pattern") && !a.takesPattern(p.string()) {
-		a.change(d.from, RulePattern, "dropped pattern", "pattern "+briefName(p.string()), "")
+	if p := d.get("pattern"); p != nil && a.takes(d, "pattern") && !a.takesPattern(p.Unquoted()) {
+		a.change(d.from, RulePattern, "dropped pattern", "pattern "+briefName(p.Unquoted()), "")
 		d.note(signature.Bound("pattern", p))
 		d.drop("pattern")
 	}
@@ -186,7 +186,7 @@ func (a *adapter) values(d *builder) {
 		"unevaluatedProperties", "additionalItems", "contentSchema"} {
 		if v := d.get(w); v != nil && a.takes(d, w) {
 			n := a.schemaOrFalse(v)
-			if (w == "not" || w == "if") && !n.same(v) {
+			if (w == "not" || w == "if") && !n.Same(v) {
 				a.change(d.from, RuleKeyword, "changed what stands in "+w, w+" "+a.sketch(v), "what "+w+" let pass")
 			}
 			if w == "not" && saysNothing(n) {
@@ -213,7 +213,7 @@ const maxNotes = 400 // bytes of what one description is given
 func (a *adapter) describe(d *builder) string {
 	a.clean(d, "title")
 	a.clean(d, "description")
-	prose := d.get("description").string()
+	prose := d.get("description").Unquoted()
 	notes := ""
 	for i := range d.notes {
 		d.notes[i] = a.known(d, d.notes[i])
@@ -238,9 +238,9 @@ func (a *adapter) describe(d *builder) string {
 	if union != nil && a.rules.UnionAlone {
 		d.dropIf(isAnnotation)
 		if notes != "" {
-			first := union.elems[0]
-			said := joined(notes, first.get("description").string())
-			elems := slices.Clone(union.elems)
+			first := union.Elems[0]
+			said := joined(notes, first.Get("description").Unquoted())
+			elems := slices.Clone(union.Elems)
 			elems[0] = withDescription(first, said)
 			d.set("anyOf", newArray(elems...))
 		}
@@ -258,7 +258,7 @@ func (a *adapter) clean(d *builder, w string) {
 	if v == nil {
 		return
 	}
-	text := v.string()
+	text := v.Unquoted()
 	cleaned := cleanText(text, func(format string, args ...any) {
 		a.change(v, RuleDescription, fmt.Sprintf(format, args...), "", "")
 	})
@@ -277,10 +277,10 @@ func saysAlready(text, note string) bool {
 var besideUnions = setOf("title", "description", "default", "$id")
 
 func withDescription(n *node, text string) *node {
-	out := &node{kind: '{', fields: slices.Clone(n.fields)}
-	if n.get("description") != nil {
-		return out.with("description", newString(text))
+	out := &node{Kind: '{', Fields: slices.Clone(n.Fields)}
+	if n.Get("description") != nil {
+		return withValue(out, "description", newString(text))
 	}
-	out.fields = append(out.fields, newMember("description", newString(text)))
+	out.Fields = append(out.Fields, newMember("description", newString(text)))
 	return out
 }

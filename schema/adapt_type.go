@@ -14,7 +14,7 @@ func (a *adapter) typed(d *builder) bool {
 		if !d.declared().has(typeObject) {
 			return false
 		}
-		if t := d.get("type"); t == nil || t.kind == '[' {
+		if t := d.get("type"); t == nil || t.Kind == '[' {
 			a.change(d.from, RuleRoot, "made the root an object", "", "")
 			d.set("type", newString("object"))
 		}
@@ -53,9 +53,9 @@ func (a *adapter) ownWords(d *builder) bool {
 			continue
 		}
 		text := a.meant(f)
-		if text != "" && a.takes(d, f.name) && !a.rules.TypedKeywords && !a.rules.TypeAlways {
-			if r := a.schema(madeFor(d.from, f)); r.node != nil && r.node.get(f.name) != nil {
-				f.value = r.node.get(f.name)
+		if text != "" && a.takes(d, f.Name) && !a.rules.TypedKeywords && !a.rules.TypeAlways {
+			if r := a.schema(madeFor(d.from, f)); r.node != nil && r.node.Get(f.Name) != nil {
+				f.Value = r.node.Get(f.Name)
 			}
 			if a.meant(f) != "" { // what was made of it says something still
 				d.fields[i] = f
@@ -63,7 +63,7 @@ func (a *adapter) ownWords(d *builder) bool {
 			}
 		}
 		d.note(text)
-		dropped = append(dropped, f.name)
+		dropped = append(dropped, f.Name)
 		d.fields = slices.Delete(d.fields, i, i+1)
 		i--
 	}
@@ -76,19 +76,19 @@ func (a *adapter) ownWords(d *builder) bool {
 // meant is what a keyword says that its author took for one of the type, as items of an object; "" for what says little.
 func (a *adapter) meant(f field) string {
 	switch {
-	case f.name == "items" && !saysNothing(f.value):
-		return "items: " + a.sketchFree(func() string { return a.sketch(f.value) })
-	case f.name == "properties" && len(f.value.fields) > 0:
+	case f.Name == "items" && !saysNothing(f.Value):
+		return "items: " + a.sketchFree(func() string { return a.sketch(f.Value) })
+	case f.Name == "properties" && len(f.Value.Fields) > 0:
 		return "properties: " + a.sketchFree(func() string { return a.sketch(newObject(f)) })
 	}
 	return ""
 }
 
 func (a *adapter) saysNothingOf(f field, t typeSet) bool {
-	if saysOther(f.name, t) {
-		return a.rules.TypedKeywords || typedWords[f.name].has(typeObject|typeArray)
+	if saysOther(f.Name, t) {
+		return a.rules.TypedKeywords || typedWords[f.Name].has(typeObject|typeArray)
 	}
-	return f.name == "format" && a.rules.TypedKeywords && !formatSuits(f.value.string(), t)
+	return f.Name == "format" && a.rules.TypedKeywords && !formatSuits(f.Value.Unquoted(), t)
 }
 
 func formatSuits(format string, t typeSet) bool {
@@ -104,7 +104,7 @@ func formatSuits(format string, t typeSet) bool {
 // listed handles a type that is given.
 func (a *adapter) listed(d *builder, t *node) bool {
 	all := d.declared()
-	if t.kind == '[' && len(t.elems) == 1 {
+	if t.Kind == '[' && len(t.Elems) == 1 {
 		d.set("type", newString(all.one()))
 	}
 	if rest := all & a.parsed.types; rest != all {
@@ -115,7 +115,7 @@ func (a *adapter) listed(d *builder, t *node) bool {
 		all = rest
 	}
 	if all.one() != "" {
-		if t.kind == '[' {
+		if t.Kind == '[' {
 			d.set("type", newString(all.one()))
 		}
 		return true
@@ -133,15 +133,15 @@ func (a *adapter) split(d *builder, all typeSet, each []typeSet) bool {
 		d.set("type", newString(all.one()))
 		return true
 	}
-	union := &node{kind: '['}
+	union := &node{Kind: '['}
 	for _, one := range each {
 		n := madeFor(d.from, typeField(one.one()))
 		for _, f := range d.fields {
-			if f.name != "type" && !isAnnotation(f.name) && !saysOther(f.name, one) {
-				n.fields = append(n.fields, f)
+			if f.Name != "type" && !isAnnotation(f.Name) && !saysOther(f.Name, one) {
+				n.Fields = append(n.Fields, f)
 			}
 		}
-		union.elems = append(union.elems, n)
+		union.Elems = append(union.Elems, n)
 	}
 	d.dropIf(func(w string) bool { return !isAnnotation(w) })
 	if a.takes(d, "anyOf") {
@@ -160,17 +160,17 @@ func (a *adapter) anything(d *builder) bool {
 	}
 	union := newArray(text)
 	for _, name := range []string{"number", "boolean"} {
-		union.elems = append(union.elems, madeFor(d.from, typeField(name)))
+		union.Elems = append(union.Elems, madeFor(d.from, typeField(name)))
 	}
 	if !a.rules.Closed {
 		object := madeFor(d.from, typeField("object"))
 		if a.rules.ObjectProperties {
-			object.fields = append(object.fields, newMember("properties", newObject()))
+			object.Fields = append(object.Fields, newMember("properties", newObject()))
 		}
-		union.elems = append(union.elems, object)
+		union.Elems = append(union.Elems, object)
 	}
 	list := madeFor(d.from, typeField("array"), newMember("items", text))
-	union.elems = append(union.elems, list)
+	union.Elems = append(union.Elems, list)
 	return a.distribute(d, union)
 }
 
@@ -181,22 +181,22 @@ func (a *adapter) enums(d *builder) bool {
 		return true
 	}
 	declared := d.declared()
-	possible := slices.DeleteFunc(slices.Clone(e.elems), func(v *node) bool { return typeOfValue(v)&declared == 0 && !isWhole(v, declared) })
+	possible := slices.DeleteFunc(slices.Clone(e.Elems), func(v *node) bool { return typeOfValue(v)&declared == 0 && !isWhole(v, declared) })
 	if len(possible) == 0 {
 		return false
 	}
 	kept := slices.DeleteFunc(slices.Clone(possible), func(v *node) bool {
-		return typeOfValue(v)&a.parsed.enum == 0 || a.rules.EnumFilled && string(v.text) == `""`
+		return typeOfValue(v)&a.parsed.enum == 0 || a.rules.EnumFilled && string(v.Text) == `""`
 	})
 	if limit := a.rules.Limits.EnumValues; limit > 0 && len(kept) > limit {
 		kept = nil
 	}
 	switch {
-	case len(kept) == len(e.elems):
+	case len(kept) == len(e.Elems):
 		return true
 	case len(kept) == len(possible):
 		a.change(d.from, RuleEnum, "dropped values that the type refuses", "", "")
-	case len(kept) > 0 && d.get("type") != nil && d.get("type").kind != '[':
+	case len(kept) > 0 && d.get("type") != nil && d.get("type").Kind != '[':
 		a.change(d.from, RuleEnum, "dropped values of the enum", "", sketchValues(possible))
 		d.note("else one of " + sketchValues(possible))
 	default:
@@ -218,5 +218,5 @@ func (a *adapter) enums(d *builder) bool {
 }
 
 func bothBooleans(all []*node) bool {
-	return len(all) == 2 && typeOfValue(all[0]) == typeBoolean && typeOfValue(all[1]) == typeBoolean && !all[0].same(all[1])
+	return len(all) == 2 && typeOfValue(all[0]) == typeBoolean && typeOfValue(all[1]) == typeBoolean && !all[0].Same(all[1])
 }

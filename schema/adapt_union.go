@@ -3,6 +3,8 @@ package schema
 import (
 	"slices"
 	"strings"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // constants turns const into an enum of one value.
@@ -12,7 +14,7 @@ func (a *adapter) constants(d *builder) bool {
 		return ofEnum(d)
 	}
 	if e := d.get("enum"); e != nil {
-		if !hasSame(e.elems, c) {
+		if !hasSame(e.Elems, c) {
 			return false
 		}
 		d.drop("enum")
@@ -25,11 +27,11 @@ func (a *adapter) constants(d *builder) bool {
 // ofEnum leaves of a list of types those that a value of the enum has. It reports false where none is left.
 func ofEnum(d *builder) bool {
 	t, e := d.get("type"), d.get("enum")
-	if t == nil || e == nil || t.kind != '[' {
+	if t == nil || e == nil || t.Kind != '[' {
 		return true
 	}
 	var found typeSet
-	for _, v := range e.elems {
+	for _, v := range e.Elems {
 		found |= typeOfValue(v)
 		if isWhole(v, typeInteger) {
 			found |= typeInteger
@@ -47,7 +49,7 @@ func ofEnum(d *builder) bool {
 
 // nulls takes null out of a schema whose consumer cannot say it, or says it with nullable.
 func (a *adapter) nulls(d *builder) bool {
-	if union := d.get("anyOf"); union != nil && len(union.elems) == 1 && !a.staysInPlace(d) {
+	if union := d.get("anyOf"); union != nil && len(union.Elems) == 1 && !a.staysInPlace(d) {
 		return a.unwrap(d) && a.combine(d) // it may say whether null is accepted
 	}
 	says := a.parsed.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.parsed.nested.takes("anyOf"))
@@ -90,26 +92,26 @@ func (a *adapter) withoutNull(d *builder) (accepted, left bool) {
 		if v == nil {
 			continue
 		}
-		rest := slices.DeleteFunc(slices.Clone(v.elems), func(e *node) bool {
+		rest := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool {
 			return w == "enum" && isNull(e) || w != "enum" && onlyNull(e)
 		})
-		accepted = accepted && len(rest) < len(v.elems)
+		accepted = accepted && len(rest) < len(v.Elems)
 		left = left && len(rest) > 0
 		d.set(w, newArray(rest...))
 	}
 	if c := d.get("const"); c != nil {
-		accepted = accepted && c.kind == 'n'
-		left = left && c.kind != 'n'
+		accepted = accepted && c.Kind == 'n'
+		left = left && c.Kind != 'n'
 	}
 	return accepted, left
 }
 
 // onlyNull reports a schema that takes null and nothing else.
 func onlyNull(n *node) bool {
-	if n.kind != '{' {
+	if n.Kind != '{' {
 		return false
 	}
-	if t := n.get("type"); t != nil {
+	if t := n.Get("type"); t != nil {
 		return typesOf(t) == typeNull
 	}
 	all := allowedValues(n)
@@ -128,7 +130,7 @@ func (a *adapter) unions(d *builder) bool {
 	switch {
 	case a.staysInPlace(d):
 		return a.inPlace(d, "anyOf")
-	case len(union.elems) == 1:
+	case len(union.Elems) == 1:
 		return a.unwrap(d) && a.combine(d)
 	case !a.onlyConstrains(d, union):
 		return a.distribute(d, union)
@@ -142,13 +144,13 @@ func (a *adapter) unions(d *builder) bool {
 
 // staysInPlace reports whether anyOf may be beside what is beside it.
 func (a *adapter) staysInPlace(d *builder) bool {
-	listed := a.rules.TypeSingle && d.has("type") && d.get("type").kind == '['
+	listed := a.rules.TypeSingle && d.has("type") && d.get("type").Kind == '['
 	return a.takes(d, "anyOf") && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone
 }
 
 // unwrap merges the only branch of a union.
 func (a *adapter) unwrap(d *builder) bool {
-	only := d.get("anyOf").elems[0]
+	only := d.get("anyOf").Elems[0]
 	d.drop("anyOf")
 	a.change(d.from, RuleKeyword, "unwrapped a union of one", "", "")
 	return a.merge(d, only)
@@ -183,11 +185,11 @@ const maxCompared = 200 // branches that are compared in pairs
 
 // exclusive reports whether no two of the branches can hold at once, as far as their types and constants show it.
 func (a *adapter) exclusive(union *node, objects bool) bool {
-	if len(union.elems) > maxCompared {
+	if len(union.Elems) > maxCompared {
 		return false
 	}
-	for i, x := range union.elems {
-		for _, y := range union.elems[:i] {
+	for i, x := range union.Elems {
+		for _, y := range union.Elems[:i] {
 			if !areExclusive(a.followed(x), a.followed(y), objects, 0) {
 				return false
 			}
@@ -200,7 +202,7 @@ func (a *adapter) exclusive(union *node, objects bool) bool {
 func (a *adapter) followed(n *node) *node {
 	for range mostFollowed {
 		target := a.refTarget(n)
-		if target == nil || len(n.fields) > 1 {
+		if target == nil || len(n.Fields) > 1 {
 			return n
 		}
 		n = target
@@ -211,10 +213,10 @@ func (a *adapter) followed(n *node) *node {
 const mostFollowed = 8 // references to a reference
 
 func areExclusive(x, y *node, objects bool, depth int) bool {
-	if x.kind != '{' || y.kind != '{' || depth > 2 {
-		return x.kind == 'f' || y.kind == 'f'
+	if x.Kind != '{' || y.Kind != '{' || depth > 2 {
+		return x.Kind == 'f' || y.Kind == 'f'
 	}
-	tx, ty := x.get("type"), y.get("type")
+	tx, ty := x.Get("type"), y.Get("type")
 	if isNullable(x) && isNullable(y) {
 		return false
 	}
@@ -225,13 +227,13 @@ func areExclusive(x, y *node, objects bool, depth int) bool {
 	if vx != nil && vy != nil {
 		return !slices.ContainsFunc(vx, func(e *node) bool { return hasSame(vy, e) })
 	}
-	px, py := x.get("properties"), y.get("properties")
+	px, py := x.Get("properties"), y.Get("properties")
 	if px == nil || py == nil || !objects && (tx == nil || ty == nil) {
 		return false
 	}
-	for _, f := range px.fields { // a property that both require, and that is apart
-		o := py.get(f.name)
-		if o != nil && requires(x, f.name) && requires(y, f.name) && areExclusive(f.value, o, false, depth+1) {
+	for _, f := range px.Fields { // a property that both require, and that is apart
+		o := py.Get(f.Name)
+		if o != nil && requires(x, f.Name) && requires(y, f.Name) && areExclusive(f.Value, o, false, depth+1) {
 			return true
 		}
 	}
@@ -239,13 +241,13 @@ func areExclusive(x, y *node, objects bool, depth int) bool {
 }
 
 func isNullable(n *node) bool {
-	v := n.get("nullable")
-	return v != nil && v.kind == 't'
+	v := n.Get("nullable")
+	return v != nil && v.Kind == 't'
 }
 
 func requires(n *node, name string) bool {
-	r := n.get("required")
-	return r != nil && slices.ContainsFunc(r.elems, func(e *node) bool { return e.kind == '"' && (unquote(e.text)) == string(name) })
+	r := n.Get("required")
+	return r != nil && slices.ContainsFunc(r.Elems, func(e *node) bool { return e.Kind == '"' && (jsontree.Unquote(e.Text)) == string(name) })
 }
 
 // constraints say of an object which properties there may be together, and not how they are.
@@ -257,12 +259,12 @@ func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 	if !d.hasOther("anyOf") {
 		return false
 	}
-	return !slices.ContainsFunc(union.elems, func(b *node) bool {
-		if b.kind != '{' {
+	return !slices.ContainsFunc(union.Elems, func(b *node) bool {
+		if b.Kind != '{' {
 			return true
 		}
-		for i := range b.fields {
-			if w := b.fields[i].name; !isAnnotation(w) && !constraints.has(w) {
+		for i := range b.Fields {
+			if w := b.Fields[i].Name; !isAnnotation(w) && !constraints.has(w) {
 				return true
 			}
 		}
@@ -278,7 +280,7 @@ func (a *adapter) distribute(d *builder, union *node) bool {
 		return a.collapse(d, union)
 	}
 	inner := withoutWords(d.node(), func(w string) bool { return isAnnotation(w) || w == "nullable" || w == "anyOf" })
-	if len(inner.fields) > 0 && (a.rules.TypeInBranches || a.rules.UnionAlone || a.rules.TypeAlways) {
+	if len(inner.Fields) > 0 && (a.rules.TypeInBranches || a.rules.UnionAlone || a.rules.TypeAlways) {
 		a.change(d.from, RuleType, "moved what stands beside anyOf into its branches", "", "")
 	}
 	branches := a.branches(d, union, inner)
@@ -302,56 +304,56 @@ func (a *adapter) distribute(d *builder, union *node) bool {
 }
 
 // branches adapts the branches of a union, each with inner beside it. A branch that became a union gives its own.
-func (a *adapter) branches(d *builder, union, inner *node) []*unionBranch {
-	var out []*unionBranch
-	for _, b := range union.elems {
+func (a *adapter) branches(d *builder, union, inner *node) []schemaResult {
+	var out []schemaResult
+	for _, b := range union.Elems {
 		n := b
-		if len(inner.fields) > 0 {
-			n = withAllOf(madeFor(b, inner.fields...), append(slices.Clone(inner.get("allOf").list()), b)...)
+		if len(inner.Fields) > 0 {
+			n = withAllOf(madeFor(b, inner.Fields...), append(slices.Clone(inner.Get("allOf").Elements()), b)...)
 		}
 		r := a.schema(n)
 		d.null = d.null || r.null
-		if r.cut && a.rules.Closed && len(union.elems) > 1 {
+		if r.cut && a.rules.Closed && len(union.Elems) > 1 {
 			a.change(b, RuleRecursion, "left out", "", "what is nested deeper")
 			continue
 		}
 		if r.node == nil {
 			continue
 		}
-		nested := r.node.get("anyOf")
-		if nested == nil || len(r.node.fields) > 1 {
-			out = append(out, &unionBranch{r.node, r.back})
+		nested := r.node.Get("anyOf")
+		if nested == nil || len(r.node.Fields) > 1 {
+			out = append(out, schemaResult{node: r.node, back: r.back})
 			continue
 		}
-		for _, e := range nested.elems {
-			out = append(out, &unionBranch{e, r.back})
+		for _, e := range nested.Elems {
+			out = append(out, schemaResult{node: e, back: r.back})
 		}
 	}
 	if d.null && a.takes(d, "nullable") && len(out) > 0 {
 		d.null = false
-		if !slices.ContainsFunc(out, func(b *unionBranch) bool { return b.node.get("nullable") != nil }) {
-			nullable := &node{kind: '{', fields: append(slices.Clone(out[0].node.fields), newMember("nullable", trueNode))}
-			out[0] = &unionBranch{nullable, out[0].back}
+		if !slices.ContainsFunc(out, func(b schemaResult) bool { return b.node.Get("nullable") != nil }) {
+			nullable := &node{Kind: '{', Fields: append(slices.Clone(out[0].node.Fields), newMember("nullable", trueNode))}
+			out[0] = schemaResult{node: nullable, back: out[0].back}
 		}
 	}
 	return out
 }
 
 // fewer leaves out branches that say the same as one before them, and makes one of enums of one type.
-func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
-	var out []*unionBranch
+func (a *adapter) fewer(d *builder, all []schemaResult) []schemaResult {
+	var out []schemaResult
 	known := make(map[string]bool, len(all))
 	enums := map[string]int{} // by their type, where they are in out
 	for _, b := range all {
-		text := b.node.compact()
+		text := b.node.Compact()
 		if known[text] {
 			continue
 		}
 		known[text] = true
-		if t := b.node.get("type"); t != nil && isEnum(b.node) {
-			of := t.compact()
+		if t := b.node.Get("type"); t != nil && isEnum(b.node) {
+			of := t.Compact()
 			if i, ok := enums[of]; ok {
-				out[i] = &unionBranch{node: a.oneEnum(d, out[i].node, b.node)}
+				out[i] = schemaResult{node: a.oneEnum(d, out[i].node, b.node)}
 				continue
 			}
 			enums[of] = len(out)
@@ -365,9 +367,9 @@ func (a *adapter) fewer(d *builder, all []*unionBranch) []*unionBranch {
 func (a *adapter) oneEnum(d *builder, x, y *node) *node {
 	a.change(d.from, RuleKeyword, "made one enum of several", "", "")
 	merged := withoutWords(x, setOf("enum", "description").has)
-	merged.fields = append(merged.fields, newMember("enum", allValues(x.get("enum"), y.get("enum"))))
-	if text := joined(x.get("description").string(), y.get("description").string()); text != "" {
-		merged.fields = append(merged.fields, newMember("description", newString(text)))
+	merged.Fields = append(merged.Fields, newMember("enum", allValues(x.Get("enum"), y.Get("enum"))))
+	if text := joined(x.Get("description").Unquoted(), y.Get("description").Unquoted()); text != "" {
+		merged.Fields = append(merged.Fields, newMember("description", newString(text)))
 	}
 	return merged
 }
@@ -386,15 +388,15 @@ func joined(x, y string) string {
 
 // isEnum reports a schema that says which values there are, and no more.
 func isEnum(n *node) bool {
-	says := func(f field) bool { return f.name != "type" && f.name != "enum" && f.name != "description" }
-	return n.get("enum") != nil && !slices.ContainsFunc(n.fields, says)
+	says := func(f field) bool { return f.Name != "type" && f.Name != "enum" && f.Name != "description" }
+	return n.Get("enum") != nil && !slices.ContainsFunc(n.Fields, says)
 }
 
 // become makes d what one branch is; its annotations stay, where the branch has none of its own.
-func (a *adapter) become(d *builder, b *unionBranch) {
-	for _, f := range b.node.fields {
-		if old := d.get(f.name); f.name == "description" && old != nil {
-			d.set(f.name, newString(joined(old.string(), f.value.string())))
+func (a *adapter) become(d *builder, b schemaResult) {
+	for _, f := range b.node.Fields {
+		if old := d.get(f.Name); f.Name == "description" && old != nil {
+			d.set(f.Name, newString(joined(old.Unquoted(), f.Value.Unquoted())))
 		} else if old == nil {
 			d.add(f)
 		}

@@ -2,7 +2,8 @@ package schema
 
 import (
 	"fmt"
-	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // checkBounds reports what an adapted schema exceeds: the bounds of any schema, or those of the profile.
@@ -10,10 +11,8 @@ func (a *adapter) checkBounds(root *node, text []byte) error {
 	if len(text) > DefaultBytes {
 		return &LimitError{Bound: "bytes", Found: len(text), Limit: DefaultBytes}
 	}
-	r := reader{text: text, limits: Limits{}.withDefaults()}
-	if excess := r.read(); excess != nil {
-		excess.Pointer, excess.Offset = "", 0 // which are of no schema that anybody has
-		return excess
+	if excess := jsontree.Measure(text, DefaultDepth, DefaultNodes); excess != nil {
+		return &LimitError{Bound: excess.Bound, Found: excess.Found, Limit: excess.Limit} // the place is in no schema that anybody has
 	}
 	c := counter{enumMany: a.rules.Limits.EnumMany}
 	c.schema(root, 1)
@@ -47,36 +46,36 @@ type counter struct {
 
 func (c *counter) schema(n *node, depth int) {
 	c.depth = max(c.depth, depth)
-	for i := range n.fields {
-		f := &n.fields[i]
-		switch f.name {
+	for i := range n.Fields {
+		f := &n.Fields[i]
+		switch f.Name {
 		case "properties":
-			c.properties += len(f.value.fields)
-			c.optional += max(0, len(f.value.fields)-len(n.get("required").list()))
+			c.properties += len(f.Value.Fields)
+			c.optional += max(0, len(f.Value.Fields)-len(n.Get("required").Elements()))
 			fallthrough
 		case "$defs":
-			for j := range f.value.fields {
-				c.text += utf8.RuneCountInString(f.value.fields[j].name)
-				c.schema(f.value.fields[j].value, depth+1)
+			for j := range f.Value.Fields {
+				c.text += runes(f.Value.Fields[j].Name)
+				c.schema(f.Value.Fields[j].Value, depth+1)
 			}
 		case "items", "additionalProperties":
-			if f.value.kind == '{' {
-				c.schema(f.value, depth+1)
+			if f.Value.Kind == '{' {
+				c.schema(f.Value, depth+1)
 			}
 		case "anyOf":
 			c.unions++
-			c.branches = max(c.branches, len(f.value.elems))
-			for _, e := range f.value.elems {
+			c.branches = max(c.branches, len(f.Value.Elems))
+			for _, e := range f.Value.Elems {
 				c.schema(e, depth)
 			}
 		case "type":
-			if f.value.kind == '[' {
+			if f.Value.Kind == '[' {
 				c.unions++
 			}
 		case "enum":
-			c.enum(f.value.elems)
+			c.enum(f.Value.Elems)
 		case "const":
-			c.text += f.value.runes()
+			c.text += charactersIn(f.Value)
 		}
 	}
 }
@@ -85,7 +84,7 @@ func (c *counter) enum(all []*node) {
 	c.values += len(all)
 	size := 0
 	for _, v := range all {
-		size += v.runes()
+		size += charactersIn(v)
 	}
 	c.text += size
 	if c.enumMany > 0 && len(all) > c.enumMany {
@@ -93,20 +92,14 @@ func (c *counter) enum(all []*node) {
 	}
 }
 
-// runes is how many characters the strings, names and numbers in a value have.
-func (n *node) runes() int {
+// charactersIn is how many characters the strings, names and numbers in a value have.
+func charactersIn(value *node) int {
 	size := 0
-	switch n.kind {
-	case '"':
-		return utf8.RuneCountInString(unquote(n.text))
-	case '0':
-		return len(n.text)
-	}
-	for _, f := range n.fields {
-		size += utf8.RuneCountInString(f.name) + f.value.runes()
-	}
-	for _, e := range n.elems {
-		size += e.runes()
+	for n := range value.All() {
+		size += runes(contentOf(n))
+		for _, f := range n.Fields {
+			size += runes(f.Name)
+		}
 	}
 	return size
 }

@@ -1,6 +1,10 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/indusagi/indus/internal/jsontree"
+)
 
 // builder is one schema while it is adapted: its keywords, in their order, and what they could not say.
 type builder struct {
@@ -19,7 +23,7 @@ type builder struct {
 	conditions []*builder // if, then and else of what was merged
 }
 
-func (d *builder) get(w string) *node { return memberOf(d.fields, w) }
+func (d *builder) get(w string) *node { return jsontree.Lookup(d.fields, w) }
 
 func (d *builder) has(w string) bool { return d.get(w) != nil }
 
@@ -28,20 +32,20 @@ func (d *builder) hasAny(all ...string) bool { return slices.ContainsFunc(all, d
 
 // hasTyped reports whether d has a keyword of the type.
 func (d *builder) hasTyped(t typeSet) bool {
-	return slices.ContainsFunc(d.fields, func(f field) bool { return typedWords[f.name].has(t) })
+	return slices.ContainsFunc(d.fields, func(f field) bool { return typedWords[f.Name].has(t) })
 }
 
 // hasOther reports whether d has a keyword that is none of these and no annotation.
 func (d *builder) hasOther(than ...string) bool { return hasOther(d.fields, than...) }
 
 func hasOther(fields []field, than ...string) bool {
-	return slices.ContainsFunc(fields, func(f field) bool { return !isAnnotation(f.name) && !slices.Contains(than, f.name) })
+	return slices.ContainsFunc(fields, func(f field) bool { return !isAnnotation(f.Name) && !slices.Contains(than, f.Name) })
 }
 
 // set puts a keyword at its place, or at the end.
 func (d *builder) set(w string, value *node) {
-	if i := indexOf(d.fields, w); i >= 0 {
-		d.fields[i].value = value
+	if i := jsontree.IndexOf(d.fields, w); i >= 0 {
+		d.fields[i].Value = value
 		return
 	}
 	d.add(newMember(w, value))
@@ -52,7 +56,7 @@ func (d *builder) rename(w, to string, value *node) {
 	if d.has(to) {
 		d.drop(w)
 		d.set(to, value)
-	} else if i := indexOf(d.fields, w); i >= 0 {
+	} else if i := jsontree.IndexOf(d.fields, w); i >= 0 {
 		d.fields[i] = newMember(to, value)
 	}
 }
@@ -62,7 +66,7 @@ func (d *builder) drop(all ...string) {
 }
 
 func (d *builder) dropIf(drop func(w string) bool) {
-	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return drop(f.name) })
+	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return drop(f.Name) })
 }
 
 // keep drops everything but annotations and these keywords.
@@ -83,7 +87,7 @@ func (d *builder) note(text string) {
 func (d *builder) condition() *builder {
 	c := &builder{from: d.from}
 	for _, f := range d.fields {
-		if f.name == "if" || f.name == "then" || f.name == "else" {
+		if f.Name == "if" || f.Name == "then" || f.Name == "else" {
 			c.add(f)
 		}
 	}
@@ -91,7 +95,7 @@ func (d *builder) condition() *builder {
 	return c
 }
 
-func (d *builder) node() *node { return &node{kind: '{', fields: d.fields} }
+func (d *builder) node() *node { return &node{Kind: '{', Fields: d.fields} }
 
 // add appends a field, whose keyword d has not.
 func (d *builder) add(f field) { d.fields = append(d.fields, f) }

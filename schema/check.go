@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/text"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // What Check reports of one schema at most: enough for a person, and a bound for a stranger's schema.
@@ -33,13 +35,13 @@ var (
 // findings, or a mebibyte of them, Check stops. [Original] and [Seed] have no rules: they ask for a JSON object within bounds.
 func Check(raw json.RawMessage, p *Profile) []Finding {
 	c := &checker{rules: p.Rules(), circling: map[*node]bool{}}
-	top, err := readWithin(raw, Limits{}, true)
+	top, err := readTree(raw)
 	if err != nil {
 		c.unreadable(err)
 		return c.findings
 	}
-	if top.kind != '{' {
-		c.findAs(nil, RuleJSON, sourceJSON, "the schema is %s; one JSON object is accepted", top.describe())
+	if top.Kind != '{' {
+		c.findAs(nil, RuleJSON, sourceJSON, "the schema is %s; one JSON object is accepted", describeValue(top))
 		return c.findings
 	}
 	if p == nil || p.transform != nil {
@@ -48,7 +50,7 @@ func Check(raw json.RawMessage, p *Profile) []Finding {
 	if hasHalf(raw) {
 		c.halves(top, nil)
 	}
-	c.document = &document{root: top}
+	c.Document = jsontree.NewDocument(top)
 	if c.rules.NoRecursion {
 		c.cycles = c.findCycles()
 	}
@@ -59,7 +61,7 @@ func Check(raw json.RawMessage, p *Profile) []Finding {
 
 // checker looks at one schema for one profile.
 type checker struct {
-	*document
+	*jsontree.Document
 	rules  Rules
 	cycles map[*node]bool // schemas with a $ref to a schema around them
 
@@ -90,17 +92,17 @@ func (c *checker) halves(t *node, at *spot) {
 	find := func(at *spot) {
 		c.findAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], asConservative(sourceJSON)), "half a surrogate pair, which is no character; whole ones are accepted")
 	}
-	if t.kind == '"' && hasHalf(t.text) {
+	if t.Kind == '"' && hasHalf(t.Text) {
 		find(at)
 	}
-	for i, e := range t.elems {
+	for i, e := range t.Elems {
 		c.halves(e, at.at(strconv.Itoa(i)))
 	}
-	for _, m := range t.fields {
-		if hasHalf(m.key) {
-			find(at.at(m.name))
+	for _, m := range t.Fields {
+		if hasHalf(m.Key) {
+			find(at.at(m.Name))
 		}
-		c.halves(m.value, at.at(m.name))
+		c.halves(m.Value, at.at(m.Name))
 	}
 }
 

@@ -85,13 +85,13 @@ func (c *checker) formed(name string, value *node, at *spot) bool {
 	if !c.rules.WellFormed {
 		return false
 	}
-	message := name + " is " + value.describe()
+	message := name + " is " + describeValue(value)
 	switch {
-	case f == formTypes && value.kind == '"':
+	case f == formTypes && value.Kind == '"':
 		c.find(at, RuleForm, "%s; draft 2020-12 knows %s", message, strings.Join(sevenTypes, ", "))
-	case f == formStrings && value.kind == '[', f == formStringsMap && value.kind == '{', f == formTypes:
+	case f == formStrings && value.Kind == '[', f == formStringsMap && value.Kind == '{', f == formTypes:
 		c.find(at, RuleForm, "%s of something else; draft 2020-12 takes %s", message, formTexts[f])
-	case f == formSchemas && value.kind == '[':
+	case f == formSchemas && value.Kind == '[':
 		c.find(at, RuleForm, "%s is empty; draft 2020-12 takes %s", name, formTexts[f])
 	default:
 		c.find(at, RuleForm, "%s; draft 2020-12 takes %s", message, formTexts[f])
@@ -102,45 +102,45 @@ func (c *checker) formed(name string, value *node, at *spot) bool {
 func (f form) fits(v *node) bool {
 	switch f {
 	case formString:
-		return v.kind == '"'
+		return v.Kind == '"'
 	case formBoolean:
-		return v.is("tf")
+		return v.Is("tf")
 	case formNumber:
-		return v.kind == '0'
+		return v.Kind == '0'
 	case formPositive:
-		return v.kind == '0' && numberOf(v) > 0
+		return v.Kind == '0' && numberOf(v) > 0
 	case formCount:
-		return v.kind == '0' && v.isInteger() && numberOf(v) >= 0
+		return v.Kind == '0' && isInteger(v) && numberOf(v) >= 0
 	case formArray:
-		return v.kind == '['
+		return v.Kind == '['
 	case formStrings:
-		return v.areStrings()
+		return areStrings(v)
 	case formStringsMap:
-		return v.kind == '{' && !slices.ContainsFunc(v.fields, func(m field) bool { return !m.value.areStrings() })
+		return v.Kind == '{' && !slices.ContainsFunc(v.Fields, func(m field) bool { return !areStrings(m.Value) })
 	case formTypes:
-		return v.areTypes()
+		return areTypes(v)
 	case formItems:
-		return v.kind != '['
+		return v.Kind != '['
 	case formSchemas:
-		return v.kind == '[' && len(v.elems) > 0
+		return v.Kind == '[' && len(v.Elems) > 0
 	case formSchemaMap, formDependencies:
-		return v.kind == '{'
+		return v.Kind == '{'
 	}
 	return true
 }
 
-func (n *node) areStrings() bool {
-	all := n.strings()
-	return n.kind == '[' && len(all) == len(n.elems) && !hasRepeats(all)
+func areStrings(n *node) bool {
+	all := stringsIn(n)
+	return n.Kind == '[' && len(all) == len(n.Elems) && !hasRepeats(all)
 }
 
-func (n *node) areTypes() bool {
-	if n.kind == '"' {
-		return slices.Contains(sevenTypes, n.content())
+func areTypes(n *node) bool {
+	if n.Kind == '"' {
+		return slices.Contains(sevenTypes, contentOf(n))
 	}
-	all := n.strings()
+	all := stringsIn(n)
 	unknown := func(name string) bool { return !slices.Contains(sevenTypes, name) }
-	return len(all) > 0 && len(all) == len(n.elems) && !hasRepeats(all) && !slices.ContainsFunc(all, unknown)
+	return len(all) > 0 && len(all) == len(n.Elems) && !hasRepeats(all) && !slices.ContainsFunc(all, unknown)
 }
 
 func hasRepeats(all []string) bool {

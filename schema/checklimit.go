@@ -14,12 +14,12 @@ type sums struct {
 
 // depth is how deep t stands where it is an object or an array, and finds the first that stands too deep.
 func (c *checker) depth(t *node, at *spot, around int) int {
-	types := t.types()
-	if list := t.get("type").is("["); list || t.get("anyOf").is("[") {
+	types := typesGiven(t)
+	if list := t.Get("type").Is("["); list || t.Get("anyOf").Is("[") {
 		c.sum.unions++
 	}
 	nests := slices.Contains(types, "object") || slices.Contains(types, "array") ||
-		len(types) == 0 && (t.get("properties") != nil || t.get("items") != nil)
+		len(types) == 0 && (t.Get("properties") != nil || t.Get("items") != nil)
 	if !nests {
 		return around
 	}
@@ -31,8 +31,8 @@ func (c *checker) depth(t *node, at *spot, around int) int {
 
 // branches counts those of a union.
 func (c *checker) branches(m field, at *spot) {
-	if limit := c.rules.Limits.Branches; limit > 0 && len(m.value.elems) > limit {
-		c.find(at, RuleLimit, "%s has %d branches; %d are accepted", m.name, len(m.value.elems), limit)
+	if limit := c.rules.Limits.Branches; limit > 0 && len(m.Value.Elems) > limit {
+		c.find(at, RuleLimit, "%s has %d branches; %d are accepted", m.Name, len(m.Value.Elems), limit)
 	}
 }
 
@@ -75,9 +75,9 @@ func (c *checker) counts(what string, all []counted) {
 
 // repeats looks at what a consumer that makes a grammar writes out so many times.
 func (c *checker) repeats(m field, at *spot) {
-	limit := c.rules.Limits.repeats(m.name)
-	if limit > 0 && m.value.kind == '0' && slices.Contains(repeatKeywords, m.name) && numberOf(m.value) > float64(limit) {
-		c.find(at, RuleLimit, "%s is %s; %d is accepted", m.name, m.value.describe(), limit)
+	limit := c.rules.Limits.repeats(m.Name)
+	if limit > 0 && m.Value.Kind == '0' && slices.Contains(repeatKeywords, m.Name) && numberOf(m.Value) > float64(limit) {
+		c.find(at, RuleLimit, "%s is %s; %d is accepted", m.Name, describeValue(m.Value), limit)
 	}
 }
 
@@ -90,17 +90,5 @@ func (l ProviderLimits) repeats(keyword string) int {
 }
 
 var repeatKeywords = []string{"minLength", "maxLength", "minItems", "maxItems"}
-
-// textOf is how many characters a value of enum or const has.
-func textOf(t *node) int {
-	n := runes(t.content())
-	for _, e := range t.elems {
-		n += textOf(e)
-	}
-	for _, m := range t.fields {
-		n += runes(m.name) + textOf(m.value)
-	}
-	return n
-}
 
 func runes(s string) int { return utf8.RuneCountInString(s) }

@@ -8,60 +8,57 @@ import (
 
 // What Check asks of a node.
 
-// is reports whether n is there and of one of the kinds.
-func (n *node) is(kinds string) bool { return n != nil && strings.IndexByte(kinds, n.kind) >= 0 }
-
-// content is the text of a string or a number, in UTF-8; "" for all else.
-func (n *node) content() string {
-	if n.is("0") {
-		return string(n.text)
+// contentOf is the text of a string or a number, in UTF-8; "" for all else.
+func contentOf(n *node) string {
+	if n.Is("0") {
+		return string(n.Text)
 	}
-	return wholeText(n.string())
+	return wholeText(n.Unquoted())
 }
 
 // wholeText is s with U+FFFD in place of halves of surrogate pairs.
 func wholeText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// strings are the strings of an array; nil if n is none.
-func (n *node) strings() []string {
-	if !n.is("[") {
+// stringsIn are the strings of an array; nil if n is none.
+func stringsIn(n *node) []string {
+	if !n.Is("[") {
 		return nil
 	}
 	var all []string
-	for _, e := range n.elems {
-		if e.kind == '"' {
-			all = append(all, e.content())
+	for _, e := range n.Elems {
+		if e.Kind == '"' {
+			all = append(all, contentOf(e))
 		}
 	}
 	return all
 }
 
-// types are the names that type gives in a schema.
-func (n *node) types() []string {
-	named := n.get("type")
-	if named.is(`"`) {
-		return []string{named.content()}
+// typesGiven are the names that type gives in a schema.
+func typesGiven(n *node) []string {
+	named := n.Get("type")
+	if named.Is(`"`) {
+		return []string{contentOf(named)}
 	}
-	return named.strings()
+	return stringsIn(named)
 }
 
 // isInteger reports whether a number is one, as 1.0 and 1e2 are.
-func (n *node) isInteger() bool {
-	f, err := strconv.ParseFloat(string(n.text), 64)
-	return n.kind == '0' && (err != nil || f == float64(int64(f)) || f > 1<<62 || f < -1<<62)
+func isInteger(n *node) bool {
+	f, err := strconv.ParseFloat(string(n.Text), 64)
+	return n.Kind == '0' && (err != nil || f == float64(int64(f)) || f > 1<<62 || f < -1<<62)
 }
 
-// describe says what n is, for a message.
-func (n *node) describe() string {
-	switch n.kind {
+// describeValue says what n is, for a message.
+func describeValue(n *node) string {
+	switch n.Kind {
 	case '{':
 		return "an object"
 	case '[':
 		return "a list"
 	case '"':
-		return shortQuote(n.content())
+		return shortQuote(contentOf(n))
 	case '0':
-		return shortened(n.content())
+		return shortened(contentOf(n))
 	case 't':
 		return "true"
 	case 'f':
@@ -97,54 +94,26 @@ func shortened(s string) string {
 	return s
 }
 
-// subschemas yields what stands where a schema keyword holds a schema, with the steps that lead there.
-func (n *node) subschemas() iter.Seq2[[]string, *node] {
-	return func(yield func([]string, *node) bool) {
-		for _, m := range n.fields {
-			for steps, child := range m.value.held(m.name) {
-				if !yield(append([]string{m.name}, steps...), child) {
+// heldIn yields the schemas in a keyword's value, and where they stand. It yields what stands where a schema belongs and is none
+// too.
+func heldIn(m field, at *spot) iter.Seq2[*spot, *node] {
+	return func(yield func(*spot, *node) bool) {
+		switch f := formOf(m.Name); {
+		case f == formSchema, f == formItems && m.Value.Kind != '[':
+			yield(at, m.Value)
+		case f == formItems, f == formSchemas:
+			for i, e := range m.Value.Elems {
+				if !yield(at.at(strconv.Itoa(i)), e) {
 					return
 				}
 			}
-		}
-	}
-}
-
-// held yields the schemas in the value of a keyword, and the steps from there. It yields what stands where a schema belongs
-// and is none too.
-func (n *node) held(name string) iter.Seq2[[]string, *node] {
-	return func(yield func([]string, *node) bool) {
-		switch formOf(name) {
-		case formSchema:
-			yield(nil, n)
-		case formItems:
-			if n.kind != '[' {
-				yield(nil, n)
-				return
+		case f == formSchemaMap, f == formDependencies:
+			for _, one := range m.Value.Fields {
+				isNames := f == formDependencies && one.Value.Kind == '['
+				if !isNames && !yield(at.at(one.Name), one.Value) {
+					return
+				}
 			}
-			n.eachElem(yield)
-		case formSchemas:
-			n.eachElem(yield)
-		case formSchemaMap:
-			n.eachMember(yield)
-		case formDependencies:
-			n.eachMember(func(steps []string, child *node) bool { return child.kind == '[' || yield(steps, child) })
-		}
-	}
-}
-
-func (n *node) eachElem(yield func([]string, *node) bool) {
-	for i, e := range n.elems {
-		if !yield([]string{strconv.Itoa(i)}, e) {
-			return
-		}
-	}
-}
-
-func (n *node) eachMember(yield func([]string, *node) bool) {
-	for _, m := range n.fields {
-		if !yield([]string{m.name}, m.value) {
-			return
 		}
 	}
 }

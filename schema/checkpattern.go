@@ -5,14 +5,14 @@ import "strings"
 // pattern looks for what only backtracking can match.
 func (c *checker) pattern(v *node, at *spot) {
 	r := c.rules
-	if found := beyondRegular(v.content(), r.RustPattern); r.PlainPattern && found != "" {
+	if found := beyondRegular(contentOf(v), r.RustPattern); r.PlainPattern && found != "" {
 		what := "neither look-around nor a back-reference is accepted"
 		if r.RustPattern {
 			what = `no look-around, no back-reference, no \0 and no [ in a class is accepted`
 		}
 		c.find(at, RulePattern, "pattern has %s; %s", shortQuote(found), what)
-	} else if r.AnchoredPattern && !(len(v.content()) > 1 && v.content()[0] == '^' && v.content()[len(v.content())-1] == '$') {
-		c.find(at, RulePattern, "pattern is %s; it must begin with ^ and end with $", v.describe())
+	} else if r.AnchoredPattern && !(len(contentOf(v)) > 1 && contentOf(v)[0] == '^' && contentOf(v)[len(contentOf(v))-1] == '$') {
+		c.find(at, RulePattern, "pattern is %s; it must begin with ^ and end with $", describeValue(v))
 	}
 }
 

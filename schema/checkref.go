@@ -6,29 +6,29 @@ import "strings"
 func (c *checker) ref(t, v *node, at *spot) {
 	if c.rules.RefAlone {
 		var others []string
-		for _, m := range t.fields {
-			if m.name != "$ref" && m.name != "$defs" {
-				others = append(others, shownKeyword(m.name))
+		for _, m := range t.Fields {
+			if m.Name != "$ref" && m.Name != "$defs" {
+				others = append(others, shownKeyword(m.Name))
 			}
 		}
 		if len(others) > 0 {
 			c.find(at, RuleRef, "beside $ref stands %s; nothing is accepted there", shortened(sentence(others)))
 		}
 	}
-	name, inDefs := strings.CutPrefix(v.content(), "#/$defs/")
-	if c.rules.RefDefs && v.content() != "#" && (!inDefs || name == "" || strings.Contains(name, "/")) {
-		c.find(at, RuleRef, `$ref is %s; "#/$defs/" and a name is accepted, or "#"`, v.describe())
+	name, inDefs := strings.CutPrefix(contentOf(v), "#/$defs/")
+	if c.rules.RefDefs && contentOf(v) != "#" && (!inDefs || name == "" || strings.Contains(name, "/")) {
+		c.find(at, RuleRef, `$ref is %s; "#/$defs/" and a name is accepted, or "#"`, describeValue(v))
 		return
 	}
-	switch target := c.lookUp(v.content()); {
-	case !strings.HasPrefix(v.content(), "#"):
-		c.find(at, RuleRef, "$ref is %s, which is not in this schema; nothing is fetched", v.describe())
-	case !target.is("{tf"):
-		c.find(at, RuleRef, "$ref is %s, which leads to no schema", v.describe())
+	switch target := c.LookUp(contentOf(v)); {
+	case !strings.HasPrefix(contentOf(v), "#"):
+		c.find(at, RuleRef, "$ref is %s, which is not in this schema; nothing is fetched", describeValue(v))
+	case !target.Is("{tf"):
+		c.find(at, RuleRef, "$ref is %s, which leads to no schema", describeValue(v))
 	case c.circles(target):
-		c.find(at, RuleRef, "$ref is %s, which leads to nothing but references", v.describe())
+		c.find(at, RuleRef, "$ref is %s, which leads to nothing but references", describeValue(v))
 	case c.cycles[t]:
-		c.find(at, RuleRecursion, "$ref is %s, which leads back to where it stands; a schema must not lead to itself", v.describe())
+		c.find(at, RuleRecursion, "$ref is %s, which leads back to where it stands; a schema must not lead to itself", describeValue(v))
 	}
 }
 
@@ -37,14 +37,14 @@ func (c *checker) circles(t *node) bool {
 	var chain []*node
 	seen := map[*node]bool{}
 	result := false
-	for t.get("$ref").is(`"`) && len(t.fields) == 1 {
+	for t.Get("$ref").Is(`"`) && len(t.Fields) == 1 {
 		known, ok := c.circling[t]
 		if result = known || seen[t]; ok || result {
 			break
 		}
 		seen[t] = true
 		chain = append(chain, t)
-		t = c.lookUp(t.get("$ref").content())
+		t = c.LookUp(contentOf(t.Get("$ref")))
 	}
 	for _, t := range chain {
 		c.circling[t] = result
@@ -63,15 +63,17 @@ func (c *checker) findCycles() map[*node]bool {
 			return
 		}
 		state[t] = entered
-		for steps, child := range t.subschemas() {
-			if steps[0] == "$defs" || steps[0] == "definitions" {
-				definitions = append(definitions, child) // t does not lead there by holding it
-				continue
+		for _, m := range t.Fields {
+			for _, child := range heldIn(m, nil) {
+				if m.Name == "$defs" || m.Name == "definitions" {
+					definitions = append(definitions, child) // t does not lead there by holding it
+					continue
+				}
+				enter(child)
 			}
-			enter(child)
 		}
-		if ref := t.get("$ref"); ref.is(`"`) {
-			if target := c.lookUp(ref.content()); state[target] == entered {
+		if ref := t.Get("$ref"); ref.Is(`"`) {
+			if target := c.LookUp(contentOf(ref)); state[target] == entered {
 				found[t] = true
 			} else if target != nil {
 				enter(target)
@@ -79,7 +81,7 @@ func (c *checker) findCycles() map[*node]bool {
 		}
 		state[t] = left
 	}
-	enter(c.root)
+	enter(c.Root)
 	for len(definitions) > 0 {
 		next := definitions[0]
 		definitions = definitions[1:]

@@ -9,29 +9,29 @@ import (
 // lacks finds what a schema does not say and must.
 func (c *checker) lacks(t *node, at *spot, p position) {
 	r := c.rules
-	types := t.types()
+	types := typesGiven(t)
 	object := slices.Contains(types, "object")
 	switch {
-	case t.get("type") != nil:
+	case t.Get("type") != nil:
 	case p.root && r.RootObject:
 		c.find(at, RuleRoot, `the root has no type; it must be "object"`)
 	case r.TypeAlways && !c.typedElsewhere(t, p):
 		c.find(at, RuleType, "the schema has no type; it must have one, or anyOf whose branches have one")
 	}
-	if t.get("properties") == nil && (r.ObjectProperties && object || p.root && r.RootProperties) {
+	if t.Get("properties") == nil && (r.ObjectProperties && object || p.root && r.RootProperties) {
 		rule := RuleObjects
 		if p.root {
 			rule = RuleProperties
 		}
 		c.find(at, rule, "an object has no properties; it must have them, if only as {}")
 	}
-	if r.RequiredBeside && t.get("required") != nil && t.get("properties") == nil {
+	if r.RequiredBeside && t.Get("required") != nil && t.Get("properties") == nil {
 		c.find(at, RuleRequired, "required stands without properties; properties must be there, if only as {}")
 	}
-	if r.ArrayItems && slices.Contains(types, "array") && t.get("items") == nil {
+	if r.ArrayItems && slices.Contains(types, "array") && t.Get("items") == nil {
 		c.find(at, RuleItems, "an array has no items; it must have them")
 	}
-	if r.Closed && t.get("additionalProperties") == nil && (object || t.get("type") == nil && t.get("properties") != nil) {
+	if r.Closed && t.Get("additionalProperties") == nil && (object || t.Get("type") == nil && t.Get("properties") != nil) {
 		c.find(at, RuleClosed, "an object has no additionalProperties; it must be there, and false")
 	}
 }
@@ -40,7 +40,7 @@ func (c *checker) lacks(t *node, at *spot, p position) {
 // that leads to schemas. Where anyOf is refused, that has been found.
 func (c *checker) typedElsewhere(t *node, p position) bool {
 	for _, keyword := range []string{"anyOf", "$ref", "oneOf", "allOf"} {
-		if t.get(keyword) != nil && (keyword == "anyOf" || c.allowed(p).Takes(keyword)) {
+		if t.Get(keyword) != nil && (keyword == "anyOf" || c.allowed(p).Takes(keyword)) {
 			return true
 		}
 	}
@@ -50,17 +50,17 @@ func (c *checker) typedElsewhere(t *node, p position) bool {
 // typeNamed looks at type.
 func (c *checker) typeNamed(v *node, at *spot, p position) {
 	if p.root && c.rules.RootObject {
-		if v.content() != "object" {
-			c.find(at, RuleRoot, `the root's type is %s; it must be "object"`, v.describe())
+		if contentOf(v) != "object" {
+			c.find(at, RuleRoot, `the root's type is %s; it must be "object"`, describeValue(v))
 		}
 		return
 	}
-	if c.rules.TypeSingle && v.kind == '[' {
+	if c.rules.TypeSingle && v.Kind == '[' {
 		c.find(at, RuleType, "type is a list; one name is accepted")
 	}
-	names := v.strings()
-	if v.kind == '"' {
-		names = []string{v.content()}
+	names := stringsIn(v)
+	if v.Kind == '"' {
+		names = []string{contentOf(v)}
 	}
 	for _, name := range names {
 		if len(c.rules.Types) > 0 && !slices.Contains(c.rules.Types, name) {
@@ -83,10 +83,10 @@ var ofTypes = map[string][]string{
 
 // speaksOf are the types that a keyword speaks of; empty if it speaks of all.
 func speaksOf(m field) []string {
-	if m.name != "format" {
-		return ofTypes[m.name]
+	if m.Name != "format" {
+		return ofTypes[m.Name]
 	}
-	switch m.value.content() {
+	switch contentOf(m.Value) {
 	case "float", "double":
 		return []string{"number"}
 	case "int32", "int64":
@@ -98,43 +98,43 @@ func speaksOf(m field) []string {
 // beside looks at what a keyword is with.
 func (c *checker) beside(t *node, m field, at *spot, p position) {
 	r := c.rules
-	if (r.TypeInBranches || r.UnionAlone) && m.name != "anyOf" && t.get("anyOf") != nil && c.allowed(p).Takes("anyOf") {
+	if (r.TypeInBranches || r.UnionAlone) && m.Name != "anyOf" && t.Get("anyOf") != nil && c.allowed(p).Takes("anyOf") {
 		switch {
-		case m.name == "type" && (r.TypeInBranches || r.UnionAlone):
+		case m.Name == "type" && (r.TypeInBranches || r.UnionAlone):
 			c.find(at, RuleType, "type stands beside anyOf; it must stand in the branches")
 		case r.UnionAlone:
-			c.find(at, RuleKeyword, "%s stands beside anyOf; nothing is accepted there", shownKeyword(m.name))
-		case r.TypeInBranches && !slices.Contains(annotates, m.name):
-			c.find(at, RuleKeyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.name), sentence(annotates))
+			c.find(at, RuleKeyword, "%s stands beside anyOf; nothing is accepted there", shownKeyword(m.Name))
+		case r.TypeInBranches && !slices.Contains(annotates, m.Name):
+			c.find(at, RuleKeyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.Name), sentence(annotates))
 		}
 	}
-	if speaks, types := speaksOf(m), t.types(); r.TypedKeywords && len(speaks) > 0 && len(types) > 0 {
+	if speaks, types := speaksOf(m), typesGiven(t); r.TypedKeywords && len(speaks) > 0 && len(types) > 0 {
 		if !slices.ContainsFunc(types, func(name string) bool { return slices.Contains(speaks, name) }) {
-			c.find(at, RuleKeyword, "%s stands beside the type %s; it is accepted beside %s", m.name, shortQuote(types[0]), sentence(speaks))
+			c.find(at, RuleKeyword, "%s stands beside the type %s; it is accepted beside %s", m.Name, shortQuote(types[0]), sentence(speaks))
 		}
 	}
 }
 
 // properties looks at the names of properties, and counts them.
 func (c *checker) properties(t, properties *node, at *spot, p position) {
-	required := make(map[string]bool, len(properties.fields))
-	for _, name := range t.get("required").strings() {
+	required := make(map[string]bool, len(properties.Fields))
+	for _, name := range stringsIn(t.Get("required")) {
 		required[name] = true
 	}
 	grammar := c.rules.Key
 	if p.root && c.rules.RootKey != (Grammar{}) {
 		grammar = c.rules.RootKey
 	}
-	for _, m := range properties.fields {
+	for _, m := range properties.Fields {
 		c.sum.properties++
-		c.sum.text += runes(m.name)
-		here := at.at(m.name)
-		if fault := grammar.fault(m.name); fault != "" {
+		c.sum.text += runes(m.Name)
+		here := at.at(m.Name)
+		if fault := grammar.fault(m.Name); fault != "" {
 			c.find(here, RuleKey, "the property's name %s", fault)
-		} else if slices.Contains(c.rules.NotKeys, m.name) {
-			c.find(here, RuleKey, "no property may have the name %s", shortQuote(m.name))
+		} else if slices.Contains(c.rules.NotKeys, m.Name) {
+			c.find(here, RuleKey, "no property may have the name %s", shortQuote(m.Name))
 		}
-		if required[m.name] {
+		if required[m.Name] {
 			continue
 		}
 		c.sum.optional++
@@ -146,16 +146,16 @@ func (c *checker) properties(t, properties *node, at *spot, p position) {
 
 // required looks at the names in required.
 func (c *checker) required(t, v *node, at *spot) {
-	if c.rules.RequiredFilled && len(v.elems) == 0 {
+	if c.rules.RequiredFilled && len(v.Elems) == 0 {
 		c.find(at, RuleRequired, "required is empty; it must name a property, or not be there")
 	}
 	if !c.rules.RequiredDeclared {
 		return
 	}
-	declared := t.get("properties")
-	for i, e := range v.elems {
-		if e.kind == '"' && declared.get(e.content()) == nil {
-			c.find(at.at(strconv.Itoa(i)), RuleRequired, "required names %s; properties has none of that name", e.describe())
+	declared := t.Get("properties")
+	for i, e := range v.Elems {
+		if e.Kind == '"' && declared.Get(contentOf(e)) == nil {
+			c.find(at.at(strconv.Itoa(i)), RuleRequired, "required names %s; properties has none of that name", describeValue(e))
 		}
 	}
 }
@@ -163,74 +163,76 @@ func (c *checker) required(t, v *node, at *spot) {
 // enum looks at the values of an enum.
 func (c *checker) enum(t, v *node, at *spot) {
 	r := c.rules
-	c.sum.values += len(v.elems)
+	c.sum.values += len(v.Elems)
 	length := 0
-	for i, e := range v.elems {
-		length += textOf(e)
+	for i, e := range v.Elems {
+		length += charactersIn(e)
 		c.enumValue(t, e, at.at(strconv.Itoa(i)))
 	}
 	c.sum.text += length
-	if len(v.elems) == 0 && (r.EnumFilled || r.TypedKeywords) {
+	if len(v.Elems) == 0 && (r.EnumFilled || r.TypedKeywords) {
 		c.find(at, RuleEnum, "enum is empty; it must have a value")
 	}
-	if r.TypedKeywords && t.get("type") == nil && t.get("anyOf") == nil && !r.TypeAlways {
+	if r.TypedKeywords && t.Get("type") == nil && t.Get("anyOf") == nil && !r.TypeAlways {
 		c.find(at, RuleEnum, "enum stands without a type; it must stand beside one")
 	}
-	if limit := r.Limits.EnumText; limit > 0 && len(v.elems) > r.Limits.EnumMany && length > limit {
+	if limit := r.Limits.EnumText; limit > 0 && len(v.Elems) > r.Limits.EnumMany && length > limit {
 		c.find(at, RuleLimit, "an enum of %d values has %d characters; %d are accepted where there are more than %d values",
-			len(v.elems), length, limit, r.Limits.EnumMany)
+			len(v.Elems), length, limit, r.Limits.EnumMany)
 	}
 }
 
 func (c *checker) enumValue(t, e *node, at *spot) {
 	r := c.rules
-	types := t.types()
-	fits := func(names []string) bool { return slices.ContainsFunc(names, e.hasType) }
+	types := typesGiven(t)
+	fits := func(names []string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return hasType(e, name) })
+	}
 	switch {
 	case len(r.Enum) > 0 && !fits(r.Enum):
-		c.find(at, RuleEnum, "enum has %s; accepted are values of type %s", e.describe(), sentence(r.Enum))
-	case r.EnumFilled && e.kind == '"' && e.content() == "":
+		c.find(at, RuleEnum, "enum has %s; accepted are values of type %s", describeValue(e), sentence(r.Enum))
+	case r.EnumFilled && e.Kind == '"' && contentOf(e) == "":
 		c.find(at, RuleEnum, "enum has the empty string; it is not accepted")
 	case r.TypedKeywords && len(types) > 0 && !fits(types):
-		c.find(at, RuleEnum, "enum has %s beside the type %s; a value must be of the type", e.describe(), shortQuote(types[0]))
+		c.find(at, RuleEnum, "enum has %s beside the type %s; a value must be of the type", describeValue(e), shortQuote(types[0]))
 	}
 }
 
 // hasType reports whether t is of a type of JSON Schema.
-func (n *node) hasType(name string) bool {
+func hasType(n *node, name string) bool {
 	switch name {
 	case "object":
-		return n.kind == '{'
+		return n.Kind == '{'
 	case "array":
-		return n.kind == '['
+		return n.Kind == '['
 	case "string":
-		return n.kind == '"'
+		return n.Kind == '"'
 	case "number":
-		return n.kind == '0'
+		return n.Kind == '0'
 	case "integer":
-		return n.isInteger()
+		return isInteger(n)
 	case "boolean":
-		return n.is("tf")
+		return n.Is("tf")
 	case "null":
-		return n.kind == 'n'
+		return n.Kind == 'n'
 	}
 	return false
 }
 
 // bound looks at a number that may only be one of some.
 func (c *checker) bound(m field, at *spot) {
-	some, ok := c.rules.Bounds[m.name]
-	if !ok || m.value.kind != '0' {
+	some, ok := c.rules.Bounds[m.Name]
+	if !ok || m.Value.Kind != '0' {
 		return
 	}
 	var names []string
 	for _, n := range some {
-		if numberOf(m.value) == float64(n) {
+		if numberOf(m.Value) == float64(n) {
 			return
 		}
 		names = append(names, strconv.Itoa(n))
 	}
-	c.find(at, RuleBound, "%s is %s; accepted are %s", m.name, m.value.describe(), sentence(names))
+	c.find(at, RuleBound, "%s is %s; accepted are %s", m.Name, describeValue(m.Value), sentence(names))
 }
 
 // sentence joins names for a message.

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/text"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // CheckHidden finds what no reader sees, and a model reads, in a tool's description and in every string and name of its
@@ -15,20 +17,20 @@ import (
 func CheckHidden(description string, raw json.RawMessage) []Finding {
 	c := &checker{}
 	c.hidden(description, nil)
-	if top, err := readWithin(raw, Limits{}, true); err == nil {
+	if top, err := readTree(raw); err == nil {
 		c.hiddenIn(top, nil)
 	}
 	return c.findings
 }
 
 func (c *checker) hiddenIn(t *node, at *spot) {
-	c.hidden(t.content(), at)
-	for i, e := range t.elems {
+	c.hidden(contentOf(t), at)
+	for i, e := range t.Elems {
 		c.hiddenIn(e, at.at(strconv.Itoa(i)))
 	}
-	for _, m := range t.fields {
-		c.hidden(m.name, at.at(m.name))
-		c.hiddenIn(m.value, at.at(m.name))
+	for _, m := range t.Fields {
+		c.hidden(m.Name, at.at(m.Name))
+		c.hiddenIn(m.Value, at.at(m.Name))
 	}
 }
 
@@ -75,8 +77,8 @@ func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
 	}
 	for _, raw := range schemas {
 		one := &checker{rules: c.rules, circling: map[*node]bool{}}
-		if top, err := readWithin(raw, Limits{}, true); err == nil {
-			one.document = &document{root: top}
+		if top, err := readTree(raw); err == nil {
+			one.Document = jsontree.NewDocument(top)
 			one.schema(top, nil, position{root: true})
 		}
 		c.sum.optional += one.sum.optional

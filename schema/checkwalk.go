@@ -15,16 +15,16 @@ func (c *checker) schema(t *node, at *spot, p position) {
 	if c.full() {
 		return
 	}
-	switch t.kind {
+	switch t.Kind {
 	case '{':
 	case 't', 'f':
 		if !c.rules.Booleans && !p.formOnly && !p.closer {
-			c.find(at, RuleBoolean, "%s stands for a schema; an object is accepted", t.describe())
+			c.find(at, RuleBoolean, "%s stands for a schema; an object is accepted", describeValue(t))
 		}
 		return
 	default:
 		if c.rules.WellFormed {
-			c.find(at, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false", t.describe())
+			c.find(at, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false", describeValue(t))
 		}
 		return
 	}
@@ -32,8 +32,8 @@ func (c *checker) schema(t *node, at *spot, p position) {
 		c.lacks(t, at, p)
 		p.depth = c.depth(t, at, p.depth)
 	}
-	for _, m := range t.fields {
-		c.keyword(t, m, at.at(m.name), p)
+	for _, m := range t.Fields {
+		c.keyword(t, m, at.at(m.Name), p)
 	}
 }
 
@@ -44,20 +44,16 @@ func (c *checker) keyword(t *node, m field, at *spot, p position) {
 			return
 		}
 		p.formOnly = true
-	} else if c.formed(m.name, m.value, at) && !p.formOnly {
+	} else if c.formed(m.Name, m.Value, at) && !p.formOnly {
 		c.beside(t, m, at, p)
 		c.value(t, m, at, p)
 	}
 	p.root = false
-	p.closer = slices.Contains(closers, m.name)
-	if m.name == "$defs" || m.name == "definitions" {
+	p.closer = slices.Contains(closers, m.Name)
+	if m.Name == "$defs" || m.Name == "definitions" {
 		p.depth = 0
 	}
-	for steps, child := range m.value.held(m.name) {
-		where := at
-		for _, step := range steps {
-			where = where.at(step)
-		}
+	for where, child := range heldIn(m, at) {
 		c.schema(child, where, p)
 	}
 }
@@ -75,21 +71,21 @@ func (c *checker) allowed(p position) Keywords {
 // takes reports whether the keyword may be there, and finds a fault if not.
 func (c *checker) takes(m field, at *spot, p position) bool {
 	allowed, place := c.allowed(p), "there"
-	if allowed.Takes(m.name) {
+	if allowed.Takes(m.Name) {
 		return true
 	}
 	if p.root {
 		place = "at the root"
 	}
-	message := shownKeyword(m.name) + " cannot stand " + place
+	message := shownKeyword(m.Name) + " cannot stand " + place
 	if c.rules.Ignores {
-		message = shownKeyword(m.name) + " is dropped " + place
+		message = shownKeyword(m.Name) + " is dropped " + place
 	}
 	if len(allowed.Only) > 0 {
 		message += "; accepted are " + sentence(allowed.Only)
 	}
 	rule := RuleUnlisted
-	if slices.Contains(allowed.Never, m.name) || p.root && c.rules.RootListed {
+	if slices.Contains(allowed.Never, m.Name) || p.root && c.rules.RootListed {
 		rule = RuleKeyword
 	}
 	s := c.rules.Sources[rule]
@@ -99,38 +95,38 @@ func (c *checker) takes(m field, at *spot, p position) bool {
 
 // value looks at a keyword whose value has its form.
 func (c *checker) value(t *node, m field, at *spot, p position) {
-	switch m.name {
+	switch m.Name {
 	case "type":
-		c.typeNamed(m.value, at, p)
+		c.typeNamed(m.Value, at, p)
 	case "properties":
-		c.properties(t, m.value, at, p)
+		c.properties(t, m.Value, at, p)
 	case "required":
-		c.required(t, m.value, at)
+		c.required(t, m.Value, at)
 	case "additionalProperties":
-		if c.rules.Closed && m.value.kind != 'f' {
-			c.find(at, RuleClosed, "additionalProperties is %s; it must be false", m.value.describe())
+		if c.rules.Closed && m.Value.Kind != 'f' {
+			c.find(at, RuleClosed, "additionalProperties is %s; it must be false", describeValue(m.Value))
 		}
 	case "items":
-		if c.rules.ArrayItems && m.value.kind == '[' {
+		if c.rules.ArrayItems && m.Value.Kind == '[' {
 			c.find(at, RuleItems, "items is a list; one schema is accepted")
 		}
 	case "enum":
-		c.enum(t, m.value, at)
+		c.enum(t, m.Value, at)
 	case "const":
-		c.sum.text += textOf(m.value)
+		c.sum.text += charactersIn(m.Value)
 	case "format":
-		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, m.value.content()) {
-			c.find(at, RuleFormat, "the format %s is not accepted; accepted are %s", m.value.describe(), sentence(c.rules.Formats))
+		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, contentOf(m.Value)) {
+			c.find(at, RuleFormat, "the format %s is not accepted; accepted are %s", describeValue(m.Value), sentence(c.rules.Formats))
 		}
 	case "pattern":
-		c.pattern(m.value, at)
+		c.pattern(m.Value, at)
 	case "$ref":
-		c.ref(t, m.value, at)
+		c.ref(t, m.Value, at)
 	case "anyOf", "oneOf":
 		c.branches(m, at)
 	case "$defs", "definitions":
-		for _, d := range m.value.fields {
-			c.sum.text += runes(d.name)
+		for _, d := range m.Value.Fields {
+			c.sum.text += runes(d.Name)
 		}
 	}
 	c.bound(m, at)

@@ -75,8 +75,8 @@ func (o *objectAdapter) renamed(props *node) map[string]string {
 		g = &o.parsed.rootKey
 	}
 	var bad []string
-	for i := range props.fields {
-		if name := props.fields[i].name; !g.takes(name) || o.isNotKey(name) || !utf8.ValidString(name) {
+	for i := range props.Fields {
+		if name := props.Fields[i].Name; !g.takes(name) || o.isNotKey(name) || !utf8.ValidString(name) {
 			bad = append(bad, name)
 		}
 	}
@@ -86,8 +86,8 @@ func (o *objectAdapter) renamed(props *node) map[string]string {
 	if g.max == 0 {
 		g = &anyKey
 	}
-	isDeclared := lookUpFields(props.fields)
-	isRequired := lookUpNames(o.builder.get("required").list())
+	isDeclared := lookUpFields(props.Fields)
+	isRequired := lookUpNames(o.builder.get("required").Elements())
 	given := map[string]bool{}
 	isTaken := func(name string) bool {
 		return given[name] || isDeclared(name) || isRequired(name) || o.isNamed(name)

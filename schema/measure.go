@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // What a schema may measure where [Limits] has a zero: far more than a person writes by hand, and little enough for a
@@ -85,8 +87,28 @@ func (e *LimitError) Error() string {
 // nothing, then depth and nodes, whichever is passed first. So of malformed JSON that is too large the one or the other
 // may be reported.
 func Measure(raw []byte, limits Limits) error {
-	_, err := readWithin(raw, limits, false)
-	return err
+	limits = limits.withDefaults()
+	if len(raw) > limits.Bytes {
+		return &LimitError{Bound: "bytes", Found: len(raw), Limit: limits.Bytes}
+	}
+	return readError(raw, jsontree.Measure(raw, limits.Depth, limits.Nodes))
+}
+
+// readTree reads JSON that is within the default limits.
+func readTree(raw []byte) (*node, error) {
+	if len(raw) > DefaultBytes {
+		return nil, &LimitError{Bound: "bytes", Found: len(raw), Limit: DefaultBytes}
+	}
+	root, excess := jsontree.Read(raw, DefaultDepth, DefaultNodes)
+	return root, readError(raw, excess)
+}
+
+// readError is why raw cannot be used. Whether it is JSON is asked of what is within the bounds, since that has to read all of it.
+func readError(raw []byte, excess *jsontree.Excess) error {
+	if excess != nil {
+		return (*LimitError)(excess)
+	}
+	return wellFormed(raw)
 }
 
 func wellFormed(raw []byte) error {

@@ -5,177 +5,64 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/indusagi/indus/internal/jsontree"
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
 )
 
-// node is a JSON value. It does not change once it is made, so that one can be in several places.
-type node struct {
-	kind   byte   // { [ " t f n, and 0 for a number
-	text   []byte // as it is written; nil for a container that adapting made
-	fields []field
-	elems  []*node
+// node is a value of a schema, and field a member of an object. A node does not change once it is made, so that one can be in
+// several places.
+type (
+	node  = jsontree.Node
+	field = jsontree.Field
+)
 
-	up   *node // what it is in, in the original; nil for the root
-	like *node // of what adapting made: the original that it stands for, if there is one
-}
-
-// field is a member of an object.
-type field struct {
-	key   []byte // as it is written
-	name  string // what the key stands for
-	value *node
-}
-
-// get is the member of an object; nil if n is nil or has none of that name.
-func (n *node) get(name string) *node { return memberOf(n.fieldsOf(), name) }
-
-func memberOf(fields []field, name string) *node {
-	if i := indexOf(fields, name); i >= 0 {
-		return fields[i].value
-	}
-	return nil
-}
-
-// fieldsOf are the members of an object, none of nil.
-func (n *node) fieldsOf() []field {
-	if n == nil {
-		return nil
-	}
-	return n.fields
-}
-
-// list are the elements of an array, none of nil.
-func (n *node) list() []*node {
-	if n == nil {
-		return nil
-	}
-	return n.elems
-}
-
-func (n *node) isSchema() bool { return n.kind == '{' || n.kind == 't' || n.kind == 'f' }
-
-// string is what a string stands for, "" for all else.
-func (n *node) string() string {
-	if n == nil || n.kind != '"' {
-		return ""
-	}
-	return unquote(n.text)
-}
-
-// path leads to n, or to what it stands for, in the original (RFC 6901).
-func (n *node) path() string {
-	for n.like != nil {
-		n = n.like
-	}
-	if n.up == nil {
-		return ""
-	}
-	step := strconv.Itoa(slices.Index(n.up.elems, n))
-	for i := range n.up.fields {
-		if n.up.fields[i].value == n {
-			step = text.PointerStep(n.up.fields[i].name)
-		}
-	}
-	return n.up.path() + "/" + step
-}
-
-// append writes n as compact JSON.
-func (n *node) append(out []byte) []byte {
-	switch n.kind {
-	case '{':
-		out = append(out, '{')
-		for i := range n.fields {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = append(append(out, n.fields[i].key...), ':')
-			out = n.fields[i].value.append(out)
-		}
-		return append(out, '}')
-	case '[':
-		out = append(out, '[')
-		for i, e := range n.elems {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = e.append(out)
-		}
-		return append(out, ']')
-	}
-	return append(out, n.text...)
-}
-
-// compact is n as compact JSON.
-func (n *node) compact() string { return string(n.append(nil)) }
-
-// same reports whether two values are written alike.
-func (n *node) same(o *node) bool {
-	if n == o {
-		return true
-	}
-	if n.kind != o.kind || len(n.fields) != len(o.fields) || len(n.elems) != len(o.elems) {
-		return false
-	}
-	if n.kind != '{' && n.kind != '[' {
-		return string(n.text) == string(o.text)
-	}
-	for i := range n.fields {
-		if n.fields[i].name != o.fields[i].name || !n.fields[i].value.same(o.fields[i].value) {
-			return false
-		}
-	}
-	for i := range n.elems {
-		if !n.elems[i].same(o.elems[i]) {
-			return false
-		}
-	}
-	return true
-}
+func isSchema(n *node) bool { return n.Is("{tf") }
 
 // What adapting makes.
 
 func newMember(name string, value *node) field {
-	return field{key: text.Quote(name), name: name, value: value}
+	return field{Key: text.Quote(name), Name: name, Value: value}
 }
 
 func typeField(name string) field { return newMember("type", newString(name)) }
 
 func newTyped(name string) *node { return newObject(typeField(name)) }
 
-func newString(s string) *node { return &node{kind: '"', text: text.Quote(s)} }
+func newString(s string) *node { return &node{Kind: '"', Text: text.Quote(s)} }
 
-func newArray(elems ...*node) *node { return &node{kind: '[', elems: elems} }
+func newArray(elems ...*node) *node { return &node{Kind: '[', Elems: elems} }
 
-func newObject(fields ...field) *node { return &node{kind: '{', fields: fields} }
+func newObject(fields ...field) *node { return &node{Kind: '{', Fields: fields} }
 
 var (
-	falseNode = &node{kind: 'f', text: []byte("false")}
-	trueNode  = &node{kind: 't', text: []byte("true")}
-	nullNode  = &node{kind: 'n', text: []byte("null")}
+	falseNode = &node{Kind: 'f', Text: []byte("false")}
+	trueNode  = &node{Kind: 't', Text: []byte("true")}
+	nullNode  = &node{Kind: 'n', Text: []byte("null")}
 )
 
 // madeFor is a schema that adapting makes, reported as if it stood where n stands.
-func madeFor(n *node, fields ...field) *node { return &node{kind: '{', fields: fields, like: n} }
+func madeFor(n *node, fields ...field) *node { return &node{Kind: '{', Fields: fields, Like: n} }
 
 // withoutWords is n without some of its keywords, at the same place.
 func withoutWords(n *node, drop func(w string) bool) *node {
-	if n.kind != '{' {
+	if n.Kind != '{' {
 		return n
 	}
 	m := madeFor(n)
-	for _, f := range n.fields {
-		if !drop(f.name) {
-			m.fields = append(m.fields, f)
+	for _, f := range n.Fields {
+		if !drop(f.Name) {
+			m.Fields = append(m.Fields, f)
 		}
 	}
 	return m
 }
 
-// with changes the value of a keyword in a node that nobody else has seen.
-func (n *node) with(w string, value *node) *node {
-	for i := range n.fields {
-		if n.fields[i].name == w {
-			n.fields[i].value = value
+// withValue changes the value of a keyword in a node that nobody else has seen.
+func withValue(n *node, w string, value *node) *node {
+	for i := range n.Fields {
+		if n.Fields[i].Name == w {
+			n.Fields[i].Value = value
 		}
 	}
 	return n
@@ -183,20 +70,20 @@ func (n *node) with(w string, value *node) *node {
 
 // allowedValues are the ones that enum or const allow, nil if any.
 func allowedValues(n *node) []*node {
-	if c := n.get("const"); c != nil {
+	if c := n.Get("const"); c != nil {
 		return []*node{c}
 	}
-	return n.get("enum").list()
+	return n.Get("enum").Elements()
 }
 
 // hasSame reports whether a list has a value that is written as n is.
-func hasSame(list []*node, n *node) bool { return slices.ContainsFunc(list, n.same) }
+func hasSame(list []*node, n *node) bool { return slices.ContainsFunc(list, n.Same) }
 
-func isNull(n *node) bool { return n.kind == 'n' }
+func isNull(n *node) bool { return n.Kind == 'n' }
 
 // numberOf is the value of a number; what is too large for a float64 is infinite.
 func numberOf(n *node) float64 {
-	f, err := strconv.ParseFloat(string(n.text), 64)
+	f, err := strconv.ParseFloat(string(n.Text), 64)
 	if err != nil && !math.IsInf(f, 0) {
 		return 0
 	}
@@ -205,3 +92,7 @@ func numberOf(n *node) float64 {
 
 // isLess compares two numbers as they are written.
 func isLess(x, y *node) bool { return numberOf(x) < numberOf(y) }
+
+// hasHalf reports whether JSON has half of a surrogate pair that is alone: no text has such a character, and some consumers
+// refuse the whole request for one (RFC 8259, section 8.2).
+func hasHalf(raw []byte) bool { return len(raw) > 0 && &wire.Whole(raw)[0] != &raw[0] }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // fallback is what stands for anything that is no schema with one known type.
@@ -37,7 +39,7 @@ func Normalize(input []byte) []byte {
 		return []byte(fallback)
 	}
 	n := normalizer{out: make([]byte, 0, max(compact.Len(), len(fallback)))}
-	n.schema(readValid(compact.Bytes()), 1)
+	n.schema(jsontree.Parse(compact.Bytes()), 1)
 	return n.out
 }
 
@@ -45,35 +47,35 @@ type normalizer struct{ out []byte }
 
 // schema writes a schema, which is the level-th from the root.
 func (n *normalizer) schema(s *node, level int) {
-	declared := typeNamed(s.get("type").string())
+	declared := typeNamed(s.Get("type").Unquoted())
 	if level > maxLevels || declared == 0 {
 		n.out = append(n.out, fallback...)
 		return
 	}
 	var isProperty func(string) bool
 	if declared == typeObject {
-		isProperty = lookUpFields(s.get("properties").fieldsOf())
+		isProperty = lookUpFields(s.Get("properties").Members())
 	}
 	n.out = append(n.out, '{')
-	for i := range s.fields {
-		f := &s.fields[i]
+	for i := range s.Fields {
+		f := &s.Fields[i]
 		switch {
-		case declared == typeObject && f.name == "properties":
+		case declared == typeObject && f.Name == "properties":
 			n.properties(f, level)
-		case declared == typeObject && f.name == "required":
+		case declared == typeObject && f.Name == "required":
 			n.required(f, isProperty)
-		case declared == typeObject && f.name == "additionalProperties":
-			if f.value.isSchema() {
+		case declared == typeObject && f.Name == "additionalProperties":
+			if isSchema(f.Value) {
 				n.member(f, level)
 			}
-		case declared == typeArray && f.name == "items":
+		case declared == typeArray && f.Name == "items":
 			n.items(*f, level)
-		case !strippedKeywords[f.name]:
+		case !strippedKeywords[f.Name]:
 			n.key(f)
-			n.out = append(n.out, f.value.text...)
+			n.out = append(n.out, f.Value.Text...)
 		}
 	}
-	if declared == typeObject && s.get("properties") == nil {
+	if declared == typeObject && s.Get("properties") == nil {
 		n.comma()
 		n.out = append(n.out, `"properties":{}`...)
 	}
@@ -83,19 +85,19 @@ func (n *normalizer) schema(s *node, level int) {
 // member writes a keyword whose value is a schema, or true or false, which stay.
 func (n *normalizer) member(f *field, level int) {
 	n.key(f)
-	if f.value.kind == 't' || f.value.kind == 'f' {
-		n.out = append(n.out, f.value.text...)
+	if f.Value.Kind == 't' || f.Value.Kind == 'f' {
+		n.out = append(n.out, f.Value.Text...)
 		return
 	}
-	n.schema(f.value, level+1)
+	n.schema(f.Value, level+1)
 }
 
 func (n *normalizer) properties(f *field, level int) {
 	n.key(f)
 	n.out = append(n.out, '{')
-	for i := range f.value.fields {
-		n.key(&f.value.fields[i])
-		n.schema(f.value.fields[i].value, level+1)
+	for i := range f.Value.Fields {
+		n.key(&f.Value.Fields[i])
+		n.schema(f.Value.Fields[i].Value, level+1)
 	}
 	n.out = append(n.out, '}')
 }
@@ -105,9 +107,9 @@ func (n *normalizer) required(f *field, isProperty func(string) bool) {
 	n.key(f)
 	n.out = append(n.out, '[')
 	first := len(n.out)
-	for _, e := range f.value.elems {
-		if e.kind == '"' && isProperty(unquote(e.text)) {
-			n.out = append(append(n.out, e.text...), ',')
+	for _, e := range f.Value.Elems {
+		if e.Kind == '"' && isProperty(jsontree.Unquote(e.Text)) {
+			n.out = append(append(n.out, e.Text...), ',')
 		}
 	}
 	if len(n.out) == first {
@@ -118,18 +120,18 @@ func (n *normalizer) required(f *field, isProperty func(string) bool) {
 }
 
 func (n *normalizer) items(f field, level int) {
-	if f.value.kind == '[' {
-		if len(f.value.elems) == 0 {
+	if f.Value.Kind == '[' {
+		if len(f.Value.Elems) == 0 {
 			return
 		}
-		f.value = f.value.elems[0]
+		f.Value = f.Value.Elems[0]
 	}
 	n.member(&f, level)
 }
 
 func (n *normalizer) key(f *field) {
 	n.comma()
-	n.out = append(append(n.out, f.key...), ':')
+	n.out = append(append(n.out, f.Key...), ':')
 }
 
 // comma separates a key from what is before it in its object.

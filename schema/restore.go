@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/text"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // inverse says how Restore turns arguments for an adapted schema into arguments for the original. nil: they stay as they are.
@@ -18,7 +20,7 @@ type inverse struct {
 	others     *inverse          // for all other properties
 	items      *inverse          // for all items
 	prefix     []*inverse        // for the first items
-	union      []*unionBranch    // for what follows one of these
+	union      []schemaResult    // for what follows one of these
 	inner      *inverse          // of what a wrapped root holds
 	chain      []*inverse        // one after the other
 	late       bool              // of a definition: the rest is filled in when that is written
@@ -33,12 +35,6 @@ type propertyInverse struct {
 	dropNull bool // null says that it is not given
 	fillNull bool // not given says that it is null
 	step     *inverse
-}
-
-// unionBranch is one schema of a union.
-type unionBranch struct {
-	node *node
-	back *inverse
 }
 
 func (p propertyInverse) matters() bool {
@@ -71,11 +67,11 @@ func inTurn(x, y *inverse) *inverse {
 }
 
 // inverseOfUnion is that of a union, nil if no branch has one.
-func (a *adapter) inverseOfUnion(d *builder, all []*unionBranch) *inverse {
-	if !slices.ContainsFunc(all, func(b *unionBranch) bool { return b.back != nil }) {
+func (a *adapter) inverseOfUnion(d *builder, all []schemaResult) *inverse {
+	if !slices.ContainsFunc(all, func(b schemaResult) bool { return b.back != nil }) {
 		return nil
 	}
-	if slices.ContainsFunc(all, func(b *unionBranch) bool { return !canBeDecided(b.node) }) {
+	if slices.ContainsFunc(all, func(b schemaResult) bool { return !canBeDecided(b.node) }) {
 		a.ambiguous = append(a.ambiguous, d.from)
 	}
 	return &inverse{union: all}
@@ -90,7 +86,7 @@ func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
 		return arguments
 	}
 	r := restorer{root: referred(a.Schema), known: map[pairing]bool{}}
-	return r.restore(readValid(arguments), a.back, 0, nil).append(nil)
+	return r.restore(jsontree.Parse(arguments), a.back, 0, nil).Append(nil)
 }
 
 type restorer struct {
@@ -102,7 +98,7 @@ func referred(adapted json.RawMessage) *node {
 	if !bytes.Contains(adapted, []byte(`"$ref"`)) {
 		return nil
 	}
-	return readValid(adapted)
+	return jsontree.Parse(adapted)
 }
 
 // restore applies s to the value n, and each inverse once, for a reference may lead back without a step: those in used were
@@ -118,7 +114,7 @@ func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]boo
 		used[s] = true
 	}
 	if s.wrapped {
-		if inner := r.restore(n, s.inner, level, nil).get("input"); inner != nil {
+		if inner := r.restore(n, s.inner, level, nil).Get("input"); inner != nil {
 			return inner
 		}
 		return n
@@ -126,10 +122,8 @@ func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]boo
 	for _, w := range s.chain {
 		n = r.restore(n, w, level, used)
 	}
-	if b := r.meant(n, s.union, used); b != nil {
-		n = r.restore(n, b.back, level, used)
-	}
-	switch n.kind {
+	n = r.restore(n, r.meant(n, s.union, used), level, used)
+	switch n.Kind {
 	case '{':
 		if len(s.properties) > 0 || s.others != nil {
 			n = r.object(n, s, level)
@@ -140,10 +134,10 @@ func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]boo
 	return n
 }
 
-// meant is the branch that a value follows; of several, the first that declares most of its properties. Where it follows
-// none, it is the one that declares most, so that what is said of the value is said of what was meant.
-func (r *restorer) meant(n *node, union []*unionBranch, used map[*inverse]bool) *unionBranch {
-	var best *unionBranch
+// meant is the inverse of the branch that a value follows; of several, of the first that declares most of its properties. Where
+// it follows none, it is that of the one that declares most, so that what is said of the value is said of what was meant.
+func (r *restorer) meant(n *node, union []schemaResult, used map[*inverse]bool) *inverse {
+	var best *inverse
 	most := 0
 	for _, b := range union {
 		if used[b.back] {
@@ -151,47 +145,47 @@ func (r *restorer) meant(n *node, union []*unionBranch, used map[*inverse]bool) 
 		}
 		declared := 0
 		if r.follows(n, b.node, 0) {
-			declared = 1 + len(n.fields)
+			declared = 1 + len(n.Fields)
 		}
-		if props := b.node.get("properties"); props != nil {
-			isDeclared := lookUpFields(props.fields)
-			for i := range n.fields {
-				if isDeclared(n.fields[i].name) {
+		if props := b.node.Get("properties"); props != nil {
+			isDeclared := lookUpFields(props.Fields)
+			for i := range n.Fields {
+				if isDeclared(n.Fields[i].Name) {
 					declared++
 				}
 			}
 		}
 		if declared > most {
-			best, most = b, declared
+			best, most = b.back, declared
 		}
 	}
 	return best
 }
 
 func (r *restorer) object(n *node, s *inverse, level int) *node {
-	out := &node{kind: '{', fields: make([]field, 0, len(n.fields))}
-	seen := make(map[string]bool, len(n.fields))
-	isGiven := lookUpFields(n.fields)
-	for _, f := range n.fields {
-		p := s.property(f.name)
+	out := &node{Kind: '{', Fields: make([]field, 0, len(n.Fields))}
+	seen := make(map[string]bool, len(n.Fields))
+	isGiven := lookUpFields(n.Fields)
+	for _, f := range n.Fields {
+		p := s.property(f.Name)
 		if p == nil {
-			f.value = r.restore(f.value, s.others, level+1, nil)
-			out.fields = append(out.fields, f)
+			f.Value = r.restore(f.Value, s.others, level+1, nil)
+			out.Fields = append(out.Fields, f)
 			continue
 		}
 		seen[p.adapted] = true
-		if p.dropNull && isNull(f.value) {
+		if p.dropNull && isNull(f.Value) {
 			continue
 		}
 		if p.renamed && !isGiven(p.name) {
-			f.key, f.name = p.key, p.name
+			f.Key, f.Name = p.key, p.name
 		}
-		f.value = r.restore(f.value, p.step, level+1, nil)
-		out.fields = append(out.fields, f)
+		f.Value = r.restore(f.Value, p.step, level+1, nil)
+		out.Fields = append(out.Fields, f)
 	}
 	for i := range s.properties {
 		if p := &s.properties[i]; p.fillNull && !seen[p.adapted] {
-			out.fields = append(out.fields, field{key: p.key, name: p.name, value: nullNode})
+			out.Fields = append(out.Fields, field{Key: p.key, Name: p.name, Value: nullNode})
 		}
 	}
 	return out
@@ -213,12 +207,12 @@ func (r *restorer) array(n *node, s *inverse, level int) *node {
 	if s.items == nil && s.prefix == nil {
 		return n
 	}
-	out := &node{kind: '[', elems: make([]*node, len(n.elems))}
-	for i, e := range n.elems {
+	out := &node{Kind: '[', Elems: make([]*node, len(n.Elems))}
+	for i, e := range n.Elems {
 		if i < len(s.prefix) {
-			out.elems[i] = r.restore(e, s.prefix[i], level+1, nil)
+			out.Elems[i] = r.restore(e, s.prefix[i], level+1, nil)
 		} else {
-			out.elems[i] = r.restore(e, s.items, level+1, nil)
+			out.Elems[i] = r.restore(e, s.items, level+1, nil)
 		}
 	}
 	return out
@@ -226,14 +220,14 @@ func (r *restorer) array(n *node, s *inverse, level int) *node {
 
 func (r *restorer) entries(n *node, s *inverse, level int) *node {
 	var fields []field
-	for _, e := range n.elems {
-		key, value := e.get("key"), e.get("value")
-		if key == nil || key.kind != '"' || value == nil || len(e.fields) != 2 {
+	for _, e := range n.Elems {
+		key, value := e.Get("key"), e.Get("value")
+		if key == nil || key.Kind != '"' || value == nil || len(e.Fields) != 2 {
 			return n
 		}
-		fields = append(fields, field{key: key.text, name: unquote(key.text), value: r.restore(value, s.others, level+1, nil)})
+		fields = append(fields, field{Key: key.Text, Name: jsontree.Unquote(key.Text), Value: r.restore(value, s.others, level+1, nil)})
 	}
-	return &node{kind: '{', fields: withoutRepeats(fields)}
+	return &node{Kind: '{', Fields: jsontree.WithoutRepeats(fields)}
 }
 
 // Path turns a path into the original's arguments (RFC 6901) into the path into what the model wrote, as far as it can be

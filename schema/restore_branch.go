@@ -3,6 +3,8 @@ package schema
 import (
 	"slices"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // follows reports whether a value follows an adapted schema, as far as it takes to find the branch of a union that it belongs to.
@@ -20,40 +22,40 @@ func (r *restorer) follows(v, s *node, level int) bool {
 type pairing struct{ value, schema *node }
 
 func (r *restorer) follow(v, s *node, level int) bool {
-	if s.kind != '{' || level > maxLevels {
-		return s.kind != 'f'
+	if s.Kind != '{' || level > maxLevels {
+		return s.Kind != 'f'
 	}
-	if nullable := s.get("nullable"); nullable != nil && nullable.kind == 't' && isNull(v) {
+	if nullable := s.Get("nullable"); nullable != nil && nullable.Kind == 't' && isNull(v) {
 		return true
 	}
-	if t := s.get("type"); t != nil && typeOfValue(v)&typesOf(t) == 0 && !isWhole(v, typesOf(t)) {
+	if t := s.Get("type"); t != nil && typeOfValue(v)&typesOf(t) == 0 && !isWhole(v, typesOf(t)) {
 		return false
 	}
-	if ref := s.get("$ref"); ref != nil {
-		if target := r.target(ref.string()); target != nil && !r.follows(v, target, level+1) {
+	if ref := s.Get("$ref"); ref != nil {
+		if target := r.target(ref.Unquoted()); target != nil && !r.follows(v, target, level+1) {
 			return false
 		}
 	}
-	if all := allowedValues(s); all != nil && !slices.ContainsFunc(all, v.equal) {
+	if all := allowedValues(s); all != nil && !slices.ContainsFunc(all, func(o *node) bool { return isEqual(v, o) }) {
 		return false
 	}
 	for _, w := range []string{"anyOf", "oneOf"} {
-		if u := s.get(w); u != nil && !slices.ContainsFunc(u.elems, func(b *node) bool { return r.follows(v, b, level+1) }) {
+		if u := s.Get(w); u != nil && !slices.ContainsFunc(u.Elems, func(b *node) bool { return r.follows(v, b, level+1) }) {
 			return false
 		}
 	}
-	switch v.kind {
+	switch v.Kind {
 	case '{':
-		return isWithin(s, len(v.fields), "minProperties", "maxProperties") && r.objectFollows(v, s, level)
+		return isWithin(s, len(v.Fields), "minProperties", "maxProperties") && r.objectFollows(v, s, level)
 	case '[':
-		if !isWithin(s, len(v.elems), "minItems", "maxItems") {
+		if !isWithin(s, len(v.Elems), "minItems", "maxItems") {
 			return false
 		}
-		if items := s.get("items"); items != nil {
-			return !slices.ContainsFunc(v.elems, func(e *node) bool { return !r.follows(e, items, level+1) })
+		if items := s.Get("items"); items != nil {
+			return !slices.ContainsFunc(v.Elems, func(e *node) bool { return !r.follows(e, items, level+1) })
 		}
 	case '"':
-		return isWithin(s, utf8.RuneCountInString(unquote(v.text)), "minLength", "maxLength")
+		return isWithin(s, utf8.RuneCountInString(jsontree.Unquote(v.Text)), "minLength", "maxLength")
 	case '0':
 		return numberFollows(v, s)
 	}
@@ -65,33 +67,33 @@ func (r *restorer) target(ref string) *node {
 	if r.root == nil || ref == "#" {
 		return r.root
 	}
-	if defs := r.root.get("$defs"); defs != nil {
-		return defs.get(lastStep(ref))
+	if defs := r.root.Get("$defs"); defs != nil {
+		return defs.Get(lastStep(ref))
 	}
 	return nil
 }
 
-// equal reports whether two values are the same, however their strings are written.
-func (n *node) equal(o *node) bool {
-	if n.kind == '"' && o.kind == '"' {
-		return (unquote(n.text)) == (unquote(o.text))
+// isEqual reports whether two values are the same, however their strings are written.
+func isEqual(n *node, o *node) bool {
+	if n.Kind == '"' && o.Kind == '"' {
+		return (jsontree.Unquote(n.Text)) == (jsontree.Unquote(o.Text))
 	}
-	return n.same(o)
+	return n.Same(o)
 }
 
 // isWithin reports whether a count keeps the bounds that two keywords give.
 func isWithin(s *node, count int, least, most string) bool {
-	if bound := s.get(least); bound != nil && float64(count) < numberOf(bound) {
+	if bound := s.Get(least); bound != nil && float64(count) < numberOf(bound) {
 		return false
 	}
-	bound := s.get(most)
+	bound := s.Get(most)
 	return bound == nil || float64(count) <= numberOf(bound)
 }
 
 func numberFollows(v, s *node) bool {
-	for i := range s.fields {
-		bound := s.fields[i].value
-		switch s.fields[i].name {
+	for i := range s.Fields {
+		bound := s.Fields[i].Value
+		switch s.Fields[i].Name {
 		case "minimum":
 			if isLess(v, bound) {
 				return false
@@ -120,16 +122,16 @@ var followed = setOf("type", "$ref", "enum", "const", "anyOf", "minProperties", 
 
 // canBeDecided reports whether follows can say of every value whether it follows s.
 func canBeDecided(s *node) bool {
-	for i := range s.fields {
-		f := &s.fields[i]
-		decided := isAnnotation(f.name) || followed.has(f.name)
-		switch f.name {
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		decided := isAnnotation(f.Name) || followed.has(f.Name)
+		switch f.Name {
 		case "properties":
-			decided = !slices.ContainsFunc(f.value.fields, func(p field) bool { return !canBeDecided(p.value) })
+			decided = !slices.ContainsFunc(f.Value.Fields, func(p field) bool { return !canBeDecided(p.Value) })
 		case "items", "additionalProperties":
-			decided = canBeDecided(f.value)
+			decided = canBeDecided(f.Value)
 		case "anyOf":
-			decided = !slices.ContainsFunc(f.value.elems, func(e *node) bool { return !canBeDecided(e) })
+			decided = !slices.ContainsFunc(f.Value.Elems, func(e *node) bool { return !canBeDecided(e) })
 		}
 		if !decided {
 			return false
@@ -139,20 +141,20 @@ func canBeDecided(s *node) bool {
 }
 
 func (r *restorer) objectFollows(v, s *node, level int) bool {
-	for _, name := range s.get("required").list() {
-		if v.get(name.string()) == nil {
+	for _, name := range s.Get("required").Elements() {
+		if v.Get(name.Unquoted()) == nil {
 			return false
 		}
 	}
-	props, more := s.get("properties"), s.get("additionalProperties")
-	for _, f := range v.fields {
+	props, more := s.Get("properties"), s.Get("additionalProperties")
+	for _, f := range v.Fields {
 		of := more
 		if props != nil {
-			if p := props.get(f.name); p != nil {
+			if p := props.Get(f.Name); p != nil {
 				of = p
 			}
 		}
-		if of != nil && !r.follows(f.value, of, level+1) {
+		if of != nil && !r.follows(f.Value, of, level+1) {
 			return false
 		}
 	}

@@ -1,9 +1,7 @@
 package schema
 
 import (
-	"iter"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/internal/signature"
@@ -16,9 +14,7 @@ const maxSketch = 240
 // sketch is a schema in the few characters that a description has room for: {name: string, age?: integer}.
 func (a *adapter) sketch(n *node) string { return a.signature(n).Type(a.style()) }
 
-func (a *adapter) signature(n *node) signature.Schema {
-	return signature.New(n, func(ref string) signature.Node { return orNil(a.target(ref)) })
-}
+func (a *adapter) signature(n *node) signature.Schema { return signature.New(n, a.target) }
 
 func (a *adapter) style() signature.Style {
 	st := signature.Note
@@ -77,23 +73,23 @@ func (a *adapter) sketchFree(sketch func() string) string {
 }
 
 func (a *adapter) sketchUnion(union *node) string {
-	return a.signature(union).Each(slices.Collect(union.Elements()), " | ", a.style())
+	return a.signature(union).Each(union.Elements(), " | ", a.style())
 }
 
 func (a *adapter) sketchTuple(first *node) string {
-	return a.signature(first).Each(slices.Collect(first.Elements()), ", ", a.style())
+	return a.signature(first).Each(first.Elements(), ", ", a.style())
 }
 
 func (a *adapter) sketchPatterns(p *node) string {
 	st := a.style()
 	st.Depth--
 	var parts []string
-	for i, f := range p.fields {
+	for i, f := range p.Fields {
 		if i == st.Choices {
 			parts = append(parts, "…")
 			break
 		}
-		parts = append(parts, briefName(f.name)+": "+a.signature(f.value).Type(st))
+		parts = append(parts, briefName(f.Name)+": "+a.signature(f.Value).Type(st))
 	}
 	return text.Clip(strings.Join(parts, ", "), maxSketch)
 }
@@ -111,19 +107,19 @@ func (a *adapter) sketchCondition(d *builder, w string) string {
 		return text.Clip(condition, maxSketch)
 	}
 	var parts []string
-	for _, f := range v.fields[:min(len(v.fields), signature.Note.Choices)] {
+	for _, f := range v.Fields[:min(len(v.Fields), signature.Note.Choices)] {
 		needs := ""
-		if f.value.kind == '[' {
-			for i, e := range f.value.elems[:min(len(f.value.elems), signature.Note.Choices)] {
+		if f.Value.Kind == '[' {
+			for i, e := range f.Value.Elems[:min(len(f.Value.Elems), signature.Note.Choices)] {
 				if i > 0 {
 					needs += ", "
 				}
-				needs += a.shown(e.string())
+				needs += a.shown(e.Unquoted())
 			}
 		} else {
-			needs = a.sketch(f.value)
+			needs = a.sketch(f.Value)
 		}
-		parts = append(parts, a.shown(f.name)+" needs "+needs)
+		parts = append(parts, a.shown(f.Name)+" needs "+needs)
 	}
 	return text.Clip(strings.Join(parts, ", "), maxSketch)
 }
@@ -135,48 +131,48 @@ func plainValue(v *node) string { return signature.Plain(v) }
 func sketchValue(v *node) string { return signature.Value(v) }
 
 func sketchValues(all []*node) string {
-	return signature.Values(slices.Collect(newArray(all...).Elements()), ", ", signature.Note)
+	return signature.Values(all, ", ", signature.Note)
 }
 
 // keywordNote is what a description says in place of a keyword, "" for what it leaves out.
 func (a *adapter) keywordNote(f field) string {
-	if bound := signature.Bound(f.name, f.value); bound != "" {
+	if bound := signature.Bound(f.Name, f.Value); bound != "" {
 		return bound
 	}
-	switch f.name {
+	switch f.Name {
 	case "format":
-		return "format " + plainValue(f.value)
+		return "format " + plainValue(f.Value)
 	case "contentEncoding":
-		return "encoded as " + plainValue(f.value)
+		return "encoded as " + plainValue(f.Value)
 	case "contentMediaType":
-		return "media type " + plainValue(f.value)
+		return "media type " + plainValue(f.Value)
 	case "default":
-		if v := string(f.value.appendUpTo(nil, maxSketch)); !isNull(f.value) && v == sketchValue(f.value) {
+		if v := string(f.Value.AppendUpTo(nil, maxSketch)); !isNull(f.Value) && v == sketchValue(f.Value) {
 			return "default " + v
 		}
 	case "example":
-		return "for example " + sketchValue(f.value)
+		return "for example " + sketchValue(f.Value)
 	case "examples":
-		if len(f.value.elems) > 0 {
-			return "for example " + sketchValue(f.value.elems[0])
+		if len(f.Value.Elems) > 0 {
+			return "for example " + sketchValue(f.Value.Elems[0])
 		}
 	case "enum":
-		return "one of " + sketchValues(f.value.elems)
+		return "one of " + sketchValues(f.Value.Elems)
 	case "not":
-		return "not " + a.sketch(f.value)
+		return "not " + a.sketch(f.Value)
 	case "contains":
-		return "contains " + a.sketch(f.value)
+		return "contains " + a.sketch(f.Value)
 	case "propertyNames":
-		return "keys: " + a.sketchConstraint(f.value)
+		return "keys: " + a.sketchConstraint(f.Value)
 	case "dependentRequired":
-		return a.sketchCondition(&builder{fields: []field{f}}, f.name)
+		return a.sketchCondition(&builder{fields: []field{f}}, f.Name)
 	}
 	return ""
 }
 
 func (a *adapter) sketchConstraint(n *node) string {
-	for _, f := range n.fields {
-		if f.name == "pattern" || f.name == "maxLength" || f.name == "minLength" || f.name == "enum" {
+	for _, f := range n.Fields {
+		if f.Name == "pattern" || f.Name == "maxLength" || f.Name == "minLength" || f.Name == "enum" {
 			return a.keywordNote(f)
 		}
 	}
@@ -185,73 +181,3 @@ func (a *adapter) sketchConstraint(n *node) string {
 
 // briefName is a name that a stranger chose, in one line and quoted where it needs to be.
 func briefName(s string) string { return signature.Name(s) }
-
-// A node is a [signature.Node].
-var _ signature.Node = (*node)(nil)
-
-func (n *node) Kind() byte { return n.kind }
-
-func (n *node) Member(name string) signature.Node { return orNil(n.get(name)) }
-
-func orNil(n *node) signature.Node {
-	if n == nil {
-		return nil
-	}
-	return n
-}
-
-func (n *node) Members() iter.Seq2[string, signature.Node] {
-	return func(yield func(string, signature.Node) bool) {
-		for i := range n.fields {
-			if f := &n.fields[i]; !yield(f.name, f.value) {
-				return
-			}
-		}
-	}
-}
-
-func (n *node) Elements() iter.Seq[signature.Node] {
-	return func(yield func(signature.Node) bool) {
-		for _, e := range n.elems {
-			if !yield(e) {
-				return
-			}
-		}
-	}
-}
-
-func (n *node) JSON(limit int) string { return string(n.appendUpTo(nil, limit)) }
-
-// appendUpTo writes n until limit is passed.
-func (n *node) appendUpTo(out []byte, limit int) []byte {
-	if len(out) > limit {
-		return out
-	}
-	open, end := byte('{'), byte('}')
-	switch n.kind {
-	case '[':
-		open, end = '[', ']'
-	case '{':
-	default:
-		return append(out, n.text[:min(len(n.text), limit+1)]...)
-	}
-	out = append(out, open)
-	for i := range n.fields {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, n.fields[i].key[:min(len(n.fields[i].key), limit)]...), ':')
-		if out = n.fields[i].value.appendUpTo(out, limit); len(out) > limit {
-			return out
-		}
-	}
-	for i, e := range n.elems {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		if out = e.appendUpTo(out, limit); len(out) > limit {
-			return out
-		}
-	}
-	return append(out, end)
-}

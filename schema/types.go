@@ -80,19 +80,19 @@ func (t typeSet) one() string {
 
 // typesOf reads the value of type. What is no type counts for nothing.
 func typesOf(t *node) typeSet {
-	if t.kind != '[' {
-		return typeNamed(t.string())
+	if t.Kind != '[' {
+		return typeNamed(t.Unquoted())
 	}
 	var s typeSet
-	for _, e := range t.elems {
-		s |= typeNamed(e.string())
+	for _, e := range t.Elems {
+		s |= typeNamed(e.Unquoted())
 	}
 	return s
 }
 
 // typeOfValue is the type of a JSON value.
 func typeOfValue(n *node) typeSet {
-	switch n.kind {
+	switch n.Kind {
 	case '{':
 		return typeObject
 	case '[':
@@ -104,7 +104,7 @@ func typeOfValue(n *node) typeSet {
 	case 'n':
 		return typeNull
 	}
-	if bytes.ContainsAny(n.text, ".eE") {
+	if bytes.ContainsAny(n.Text, ".eE") {
 		return typeNumber
 	}
 	return typeInteger
@@ -114,7 +114,7 @@ func typeOfValue(n *node) typeSet {
 func (t typeSet) inOrder(list *node) []typeSet {
 	each := t.each()
 	place := func(one typeSet) int {
-		return slices.IndexFunc(list.elems, func(e *node) bool { return e.string() == one.one() })
+		return slices.IndexFunc(list.Elems, func(e *node) bool { return e.Unquoted() == one.one() })
 	}
 	slices.SortStableFunc(each, func(x, y typeSet) int { return place(x) - place(y) })
 	return each
@@ -131,7 +131,7 @@ func (t typeSet) String() string {
 
 // isWhole reports a number like 1.0, which is an integer too.
 func isWhole(v *node, t typeSet) bool {
-	return v.kind == '0' && t.has(typeInteger) && numberOf(v) == float64(int64(numberOf(v)))
+	return v.Kind == '0' && t.has(typeInteger) && numberOf(v) == float64(int64(numberOf(v)))
 }
 
 // saysOther reports a keyword that says nothing of values of the type.

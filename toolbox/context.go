@@ -2,6 +2,7 @@ package toolbox
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -30,9 +31,9 @@ type Context struct {
 	// Dir is the absolute path of FS's root, by which [Context.Path] understands
 	// absolute paths. "": they are refused.
 	Dir string
-	// FS is the files; nil refuses everything with [ErrNoFS].
+	// FS is the files; nil refuses everything with [ErrAbsent].
 	FS FS
-	// Shell runs commands; nil refuses everything with [ErrNoShell].
+	// Shell runs commands; nil refuses everything with [ErrAbsent].
 	Shell Shell
 	// Budget is how many bytes a tool should give at most, so that nothing has to be cut
 	// from the middle afterwards. 0 is [DefaultBudget], negative is no bound.
@@ -50,7 +51,7 @@ type Context struct {
 	changes sync.Mutex // held while a tool changes files
 
 	mu    sync.Mutex
-	reads map[string]ReadMark
+	reads map[string][sha256.Size]byte // of each file, the hash of what it held
 }
 
 // NewContext gives tools the directory dir, which must exist, by [DirFS], and this

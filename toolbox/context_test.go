@@ -37,11 +37,11 @@ func TestContextZeroRefusesEverything(t *testing.T) {
 			_, openErr := tc.FS.Open("a")
 			_, statErr := tc.FS.Stat("a")
 			for _, err := range []error{openErr, statErr, tc.FS.WriteFile("a", nil, 0o644), tc.FS.MkdirAll("a", 0o755), tc.FS.Remove("a")} {
-				if !errors.Is(err, toolbox.ErrNoFS) {
+				if !errors.Is(err, toolbox.ErrAbsent) {
 					t.Errorf("%v", err)
 				}
 			}
-			if exit, err := tc.Shell.Run(t.Context(), toolbox.Command{Line: "true"}); exit != -1 || !errors.Is(err, toolbox.ErrNoShell) {
+			if exit, err := tc.Shell.Run(t.Context(), toolbox.Command{Line: "true"}); exit != -1 || !errors.Is(err, toolbox.ErrAbsent) {
 				t.Errorf("%d, %v", exit, err)
 			}
 		})
@@ -109,15 +109,17 @@ func TestContextRemembersWhatWasReadAcrossCallsAndNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
-		if _, ok := tc.LastRead("sub/a"); ok {
+		if ever, _ := tc.WasRead("sub/a", nil); ever {
 			t.Error("a is read before it was read")
 		}
 		tc.MarkRead("sub/a", sha256.Sum256([]byte("one")))
 	})
 	inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
-		mark, ok := tc.LastRead("link/../link/a")
-		if !ok || !mark.Fresh([]byte("one")) || mark.Fresh([]byte("two")) {
-			t.Errorf("%v, %v", mark, ok)
+		if ever, same := tc.WasRead("link/../link/a", []byte("one")); !ever || !same {
+			t.Errorf("%v, %v", ever, same)
+		}
+		if ever, same := tc.WasRead("link/../link/a", []byte("two")); !ever || same {
+			t.Errorf("of other content: %v, %v", ever, same)
 		}
 	})
 }

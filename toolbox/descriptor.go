@@ -1,7 +1,9 @@
 package toolbox
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/indusagi/indus/schema"
@@ -56,6 +58,14 @@ type Descriptor struct {
 	Excluded string
 }
 
+// Equal reports whether two descriptors say the same. Changes follow from the rest.
+func (d Descriptor) Equal(o Descriptor) bool {
+	return d.Name == o.Name && d.Description == o.Description && d.Server == o.Server && d.Tool == o.Tool &&
+		d.Profile == o.Profile && d.Excluded == o.Excluded && d.Title == o.Title && d.Annotations == o.Annotations &&
+		bytes.Equal(d.Schema, o.Schema) && bytes.Equal(d.Parameters, o.Parameters) && bytes.Equal(d.Output, o.Output) &&
+		d.Wire.Format == o.Wire.Format && bytes.Equal(d.Wire.JSON, o.Wire.JSON)
+}
+
 // Snapshot is the tools of a [Source] at one moment. It is immutable and
 // shared: treat it and all it holds as read-only.
 type Snapshot struct {
@@ -74,6 +84,28 @@ type Snapshot struct {
 	// Owners are what servers say of all their tools, in order; of who says nothing there
 	// may be none.
 	Owners []Owner
+	// Kinds are the snapshots of the callers to whom the source shows something else, and Kind is the kind of callers that
+	// one of these is for. A [Box] and [Join] show all callers the same. nil: there are no others.
+	Kinds []*Snapshot
+	Kind  any
+}
+
+// For is the snapshot of a kind of callers: s, where it is the same as for all.
+func (s *Snapshot) For(kind any) *Snapshot {
+	for _, some := range s.Kinds {
+		if some.Kind == kind {
+			return some
+		}
+	}
+	return s
+}
+
+// Equal reports whether two snapshots say the same. Their versions, and the functions of Down, are not compared.
+func (s *Snapshot) Equal(o *Snapshot) bool {
+	return s.Kind == o.Kind && slices.Equal(s.Pending, o.Pending) && slices.Equal(s.Owners, o.Owners) &&
+		slices.Equal(s.Held, o.Held) && slices.EqualFunc(s.Tools, o.Tools, Descriptor.Equal) &&
+		slices.EqualFunc(s.Down, o.Down, func(x, y Down) bool { return x.Server == y.Server }) &&
+		slices.EqualFunc(s.Kinds, o.Kinds, (*Snapshot).Equal)
 }
 
 // Owner is a server as the owner of tools. What it says is a stranger's text.

@@ -87,7 +87,7 @@
 // [NewContext] makes one of a real directory; the zero Context, which is what a
 // Registry without one has, refuses everything. [DirFS] cannot be left, by ".." or by
 // symlinks. [LocalShell] confines nothing. A tool that changes files holds [Context.Change] from its look at one until that
-// is written, and [ReadMark.Fresh] says whether the caller knows what it is about to replace.
+// is written, and [Context.WasRead] says whether the caller knows what it is about to replace.
 //
 // # Concurrency
 //
@@ -105,8 +105,8 @@
 // A tool that ran and failed is a Result whose IsError is true, never an error: a
 // Registry makes one of whatever a tool returns as an error, and of its panics. Do's
 // errors are an [*UnknownTool], the context's own error where that ended the call, and
-// from other sources their faults. Files refuse with [ErrOutside] and [ErrNoFS], shells
-// with [ErrNoShell].
+// from other sources their faults. Files refuse with [ErrOutside], and
+// files and a shell that there are not with [ErrAbsent].
 //
 // # Testing
 //

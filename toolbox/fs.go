@@ -8,8 +8,15 @@ import (
 // ErrOutside is the error of a path that leads out of the directory.
 var ErrOutside = errors.New("the path leads outside the directory")
 
-// ErrNoFS is the error of every method of an FS that is nil.
-var ErrNoFS = errors.New("there are no files here")
+// ErrAbsent is the error of files and of a shell that a [Context] has not.
+var ErrAbsent = errors.New("there is none here")
+
+// absence is an [ErrAbsent] that says what there is none of.
+type absence string
+
+func (a absence) Error() string { return string(a) }
+
+func (a absence) Is(target error) bool { return target == ErrAbsent }
 
 // FS is the files that a tool may touch.
 //
@@ -36,24 +43,17 @@ type FS interface {
 	Remove(name string) error
 }
 
-// noFS is an [FS] that refuses everything with [ErrNoFS].
+// noFS is an [FS] that refuses everything with [ErrAbsent].
 type noFS struct{}
 
 var _ FS = noFS{}
 
-// Open refuses.
-func (noFS) Open(name string) (fs.File, error) { return nil, refuseFile("open", name) }
-
-// Stat refuses.
-func (noFS) Stat(name string) (fs.FileInfo, error) { return nil, refuseFile("stat", name) }
-
-// WriteFile refuses.
+func (noFS) Open(name string) (fs.File, error)                    { return nil, refuseFile("open", name) }
+func (noFS) Stat(name string) (fs.FileInfo, error)                { return nil, refuseFile("stat", name) }
 func (noFS) WriteFile(name string, _ []byte, _ fs.FileMode) error { return refuseFile("write", name) }
+func (noFS) MkdirAll(name string, _ fs.FileMode) error            { return refuseFile("mkdir", name) }
+func (noFS) Remove(name string) error                             { return refuseFile("remove", name) }
 
-// MkdirAll refuses.
-func (noFS) MkdirAll(name string, _ fs.FileMode) error { return refuseFile("mkdir", name) }
-
-// Remove refuses.
-func (noFS) Remove(name string) error { return refuseFile("remove", name) }
-
-func refuseFile(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: ErrNoFS} }
+func refuseFile(op, name string) error {
+	return &fs.PathError{Op: op, Path: name, Err: absence("there are no files here")}
+}

@@ -1,7 +1,6 @@
 package toolbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -174,7 +173,7 @@ func (j *joined) merged(snapshots []*Snapshot) *view {
 	}
 	v := j.merge(snapshots, before)
 	switch {
-	case j.newest != nil && sameSnapshot(v.all, j.newest):
+	case j.newest != nil && v.all.Equal(j.newest):
 		v.all = j.newest // it shows the same, and nobody was given a newer one
 	case v.all.Version > j.highest:
 		j.newest, j.highest = v.all, v.all.Version
@@ -251,18 +250,4 @@ func (v *view) size() int {
 		return 0
 	}
 	return len(v.all.Tools)
-}
-
-// sameSnapshot compares all but the versions, and Changes, which follow from the rest.
-func sameSnapshot(a, b *Snapshot) bool {
-	return slices.Equal(a.Pending, b.Pending) && slices.Equal(a.Owners, b.Owners) && slices.Equal(a.Held, b.Held) &&
-		slices.EqualFunc(a.Down, b.Down, func(x, y Down) bool { return x.Server == y.Server }) &&
-		slices.EqualFunc(a.Tools, b.Tools, sameTool)
-}
-
-func sameTool(x, y Descriptor) bool {
-	return x.Name == y.Name && x.Description == y.Description && x.Server == y.Server && x.Tool == y.Tool &&
-		x.Profile == y.Profile && x.Excluded == y.Excluded && x.Title == y.Title && x.Annotations == y.Annotations &&
-		bytes.Equal(x.Schema, y.Schema) && bytes.Equal(x.Parameters, y.Parameters) && bytes.Equal(x.Output, y.Output) &&
-		x.Wire.Format == y.Wire.Format && bytes.Equal(x.Wire.JSON, y.Wire.JSON)
 }

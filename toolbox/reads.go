@@ -2,34 +2,28 @@ package toolbox
 
 import "crypto/sha256"
 
-// ReadMark is what a file held when it was read: the SHA-256 of all of it. Times and sizes would not do: a file may be
-// written twice within one tick of its clock, and be touched without a change.
-type ReadMark [sha256.Size]byte
-
-// Fresh reports whether content is what was read.
-func (m ReadMark) Fresh(content []byte) bool { return m == sha256.Sum256(content) }
-
-// MarkRead notes that the caller was shown the file name, as [Context.Path] gives it, or a part of it, when it held what
-// mark says, which is [sha256.Sum256] of its content. The file's other names, through symlinks, are marked with it.
-func (c *Context) MarkRead(name string, mark ReadMark) {
+// MarkRead notes that the caller was shown the file name, as [Context.Path] gives it, or a part of it, and the SHA-256 of all
+// that it held. Times and sizes would not do: a file may be written twice within one tick of its clock, and be touched without
+// a change. The file's other names, through symlinks, are marked with it.
+func (c *Context) MarkRead(name string, hash [sha256.Size]byte) {
 	name = c.realName(name)
 	w := c.root()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.reads == nil {
-		w.reads = map[string]ReadMark{}
+		w.reads = map[string][sha256.Size]byte{}
 	}
-	w.reads[name] = mark
+	w.reads[name] = hash
 }
 
-// LastRead is what the file name held when it was last marked as read, and whether it ever was.
-func (c *Context) LastRead(name string) (ReadMark, bool) {
+// WasRead reports whether the file name was ever marked as read, and whether content is what it held then.
+func (c *Context) WasRead(name string, content []byte) (ever, same bool) {
 	name = c.realName(name)
 	w := c.root()
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	mark, ok := w.reads[name]
-	return mark, ok
+	hash, ever := w.reads[name]
+	w.mu.Unlock()
+	return ever, ever && hash == sha256.Sum256(content)
 }
 
 // Change waits until no other tool of the same Context changes files, and keeps others waiting until done is called: who

@@ -2,12 +2,8 @@ package toolbox
 
 import (
 	"context"
-	"errors"
 	"io"
 )
-
-// ErrNoShell is the error of a context without a shell.
-var ErrNoShell = errors.New("there is no shell here")
 
 // Command is one line for a [Shell].
 type Command struct {
@@ -32,10 +28,11 @@ type Shell interface {
 	Run(ctx context.Context, c Command) (exit int, err error)
 }
 
-// noShell is a [Shell] that refuses everything with [ErrNoShell].
+// noShell is a [Shell] that refuses everything with [ErrAbsent].
 type noShell struct{}
 
 var _ Shell = noShell{}
 
-// Run refuses.
-func (noShell) Run(context.Context, Command) (int, error) { return -1, ErrNoShell }
+func (noShell) Run(context.Context, Command) (int, error) {
+	return -1, absence("there is no shell here")
+}

@@ -20,6 +20,7 @@ import (
 func TestHelpTellsEverything(t *testing.T) {
 	var visit func(*cobra.Command)
 	visit = func(c *cobra.Command) {
+		text := command.HelpText(c)
 		wanted := []string{"Usage:\n  indus", "A session:\n  $ "}
 		if path := c.CommandPath(); c.Name() != "help" && (path == "indus" || strings.HasPrefix(path, "indus mcp") || strings.HasPrefix(path, "indus op") || path == "indus serve") {
 			wanted = append(wanted, "Exit codes:\n  0    ")
@@ -30,13 +31,13 @@ func TestHelpTellsEverything(t *testing.T) {
 			}
 		})
 		for _, w := range wanted {
-			if !strings.Contains(c.Long, w) && !strings.Contains(c.Long, strings.TrimSpace(w)) {
+			if !strings.Contains(text, w) && !strings.Contains(text, strings.TrimSpace(w)) {
 				t.Errorf("%s -h does not have %q", c.CommandPath(), w)
 			}
 		}
 		for _, width := range []int{60, 80} {
-			narrow := show.Reflow(c.Long, width)
-			if !slices.Equal(strings.Fields(narrow), strings.Fields(c.Long)) {
+			narrow := show.Reflow(text, width)
+			if !slices.Equal(strings.Fields(narrow), strings.Fields(text)) {
 				t.Errorf("%s -h has other words in %d columns:\n%s", c.CommandPath(), width, narrow)
 			}
 			before, _, _ := strings.Cut(narrow, "\n\nA session:")
@@ -47,12 +48,12 @@ func TestHelpTellsEverything(t *testing.T) {
 				}
 			}
 		}
-		for line := range strings.Lines(c.Long) {
+		for line := range strings.Lines(text) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 {
 				t.Errorf("%s -h: a line of %d columns: %s", c.CommandPath(), n, line)
 			}
 		}
-		if strings.HasSuffix(c.Long, "\n") || c.Short == "" {
+		if strings.HasSuffix(text, "\n") || c.Short == "" {
 			t.Errorf("%s: the help ends in an empty line, or it has no short text", c.CommandPath())
 		}
 		for _, sub := range c.Commands() {

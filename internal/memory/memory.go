@@ -36,7 +36,7 @@ type Budget struct {
 	mu        sync.Mutex
 	used      int64
 	owned     map[string]int64   // what of it has an owner
-	collected time.Time          // when Take did last
+	collected time.Time          // when take did last
 	transfers map[*Transfer]bool // that wait for their client
 	giving    bool               // a timer is set
 }
@@ -52,11 +52,8 @@ func New(limit int64) *Budget {
 	return &Budget{limit: limit, owned: map[string]int64{}, transfers: map[*Transfer]bool{}}
 }
 
-// Take takes n bytes. Where there is no room it ends the transfers that have stalled,
-// and waits for three seconds; false means that there was none.
-func (b *Budget) Take(n int64) bool { return b.take(n, "", 0) }
-
-// take is Take for an owner's message that has taken so much already.
+// take takes n bytes for an owner's message that has taken so much already; "": for nobody's. If there is no room, it ends
+// the transfers that have stalled, and waits for three seconds. false means that there was none.
 func (b *Budget) take(n int64, owner string, taken int64) bool {
 	if b == nil || n <= 0 || b.try(n, owner, taken) {
 		return true
@@ -91,9 +88,7 @@ func (b *Budget) try(n int64, owner string, taken int64) bool {
 	return true
 }
 
-// Give gives n bytes back.
-func (b *Budget) Give(n int64) { b.give("", n) }
-
+// give gives n bytes back.
 func (b *Budget) give(owner string, n int64) {
 	if b == nil {
 		return
@@ -190,16 +185,6 @@ func (m *Meter) Keep(p []byte) {
 func (m *Meter) Drop() {
 	m.Budget.give(m.Owner, m.taken)
 	m.taken = 0
-}
-
-// Used is how many bytes are taken.
-func (b *Budget) Used() int64 {
-	if b == nil {
-		return 0
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.used
 }
 
 // much reports that it is worth a collection. Call it with mu held.

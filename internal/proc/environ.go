@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -58,5 +59,23 @@ func cutEntry(entry string) (key, value string, ok bool) {
 }
 
 func isBasic(key string) bool {
-	return strings.HasPrefix(key, "LC_") || slices.Contains(basic(), key)
+	return strings.HasPrefix(key, "LC_") || slices.Contains(strings.Fields(basicKeys), key)
 }
+
+const onWindows = runtime.GOOS == "windows"
+
+// foldKey is what a key is compared by: Windows ignores its case.
+func foldKey(key string) string {
+	if onWindows {
+		return strings.ToUpper(key)
+	}
+	return key
+}
+
+// basicKeys are of what every program needs; __CF_USER_TEXT_ENCODING is the locale of macOS.
+var basicKeys = map[bool]string{
+	false: "HOME LANG LANGUAGE LOGNAME PATH SHELL TERM TMPDIR TZ USER __CF_USER_TEXT_ENCODING",
+	true: "ALLUSERSPROFILE APPDATA COMMONPROGRAMFILES COMPUTERNAME COMSPEC HOMEDRIVE HOMEPATH LANG LOCALAPPDATA " +
+		"NUMBER_OF_PROCESSORS OS PATH PATHEXT PROCESSOR_ARCHITECTURE PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 " +
+		"PUBLIC SYSTEMDRIVE SYSTEMROOT TEMP TERM TMP TZ USERDOMAIN USERNAME USERPROFILE WINDIR",
+}[onWindows]

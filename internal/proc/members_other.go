@@ -7,3 +7,6 @@ package proc
 func (p *Process) alone() bool                                           { return true }
 func (p *Process) signalMembers(signal, map[int]bool) (any, unsure bool) { return false, false }
 func startOf(int) string                                                 { return "" }
+
+// ReapOrphans does nothing: only on Linux a container has a PID 1 of its own.
+func ReapOrphans() (stop func()) { return func() {} }

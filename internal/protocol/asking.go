@@ -20,7 +20,7 @@ const (
 // member that stands twice nobody can say which one the client reads, so it refuses that too
 // (2025-11-25, client/elicitation "Capabilities", client/sampling "Capabilities").
 func MayAsk(capabilities json.RawMessage, method string, params json.RawMessage) error {
-	feature := askedFeature(method)
+	feature := methods[method].asks
 	own, ok := wire.Lookup(capabilities, feature)
 	switch {
 	case feature == "":
@@ -60,9 +60,7 @@ func CanBeAsked(capabilities json.RawMessage) bool {
 
 // MayRequireInput reports whether the answer to a method may be what the server needs from the
 // client first (2026-07-28, basic/patterns/mrtr).
-func MayRequireInput(method string) bool {
-	return method == MethodToolsCall || method == "prompts/get" || method == "resources/read"
-}
+func MayRequireInput(method string) bool { return methods[method].mayRequireInput }
 
 // OpensURLs reports whether a client that declares capabilities takes elicitations that are a URL to open.
 func OpensURLs(capabilities json.RawMessage) bool {
@@ -84,19 +82,6 @@ func LastingParams(params json.RawMessage) json.RawMessage {
 	}
 	rest, _ := json.Marshal(all) // what was decoded can be encoded
 	return rest
-}
-
-// askedFeature is the capability that a client declares to be asked by a method; "": there is none.
-func askedFeature(method string) string {
-	switch method {
-	case MethodElicit:
-		return "elicitation"
-	case MethodSample:
-		return "sampling"
-	case MethodRoots:
-		return "roots"
-	}
-	return ""
 }
 
 // takesMode reports whether an elicitation capability has a mode. An empty one is for forms.

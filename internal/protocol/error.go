@@ -42,18 +42,13 @@ func ErrorObject(err error) json.RawMessage {
 
 // EncodeError writes the error of a response. data goes in as it is; nil: none.
 func EncodeError(code int64, message string, data json.RawMessage) json.RawMessage {
-	b := append([]byte(`{"code":`), strconv.AppendInt(nil, code, 10)...)
-	b = append(append(b, `,"message":`...), wire.Quote(message)...)
-	if data != nil {
-		b = append(append(b, `,"data":`...), data...)
-	}
-	return append(b, '}')
+	return wire.Object{}.Raw("code", strconv.AppendInt(nil, code, 10)).Raw("message", wire.Quote(message)).Raw("data", data).JSON()
 }
 
 // EncodeRefusal is the body of the answer to an HTTP request that is not served. Its error has no id,
 // because it does not concern the message (2025-11-25, basic/transports).
 func EncodeRefusal(code int64, message string) []byte {
-	return append(append([]byte(`{"jsonrpc":"2.0","error":`), EncodeError(code, message, nil)...), '}')
+	return wire.Object{}.Text("jsonrpc", "2.0").Raw("error", EncodeError(code, message, nil)).JSON()
 }
 
 // ParseError reads the error of a response. It is total: what is no error

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/internal/text"
@@ -53,7 +54,7 @@ func Mend(tool json.RawMessage, legacy bool) (mended json.RawMessage, flaws []Fl
 		m.flaw("", fmt.Sprintf("it nests %d levels deep, more than %d", depth, maxMendDepth), false)
 		return nil, m.flaws
 	}
-	return m.object("", finite, m.tool), m.flaws
+	return m.each("", finite, m.member), m.flaws
 }
 
 type mender struct {
@@ -67,65 +68,28 @@ func (m *mender) flaw(path, why string, legacy bool) {
 	}
 }
 
-// object rewrites an object by what visit returns for its members: another value,
-// or nil to leave the member out. Where nothing changes it is obj itself.
-func (m *mender) object(path string, obj json.RawMessage, visit func(path, key string, v json.RawMessage) json.RawMessage) json.RawMessage {
-	members, err := wire.Members(obj)
-	if err != nil {
-		m.flaw(path, strings.TrimSpace(nameOf(path)+" has too many members"), false)
-		return nil
-	}
-	var out []byte // nil: nothing has changed so far
-	for i := range members {
-		v := &members[i]
-		to := visit(path+"/"+text.PointerStep(v.Key), v.Key, v.Value)
-		if out == nil && (len(to) != len(v.Value) || &to[0] != &v.Value[0]) {
-			out = append(make([]byte, 0, len(obj)), '{')
-			for _, before := range members[:i] {
-				out = append(append(out, obj[before.Start:before.End]...), ',')
-			}
-		}
-		if out != nil && to != nil {
-			out = append(append(append(append(out, v.RawKey...), ':'), to...), ',')
-		}
-	}
-	if out == nil {
-		return obj
-	}
-	if out[len(out)-1] == ',' {
-		out = out[:len(out)-1]
-	}
-	return append(out, '}')
-}
+// visitor returns the value to write in the place of v, or nil to leave it out. An element has the path of its array.
+type visitor func(path string, v json.RawMessage) json.RawMessage
 
-// array is object for the elements of an array.
-func (m *mender) array(path string, arr json.RawMessage, visit func(path string, v json.RawMessage) json.RawMessage) json.RawMessage {
-	elements, err := wire.Elements(arr)
+// each is an object or an array whose values are those that visit returns.
+func (m *mender) each(path string, v json.RawMessage, visit visitor) json.RawMessage {
+	at, parts := func(key string) string { return path + "/" + text.PointerStep(key) }, "members"
+	if v[0] == '[' {
+		at, parts = func(string) string { return path }, "elements"
+	}
+	out, err := wire.MapParts(v, func(key string, v json.RawMessage) json.RawMessage { return visit(at(key), v) })
 	if err != nil {
-		m.flaw(path, nameOf(path)+" has too many elements", false)
+		m.flaw(path, strings.TrimSpace(nameOf(path)+" has too many "+parts), false)
 		return nil
 	}
-	out, changed := []byte{'['}, false
-	for _, v := range elements {
-		to := visit(path, v)
-		changed = changed || len(to) != len(v) || &to[0] != &v[0]
-		if to != nil {
-			out = append(append(out, to...), ',')
-		}
-	}
-	if !changed {
-		return arr
-	}
-	if len(out) > 1 {
-		out = out[:len(out)-1]
-	}
-	return append(out, ']')
+	return out
 }
 
 // kinds is the types of the members that the protocol knows, by the first byte of
 // their values.
 var kinds = map[string]string{
-	"/title": `"`, "/description": `"`, "/icons": "[", "/annotations": "{", "/_meta": "{", "/outputSchema": "{", "/execution": "{",
+	"/title": `"`, "/description": `"`, "/icons": "[", "/annotations": "{", "/_meta": "{", "/execution": "{",
+	"/outputSchema": "{", "/inputSchema": "{",
 	"/annotations/title": `"`, "/annotations/readOnlyHint": "tf", "/annotations/destructiveHint": "tf",
 	"/annotations/idempotentHint": "tf", "/annotations/openWorldHint": "tf", "/execution/taskSupport": `"`,
 	"/icons/src": `"`, "/icons/mimeType": `"`, "/icons/sizes": "[", "/icons/theme": `"`,
@@ -133,54 +97,37 @@ var kinds = map[string]string{
 	"/outputSchema/$schema": `"`, "/outputSchema/properties": "{", "/outputSchema/required": "[",
 }
 
-// fits is v, or nil where the protocol wants another type there.
-func (m *mender) fits(path, _ string, v json.RawMessage) json.RawMessage {
-	kind := kinds[path]
-	switch {
-	case kind == "" || strings.IndexByte(kind, v[0]) >= 0:
-		return v
-	case v[0] == 'n':
-		m.flaw(path, nameOf(path)+" is null", false)
-	default:
-		m.flaw(path, nameOf(path)+" is of a wrong type: "+Printable(string(v), 60), false)
-	}
-	return nil
+// memberWords are those of the members that may be one of few.
+var memberWords = map[string][]string{
+	"/execution/taskSupport": {"required", "optional", "forbidden"},
+	"/icons/theme":           {"light", "dark"},
 }
 
-// choice is v where it is one of few words, else nil.
-func (m *mender) choice(path string, v json.RawMessage, words ...string) json.RawMessage {
+// member is v, mended, or nil if the protocol wants another value there.
+func (m *mender) member(path string, v json.RawMessage) json.RawMessage {
 	word, _ := wire.Unquote(v)
-	for _, w := range words {
-		if w == word {
-			return v
-		}
-	}
-	m.flaw(path, nameOf(path)+" is none of "+strings.Join(words, ", ")+": "+Printable(string(v), 60), false)
-	return nil
-}
-
-func (m *mender) tool(path, key string, v json.RawMessage) json.RawMessage {
-	if v = m.fits(path, key, v); v == nil {
+	switch kind, choice := kinds[path], memberWords[path]; {
+	case kind != "" && v[0] == 'n':
+		m.flaw(path, nameOf(path)+" is null", false)
+		return nil
+	case kind != "" && strings.IndexByte(kind, v[0]) < 0:
+		m.flaw(path, nameOf(path)+" is of a wrong type: "+Printable(string(v), 60), false)
+		return nil
+	case choice != nil && !slices.Contains(choice, word):
+		m.flaw(path, nameOf(path)+" is none of "+strings.Join(choice, ", ")+": "+Printable(string(v), 60), false)
 		return nil
 	}
-	switch key {
-	case "annotations":
-		return m.object(path, v, m.fits)
-	case "execution":
-		return m.object(path, v, m.execution)
-	case "icons":
-		return m.array(path, v, m.icon)
-	case "inputSchema":
-		return m.object(path, v, m.schema)
-	case "outputSchema":
+	switch path {
+	case "/annotations", "/execution", "/inputSchema":
+		return m.each(path, v, m.member)
+	case "/outputSchema":
 		return m.output(path, v)
-	}
-	return v
-}
-
-func (m *mender) execution(path, key string, v json.RawMessage) json.RawMessage {
-	if v = m.fits(path, key, v); v != nil && key == "taskSupport" {
-		return m.choice(path, v, "required", "optional", "forbidden")
+	case "/icons":
+		return m.each(path, v, m.icon)
+	case "/icons/sizes", "/inputSchema/required", "/outputSchema/required":
+		return m.each(path, v, m.text)
+	case "/inputSchema/properties", "/outputSchema/properties":
+		return m.each(path, v, m.property)
 	}
 	return v
 }
@@ -190,18 +137,7 @@ func (m *mender) icon(path string, v json.RawMessage) json.RawMessage {
 		m.flaw(path, "an icon has no src", false)
 		return nil
 	}
-	return m.object(path, v, func(path, key string, v json.RawMessage) json.RawMessage {
-		if v = m.fits(path, key, v); v == nil {
-			return nil
-		}
-		switch key {
-		case "theme":
-			return m.choice(path, v, "light", "dark")
-		case "sizes":
-			return m.array(path, v, m.text)
-		}
-		return v
-	})
+	return m.each(path, v, m.member)
 }
 
 // text is an element that has to be a string.
@@ -213,23 +149,9 @@ func (m *mender) text(path string, v json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// schema looks at what clients read of a schema: the outermost properties, and required.
-func (m *mender) schema(path, key string, v json.RawMessage) json.RawMessage {
-	if v = m.fits(path, key, v); v == nil {
-		return nil
-	}
-	switch key {
-	case "required":
-		return m.array(path, v, m.text)
-	case "properties":
-		return m.object(path, v, m.property)
-	}
-	return v
-}
-
 // property is a property's schema. What true says, {} says too; the TypeScript SDK 1
 // takes objects only.
-func (m *mender) property(path, _ string, v json.RawMessage) json.RawMessage {
+func (m *mender) property(path string, v json.RawMessage) json.RawMessage {
 	switch v[0] {
 	case '{', '[':
 		return v
@@ -250,7 +172,7 @@ func (m *mender) property(path, _ string, v json.RawMessage) json.RawMessage {
 // output is an outputSchema. Before 2026-07-28 its root is of type "object", and the
 // TypeScript SDK 1 compiles each one of a list when it reads it (SEP-2106).
 func (m *mender) output(path string, v json.RawMessage) json.RawMessage {
-	if v = m.object(path, v, m.schema); v == nil || !m.legacy {
+	if v = m.each(path, v, m.member); v == nil || !m.legacy {
 		return v
 	}
 	if typ, _ := LookupString(v, "type"); typ != "object" {
@@ -272,7 +194,6 @@ func (m *mender) output(path string, v json.RawMessage) json.RawMessage {
 func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.RawMessage {
 	var edits []wire.Edit
 	var content, lost json.RawMessage
-	var blocks mender
 	bare := true // it has no content, and nothing takes its place
 	whole := wire.Whole(raw)
 	for i := range members {
@@ -283,7 +204,7 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 				content = nil
 				edits = append(edits, wire.Edit{Key: m.Key, Value: json.RawMessage("[]")})
 			} else if content[0] == '[' && m.Null {
-				if to := blocks.array("", content, blocks.block); to != nil && &to[0] != &content[0] {
+				if to, err := wire.MapParts(content, withoutNulls); err == nil && &to[0] != &content[0] {
 					edits = append(edits, wire.Edit{Key: m.Key, Value: wire.Whole(to)})
 				}
 			}
@@ -304,7 +225,8 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 			if m.Value[0] != '{' {
 				edits = append(edits, wire.Edit{Key: m.Key})
 			} else if token, ok := wire.Lookup(m.Value, "progressToken"); ok && strings.IndexByte(`"-0123456789`, token[0]) < 0 {
-				meta, err := wire.Rewrite(m.Value, wire.Edit{Key: "progressToken"}) // for it the TypeScript SDK 1 drops the answer, and waits on
+				// For it the TypeScript SDK 1 drops the answer, and waits on.
+				meta, err := wire.Rewrite(m.Value, wire.Edit{Key: "progressToken"})
 				if err == nil {
 					edits = append(edits, wire.Edit{Key: m.Key, Value: meta})
 				}
@@ -322,8 +244,8 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 		return mended
 	}
 	if list, err := wire.Elements(content); lost != nil && len(list) == 0 && (err == nil || content == nil) {
-		text := append([]byte(`[{"type":"text","text":`), wire.Quote(string(wire.Whole(lost)))...)
-		edits = append(edits, wire.Edit{Key: "content", Value: append(text, "}]"...)})
+		block := wire.Object{}.Text("type", "text").Text("text", string(wire.Whole(lost))).JSON()
+		edits = append(edits, wire.Edit{Key: "content", Value: slices.Concat([]byte("["), block, []byte("]"))})
 	}
 	out, err := wire.Rewrite(whole, edits...)
 	if err != nil { // a key stands twice: nobody could say which one counts
@@ -332,16 +254,16 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 	return out
 }
 
-// block is a content block without optional members that are null.
-func (m *mender) block(path string, v json.RawMessage) json.RawMessage {
-	if v[0] != '{' {
-		return v
+// withoutNulls is a content block without optional members that are null.
+func withoutNulls(_ string, block json.RawMessage) json.RawMessage {
+	if block[0] != '{' {
+		return block
 	}
-	return m.object(path, v, func(path, key string, v json.RawMessage) json.RawMessage {
+	out, err := wire.MapParts(block, func(key string, v json.RawMessage) json.RawMessage {
 		switch key {
 		case "annotations", "resource":
 			if v[0] == '{' {
-				return m.block(path, v)
+				return withoutNulls(key, v)
 			}
 		case "_meta", "title", "description", "mimeType", "size", "icons", "audience", "priority", "lastModified":
 		default:
@@ -352,6 +274,10 @@ func (m *mender) block(path string, v json.RawMessage) json.RawMessage {
 		}
 		return v
 	})
+	if err != nil {
+		return nil
+	}
+	return out
 }
 
 // nameOf is a path as people say it: "annotations.title".

@@ -3,6 +3,11 @@
 // no state.
 package protocol
 
+import (
+	"encoding/json"
+	"time"
+)
+
 // The names of the protocol that both sides of the bridge know. FormatLegacy and
 // FormatModern are our own names for its bytes.
 const (
@@ -50,20 +55,27 @@ func LogSeverities() []string {
 	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 }
 
+// methods is what is known of single methods.
+var methods = map[string]struct {
+	naming          string // see NamingParam
+	mayRequireInput bool
+	asks            string // the capability that a client declares to be asked by it
+}{
+	MethodToolsCall:  {naming: "name", mayRequireInput: true},
+	"prompts/get":    {naming: "name", mayRequireInput: true},
+	"resources/read": {naming: "uri", mayRequireInput: true},
+	"tasks/get":      {naming: "taskId"},
+	"tasks/update":   {naming: "taskId"},
+	"tasks/cancel":   {naming: "taskId"},
+	MethodElicit:     {asks: "elicitation"},
+	MethodSample:     {asks: "sampling"},
+	MethodRoots:      {asks: "roots"},
+}
+
 // NamingParam is the member of a request's params that says what it is about, which HTTP has in
 // Mcp-Name as well: a tool's or a prompt's name, a resource's URI, a task's id; "": it has none
 // (2026-07-28, basic/transports/streamable-http, "Standard Request Headers"; SEP-2663).
-func NamingParam(method string) string {
-	switch method {
-	case MethodToolsCall, "prompts/get":
-		return "name"
-	case "resources/read":
-		return "uri"
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		return "taskId"
-	}
-	return ""
-}
+func NamingParam(method string) string { return methods[method].naming }
 
 // Error codes of 2026-07-28 (basic/index, "Error codes"), and those before it for a
 // resource that is not there and for a URL that a person is to open first.
@@ -78,4 +90,45 @@ const (
 // LegacyVersions is what we take of the revisions before 2026-07-28, newest first.
 func LegacyVersions() []string {
 	return []string{VersionLegacy, "2025-06-18", "2025-03-26", "2024-11-05"}
+}
+
+// Era is the family of revisions that a message, a server or a client speaks.
+type Era string
+
+const (
+	// Legacy is MCP up to 2025-11-25: a handshake, then a session.
+	Legacy Era = "legacy"
+	// Modern is MCP from 2026-07-28 on: stateless requests.
+	Modern Era = "modern"
+)
+
+// Info is how a client or a host names itself.
+type Info struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+// EncodeInfo is info as JSON.
+func EncodeInfo(info Info) json.RawMessage {
+	b, _ := json.Marshal(info) // three strings: it cannot fail
+	return b
+}
+
+// How long a server has to connect, and to list, where interop.Timeouts does not say.
+const (
+	DefaultConnect = 30 * time.Second // a cold npx downloads first
+	DefaultList    = 30 * time.Second
+)
+
+// Duration is what a duration among options means on both sides of the bridge:
+// 0 the default, negative none.
+func Duration(d, byDefault time.Duration) time.Duration {
+	switch {
+	case d < 0:
+		return 0
+	case d == 0:
+		return byDefault
+	}
+	return d
 }

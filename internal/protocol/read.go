@@ -26,15 +26,9 @@ func Unpublishable(input json.RawMessage) string {
 
 // Declares reports whether capabilities hold feature, with flag set to true.
 func Declares(capabilities json.RawMessage, feature, flag string) bool {
-	var caps map[string]json.RawMessage
-	if json.Unmarshal(capabilities, &caps) != nil {
-		return false
-	}
-	var features map[string]json.RawMessage
-	if json.Unmarshal(caps[feature], &features) != nil {
-		return false
-	}
-	return string(features[flag]) == "true"
+	features, _ := wire.Lookup(capabilities, feature)
+	on, _ := wire.Lookup(features, flag)
+	return string(on) == "true"
 }
 
 // LookupString is the string under a key of an object; "" and false where there is none.
@@ -92,4 +86,27 @@ func Has(capabilities json.RawMessage, path []string) bool {
 		capabilities = value
 	}
 	return true
+}
+
+// Matches reports whether a pattern of a configuration stands for a name: "*" for any characters
+// and "?" for one, everything else for itself.
+func Matches(pattern, name string) bool {
+	p, n := []rune(pattern), []rune(name)
+	star, from := -1, 0 // the last "*", and up to where it has eaten
+	i, j := 0, 0
+	for j < len(n) {
+		switch {
+		case i < len(p) && p[i] == '*':
+			star, from = i, j
+			i++
+		case i < len(p) && (p[i] == '?' || p[i] == n[j]):
+			i, j = i+1, j+1
+		case star >= 0:
+			from++
+			i, j = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(string(p[i:]), "*") == ""
 }

@@ -20,45 +20,40 @@ import (
 const foreignScheme = "indus://"
 
 // ownedSchemes are those whose URIs always have the server in them.
-func ownedSchemes() [2]string { return [2]string{"ui://", "skill://"} }
+var ownedSchemes = []string{"ui://", "skill://", foreignScheme}
+
+// schemeOf is the one of ownedSchemes that a URI has; "" where it has another.
+func schemeOf(uri string) string {
+	for _, scheme := range ownedSchemes {
+		if strings.HasPrefix(uri, scheme) {
+			return scheme
+		}
+	}
+	return ""
+}
 
 // OwnedURI is the URI of a server in a form that names the server.
 func OwnedURI(server, uri string) string {
 	server = url.PathEscape(server)
-	for _, scheme := range ownedSchemes() {
-		if rest, ok := strings.CutPrefix(uri, scheme); ok {
-			return scheme + server + "/" + rest
-		}
+	if scheme := schemeOf(uri); scheme != "" && scheme != foreignScheme {
+		return scheme + server + "/" + uri[len(scheme):]
 	}
 	return foreignScheme + server + "/" + uri
 }
 
 // IsOwned reports whether a URI is of a scheme whose URIs have the server in them.
-func IsOwned(uri string) bool {
-	schemes := ownedSchemes()
-	return strings.HasPrefix(uri, schemes[0]) || strings.HasPrefix(uri, schemes[1]) || strings.HasPrefix(uri, foreignScheme)
-}
+func IsOwned(uri string) bool { return schemeOf(uri) != "" }
 
 // SplitURI undoes OwnedURI. has says which servers there are.
 func SplitURI(uri string, has func(server string) bool) (server, own string, ok bool) {
-	schemes := ownedSchemes()
-	for _, scheme := range append(schemes[:], foreignScheme) {
-		rest, ok := strings.CutPrefix(uri, scheme)
-		if !ok {
-			continue
-		}
-		server, path, ok := strings.Cut(rest, "/")
-		if !ok {
-			return "", "", false
-		}
-		server, err := url.PathUnescape(server)
-		if err != nil || !has(server) {
-			return "", "", false
-		}
-		if scheme != foreignScheme {
-			path = scheme + path
-		}
-		return server, path, true
+	scheme := schemeOf(uri)
+	server, path, ok := strings.Cut(uri[len(scheme):], "/")
+	server, err := url.PathUnescape(server)
+	if scheme == "" || !ok || err != nil || !has(server) {
+		return "", "", false
 	}
-	return "", "", false
+	if scheme != foreignScheme {
+		path = scheme + path
+	}
+	return server, path, true
 }

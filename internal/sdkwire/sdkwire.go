@@ -4,6 +4,7 @@ package sdkwire
 
 import (
 	"context"
+	"io"
 
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,4 +31,35 @@ func Dial(ctx context.Context, t mcp.Transport, limit int) (Conn, error) {
 		return nil, err
 	}
 	return newCodec(c), nil
+}
+
+// turn is one slot for one writer at a time. Waiting for it ends with the context; a write
+// that has begun does not.
+type turn chan struct{}
+
+// do runs write to its end. Where ctx ends meanwhile, write goes on without its caller.
+func (g turn) do(ctx, life context.Context, write func() error) error {
+	select {
+	case g <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-life.Done():
+		return io.ErrClosedPipe
+	}
+	if ctx.Done() == nil {
+		defer func() { <-g }()
+		return write()
+	}
+	wrote := make(chan error, 1)
+	go func() {
+		err := write()
+		<-g
+		wrote <- err
+	}()
+	select {
+	case err := <-wrote:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

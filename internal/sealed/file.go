@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/internal/statefile"
+	"github.com/indusagi/indus/internal/filelock"
 )
 
 const maxKeyFile = 64 << 10 // bytes
@@ -25,19 +25,16 @@ func KeyFile(ctx context.Context, path string) (*Keys, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return keys, err
 	}
-	file := statefile.File[[]byte]{
-		Path:   path,
-		Load:   func(path string) ([]byte, error) { return atomicfile.ReadPrivate(path, maxKeyFile) },
-		Decode: func(_ context.Context, text []byte) ([]byte, error) { return text, nil },
-		Encode: func(_ context.Context, text []byte) ([]byte, error) { return text, nil },
-	}
-	err = file.Update(ctx, func(text []byte) ([]byte, error) {
-		if text != nil { // another process has made it
-			return nil, statefile.ErrSame
-		}
-		return []byte(NewKeyText()), nil
-	})
+	at := atomicfile.Real(path)
+	unlock, err := filelock.Lock(ctx, at+".lock")
 	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if keys, err := ReadKeyFile(path); !errors.Is(err, fs.ErrNotExist) { // another process has made it
+		return keys, err
+	}
+	if err := atomicfile.Replace(at, []byte(NewKeyText()+"\n"), nil); err != nil {
 		return nil, err
 	}
 	return ReadKeyFile(path)

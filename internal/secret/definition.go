@@ -63,22 +63,12 @@ func definitionValue(name string, raw json.RawMessage) json.RawMessage {
 }
 
 // eachPart is an object or a list with its values replaced. What is neither is masked.
-func eachPart(raw json.RawMessage, replace func(name string, raw json.RawMessage) json.RawMessage) json.RawMessage {
-	var out []byte
-	if members, err := wire.Members(raw); err == nil {
-		for _, m := range members {
-			out = append(append(append(append(out, ','), wire.Quote(m.Key)...), ':'), replace(m.Key, m.Value)...)
-		}
-		return slices.Concat([]byte("{"), out[min(1, len(out)):], []byte("}"))
-	}
-	elements, err := wire.Elements(raw)
+func eachPart(raw json.RawMessage, replace wire.Editor) json.RawMessage {
+	out, err := wire.MapParts(raw, replace)
 	if err != nil {
 		return wire.Quote(Mask)
 	}
-	for _, e := range elements {
-		out = append(append(out, ','), replace("", e)...)
-	}
-	return slices.Concat([]byte("["), out[min(1, len(out)):], []byte("]"))
+	return out
 }
 
 // argsOf are the elements of a list; what is no string as it is written.

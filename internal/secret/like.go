@@ -79,15 +79,23 @@ func keyLike(part string) bool {
 
 const digits = "0123456789"
 
-// replaceSecond replaces the second group of each match of re.
-func replaceSecond(re func() *regexp.Regexp, s string, f func(string) string) string {
+// replaceEach replaces what value says of each match of re: from where to where; nothing if that is empty, or begins in
+// what is replaced already.
+func replaceEach(re func() *regexp.Regexp, s string, f func(string) string, value func(m []int) (from, to int)) string {
 	var b strings.Builder
 	done := 0
 	for _, m := range re().FindAllStringSubmatchIndex(s, -1) {
-		b.WriteString(s[done:m[4]] + f(s[m[4]:m[5]]))
-		done = m[5]
+		if from, to := value(m); from >= done && to > from {
+			b.WriteString(s[done:from] + f(s[from:to]))
+			done = to
+		}
 	}
 	return b.String() + s[done:]
+}
+
+// replaceSecond replaces the second group of each match of re.
+func replaceSecond(re func() *regexp.Regexp, s string, f func(string) string) string {
+	return replaceEach(re, s, f, func(m []int) (from, to int) { return m[4], m[5] })
 }
 
 // replaceLikely replaces what looks like a credential in a text without variables: what stands
@@ -96,37 +104,27 @@ func replaceLikely(s string, f func(string) string) string {
 	if strings.Contains(s, "PRIVATE KEY-----") {
 		return f(s)
 	}
-	var b strings.Builder
-	done := 0
-	for _, m := range valueName().FindAllStringSubmatchIndex(s, -1) {
+	s = replaceEach(valueName, s, f, func(m []int) (from, to int) {
 		value := namedValue().FindString(s[m[1]:])
-		if m[1] >= done && Named(s[m[2]:m[3]]) && Worth(value) {
-			b.WriteString(s[done:m[1]] + f(value))
-			done = m[1] + len(value)
+		if !Named(s[m[2]:m[3]]) || !Worth(value) {
+			return 0, 0
 		}
-	}
-	s = b.String() + s[done:]
-	s = replaceBearers(s, f)
+		return m[1], m[1] + len(value)
+	})
+	// Behind "Bearer" or "Basic", any word that ends the text or its quotation, and elsewhere a word that is none of a
+	// language, for "basic authentication" is one of two words.
+	s = replaceEach(bearers, s, f, func(m []int) (from, to int) {
+		alone := m[4] == 0 || strings.IndexByte("\"'`", s[m[4]-1]) >= 0
+		ends := m[7] == len(s) || strings.IndexByte("\"'`\\", s[m[7]]) >= 0
+		if alone && ends || isCoined(s[m[6]:m[7]]) {
+			return m[6], m[7]
+		}
+		return 0, 0
+	})
 	for _, re := range []func() *regexp.Regexp{passwords, logins, tokensInside} {
 		s = replaceSecond(re, s, f)
 	}
 	return s
-}
-
-// replaceBearers replaces what follows "Bearer" or "Basic": any word that ends the text or its quotation, and elsewhere a
-// word that is none of a language, for "basic authentication" is one of two words.
-func replaceBearers(s string, f func(string) string) string {
-	var b strings.Builder
-	done := 0
-	for _, m := range bearers().FindAllStringSubmatchIndex(s, -1) {
-		value, alone := s[m[6]:m[7]], m[4] == 0 || strings.IndexByte("\"'`", s[m[4]-1]) >= 0
-		ends := m[7] == len(s) || strings.IndexByte("\"'`\\", s[m[7]]) >= 0
-		if alone && ends || isCoined(value) {
-			b.WriteString(s[done:m[6]] + f(value))
-			done = m[7]
-		}
-	}
-	return b.String() + s[done:]
 }
 
 // isCoined reports a text that is no word of a language: it has a digit, capitals within, or is longer than words are.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/indusagi/indus/internal/jsontree"
 	"github.com/indusagi/indus/internal/text"
 )
 
@@ -45,12 +46,14 @@ func Name(s string) string {
 }
 
 // Value is a value as JSON, cut.
-func Value(n Node) string { return text.OneLine(text.Clip(n.JSON(maxValue+4), maxValue)) }
+func Value(n *jsontree.Node) string {
+	return text.OneLine(text.Clip(string(n.AppendUpTo(nil, maxValue+4)), maxValue))
+}
 
 // Plain is [Value], of a string without its quotes.
-func Plain(n Node) string {
-	if n.Kind() == '"' {
-		return Name(content(n))
+func Plain(n *jsontree.Node) string {
+	if n.Is(`"`) {
+		return Name(n.Content())
 	}
 	return Value(n)
 }
@@ -60,7 +63,7 @@ func (s Schema) Signature(st Style) string {
 	s = s.Resolved()
 	all := s.Declarations(st)
 	if all == nil {
-		if t := s.Type(st); s.Kind() != '{' || t != "object" && t != "any" {
+		if t := s.Type(st); !s.Is("{") || t != "object" && t != "any" {
 			all = []string{t}
 		}
 	}
@@ -86,12 +89,14 @@ func (s Schema) Declarations(st Style) (all []string) {
 func (s Schema) Type(st Style) string { return st.clip(st.union(st.alternatives(s, st.Depth))) }
 
 // Each writes several schemas with sep between them.
-func (s Schema) Each(nodes []Node, sep string, st Style) string {
-	return st.clip(st.list(nodes, sep, func(n Node) string { return st.union(st.alternatives(s.at(n), st.Depth-1)) }))
+func (s Schema) Each(nodes []*jsontree.Node, sep string, st Style) string {
+	return st.clip(st.list(nodes, sep, func(n *jsontree.Node) string { return st.union(st.alternatives(s.At(n), st.Depth-1)) }))
 }
 
 // Values writes values with sep between them.
-func Values(nodes []Node, sep string, st Style) string { return st.clip(st.list(nodes, sep, Value)) }
+func Values(nodes []*jsontree.Node, sep string, st Style) string {
+	return st.clip(st.list(nodes, sep, Value))
+}
 
 func (st Style) clip(s string) string {
 	if st.Bytes > 0 {
@@ -107,7 +112,7 @@ func (st Style) name(s string) string {
 	return Name(s)
 }
 
-func (st Style) list(nodes []Node, sep string, write func(Node) string) string {
+func (st Style) list(nodes []*jsontree.Node, sep string, write func(*jsontree.Node) string) string {
 	var all []string
 	size := 0
 	for i, n := range nodes {
@@ -128,33 +133,33 @@ func (st Style) union(all []string) string { return strings.Join(all, " | ") }
 // alternatives are what would do for s, each without the others.
 func (st Style) alternatives(s Schema, depth int) []string {
 	switch {
-	case s.Node.Kind() == 'f':
+	case s.Is("f"):
 		return []string{"nothing"}
-	case s.Node.Kind() != '{':
+	case !s.Is("{"):
 		return []string{"any"}
 	case depth <= 0:
 		return []string{"…"}
 	}
 	if ref := s.String("$ref"); ref != "" {
 		target := s.Resolved()
-		if depth == 1 || target.Kind() == 'n' {
+		if depth == 1 || target.Node == nil || target.Is("n") {
 			return []string{Name(ref[strings.LastIndexByte(ref, '/')+1:])}
 		}
 		return st.alternatives(target, depth)
 	}
-	if v := s.Member("const"); v != nil {
+	if v := s.Get("const"); v != nil {
 		return []string{Value(v)}
 	}
-	if list := s.Member("enum"); list != nil {
-		return st.merge(slices.Collect(list.Elements()), func(n Node) []string { return []string{Value(n)} })
+	if list := s.Get("enum"); list != nil {
+		return st.merge(list.Elements(), func(n *jsontree.Node) []string { return []string{Value(n)} })
 	}
 	for _, k := range []string{"anyOf", "oneOf"} {
-		if list := s.Member(k); list != nil && s.Member("properties") == nil {
-			return st.merge(slices.Collect(list.Elements()), func(n Node) []string { return st.alternatives(s.at(n), depth-1) })
+		if list := s.Get(k); list != nil && s.Get("properties") == nil {
+			return st.merge(list.Elements(), func(n *jsontree.Node) []string { return st.alternatives(s.At(n), depth-1) })
 		}
 	}
-	if list := s.Member("allOf"); list != nil && s.Member("type") == nil && s.Member("properties") == nil {
-		return st.all(s, slices.Collect(list.Elements()), depth-1)
+	if list := s.Get("allOf"); list != nil && s.Get("type") == nil && s.Get("properties") == nil {
+		return st.all(s, list.Elements(), depth-1)
 	}
 	types := s.Types()
 	if types == nil {
@@ -167,7 +172,7 @@ func (st Style) alternatives(s Schema, depth int) []string {
 	return all
 }
 
-func (st Style) merge(nodes []Node, write func(Node) []string) []string {
+func (st Style) merge(nodes []*jsontree.Node, write func(*jsontree.Node) []string) []string {
 	var all []string
 	for i, n := range nodes {
 		if i == st.Choices {
@@ -187,11 +192,11 @@ func (st Style) merge(nodes []Node, write func(Node) []string) []string {
 }
 
 // all are the alternatives of what satisfies every schema of an allOf.
-func (st Style) all(s Schema, nodes []Node, depth int) []string {
+func (st Style) all(s Schema, nodes []*jsontree.Node, depth int) []string {
 	var parts []string
 	var alone []string
 	for _, n := range nodes[:min(len(nodes), st.Choices)] {
-		each := st.alternatives(s.at(n), depth)
+		each := st.alternatives(s.At(n), depth)
 		one := st.union(each)
 		if len(each) > 1 {
 			one = "(" + one + ")"
@@ -226,18 +231,18 @@ func (st Style) typed(s Schema, name string, depth int) string {
 }
 
 func (st Style) array(s Schema, depth int) string {
-	tuple := slices.Collect(s.List("prefixItems"))
-	items := s.Member("items")
-	if items != nil && items.Kind() == '[' {
-		tuple, items = slices.Collect(items.Elements()), nil
+	tuple := s.List("prefixItems")
+	items := s.Get("items")
+	if items.Is("[") {
+		tuple, items = items.Elements(), nil
 	}
 	if tuple != nil && depth > 1 {
-		return "[" + st.list(tuple, ", ", func(n Node) string { return st.union(st.alternatives(s.at(n), depth-1)) }) + "]"
+		return "[" + st.list(tuple, ", ", func(n *jsontree.Node) string { return st.union(st.alternatives(s.At(n), depth-1)) }) + "]"
 	}
-	if items == nil || items.Kind() != '{' || depth <= 1 {
+	if !items.Is("{") || depth <= 1 {
 		return "array"
 	}
-	each := st.alternatives(s.at(items), depth-1)
+	each := st.alternatives(s.At(items), depth-1)
 	if one := st.union(each); len(each) > 1 || strings.Contains(one, " & ") && one[0] != '{' {
 		return "(" + one + ")[]"
 	} else {
@@ -251,9 +256,9 @@ func (st Style) object(s Schema, depth int) string {
 		return ""
 	}
 	params := s.Parameters()
-	if params == nil && s.Member("required") == nil {
-		if more := s.Member("additionalProperties"); more != nil && more.Kind() == '{' && s.Member("type") != nil {
-			return "{[key]: " + st.union(st.alternatives(s.at(more), depth-1)) + "}"
+	if params == nil && s.Get("required") == nil {
+		if more := s.Get("additionalProperties"); more.Is("{") && s.Get("type") != nil {
+			return "{[key]: " + st.union(st.alternatives(s.At(more), depth-1)) + "}"
 		}
 		return ""
 	}
@@ -274,8 +279,8 @@ func (st Style) object(s Schema, depth int) string {
 			break
 		}
 	}
-	for n := range s.List("required") {
-		if name := content(n); !named[name] && !add(st.name(name)) {
+	for _, n := range s.List("required") {
+		if name := n.Content(); !named[name] && !add(st.name(name)) {
 			break
 		}
 	}
@@ -293,8 +298,8 @@ func (st Style) declaration(p Parameter, depth int) string {
 	}
 	one += ": " + st.union(st.alternatives(p.declared, depth))
 	if st.Defaults {
-		if v := p.Schema.Member("default"); v != nil && v.Kind() != 'n' {
-			if short := v.JSON(20); len(short) <= 20 {
+		if v := p.Schema.Get("default"); v != nil && !v.Is("n") {
+			if short := string(v.AppendUpTo(nil, 20)); len(short) <= 20 {
 				one += " = " + text.OneLine(short)
 			}
 		}
@@ -329,10 +334,10 @@ var bounds = map[string]struct{ words, noun string }{
 func Counted(keyword string) string { return bounds[keyword].noun }
 
 // Bound is what a keyword that limits something asks for, in a few words: "at least 2 characters". It is "" for other keywords.
-func Bound(keyword string, value Node) string {
+func Bound(keyword string, value *jsontree.Node) string {
 	b, ok := bounds[keyword]
 	switch {
-	case keyword == "uniqueItems" && value.Kind() == 't':
+	case keyword == "uniqueItems" && value.Is("t"):
 		return "unique items"
 	case !ok:
 		return ""

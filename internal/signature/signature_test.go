@@ -65,7 +65,7 @@ func TestBound(t *testing.T) {
 		{"maxProperties", "2", "at most 2 properties"}, {"pattern", `"^\\d$"`, `text matching ^\d$`}, {"uniqueItems", "true", "unique items"},
 		{"uniqueItems", "false", ""}, {"title", `"x"`, ""},
 	} {
-		if got := signature.Bound(tt.keyword, signature.Parse(json.RawMessage(tt.value))); got != tt.want {
+		if got := signature.Bound(tt.keyword, signature.Parse(json.RawMessage(tt.value)).Node); got != tt.want {
 			t.Errorf("%s %s: %q, want %q", tt.keyword, tt.value, got, tt.want)
 		}
 	}

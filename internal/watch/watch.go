@@ -13,14 +13,12 @@ type List struct {
 	list []*watcher
 }
 
-// watcher counts its running calls, so that stop can wait for them without a
-// lock that changed would run under. (Tests wait in synctest, which does not see a wait for a mutex.)
+// watcher counts its running calls, so that stop can wait for them without a lock that changed would run under.
 type watcher struct {
 	changed func()
 
 	mu      sync.Mutex
-	idle    *sync.Cond
-	running int
+	running sync.WaitGroup // no call is added once stopped is set
 	stopped bool
 }
 
@@ -28,7 +26,6 @@ type watcher struct {
 // ever will again.
 func (w *List) Watch(changed func()) (stop func()) {
 	one := &watcher{changed: changed}
-	one.idle = sync.NewCond(&one.mu)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// A new slice each time: Notify walks the one it took.
@@ -56,36 +53,22 @@ func (w *List) drop(one *watcher) {
 }
 
 func (w *watcher) call() {
-	if !w.begin() {
-		return
-	}
-	defer w.end()
-	w.changed()
-}
-
-func (w *watcher) begin() bool {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stopped {
-		return false
+	stopped := w.stopped
+	if !stopped {
+		w.running.Add(1)
 	}
-	w.running++
-	return true
-}
-
-func (w *watcher) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.running--
-	w.idle.Broadcast()
+	w.mu.Unlock()
+	if !stopped {
+		defer w.running.Done()
+		w.changed()
+	}
 }
 
 // stop returns when changed neither runs nor ever will again.
 func (w *watcher) stop() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.stopped = true
-	for w.running > 0 {
-		w.idle.Wait()
-	}
+	w.mu.Unlock()
+	w.running.Wait()
 }

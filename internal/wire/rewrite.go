@@ -40,6 +40,21 @@ func Rewrite(obj json.RawMessage, edits ...Edit) (json.RawMessage, error) {
 	return p.finish(c.i), nil
 }
 
+// Without returns a valid JSON object without the member at a path of keys. It returns obj itself if there is no such member, or
+// if [Rewrite] fails.
+func Without(obj json.RawMessage, path ...string) json.RawMessage {
+	value, found := Lookup(obj, path[0])
+	edit := Edit{Key: path[0]}
+	if len(path) > 1 {
+		edit.Value = Without(value, path[1:]...)
+		found = len(edit.Value) != len(value)
+	}
+	if out, err := Rewrite(obj, edit); found && err == nil {
+		return out
+	}
+	return obj
+}
+
 // patch is a rewrite under way: obj before from is dealt with.
 type patch struct {
 	out   []byte

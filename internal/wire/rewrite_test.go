@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/indusagi/indus/internal/wire"
@@ -168,6 +169,25 @@ func TestMap(t *testing.T) {
 	for _, arr := range []string{``, `{}`, `[1`, `1`} {
 		if got, err := wire.Map(json.RawMessage(arr), double); err == nil {
 			t.Errorf("%s: %s", arr, got)
+		}
+	}
+}
+
+func TestWithout(t *testing.T) {
+	for _, tt := range []struct{ obj, path, want string }{
+		{`{"a":1, "b":2}`, "a", `{"b":2}`},
+		{`{"a":1, "b":2}`, "c", `{"a":1, "b":2}`},
+		{`{ "a" : {"b":1,"c":2} }`, "a b", `{ "a" : {"c":2} }`},
+		{`{ "a" : {"b":1} }`, "a b", `{ "a" : {} }`},
+		{`{"a":[]}`, "a b", `{"a":[]}`},
+		{`{"a":{"c":1}}`, "a b", `{"a":{"c":1}}`},
+		{`{}`, "a b", `{}`},
+		{`{"a":1,"a":2}`, "a", `{"a":1,"a":2}`},
+		{``, "a", ``},
+		{`7`, "a b", `7`},
+	} {
+		if got := wire.Without(json.RawMessage(tt.obj), strings.Fields(tt.path)...); string(got) != tt.want {
+			t.Errorf("%s without %s is %s", tt.obj, tt.path, got)
 		}
 	}
 }

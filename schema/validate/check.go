@@ -1,13 +1,14 @@
 package validate
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"math/big"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/jsontree"
 )
 
 // The bounds of one validation. A pair of a value and a schema that references lead to is judged once, so that references
@@ -32,7 +33,7 @@ var (
 type fault struct {
 	rule    *rule
 	keyword string // what it breaks; "false" is the schema that accepts nothing
-	at      *instance
+	at      *node
 	name    string  // of the property, where at is the object that it is missing from, or should not be in
 	twin    [2]int  // the two that are equal, or that both fit
 	others  []fault // what would do as well
@@ -102,13 +103,14 @@ func (r *result) seeItem(i int) {
 
 type pair struct {
 	rule  *rule
-	value *instance
+	value *node
 }
 
 // checker judges one value.
 type checker struct {
-	tracks bool             // unevaluatedProperties or unevaluatedItems is somewhere
-	known  map[pair]*result // of shared schemas; nil: it is being judged
+	tracks bool                       // unevaluatedProperties or unevaluatedItems is somewhere
+	known  map[pair]*result           // of shared schemas; nil: it is being judged
+	fields map[*node]map[string]*node // of large objects
 	chain  int
 	spent  int
 	err    error // why it cannot be judged
@@ -122,7 +124,7 @@ func (c *checker) stop(err error) result {
 }
 
 // check holds v against r.
-func (c *checker) check(r *rule, v *instance) result {
+func (c *checker) check(r *rule, v *node) result {
 	switch c.spent += r.cost(v); {
 	case c.err != nil:
 		return result{}
@@ -151,68 +153,82 @@ func (c *checker) check(r *rule, v *instance) result {
 	return out
 }
 
+// member returns a member of an object, or nil.
+func (c *checker) member(v *node, name string) *node {
+	if len(v.Fields) <= jsontree.FewMembers {
+		return v.Get(name)
+	}
+	if c.fields[v] == nil {
+		c.fields[v] = make(map[string]*node, len(v.Fields))
+		for _, f := range v.Fields {
+			c.fields[v][f.Name] = f.Value
+		}
+	}
+	return c.fields[v][name]
+}
+
 // cost is what r itself takes, without what it leads to.
-func (r *rule) cost(v *instance) int {
+func (r *rule) cost(v *node) int {
 	n := 5 + len(r.required) + len(r.needs) + len(r.dependents)
 	if r.constant != nil || r.values != nil || r.unique {
-		n += 5 * v.size
+		n += 5 * sizeOf(v)
 	}
-	if number, ok := v.v.(json.Number); ok {
-		n += len(number) / 4 * (1 + len(r.bounds))
-	}
-	if s, ok := v.v.(string); ok {
-		n += len(s) / 1000
+	switch {
+	case v.Is("0"):
+		n += len(v.Text) / 4 * (1 + len(r.bounds))
+	case v.Is(`"`):
+		n += len(v.Text) / 1000
 		if r.pattern != nil {
-			n += r.pattern.cost(s)
+			n += r.pattern.cost(len(v.Text))
 		}
 	}
 	for _, p := range r.patterns {
-		for name := range v.members {
-			n += 1 + p.cost(name)
+		for _, f := range v.Fields {
+			n += 1 + p.cost(len(f.Name))
 		}
 		if n > maxWork {
 			break
 		}
 	}
-	return n + 20*len(r.bounds) + 2*len(v.members) + len(v.items)
+	return n + 20*len(r.bounds) + 2*len(v.Fields) + len(v.Elems)
 }
 
 // judge holds v against r. Of a value of another type than r is for nothing else is reported.
-func (c *checker) judge(r *rule, v *instance) (out result) {
+func (c *checker) judge(r *rule, v *node) (out result) {
 	fail := func(keyword string) { out.fail(fault{rule: r, keyword: keyword, at: v}) }
 	switch {
 	case r.never:
 		fail("false")
-	case r.types != nil && !slices.ContainsFunc(r.types, v.isType):
+	case r.types != nil && !slices.ContainsFunc(r.types, func(name string) bool { return isType(v, name) }):
 		fail("type")
-	case r.constant != nil && !r.constant[canonical(v.v)]:
+	case r.constant != nil && !r.constant[canonical(v)]:
 		fail("const")
-	case r.values != nil && !r.values[canonical(v.v)]:
+	case r.values != nil && !r.values[canonical(v)]:
 		fail("enum")
 	}
 	if out.faults != nil {
 		return out
 	}
 	for _, b := range r.bounds {
-		if n := v.measure(b.keyword); n != nil && b.refuses(n) {
+		if n := measure(v, b.keyword); n != nil && b.refuses(n) {
 			fail(b.keyword)
 		}
 	}
-	if s, ok := v.v.(string); ok && r.pattern != nil && !c.matches(r.pattern, s) {
+	if r.pattern != nil && v.Is(`"`) && !c.matches(r.pattern, v.Content()) {
 		fail("pattern")
 	}
 	if r.ref != nil {
 		c.take(&out, c.check(r.ref, v))
 	}
 	if r.draft != 0 {
-		if c.spent += 10 * v.size; !isSchema(v.v, r.draft) {
+		if c.spent += 10 * sizeOf(v); !isSchema(v, r.draft) {
 			fail("$ref")
 		}
 	}
-	if v.members != nil {
+	if v.Is("{") {
 		c.object(r, v, &out)
 	}
-	if v.items != nil {
+	if v.Is("[") {
 		c.array(r, v, &out)
 	}
 	c.combined(r, v, &out)
@@ -229,21 +245,22 @@ func (c *checker) matches(p *pattern, s string) bool {
 	return fits
 }
 
-func (c *checker) object(r *rule, v *instance, out *result) {
+func (c *checker) object(r *rule, v *node, out *result) {
 	missing := func(keyword string, names []string) {
 		for _, name := range names {
-			if v.members[name] == nil {
+			if c.member(v, name) == nil {
 				out.fail(fault{rule: r, keyword: keyword, at: v, name: name})
 			}
 		}
 	}
 	missing("required", r.required)
 	for _, name := range slices.Sorted(maps.Keys(r.needs)) {
-		if v.members[name] != nil {
+		if c.member(v, name) != nil {
 			missing("dependentRequired", r.needs[name])
 		}
 	}
-	for name, member := range v.members {
+	for _, f := range v.Fields {
+		name, member := f.Name, f.Value
 		if c.err != nil || len(out.faults) >= maxFaults {
 			return
 		}
@@ -268,17 +285,17 @@ func (c *checker) object(r *rule, v *instance, out *result) {
 		if c.tracks && (judged || r.additional != nil) {
 			out.see(name)
 		}
-		if r.propertyNames != nil && c.check(r.propertyNames, &instance{v: name, up: v, depth: v.depth + 1, size: 1}).faults != nil {
+		if r.propertyNames != nil && c.check(r.propertyNames, &node{Kind: '"', Text: f.Key}).faults != nil {
 			out.fail(fault{rule: r, keyword: "propertyNames", at: v, name: name})
 		}
 	}
 }
 
-func (c *checker) array(r *rule, v *instance, out *result) {
+func (c *checker) array(r *rule, v *node, out *result) {
 	if r.unique {
-		first := make(map[string]int, len(v.items))
-		for i, item := range v.items {
-			key := canonical(item.v)
+		first := make(map[string]int, len(v.Elems))
+		for i, item := range v.Elems {
+			key := canonical(item)
 			if at, ok := first[key]; ok {
 				out.fail(fault{rule: r, keyword: "uniqueItems", at: v, twin: [2]int{at, i}})
 				break
@@ -287,7 +304,7 @@ func (c *checker) array(r *rule, v *instance, out *result) {
 		}
 	}
 	found := 0
-	for i, item := range v.items {
+	for i, item := range v.Elems {
 		if c.err != nil || len(out.faults) >= maxFaults {
 			return
 		}
@@ -316,7 +333,7 @@ func (c *checker) array(r *rule, v *instance, out *result) {
 }
 
 // combined holds v against the schemas that are combined in r.
-func (c *checker) combined(r *rule, v *instance, out *result) {
+func (c *checker) combined(r *rule, v *node, out *result) {
 	for _, sub := range r.allOf {
 		c.take(out, c.check(sub, v))
 	}
@@ -348,14 +365,14 @@ func (c *checker) combined(r *rule, v *instance, out *result) {
 		}
 	}
 	for name, sub := range r.dependents {
-		if v.members[name] != nil {
+		if c.member(v, name) != nil {
 			c.take(out, c.check(sub, v))
 		}
 	}
 }
 
 // branches holds v against alternatives: which fit, and what is wrong with the others.
-func (c *checker) branches(rules []*rule, v *instance, out *result) (fitting []int, faults [][]fault) {
+func (c *checker) branches(rules []*rule, v *node, out *result) (fitting []int, faults [][]fault) {
 	for i, sub := range rules {
 		if o := c.check(sub, v); o.faults != nil {
 			c.spent += len(o.faults) // for the comparison of them all
@@ -368,17 +385,17 @@ func (c *checker) branches(rules []*rule, v *instance, out *result) (fitting []i
 	return fitting, faults
 }
 
-func (c *checker) unevaluated(r *rule, v *instance, out *result) {
+func (c *checker) unevaluated(r *rule, v *node, out *result) {
 	if r.unevaluatedProperties != nil {
-		for name, member := range v.members {
-			if !out.names[name] {
-				c.adopt(out, c.check(r.unevaluatedProperties, member).faults)
-				out.see(name)
+		for _, f := range v.Fields {
+			if !out.names[f.Name] {
+				c.adopt(out, c.check(r.unevaluatedProperties, f.Value).faults)
+				out.see(f.Name)
 			}
 		}
 	}
 	if r.unevaluatedItem != nil {
-		for i, item := range v.items {
+		for i, item := range v.Elems {
 			if !out.items[i] {
 				c.adopt(out, c.check(r.unevaluatedItem, item).faults)
 				out.seeItem(i)

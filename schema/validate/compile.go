@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,21 +9,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/internal/jsontree"
 	"github.com/indusagi/indus/internal/keyword"
 	"github.com/indusagi/indus/internal/signature"
-	"github.com/indusagi/indus/internal/text"
 )
 
 // rule is one schema, compiled. What it lacks is nil and accepts everything.
 type rule struct {
-	path   string // of the schema in its document
-	never  bool   // it is false
-	unsure bool   // something of it, or of what it leads to, is not checked, so that it accepts too much
-	shared bool   // a reference leads here
-	lost   bool   // something of it is left out that might have evaluated any property or item
-	err    error  // why it cannot be used
-	draft  int    // the draft that the value has to be a schema of; 0: none
-	preset *any   // the value of default; nil: it has none
+	at     *node // the schema
+	order  int   // of compilation
+	never  bool  // it is false
+	unsure bool  // something of it, or of what it leads to, is not checked, so that it accepts too much
+	shared bool  // a reference leads here
+	lost   bool  // something of it is left out that might have evaluated any property or item
+	err    error // why it cannot be used
+	draft  int   // the draft that the value has to be a schema of; 0: none
+	preset *node // the value of default; nil: it has none
 
 	types                  []string
 	constant, values       map[string]bool // by their canonical form
@@ -84,16 +84,15 @@ const (
 type compiler struct {
 	draft    int
 	doc      *document
-	text     signature.Schema
-	known    map[string]*rule // by path
+	known    map[*node]*rule // by schema
 	patterns *patterns
 	notes    []string
 	faulty   []misplaced
 	tracks   bool // unevaluatedProperties or unevaluatedItems is there
 }
 
-func newCompiler(doc any, draft int) *compiler {
-	return &compiler{draft: draft, doc: newDocument(doc, draft), known: map[string]*rule{}, patterns: newPatterns()}
+func newCompiler(doc *node, draft int) *compiler {
+	return &compiler{draft: draft, doc: newDocument(doc, draft), known: map[*node]*rule{}, patterns: newPatterns()}
 }
 
 // knownDrafts are those that are known, the newest first.
@@ -109,9 +108,8 @@ var knownDrafts = []struct {
 }
 
 // draftAt is the place in knownDrafts of what a $schema names; -1 where it names none.
-func draftAt(uri any) int {
-	name, _ := uri.(string)
-	_, name, _ = strings.Cut(strings.TrimSuffix(name, "#"), "://")
+func draftAt(uri string) int {
+	_, name, _ := strings.Cut(strings.TrimSuffix(uri, "#"), "://")
 	for i, d := range knownDrafts {
 		if d.uri == name {
 			return i
@@ -122,20 +120,18 @@ func draftAt(uri any) int {
 
 // compile reads a document as the draft that it names, or else as the newest one that accepts it. If none does, it is read as
 // the first of these, and what that refuses is left out.
-func compile(doc any, raw json.RawMessage) (*rule, *compiler, error) {
+func compile(doc *node) (*rule, *compiler, error) {
 	order := slices.Clone(knownDrafts)
-	object, _ := doc.(map[string]any)
-	if at := draftAt(object["$schema"]); at > 0 {
+	if at := draftAt(doc.Get("$schema").Content()); at > 0 {
 		order = slices.Insert(slices.Delete(order, at, at+1), 0, knownDrafts[at])
 	}
 	var first *compiler
 	for _, d := range order {
 		c := newCompiler(doc, d.draft)
-		if c.doc.size > maxPaths {
+		if c.doc.size > maxBases {
 			return nil, nil, errLong
 		}
-		c.text = signature.Parse(raw)
-		root := c.rule(c.doc.root)
+		root := c.rule(doc)
 		if first == nil {
 			first = c
 		}
@@ -147,7 +143,7 @@ func compile(doc any, raw json.RawMessage) (*rule, *compiler, error) {
 		}
 		return root, c, c.finish(root)
 	}
-	if root := first.known[""]; len(first.faulty) < maxFaulty && first.faulty[0].path != "" {
+	if root := first.known[doc]; len(first.faulty) < maxFaulty && first.faulty[0].at != doc {
 		return root, first, first.finish(root)
 	}
 	return nil, nil, errors.New("it is no valid schema: " + first.faults()[0])
@@ -202,10 +198,10 @@ func (c *compiler) relax(r *rule) {
 		r.maxContains = math.MaxInt
 	}
 	if slices.ContainsFunc(r.oneOf, func(sub *rule) bool { return sub.unsure }) {
-		r.allOf, r.oneOf = append(r.allOf, &rule{path: r.path, anyOf: r.oneOf}), nil
+		r.allOf, r.oneOf = append(r.allOf, &rule{at: r.at, order: r.order, anyOf: r.oneOf}), nil
 	}
 	if r.lost && c.tracks {
-		r.allOf, r.lost = append(r.allOf, &rule{path: r.path, anyName: true, items: &rule{path: r.path}}), false
+		r.allOf, r.lost = append(r.allOf, &rule{at: r.at, anyName: true, items: &rule{at: r.at}}), false
 	}
 }
 
@@ -213,68 +209,72 @@ func (c *compiler) note(format string, a ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, a...))
 }
 
-// fault notes a keyword that is left out, because this draft does not accept its value.
-func (c *compiler) fault(r *rule, path, expected string) {
+// fault notes a keyword that is left out, because this draft does not accept its value, or a part of it.
+func (c *compiler) fault(r *rule, value *node, expected string) {
 	r.unsure, r.lost = true, true
-	if len(c.faulty) >= maxFaulty {
-		return
+	if len(c.faulty) < maxFaulty {
+		c.faulty = append(c.faulty, misplaced{value, expected})
 	}
-	c.faulty = append(c.faulty, misplaced{path, expected})
 }
 
 // misplaced is a value that a draft does not accept.
-type misplaced struct{ path, expected string }
+type misplaced struct {
+	at       *node
+	expected string
+}
 
 // faults are what is left out, in words.
 func (c *compiler) faults() (all []string) {
 	for _, m := range c.faulty[:min(len(c.faulty), maxNotes)] {
-		got, _ := c.text.Follow(fragmentOf(m.path))
-		all = append(all, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(shownPath(m.path), 200), m.expected, signature.Value(got)))
+		all = append(all, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(shownPath(m.at.Path()), 200), m.expected, signature.Value(m.at)))
 	}
 	return all
 }
 
-// rule compiles the schema at a place; what is none accepts everything.
-func (c *compiler) rule(p place) *rule {
-	if r := c.known[p.path]; r != nil {
+// rule compiles a schema; what is none accepts everything.
+func (c *compiler) rule(n *node) *rule {
+	if r := c.known[n]; r != nil {
 		return r
 	}
-	r := &rule{path: p.path, maxContains: math.MaxInt, minContains: 1}
-	c.known[p.path] = r
-	switch doc := p.value.(type) {
-	case bool:
-		r.never = !doc
-	case map[string]any:
-		c.object(r, doc, c.doc.enter(p))
+	r := &rule{at: n, order: len(c.known), maxContains: math.MaxInt, minContains: 1}
+	c.known[n] = r
+	switch {
+	case n.Is("tf"):
+		r.never = n.Is("f")
+	case n.Is("{"):
+		c.object(r)
 	default:
-		c.fault(r, p.path, "object or boolean")
+		c.fault(r, n, "object or boolean")
 	}
 	return r
 }
 
-func (c *compiler) object(r *rule, doc map[string]any, p place) {
-	if ref, ok := doc["$ref"].(string); ok {
-		if r.ref, r.err = c.reference(ref, p); c.draft < 2019 {
+func (c *compiler) object(r *rule) {
+	if ref := r.at.Get("$ref"); ref.Is(`"`) {
+		if r.ref, r.err = c.reference(ref); c.draft < 2019 {
 			return // and all else is ignored
 		}
 	}
-	if preset, ok := doc["default"]; ok {
-		r.preset = &preset
-	}
-	for _, name := range slices.Sorted(maps.Keys(doc)) {
-		if c.draft >= keywordSince[name] {
-			c.keyword(r, name, doc, p.in(name, doc[name]))
+	r.preset = r.at.Get("default")
+	for _, f := range byName(r.at) {
+		if c.draft >= keywordSince[f.Name] {
+			c.keyword(r, f.Name, f.Value)
 		}
 	}
 }
 
-func (c *compiler) reference(ref string, p place) (*rule, error) {
-	target, err := c.doc.resolve(ref, p.base)
+// byName returns the members of an object, sorted.
+func byName(object *node) []jsontree.Field {
+	return slices.SortedFunc(slices.Values(object.Members()), func(a, b jsontree.Field) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func (c *compiler) reference(ref *node) (*rule, error) {
+	target, draft, err := c.doc.resolve(ref)
 	if err != nil {
 		return nil, err
 	}
-	if target.draft != 0 {
-		return &rule{path: p.path, draft: target.draft, unsure: true}, nil
+	if draft != 0 {
+		return &rule{at: ref.Up, draft: draft, unsure: true}, nil
 	}
 	r := c.rule(target)
 	r.shared = true
@@ -291,31 +291,30 @@ var keywordSince = map[string]int{
 }
 
 // keyword compiles one keyword of r.
-func (c *compiler) keyword(r *rule, name string, doc map[string]any, p place) {
-	list, isList := p.value.([]any)
+func (c *compiler) keyword(r *rule, name string, value *node) {
 	switch keyword.ContentOf(name) {
 	case keyword.None:
-		if expected := c.assertion(r, name, doc, p); expected != "" {
-			c.fault(r, p.path, expected)
+		if expected := c.assertion(r, name, value); expected != "" {
+			c.fault(r, value, expected)
 		}
 	case keyword.List:
-		if len(list) == 0 {
-			c.fault(r, p.path, "array of at least 1 item")
+		if len(value.Elems) == 0 {
+			c.fault(r, value, "array of at least 1 item")
 		} else {
-			*map[string]*[]*rule{"allOf": &r.allOf, "anyOf": &r.anyOf, "oneOf": &r.oneOf, "prefixItems": &r.tuple}[name] = c.list(r, p, list)
+			*map[string]*[]*rule{"allOf": &r.allOf, "anyOf": &r.anyOf, "oneOf": &r.oneOf, "prefixItems": &r.tuple}[name] = c.list(r, value)
 		}
 	case keyword.Named, keyword.NamedOrNames:
-		c.named(r, name, p)
+		c.named(r, name, value)
 	default:
-		if isList && name == "items" && c.draft < 2020 {
-			r.tuple = c.list(r, p, list)
-			if rest, ok := doc["additionalItems"]; ok {
-				r.items = c.schema(r, place{value: rest, path: strings.TrimSuffix(p.path, "items") + "additionalItems", base: p.base})
+		if value.Is("[") && name == "items" && c.draft < 2020 {
+			r.tuple = c.list(r, value)
+			if rest := r.at.Get("additionalItems"); rest != nil {
+				r.items = c.schema(r, rest, true)
 			}
 			return
 		}
 		c.tracks = c.tracks || strings.HasPrefix(name, "unevaluated")
-		if sub := c.schema(r, p); r.single(name) != nil {
+		if sub := c.schema(r, value, strings.HasPrefix(name, "additional")); r.single(name) != nil {
 			*r.single(name) = sub
 		}
 	}
@@ -330,39 +329,36 @@ func (r *rule) single(name string) **rule {
 	}[name]
 }
 
-// schema is the schema at a place; what is none accepts everything.
-func (c *compiler) schema(r *rule, p place) *rule {
-	_, isBool := p.value.(bool)
-	if _, isObject := p.value.(map[string]any); isObject || isBool && (c.draft > 4 || strings.Contains(p.path, "/additional")) {
-		return c.rule(p)
+// schema is the schema that is part of r; what is none accepts everything. Draft 4 takes a boolean for few.
+func (c *compiler) schema(r *rule, n *node, orBoolean bool) *rule {
+	if n.Is("{") || n.Is("tf") && (c.draft > 4 || orBoolean) {
+		return c.rule(n)
 	}
-	c.fault(r, p.path, "object or boolean")
-	return &rule{path: p.path, unsure: true}
+	c.fault(r, n, "object or boolean")
+	return &rule{at: n, unsure: true}
 }
 
-func (c *compiler) list(r *rule, p place, list []any) []*rule {
-	all := make([]*rule, len(list))
-	for i, one := range list {
-		all[i] = c.schema(r, p.in(fmt.Sprint(i), one))
+func (c *compiler) list(r *rule, list *node) []*rule {
+	all := make([]*rule, len(list.Elems))
+	for i, one := range list.Elems {
+		all[i] = c.schema(r, one, false)
 	}
 	return all
 }
 
 // named compiles a keyword whose value is an object of schemas.
-func (c *compiler) named(r *rule, name string, p place) {
-	object, ok := p.value.(map[string]any)
-	if !ok {
-		c.fault(r, p.path, "object")
+func (c *compiler) named(r *rule, name string, value *node) {
+	if !value.Is("{") {
+		c.fault(r, value, "object")
 		return
 	}
 	rules := map[string]*rule{}
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		in := p.in(key, object[key])
-		if list, isList := object[key].([]any); isList && name == "dependencies" {
-			c.need(r, key, list, in)
+	for _, f := range byName(value) {
+		if f.Value.Is("[") && name == "dependencies" {
+			c.need(r, f.Name, f.Value)
 			continue
 		}
-		rules[key] = c.schema(r, in)
+		rules[f.Name] = c.schema(r, f.Value, false)
 	}
 	switch name {
 	case "properties":
@@ -384,24 +380,23 @@ func (c *compiler) named(r *rule, name string, p place) {
 	}
 }
 
-func (c *compiler) need(r *rule, name string, list []any, p place) {
+func (c *compiler) need(r *rule, name string, list *node) {
 	if r.needs == nil {
 		r.needs = map[string][]string{}
 	}
-	r.needs[name] = append(r.needs[name], c.strings(r, list, p)...)
+	r.needs[name] = append(r.needs[name], c.strings(r, list)...)
 }
 
 // strings are the different strings of a list; what else is in it is left out.
-func (c *compiler) strings(r *rule, list []any, p place) (all []string) {
-	for i, one := range list {
-		s, ok := one.(string)
+func (c *compiler) strings(r *rule, list *node) (all []string) {
+	for _, one := range list.Elems {
 		switch {
-		case !ok:
-			c.fault(r, p.path+"/"+fmt.Sprint(i), "string")
-		case slices.Contains(all, s):
-			c.fault(r, p.path, "unique items")
+		case !one.Is(`"`):
+			c.fault(r, one, "string")
+		case slices.Contains(all, one.Unquoted()):
+			c.fault(r, list, "unique items")
 		default:
-			all = append(all, s)
+			all = append(all, one.Unquoted())
 		}
 	}
 	return all
@@ -411,46 +406,45 @@ const notRE2 = "RE2 does not know it or reads it as something else, or it is too
 
 // assertion compiles a keyword that holds no schemas.
 // What it returns is what its value should be, "" where it is that.
-func (c *compiler) assertion(r *rule, name string, doc map[string]any, p place) (expected string) {
-	list, isList := p.value.([]any)
+func (c *compiler) assertion(r *rule, name string, value *node) (expected string) {
+	nullable := r.at.Get("nullable").Is("t") // JSON Schema does not know it
 	switch name {
 	case "type":
-		r.unsure = r.unsure || doc["nullable"] == true // JSON Schema does not know it
-		return c.types(r, p.value, doc["nullable"] == true)
+		r.unsure = r.unsure || nullable
+		return c.types(r, value, nullable)
 	case "const":
-		r.constant = map[string]bool{canonical(p.value): true}
+		r.constant = map[string]bool{canonical(value): true}
 	case "enum":
-		if !isList {
+		if !value.Is("[") {
 			return "array"
 		}
-		r.values = make(map[string]bool, len(list))
-		for _, v := range list {
+		r.values = make(map[string]bool, len(value.Elems))
+		for _, v := range value.Elems {
 			r.values[canonical(v)] = true
 		}
-		if _, single := doc["type"].(string); single && doc["nullable"] == true {
-			r.values[canonical(nil)] = true
+		if nullable && r.at.Get("type").Is(`"`) {
+			r.values["null"] = true
 		}
 	case "required":
-		if !isList || len(list) == 0 && c.draft == 4 {
+		if !value.Is("[") || len(value.Elems) == 0 && c.draft == 4 {
 			return "array of strings"
 		}
-		r.required = c.strings(r, list, p)
+		r.required = c.strings(r, value)
 	case "dependentRequired":
-		object, ok := p.value.(map[string]any)
-		if !ok {
+		if !value.Is("{") {
 			return "object"
 		}
-		for _, key := range slices.Sorted(maps.Keys(object)) {
-			if list, ok := object[key].([]any); ok {
-				c.need(r, key, list, p.in(key, list))
+		for _, f := range byName(value) {
+			if f.Value.Is("[") {
+				c.need(r, f.Name, f.Value)
 			} else {
-				c.fault(r, p.path+"/"+text.PointerStep(key), "array of strings")
+				c.fault(r, f.Value, "array of strings")
 			}
 		}
 	case "uniqueItems":
-		r.unique, _ = p.value.(bool)
+		r.unique = value.Is("t")
 	case "pattern":
-		if s, ok := p.value.(string); ok {
+		if s := value.Content(); value.Is(`"`) {
 			if r.pattern = c.patterns.get(s); r.pattern == nil {
 				r.unsure = true
 				c.note("the pattern %s is skipped: %s", shorten(s, 80), notRE2)
@@ -460,48 +454,40 @@ func (c *compiler) assertion(r *rule, name string, doc map[string]any, p place) 
 		r.unsure = true // an annotation in every draft here
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems",
 		"maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
-		return c.bound(r, name, p.value, doc)
+		return c.bound(r, name, value)
 	case "$dynamicRef", "$recursiveRef":
 		r.err = errors.New("$dynamicRef and $recursiveRef are not followed")
 	}
-	return kinds[name].mismatch(p.value)
+	if kind := valueTypes[name]; kind != "" && !isType(value, kind) {
+		return kind
+	}
+	return ""
 }
 
-// kind is the kind of value that a keyword has.
-type kind string
-
-// kinds are those of the keywords that say nothing of values, or that need no other look.
-var kinds = map[string]kind{
+// valueTypes are the types of the values of the keywords that say nothing of values, or that need no other look.
+var valueTypes = map[string]string{
 	"title": "string", "description": "string", "$comment": "string", "$id": "string", "$anchor": "string", "$ref": "string",
 	"contentEncoding": "string", "contentMediaType": "string", "format": "string", "pattern": "string",
 	"readOnly": "boolean", "writeOnly": "boolean", "deprecated": "boolean", "uniqueItems": "boolean", "examples": "array",
 }
 
-// mismatch is what a value should be, "" where it is that.
-func (k kind) mismatch(v any) string {
-	if k == "" || newInstance(v, nil, "").isType(string(k)) {
-		return ""
-	}
-	return string(k)
-}
-
 var typeNames = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-func (c *compiler) types(r *rule, value any, nullable bool) (expected string) {
-	list, ok := value.([]any)
-	if !ok {
-		list = []any{value}
-		if nullable && value != "null" {
-			list = append(list, "null") // as OpenAPI 3.0 means it
-		}
+func (c *compiler) types(r *rule, value *node, nullable bool) (expected string) {
+	list := value.Elems
+	if !value.Is("[") {
+		list = []*node{value}
 	}
 	for _, one := range list {
-		name, _ := one.(string)
+		name := one.Content()
 		if !slices.Contains(typeNames, name) || slices.Contains(r.types, name) {
 			r.types = nil
 			return "a type, or several of " + strings.Join(typeNames, ", ")
 		}
 		r.types = append(r.types, name)
+	}
+	if nullable && !value.Is("[") && !slices.Contains(r.types, "null") {
+		r.types = append(r.types, "null") // as OpenAPI 3.0 means it
 	}
 	if len(list) == 0 {
 		return "at least one type"
@@ -511,12 +497,11 @@ func (c *compiler) types(r *rule, value any, nullable bool) (expected string) {
 
 // bound compiles a keyword that bounds a number. Draft 4's exclusive ones are booleans, which many generators write in newer
 // drafts too.
-func (c *compiler) bound(r *rule, name string, value any, doc map[string]any) (expected string) {
+func (c *compiler) bound(r *rule, name string, value *node) (expected string) {
 	n := rational(value)
-	strict, isBool := value.(bool)
 	switch {
-	case isBool && strings.HasPrefix(name, "exclusive"):
-		if n = rational(doc[strings.ToLower(name[9:10])+name[10:]]); n == nil || !strict {
+	case value.Is("tf") && strings.HasPrefix(name, "exclusive"):
+		if n = rational(r.at.Get(strings.ToLower(name[9:10]) + name[10:])); n == nil || value.Is("f") {
 			return ""
 		}
 	case c.draft == 4 && strings.HasPrefix(name, "exclusive"):
@@ -527,7 +512,7 @@ func (c *compiler) bound(r *rule, name string, value any, doc map[string]any) (e
 		return "number greater than 0"
 	case name[3:] != "imum" && name[0] == 'm' && name != "multipleOf" && (!n.IsInt() || n.Sign() < 0):
 		return "integer of at least 0"
-	case doc["exclusive"+strings.ToUpper(name[:1])+name[1:]] == true:
+	case r.at.Get("exclusive" + strings.ToUpper(name[:1]) + name[1:]).Is("t"):
 		return ""
 	}
 	switch name {
@@ -550,11 +535,11 @@ func atMost(n *big.Rat) int {
 }
 
 // isSchema reports whether a value is a schema of that draft.
-func isSchema(v any, draft int) bool {
+func isSchema(v *node, draft int) bool {
 	c := newCompiler(v, draft)
 	c.patterns = nil // which any text is, because format is an annotation
-	if c.doc.size <= maxPaths {
-		c.rule(c.doc.root)
+	if c.doc.size <= maxBases {
+		c.rule(v)
 	}
 	return len(c.faulty) == 0
 }

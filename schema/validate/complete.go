@@ -2,8 +2,12 @@ package validate
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/internal/jsontree"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/schema"
 )
 
@@ -19,7 +23,7 @@ func (v *Validator) Complete(arguments json.RawMessage) json.RawMessage {
 	if schema.Measure(arguments, schema.Limits{Depth: MaxDepth, Nodes: MaxNodes, Bytes: MaxBytes}) != nil {
 		return arguments
 	}
-	given, err := decode(arguments)
+	given, err := readValue(arguments)
 	if err != nil {
 		return arguments
 	}
@@ -28,11 +32,7 @@ func (v *Validator) Complete(arguments json.RawMessage) json.RawMessage {
 	if !c.changed || c.spent > maxWork {
 		return arguments
 	}
-	out, err := json.Marshal(given)
-	if err != nil {
-		return arguments
-	}
-	return out
+	return given.Append(nil)
 }
 
 // completion is one run of [Validator.Complete].
@@ -41,7 +41,7 @@ type completion struct {
 	spent   int
 }
 
-func (c *completion) complete(r *rule, v any, refs int) any {
+func (c *completion) complete(r *rule, v *node, refs int) *node {
 	if c.spent++; r == nil || refs > maxRefs || c.spent > maxWork {
 		return v
 	}
@@ -49,41 +49,47 @@ func (c *completion) complete(r *rule, v any, refs int) any {
 	for _, sub := range r.allOf {
 		v = c.complete(sub, v, refs+1)
 	}
-	switch value := v.(type) {
-	case map[string]any:
-		for name, sub := range r.properties {
-			inner, ok := value[name]
-			switch {
-			case ok:
-				value[name] = c.complete(sub, inner, 0)
-			case sub.preset != nil:
-				value[name], c.changed = *sub.preset, true
-			}
-		}
-		if r.additional != nil {
-			for name, inner := range value {
-				if r.properties[name] == nil {
-					value[name] = c.complete(r.additional, inner, 0)
-				}
-			}
-		}
-	case []any:
-		for i := range value {
+	switch v.Kind {
+	case '{':
+		return c.object(r, v)
+	case '[':
+		out := &node{Kind: '[', Elems: make([]*node, len(v.Elems))}
+		for i, item := range v.Elems {
+			sub := r.items
 			if i < len(r.tuple) {
-				value[i] = c.complete(r.tuple[i], value[i], 0)
-			} else {
-				value[i] = c.complete(r.items, value[i], 0)
+				sub = r.tuple[i]
 			}
+			out.Elems[i] = c.complete(sub, item, 0)
 		}
-	case json.Number:
-		return c.integer(r, value)
+		return out
+	case '0':
+		return c.integer(r, v)
 	}
 	return v
 }
 
+func (c *completion) object(r *rule, v *node) *node {
+	out := &node{Kind: '{', Fields: slices.Clone(v.Fields)}
+	for i := range out.Fields {
+		f := &out.Fields[i]
+		sub := r.properties[f.Name]
+		if sub == nil {
+			sub = r.additional
+		}
+		f.Value = c.complete(sub, f.Value, 0)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.properties)) {
+		if preset := r.properties[name].preset; preset != nil && v.Get(name) == nil {
+			out.Fields = append(out.Fields, jsontree.Field{Key: text.Quote(name), Name: name, Value: preset})
+			c.changed = true
+		}
+	}
+	return out
+}
+
 // integer is a number, written as an integer where r asks for one.
-func (c *completion) integer(r *rule, n json.Number) any {
-	if len(r.types) != 1 || r.types[0] != "integer" || !strings.ContainsAny(string(n), ".eE") {
+func (c *completion) integer(r *rule, n *node) *node {
+	if len(r.types) != 1 || r.types[0] != "integer" || !strings.ContainsAny(string(n.Text), ".eE") {
 		return n
 	}
 	whole := rational(n)
@@ -92,7 +98,7 @@ func (c *completion) integer(r *rule, n json.Number) any {
 	}
 	if digits := whole.Num().String(); len(digits) <= maxInteger {
 		c.changed = true
-		return json.Number(digits)
+		return &node{Kind: '0', Text: []byte(digits)}
 	}
 	return n
 }

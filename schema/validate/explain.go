@@ -64,23 +64,23 @@ func discriminated(branches [][]fault) (fault, bool) {
 }
 
 // explain says what is wrong.
-func (v *Validator) explain(faults []fault, arguments signature.Schema) *Error {
-	steps := make(map[*instance][]string, len(faults))
+func (v *Validator) explain(faults []fault) *Error {
+	steps := make(map[*node][]string, len(faults))
 	for _, f := range faults {
-		steps[f.at] = f.at.steps()
+		steps[f.at] = f.at.Steps()
 	}
 	// By the paths, which puts what an object lacks before what is wrong within it.
 	slices.SortStableFunc(faults, func(a, b fault) int {
 		return cmp.Or(
 			slices.CompareFunc(steps[a.at], steps[b.at], compareSteps),
-			strings.Compare(a.name, b.name), strings.Compare(a.rule.path, b.rule.path), strings.Compare(a.keyword, b.keyword),
+			strings.Compare(a.name, b.name), a.rule.order-b.rule.order, strings.Compare(a.keyword, b.keyword),
 		)
 	})
 	out := &Error{}
 	for i, f := range faults {
 		if len(out.Problems) == MaxProblems || i >= maxExplained {
 			out.More++
-		} else if p := v.problem(f, arguments); !slices.Contains(out.Problems, p) {
+		} else if p := v.problem(f); !slices.Contains(out.Problems, p) {
 			out.Problems = append(out.Problems, p)
 		}
 	}
@@ -97,32 +97,31 @@ func compareSteps(a, b string) int {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-func (v *Validator) problem(f fault, arguments signature.Schema) Problem {
-	p := Problem{Path: f.at.path()}
+func (v *Validator) problem(f fault) Problem {
+	p, got := Problem{Path: f.at.Path()}, f.at
 	if f.name != "" {
 		p.Path += "/" + text.PointerStep(f.name)
+		got = f.at.Get(f.name)
 	}
-	if got, ok := arguments.Follow(fragmentOf(p.Path)); ok {
+	if got != nil {
 		p.Got = signature.Value(got)
 	}
 	s := v.at(f.rule)
 	switch f.keyword {
 	case "required", "dependentRequired":
 		p.Expected = "any"
-		if properties, ok := s.Sub("properties"); ok {
-			if property, ok := properties.Sub(f.name); ok {
-				p.Expected = property.Type(signature.Note)
-			}
+		if property := s.Sub("properties").Sub(f.name); property.Node != nil {
+			p.Expected = property.Type(signature.Note)
 		}
 	case "additionalProperties":
-		p.Near = nearestProperty(f.rule, f.at.path(), f.name)
+		p.Near = nearestProperty(f.rule, f.at.Path(), f.name)
 	case "propertyNames":
 		p.Expected, p.Got = "another name", quote(f.name)
 		if t := v.typeOf(f.rule.propertyNames); t != "any" {
 			p.Expected = "a name that is " + t
 		}
 	case "false":
-		if f.at.up == nil || f.at.up.members == nil {
+		if !f.at.Up.Is("{") {
 			p.Expected = "nothing"
 		}
 	default:
@@ -135,10 +134,7 @@ func (v *Validator) problem(f fault, arguments signature.Schema) Problem {
 }
 
 // at is a schema as it is written.
-func (v *Validator) at(r *rule) signature.Schema {
-	s, _ := v.text.Follow(fragmentOf(r.path))
-	return s
-}
+func (v *Validator) at(r *rule) signature.Schema { return v.text.At(r.at) }
 
 func (v *Validator) typeOf(r *rule) string { return v.at(r).Type(signature.Note) }
 
@@ -173,9 +169,9 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 	case "type":
 		return strings.Join(f.rule.types, " | ")
 	case "const":
-		return signature.Value(s.Member("const"))
+		return signature.Value(s.Get("const"))
 	case "enum":
-		return cmp.Or(choices(s, f.at.v), "nothing")
+		return cmp.Or(choices(s, f.at.Content()), "nothing")
 	case "uniqueItems":
 		return "unique items"
 	case "minContains", "maxContains":
@@ -203,15 +199,15 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 		}
 		return strings.Join(all, " | ")
 	}
-	n := s.Member(f.keyword)
-	if n != nil && n.Kind() == 't' { // draft 4's exclusiveMinimum
-		n = s.Member(strings.ToLower(f.keyword[9:10]) + f.keyword[10:])
+	n := s.Get(f.keyword)
+	if n.Is("t") { // draft 4's exclusiveMinimum
+		n = s.Get(strings.ToLower(f.keyword[9:10]) + f.keyword[10:])
 	}
 	return signature.Bound(f.keyword, n)
 }
 
 func contained(f fault, s signature.Schema, t string) string {
-	n := s.Member(f.keyword)
+	n := s.Get(f.keyword)
 	if n == nil {
 		return "an item that is " + t
 	}
@@ -219,14 +215,14 @@ func contained(f fault, s signature.Schema, t string) string {
 }
 
 // choices are the values of an enum, those first that resemble what was given where not all can be shown.
-func choices(s signature.Schema, given any) string {
-	values := slices.Collect(s.List("enum"))
-	if word, _ := given.(string); len(values) > signature.Note.Choices {
+func choices(s signature.Schema, given string) string {
+	values := s.List("enum")
+	if len(values) > signature.Note.Choices {
 		var names []string
 		for _, n := range values[:min(len(values), manyNames)] {
 			names = append(names, signature.Plain(n))
 		}
-		for i, name := range text.Nearest(word, names, 3) {
+		for i, name := range text.Nearest(given, names, 3) {
 			at := slices.Index(names, name)
 			values = slices.Insert(slices.Clone(values), i, values[at])
 			names = slices.Insert(names, i, name)
@@ -240,7 +236,7 @@ func (f fault) got() string {
 	if f.keyword == "uniqueItems" {
 		return fmt.Sprintf("the %s and the %s are equal", ordinal(f.twin[0]), ordinal(f.twin[1]))
 	}
-	noun, n := signature.Counted(f.keyword), f.at.measure(f.keyword)
+	noun, n := signature.Counted(f.keyword), measure(f.at, f.keyword)
 	if noun == "" || n == nil || noun == "character" && atMost(n) <= maxGot/2 {
 		return ""
 	}

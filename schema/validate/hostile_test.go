@@ -128,7 +128,7 @@ func TestHostileSchemasAndArguments(t *testing.T) {
 		{"many faults of many names, often", `{"$defs":{"x":{"allOf":[` + each(1000, func(int) string { return `{"type":"null"}` }) + `]}},"allOf":[` +
 			each(200, func(int) string { return `{"unevaluatedProperties":{"$ref":"#/$defs/x"}}` }) + `]}`, "{" + each(500, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + "}", unchecked},
 		{"many numbers that are too large", `{}`, "[" + strings.Repeat("1e999,", 40_000) + "1]", unchecked},
-		{"a long name above many", `{"properties":{"` + strings.Repeat("x", 500_000) + `":{"properties":{` + each(4000, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}}}`, `1`, unread},
+		{"a long name above many", `{"properties":{"` + strings.Repeat("x", 500_000) + `":{"properties":{` + each(4000, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}}}`, `1`, fits},
 		{"a long base of many", `{"$id":"http://x/` + strings.Repeat("x", 500_000) + `/","$defs":{` + each(2000, func(i int) string { return fmt.Sprintf(`"p%d":{"$id":"a%d"}`, i, i) }) + `}}`, `1`, unread},
 		{"a long text, often", `{"allOf":[` + each(1000, func(int) string { return `{"not":{"const":{}}}` }) + `]}`, `{"a":"` + strings.Repeat("x", 1_000_000) + `"}`, unchecked},
 		{"one fault often, in long arguments", `{"allOf":[` + each(900, func(int) string { return `{"properties":{"z":{"type":"string"}}}` }) + `]}`, `{"a":"` + strings.Repeat("x", 10_000_000) + `","z":1}`, misfits},

@@ -29,8 +29,8 @@ type pattern struct {
 	size    int // instructions, about
 }
 
-// cost is what it takes to match a text, in the units of [maxWork].
-func (p *pattern) cost(text string) int { return len(text) * p.size / stepsPerUnit }
+// cost is what it takes to match a text of so many bytes, in the units of [maxWork].
+func (p *pattern) cost(length int) int { return length * p.size / stepsPerUnit }
 
 // patterns are the regular expressions of one schema, by their text; nil stands for one that cannot be used.
 type patterns struct {

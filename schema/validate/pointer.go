@@ -15,9 +15,6 @@ func splitPath(path string) (parent, name string) {
 	return path[:at], text.FromPointerStep(path[at+1:])
 }
 
-// fragmentOf is a path as a reference.
-func fragmentOf(path string) string { return "#" + strings.ReplaceAll(path, "%", "%25") }
-
 // shownPath is a path for a reader: the root's is "/".
 func shownPath(path string) string {
 	if path == "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/indusagi/indus/internal/jsontree"
 	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/schema"
 )
@@ -36,15 +37,15 @@ func New(raw json.RawMessage) (*Validator, error) {
 	if err := schema.Measure(raw, schema.Limits{}); err != nil {
 		return nil, fmt.Errorf("validate: %w", err)
 	}
-	doc, err := decode(raw)
+	doc, err := readValue(raw)
 	if err != nil {
 		return nil, fmt.Errorf("validate: %w", err)
 	}
-	root, c, err := compile(doc, raw)
+	root, c, err := compile(doc)
 	if err != nil {
 		return nil, fmt.Errorf("validate: %w", err)
 	}
-	return &Validator{root, c.text, c.tracks, c.notes, c.faults()}, nil
+	return &Validator{root, signature.New(doc, jsontree.NewDocument(doc).LookUp), c.tracks, c.notes, c.faults()}, nil
 }
 
 // Notes are what of the schema is not checked, one line each; nil where all is. The slice is the caller's own.
@@ -59,17 +60,17 @@ func (v *Validator) Validate(arguments json.RawMessage) error {
 	if err := schema.Measure(arguments, schema.Limits{Depth: MaxDepth, Nodes: MaxNodes, Bytes: MaxBytes}); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnchecked, err)
 	}
-	given, err := decode(arguments)
+	given, err := readValue(arguments)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnchecked, err)
 	}
-	c := &checker{tracks: v.tracks, known: map[pair]*result{}}
-	out := c.check(v.root, newInstance(given, nil, ""))
+	c := &checker{tracks: v.tracks, known: map[pair]*result{}, fields: map[*node]map[string]*node{}}
+	out := c.check(v.root, given)
 	switch {
 	case c.err != nil:
 		return fmt.Errorf("%w: %w", ErrUnchecked, c.err)
 	case out.faults == nil:
 		return nil
 	}
-	return v.explain(out.faults, signature.Parse(arguments))
+	return v.explain(out.faults)
 }

@@ -38,6 +38,9 @@ func (t *metaTools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage,
 	return b.encode(), nil
 }
 
+// maxNesting is how deep an answer of a batch may nest.
+const maxNesting = 100
+
 // batch is one batch that runs.
 type batch struct {
 	tools    *metaTools

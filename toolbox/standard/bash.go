@@ -26,7 +26,7 @@ const bashLimit = 120
 //
 // The directory is where a command starts, and confines nothing: a command does what the user may do.
 func Bash() toolbox.Tool {
-	return toolbox.Define("bash",
+	return define("bash",
 		"Run a command line with the user's shell and wait for its end. The result is its output (stdout and stderr together; "+
 			"of a long one the beginning and the end) and its exit status. "+
 			"It cannot ask questions: there is no input and no terminal. It is stopped after timeout seconds. "+
@@ -41,11 +41,10 @@ type bashInput struct {
 	Dir     string `json:"dir,omitempty" jsonschema_description:"Where it starts, relative to the working directory or absolute inside it; the working directory by default."`
 }
 
-func bash(ctx context.Context, in bashInput) (*toolbox.Result, error) {
-	tc := toolbox.ContextOf(ctx)
+func bash(ctx context.Context, tc *toolbox.Context, in bashInput) (*toolbox.Result, error) {
 	dir, err := startDir(tc, in.Dir)
 	if err != nil {
-		return nil, toolbox.Errorf("bash: %w", err)
+		return nil, err
 	}
 	limit := time.Duration(valueOr(in.Timeout, bashLimit)) * time.Second
 	limited, cancel := context.WithTimeout(ctx, limit)
@@ -57,7 +56,7 @@ func bash(ctx context.Context, in bashInput) (*toolbox.Result, error) {
 	output, _ := out.take(newPage(tc).room)
 	switch {
 	case err == nil && exit == 0:
-		return toolbox.NewResult(toolbox.Text(withNotes(output, ""))), nil
+		return textResult("%s", withNotes(output, "")), nil
 	case err == nil:
 		return toolbox.ErrorResult(withNotes(output, fmt.Sprintf("exit status %d", exit))), nil
 	case ctx.Err() != nil:

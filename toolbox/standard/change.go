@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -52,13 +51,13 @@ func openChange(ctx context.Context, tc *toolbox.Context, p string) (*change, er
 	if err := c.read(ctx); err != nil {
 		return nil, err
 	}
-	mark, ok := tc.LastRead(c.real)
+	ever, same := tc.WasRead(c.real, c.old)
 	switch {
 	case c.isNew:
 		return c, nil
-	case !ok:
+	case !ever:
 		return nil, fmt.Errorf("%s was not read before: read it, then change it", show(name))
-	case !mark.Fresh(c.old):
+	case !same:
 		return nil, fmt.Errorf("%s has changed since it was read: read it again", show(name))
 	}
 	return c, nil
@@ -97,12 +96,12 @@ func (c *change) read(ctx context.Context) error {
 	case info.Mode().Perm()&0o222 == 0:
 		return fmt.Errorf("%s is read-only", show(c.name))
 	}
-	// One byte more tells a file that grows.
-	c.old, err = io.ReadAll(io.LimitReader(ctxReader{ctx, file}, maxChange+1))
+	old, more, err := readUpTo(ctx, file, maxChange)
+	c.old = old
 	switch {
 	case err != nil:
 		return pathFault(c.name, err)
-	case len(c.old) > maxChange:
+	case more:
 		return fmt.Errorf("%s has more than %d MiB: it is too large to be changed here", show(c.name), maxChange>>20)
 	case isBinary(c.old):
 		return fmt.Errorf("%s is not text: %s", show(c.name), contentType(c.old))

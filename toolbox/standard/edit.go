@@ -21,7 +21,7 @@ const maxPlaces = 10
 // line feeds alone, and there is no byte order mark; the file keeps what it has. As with [Write], the file must have been
 // read and not have changed since, and has at most 8 MiB; besides it must be UTF-8. The result is a unified diff.
 func Edit() toolbox.Tool {
-	t := toolbox.Define("edit",
+	t := define("edit",
 		"Replace a text in a file that was read before and has not changed since. "+
 			"old must be exactly what is in the file, white space included, without the line numbers that read shows, and must be "+
 			"there once: give enough of the lines around it, or pass all to replace it everywhere. Lines end in \\n whatever the "+
@@ -38,14 +38,16 @@ type editInput struct {
 	All  bool   `json:"all,omitempty" jsonschema_description:"Replace old wherever it is; false by default."`
 }
 
-func runEdit(ctx context.Context, in editInput) (*toolbox.Result, error) {
-	tc := toolbox.ContextOf(ctx)
+func runEdit(ctx context.Context, tc *toolbox.Context, in editInput) (*toolbox.Result, error) {
 	defer tc.Change()()
-	r, err := in.edit(ctx, tc)
-	if err != nil {
-		return nil, toolbox.Errorf("edit: %w", err)
+	c, data, err := in.prepare(ctx, tc)
+	if err == nil {
+		err = c.commit(ctx, data)
 	}
-	return r, nil
+	if err != nil {
+		return nil, err
+	}
+	return c.result(data), nil
 }
 
 // prepare opens the file that is to hold data, unless the call must be refused.
@@ -63,17 +65,6 @@ func (in editInput) prepare(ctx context.Context, tc *toolbox.Context) (c *change
 	}
 	data, err = in.replace(c)
 	return c, data, err
-}
-
-func (in editInput) edit(ctx context.Context, tc *toolbox.Context) (*toolbox.Result, error) {
-	c, data, err := in.prepare(ctx, tc)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.commit(ctx, data); err != nil {
-		return nil, err
-	}
-	return c.result(data), nil
 }
 
 // replace is what the file is to hold. What is not replaced stays as it is, byte for byte.

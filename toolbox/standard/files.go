@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 
@@ -24,18 +23,46 @@ const (
 	batch = 1000
 )
 
-// openFile opens a file or directory, or says what a model could ask for instead.
-func openFile(tc *toolbox.Context, name string) (fs.File, fs.FileInfo, error) {
+// define is a tool whose errors begin with its name.
+func define[In any](name, description string, run func(context.Context, *toolbox.Context, In) (*toolbox.Result, error)) toolbox.Tool {
+	return toolbox.Define(name, description, func(ctx context.Context, in In) (*toolbox.Result, error) {
+		r, err := run(ctx, toolbox.ContextOf(ctx), in)
+		if err != nil {
+			return nil, toolbox.Errorf("%s: %w", name, err)
+		}
+		return r, nil
+	})
+}
+
+// opened is an open file or directory.
+type opened struct {
+	fs.File
+	name string
+	info fs.FileInfo
+}
+
+// openPath opens the file or directory at a model's path, or says what it could ask for instead.
+func openPath(tc *toolbox.Context, p string) (*opened, error) {
+	name, err := tc.Path(p)
+	if err != nil {
+		return nil, pathFault(p, err)
+	}
 	file, err := tc.FS.Open(name)
 	if err != nil {
-		return nil, nil, explain(tc, name, err)
+		return nil, explain(tc, name, err)
 	}
 	info, err := file.Stat()
 	if err != nil {
 		_ = file.Close()
-		return nil, nil, explain(tc, name, err)
+		return nil, explain(tc, name, err)
 	}
-	return file, info, nil
+	return &opened{file, name, info}, nil
+}
+
+// readUpTo reads a file of at most so many bytes; more is whether it has others, as a file that grows may.
+func readUpTo(ctx context.Context, file io.Reader, most int) (data []byte, more bool, err error) {
+	data, err = io.ReadAll(io.LimitReader(ctxReader{ctx, file}, int64(most)+1))
+	return data, len(data) > most, err
 }
 
 // explain says what went wrong with name, and names that are near it.
@@ -126,6 +153,3 @@ func relativeTo(dir, name string) string {
 	}
 	return strings.TrimPrefix(strings.TrimPrefix(name, dir), "/")
 }
-
-// base is the last element of a name.
-func base(name string) string { return path.Base(name) }

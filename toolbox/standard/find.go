@@ -23,7 +23,7 @@ const (
 // sorted; directories end in "/". It enters neither .git, .hg, .svn and .jj nor
 // node_modules, nor what .gitignore names, unless path is one or is inside one, and follows no symlinks.
 func Find() toolbox.Tool {
-	return toolbox.Define("find",
+	return define("find",
 		"Find files and directories by name. A pattern without a slash is matched against names at any depth (*.go); "+
 			"one with a slash against the path below the directory (src/**/*.ts, **/test/*). "+
 			"Results are sorted paths; directories end in /. .git, node_modules and what .gitignore names are left out. Use grep to search contents.",
@@ -49,41 +49,27 @@ type finding struct {
 	found int
 }
 
-func find(ctx context.Context, in findInput) (*toolbox.Result, error) {
-	tc := toolbox.ContextOf(ctx)
-	f, dir, err := in.open(tc)
+func find(ctx context.Context, tc *toolbox.Context, in findInput) (*toolbox.Result, error) {
+	glob, err := newGlob(in.Pattern)
 	if err != nil {
-		return nil, toolbox.Errorf("find: %w", err)
-	}
-	w := &walk{ctx: ctx, tc: tc, visit: f.visit}
-	if !in.Ignored {
-		w.ignores = newIgnores(ctx, tc, f.root)
-	}
-	if err := w.below(f.root, dir, 1); err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}
-	f.notes()
+	dir, err := openPath(tc, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !dir.info.IsDir() {
+		_ = dir.Close()
+		return nil, fmt.Errorf("%s is not a directory", show(dir.name))
+	}
+	f := &finding{root: dir.name, glob: glob, kind: in.Type, page: newPage(tc), limit: valueOr(in.Limit, findLimit)}
+	w := newWalk(ctx, tc, f.root, in.Ignored, f.visit)
+	if err := w.below(f.root, dir.File, 1); err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	f.page.matches(f.shown, f.found, findCount, "results", "the pattern or the path")
 	w.notes(f.page)
 	return f.page.result(), nil
-}
-
-func (in findInput) open(tc *toolbox.Context) (f *finding, dir fs.File, err error) {
-	f = &finding{kind: in.Type, page: newPage(tc), limit: valueOr(in.Limit, findLimit)}
-	if f.glob, err = newGlob(in.Pattern); err != nil {
-		return nil, nil, err
-	}
-	if f.root, err = tc.Path(in.Path); err != nil {
-		return nil, nil, pathFault(in.Path, err)
-	}
-	dir, info, err := openFile(tc, f.root)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.IsDir() {
-		_ = dir.Close()
-		return nil, nil, fmt.Errorf("%s is not a directory", show(f.root))
-	}
-	return f, dir, nil
 }
 
 func (f *finding) visit(name string, e fs.DirEntry) error {
@@ -93,24 +79,12 @@ func (f *finding) visit(name string, e fs.DirEntry) error {
 	if f.found++; f.found > findCount {
 		return errEnough
 	}
+	name = show(name)
 	if e.IsDir() {
-		name = show(name) + "/"
-	} else {
-		name = show(name)
+		name += "/"
 	}
 	if f.shown < f.limit && f.page.add(name) {
 		f.shown++
 	}
 	return nil
-}
-
-func (f *finding) notes() {
-	switch {
-	case f.found == 0:
-		f.page.note("nothing matches")
-	case f.found > findCount:
-		f.page.note("%d of more than %d results; narrow the pattern or the path", f.shown, findCount)
-	case f.shown < f.found:
-		f.page.note("%d of %d results; narrow the pattern or the path", f.shown, f.found)
-	}
 }

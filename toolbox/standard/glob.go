@@ -3,6 +3,8 @@ package standard
 import (
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -28,8 +30,11 @@ func newGlob(pattern string) (namePattern, error) {
 	if len(pattern) > maxGlob {
 		return namePattern{}, fmt.Errorf("the pattern has more than %d bytes", maxGlob)
 	}
-	if err := relative(pattern); err != nil {
-		return namePattern{}, err
+	if slices.Contains(strings.Split(pattern, "/"), "..") {
+		return namePattern{}, errors.New("the pattern cannot contain ..: give the directory as path")
+	}
+	if strings.HasPrefix(pattern, "/") {
+		return namePattern{}, errors.New("the pattern is relative to path and cannot begin with /")
 	}
 	if !doublestar.ValidatePattern(pattern) {
 		return namePattern{}, errors.New("the pattern is malformed: " +
@@ -54,7 +59,7 @@ func countAlternatives(pattern string) int {
 
 func (g namePattern) matches(name string) bool {
 	if !g.isPath {
-		name = base(name)
+		name = path.Base(name)
 	}
 	return doublestar.MatchUnvalidated(g.pattern, name)
 }

@@ -33,7 +33,7 @@ const (
 // 32 MiB, and says how many; it enters neither .git, .hg, .svn and .jj nor node_modules,
 // nor what .gitignore names, unless path is one or is inside one, and follows no symlinks.
 func Grep() toolbox.Tool {
-	return toolbox.Define("grep",
+	return define("grep",
 		"Search the contents of text files with a regular expression (RE2 syntax), line by line. "+
 			"Matches stand under their file's path as LINE:text, lines around them as LINE-text. "+
 			"Binary files, .git, node_modules and what .gitignore names are left out. Use find to search names.",
@@ -51,24 +51,30 @@ type grepInput struct {
 	Limit      *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many matching lines to show, 100 by default."`
 }
 
-func grep(ctx context.Context, in grepInput) (*toolbox.Result, error) {
-	tc := toolbox.ContextOf(ctx)
-	g, err := in.prepare(ctx, tc)
+func grep(ctx context.Context, tc *toolbox.Context, in grepInput) (*toolbox.Result, error) {
+	expr, err := in.expression()
 	if err != nil {
-		return nil, toolbox.Errorf("grep: %w", err)
+		return nil, err
 	}
-	start, info, err := openFile(tc, g.root)
-	if err != nil {
-		return nil, toolbox.Errorf("grep: %w", err)
-	}
-	w := &walk{ctx: ctx, tc: tc, visit: g.visit}
-	if info.IsDir() {
-		if !in.Ignored {
-			w.ignores = newIgnores(ctx, tc, g.root)
+	g := &grepping{ctx: ctx, tc: tc, page: newPage(tc)}
+	g.search = newSearch(ctx, expr, valueOr(in.Context, 0), valueOr(in.Limit, grepLimit), g.page)
+	if in.Glob != "" {
+		only, err := newGlob(in.Glob)
+		if err != nil {
+			return nil, fmt.Errorf("glob: %w", err)
 		}
-		err = w.below(g.root, start, 1)
+		g.glob = &only
+	}
+	start, err := openPath(tc, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	g.root = start.name
+	w := newWalk(ctx, tc, g.root, in.Ignored || !start.info.IsDir(), g.visit)
+	if start.info.IsDir() {
+		err = w.below(g.root, start.File, 1)
 	} else {
-		err = g.file(g.root, start, info)
+		err = g.file(g.root, start.File)
 	}
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
@@ -77,27 +83,6 @@ func grep(ctx context.Context, in grepInput) (*toolbox.Result, error) {
 	g.notes()
 	w.notes(g.page)
 	return g.page.result(), nil
-}
-
-func (in grepInput) prepare(ctx context.Context, tc *toolbox.Context) (*grepping, error) {
-	g := &grepping{ctx: ctx, tc: tc, page: newPage(tc)}
-	around, limit := valueOr(in.Context, 0), valueOr(in.Limit, grepLimit)
-	expr, err := in.expression()
-	if err != nil {
-		return nil, err
-	}
-	if in.Glob != "" {
-		only, err := newGlob(in.Glob)
-		if err != nil {
-			return nil, fmt.Errorf("glob: %w", err)
-		}
-		g.glob = &only
-	}
-	if g.root, err = tc.Path(in.Path); err != nil {
-		return nil, pathFault(in.Path, err)
-	}
-	g.search = newSearch(ctx, expr, around, limit, g.page)
-	return g, nil
 }
 
 func (in grepInput) expression() (*regexp.Regexp, error) {

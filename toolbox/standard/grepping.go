@@ -2,7 +2,6 @@ package standard
 
 import (
 	"context"
-	"io"
 	"io/fs"
 
 	"github.com/indusagi/indus/toolbox"
@@ -29,31 +28,29 @@ func (g *grepping) visit(name string, e fs.DirEntry) error {
 		g.unreadable++
 		return nil
 	}
-	info, err := file.Stat()
-	if err != nil {
-		_ = file.Close()
-		g.unreadable++
-		return nil
-	}
-	return g.file(name, file, info)
+	return g.file(name, file)
 }
 
 // file searches one open file and closes it.
-func (g *grepping) file(name string, file fs.File, info fs.FileInfo) error {
+func (g *grepping) file(name string, file fs.File) error {
 	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		g.unreadable++
+		return nil
+	}
 	if info.Size() > grepFile {
 		g.large++
 		return nil
 	}
-	// One byte more tells a file that grows.
-	data, err := io.ReadAll(io.LimitReader(ctxReader{g.ctx, file}, grepFile+1))
+	data, more, err := readUpTo(g.ctx, file, grepFile)
 	switch {
 	case g.ctx.Err() != nil:
 		return g.ctx.Err()
 	case err != nil:
 		g.unreadable++
 		return nil
-	case len(data) > grepFile:
+	case more:
 		g.large++
 		return nil
 	case isBinary(data):
@@ -64,15 +61,7 @@ func (g *grepping) file(name string, file fs.File, info fs.FileInfo) error {
 }
 
 func (g *grepping) notes() {
-	s := g.search
-	switch {
-	case s.found == 0:
-		g.page.note("nothing matches")
-	case s.found > grepCount:
-		g.page.note("%d of more than %d matching lines; narrow the pattern, the path or the glob", s.shown, grepCount)
-	case s.shown < s.found:
-		g.page.note("%d of %d matching lines; narrow the pattern, the path or the glob", s.shown, s.found)
-	}
+	g.page.matches(g.search.shown, g.search.found, grepCount, "matching lines", "the pattern, the path or the glob")
 	g.page.count(g.binary, "file that is not text was not searched", "files that are not text were not searched")
 	g.page.count(g.large, "file over 32 MiB was not searched", "files over 32 MiB were not searched")
 }

@@ -3,6 +3,7 @@ package standard
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -64,18 +65,18 @@ func newIgnoreRule(pattern string) (rule ignoreRule, ok bool) {
 	return rule, err == nil
 }
 
-// matches reports whether the rule is about path, which is relative to its directory.
-func (r ignoreRule) matches(path string, isDir bool) bool {
+// matches reports whether the rule is about name, which is relative to its directory.
+func (r ignoreRule) matches(name string, isDir bool) bool {
 	if !r.whole {
-		path = base(path)
+		name = path.Base(name)
 	}
 	switch {
-	case r.dirOnly && !isDir || !strings.HasSuffix(path, r.ending):
+	case r.dirOnly && !isDir || !strings.HasSuffix(name, r.ending):
 		return false
 	case r.expr == nil:
-		return len(path) == len(r.ending)
+		return len(name) == len(r.ending)
 	}
-	return r.expr.MatchString(bytewise(path))
+	return r.expr.MatchString(bytewise(name))
 }
 
 // bytewise has a character for each byte of s: to git a ? is one byte, and neither patterns nor names need be UTF-8.

@@ -2,7 +2,6 @@ package standard
 
 import (
 	"context"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -83,12 +82,11 @@ func (l *ignoreLevel) add(g *ignores, name string) {
 		return
 	}
 	defer file.Close()
-	room := maxIgnored - g.size
-	data, err := io.ReadAll(io.LimitReader(ctxReader{g.ctx, file}, int64(room)+1))
+	data, more, err := readUpTo(g.ctx, file, maxIgnored-g.size)
 	switch {
 	case err != nil: // a directory, for example
 		return
-	case len(data) > room:
+	case more:
 		g.tooLong++
 		return
 	}

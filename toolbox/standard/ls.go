@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ const lsLimit = 500
 // directory is ignored itself. Of more than 500 entries, or
 // of those that the budget has no room for, it says how many there are.
 func Ls() toolbox.Tool {
-	return toolbox.Define("ls",
+	return define("ls",
 		"List a directory: directories first (name/), then files with their size in bytes; name@ is a symlink. "+
 			"Hidden entries are shown too, what .gitignore names is left out. Use find to search below it.",
 		ls)
@@ -33,24 +34,18 @@ type lsInput struct {
 	Limit   *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many entries to show, 500 by default."`
 }
 
-func ls(ctx context.Context, in lsInput) (*toolbox.Result, error) {
-	tc := toolbox.ContextOf(ctx)
-	limit := valueOr(in.Limit, lsLimit)
-	name, err := tc.Path(in.Path)
+func ls(ctx context.Context, tc *toolbox.Context, in lsInput) (*toolbox.Result, error) {
+	dir, err := openPath(tc, in.Path)
 	if err != nil {
-		return nil, toolbox.Errorf("ls: %w", pathFault(in.Path, err))
-	}
-	dir, info, err := openFile(tc, name)
-	if err != nil {
-		return nil, toolbox.Errorf("ls: %w", err)
+		return nil, err
 	}
 	defer dir.Close()
-	if !info.IsDir() {
-		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s\t%d", show(base(name)), info.Size()))), nil
+	if !dir.info.IsDir() {
+		return textResult("%s\t%d", show(path.Base(dir.name)), dir.info.Size()), nil
 	}
-	list, more, err := entries(ctx, dir)
+	list, more, err := entries(ctx, dir.File)
 	if err != nil {
-		return nil, toolbox.Errorf("ls: %w", explain(tc, name, err))
+		return nil, explain(tc, dir.name, err)
 	}
 	p := newPage(tc)
 	if len(list) == 0 {
@@ -59,12 +54,12 @@ func ls(ctx context.Context, in lsInput) (*toolbox.Result, error) {
 	all := len(list)
 	var rules *ignores
 	if !in.Ignored {
-		rules = newIgnores(ctx, tc, name)
-		defer rules.within(name, list)()
-		list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return rules.has(join(name, e.Name()), e.IsDir()) })
+		rules = newIgnores(ctx, tc, dir.name)
+		defer rules.within(dir.name, list)()
+		list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return rules.has(join(dir.name, e.Name()), e.IsDir()) })
 	}
 	ignored := all - len(list)
-	p.list(list, limit, in.Hidden == nil || *in.Hidden)
+	p.list(list, valueOr(in.Limit, lsLimit), in.Hidden == nil || *in.Hidden)
 	rules.notes(p, ignored)
 	if more {
 		p.note("the directory has more than %d entries; the rest was not looked at", maxEntries)

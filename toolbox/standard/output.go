@@ -70,7 +70,23 @@ func (p *page) text() string {
 	return strings.TrimSuffix(p.lines.String()+strings.Join(p.notes, ""), "\n")
 }
 
-func (p *page) result() *toolbox.Result { return toolbox.NewResult(toolbox.Text(p.text())) }
+func (p *page) result() *toolbox.Result { return textResult("%s", p.text()) }
+
+func textResult(format string, args ...any) *toolbox.Result {
+	return toolbox.NewResult(toolbox.Text(fmt.Sprintf(format, args...)))
+}
+
+// matches notes how many of the things that were found are shown, and that those beyond most were not counted.
+func (p *page) matches(shown, found, most int, things, narrow string) {
+	switch {
+	case found == 0:
+		p.note("nothing matches")
+	case found > most:
+		p.note("%d of more than %d %s; narrow %s", shown, most, things, narrow)
+	case shown < found:
+		p.note("%d of %d %s; narrow %s", shown, found, things, narrow)
+	}
+}
 
 // show is a file's name on one line: a name with line breaks, control characters or
 // bytes that are not UTF-8 is quoted as Go quotes it. One that no file can have is cut.

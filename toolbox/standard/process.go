@@ -27,7 +27,7 @@ type processInput struct {
 
 // tool is the tool "process".
 func (s *processes) tool() toolbox.Tool {
-	return toolbox.Define("process",
+	return define("process",
 		"Run commands that go on while you do other things: servers, watchers, long builds. "+
 			"start runs a command line and gives its id; poll gives what it has written since the last poll (of much the beginning and the end), "+
 			"and with wait waits for that; stop ends it with all that it has started; list shows all. "+
@@ -35,14 +35,13 @@ func (s *processes) tool() toolbox.Tool {
 		s.run)
 }
 
-func (s *processes) run(ctx context.Context, in processInput) (*toolbox.Result, error) {
-	tc := toolbox.ContextOf(ctx)
+func (s *processes) run(ctx context.Context, tc *toolbox.Context, in processInput) (*toolbox.Result, error) {
 	if in.Action == "list" {
 		return s.list(tc), nil
 	}
 	p, err := s.named(tc, in)
 	if err != nil {
-		return nil, toolbox.Errorf("process: %w", err)
+		return nil, err
 	}
 	switch in.Action {
 	case "start":
@@ -104,7 +103,7 @@ func (p *process) news(tc *toolbox.Context) *toolbox.Result {
 	if p.failed() {
 		return toolbox.ErrorResult(shown)
 	}
-	return toolbox.NewResult(toolbox.Text(shown))
+	return textResult("%s", shown)
 }
 
 // line is the command line as one line.

@@ -6,9 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
-	"io/fs"
 	"math"
 	"strconv"
 	"strings"
@@ -32,9 +30,9 @@ const (
 // in all what the context's budget allows; a note says what is not there and where to go
 // on. A file that is not text (that has a NUL byte near its beginning) is
 // described. Bytes that are not UTF-8 become U+FFFD. A file of which some lines were shown is marked as
-// read, see [toolbox.Context.LastRead], unless the rest is too long to be looked at.
+// read, see [toolbox.Context.WasRead], unless the rest is too long to be looked at.
 func Read() toolbox.Tool {
-	return toolbox.Define("read",
+	return define("read",
 		"Read a text file. Each line comes with its number and a tab, which are not part of the file. "+
 			"Without a limit it shows 2000 lines; for a long file pass offset and limit. "+
 			"Lines over 2000 bytes are cut, and it says by how much. A binary file is only described. "+
@@ -48,64 +46,45 @@ type readInput struct {
 	Limit  *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=2147483647" jsonschema_description:"How many lines to show, 2000 by default."`
 }
 
-func runRead(ctx context.Context, in readInput) (*toolbox.Result, error) {
-	tc := toolbox.ContextOf(ctx)
-	r, err := in.open(ctx, tc)
+func runRead(ctx context.Context, tc *toolbox.Context, in readInput) (*toolbox.Result, error) {
+	file, err := openPath(tc, in.Path)
 	if err != nil {
-		return nil, toolbox.Errorf("read: %w", err)
+		return nil, err
 	}
-	defer r.file.Close()
+	defer file.Close()
+	if file.info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory: use ls to see what is in it", show(file.name))
+	}
+	all := sha256.New()
+	r := &reading{page: newPage(tc), offset: valueOr(in.Offset, 1), limit: valueOr(in.Limit, readLines), lines: newLines(ctx, io.TeeReader(file, all))}
 	head, err := r.lines.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, toolbox.Errorf("read: %w", explain(tc, r.name, err))
+		return nil, explain(tc, file.name, err)
 	}
 	if isBinary(head) {
-		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is not text: %s, %d bytes. Its content is not shown.",
-			show(r.name), contentType(head), r.info.Size()))), nil
+		return textResult("%s is not text: %s, %d bytes. Its content is not shown.", show(file.name), contentType(head), file.info.Size()), nil
 	}
 	if bytes.HasPrefix(head, []byte("\uFEFF")) {
 		_, _ = r.lines.Discard(len("\uFEFF"))
 	}
 	if err := r.show(); err != nil {
-		return nil, toolbox.Errorf("read: %s: %w", show(r.name), err)
+		return nil, fmt.Errorf("%s: %w", show(file.name), err)
 	}
 	if r.whole { // of what was not read nobody can say whether it has changed
-		tc.MarkRead(r.name, toolbox.ReadMark(r.hash.Sum(nil)))
+		tc.MarkRead(file.name, [sha256.Size]byte(all.Sum(nil)))
 	}
 	return r.page.result(), nil
 }
 
 // reading is one run of the tool.
 type reading struct {
-	name          string
 	offset, limit int
-	file          fs.File
-	info          fs.FileInfo
-	hash          hash.Hash
 	lines         *lines
 	page          *page
 
 	last          int  // the last line on the page
-	whole         bool // all of the file went through hash
+	whole         bool // all of the file was read
 	crlf, notUTF8 bool
-}
-
-func (in readInput) open(ctx context.Context, tc *toolbox.Context) (*reading, error) {
-	r := &reading{page: newPage(tc), offset: valueOr(in.Offset, 1), limit: valueOr(in.Limit, readLines)}
-	var err error
-	if r.name, err = tc.Path(in.Path); err != nil {
-		return nil, pathFault(in.Path, err)
-	}
-	if r.file, r.info, err = openFile(tc, r.name); err != nil {
-		return nil, err
-	}
-	if r.info.IsDir() {
-		_ = r.file.Close()
-		return nil, fmt.Errorf("%s is a directory: use ls to see what is in it", show(r.name))
-	}
-	r.hash = sha256.New()
-	r.lines = newLines(ctx, io.TeeReader(r.file, r.hash))
-	return r, nil
 }
 
 // show puts the lines that were asked for on the page, and says what is not there.

@@ -135,8 +135,8 @@ func TestReadMarksWhatWasShown(t *testing.T) {
 	tc, r := in(t, tree(t, files))
 	for name, content := range files {
 		call(t, r, "read", fmt.Sprintf(`{"path":"./%s","limit":1}`, name))
-		if mark, ok := tc.LastRead(name); !ok || !mark.Fresh([]byte(content)) {
-			t.Errorf("%s: %v, %v", name, mark, ok)
+		if ever, same := tc.WasRead(name, []byte(content)); !ever || !same {
+			t.Errorf("%s: %v, %v", name, ever, same)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestReadMarksNothingThatWasNotShown(t *testing.T) {
 	call(t, r, "read", `{"path":"a","offset":5}`)
 	call(t, r, "grep", `{"path":"a","pattern":"x"}`)
 	for _, name := range []string{"a", "b"} {
-		if _, ok := tc.LastRead(name); ok {
+		if ever, _ := tc.WasRead(name, nil); ever {
 			t.Errorf("%s is marked as read", name)
 		}
 	}

@@ -25,19 +25,19 @@ type todoTask struct {
 
 // tool is the tool "todo".
 func (l *todo) tool() toolbox.Tool {
-	return toolbox.Define("todo",
+	return define("todo",
 		"Keep the list of what is to be done, for work of several steps. Each call gives the whole list, which replaces the one before. "+
 			"Mark a task in_progress when you begin it, one at a time, and done when it is. The user sees the list.",
 		l.run)
 }
 
-func (l *todo) run(ctx context.Context, in todoInput) (*toolbox.Result, error) {
+func (l *todo) run(_ context.Context, tc *toolbox.Context, in todoInput) (*toolbox.Result, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if in.Tasks != nil {
 		l.tasks = in.Tasks
 	}
-	p, done := newPage(toolbox.ContextOf(ctx)), 0
+	p, done := newPage(tc), 0
 	for i, t := range l.tasks {
 		mark := "[ ] "
 		switch t.Status {

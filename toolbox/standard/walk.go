@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"strings"
 
 	"github.com/indusagi/indus/toolbox"
 )
@@ -36,6 +35,15 @@ type walk struct {
 	deep       int
 	tooLarge   int // directories with more than maxEntries
 	stopped    bool
+}
+
+// newWalk is a search below root that visits what is not ignored; all: and what is.
+func newWalk(ctx context.Context, tc *toolbox.Context, root string, all bool, visit func(name string, e fs.DirEntry) error) *walk {
+	w := &walk{ctx: ctx, tc: tc, visit: visit}
+	if !all {
+		w.ignores = newIgnores(ctx, tc, root)
+	}
+	return w
 }
 
 // below visits all that is in the open directory called name, and below it, by name.
@@ -113,17 +121,4 @@ func (w *walk) notes(p *page) {
 	if w.stopped {
 		p.note("stopped after %d files and directories: give a path further down", maxVisits)
 	}
-}
-
-// relative checks a glob that is matched against names below a directory.
-func relative(glob string) error {
-	for part := range strings.SplitSeq(glob, "/") {
-		if part == ".." {
-			return errors.New("the pattern cannot contain ..: give the directory as path")
-		}
-	}
-	if strings.HasPrefix(glob, "/") {
-		return errors.New("the pattern is relative to path and cannot begin with /")
-	}
-	return nil
 }

@@ -19,7 +19,7 @@ type webfetchInput struct {
 
 // tool is the tool "webfetch".
 func (f *fetcher) tool() toolbox.Tool {
-	return toolbox.Define("webfetch",
+	return define("webfetch",
 		"Get a page of the web as text: HTML as Markdown (its main part, links as the page has them), text and JSON as they are; "+
 			"other types are only described. Long pages are shown in parts: go on with offset. "+
 			"It follows redirects within a site, sends no cookies or credentials and reaches public addresses only, unless the user has allowed others. "+
@@ -27,19 +27,19 @@ func (f *fetcher) tool() toolbox.Tool {
 		f.run)
 }
 
-func (f *fetcher) run(ctx context.Context, in webfetchInput) (*toolbox.Result, error) {
+func (f *fetcher) run(ctx context.Context, tc *toolbox.Context, in webfetchInput) (*toolbox.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, f.limit)
 	defer cancel()
 	p, err := f.fetch(limited, in.URL)
 	switch {
 	case err == nil:
-		return p.result(toolbox.ContextOf(ctx), valueOr(in.Offset, 0), in.Max)
+		return p.result(tc, valueOr(in.Offset, 0), in.Max)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
 		err = fmt.Errorf("it takes longer than %v", f.limit)
 	}
-	return nil, toolbox.Errorf("webfetch: %s: %w", shownInput(in.URL), explainFetch(err))
+	return nil, fmt.Errorf("%s: %w", shownInput(in.URL), explainFetch(err))
 }
 
 // shownInput is a URL as it was given, which may be none.
@@ -64,7 +64,7 @@ func (p *fetched) result(tc *toolbox.Context, offset int, most *int) (*toolbox.R
 	case p.text == "":
 		shown.note("it is empty")
 	case offset >= len(p.text):
-		return nil, toolbox.Errorf("webfetch: offset %d is past the end: the text has %d bytes", offset, len(p.text))
+		return nil, fmt.Errorf("offset %d is past the end: the text has %d bytes", offset, len(p.text))
 	default:
 		p.show(shown, offset, most)
 	}

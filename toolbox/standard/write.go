@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/indusagi/indus/toolbox"
@@ -17,7 +16,7 @@ import (
 // diff, of a new file how long it is. It writes at most 8 MiB, and nothing of version control's own (.git), where a
 // file may be a command to be run.
 func Write() toolbox.Tool {
-	t := toolbox.Define("write",
+	t := define("write",
 		"Create a text file, or replace all of one; directories above it are made. "+
 			"A file that exists must have been read before, and must not have changed since. "+
 			"Returns a unified diff. Use edit to change parts of a file.",
@@ -31,14 +30,23 @@ type writeInput struct {
 	Content string `json:"content" jsonschema_description:"All that the file is to hold."`
 }
 
-func runWrite(ctx context.Context, in writeInput) (*toolbox.Result, error) {
-	tc := toolbox.ContextOf(ctx)
+func runWrite(ctx context.Context, tc *toolbox.Context, in writeInput) (*toolbox.Result, error) {
 	defer tc.Change()()
-	r, err := in.write(ctx, tc)
-	if err != nil {
-		return nil, toolbox.Errorf("write: %w", err)
+	c, data, err := in.prepare(ctx, tc)
+	switch {
+	case err != nil:
+		return nil, err
+	case !c.isNew && bytes.Equal(data, c.old):
+		return textResult("%s is as it was: it held just that", show(c.name)), nil
 	}
-	return r, nil
+	if err := c.commit(ctx, data); err != nil {
+		return nil, err
+	}
+	if c.isNew {
+		return textResult("%s is new: %s, %s", show(c.name),
+			counted(countLines(in.Content), "line", "lines"), counted(len(in.Content), "byte", "bytes")), nil
+	}
+	return c.result(data), nil
 }
 
 // prepare opens the file that is to hold data, unless the call must be refused.
@@ -53,22 +61,4 @@ func (in writeInput) prepare(ctx context.Context, tc *toolbox.Context) (c *chang
 		return c, []byte(in.Content), nil
 	}
 	return c, newPlainText(c.old).dress(in.Content), nil
-}
-
-func (in writeInput) write(ctx context.Context, tc *toolbox.Context) (*toolbox.Result, error) {
-	c, data, err := in.prepare(ctx, tc)
-	switch {
-	case err != nil:
-		return nil, err
-	case !c.isNew && bytes.Equal(data, c.old):
-		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is as it was: it held just that", show(c.name)))), nil
-	}
-	if err := c.commit(ctx, data); err != nil {
-		return nil, err
-	}
-	if c.isNew {
-		return toolbox.NewResult(toolbox.Text(fmt.Sprintf("%s is new: %s, %s", show(c.name),
-			counted(countLines(in.Content), "line", "lines"), counted(len(in.Content), "byte", "bytes")))), nil
-	}
-	return c.result(data), nil
 }

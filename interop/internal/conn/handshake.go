@@ -12,31 +12,28 @@ import (
 
 // initializeParams is the params of a legacy initialize.
 func initializeParams(o Options, version string) json.RawMessage {
-	b := append([]byte(`{"protocolVersion":`), wire.Quote(version)...)
-	b = append(append(b, `,"capabilities":`...), o.declared()...)
-	b = append(append(b, `,"clientInfo":`...), protocol.EncodeInfo(o.Info)...)
-	return append(b, '}')
+	return wire.Object{}.Text("protocolVersion", version).Raw("capabilities", declared(o.Capabilities)).
+		Raw("clientInfo", protocol.EncodeInfo(o.Info)).JSON()
 }
 
 // declared is the capabilities that we declare.
-func (o *Options) declared() json.RawMessage {
-	if o.Capabilities == nil {
+func declared(capabilities json.RawMessage) json.RawMessage {
+	if capabilities == nil {
 		return json.RawMessage(`{}`)
 	}
-	return o.Capabilities
+	return capabilities
 }
 
 // ModernMeta is the object that _meta of every modern request holds: our
 // reserved keys and nothing else (2026-07-28, basic/index, "_meta"). capabilities nil: none.
 func ModernMeta(info protocol.Info, capabilities json.RawMessage) json.RawMessage {
-	b := append([]byte(`{"`+protocol.MetaVersion+`":"`+protocol.VersionModern+`","`+protocol.MetaClientInfo+`":`), protocol.EncodeInfo(info)...)
-	b = append(b, `,"`+protocol.MetaClientCaps+`":`...)
-	return append(append(b, (&Options{Capabilities: capabilities}).declared()...), '}')
+	return wire.Object{}.Text(protocol.MetaVersion, protocol.VersionModern).Raw(protocol.MetaClientInfo, protocol.EncodeInfo(info)).
+		Raw(protocol.MetaClientCaps, declared(capabilities)).JSON()
 }
 
 // discoverRequest is the request with which the modern era is tried.
 func discoverRequest(o Options) Request {
-	params := append(append([]byte(`{"_meta":`), ModernMeta(o.Info, o.Capabilities)...), '}')
+	params := wire.Object{}.Raw("_meta", ModernMeta(o.Info, o.Capabilities)).JSON()
 	return Request{Method: protocol.MethodDiscover, Params: params, quiet: true}
 }
 

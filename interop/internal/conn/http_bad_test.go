@@ -245,11 +245,10 @@ func TestHTTPDeathByAnswer(t *testing.T) {
 func TestHTTPDeathByRefusal(t *testing.T) {
 	bothEras(t, dialOptions{}, func(w http.ResponseWriter, r rawRequest) {}, func(t *testing.T, c Conn, era protocol.Era) {
 		// Another dial target stands in for a server that has gone.
-		switch c := c.(type) {
+		switch carrier := c.(*session).carrier.(type) {
 		case *modern:
-			c.server = goneServer(t, c.server)
-		case *session:
-			carrier := c.carrier.(*streamable)
+			carrier.server = goneServer(t, carrier.server)
+		case *streamable:
 			carrier.server = goneServer(t, carrier.server)
 		}
 		_, err := c.Call(t.Context(), toolCall(era, "x", `{}`, 0))

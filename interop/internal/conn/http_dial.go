@@ -127,10 +127,11 @@ func (d *httpDial) discover(ctx context.Context) (Conn, Handshake, error) {
 		d.record(protocol.MethodDiscover, err)
 		return nil, Handshake{}, err
 	}
+	c.agreed.Store(&h)
 	return c, h, nil
 }
 
-func (d *httpDial) askDiscover(ctx context.Context, c *modern) (Handshake, error) {
+func (d *httpDial) askDiscover(ctx context.Context, c *session) (Handshake, error) {
 	silence := &DeadlineError{d.ProbeWait, "no answer"}
 	if d.Era != protocol.Modern {
 		var cancel context.CancelFunc

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"time"
@@ -19,6 +20,33 @@ type eventStream struct {
 	heard  bool                       // an event came since it was last reset
 	note   func(*wire.Envelope) error // takes notifications; an error ends the call
 	ask    func(*wire.Envelope)       // takes the server's requests; nil: it may not send any
+}
+
+// answer takes the answer to p from the reply r, and from the streams that resume one that was cut. resume nil: none does.
+func (s *eventStream) answer(ctx context.Context, l *lifetime, p *pending, r *httpReply, resume func(cut error) (*httpReply, error)) error {
+	for r.kind() == answerEvents {
+		s.heard = false
+		result, err, final := s.read(r, s.server.events(r))
+		if final {
+			r.drain(l)
+			if err == nil {
+				p.finish(result, nil)
+			}
+			return err
+		}
+		r.close()
+		if s.lastID == "" || resume == nil {
+			return orContext(ctx, l, err)
+		}
+		if r, err = resume(err); err != nil {
+			return err
+		}
+	}
+	result, err := s.server.once(ctx, l, r, s.id)
+	if err == nil {
+		p.finish(result, nil)
+	}
+	return err
 }
 
 // read takes messages until the request's answer has come: final is true then,

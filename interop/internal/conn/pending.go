@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
 	"sync"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // pending is a call that waits for its answer. What arrives for it is kept here, until the
@@ -75,7 +75,7 @@ func (p *pending) deliver() {
 	p.delivering.Lock()
 	defer p.delivering.Unlock()
 	p.mu.Lock()
-	notes := p.notes.take()
+	notes := p.notes.Take()
 	p.mu.Unlock()
 	for _, m := range notes {
 		if !p.returned {
@@ -108,33 +108,17 @@ const (
 )
 
 // backlog is messages that wait, in wire order and within bounds. A change waits once.
-type backlog struct {
-	messages []Message
-	changes  map[string]bool // those that are, by what they say
-	size     int
-}
+type backlog struct{ watch.Backlog[Message] }
 
 func (b *backlog) put(m Message) {
-	change := changeOf(m)
-	if b.changes[change] {
-		return
-	}
 	m.Params = bytes.Clone(m.Params) // it would keep all of its frame
-	b.messages = append(b.messages, m)
-	b.size += len(m.Params) + len(m.Method)
-	if change != "" {
-		if b.changes == nil {
-			b.changes = map[string]bool{}
-		}
-		b.changes[change] = true
-	}
-	for len(b.messages) > 1 {
-		others := len(b.messages) - len(b.changes)
-		switch tooLarge := b.size > maxQueuedBytes; {
-		case others > 0 && (tooLarge || others > maxQueued):
-			b.drop(slices.IndexFunc(b.messages, func(m Message) bool { return !ConcernsAll(m.Method) }))
-		case tooLarge || len(b.changes) > maxChanges:
-			b.drop(0)
+	b.Put(changeOf(m), len(m.Params)+len(m.Method), m)
+	for {
+		switch changes, others, size := b.Size(); {
+		case others > maxQueued, size > maxQueuedBytes && others > 0 && others+changes > 1:
+			b.DropFirst(false)
+		case changes > maxChanges, size > maxQueuedBytes && changes > 1:
+			b.DropFirst(true)
 		default:
 			return
 		}
@@ -150,22 +134,6 @@ func changeOf(m Message) string {
 		return m.Method + string(m.Params)
 	}
 	return m.Method
-}
-
-func (b *backlog) drop(i int) {
-	b.size -= len(b.messages[i].Params) + len(b.messages[i].Method)
-	delete(b.changes, changeOf(b.messages[i]))
-	if i == 0 {
-		b.messages = b.messages[1:]
-	} else {
-		b.messages = slices.Delete(b.messages, i, i+1)
-	}
-}
-
-func (b *backlog) take() []Message {
-	all := b.messages
-	*b = backlog{}
-	return all
 }
 
 // queue hands messages that belong to no call to one goroutine, in wire order.
@@ -191,7 +159,7 @@ func (q *queue) run(ctx context.Context, handle func(Message)) {
 			return
 		}
 		q.mu.Lock()
-		batch := q.waits.take()
+		batch := q.waits.Take()
 		q.mu.Unlock()
 		for _, m := range batch {
 			if ctx.Err() != nil {

@@ -19,7 +19,7 @@ func TestChangesAreNotLostForLogs(t *testing.T) {
 		b.put(Message{Method: protocol.NotePromptsChanged})
 	}
 	got := map[string]int{}
-	for _, m := range b.take() {
+	for _, m := range b.Take() {
 		got[m.Method]++
 	}
 	want := map[string]int{protocol.NoteResourceUpdated: 2000, protocol.NoteMessage: maxQueued, protocol.NotePromptsChanged: 1}
@@ -29,14 +29,14 @@ func TestChangesAreNotLostForLogs(t *testing.T) {
 	for i := range 20_000 {
 		b.put(update(i))
 	}
-	if n := len(b.take()); n != maxChanges {
+	if n := len(b.Take()); n != maxChanges {
 		t.Errorf("%d changes wait", n)
 	}
 	for range 20 {
 		b.put(Message{Method: protocol.NoteMessage, Params: make([]byte, 1<<20)})
 	}
 	b.put(update(1))
-	if n := len(b.take()); n != 8 {
+	if n := len(b.Take()); n != 8 {
 		t.Errorf("%d of a mebibyte wait, one aside", n)
 	}
 }

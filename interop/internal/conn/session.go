@@ -154,8 +154,8 @@ func (s *session) notify(ctx context.Context, method string, params json.RawMess
 
 // cancelCall notifies the server that nobody waits for an answer any more.
 func (s *session) cancelCall(ctx context.Context, id int64, reason error) error {
-	b := append(strconv.AppendInt([]byte(`{"requestId":`), id, 10), `,"reason":`...)
-	return s.notify(ctx, protocol.NoteCancelled, append(append(b, wire.Quote(reason.Error())...), '}'))
+	params := wire.Object{}.Raw("requestId", strconv.AppendInt(nil, id, 10)).Text("reason", reason.Error()).JSON()
+	return s.notify(ctx, protocol.NoteCancelled, params)
 }
 
 // Close cancels the calls in flight, because a server may keep them running otherwise,

@@ -38,33 +38,8 @@ func (c *streamable) events(id json.RawMessage, p *pending) *eventStream {
 	}
 }
 
-// stream takes a call's answer from its event stream, and from the streams that
-// resume it: a server may end the connection at any time after an event with an
-// id, and go on where the client asks for more (2025-11-25, basic/transports;
-// SEP-1699).
-func (c *streamable) stream(ctx context.Context, id json.RawMessage, p *pending, r *httpReply) error {
-	s := c.events(id, p)
-	for {
-		s.heard = false
-		result, err, final := s.read(r, c.server.events(r))
-		if final {
-			r.drain(c.s.lifetime)
-			if err == nil {
-				p.finish(result, nil)
-			}
-			return err
-		}
-		r.close()
-		if s.lastID == "" {
-			return orContext(ctx, c.s.lifetime, err)
-		}
-		if r, err = c.resume(ctx, s, err); err != nil {
-			return err
-		}
-	}
-}
-
-// resume opens the stream that goes on where the last one was cut.
+// resume opens the stream that goes on where the last one was cut: a server may end the connection at any time after an
+// event with an id, and go on where the client asks for more (2025-11-25, basic/transports; SEP-1699).
 func (c *streamable) resume(ctx context.Context, s *eventStream, cut error) (*httpReply, error) {
 	wait := s.retry
 	if wait < 0 {

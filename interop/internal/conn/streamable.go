@@ -88,14 +88,8 @@ func (c *streamable) exchange(ctx context.Context, e wire.Envelope, p *pending) 
 			return err
 		}
 	}
-	if r.kind() == answerEvents {
-		return c.stream(ctx, e.ID, p, r)
-	}
-	result, err := c.server.once(ctx, c.s.lifetime, r, e.ID)
-	if err == nil {
-		p.finish(result, nil)
-	}
-	return err
+	s := c.events(e.ID, p)
+	return s.answer(ctx, c.s.lifetime, p, r, func(cut error) (*httpReply, error) { return c.resume(ctx, s, cut) })
 }
 
 // begin keeps the session's id, of which only visible ASCII is allowed.

@@ -106,10 +106,14 @@ func (e *Servers) Set(id string, row []byte) error {
 	})
 }
 
+// maxTwins is how many members, or rows of one id, are edited one by one, because the
+// text is read again after each. Nobody writes so many by hand.
+const maxTwins = 100
+
 // Remove takes the rows of an id out of the file, with the comments that are on
 // their lines. Comments on lines of their own stay.
 func (e *Servers) Remove(id string) error {
-	if _, err := e.count(id); err != nil {
+	if _, err := e.few(id); err != nil {
 		return err
 	}
 	return e.atomically(func() error {
@@ -126,54 +130,43 @@ func (e *Servers) Remove(id string) error {
 // Enable switches the rows of an id on or off. What they say about that already is
 // changed in place.
 func (e *Servers) Enable(id string, on bool) error {
-	n, err := e.count(id)
+	rows, err := e.few(id)
 	if err != nil {
 		return err
 	}
-	return e.atomically(func() error {
-		for i := range n {
-			if err := e.enable(e.Of(id)[i], on); err != nil {
-				return err
+	var cuts []tree.Cut
+	for _, r := range rows {
+		if !tree.Has(r.Body, '{') {
+			return &tree.Note{At: r.Body.StartOffset, Reason: "the row is " + tree.KindOf(r.Body.Value) + " where an object is expected", Hint: "remove it"}
+		}
+		said := false
+		for name, m := range tree.Members(r.Body) {
+			if name == "enabled" || name == "disabled" {
+				said = true
+				cuts = append(cuts, tree.Cut{From: m.Value.StartOffset, To: m.Value.EndOffset, By: fmt.Sprint(on == (name == "enabled"))})
 			}
 		}
-		return nil
-	})
-}
-
-func (e *Servers) enable(r Server, on bool) error {
-	if !tree.Has(r.Body, '{') {
-		return &tree.Note{At: r.Body.StartOffset, Reason: "the row is " + tree.KindOf(r.Body.Value) + " where an object is expected", Hint: "remove it"}
-	}
-	var cuts []tree.Cut
-	for name, m := range tree.Members(r.Body) {
-		if name == "enabled" || name == "disabled" {
-			cuts = append(cuts, tree.Cut{From: m.Value.StartOffset, To: m.Value.EndOffset, By: fmt.Sprint(on == (name == "enabled"))})
+		switch {
+		case said || on:
+		case r.list == "mcpServers": // the word of other programs that read such files
+			cuts = append(cuts, e.adding(r.Body, `"disabled"`, hujson.Value{Value: hujson.Bool(true)}, false)...)
+		default:
+			cuts = append(cuts, e.adding(r.Body, `"enabled"`, hujson.Value{Value: hujson.Bool(false)}, false)...)
 		}
 	}
-	if len(cuts) > 0 || on {
-		return e.apply(cuts)
-	}
-	if r.list == "mcpServers" { // the word of other programs that read such files
-		return e.Put(r.Body, "disabled", hujson.Value{Value: hujson.Bool(true)}, false)
-	}
-	return e.Put(r.Body, "enabled", hujson.Value{Value: hujson.Bool(false)}, false)
+	return e.apply(cuts)
 }
 
-// maxTwins is how many members, or rows of one id, are edited one by one, because the
-// text is read again after each. Nobody writes so many by hand.
-const maxTwins = 100
-
-// count is how many rows an id has.
-func (e *Servers) count(id string) (int, error) {
+// few are the rows of an id, which must be there and not too many.
+func (e *Servers) few(id string) ([]Server, error) {
 	rows := e.Of(id)
 	switch n := len(rows); {
 	case n == 0:
-		return 0, ErrNoServer
+		return nil, ErrNoServer
 	case n > maxTwins:
-		return n, &tree.Note{At: rows[0].Body.StartOffset, Reason: fmt.Sprintf("%s comes %d times", tree.Quote(id), n), Hint: "remove all but one by hand"}
-	default:
-		return n, nil
+		return nil, &tree.Note{At: rows[0].Body.StartOffset, Reason: fmt.Sprintf("%s comes %d times", tree.Quote(id), n), Hint: "remove all but one by hand"}
 	}
+	return rows, nil
 }
 
 // atomically undoes what a failed operation began.

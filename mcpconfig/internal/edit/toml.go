@@ -16,10 +16,9 @@ func (m *merge) toml() ([]byte, error) {
 	if doc == nil {
 		doc = &tree.Doc{}
 	}
-	expressions := tree.Expressions(doc.Text)
-	gone, first, behind := m.replaced(doc, expressions)
+	gone, first, behind := m.replaced(doc)
 	var cuts []tree.Cut
-	for i, e := range expressions {
+	for i, e := range doc.Expressions {
 		if !gone[i] {
 			continue
 		}
@@ -50,12 +49,10 @@ func (m *merge) toml() ([]byte, error) {
 
 // replaced returns which expressions the row replaces, and the first header among them; -1 if there
 // is none. Behind are the other servers, if all are on one line, which is replaced too.
-func (m *merge) replaced(
-	doc *tree.Doc, expressions []tree.Expression,
-) (gone []bool, first int, behind []hujson.ObjectMember) {
+func (m *merge) replaced(doc *tree.Doc) (gone []bool, first int, behind []hujson.ObjectMember) {
 	in := append(slices.Clip(m.path), m.ID)
-	gone, first = make([]bool, len(expressions)), -1
-	for i, e := range expressions {
+	gone, first = make([]bool, len(doc.Expressions)), -1
+	for i, e := range doc.Expressions {
 		switch {
 		case !e.Header && slices.Equal(e.Path, m.path):
 			gone[i] = true

@@ -23,6 +23,15 @@ func nativeKeys() []nativeKey {
 	}
 }
 
+// NativeKeys returns the keys of indus's own rows in the order in which they are written. A row in a list also has "id" or
+// "name", and other words are read for two of them: "transport" and "disabled".
+func NativeKeys() (names []string) {
+	for _, k := range nativeKeys() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
 // nativeDialect is its own format: rows are taken as they are, for their reader to judge.
 func nativeDialect() *dialect {
 	d := &dialect{name: Native, title: "indus", where: [][]string{{"servers"}, {"mcpServers"}}, readOnly: true, quiet: "id name",
@@ -57,12 +66,20 @@ func asItself(m *serverRow, key string, v *hujson.Value) {
 func (m *serverRow) moved(key string, v hujson.Value) {
 	path := tree.Text(v)
 	relative := (key == "cwd" || key == "envFile") && !isAnywhere(path) && !strings.HasPrefix(path, "${")
-	for _, p := range splitNative(v.String()) {
-		relative = relative || p.kind == projectPart || p.kind == baseNamePart || p.kind == filePart && !isAnywhere(p.text)
-	}
-	if relative {
+	if relative || namesHere(v.String()) {
 		m.remark(v.StartOffset, fmt.Sprintf("%q begins at the directory of this file, and elsewhere in another one", key), "write the whole path if the server moves")
 	}
+}
+
+// namesHere reports whether a text has a variable that means another place in another file.
+func namesHere(s string) bool {
+	for _, inner := range strings.Split(strings.ReplaceAll(s, "$${", ""), "${")[1:] {
+		path, isFile := strings.CutPrefix(inner, "file:")
+		if strings.HasPrefix(inner, "workspaceFolder") || isFile && !isAnywhere(path) {
+			return true
+		}
+	}
+	return false
 }
 
 // Names are what [Detect] looks for, for an error that says so.

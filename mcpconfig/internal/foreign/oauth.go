@@ -13,18 +13,14 @@ import (
 
 // oauthKeys are what clients call the parts of a sign-in that mean the same in indus.
 func oauthKeys() map[string]rule {
-	out := map[string]rule{"issuer": asOAuthText("issuer"), "redirectUri": asRedirect, "redirectUrl": asRedirect, "redirect_uri": asRedirect,
-		"callbackPort": asRedirectPort, "callback_port": asRedirectPort}
-	for _, name := range []string{"clientId", "client_id", "CLIENT_ID"} {
-		out[name] = asOAuthText("clientId")
+	return map[string]rule{
+		"clientId": asOAuthText("clientId"), "client_id": asOAuthText("clientId"), "CLIENT_ID": asOAuthText("clientId"),
+		"clientSecret": asOAuthText("clientSecret"), "client_secret": asOAuthText("clientSecret"), "CLIENT_SECRET": asOAuthText("clientSecret"),
+		"issuer": asOAuthText("issuer"), "scopes": asScopes, "scope": asScopes,
+		"redirectUri": asRedirect, "redirectUrl": asRedirect, "redirect_uri": asRedirect,
+		"callbackPort": asRedirectPort, "callback_port": asRedirectPort,
+		"enabled": func(*serverRow, string, *hujson.Value) {},
 	}
-	for _, name := range []string{"clientSecret", "client_secret", "CLIENT_SECRET"} {
-		out[name] = asOAuthText("clientSecret")
-	}
-	for _, name := range []string{"scopes", "scope"} {
-		out[name] = asScopes
-	}
-	return out
 }
 
 // asOAuth is how a client signs in: an object, or false where it does not.
@@ -37,9 +33,7 @@ func asOAuth(m *serverRow, key string, v *hujson.Value) {
 		if off := tree.At(v, "enabled"); tree.Has(off, 'f') { // Gemini CLI signs in all the same, where the server wants it
 			m.remark(off.StartOffset, fmt.Sprintf("%q is not taken over: indus signs in where the server wants it", key+".enabled"), `write "oauth": false if nobody shall`)
 		}
-		rules := oauthKeys()
-		rules["enabled"] = func(*serverRow, string, *hujson.Value) {}
-		m.eachIn(v, rules, func(name string) string {
+		m.eachIn(v, oauthKeys(), func(name string) string {
 			return tree.Quote(key+"."+name) + " is not taken over: indus finds out from the server where and how to sign in"
 		})
 	default:
@@ -73,16 +67,12 @@ func (m *serverRow) secretOfNobody() {
 	if secret == nil || tree.At(&had, "clientId") != nil || m.name == Native {
 		return
 	}
-	var rest []hujson.ObjectMember
-	for name, member := range tree.Members(&had) {
-		if name != "clientSecret" {
-			rest = append(rest, *member)
-		}
-	}
-	if m.out["oauth"] = tree.Object(had.StartOffset, rest); rest == nil {
+	object, offset := had.Value.(*hujson.Object), secret.StartOffset
+	object.Members = slices.DeleteFunc(object.Members, func(o hujson.ObjectMember) bool { return tree.Text(o.Name) == "clientSecret" })
+	if len(object.Members) == 0 {
 		delete(m.out, "oauth")
 	}
-	m.remark(secret.StartOffset, "the client secret is left out, because the row has no client id", "")
+	m.remark(offset, "the client secret is left out, because the row has no client id", "")
 }
 
 func asOAuthText(name string) rule {

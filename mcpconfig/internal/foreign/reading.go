@@ -164,7 +164,7 @@ func (r *reading) row(base int, id string, offset int, v *hujson.Value) {
 		}
 		return
 	}
-	m := &serverRow{reading: r, id: id, at: offset, out: map[string]hujson.Value{}, steps: map[string]hujson.Value{}}
+	m := &serverRow{reading: r, id: id, at: offset, out: map[string]hujson.Value{}, steps: map[string]hujson.Value{}, pairs: map[string][]hujson.ObjectMember{}, given: map[string]map[string]bool{}}
 	m.read(v)
 	out := m.finish()
 	i, taken := r.owner[out.ID]
@@ -190,10 +190,9 @@ type serverRow struct {
 	id      string
 	at      int
 	fields  map[string]*hujson.Value
-	out     map[string]hujson.Value // by native key
-	env     []hujson.ObjectMember
-	headers []hujson.ObjectMember
-	given   map[*[]hujson.ObjectMember]map[string]bool // names in env and headers, for give
+	out     map[string]hujson.Value          // by native key
+	pairs   map[string][]hujson.ObjectMember // of "env" and "headers"
+	given   map[string]map[string]bool       // their names, for give
 	allow   []hujson.Value
 	deny    []hujson.Value
 	steps   map[string]hujson.Value // of "timeout"; "" is all of them
@@ -293,14 +292,14 @@ func (m *serverRow) finish() Row {
 		m.out["enabled"] = hujson.Value{StartOffset: m.at, Value: hujson.Bool(false)}
 	}
 	if m.noEmptyHeaders {
-		m.headers = slices.DeleteFunc(m.headers, func(h hujson.ObjectMember) bool {
+		m.pairs["headers"] = slices.DeleteFunc(m.pairs["headers"], func(h hujson.ObjectMember) bool {
 			if tree.Text(h.Value) == "" {
 				m.remark(h.Name.StartOffset, "the header "+tree.Quote(tree.Text(h.Name))+" is empty and is left out, as by "+m.title, "")
 			}
 			return tree.Text(h.Value) == ""
 		})
 	}
-	for name, list := range map[string][]hujson.ObjectMember{"env": m.env, "headers": m.headers} {
+	for name, list := range m.pairs {
 		if len(list) > 0 {
 			m.out[name] = tree.Object(list[0].Name.StartOffset, list)
 		}
@@ -422,14 +421,9 @@ func (m *serverRow) drop(offset int, why string, names ...string) {
 	there := false
 	for _, name := range names {
 		_, had := m.out[name]
-		there = there || had
+		there = there || had || len(m.pairs[name]) > 0
 		delete(m.out, name)
-		if name == "env" {
-			there, m.env = there || len(m.env) > 0, nil
-		}
-		if name == "headers" {
-			there, m.headers = there || len(m.headers) > 0, nil
-		}
+		delete(m.pairs, name)
 	}
 	if there {
 		m.remark(offset, why, "")

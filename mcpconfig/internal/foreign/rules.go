@@ -20,8 +20,8 @@ type rule func(m *serverRow, key string, v *hujson.Value)
 func (d *dialect) rules() map[string]rule {
 	ignore := func(*serverRow, string, *hujson.Value) {}
 	out := map[string]rule{
-		d.command: asText("command"), d.args: asArgs, d.env: asEnv, d.cwd: asText("cwd"), d.envFile: asText("envFile"),
-		d.headers: asHeaders, d.url: asURL, d.sseURL: asSSE, d.kind: asKind, d.enabled: asEnabled, d.disabled: asDisabled,
+		d.command: asText("command"), d.args: asArgs, d.env: asPairs("env"), d.cwd: asText("cwd"), d.envFile: asText("envFile"),
+		d.headers: asPairs("headers"), d.url: asURL, d.sseURL: asSSE, d.kind: asKind, d.enabled: asEnabled, d.disabled: asDisabled,
 		d.allow: asAllow, d.deny: asDeny, d.handOn: asHandOn, d.headerVars: asHeaderVariables, d.bearerVar: asBearerVariable,
 	}
 	if d.joined {
@@ -152,9 +152,12 @@ func asArgs(m *serverRow, key string, v *hujson.Value) {
 
 // asCommandLine is a command and its arguments in one list.
 func asCommandLine(m *serverRow, key string, v *hujson.Value) {
-	list := m.texts(key, v)
+	m.commandLine(key, v.StartOffset, m.texts(key, v))
+}
+
+func (m *serverRow) commandLine(key string, offset int, list []hujson.Value) {
 	if len(list) == 0 {
-		m.fail(v.StartOffset, fmt.Sprintf("%q is empty", key), "")
+		m.fail(offset, fmt.Sprintf("%q is empty", key), "")
 		return
 	}
 	m.out["command"] = list[0]
@@ -165,37 +168,30 @@ func asCommandLine(m *serverRow, key string, v *hujson.Value) {
 
 // asEither is a command alone, or with its arguments in one list; "args" go behind those.
 func asEither(m *serverRow, key string, v *hujson.Value) {
-	args := m.fields["args"]
-	switch {
-	case v.Value.Kind() != '[':
+	if v.Value.Kind() != '[' {
 		asText("command")(m, key, v)
-	case args == nil:
-		asCommandLine(m, key, v)
-	default:
-		m.later = append(m.later, func() {
-			delete(m.out, "args")
-			asCommandLine(m, key, v)
-			had := m.out["args"]
-			var list []hujson.Value
-			for _, e := range tree.Elements(&had) {
-				list = append(list, *e)
-			}
-			if more := m.texts("args", args); len(more) > 0 || len(list) > 0 {
-				m.out["args"] = tree.List(args.StartOffset, append(list, more...))
-			}
-		})
+		return
 	}
+	m.later = append(m.later, func() {
+		list := m.texts(key, v)
+		if args := m.fields["args"]; args != nil && len(list) > 0 {
+			list = append(list, m.texts("args", args)...)
+		}
+		m.commandLine(key, v.StartOffset, list)
+	})
 }
 
-func asEnv(m *serverRow, key string, v *hujson.Value) { m.env = append(m.pairsOf(key, v), m.env...) }
-func asHeaders(m *serverRow, key string, v *hujson.Value) {
-	m.headers = append(m.pairsOf(key, v), m.headers...)
+// asPairs are variables or headers.
+func asPairs(native string) rule {
+	return func(m *serverRow, key string, v *hujson.Value) {
+		m.pairs[native] = append(m.pairsOf(key, v), m.pairs[native]...)
+	}
 }
 
 // asHeaderLines are headers as "Name: value", or an object of them.
 func asHeaderLines(m *serverRow, key string, v *hujson.Value) {
 	if v.Value.Kind() != '[' {
-		asHeaders(m, key, v)
+		asPairs("headers")(m, key, v)
 		return
 	}
 	for _, e := range m.texts(key, v) {
@@ -204,7 +200,7 @@ func asHeaderLines(m *serverRow, key string, v *hujson.Value) {
 			m.remark(e.StartOffset, `a header without ":" is left out`, "")
 			continue
 		}
-		m.headers = append(m.headers, tree.Member(strings.TrimSpace(name), tree.String(e.StartOffset, strings.TrimSpace(value))))
+		m.pairs["headers"] = append(m.pairs["headers"], tree.Member(strings.TrimSpace(name), tree.String(e.StartOffset, strings.TrimSpace(value))))
 	}
 }
 
@@ -228,22 +224,17 @@ func (m *serverRow) pairsOf(key string, v *hujson.Value) []hujson.ObjectMember {
 
 // give adds a pair to env or headers when all that the row says itself is in the list, unless
 // the name has a value then.
-func (m *serverRow) give(list *[]hujson.ObjectMember, name, value string, offset int) {
+func (m *serverRow) give(list, name, value string, offset int) {
 	m.later = append(m.later, func() {
-		if m.given == nil {
-			m.given = map[*[]hujson.ObjectMember]map[string]bool{}
-		}
-		has := m.given[list]
-		if has == nil {
-			has = map[string]bool{}
-			for _, pair := range *list {
-				has[tree.Text(pair.Name)] = true
+		if m.given[list] == nil {
+			m.given[list] = map[string]bool{}
+			for _, pair := range m.pairs[list] {
+				m.given[list][tree.Text(pair.Name)] = true
 			}
-			m.given[list] = has
 		}
-		if !has[name] {
-			has[name] = true
-			*list = append(*list, tree.Member(name, tree.String(offset, value)))
+		if !m.given[list][name] {
+			m.given[list][name] = true
+			m.pairs[list] = append(m.pairs[list], tree.Member(name, tree.String(offset, value)))
 		}
 	})
 }
@@ -270,7 +261,7 @@ func asHandOn(m *serverRow, key string, v *hujson.Value) {
 		case m.keepsSecrets:
 			m.remark(e.StartOffset, m.title+" keeps the value of "+name+" itself", "set the variable "+name)
 		}
-		m.give(&m.env, name, "${"+name+"}", e.StartOffset)
+		m.give("env", name, "${"+name+"}", e.StartOffset)
 	}
 }
 
@@ -282,14 +273,14 @@ func asHeaderVariables(m *serverRow, key string, v *hujson.Value) {
 			m.remark(pair.Value.StartOffset, key+" "+tree.Quote(header)+" is no variable's name and is left out", "")
 			continue
 		}
-		m.give(&m.headers, header, "${"+name+"}", pair.Value.StartOffset)
+		m.give("headers", header, "${"+name+"}", pair.Value.StartOffset)
 	}
 }
 
 // asBearerVariable is the name of a variable that has a token.
 func asBearerVariable(m *serverRow, key string, v *hujson.Value) {
 	if name := tree.Text(*v); isName(name) {
-		m.give(&m.headers, "Authorization", "Bearer ${"+name+"}", v.StartOffset)
+		m.give("headers", "Authorization", "Bearer ${"+name+"}", v.StartOffset)
 	} else {
 		m.fail(v.StartOffset, fmt.Sprintf("%q is no variable's name", key), "")
 	}

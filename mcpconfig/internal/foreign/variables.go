@@ -1,12 +1,16 @@
 package foreign
 
 import (
-	"maps"
+	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/tailscale/hujson"
+
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // partKind is what a part of a text stands for.
@@ -30,7 +34,7 @@ type part struct {
 	kind partKind
 	text string // the literal, or the name, path, command or id
 	// fallback is the default of a variable; nil where it has none.
-	fallback []part
+	fallback *string
 }
 
 // form is how a client writes variables of one kind: what is before and behind the name.
@@ -91,7 +95,7 @@ func (f form) match(s string) (part, int) {
 	}
 	p := part{kind: f.kind, text: rest[:n]}
 	if name, fallback, has := strings.Cut(p.text, ":-"); has && f.fallback {
-		p.text, p.fallback = name, literalOf(fallback)
+		p.text, p.fallback = name, &fallback
 	}
 	if f.kind == variablePart && !isName(p.text) {
 		return part{}, 0
@@ -104,14 +108,6 @@ func isAnywhere(path string) bool {
 	return (filepath.IsAbs(path) || strings.HasPrefix(path, "~/")) && !strings.Contains(path, "${")
 }
 
-// literalOf is never nil, so that an empty default is one.
-func literalOf(s string) []part {
-	if s == "" {
-		return []part{}
-	}
-	return []part{{text: s}}
-}
-
 // maxVariable is how long a variable may be with its default, because a hostile text
 // can begin one at every byte; maxNest how deep one may be in others.
 const (
@@ -120,16 +116,9 @@ const (
 )
 
 // split cuts a text into its parts. What is in none of the forms is literal.
-func split(s string, forms ...form) []part {
-	var out []part
-	var plain strings.Builder
-	flush := func() {
-		if plain.Len() > 0 {
-			out = append(out, part{text: plain.String()})
-			plain.Reset()
-		}
-	}
-	for at := 0; at < len(s); {
+func split(s string, forms ...form) (out []part) {
+	plain := 0 // where the literal begins that is being read
+	for at := 0; at < len(s) && len(forms) > 0; {
 		var p part
 		var n int
 		for _, f := range forms {
@@ -137,39 +126,35 @@ func split(s string, forms ...form) []part {
 				break
 			}
 		}
-		switch {
-		case n > 0 && p.kind == literalPart:
-			plain.WriteString(p.text)
-		case n > 0:
-			flush()
-			out = append(out, p)
-		default:
-			n = 1 + strings.IndexAny(s[at+1:], "${%")
-			if n == 0 || len(forms) == 0 {
-				n = len(s) - at
+		if n > 0 {
+			if at > plain {
+				out = append(out, part{text: s[plain:at]})
 			}
-			plain.WriteString(s[at : at+n])
+			out = append(out, p)
+			plain = at + n
+		} else if n = 1 + strings.IndexAny(s[at+1:], "${%"); n == 0 {
+			break
 		}
 		at += n
 	}
-	flush()
+	if plain < len(s) {
+		out = append(out, part{text: s[plain:]})
+	}
 	return out
 }
 
 func isName(s string) bool { return s != "" && text.NameLength(s) == len(s) }
 
-// placeNames are the variables of Cursor, Visual Studio Code and indus that need no name.
-func placeNames() map[string]partKind {
-	return map[string]partKind{
-		"userHome": homePart, "workspaceFolder": projectPart, "workspaceRoot": projectPart,
-		"workspaceFolderBasename": baseNamePart, "pathSeparator": separatorPart, "/": separatorPart,
-	}
+// namedPlaces are the variables of Cursor, Visual Studio Code and indus that need no name. Of one kind the first is written.
+var namedPlaces = []form{
+	{open: "${userHome}", kind: homePart}, {open: "${workspaceFolder}", kind: projectPart}, {open: "${workspaceRoot}", kind: projectPart},
+	{open: "${workspaceFolderBasename}", kind: baseNamePart}, {open: "${pathSeparator}", kind: separatorPart}, {open: "${/}", kind: separatorPart},
 }
 
 func readPlace(s string) (part, int) {
-	for name, kind := range placeNames() {
-		if strings.HasPrefix(s, "${"+name+"}") {
-			return part{kind: kind}, len(name) + 3
+	for _, f := range namedPlaces {
+		if strings.HasPrefix(s, f.open) {
+			return part{kind: f.kind}, len(f.open)
 		}
 	}
 	return part{}, 0
@@ -218,41 +203,6 @@ func readSubstitution(s string) (part, int) {
 	return part{}, 0
 }
 
-// splitNative cuts a text of indus's own files.
-func splitNative(s string) []part { return split(s, form{read: readNative}) }
-
-// readNative is every variable of indus's own files. "$${" is the escape.
-func readNative(s string) (part, int) {
-	if strings.HasPrefix(s, "$${") {
-		return part{text: "${"}, 3
-	}
-	if !strings.HasPrefix(s, "${") {
-		return part{}, 0
-	}
-	n := text.VariableLength(s)
-	if text.VariableLength(s[:n]+" ") != n || strings.Count(s[:n], "${") > maxNest { // it is not closed, or hostile
-		return part{}, 0
-	}
-	inner := s[2 : n-1]
-	if kind, ok := placeNames()[inner]; ok && inner != "workspaceRoot" {
-		return part{kind: kind}, n
-	}
-	for prefix, kind := range map[string]partKind{"file:": filePart, "cmd:": commandPart} {
-		if rest, ok := strings.CutPrefix(inner, prefix); ok {
-			return part{kind: kind, text: rest}, n
-		}
-	}
-	name, fallback, has := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
-	if !isName(name) {
-		return part{}, 0
-	}
-	p := part{kind: variablePart, text: name}
-	if has {
-		p.fallback = append([]part{}, splitNative(fallback)...)
-	}
-	return p, n
-}
-
 // nativeText writes parts as indus's own files do; "" and false where they cannot say it.
 func nativeText(parts []part) (string, bool) {
 	var b strings.Builder
@@ -280,21 +230,119 @@ func nativePart(p part) (string, bool) {
 		if !isName(p.text) || p.fallback == nil {
 			return "${" + p.text + "}", isName(p.text)
 		}
-		text, ok := nativeText(p.fallback)
-		for _, f := range p.fallback {
-			ok = ok && (f.kind != literalPart || !strings.Contains(f.text, "}"))
-		}
-		return "${" + p.text + ":-" + text + "}", ok && !strings.HasSuffix(text, "$")
+		out := "${" + p.text + ":-" + strings.ReplaceAll(*p.fallback, "${", "$${") + "}"
+		return out, !strings.Contains(*p.fallback, "}") && !strings.HasSuffix(*p.fallback, "$")
 	case filePart:
 		return "${file:" + p.text + "}", !strings.ContainsAny(p.text, "{}")
 	case commandPart:
 		out := "${cmd:" + p.text + "}"
 		return out, text.VariableLength(out+" ") == len(out) && strings.TrimSpace(p.text) != ""
 	}
-	for _, name := range slices.Sorted(maps.Keys(placeNames())) {
-		if placeNames()[name] == p.kind && name != "workspaceRoot" && name != "/" {
-			return "${" + name + "}", true
+	i := slices.IndexFunc(namedPlaces, func(f form) bool { return f.kind == p.kind })
+	if i < 0 {
+		return "", false
+	}
+	return namedPlaces[i].open, true
+}
+
+// input is what Visual Studio Code asks its user for.
+type input struct {
+	name     string // of the variable that takes its place
+	about    string
+	fallback *string
+	command  bool
+	options  []string
+}
+
+// readInputs collects the inputs, and gives each a variable of its own.
+func readInputs(r *reading) {
+	r.inputs = map[string]*input{}
+	used := map[string]int{}
+	for _, path := range [][]string{{"inputs"}, {"mcp", "inputs"}} {
+		v := tree.At(r.root, path...)
+		if v != nil && !tree.Has(v, '[') {
+			r.remark(v.StartOffset, `"inputs" is `+tree.KindOf(v.Value)+" where a list is expected, and is left out", "")
+		}
+		for _, e := range tree.Elements(v) {
+			r.input(e, used)
 		}
 	}
-	return "", false
+}
+
+func (r *reading) input(v *hujson.Value, used map[string]int) {
+	id := tree.TextAt(v, "id")
+	if id == "" {
+		r.remark(v.StartOffset, "an input without an id is left out", "")
+		return
+	}
+	in := &input{about: cmp.Or(tree.TextAt(v, "description"), id), command: tree.TextAt(v, "type") == "command"}
+	if d := tree.At(v, "default"); tree.Has(d, '"') {
+		s := tree.Text(*d)
+		in.fallback = &s
+	}
+	for _, e := range tree.Elements(tree.At(v, "options")) { // strings, or objects with a value
+		in.options = append(in.options, cmp.Or(tree.TextAt(e, "value"), tree.Text(*e)))
+	}
+	if old := r.inputs[id]; old != nil {
+		r.remark(v.StartOffset, "the input "+tree.Quote(id)+" comes again; the last counts", "remove or rename one of the two")
+		in.name = old.name
+	} else {
+		in.name = newName(variableName(id), used)
+	}
+	r.inputs[id] = in
+}
+
+// newName is a name that is not used yet. Of a name that is, used counts up.
+func newName(name string, used map[string]int) string {
+	out := name
+	for used[out] > 0 {
+		used[name]++
+		out = fmt.Sprintf("%s_%d", name, used[name])
+	}
+	used[out] = 1
+	return out
+}
+
+// variableName is an id as a variable: GITHUB_TOKEN for github-token.
+func variableName(id string) string {
+	name := strings.Map(func(c rune) rune {
+		switch {
+		case 'a' <= c && c <= 'z':
+			return c - 'a' + 'A'
+		case 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+			return c
+		}
+		return '_'
+	}, id)
+	if name == "" || '0' <= name[0] && name[0] <= '9' {
+		name = "_" + name
+	}
+	return name[:min(len(name), 64)]
+}
+
+// ask is the variable in the place of what only the client can ask or know.
+func (m *serverRow) ask(where string, p part, offset int) part {
+	in := m.inputs[p.text]
+	if p.kind == clientPart || in == nil {
+		name, quoted := variableName(p.text), tree.Quote(p.text)
+		reason := fmt.Sprintf("%s: the input %s is not defined; it has become ${%s}", where, quoted, name)
+		if p.kind == clientPart {
+			reason = fmt.Sprintf("%s: ${%s} is known to %s alone and has become ${%s}", where, quoted[1:len(quoted)-1], m.title, name)
+		}
+		m.remark(offset, reason, "set the variable "+name)
+		return part{kind: variablePart, text: name}
+	}
+	out := part{kind: variablePart, text: in.name, fallback: in.fallback}
+	if _, ok := nativePart(out); !ok {
+		out.fallback = nil
+	}
+	hint := fmt.Sprintf("set the variable %s: %s", in.name, tree.Quote(in.about))
+	if len(in.options) > 0 {
+		hint += ", one of " + tree.Quote(strings.Join(in.options, ", "))
+	}
+	if in.command {
+		hint += "; a command of the editor gave its value"
+	}
+	m.remark(offset, fmt.Sprintf("%s: the input %s has become ${%s}", where, tree.Quote(p.text), in.name), hint)
+	return out
 }

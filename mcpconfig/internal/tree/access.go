@@ -1,7 +1,9 @@
 package tree
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -102,3 +104,21 @@ func Member(name string, v hujson.Value) hujson.ObjectMember {
 
 // IsComment reports a key that says nothing to a program.
 func IsComment(name string) bool { return name != "" && strings.Contains("$_/#", name[:1]) }
+
+// Cut is a part of a text, and what comes in its place.
+type Cut struct {
+	From, To int
+	By       string
+}
+
+// Splice makes cuts that do not overlap; of two at one place the first comes first.
+func Splice(text []byte, cuts []Cut) []byte {
+	slices.SortStableFunc(cuts, func(a, b Cut) int { return cmp.Compare(a.From, b.From) })
+	var out []byte
+	at := 0
+	for _, c := range cuts {
+		out = append(append(out, text[at:c.From]...), c.By...)
+		at = c.To
+	}
+	return append(out, text[at:]...)
+}

@@ -31,36 +31,6 @@ type Expression struct {
 	Start, End int
 }
 
-// Expressions are those of a TOML text that can be parsed.
-func Expressions(text []byte) []Expression {
-	var p unstable.Parser
-	var out []Expression
-	var here []string
-	p.Reset(text)
-	for p.NextExpression() {
-		e := p.Expression()
-		if e.Kind != unstable.Table && e.Kind != unstable.ArrayTable && e.Kind != unstable.KeyValue {
-			continue
-		}
-		key := keyParts(e.Key())
-		x := Expression{Header: e.Kind != unstable.KeyValue, Start: bytes.LastIndexByte(text[:key[0].at], '\n') + 1, End: len(text)}
-		if !x.Header {
-			x.Path = slices.Clone(here)
-		}
-		for _, part := range key {
-			x.Path = append(x.Path, part.name)
-		}
-		if x.Header {
-			here = x.Path
-		}
-		if len(out) > 0 {
-			out[len(out)-1].End = x.Start
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
 // parseTOML reads TOML 1.0; dates become strings, and so do inf and nan.
 func (d *Doc) parseTOML() *Note {
 	if err := toml.Unmarshal(d.Text, &map[string]any{}); err != nil {
@@ -69,17 +39,33 @@ func (d *Doc) parseTOML() *Note {
 	t := &tables{doc: d, root: &hujson.Object{}, names: map[*hujson.Object]map[string]int{}}
 	var p unstable.Parser
 	p.Reset(d.Text)
-	here := t.root
+	here, path := t.root, []string(nil)
 	for t.fault == nil && p.NextExpression() {
 		switch e := p.Expression(); e.Kind {
 		case unstable.Table, unstable.ArrayTable:
-			here = t.header(e)
+			here, path = t.header(e), d.expression(e, nil)
 		case unstable.KeyValue:
 			t.assign(here, e, 1)
+			d.expression(e, path)
 		}
 	}
 	d.Root = hujson.Value{Value: t.root}
 	return t.fault
+}
+
+// expression adds one to those of the text, below the path of its table, and returns its own path.
+func (d *Doc) expression(e *unstable.Node, table []string) []string {
+	key := keyParts(e.Key())
+	x := Expression{Path: slices.Clone(table), Header: e.Kind != unstable.KeyValue}
+	for _, part := range key {
+		x.Path = append(x.Path, part.name)
+	}
+	x.Start, x.End = bytes.LastIndexByte(d.Text[:key[0].at], '\n')+1, len(d.Text)
+	if n := len(d.Expressions); n > 0 {
+		d.Expressions[n-1].End = x.Start
+	}
+	d.Expressions = append(d.Expressions, x)
+	return x.Path
 }
 
 // tomlSyntax is where the parser gave up. Its own words may quote what is there,

@@ -21,8 +21,10 @@ type Doc struct {
 	Text []byte
 	// Root is the tree. Of every value and every name in it StartOffset is where it
 	// begins in Text.
-	Root   hujson.Value
-	starts []int // offset of each line
+	Root hujson.Value
+	// Expressions are the lines of a TOML text.
+	Expressions []Expression
+	starts      []int // offset of each line
 }
 
 // Note is about a place in a text. It shows names, never values; as an error it says why the
@@ -134,4 +136,19 @@ func Quote(s string) string {
 		s = string(r[:79]) + "…"
 	}
 	return strconv.Quote(s)
+}
+
+// QuoteWord is quoted unless it is plain, so that neither a space nor an escape
+// sequence for the terminal can pass for something else.
+func QuoteWord(s string) string {
+	plain := func(c rune) bool { return c != ' ' && c != '"' && c != '\'' && strconv.IsPrint(c) }
+	for _, c := range s {
+		if !plain(c) {
+			return strconv.Quote(s)
+		}
+	}
+	if s == "" {
+		return `""`
+	}
+	return s
 }

@@ -7,9 +7,20 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/wire"
 )
+
+// Help explains how arguments are written.
+const Help = `Arguments:
+  key=value    typed by the schema: 5 is a number where one is asked for, and text
+               where text is allowed
+  key:=json    as it is
+  {…}          a whole JSON object
+  @file        a whole JSON object from a file
+  -            a whole JSON object from stdin
+  Keys that are given one by one replace those of a whole object.`
 
 // Input is what was typed for a call, before the tool's schema is known.
 type Input struct {
@@ -109,7 +120,7 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 				return nil, command.Usagef("the tool takes no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params)))
 			}
 			if !known {
-				of, _ = s.Sub("additionalProperties")
+				of = s.Sub("additionalProperties")
 			}
 			var err error
 			if value, err = parseValue(p.value, of); err != nil {
@@ -134,18 +145,15 @@ func declared(params []signature.Parameter, name string) (signature.Schema, bool
 	return params[i].Schema, true
 }
 
-func parameterNames(params []signature.Parameter) (names []string) {
-	for _, p := range params {
-		names = append(names, p.Name)
-	}
-	return names
+func parameterNames(params []signature.Parameter) []string {
+	return show.Names(params, func(p signature.Parameter) string { return p.Name })
 }
 
 // takesParameter is what a schema says of parameters that it does not name: "nothing" may be given, "more" may, or it says "" of them.
 func takesParameter(s signature.Schema) string {
-	more := s.Member("additionalProperties")
+	more := s.Get("additionalProperties")
 	switch {
-	case s.Member("patternProperties") != nil, more != nil && more.Kind() != 'f':
+	case s.Get("patternProperties") != nil, more != nil && !more.Is("f"):
 		return "more"
 	case more != nil:
 		return "nothing"

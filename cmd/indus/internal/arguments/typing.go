@@ -59,7 +59,7 @@ func takesKind(want []string, kind string) bool {
 // enumValue is the value of an enum that was typed: a text without its quotes, any
 // other as JSON has it.
 func enumValue(text string, value json.RawMessage, s signature.Schema) (json.RawMessage, bool) {
-	for n := range s.List("enum") {
+	for _, n := range s.List("enum") {
 		e := signature.Raw(n)
 		if s, ok := wire.Unquote(e); ok && s == text || !ok && bytes.Equal(e, value) {
 			return e, true
@@ -91,10 +91,10 @@ func wantedTypes(s signature.Schema, depth int) []string {
 		return t
 	}
 	var all []string
-	if v := s.Member("const"); v != nil {
+	if v := s.Get("const"); v != nil {
 		all = append(all, kindOf(signature.Raw(v)))
 	}
-	for v := range s.List("enum") {
+	for _, v := range s.List("enum") {
 		all = append(all, kindOf(signature.Raw(v)))
 	}
 	if all == nil && depth > 0 {

@@ -21,15 +21,27 @@ func FilesFound(c *mcpconfig.Config) []string {
 	})
 }
 
-// CompleteServers offers the ids of the servers that may start, for a command that
-// takes that many. It reads files and starts nothing, as all completion does.
+// CompleteServers offers the ids of the servers that may start, for a command that takes that many.
 func (f *ConfigFlags) CompleteServers(most int) cobra.CompletionFunc {
+	return Complete(most, func(ctx context.Context) []string { return IDs(f.dryServers(ctx)) })
+}
+
+// dryServers are the servers that may start, as far as that is known without running or asking anything.
+func (f *ConfigFlags) dryServers(ctx context.Context) []interop.Server {
+	c, err := f.ReadDry(ctx)
+	if err != nil {
+		return nil
+	}
+	return c.Servers()
+}
+
+// Complete makes a completion for a command that takes so many words. It offers what is known from files: completion starts nothing.
+func Complete(most int, offers func(context.Context) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		c, err := f.ReadDry(cmd.Context())
-		if err != nil || len(args) >= most {
+		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return WithPrefix(typed, IDs(c.Servers()), args...), cobra.ShellCompDirectiveNoFileComp
+		return WithPrefix(typed, offers(cmd.Context()), args...), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -52,8 +64,9 @@ type ConfigFlags struct {
 
 // Add adds the flags.
 func (f *ConfigFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, "a configuration file, or a directory to search")
-	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start what a project's file configures")
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  a file, which is thereby approved, or a directory to search; may be
+		repeated or separated by commas, and the later wins (default: the working directory, then the user's own files)`)
+	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start what a project's file configures, though nobody named it")
 }
 
 // Read reads the configuration; what cannot be read was mistyped.
@@ -113,18 +126,10 @@ func NotesAbout(concerns func(interop.Server) bool) func(mcpconfig.Note) bool {
 
 // ReportHeld says in one line a file who waits for approval, and how to give it.
 func ReportHeld(c *mcpconfig.Config, s show.Streams) {
-	type group struct{ file, reason, hint string }
-	var order []group
-	held := map[group][]string{}
-	for _, r := range c.Held() {
-		g := group{r.File, r.Reason, r.Hint}
-		if held[g] == nil {
-			order = append(order, g)
-		}
-		held[g] = append(held[g], r.Server.ID)
-	}
-	for _, g := range order {
-		s.Reportf("%s", g.file+": not started: "+strings.Join(held[g], ", ")+": "+JoinHint(g.reason, g.hint))
+	type reason struct{ file, reason, hint string }
+	for g, rows := range show.GroupBy(c.Held(), func(r mcpconfig.Row) reason { return reason{r.File, r.Reason, r.Hint} }) {
+		ids := show.Names(rows, func(r mcpconfig.Row) string { return r.Server.ID })
+		s.Reportf("%s", g.file+": not started: "+strings.Join(ids, ", ")+": "+JoinHint(g.reason, g.hint))
 	}
 }
 
@@ -190,7 +195,7 @@ func (f *ConfigFlags) Choose(ctx context.Context, words []string, is matcher, s 
 		if slices.Contains(IDs(all), w) {
 			meant = func(o interop.Server) bool { return IsServer(o, w) }
 		}
-		found := slices.DeleteFunc(slices.Clone(all), func(o interop.Server) bool { return !meant(o) })
+		found := show.Where(all, func(o interop.Server) bool { return meant(o) })
 		if len(found) == 0 {
 			return nil, NoServer(c, w, meant)
 		}

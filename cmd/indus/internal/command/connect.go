@@ -2,24 +2,33 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
 
 // Connection is servers that a command has mounted for itself.
 type Connection struct {
 	*interop.Mounted
-	CloseFunc func()
+	Closers []func()
 }
 
 // Close ends every connection.
-func (c *Connection) Close() { c.CloseFunc() }
+func (c *Connection) Close() {
+	for _, end := range c.Closers {
+		end()
+	}
+}
 
 // ServerFlags are the flags of every command that connects servers once: what is configured, and the ledger.
 type ServerFlags struct {
@@ -32,9 +41,6 @@ func (f *ServerFlags) Add(cmd *cobra.Command) {
 	f.ConfigFlags.Add(cmd)
 	f.LedgerFlags.Add(cmd)
 }
-
-// ServerFlagsHelp is for commands that have [ServerFlags].
-const ServerFlagsHelp = ConfigFlagsHelp + LedgerFlagsHelp
 
 // Connect mounts servers once, without anybody who would connect them again,
 // and waits until each is ready or faulted. On a terminal it shows them live. What the
@@ -56,15 +62,10 @@ func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *
 			return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
 		}
 		a := ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{Mount: o, Log: log, By: "indus mcp"})
-		c.Mounted, c.CloseFunc = &interop.Mounted{Box: a.Box, Fleet: a.Fleet}, a.Close
+		c.Mounted, c.Closers = &interop.Mounted{Box: a.Box, Fleet: a.Fleet}, []func(){a.Close, tokens.Close}
 	} else {
 		c.Mounted = interop.Mount(ctx, servers, o)
-		c.CloseFunc = c.Mounted.Close
-	}
-	closeServers := c.CloseFunc
-	c.CloseFunc = func() {
-		closeServers()
-		tokens.Close()
+		c.Closers = []func(){c.Mounted.Close, tokens.Close}
 	}
 	stop := WatchLive(c.Fleet, s)
 	err := c.Fleet.Settle(ctx)
@@ -80,23 +81,15 @@ func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *
 // See keeps what a command saw of the servers that it is connected to in the ledger, where the next start finds it. It
 // waits no longer than for help, and a ledger that cannot be written is no fault of the command.
 func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Streams) {
-	path, err := f.Path()
-	there := false
-	if err == nil {
-		there, err = LedgerExists(path)
-	}
-	if err == nil && !there && WasRemoved(path) { // which a command that looks does not make undone
-		s.Reportf("%s was removed, and with it what was approved; put it back, or begin anew: indus serve", path)
-		return
-	}
-	var file *ledger.File
-	if err == nil {
-		file, err = OpenLedger(ctx, path, recallLimit, &ledger.FileOptions{Logger: s.Logger()})
-	}
-	if err == nil {
+	file, _, err := f.open(ctx, beginAbsent, recallLimit, &ledger.FileOptions{Logger: s.Logger()})
+	switch {
+	case err == nil:
 		ctx, cancel := context.WithTimeout(ctx, recallLimit)
 		defer cancel()
 		err = file.See(ctx, fleet)
+	case errors.Is(err, errRemoved): // which a command that looks does not make undone
+		s.Reportf("%s", err)
+		return
 	}
 	if err != nil {
 		s.Logger().Info("what the servers listed is not kept", "err", err)
@@ -130,19 +123,10 @@ func ReportDown(fleet *interop.Fleet, s show.Streams) (down error) {
 	return down
 }
 
-// ReportMended reports the tools that clients are not shown as they are.
-func ReportMended(fleet *interop.Fleet, s show.Streams) {
+// ReportQuarantined reports the tools that clients are not shown as they are, or what was listed and cannot be used.
+func ReportQuarantined(fleet *interop.Fleet, mended bool, s show.Streams) {
 	for _, q := range fleet.Quarantined() {
-		if q.Mended {
-			s.Reportf("%s", q)
-		}
-	}
-}
-
-// ReportQuarantined reports what was listed and cannot be used.
-func ReportQuarantined(fleet *interop.Fleet, s show.Streams) {
-	for _, q := range fleet.Quarantined() {
-		if !q.Mended {
+		if q.Mended == mended {
 			s.Reportf("%s", QuarantineText(q))
 		}
 	}
@@ -156,3 +140,140 @@ func QuarantineText(q interop.Quarantine) string {
 	}
 	return q.String()
 }
+
+// WatchLive draws a line for each server on stderr while they connect, where that is a
+// terminal; elsewhere it names those that take long. stop wipes the lines.
+func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
+	canvas := s.Canvas()
+	if canvas == nil {
+		return s.ReportSlow(func() (starting []string) {
+			for _, st := range fleet.Status() {
+				if !st.Phase.Usable() && st.Fault == nil {
+					starting = append(starting, st.Server)
+				}
+			}
+			return starting
+		})
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(show.DrawTick)
+		defer tick.Stop()
+		start := time.Now()
+		for {
+			select {
+			case <-tick.C:
+				canvas.Draw(func(height int) []string { return serverLines(fleet.Status(), time.Since(start), height) })
+			case <-quit:
+				canvas.Clear()
+				return
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+// serverLines are the lines for servers on a screen of that height. Where not
+// all fit, those that are ready go first, and the last line counts the rest.
+func serverLines(all []interop.EndpointStatus, since time.Duration, height int) []string {
+	shown, room, id := all, height-2, 0
+	if len(all) > room {
+		shown = nil
+		for _, st := range all {
+			if !st.Phase.Usable() && len(shown) < room-1 {
+				shown = append(shown, st)
+			}
+		}
+	}
+	for _, st := range shown {
+		id = min(30, max(id, show.Columns(show.Clean(st.Server))))
+	}
+	var lines []string
+	for _, st := range shown {
+		lines = append(lines, fmt.Sprintf("%s  %-10s  %s", show.Pad(show.Clean(st.Server), id), st.Phase, progressOf(st, since)))
+	}
+	if more := len(all) - len(shown); more > 0 {
+		ready := 0
+		for _, st := range all {
+			if st.Phase.Usable() {
+				ready++
+			}
+		}
+		lines = append(lines, fmt.Sprintf("… and %d more; %d of %d are ready", more, ready, len(all)))
+	}
+	return lines
+}
+
+func progressOf(st interop.EndpointStatus, since time.Duration) string {
+	switch {
+	case st.Fault != nil:
+		return show.Clean(strings.TrimPrefix(st.Fault.Error(), st.Server+": "))
+	case st.Phase.Usable():
+		return show.Count(st.Tools, "tool") + ", " + show.Duration(st.Took)
+	}
+	return show.Duration(since.Truncate(show.DrawTick))
+}
+
+// recallLimit bounds the wait for a ledger that somebody holds, where a person waits
+// for a Tab or for help.
+const recallLimit = time.Second
+
+// Recalled is what servers had when the ledger last heard them, as it would be
+// mounted. None of them is started.
+type Recalled struct {
+	Tools  []toolbox.Descriptor
+	Status []interop.EndpointStatus
+	Heard  map[string]time.Time // of each server that the ledger knows
+}
+
+// Find is the tool of that name.
+func (r *Recalled) Find(name string) (toolbox.Descriptor, bool) {
+	i := slices.IndexFunc(r.Tools, func(d toolbox.Descriptor) bool { return d.Name == name })
+	if i < 0 {
+		return toolbox.Descriptor{}, false
+	}
+	return r.Tools[i], true
+}
+
+// Recall is what the ledger knows of servers: nothing where there is none, or it cannot
+// be read, which is an error too.
+func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Recalled, error) {
+	ctx, cancel := context.WithTimeout(ctx, recallLimit)
+	defer cancel()
+	r := &Recalled{Heard: map[string]time.Time{}}
+	state := ledger.StateOf(nil)
+	file, err := f.existing(ctx)
+	if file != nil {
+		var entries []ledger.Entry
+		entries, err = file.Read(ctx, 0)
+		state = ledger.StateOf(entries)
+	}
+	for _, o := range servers {
+		if at := state.Heard(o); !at.IsZero() {
+			r.Heard[o.ID] = at
+		}
+	}
+	mounted := MountKnown(ctx, servers, state.Known(servers), schema.Original)
+	defer mounted.Close()
+	r.Tools, r.Status = mounted.Box.Snapshot("").Tools, mounted.Fleet.Status()
+	return r, err
+}
+
+// MountKnown mounts servers that had those tools when they last ran, and that nobody
+// can reach now: they are examined as those of a server are.
+func MountKnown(ctx context.Context, servers []interop.Server, known func(string) []toolbox.Wire, p *schema.Profile) *interop.Mounted {
+	away := make([]interop.Server, len(servers))
+	for i, o := range servers {
+		away[i] = interop.Server{ID: o.ID, Tools: o.Tools, Profile: o.Profile}
+	}
+	return interop.Mount(ctx, away, &interop.MountOptions{
+		FleetOptions: interop.FleetOptions{Known: known, Grace: neverRetry, Restart: interop.Restart{First: neverRetry, Max: neverRetry}},
+		Wait:         -1,
+		Budget:       -1,
+		Profile:      p,
+	})
+}
+
+// neverRetry is longer than any command runs.
+const neverRetry = 24 * time.Hour

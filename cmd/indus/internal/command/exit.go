@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
@@ -21,7 +23,7 @@ var codeNames = map[int]string{
 	ExitToolFailed: "tool_failed", exitInterrupted: "interrupted",
 }
 
-// Exit codes, as [ExitHelp] explains them.
+// Exit codes, as exitHelp explains them.
 const (
 	exitOK          = 0
 	ExitFault       = 1
@@ -166,4 +168,22 @@ func DidYouMean(name string, known []string) string {
 		return ""
 	}
 	return ", did you mean " + strings.Join(near, ", ") + "?"
+}
+
+// maxQuoted bounds how much of a malformed result an error quotes, in runes.
+const maxQuoted = 300
+
+// CheckResult returns a fault that quotes the result of a prompts/get or a resources/read if it has no list of messages or contents.
+// Without this check, such a result would count as an empty success. A list that is null counts as empty, because many servers
+// write one so.
+func CheckResult(server, method string, result json.RawMessage) error {
+	list := map[string]string{"prompts/get": "messages", "resources/read": "contents"}[method]
+	if list == "" {
+		return nil
+	}
+	if rows, ok := wire.Lookup(result, list); ok && (rows[0] == '[' || rows[0] == 'n') {
+		return nil
+	}
+	return interop.NewFault(interop.Protocol, server, method,
+		errors.New("a result without a list "+string(wire.Quote(list))+": "+show.Cut(show.Clean(string(result)), maxQuoted)))
 }

@@ -25,15 +25,8 @@ const (
   --mcp names. What a project's file configures is started once it is approved:
   naming the file approves it, and so does --trust.`
 
-	// ConfigFlagsHelp is for commands that have [ConfigFlags].
-	ConfigFlagsHelp = `
-  --mcp PATH   a file, which is thereby approved, or a directory to search; may
-               be repeated or separated by commas, and the later wins (default:
-               the working directory, then the user's own files)
-  --trust      start what a project's file configures, though nobody named it`
-
-	// ExitHelp is all exit codes.
-	ExitHelp = `Exit codes:
+	// exitHelp is all exit codes.
+	exitHelp = `Exit codes:
   0    ok
   1    a server answers with an error, or something unforeseen
   2    usage: flags, names, arguments and files
@@ -54,25 +47,117 @@ const (
 
 // WriteHelp prints the help text of a command, with what holds for all of them.
 func WriteHelp(s show.Streams, cmd *cobra.Command) error {
-	before := "\n\nA session:"
+	const session = "\n\nA session:"
+	before := ""
 	if len(cmd.Aliases) > 0 {
-		before = "\n\nThe same as:\n  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + strings.Join(cmd.Aliases, ", ") + before
+		before = "\n\nThe same as:\n  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + strings.Join(cmd.Aliases, ", ")
 	}
-	text := strings.Replace(cmd.Long, "\n\nA session:", before, 1)
 	if cmd.HasParent() {
 		common := logFlagsHelp
 		if cmd.LocalNonPersistentFlags().Lookup("verbose") != nil { // it has another
 			_, common, _ = strings.Cut(common[1:], "\n")
 			common = "\n" + common
 		}
-		text = strings.Replace(text, "\n\nA session:", "\n\nFlags of every command:"+common+"\n\nA session:", 1)
+		before += "\n\nFlags of every command:" + common
 	}
+	text := strings.Replace(HelpText(cmd), session, before+session, 1)
 	if file, ok := show.Terminal(s.Out); ok {
 		width, _ := show.ScreenSize(file)
 		text = show.Reflow(text, width)
 	}
 	_, err := fmt.Fprintln(s.Out, text)
 	return err
+}
+
+// HelpText returns the long text of a command with its usage and its flags. A line of that text that names flags, or
+// "--*" for all of the command, becomes their help. If it explains no flag, all of them go before the session. Exit codes
+// that it does not have are those of a command with such flags.
+func HelpText(cmd *cobra.Command) string {
+	const session = "\n\nA session:"
+	text, flags, generated := cmd.Long, ownFlags(cmd), ""
+	if !strings.Contains(text, "\n\nUsage:\n") {
+		generated = "\n\nUsage:\n" + usageHelp(cmd, len(flags) > 0)
+	}
+	if len(flags) > 0 && !strings.Contains(text, "\n  --") {
+		generated += "\n\nFlags:\n  --*"
+	}
+	if mcp, ledger := cmd.Flags().Lookup("mcp"), cmd.Flags().Lookup("ledger"); !strings.Contains(text, "\n\nExit codes:\n") {
+		switch {
+		case mcp != nil:
+			text += "\n\n" + exitHelp
+		case ledger != nil:
+			text += "\n\n" + ledgerExitHelp
+		}
+	}
+	lines := strings.Split(strings.Replace(text, session, generated+session, 1), "\n")
+	for i, line := range lines {
+		names := strings.Fields(line)
+		if strings.HasPrefix(line, "  --") && !slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "--") }) {
+			lines[i] = flagsHelp(slices.DeleteFunc(slices.Clone(flags), func(f *pflag.Flag) bool {
+				return names[0] != "--*" && !slices.Contains(names, "--"+f.Name)
+			}))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// usageHelp is how a command is typed, or of a group what is below it.
+func usageHelp(cmd *cobra.Command, flags bool) string {
+	if !cmd.HasSubCommands() {
+		usage := "  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + cmd.Use
+		if flags {
+			usage += " [FLAG]..."
+		}
+		return usage
+	}
+	const column = 37 // of what they do
+	var lines []string
+	for _, name := range strings.Fields(cmd.Annotations[groupOrder]) {
+		c := cmd.Commands()[slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == name })]
+		head := "  " + cmd.CommandPath() + " " + c.Use
+		if len(head) > column-2 {
+			lines = append(lines, head)
+			head = ""
+		}
+		lines = append(lines, show.WrapColumn(show.Pad(head, column)+c.Short, column, helpWidth)...)
+	}
+	return strings.Join(append(lines, show.Pad("  "+cmd.CommandPath()+" COMMAND -h", column)+"all about a command"), "\n")
+}
+
+// ownFlags are the flags of a command beside those of every command, in the order in which they were added.
+func ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
+	cmd.Flags().SortFlags = false
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" && cmd.Root().PersistentFlags().Lookup(f.Name) != f {
+			own = append(own, f)
+		}
+	})
+	return own
+}
+
+const (
+	flagColumn = 15 // of the texts of flags; a flag that is longer has a line of its own
+	helpWidth  = 85
+)
+
+// flagsHelp is the help of flags. The usage of a flag with a value begins with the name of that value and two blanks.
+func flagsHelp(flags []*pflag.Flag) string {
+	var lines []string
+	for _, f := range flags {
+		head, text := "  --"+f.Name, f.Usage
+		if f.Shorthand != "" {
+			head = "  -" + f.Shorthand + ", --" + f.Name
+		}
+		if value, rest, ok := strings.Cut(text, "  "); ok && f.NoOptDefVal == "" {
+			head, text = head+" "+value, rest
+		}
+		if len(head) > flagColumn-2 {
+			lines = append(lines, head)
+			head = ""
+		}
+		lines = append(lines, show.WrapColumn(show.Pad(head, flagColumn)+text, flagColumn, helpWidth)...)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // NoSuchCommand refuses arguments of a command that only has sub-commands.
@@ -101,25 +186,6 @@ func commandFor(of *cobra.Command, name string) string {
 		}
 	}
 	return ""
-}
-
-// AtMost refuses more than n arguments, which are called what.
-func AtMost(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) <= n {
-			return nil
-		}
-		takes := "takes no argument"
-		if n > 0 {
-			takes = "takes one " + what
-		}
-		return Usagef("%s %s, and %q is too many; see %s -h", CommandPath(cmd), takes, args[n], cmd.CommandPath())
-	}
-}
-
-// CommandPath is a command without the word indus: "mcp tools".
-func CommandPath(cmd *cobra.Command) string {
-	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
 // badFlag is the error for flags that cannot be read.

@@ -8,8 +8,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -33,17 +37,13 @@ type LedgerFlags struct {
 
 // Add adds the flag.
 func (f *LedgerFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "ledger", "", "the ledger's file")
+	cmd.Flags().StringVar(&f.path, "ledger", "", `FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by default
+		~/.local/state)`)
 	f.Flag = cmd.Flags().Lookup("ledger")
 }
 
-// LedgerFlagsHelp is for commands that have the flag.
-const LedgerFlagsHelp = `
-  --ledger FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by
-                 default ~/.local/state)`
-
-// LedgerExitHelp is for commands that read the ledger alone.
-const LedgerExitHelp = `Exit codes:
+// ledgerExitHelp is for commands that read the ledger alone.
+const ledgerExitHelp = `Exit codes:
   0    ok
   1    the ledger cannot be read or written
   2    usage: flags, names and files
@@ -61,21 +61,42 @@ func (f *LedgerFlags) Path() (string, error) {
 	return filepath.Join(dir, "ledger.jsonl"), nil
 }
 
+// absent is what becomes of a ledger that is not there.
+type absent int
+
+const (
+	refuseAbsent absent = iota
+	beginAbsent         // it is made, unless there was one
+	makeAbsent          // it is made in any case
+)
+
 // Open is the ledger that is there.
 func (f *LedgerFlags) Open(ctx context.Context) (*ledger.File, string, error) {
+	return f.open(ctx, refuseAbsent, HeldWait, nil)
+}
+
+// errRemoved is of a ledger that was there, and is not.
+var errRemoved = errors.New("was removed, and with it what was approved; put it back, or begin anew: indus serve")
+
+func (f *LedgerFlags) open(ctx context.Context, or absent, wait time.Duration, o *ledger.FileOptions) (*ledger.File, string, error) {
 	path, err := f.Path()
 	if err != nil {
 		return nil, "", err
 	}
-	if there, err := LedgerExists(path); err != nil {
-		return nil, "", err
-	} else if !there && WasRemoved(path) {
-		return nil, "", fmt.Errorf("%s was removed, and with it what was approved; put it back, or begin anew: indus serve", path)
-	} else if !there {
-		return nil, "", Usagef("%s: nothing has been served yet: indus serve writes it", path)
+	there, err := LedgerExists(path)
+	switch {
+	case err != nil:
+		return nil, path, err
+	case !there && or != makeAbsent && WasRemoved(path):
+		return nil, path, fmt.Errorf("%s %w", path, errRemoved)
+	case !there && or == refuseAbsent:
+		return nil, path, Usagef("%s: nothing has been served yet: indus serve writes it", path)
 	}
-	file, err := OpenLedger(ctx, path, HeldWait, nil)
-	return file, path, err
+	file, err := OpenLedger(ctx, path, wait, o)
+	if err != nil {
+		return nil, path, err // and no file that is half open
+	}
+	return file, path, nil
 }
 
 // HeldWait bounds the wait of a command for a ledger that somebody holds, who may
@@ -198,8 +219,80 @@ func (f *LedgerFlags) existing(ctx context.Context) (*ledger.File, error) {
 		return nil, err
 	}
 	file, _, err := f.Open(ctx)
+	return file, err
+}
+
+// Version is a version of a tool of a server, as it is configured.
+type Version struct{ Config, Server, Tool, Sum string }
+
+// VersionOf is what an entry is about.
+func VersionOf(e ledger.Entry) Version { return Version{e.Config, e.Server, e.Tool, e.Sum} }
+
+// pins is the ledger as a command uses it that is over soon: it writes which versions of
+// tools it saw that nobody had seen before, and nothing where there are none.
+type pins struct {
+	*ledger.File
+	known  map[Version]bool
+	begins []ledger.Entry // not written yet
+	begun  bool
+	looks  bool // it enrolls nothing: the command shows no tool, and calls none
+	s      show.Streams
+	failed sync.Once // reports that the ledger cannot be written
+}
+
+var _ ledger.Log = (*pins)(nil)
+
+func (f *LedgerFlags) openPins(ctx context.Context, s show.Streams) (*pins, error) {
+	file, path, err := f.open(ctx, makeAbsent, LockWait, nil)
 	if err != nil {
 		return nil, err
 	}
-	return file, nil
+	f.ReportRemoved(file, path, s)
+	p := &pins{File: file, looks: f.Looks, known: map[Version]bool{}, s: s}
+	entries, err := file.Read(ctx, 0)
+	for _, e := range entries {
+		p.known[VersionOf(e)] = true
+	}
+	return p, err
+}
+
+// Append implements [ledger.Log].
+func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
+	begins, fresh := slices.Clone(p.begins), map[Version]bool{}
+	var news []ledger.Entry
+	for _, e := range entries {
+		isNew := !p.known[VersionOf(e)] && !fresh[VersionOf(e)]
+		switch {
+		case e.Op == ledger.Begin:
+			begins = append(begins, e)
+		case e.Op == ledger.End && (p.begun || len(news) > 0), isNew && (e.Op == ledger.Enroll && !p.looks || e.Op == ledger.Hold):
+			news = append(news, e)
+			fresh[VersionOf(e)] = true
+		}
+	}
+	if len(news) == 0 {
+		p.begins = begins
+		return nil, nil
+	}
+	written, err := p.File.Append(ctx, append(begins, news...)...)
+	if err != nil { // and nothing has changed: the same entries come again
+		if ctx.Err() == nil {
+			p.failed.Do(func() {
+				p.s.Reportf("the ledger cannot be written, and lacks the tools that were seen now: %s", strings.TrimPrefix(err.Error(), "ledger: "))
+			})
+		}
+		return nil, err
+	}
+	p.begun, p.begins = true, nil
+	maps.Copy(p.known, fresh)
+	return written, nil
+}
+
+// HeldBack says that a tool is kept back, and how to let it in.
+func (f *LedgerFlags) HeldBack(names ...string) string {
+	is, it := "is kept back: it is new or changed since its server was approved", "it"
+	if len(names) > 1 {
+		is, it = "are kept back: they are new or changed since their servers were approved", "them"
+	}
+	return strings.Join(names, ", ") + " " + is + "; look at " + it + ", and accept " + it + ": indus mcp accept" + f.Repeat()
 }

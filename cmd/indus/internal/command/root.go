@@ -118,7 +118,9 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 	all := tree(s)
 	all.Session(root, s)
 	addVersionFlag(root, s)
-	root.AddCommand(newMCP(all.MCP), newCompletion(s), newVersion(s), newMan())
+	root.AddCommand(NewGroup(cobra.Command{
+		Use: "mcp", Short: "Look at the configured MCP servers, and call their tools", Long: mcpHelp,
+	}, all.MCP...), newCompletion(s), newVersion(s), newMan())
 	root.AddCommand(all.Own...)
 	for _, group := range root.Commands() {
 		if below := group.Commands(); len(below) > 0 {
@@ -167,4 +169,21 @@ A session:
 
 ` + configurationHelp + `
 
-` + ExitHelp
+` + exitHelp
+
+const mcpHelp = `Look at the configured MCP servers, and call their tools.
+
+A session:
+  $ cat .indusvx/mcp.json
+  {
+    "servers": {
+      "fs": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]},
+      "docs": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}},
+    },
+  }
+  $ indus mcp tools fs --trust
+  $ indus mcp call fs__read_text_file path=README.md --trust
+
+` + configurationHelp + `
+
+` + exitHelp

@@ -25,17 +25,14 @@ type doctorFlags struct {
 // New is the command doctor.
 func New(s show.Streams) *cobra.Command {
 	var f doctorFlags
-	cmd := &cobra.Command{
+	cmd := command.New(s, f.run, cobra.Command{
 		Use: "doctor [SERVER]...", SuggestFor: []string{"check", "test", "diagnose", "debug"},
-		Short:             "Find out, step by step, why a server does not work",
-		Long:              doctorHelp,
-		ValidArgsFunction: f.CompleteServers(math.MaxInt),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), args, s)
-		},
-	}
+		Short: "Find out, step by step, why a server does not work", Long: doctorHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
+	})
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object: ok, general and together, which are lists of steps, and servers,
+		each with server, state, transport, target, file, line, ok, stderr, and steps [{step, ok, ms, detail, advice}]; a
+		step that is ok and has advice is a note`)
 	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -63,12 +60,6 @@ The steps:
   rules          those of "tools" that concern no tool
   schemas        whether all of them could be mounted; indus mcp lint says more
   timeouts       how long each step may take
-
-Flags:
-  --json       print a JSON object: ok, general and together, which are lists of
-               steps, and servers, each with server, state, transport, target,
-               file, line, ok, stderr, and steps [{step, ok, ms, detail, advice}];
-               a step that is ok and has advice is a note` + command.ConfigFlagsHelp + `
 
 A session:
   $ indus mcp doctor --mcp servers.json
@@ -127,13 +118,7 @@ func rowsNamed(c *mcpconfig.Config, only []string) ([]mcpconfig.Row, error) {
 			return nil, command.NoServer(c, id, func(o interop.Server) bool { return o.ID == id })
 		}
 	}
-	var rows []mcpconfig.Row
-	for _, r := range c.Rows {
-		if len(only) == 0 || slices.Contains(only, r.Server.ID) {
-			rows = append(rows, r)
-		}
-	}
-	return rows, nil
+	return show.Where(c.Rows, func(r mcpconfig.Row) bool { return len(only) == 0 || slices.Contains(only, r.Server.ID) }), nil
 }
 
 // doctor examines the servers of a configuration.
@@ -156,7 +141,7 @@ func (d *doctor) open() {
 	var servers []interop.Server
 	for _, r := range d.rows {
 		if r.State == mcpconfig.Active {
-			d.probes[r.Server.ID] = newProbe(r, d.tokens)
+			d.probes[r.Server.ID] = &probe{row: r, settled: make(chan struct{}), tokens: d.tokens}
 			o := r.Server
 			o.Timeouts.Connect, o.Timeouts.List = max(0, o.Timeouts.Connect), max(0, o.Timeouts.List)
 			servers = append(servers, o)

@@ -65,10 +65,6 @@ type leg struct {
 	err    error
 }
 
-func newProbe(r mcpconfig.Row, tokens *signin.Tokens) *probe {
-	return &probe{row: r, settled: make(chan struct{}), tokens: tokens}
-}
-
 func (p *probe) settle() { p.once.Do(func() { close(p.settled) }) }
 
 func (p *probe) options() *interop.EndpointOptions {

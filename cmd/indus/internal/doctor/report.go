@@ -69,10 +69,8 @@ func (r *fullReport) unwell() []string {
 	if !isWell(r.General) {
 		names = append(names, "general")
 	}
-	for _, s := range r.Servers {
-		if !s.OK {
-			names = append(names, s.Server)
-		}
+	for _, s := range show.Where(r.Servers, func(s *serverReport) bool { return !s.OK }) {
+		names = append(names, s.Server)
 	}
 	if !isWell(r.Together) {
 		names = append(names, "together")

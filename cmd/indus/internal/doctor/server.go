@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/schema"
 )
 
 const (
@@ -284,6 +285,93 @@ func (x *examined) timeouts() []step {
 		s.Advice = "set a timeout: a server that hangs is waited for for ever (here it was not)"
 	case tight:
 		s.Advice = fmt.Sprintf("raise the timeout: connecting took %s of %s", show.Duration(x.status.Took), connect)
+	}
+	return []step{s}
+}
+
+const (
+	fewReasons    = 3    // further ones are counted
+	bytesPerToken = 4    // of English and JSON, roughly
+	heavyTools    = 8000 // tokens of one server's tools beyond which a person wants to know
+)
+
+// listed is all that there is to say of the tools of a server that listed them.
+func (d *doctor) listed(x *examined) []step {
+	own := 0
+	for _, t := range d.mounted.Box.Snapshot("").Tools {
+		if t.Server == x.Server.ID {
+			own++
+		}
+	}
+	var rejected, rules []string
+	denied := 0
+	for _, q := range d.mounted.Fleet.Quarantined() {
+		switch {
+		case q.Server != x.Server.ID, q.Mended: // what lint finds by itself
+		case q.Denied:
+			denied++
+		case q.Rule != "":
+			rules = append(rules, q.Rule+": "+q.Reason)
+		case q.Tool != "":
+			rejected = append(rejected, fmt.Sprintf("%q: %s", q.Tool, strings.TrimPrefix(q.Reason, "schema: ")))
+		default:
+			rejected = append(rejected, strings.TrimPrefix(q.Reason, "schema: "))
+		}
+	}
+	list := goodStep("list", show.Count(own, "tool")).lasting(x.listing)
+	if x.pages > 1 {
+		list.Detail += fmt.Sprintf(" on %d pages", x.pages)
+	}
+	if denied > 0 {
+		list.Detail += fmt.Sprintf(", and %d that \"tools\" leaves out", denied)
+	}
+	switch tokens := x.bytes / bytesPerToken; {
+	case own == 0 && denied > 0:
+		list.Advice = `all of them are left out: change "allow" and "deny" in "tools"`
+	case own == 0 && len(rejected) == 0:
+		list.Advice = "it has no tools for indus to bring in: does it need an argument, a key or a permission for them?"
+	case tokens > heavyTools:
+		list.Advice = fmt.Sprintf(`a model reads about %d tokens of them in each request: choose those it needs with "tools": {"allow": […]}`, tokens)
+	}
+	steps := []step{list}
+	if rules != nil {
+		steps = append(steps, note("rules", firstFew(rules), `correct them in "tools": names are the server's own, as indus mcp tools --json has them`))
+	}
+	switch {
+	case rejected != nil:
+		steps = append(steps, badStep("schemas", firstFew(rejected),
+			"see them all with indus mcp lint "+x.Server.ID+", and report them to the server's authors"))
+	case own > 0:
+		steps = append(steps, goodStep("schemas", "every provider takes them as they are mounted"))
+	}
+	return steps
+}
+
+// firstFew is the first of some sentences, and how many more there are.
+func firstFew(all []string) string {
+	shown := strings.Join(all[:min(fewReasons, len(all))], "; ")
+	if more := len(all) - fewReasons; more > 0 {
+		shown += fmt.Sprintf("; and %d more", more)
+	}
+	return shown
+}
+
+// together is about all tools at once.
+func (d *doctor) together() []step {
+	all := d.mounted.Box.Descriptors()
+	size := 0
+	for _, t := range all {
+		size += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	if len(all) == 0 || !d.all {
+		return nil
+	}
+	s := goodStep("tools", fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/bytesPerToken))
+	if found := schema.CheckCount(len(all), schema.Universal); found != nil {
+		s.Detail += "; " + found[0].Message
+		s.Advice = `choose with "tools": {"allow": […]}, or disable servers that are not needed`
+	} else if few := schema.Universal.Rules().Tool.FewTools; few > 0 && len(all) > 2*few {
+		s.Advice = fmt.Sprintf(`models choose best among %d or so: leave out what is not needed with "tools": {"allow": […]}`, few)
 	}
 	return []step{s}
 }

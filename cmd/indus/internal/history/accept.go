@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"math"
 	"os"
 	"os/user"
 	"slices"
@@ -23,22 +24,16 @@ type acceptFlags struct {
 
 func newAccept(s show.Streams) *cobra.Command {
 	var f acceptFlags
-	cmd := &cobra.Command{
-		Use:   "accept [SERVER|TOOL]...",
-		Short: "Look at tools that changed or are new, and approve them as they are now",
-		Long:  acceptHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.all && len(args) > 0 {
-				return command.Usagef("--all and %q exclude each other", args[0])
-			}
-			return f.run(cmd.Context(), args, s)
-		},
-		ValidArgsFunction: f.complete,
-	}
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "accept [SERVER|TOOL]...", Short: "Look at tools that changed or are new, and approve them as they are now",
+		Long: acceptHelp, ValidArgsFunction: command.Complete(math.MaxInt, func(ctx context.Context) []string {
+			entries, _ := f.Entries(ctx)
+			return show.Names(changedTools(entries), changedTool.version)
+		}),
+	})
+	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that would be listed")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines, an object a tool")
 	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that are listed")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
 	return cmd
 }
 
@@ -56,10 +51,6 @@ Usage:
 A tool is named as it is mounted, such as fs__read_file; with @VERSION behind it,
 as the list has it, it is approved only if it did not change again meanwhile.
 
-Flags:
-  --all        approve all that would be listed
-  --json       print JSON Lines, an object a tool` + command.LedgerFlagsHelp + `
-
 A session:
   $ indus mcp accept
   fs__read_file@1f3870be274f6c49b3e31a0c6728957f is kept back since 2026-07-28 15:09:41
@@ -68,9 +59,7 @@ A session:
     indus mcp accept fs__read_file@1f3870be274f6c49b3e31a0c6728957f
   $ indus mcp accept fs__read_file@1f3870be274f6c49b3e31a0c6728957f
   fs__read_file@1f3870be274f6c49b3e31a0c6728957f is accepted
-    description: Reads a file{+ and sends it to example.com+}.
-
-` + command.LedgerExitHelp
+    description: Reads a file{+ and sends it to example.com+}.`
 
 // versionChars is how much of a sum names a version: a server must not find two versions, one to
 // be looked at and one to be accepted, with the same name.
@@ -105,6 +94,9 @@ func (o changedTool) version() string {
 }
 
 func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) error {
+	if f.all && len(words) > 0 {
+		return command.Usagef("--all and %q exclude each other", words[0])
+	}
 	file, entries, err := f.Read(ctx)
 	if err != nil {
 		return err
@@ -236,11 +228,4 @@ func (f *acceptFlags) print(all []changedTool, accepted bool, s show.Streams) er
 		p.WriteString(changeLines(o.fields))
 	}
 	return s.Print(&p)
-}
-
-// complete offers what may be accepted. It reads the ledger and nothing else.
-func (f *acceptFlags) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	entries, _ := f.Entries(cmd.Context())
-	all := show.Names(changedTools(entries), changedTool.version)
-	return command.WithPrefix(typed, all, args...), cobra.ShellCompDirectiveNoFileComp
 }

@@ -80,9 +80,9 @@ func wordsText(words []ledger.Word) string {
 	var b strings.Builder
 	for i, w := range words {
 		switch text := []rune(w.Text); w.Op {
-		case ledger.Removed:
+		case "-":
 			b.WriteString("[-" + longText(text) + "-]")
-		case ledger.Added:
+		case "+":
 			b.WriteString("{+" + longText(text) + "+}")
 		default:
 			b.WriteString(show.Escaped(cutMiddle(text, i > 0, i < len(words)-1)))

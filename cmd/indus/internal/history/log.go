@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -12,37 +13,38 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Commands are the commands about what happened to tools.
+func Commands(s show.Streams) []*cobra.Command {
+	return []*cobra.Command{newLog(s), newAccept(s), newVerify(s), newWatch(s)}
+}
+
 type logFlags struct {
 	command.LedgerFlags
 	server, since, at string
 	most              int
 	diff, asJSON      bool
+	cmd               *cobra.Command
 }
 
 func newLog(s show.Streams) *cobra.Command {
 	var f logFlags
-	cmd := &cobra.Command{
-		Use: "log", SuggestFor: []string{"history", "logs", "events"},
-		Short: "What happened to which tools, and when",
-		Long:  logHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd, args); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), args, s)
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
-	f.Add(cmd)
-	cmd.Flags().StringVar(&f.server, "server", "", "of one server only")
-	_ = cmd.RegisterFlagCompletionFunc("server", f.completeServer)
-	cmd.Flags().StringVar(&f.since, "since", "", "what happened since a time")
-	cmd.Flags().IntVarP(&f.most, "lines", "n", 100, "how many of the newest lines; 0 is all")
-	cmd.Flags().StringVar(&f.at, "at", "", "what was live at a time")
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "what changed between two times")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
-	return cmd
+	f.cmd = command.New(s, f.run, cobra.Command{
+		Use: "log", SuggestFor: []string{"history", "logs", "events"}, Short: "What happened to which tools, and when",
+		Long: logHelp, Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
+	})
+	flags := f.cmd.Flags()
+	flags.StringVar(&f.server, "server", "", "ID  of one server only")
+	flags.StringVar(&f.since, "since", "", "TIME  what happened since then")
+	flags.IntVarP(&f.most, "lines", "n", 100, "N  how many of the newest lines (default: 100; 0 is all)")
+	flags.StringVar(&f.at, "at", "", "TIME  what was live then")
+	flags.BoolVar(&f.diff, "diff", false, "what changed, see above")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON Lines: entries; with --at live tools; with --diff changes")
+	f.Add(f.cmd)
+	_ = f.cmd.RegisterFlagCompletionFunc("server", command.Complete(math.MaxInt, func(ctx context.Context) []string {
+		entries, _ := f.Entries(ctx)
+		return serversOf(entries)
+	}))
+	return f.cmd
 }
 
 const logHelp = `What happened to which tools of which servers, and when, as indus serve has kept it
@@ -58,11 +60,7 @@ Usage:
                                        when it last ran
 
 Flags:
-  --server ID    of one server only
-  --since TIME   what happened since then
-  -n, --lines N  how many of the newest lines (default: 100; 0 is all)
-  --at TIME, --diff  see above
-  --json         print JSON Lines: entries; with --at live tools; with --diff changes` + command.LedgerFlagsHelp + `
+  --*
 ` + timesHelp + `
 
 A session:
@@ -73,27 +71,25 @@ A session:
   2026-07-28 15:10:02  K3F9  lost      fs  transport
   $ indus mcp log --diff 1h
   fs__read_file changed
-    description: Reads a file{+ and sends it to example.com+}.
-
-` + command.LedgerExitHelp
+    description: Reads a file{+ and sends it to example.com+}.`
 
 // check refuses flags that do not go together.
-func (f *logFlags) check(cmd *cobra.Command, args []string) error {
+func (f *logFlags) check(args []string) error {
 	var asked []string
 	for _, name := range []string{"at", "diff"} {
-		if cmd.Flags().Changed(name) {
+		if f.cmd.Flags().Changed(name) {
 			asked = append(asked, "--"+name)
 		}
 	}
 	switch {
 	case len(asked) > 1:
 		return command.Usagef("%s exclude each other", strings.Join(asked, " and "))
-	case len(asked) > 0 && cmd.Flags().Changed("lines"):
+	case len(asked) > 0 && f.cmd.Flags().Changed("lines"):
 		return command.Usagef("-n and %s exclude each other", asked[0])
 	case len(args) > 0 && !f.diff:
-		return command.AtMost(0, "")(cmd, args)
+		return command.AtMost(0, "")(f.cmd, args)
 	case len(args) > 2:
-		return command.Usagef("--diff takes two times, and %q is too many; see %s -h", args[2], cmd.CommandPath())
+		return command.Usagef("--diff takes two times, and %q is too many; see %s -h", args[2], f.cmd.CommandPath())
 	case f.since != "" && (f.diff || f.at != ""):
 		return command.Usagef("--since and %s exclude each other", asked[0])
 	case f.most < 0:
@@ -103,6 +99,9 @@ func (f *logFlags) check(cmd *cobra.Command, args []string) error {
 }
 
 func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	if err := f.check(args); err != nil {
+		return err
+	}
 	now := time.Now()
 	var since, at time.Time
 	from, to := now.Add(-24*time.Hour), now
@@ -148,11 +147,6 @@ func serversOf(entries []ledger.Entry) []string {
 	all := show.Names(entries, func(e ledger.Entry) string { return e.Server })
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-func (f *logFlags) completeServer(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	entries, _ := f.Entries(cmd.Context())
-	return command.WithPrefix(typed, serversOf(entries)), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (f *logFlags) skips(e ledger.Entry) bool { return f.server != "" && e.Server != f.server }
@@ -232,15 +226,15 @@ func (f *logFlags) printLive(live []ledger.Entry, s show.Streams) error {
 
 // changeJSON is what became of a tool, as --diff --json prints it.
 type changeJSON struct {
-	Change ledger.ChangeKind `json:"change"`
-	Server string            `json:"server"`
-	Tool   string            `json:"tool"`
-	Name   string            `json:"name"`
-	Held   bool              `json:"held,omitempty"` // the later version is kept back
-	Fields []ledger.Field    `json:"fields,omitempty"`
+	Change string         `json:"change"`
+	Server string         `json:"server"`
+	Tool   string         `json:"tool"`
+	Name   string         `json:"name"`
+	Held   bool           `json:"held,omitempty"` // the later version is kept back
+	Fields []ledger.Field `json:"fields,omitempty"`
 }
 
-var becameOf = map[ledger.ChangeKind]string{ledger.Come: "came", ledger.Gone: "went", ledger.Edited: "changed"}
+var becameOf = map[string]string{ledger.Come: "came", ledger.Gone: "went", ledger.Edited: "changed"}
 
 func (f *logFlags) printDiff(changes []ledger.Change, s show.Streams) error {
 	changes = slices.DeleteFunc(changes, func(c ledger.Change) bool { return f.server != "" && c.Server != f.server })
@@ -309,4 +303,40 @@ func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s show.
 		s.Reportf("nothing has happened")
 	}
 	return s.Print(pageOf(lines))
+}
+
+// timeFormats are the ways to write a time; those without a zone are local.
+var timeFormats = []string{time.RFC3339, "2006-01-02T15:04:05", show.TimeFormat, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"}
+
+// timesHelp is for commands that take times.
+const timesHelp = `
+Times:
+  2h, 30m, 3d        that long ago
+  2026-07-28 15:04   with seconds if you like, or without the hour
+  RFC 3339           2026-07-28T15:04:05Z`
+
+// parseTime reads a time, or how long ago it was.
+func parseTime(text string, now time.Time) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if text == "now" {
+		return now, nil
+	}
+	if d, ok := show.ParseDuration(text); ok {
+		return now.Add(-d), nil
+	}
+	for _, layout := range timeFormats {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, command.Usagef(`%q is no time: write how long ago, such as 2h or 3d, or "2006-01-02 15:04"`, text)
+}
+
+// endOfSecond is a time that somebody typed, with all of the second that it names:
+// entries are stamped to the millisecond, and shown to the second.
+func endOfSecond(t time.Time) time.Time {
+	if t.Nanosecond() != 0 {
+		return t
+	}
+	return t.Add(time.Second - time.Nanosecond)
 }

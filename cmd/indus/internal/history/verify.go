@@ -13,22 +13,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
+type verifyFlags struct {
+	command.LedgerFlags
+	head   string
+	asJSON bool
+}
+
 func newVerify(s show.Streams) *cobra.Command {
-	var f command.LedgerFlags
-	var head string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "verify",
-		Short: "Find lines of the ledger that are not as they were written",
-		Long:  verifyHelp,
-		Args:  command.AtMost(0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return verify(cmd.Context(), &f, head, asJSON, s)
-		},
-	}
+	var f verifyFlags
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "verify", Short: "Find lines of the ledger that are not as they were written", Long: verifyHelp,
+	})
+	cmd.Flags().StringVar(&f.head, "head", "", `HEAD  a head that was kept, such as 812:9f86d0…, or its hash alone: is it still in
+		the ledger?`)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object")
 	f.Add(cmd)
-	cmd.Flags().StringVar(&head, "head", "", "a head that was kept")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -37,14 +36,6 @@ altered, missing, out of order, unreadable. Each line has the hash of the line
 before it. The last lines have none behind them, so that they can be taken away
 unseen, and who may write the file can write all of it anew: keep the head that
 verify prints elsewhere, and give it back later.
-
-Usage:
-  indus mcp verify [FLAG]...
-
-Flags:
-  --head HEAD    a head that was kept, such as 812:9f86d0…, or its hash alone: is
-                 it still in the ledger?
-  --json         print one JSON object` + command.LedgerFlagsHelp + `
 
 A session:
   $ indus mcp verify
@@ -67,8 +58,8 @@ type verified struct {
 	Damage  []ledger.Damage `json:"damage"`
 }
 
-func verify(ctx context.Context, f *command.LedgerFlags, head string, asJSON bool, s show.Streams) error {
-	kept, err := readHead(head)
+func (f *verifyFlags) run(ctx context.Context, _ []string, s show.Streams) error {
+	kept, err := readHead(f.head)
 	if err != nil {
 		return err
 	}
@@ -80,7 +71,7 @@ func verify(ctx context.Context, f *command.LedgerFlags, head string, asJSON boo
 	if err != nil {
 		return err
 	}
-	if head != "" && kept.Seq == 0 {
+	if f.head != "" && kept.Seq == 0 {
 		for _, e := range entries {
 			if e.Hash == kept.Hash {
 				kept.Seq = e.Seq
@@ -97,7 +88,7 @@ func verify(ctx context.Context, f *command.LedgerFlags, head string, asJSON boo
 			v.Runs++
 		}
 	}
-	if head != "" && kept.Seq == 0 {
+	if f.head != "" && kept.Seq == 0 {
 		v.Damage = append(v.Damage, ledger.Damage{Kind: ledger.Missing, Why: "no entry has the hash that was kept"})
 	}
 	for _, d := range file.Damage() { // cut off when the file was opened: no entry that was kept
@@ -106,7 +97,7 @@ func verify(ctx context.Context, f *command.LedgerFlags, head string, asJSON boo
 		}
 	}
 	v.Whole = !slices.ContainsFunc(v.Damage, func(d ledger.Damage) bool { return d.Kind != ledger.Torn })
-	if err := v.print(asJSON, s); err != nil {
+	if err := v.print(f.asJSON, s); err != nil {
 		return err
 	}
 	if !v.Whole {

@@ -26,16 +26,10 @@ type watchFlags struct {
 
 func newWatch(s show.Streams) *cobra.Command {
 	var f watchFlags
-	cmd := &cobra.Command{
-		Use:   "watch",
-		Short: "The live state of everything that indus serves",
-		Long:  watchHelp,
-		Args:  command.AtMost(0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
-	}
-	f.Add(cmd)
+	cmd := command.New(s, f.run, cobra.Command{Use: "watch", Short: "The live state of everything that indus serves", Long: watchHelp})
 	cmd.Flags().BoolVar(&f.once, "once", false, "print it and end")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines: an object a server, and then one for each change")
+	f.Add(cmd)
 	return cmd
 }
 
@@ -44,20 +38,11 @@ servers, how they are, how many tools are live, and how many of these changed or
 are kept back. On a terminal it is drawn anew as it changes; otherwise it is a
 line for each server at first, and then one for each change. It ends on Ctrl-C.
 
-Usage:
-  indus mcp watch [FLAG]...
-
-Flags:
-  --once         print it and end
-  --json         print JSON Lines: an object a server, and then one for each change` + command.LedgerFlagsHelp + `
-
 A session:
   $ indus mcp watch --once
   indus serve --stdio, process 4711 (K3F9), since 2026-07-28 15:04:05
     fs       ready            14 tools, 1 changed  since 2026-07-28 15:04:06
-    weather  lost: transport  0 tools              since 2026-07-28 15:09:41
-
-` + command.LedgerExitHelp
+    weather  lost: transport  0 tools              since 2026-07-28 15:09:41`
 
 // watchRow is a server in a run, as --json prints it. Of a run that has none yet it
 // is the run.
@@ -74,7 +59,7 @@ type watchRow struct {
 	Gone    bool      `json:"gone,omitempty"`   // it is not served any more
 }
 
-func (f *watchFlags) run(ctx context.Context, s show.Streams) error {
+func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error {
 	file, entries, err := f.Read(ctx)
 	if err != nil {
 		return err
@@ -123,7 +108,9 @@ type watching struct {
 
 // report prints the rows that are not as they were.
 func (w *watching) report(rows []watchRow) error {
-	gone := slices.DeleteFunc(slices.Clone(w.rows), func(old watchRow) bool { return slices.ContainsFunc(rows, old.isSame) })
+	gone := slices.DeleteFunc(slices.Clone(w.rows), func(old watchRow) bool {
+		return slices.ContainsFunc(rows, func(r watchRow) bool { return r.Run == old.Run && r.Server == old.Server })
+	})
 	for i := range gone {
 		gone[i].Gone = true
 	}
@@ -136,9 +123,6 @@ func (w *watching) report(rows []watchRow) error {
 	}
 	return nil
 }
-
-// isSame reports whether two rows are of one server in one run.
-func (r watchRow) isSame(o watchRow) bool { return r.Run == o.Run && r.Server == o.Server }
 
 func (w *watching) line(r watchRow) error {
 	if w.asJSON {

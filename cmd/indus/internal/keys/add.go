@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,40 +24,22 @@ type addFlags struct {
 
 func newAdd(s show.Streams) *cobra.Command {
 	var f addFlags
-	cmd := &cobra.Command{
-		Use: "add", Aliases: []string{"new", "create"},
-		Short: "Make a key, and print it this once",
-		Long:  addHelp,
-		Args:  command.AtMost(0, ""),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
-	}
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, "the configuration that has the views")
-	cmd.Flags().StringVar(&f.principal, "principal", "", "whose it is")
-	cmd.Flags().StringArrayVar(&f.views, "view", nil, "a view that it is good for")
-	cmd.Flags().StringVar(&f.expires, "expires", "", "when it ends")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "add", Aliases: []string{"new", "create"}, Short: "Make a key, and print it this once", Long: addHelp,
+	})
+	cmd.Flags().StringVar(&f.principal, "principal", "", `NAME  whose it is: several keys with one name are one principal, with sessions and
+		limits in common (default: the key is a principal of its own)`)
+	cmd.Flags().StringArrayVar(&f.views, "view", nil, `VIEW  a view that it is good for, as the path has it behind /mcp/: a server, or @NAME;
+		may be repeated (default: all, /mcp itself too)`)
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  the configuration of "indus serve", in which views are looked up: a view that is
+		not there is reported (default: the working directory, then the user's own files)`)
+	cmd.Flags().StringVar(&f.expires, "expires", "", "TIME  how long it is good, such as 90d or 12h (default: until it is removed)")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object, with the key as "token"`)
 	return cmd
 }
 
 const addHelp = `Make an API key, and print it on stdout: this once, because only the SHA-256 of its
 secret is kept. Scanners find it in a text by indus_[a-z2-7]{10}\.[a-z2-7]{52}
-
-Usage:
-  indus key add [FLAG]...
-
-Flags:
-  --principal NAME   whose it is: several keys with one name are one principal,
-                     with sessions and limits in common (default: the key is a
-                     principal of its own)
-  --view VIEW        a view that it is good for, as the path has it behind /mcp/:
-                     a server, or @NAME; may be repeated (default: all, /mcp
-                     itself too)
-  --mcp PATH         the configuration of "indus serve", in which views are looked
-                     up: a view that is not there is reported (default: the working
-                     directory, then the user's own files)
-  --expires TIME     how long it is good, such as 90d or 12h (default: until it
-                     is removed)
-  --json             print a JSON object, with the key as "token"
 
 A session:
   $ indus key add --principal ci --expires 90d > ci.key
@@ -67,7 +48,7 @@ A session:
 
 ` + keyExitHelp
 
-func (f *addFlags) run(ctx context.Context, s show.Streams) error {
+func (f *addFlags) run(ctx context.Context, _ []string, s show.Streams) error {
 	key := identity.Key{Name: f.principal, Views: f.views}
 	for _, v := range f.views {
 		if strings.Trim(v, "@") == "" || strings.ContainsAny(v, "/ ") {
@@ -75,8 +56,8 @@ func (f *addFlags) run(ctx context.Context, s show.Streams) error {
 		}
 	}
 	if f.expires != "" {
-		d, ok := duration(f.expires)
-		if !ok {
+		d, ok := show.ParseDuration(f.expires)
+		if !ok || d == 0 {
 			return command.Usagef("--expires %q: write how long it is good, such as 90d or 12h", f.expires)
 		}
 		key.Expires = time.Now().Add(d).UTC().Truncate(time.Second)
@@ -124,16 +105,6 @@ func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 
 // maxToldViews is how many views a line names.
 const maxToldViews = 20
-
-// duration is a time from now, in days too; false where it is none, or past what a date holds.
-func duration(text string) (time.Duration, bool) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.Atoi(days)
-		return time.Duration(n) * 24 * time.Hour, err == nil && n > 0 && n <= 36_600
-	}
-	d, err := time.ParseDuration(text)
-	return d, err == nil && d > 0
-}
 
 func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) error {
 	keys, err := openToWrite()

@@ -1,40 +1,34 @@
 package keys
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
 
+// New is the command key.
 func New(s show.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "key", SuggestFor: []string{"keys", "apikey", "token"},
-		Short: "API keys of those who may use indus serve",
-		Long:  keyHelp,
-		Args:  command.NoSuchCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newAdd(s), newLs(s), newRm(s))
-	return cmd
+	return command.NewGroup(cobra.Command{
+		Use: "key", SuggestFor: []string{"keys", "apikey", "token"}, Short: "API keys of those who may use indus serve", Long: keyHelp,
+	}, newAdd(s), newLs(s), newRm(s))
 }
 
 const keyHelp = `API keys of those who may use "indus serve --auth keys", on this machine and
 others. A client sends its key as a bearer token, as indus_ID.SECRET; only the
 SHA-256 of the secret is kept, in a file that you alone can read. A key that is
 removed, or has expired, is refused from the next request on.
-
-Usage:
-  indus key add [FLAG]...    make a key, and print it this once
-  indus key ls [--json]      which keys are there?
-  indus key rm ID...         end keys
-  indus key COMMAND -h       all about a command
 
 A session:
   $ indus key add --principal alice --view github --expires 90d
@@ -87,4 +81,147 @@ func openToWrite() (*identity.Keys, error) {
 // fault is an error of the file.
 func fault(err error) error {
 	return &command.ExitError{Code: command.ExitFault, Err: fmt.Errorf("keys: %w", err)}
+}
+
+func newLs(s show.Streams) *cobra.Command {
+	var asJSON bool
+	cmd := command.New(s, func(context.Context, []string, show.Streams) error { return list(asJSON, s) }, cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List the keys", Long: lsHelp,
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+const lsHelp = `List the API keys: whose they are, for which views, and until when. Secrets are not
+kept, and so not shown.
+
+A session:
+  $ indus key ls
+  ID          PRINCIPAL  VIEWS   CREATED              EXPIRES
+  k7q2m4xw9t  alice      github  2026-07-28 15:04:05  2026-10-26 15:04:05
+
+` + keyExitHelp
+
+func list(asJSON bool, s show.Streams) error {
+	keys, err := openKeys()
+	if err != nil {
+		return err
+	}
+	all, err := keys.List()
+	if err != nil {
+		return fault(err)
+	}
+	if asJSON {
+		out := []shown{}
+		for _, k := range all {
+			out = append(out, shownOf(k))
+		}
+		return s.WriteIndented(out)
+	}
+	if len(all) == 0 {
+		s.Reportf(`there are no keys; "indus key add" makes one`)
+		return nil
+	}
+	var t show.Table
+	t.Add("ID", "PRINCIPAL", "VIEWS", "CREATED", "EXPIRES")
+	for _, k := range all {
+		t.Add(k.ID, k.Name, views(k), timeText(k.Created), expiry(k))
+	}
+	return t.Write(s.Out)
+}
+
+func views(k identity.Key) string {
+	if k.Views == nil {
+		return "all"
+	}
+	return strings.Join(k.Views, ", ")
+}
+
+func expiry(k identity.Key) string {
+	switch {
+	case k.Expires.IsZero():
+		return "never"
+	case k.Expired(time.Now()):
+		return "expired " + timeText(k.Expires)
+	}
+	return timeText(k.Expires)
+}
+
+func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
+
+func newRm(s show.Streams) *cobra.Command {
+	return command.New(s, remove, cobra.Command{
+		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"}, Short: "End keys", Long: rmHelp,
+		Args: command.Needs(1, `the ID of a key; "indus key ls" has them`, ""), ValidArgsFunction: command.Complete(math.MaxInt, keyIDs),
+	})
+}
+
+func remove(ctx context.Context, args []string, s show.Streams) error {
+	keys, err := openToWrite()
+	if err != nil {
+		return err
+	}
+	before, err := keys.List()
+	if err != nil {
+		return fault(err)
+	}
+	for _, arg := range args {
+		id, _, _ := strings.Cut(strings.TrimPrefix(arg, identity.KeyPrefix), ".") // a whole key was given
+		switch err := keys.Remove(ctx, id); {
+		case errors.Is(err, identity.ErrNoKey):
+			return command.Usagef("there is no key %q; \"indus key ls\" has those that there are", id)
+		case err != nil:
+			return fault(err)
+		}
+		s.Reportf("removed the key %s", id)
+	}
+	after, err := keys.List()
+	if err != nil {
+		return fault(err)
+	}
+	return sayKept(ctx, principals(before), principals(after), s)
+}
+
+// principals are those that have a key.
+func principals(keys []identity.Key) map[string]bool {
+	all := map[string]bool{}
+	for _, k := range keys {
+		all[string(k.Principal())] = true
+	}
+	return all
+}
+
+// sayKept names the principals whose last key was removed, and who are signed in to servers: whoever gets a key of that name is, too.
+func sayKept(ctx context.Context, before, after map[string]bool, s show.Streams) error {
+	tokens := signin.Open(s)
+	defer tokens.Close()
+	kept, err := tokens.All(ctx)
+	for _, one := range kept {
+		if who := one.Principal; before[who] && !after[who] {
+			after[who] = true // once
+			s.Reportf("%s has no key left and is still signed in: indus mcp logout --all --as %[1]s", show.Clean(who))
+		}
+	}
+	return err
+}
+
+const rmHelp = `End API keys: whoever sends one is refused from the next request on, and its open
+streams end within seconds. A running "indus serve" heeds it at once.
+
+A session:
+  $ indus key rm k7q2m4xw9t
+  indus: removed the key k7q2m4xw9t
+  indus: user:alice has no key left and is still signed in: indus mcp logout --all --as user:alice
+
+Whoever is given a key of the same name later has these sign-ins.
+
+` + keyExitHelp
+
+func keyIDs(context.Context) []string {
+	keys, err := openKeys()
+	if err != nil {
+		return nil
+	}
+	all, _ := keys.List()
+	return show.Names(all, func(k identity.Key) string { return k.ID + "\t" + show.Clean(k.Name) })
 }

@@ -17,13 +17,10 @@ import (
 
 func newOpCall(s show.Streams) *cobra.Command {
 	var f opFlags
-	cmd := f.command(&cobra.Command{
-		Use:   "call URL NAME [ARGUMENT]...",
-		Short: "Call an operation and print its value",
-		Long:  opCallHelp,
-	}, s, func(ctx context.Context, r *operation.Registry, args []string) error {
+	cmd := f.command(s, `print the envelope, of an error too: {"id", "value"} or {"id", "error": {"code", "message", "retryable",
+		"details"}}`, func(ctx context.Context, r *operation.Registry, args []string) error {
 		return f.call(ctx, r, args[0], f.input, s)
-	})
+	}, cobra.Command{Use: "call URL NAME [ARGUMENT]...", Short: "Call an operation and print its value", Long: opCallHelp})
 	cmd.Args = func(cmd *cobra.Command, args []string) error { // before the server is asked
 		err := opArguments(true, "a URL", "the name of an operation")(cmd, args)
 		if err == nil {
@@ -40,21 +37,10 @@ structured content where it declares that, and otherwise its content blocks.
 Usage:
   indus op call [FLAG]... URL NAME [ARGUMENT]...
 
-Arguments:
-  key=value    typed by the input's schema: 5 is a number where one is asked for,
-               and text where text is allowed
-  key:=json    as it is
-  {…}          the whole input as JSON
-  @file        the whole input from a file
-  -            the whole input from stdin
-  Keys that are given one by one replace those of a whole object.
+` + arguments.Help + `
 
   An input that does not fit the schema ends with INVALID_INPUT, and the server
   is not asked.
-
-Flags:
-  --json       print the envelope, of an error too: {"id", "value"} or
-               {"id", "error": {"code", "message", "retryable", "details"}}` + opFlagsHelp + `
 
 A session:
   $ indus op call http://127.0.0.1:3001/mcp echo '{"message":"hi"}' --json

@@ -12,35 +12,21 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/operation/bridge"
 	"github.com/spf13/cobra"
 )
 
+// New is the command op.
 func New(s show.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "op",
-		Short: "Try the tools of one MCP server as operations",
-		Long:  opHelp,
-		Args:  command.NoSuchCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newOpLs(s), newOpSchema(s), newOpCall(s))
-	return cmd
+	return command.NewGroup(cobra.Command{Use: "op", Short: "Try the tools of one MCP server as operations", Long: opHelp},
+		newOpLs(s), newOpSchema(s), newOpCall(s))
 }
 
 const opHelp = `Try the tools of one MCP server as operations: named, typed, with declared
 errors, as a Go program gets them from operation/bridge. The server is a URL of
 streamable HTTP; no configuration is read, and nothing is started.
-
-Usage:
-  indus op ls URL                          which operations are there?
-  indus op schema URL NAME                 what does one take and give?
-  indus op call URL NAME [ARGUMENT]...     call one
-  indus op COMMAND -h                      all about a command
-
-Flags of all:
-  --json       print JSON` + opFlagsHelp + `
 
 A session:
   $ indus op ls http://127.0.0.1:3001/mcp
@@ -55,18 +41,6 @@ A session:
   ]
 
 ` + opExitHelp
-
-const opFlagsHelp = `
-  --namespace NAME
-               what the server is called: its operations are NAME/tool then
-               (default: as the server names its tools)
-  --trust-annotations
-               a tool whose server says that it only reads is a query (default:
-               all are mutations, because a hint is no permission)
-  --token-file FILE
-               send the bearer token in a file; "-" is stdin
-  --token-env VAR
-               send the bearer token in a variable`
 
 const opExitHelp = `Exit codes:
   0    ok
@@ -102,21 +76,23 @@ func opArguments(more bool, names ...string) cobra.PositionalArgs {
 
 // command is one of op, whose run is given the operations of the server at the URL that
 // comes first.
-func (f *opFlags) command(cmd *cobra.Command, s show.Streams, run func(ctx context.Context, r *operation.Registry, args []string) error) *cobra.Command {
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r, err := f.operations(cmd.Context(), args[0], s)
+func (f *opFlags) command(s show.Streams, json string, run func(ctx context.Context, r *operation.Registry, args []string) error, c cobra.Command) *cobra.Command {
+	c.ValidArgsFunction = cobra.NoFileCompletions
+	cmd := command.New(s, func(ctx context.Context, args []string, s show.Streams) error {
+		r, err := f.operations(ctx, args[0], s)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
-		return run(cmd.Context(), r, args[1:])
-	}
-	cmd.Flags().StringVar(&f.namespace, "namespace", "", "what the server is called")
-	cmd.Flags().BoolVar(&f.trust, "trust-annotations", false, "believe a tool that it only reads")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with a bearer token")
-	cmd.Flags().StringVar(&f.tokenEnv, "token-env", "", "a variable with a bearer token")
+		return run(ctx, r, args[1:])
+	}, c)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, json)
+	cmd.Flags().StringVar(&f.namespace, "namespace", "", `NAME  what the server is called: its operations are NAME/tool then (default: as the
+		server names its tools)`)
+	cmd.Flags().BoolVar(&f.trust, "trust-annotations", false, `a tool whose server says that it only reads is a query (default: all are mutations,
+		because a hint is no permission)`)
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", `FILE  send the bearer token in a file; "-" is stdin`)
+	cmd.Flags().StringVar(&f.tokenEnv, "token-env", "", "VAR  send the bearer token in a variable")
 	return cmd
 }
 
@@ -239,3 +215,65 @@ func findOp(r *operation.Registry, name string) (operation.Spec, error) {
 	known := show.Names(all, func(s operation.Spec) string { return s.Name })
 	return operation.Spec{}, command.Usagef("no operation named %q%s", name, cmp.Or(command.DidYouMean(name, known), "; indus op ls lists them"))
 }
+
+func newOpLs(s show.Streams) *cobra.Command {
+	var f opFlags
+	return f.command(s, "print a JSON array of all that is known of each",
+		func(_ context.Context, r *operation.Registry, _ []string) error { return f.printOps(s, r) },
+		cobra.Command{
+			Use: "ls URL", Aliases: []string{"list"}, Short: "List the operations of a server", Long: opLsHelp,
+			Args: opArguments(false, "a URL"),
+		})
+}
+
+const opLsHelp = `List the operations that the tools of a server become: the kind of each, what it
+takes (a "?" marks what may be left out) and what it does. What a server lists
+that cannot be an operation is reported on stderr, with the reason.
+
+A session:
+  $ indus op ls http://127.0.0.1:3001/mcp --namespace all --trust-annotations
+  query     all/echo(message: string)
+      Echoes back the input string
+  …
+
+` + opExitHelp
+
+func (f *opFlags) printOps(s show.Streams, r *operation.Registry) error {
+	if f.asJSON {
+		return s.WriteIndented(specs(r))
+	}
+	var p show.Page
+	for _, spec := range specs(r) {
+		p.Printf("%-8s  %s\n", spec.Kind, spec.Name+signature.Parse(spec.Input).Signature(arguments.Style))
+		if text := show.Summary(spec.Description); text != "" {
+			p.Printf("    %s\n", text)
+		}
+	}
+	return s.Print(&p)
+}
+
+func newOpSchema(s show.Streams) *cobra.Command {
+	return new(opFlags).command(s, "print JSON, as it does anyway", func(_ context.Context, r *operation.Registry, args []string) error {
+		spec, err := findOp(r, args[0])
+		if err != nil {
+			return err
+		}
+		return s.WriteIndented(spec)
+	}, cobra.Command{
+		Use: "schema URL NAME", Short: "Show all that is known of one operation", Long: opSchemaHelp,
+		Args: opArguments(false, "a URL", "the name of an operation"),
+	})
+}
+
+const opSchemaHelp = `Show all that is known of one operation, as JSON: its name, kind and description,
+the schema of its input as the server wrote it, that of its value, and the errors
+with which it can end.
+
+A session:
+  $ indus op schema http://127.0.0.1:3001/mcp get-sum | jq .input.required
+  [
+    "a",
+    "b"
+  ]
+
+` + opExitHelp

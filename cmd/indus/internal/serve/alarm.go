@@ -8,6 +8,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/history"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -115,7 +116,7 @@ func (a *alarm) advice(e ledger.Entry) string {
 	state := "it is live all the same"
 	if e.Op == ledger.Hold {
 		state = "it is kept back"
-		if a.attached.Policy(e.Server) == ledger.DenyChanges {
+		if a.attached.Policy(e.Server) == interop.DenyChanges {
 			state += " for as long as this indus serve runs"
 		}
 	}

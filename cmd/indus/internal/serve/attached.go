@@ -20,9 +20,9 @@ const acceptTick = time.Second
 
 // servedLedger is the ledger of one indus serve.
 type servedLedger struct {
-	path   string        // "": none is kept
-	policy ledger.Policy // of the flag
-	guards string        // what asks for changes to be kept back; "": nothing does
+	path   string               // "": none is kept
+	policy interop.ChangePolicy // of the flag
+	guards string               // what asks for changes to be kept back; "": nothing does
 	flags  *command.LedgerFlags
 	s      show.Streams
 
@@ -32,7 +32,7 @@ type servedLedger struct {
 // findLedger says where the ledger is kept. A named file that is no ledger was
 // mistyped; where there is no place for one, none is kept.
 func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*servedLedger, error) {
-	l := &servedLedger{policy: ledger.Policy(f.changes), flags: &f.LedgerFlags, guards: command.GuardOf(servers), s: s}
+	l := &servedLedger{policy: interop.ChangePolicy(f.changes), flags: &f.LedgerFlags, guards: command.GuardOf(servers), s: s}
 	if f.noLedger && l.guards != "" {
 		return nil, command.NeedsLedger(l.guards)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
@@ -61,7 +60,7 @@ func New(s show.Streams) *cobra.Command {
 	f.LedgerFlags.Add(cmd)
 	f.admission.add(cmd)
 	cmd.Flags().BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger")
-	cmd.Flags().StringVar(&f.changes, "changes", string(ledger.AcceptChanges), "what becomes of tools that changed")
+	cmd.Flags().StringVar(&f.changes, "changes", string(interop.AcceptChanges), "what becomes of tools that changed")
 	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, "where to listen")
 	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout")
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
@@ -89,7 +88,7 @@ func New(s show.Streams) *cobra.Command {
 }
 
 // policies are the values of --changes.
-var policies = []string{string(ledger.AcceptChanges), string(ledger.HoldChanges), string(ledger.DenyChanges)}
+var policies = []string{string(interop.AcceptChanges), string(interop.HoldChanges), string(interop.DenyChanges)}
 
 // check refuses flags that do not go together, and values that mean nothing.
 func (f *serveFlags) check(cmd *cobra.Command) error {

@@ -32,49 +32,48 @@ type addFlags struct {
 
 func newAdd(s show.Streams) *cobra.Command {
 	var f addFlags
-	cmd := &cobra.Command{
+	cmd := command.New(s, f.run, cobra.Command{
 		Use: "add NAME {URL | -- COMMAND [ARG]...}", SuggestFor: []string{"install", "new", "configure", "init"},
-		Short: "Write a server into a configuration file",
-		Long:  addHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args, s)
-		},
+		Short: "Write a server into a configuration file", Long: addHelp,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) < 2 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveDefault
 		},
-	}
-	f.add(cmd)
-	f.addJSON(cmd)
+	})
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.env, "env", "e", nil, "a variable of the command's environment")
-	flags.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the requests")
-	flags.StringVar(&f.cwd, "cwd", "", "where the command is started")
-	flags.StringVar(&f.transport, "transport", "", "stdio, http or sse")
-	flags.StringVar(&f.timeout, "timeout", "", "how long the server may take")
-	flags.BoolVar(&f.lazy, "lazy", false, "start it when it is first needed")
-	flags.StringVar(&f.idle, "idle", "", "for how long it is kept without a use")
-	flags.StringVar(&f.profile, "profile", "", "how its tools' schemas are adapted")
-	flags.BoolVar(&f.inherit, "inherit-env", false, "give the command the whole environment")
-	flags.StringArrayVar(&f.allow, "allow", nil, "mount the tools with such a name alone")
-	flags.StringArrayVar(&f.deny, "deny", nil, "do not mount the tools with such a name")
-	flags.StringArrayVar(&f.set, "set", nil, "any other field of the row")
+	flags.StringArrayVarP(&f.env, "env", "e", nil, `NAME=VALUE  a variable of the command's environment; NAME alone takes it
+		from the environment of indus; may be repeated`)
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "'NAME: VALUE'  a header of the requests; may be repeated")
+	flags.StringArrayVar(&f.allow, "allow", nil, "PATTERN  mount the tools that match alone: 'read_*'; may be repeated")
+	flags.StringArrayVar(&f.deny, "deny", nil, "PATTERN  mount all tools but those that match; may be repeated")
+	flags.StringVar(&f.cwd, "cwd", "", `DIR  where the command is started (default: a project's in the project, any other in
+		an empty directory of its own); in a project, a server of your own then waits for approval: give it
+		'${workspaceFolder}', the project, as an argument instead`)
+	flags.BoolVar(&f.inherit, "inherit-env", false, "give the command the whole environment, not only what it needs")
+	flags.StringVar(&f.transport, "transport", "", `T  stdio, http or sse, where that is not plain (a URL is http, which falls
+		back to sse)`)
+	flags.StringVar(&f.timeout, "timeout", "", "T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m")
+	flags.BoolVar(&f.lazy, "lazy", false, "indus serve starts it when it is first needed")
+	flags.StringVar(&f.idle, "idle", "", "TIME  and ends it when nobody has needed it for so long: 10m")
+	flags.StringVar(&f.profile, "profile", "", `P  how its tools' schemas are adapted for a model, one of `+
+		strings.Join(command.ProfileNames(), ", "))
+	flags.StringArrayVar(&f.set, "set", nil, `FIELD=VALUE  any field that docs/configuration.md has for a server:
+		per=principal, instances=4, maxConcurrent=8, oauth.clientId=me, oauth.scopes='read write', oauth=false,
+		forwardHeaders=X-Request-Id,X-Trace-Id, tools.rename.list_issues=issues; Tab completes fields; may be repeated`)
 	flags.BoolVar(&f.disabled, "disabled", false, "write it switched off")
 	flags.BoolVar(&f.force, "force", false, "replace a server of that name")
+	f.addJSON(cmd, editedJSON)
+	f.addWriting(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("set", completeFields)
 	_ = cmd.RegisterFlagCompletionFunc("profile", command.CompleteProfiles())
-	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(transports(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions([]string{string(interop.KindStdio), string(interop.KindHTTP),
+		string(interop.KindSSE)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func transports() []string {
-	return []string{string(interop.KindStdio), string(interop.KindHTTP), string(interop.KindSSE)}
-}
-
-var addHelp = `Write a server into a configuration file, which keeps its comments and its order.
+const addHelp = `Write a server into a configuration file, which keeps its comments and its order.
 Nothing is started.
 
 Usage:
@@ -82,34 +81,7 @@ Usage:
   indus mcp add NAME [FLAG]... URL
 
 Flags:
-  -e, --env NAME=VALUE
-               a variable of the command's environment; NAME alone takes it from
-               the environment of indus; may be repeated, as may:
-  -H, --header 'NAME: VALUE'
-               a header of the requests
-  --allow PATTERN, --deny PATTERN
-               mount the tools that match alone, or all but those: 'read_*'
-  --cwd DIR    where the command is started (default: a project's in the project,
-               any other in an empty directory of its own); in a project, a server of
-               your own then waits for approval: give it '${workspaceFolder}', the
-               project, as an argument instead
-  --inherit-env
-               give the command the whole environment, not only what it needs
-  --transport T
-               stdio, http or sse, where that is not plain (a URL is http, which
-               falls back to sse)
-  --timeout T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m
-  --lazy       indus serve starts it when it is first needed
-  --idle TIME  and ends it when nobody has needed it for so long: 10m
-  --profile P  how its tools' schemas are adapted for a model, one of
-` + show.Wrap(strings.Join(command.ProfileNames(), ", "), 15) + `
-  --set FIELD=VALUE
-               any field that docs/configuration.md has for a server: per=principal,
-               instances=4, maxConcurrent=8, oauth.clientId=me, oauth.scopes='read
-               write', oauth=false, forwardHeaders=X-Request-Id,X-Trace-Id,
-               tools.rename.list_issues=issues; Tab completes fields; may be repeated
-  --disabled   write it switched off
-  --force      replace a server of that name` + editedHelp + writeFlagsHelp + `
+  --*
 
 Secrets:
   A value that holds ${VAR} takes VAR from the environment whenever the server
@@ -133,14 +105,14 @@ Exit codes:
   2    usage: flags, arguments and files; nothing was written
   130  interrupted`
 
-func (f *addFlags) run(cmd *cobra.Command, args []string, s show.Streams) error {
-	d, err := f.definition(cmd, args)
+func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	d, err := f.definition(args)
 	if err != nil {
 		return err
 	}
 	path := ""
 	verb, unset := "added", []mcpconfig.Note(nil)
-	e, err := edit(cmd.Context(), true, func() (string, error) { path, err = f.path(); return path, err }, func(e *mcpconfig.Edit) error {
+	e, err := edit(ctx, true, func() (string, error) { path, err = f.path(); return path, err }, func(e *mcpconfig.Edit) error {
 		if line := e.Line(d.ID); line > 0 {
 			if verb = "replaced"; !f.force {
 				return command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
@@ -169,10 +141,10 @@ func (f *addFlags) run(cmd *cobra.Command, args []string, s show.Streams) error 
 	if interop.QualifiedName(d.ID, "t") != d.ID+interop.Qualifier+"t" {
 		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain", d.ID)
 	}
-	if err := f.settle(cmd.Context(), d.ID, path, e.Line(d.ID), s); err != nil {
+	if err := f.settle(ctx, d.ID, path, e.Line(d.ID), s); err != nil {
 		return err
 	}
-	return f.printEdited(cmd.Context(), edited{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
+	return f.printEdited(ctx, edited{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
 }
 
 // settle approves what was written into a project's file, and says what becomes of it.
@@ -217,14 +189,14 @@ func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show
 }
 
 // definition is the server that the command line describes.
-func (f *addFlags) definition(cmd *cobra.Command, args []string) (mcpconfig.Definition, error) {
+func (f *addFlags) definition(args []string) (mcpconfig.Definition, error) {
 	d := mcpconfig.Definition{}
 	for _, word := range slices.Concat(args, f.env, f.headers, f.allow, f.deny, f.set, []string{f.cwd}) {
 		if !utf8.ValidString(word) {
 			return d, command.Usagef("an argument is not UTF-8, as configuration files are")
 		}
 	}
-	name, address, words, err := addArguments(cmd, args)
+	name, address, words, err := addArguments(args, f.cmd.ArgsLenAtDash())
 	if err != nil {
 		return d, err
 	}
@@ -257,8 +229,7 @@ func (f *addFlags) definition(cmd *cobra.Command, args []string) (mcpconfig.Defi
 }
 
 // addArguments separates NAME, URL and COMMAND.
-func addArguments(cmd *cobra.Command, args []string) (name, address string, words []string, err error) {
-	dash := cmd.ArgsLenAtDash()
+func addArguments(args []string, dash int) (name, address string, words []string, err error) {
 	switch {
 	case len(args) == 0 || dash == 0:
 		return "", "", nil, command.Usagef("mcp add needs a name and a server: indus mcp add NAME -- COMMAND, or indus mcp add NAME URL")

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,31 +26,32 @@ type approveFlags struct {
 
 func newApprove(s show.Streams) *cobra.Command {
 	var f approveFlags
-	cmd := &cobra.Command{
+	cmd := command.New(s, f.run, cobra.Command{
 		Use: "approve [SERVER]...", SuggestFor: []string{"trust", "allow"},
-		Short: "Let servers of a project's file start",
-		Long:  approveHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.all && len(args) > 0 {
-				return command.Usagef("--all and %q exclude each other", args[0])
-			}
-			if f.tools {
-				return f.approvedTools(args, s)
-			}
-			if f.revoke {
-				return f.takeBack(args, s)
-			}
-			return f.approve(cmd.Context(), args, s)
-		},
-		ValidArgsFunction: f.complete,
-	}
-	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait")
+		Short: "Let servers of a project's file start", Long: approveHelp, ValidArgsFunction: command.Complete(math.MaxInt, f.offers),
+	})
+	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait; with --revoke, take all of the project back")
+	cmd.Flags().StringVar(&f.file, "mcp", "", `FILE  approve servers of that file, where they take something from the project in
+		the working directory`)
 	cmd.Flags().BoolVar(&f.revoke, "revoke", false, "take approvals back")
-	cmd.Flags().BoolVar(&f.tools, "tools", false, "tools that run unasked")
-	cmd.Flags().StringVar(&f.file, "mcp", "", "a file")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&f.tools, "tools", false, `of tools instead: those that somebody let run in this directory from then on,
+		when a session asked; each is asked for again once it, its server or, of bash and process, the command is another`)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON array, an object a server: server, file, line, reason, project,
+		runs, hosts, cwd, env, envFile, inheritEnv, headers, oauth, tls, forwards, tools, settings, files [{path, text,
+		wrong}], approved; without SERVER nothing is approved then. Of tools: project, tool, call, fingerprint, at`)
 	return cmd
+}
+
+func (f *approveFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	switch {
+	case f.all && len(args) > 0:
+		return command.Usagef("--all and %q exclude each other", args[0])
+	case f.tools:
+		return f.approvedTools(args, s)
+	case f.revoke:
+		return f.takeBack(args, s)
+	}
+	return f.approve(ctx, args, s)
 }
 
 const approveHelp = `Let servers of the project's file, .indusvx/mcp.json of the working directory, start,
@@ -68,20 +72,6 @@ Usage:
 
 Nothing is asked unless stdin and stderr are a terminal.
 
-Flags:
-  --all        approve all that wait; with --revoke, take all of the project back
-  --mcp FILE   approve servers of that file, where they take something from the
-               project in the working directory
-  --revoke     take approvals back
-  --tools      of tools instead: those that somebody let run in this directory from
-               then on, when a session asked; each is asked for again once it, its
-               server or, of bash and process, the command is another
-  --json       print a JSON array, an object a server: server, file, line, reason,
-               project, runs, hosts, cwd, env, envFile, inheritEnv, headers, oauth,
-               tls, forwards, tools, settings, files [{path, text, wrong}], approved;
-               without SERVER nothing is approved then. Of tools: project, tool,
-               call, fingerprint, at
-
 A session:
   $ indus mcp approve
   fs  .indusvx/mcp.json:3: found in a project's file, and not approved yet
@@ -99,18 +89,20 @@ Exit codes:
   2    usage: flags, files, no such SERVER; and no terminal to ask on
   130  interrupted`
 
-func (f *approveFlags) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	var offers []string
+func (f *approveFlags) offers(ctx context.Context) []string {
 	if f.tools {
 		list, _ := toolsHere()
-		offers = slices.Compact(show.Names(list, func(t mcpconfig.ApprovedTool) string { return t.Tool }))
-	} else if f.revoke {
-		list, _ := approvedHere()
-		offers = approvedIDs(list)
-	} else if c, err := mcpconfig.Read(cmd.Context(), nil, dry()); err == nil {
-		offers = show.Names(c.Held(), func(r mcpconfig.Row) string { return r.Server.ID })
+		return toolNames(list)
 	}
-	return command.WithPrefix(typed, offers, args...), cobra.ShellCompDirectiveNoFileComp
+	if f.revoke {
+		list, _ := approvedHere()
+		return approvedIDs(list)
+	}
+	c, err := mcpconfig.Read(ctx, nil, dry())
+	if err != nil {
+		return nil
+	}
+	return show.Names(c.Held(), func(r mcpconfig.Row) string { return r.Server.ID })
 }
 
 func (f *approveFlags) approve(ctx context.Context, names []string, s show.Streams) error {
@@ -129,11 +121,7 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s show.Strea
 	if err != nil {
 		return command.AsUsage(err)
 	}
-	for _, n := range c.Notes {
-		if n.Row == 0 { // about a file, which may be the one
-			s.Reportf("%s", n)
-		}
-	}
+	reportNotes(show.Where(c.Notes, func(n mcpconfig.Note) bool { return n.Row == 0 }), s) // about a file, which may be the one
 	var wait []*heldServer
 	for _, r := range c.Held() {
 		wait = append(wait, newHeldServer(c, r))
@@ -166,12 +154,7 @@ func isPinned(r mcpconfig.Row) bool { return r.State == mcpconfig.Active && r.Pi
 func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.Streams) ([]*heldServer, error) {
 	var out []*heldServer
 	for _, name := range names {
-		var found []*heldServer
-		for _, w := range wait {
-			if w.Server == name {
-				found = append(found, w)
-			}
-		}
+		found := show.Where(wait, func(w *heldServer) bool { return w.Server == name })
 		switch {
 		case len(found) > 1:
 			return nil, command.Usagef("%q waits at %s:%d and at %s:%d: run indus mcp approve in a terminal, which asks about each", name,
@@ -201,14 +184,11 @@ func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.
 func (f *approveFlags) approveAll(ctx context.Context, wait []*heldServer, s show.Streams) error {
 	var rows []mcpconfig.Row
 	for _, w := range wait {
-		shown := w.String()
-		if resolved, err := w.resolve(ctx); err != nil {
+		if _, err := w.resolve(ctx); err != nil {
 			return err
-		} else if resolved {
-			shown = w.String()
 		}
 		if !f.asJSON {
-			fmt.Fprint(s.Out, shown)
+			fmt.Fprint(s.Out, w)
 		}
 		rows = append(rows, w.row)
 	}
@@ -351,4 +331,74 @@ func approvedHere() ([]mcpconfig.Approved, error) {
 	}
 	path, here := atomicfile.Real(path), atomicfile.Real(".") // as approvals have them
 	return slices.DeleteFunc(list, func(a mcpconfig.Approved) bool { return a.Project != here && (a.Project != "" || a.File != path) }), nil
+}
+
+// approvedTools shows the tools that sessions let run unasked in the working directory, or takes that back.
+func (f *approveFlags) approvedTools(names []string, s show.Streams) error {
+	list, err := toolsHere()
+	if err != nil {
+		return err
+	}
+	if !f.revoke && (f.all || len(names) > 0) {
+		return command.Usagef("--tools shows what runs unasked, or with --revoke takes it back; a session itself asks for more")
+	}
+	if !f.revoke {
+		return f.printTools(list, s)
+	}
+	if err := f.knows("tools", "no tool %q runs unasked here%s", names, toolNames(list)); err != nil {
+		return err
+	}
+	taken := slices.DeleteFunc(list, func(t mcpconfig.ApprovedTool) bool { return !f.all && !slices.Contains(names, t.Tool) })
+	if err := mcpconfig.RevokeTools(dry(), taken...); err != nil {
+		return err
+	}
+	if f.asJSON {
+		return s.WriteIndented(append([]mcpconfig.ApprovedTool{}, taken...))
+	}
+	for _, t := range taken {
+		s.Reportf("no longer runs unasked: %s", toolLine(t))
+	}
+	return nil
+}
+
+func (f *approveFlags) printTools(list []mcpconfig.ApprovedTool, s show.Streams) error {
+	if f.asJSON {
+		return s.WriteIndented(append([]mcpconfig.ApprovedTool{}, list...))
+	}
+	if len(list) == 0 {
+		s.Reportf("no tool runs unasked here, but those that only look at files")
+	}
+	var p show.Page
+	for _, t := range list {
+		p.Printf("%s  %s\n", t.At.Local().Format(show.TimeFormat), toolLine(t))
+	}
+	return s.Print(&p)
+}
+
+// toolLine is a tool, and the one call of it that is approved.
+func toolLine(t mcpconfig.ApprovedTool) string {
+	if t.Call == "" {
+		return t.Tool
+	}
+	return t.Tool + ": " + t.Call
+}
+
+func toolNames(list []mcpconfig.ApprovedTool) []string {
+	return slices.Compact(show.Names(list, func(t mcpconfig.ApprovedTool) string { return t.Tool }))
+}
+
+// toolsHere are those of the working directory.
+func toolsHere() ([]mcpconfig.ApprovedTool, error) {
+	list, err := mcpconfig.ApprovedTools(dry())
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.Getwd()
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list, func(t mcpconfig.ApprovedTool) bool { return t.Project != dir }), nil
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,26 +27,25 @@ type exportFlags struct {
 
 func newExport(s show.Streams) *cobra.Command {
 	var f exportFlags
-	cmd := &cobra.Command{
-		Use:   "export --to CLIENT",
-		Short: "Give indus to another MCP client, in its own format",
-		Long:  exportHelp,
-		Args:  cobra.ArbitraryArgs, // to say what to write in the place of a server
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), args, s)
-		},
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "export --to CLIENT", Short: "Give indus to another MCP client, in its own format", Long: exportHelp,
+		Args:              cobra.ArbitraryArgs, // to say what to write in the place of a server
 		ValidArgsFunction: cobra.NoFileCompletions,
-	}
+	})
+	cmd.Flags().StringVar(&f.to, "to", "", "CLIENT  the client, one of "+strings.Join(writableNames(), ", "))
+	cmd.Flags().BoolVar(&f.write, "write", false, "merge it into the client's own file: the user's, unless --project is given")
+	cmd.Flags().BoolVar(&f.project, "project", false, "with --write, the one in this directory")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace a server of the same name in it")
+	cmd.Flags().StringVar(&f.via, "via", "", `URL  the URL of a running indus serve; "gateway" is http://127.0.0.1:7332/mcp`)
+	cmd.Flags().StringVar(&f.view, "view", "", "NAME  with --via, a server of it, or a view that the configuration names")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object: client, servers, notes, and with --write file and changed,
+		else text, which is in the client's format`)
 	f.Add(cmd)
-	cmd.Flags().StringVar(&f.to, "to", "", "the client")
-	cmd.Flags().StringVar(&f.via, "via", "", "the URL of a running indus serve")
-	cmd.Flags().StringVar(&f.view, "view", "", "with --via, a view of it alone")
-	cmd.Flags().BoolVar(&f.write, "write", false, "merge it into the client's own file")
-	cmd.Flags().BoolVar(&f.force, "force", false, "replace a server of the same name")
-	cmd.Flags().BoolVar(&f.project, "project", false, "the client's file in this directory")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
 	_ = cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions([]string{viaGateway}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("view", f.completeViews)
+	_ = cmd.RegisterFlagCompletionFunc("view", command.Complete(math.MaxInt, func(ctx context.Context) []string {
+		views, ids, _ := f.views(ctx)
+		return append(views, ids...)
+	}))
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(writableNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -58,7 +59,7 @@ func writableNames() []string {
 	return show.Names(writableClients(), func(c mcpconfig.Client) string { return c.Name })
 }
 
-var exportHelp = `Give another MCP client one entry that runs indus serve --stdio, with which it has
+const exportHelp = `Give another MCP client one entry that runs indus serve --stdio, with which it has
 every configured server: print it in the client's format, or with --write merge it into
 the client's file, which keeps its comments and all else. So there is one place to
 configure servers, for any number of clients.
@@ -70,19 +71,6 @@ $INDUS_TOKEN is set, the client sends it as that variable.
 Usage:
   indus mcp export --to CLIENT [FLAG]...
   indus mcp export --to CLIENT --via gateway|URL [--view SERVER|NAME] [FLAG]...
-
-CLIENT is one of
-` + show.Wrap(strings.Join(writableNames(), ", "), 2) + `
-
-Flags:
-  --write      merge it into the client's own file: the user's, or with
-  --project    the one in this directory
-  --force      replace a server of the same name in it
-  --via URL    the URL of a running indus serve; "gateway" is
-               http://127.0.0.1:7332/mcp
-  --view NAME  with --via, a server of it, or a view that the configuration names
-  --json       print a JSON object: client, servers, notes, and with --write file and
-               changed, else text, which is in the client's format` + command.ConfigFlagsHelp + `
 
 A session:
   $ indus mcp export --to cursor >mcp.json
@@ -114,10 +102,16 @@ func (f *exportFlags) run(ctx context.Context, names []string, s show.Streams) e
 		return err
 	}
 	entry.Replace = f.force
-	if !f.write {
-		return f.print(client, entry, s)
+	out := exported{Client: client.Name, Servers: []string{entry.ID}}
+	if f.write {
+		err = f.merge(ctx, client, entry, &out, s)
+	} else {
+		err = f.print(client, entry, &out, s)
 	}
-	return f.merge(ctx, client, entry, s)
+	if err != nil || !f.asJSON {
+		return err
+	}
+	return s.WriteIndented(out)
 }
 
 // check refuses flags and arguments that do not go together.
@@ -149,61 +143,62 @@ func (f *exportFlags) client() (mcpconfig.Client, error) {
 	return mcpconfig.Client{}, command.Usagef("no client %q to write for%s; known are %s", f.to, command.DidYouMean(f.to, known), strings.Join(known, ", "))
 }
 
-// print writes the client's format to stdout.
-func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, s show.Streams) error {
-	out, notes, err := mcpconfig.Export(client.Name, entry, nil)
+// print writes the client's format to stdout, unless it goes into the JSON.
+func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out *exported, s show.Streams) error {
+	raw, notes, err := mcpconfig.Export(client.Name, entry, nil)
 	if err != nil {
 		return command.AsUsage(err)
 	}
 	reportNotes(notes, s)
-	if f.asJSON {
-		text := string(out)
-		return s.WriteIndented(exported{Client: client.Name, Servers: []string{entry.ID}, Notes: notes, Text: &text})
+	text := string(raw)
+	if out.Notes, out.Text = notes, &text; f.asJSON {
+		return nil
 	}
-	return s.WriteText(string(out))
+	return s.WriteText(text)
 }
 
 // merge writes into the client's own file.
-func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, s show.Streams) error {
-	project, user := clientFiles(client)
-	files, whose := user, "of the user's"
+func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, out *exported, s show.Streams) error {
+	project, files := clientFiles(client)
+	whose := "of the user's"
 	if f.project {
 		files, whose = project, "in a project"
 	}
 	if len(files) == 0 {
 		return command.Usagef("%s has no file %s", client.Title, whose)
 	}
-	path, same := thereOf(files), false
-	var said []mcpconfig.Note
+	path, changed := thereOf(files), false
 	unlock, err := mcpconfig.Lock(ctx, dry())
 	if err != nil {
 		return err
 	}
 	err = mcpconfig.Rewrite(path, func(text []byte) ([]byte, error) {
-		out, notes, err := mcpconfig.Export(client.Name, entry, text)
-		said, same = notes, bytes.Equal(out, text)
-		if errors.Is(err, fs.ErrExist) {
+		merged, notes, err := mcpconfig.Export(client.Name, entry, text)
+		out.Notes, changed = notes, !bytes.Equal(merged, text)
+		switch {
+		case errors.Is(err, fs.ErrExist):
 			return nil, fmt.Errorf("%s has another server of that name: %q; --force replaces it", path, entry.ID)
+		case err != nil && err.Error()[0] >= '0' && err.Error()[0] <= '9': // it begins with a position
+			return nil, fmt.Errorf("%s:%w", path, err)
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		return out, atPath(path, err)
+		return merged, nil
 	})
 	unlock() // before anything is said to somebody who may not read it
-	reportNotes(said, s)
+	reportNotes(out.Notes, s)
 	switch {
 	case errors.Is(err, mcpconfig.ErrChanged):
 		return err
 	case err != nil:
 		return command.AsUsage(err)
-	case same:
-		s.Reportf("%s has it already: nothing was written", path)
-	default:
+	case changed:
 		s.Reportf("wrote %s to %s; start the client again", entry.ID, path)
+	default:
+		s.Reportf("%s has it already: nothing was written", path)
 	}
-	if !f.asJSON {
-		return nil
-	}
-	changed := !same
-	return s.WriteIndented(exported{Client: client.Name, Servers: []string{entry.ID}, Notes: said, File: path, Changed: &changed})
+	out.File, out.Changed = path, &changed
+	return nil
 }
 
 // exported is the result of an export, as --json prints it.
@@ -214,17 +209,6 @@ type exported struct {
 	Text    *string          `json:"text,omitempty"`
 	File    string           `json:"file,omitempty"`    // with --write
 	Changed *bool            `json:"changed,omitempty"` // with --write; false: the file has it already
-}
-
-// atPath is an error of a file's text, which may begin with a position there.
-func atPath(path string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case err.Error()[0] >= '0' && err.Error()[0] <= '9':
-		return fmt.Errorf("%s:%w", path, err)
-	}
-	return fmt.Errorf("%s: %w", path, err)
 }
 
 func reportNotes(notes []mcpconfig.Note, s show.Streams) {
@@ -257,4 +241,60 @@ func (f *exportFlags) process() (mcpconfig.Entry, error) {
 		entry.Args = append(entry.Args, "--mcp", full)
 	}
 	return entry, nil
+}
+
+const (
+	viaGateway    = "gateway"
+	gatewayURL    = "http://127.0.0.1:7332/mcp"
+	tokenVariable = "INDUS_TOKEN"
+)
+
+// remote is a running indus serve, or a view of it.
+func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
+	entry := mcpconfig.Entry{ID: "indus"}
+	at := f.via
+	if at == viaGateway {
+		at = gatewayURL
+	}
+	u, err := url.Parse(at)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return entry, command.Usagef("--via %q: write %s, or the URL that indus serve reports, such as %s", f.via, viaGateway, gatewayURL)
+	}
+	if f.view != "" {
+		part, err := f.viewPath(ctx)
+		if err != nil {
+			return entry, err
+		}
+		u = u.JoinPath(part)
+		entry.ID += "-" + strings.TrimPrefix(f.view, "@")
+	}
+	if entry.URL = u.String(); os.Getenv(tokenVariable) != "" {
+		entry.Token = tokenVariable
+	}
+	return entry, nil
+}
+
+// viewPath is where the view is below /mcp: a view's name goes before a server's, and "@NAME" is a view.
+func (f *exportFlags) viewPath(ctx context.Context) (string, error) {
+	views, ids, err := f.views(ctx)
+	if err != nil {
+		return "", err
+	}
+	name, isView := strings.CutPrefix(f.view, "@")
+	switch {
+	case slices.Contains(views, name):
+		return "@" + name, nil
+	case !isView && slices.Contains(ids, name):
+		return url.PathEscape(name), nil
+	}
+	return "", command.Usagef("no view and no server %q is configured%s", f.view, command.DidYouMean(name, append(views, ids...)))
+}
+
+// views are the names of the views that the configuration has, and the servers, each of which is one too.
+func (f *exportFlags) views(ctx context.Context) (names, servers []string, err error) {
+	c, err := f.ReadDry(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return show.Names(c.Views, func(v mcpconfig.View) string { return v.Name }), command.IDs(c.Servers()), nil
 }

@@ -21,39 +21,32 @@ import (
 
 type importFlags struct {
 	scopeFlags
-	from, prefix         string
-	renames              []string
-	write, force, asJSON bool
-	used                 []string // of renames
+	from, prefix string
+	renames      []string
+	write, force bool
+	used         []string // of renames
 }
 
 func newImport(s show.Streams) *cobra.Command {
 	var f importFlags
-	cmd := &cobra.Command{
-		Use:   "import [CLIENT|all|FILE]",
-		Short: "Take over the servers of another MCP client",
-		Long:  importHelp,
-		Args:  command.AtMost(1, "CLIENT or FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return f.survey(cmd, s)
-			}
-			return f.run(cmd.Context(), args[0], s)
-		},
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "import [CLIENT|all|FILE]", Short: "Take over the servers of another MCP client", Long: importHelp,
+		Args: command.AtMost(1, "CLIENT or FILE"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return append(clientNames(), everyClient), cobra.ShellCompDirectiveDefault
 		},
-	}
-	f.add(cmd)
-	cmd.Flags().StringVar(&f.from, "from", "", "whose format FILE has")
+	})
 	cmd.Flags().BoolVar(&f.write, "write", false, "write what is shown")
-	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name")
-	cmd.Flags().StringVar(&f.prefix, "prefix", "", "what is put before a name that is taken")
-	cmd.Flags().StringArrayVar(&f.renames, "rename", nil, "the name that a server gets")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name; otherwise those that are there stay")
+	cmd.Flags().StringVar(&f.prefix, "prefix", "", "P  put P before a name that is taken: 'roo-', or '{client}-'")
+	cmd.Flags().StringArrayVar(&f.renames, "rename", nil, `OLD=NEW  take over the server OLD as NEW; with all, CLIENT/OLD is that of one
+		CLIENT; may be repeated`)
+	cmd.Flags().StringVar(&f.from, "from", "", "CLIENT  whose format FILE has, where its contents do not show that")
+	f.addJSON(cmd, "print JSON: without CLIENT an array of files, with one an object")
+	f.addWriting(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -84,17 +77,6 @@ is shown.
 
 CLIENT is one of
 ` + show.Wrap(strings.Join(clientNames(), ", "), 2) + `
-
-Flags:
-  --write      write what is shown
-  --force      replace servers of the same name; otherwise those that are there stay
-  --prefix P   put P before a name that is taken: 'roo-', or '{client}-'
-  --rename OLD=NEW
-               take over the server OLD as NEW; with all, CLIENT/OLD is that of one
-               CLIENT; may be repeated
-  --from CLIENT
-               whose format FILE has, where its contents do not show that
-  --json       print JSON: without CLIENT an array of files, with one an object` + writeFlagsHelp + `
 
 A session:
   $ indus mcp import
@@ -129,34 +111,29 @@ type surveyed struct {
 }
 
 // survey lists what is there to be imported.
-func (f *importFlags) survey(cmd *cobra.Command, s show.Streams) error {
+func (f *importFlags) survey(ctx context.Context, s show.Streams) error {
 	for _, name := range []string{"write", "force", "from", "prefix", "rename", "user", "project", "mcp"} {
-		if cmd.Flags().Changed(name) {
+		if f.cmd.Flags().Changed(name) {
 			return command.Usagef("--%s needs a CLIENT or FILE to import from", name)
 		}
 	}
+	files, err := readClients(ctx, mcpconfig.Clients(), func(c mcpconfig.Client) []string { return c.Files(dry()) })
+	if err != nil {
+		return err
+	}
 	found := []surveyed{}
-	for _, client := range mcpconfig.Clients() {
-		for _, file := range client.Files(dry()) {
-			if slices.ContainsFunc(found, func(at surveyed) bool { return at.File == file }) { // two clients share it
-				continue
-			}
-			if cmd.Context().Err() != nil {
-				return cmd.Context().Err()
-			}
-			in, err := mcpconfig.Import(file, client.Name, dry())
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, mcpconfig.ErrNoServer) {
-				continue
-			}
-			at := surveyed{Client: client.Name, Title: client.Title, File: file, Servers: []string{}, Notes: []mcpconfig.Note{}}
-			if err != nil {
-				at.Error = err.Error()
-			} else {
-				at.Servers = append(at.Servers, definitionIDs(in.Definitions)...)
-				at.Notes = append(at.Notes, in.Notes...)
-			}
-			found = append(found, at)
+	for _, r := range files {
+		at := surveyed{Client: r.client.Name, Title: r.client.Title, File: r.file, Servers: []string{}, Notes: []mcpconfig.Note{}}
+		switch {
+		case errors.Is(r.err, mcpconfig.ErrNoServer):
+			continue
+		case r.err != nil:
+			at.Error = r.err.Error()
+		default:
+			at.Servers = append(at.Servers, show.Names(r.in.Definitions, func(d mcpconfig.Definition) string { return d.ID })...)
+			at.Notes = append(at.Notes, r.in.Notes...)
 		}
+		found = append(found, at)
 	}
 	if f.asJSON {
 		return s.WriteIndented(found)
@@ -188,8 +165,31 @@ func reportSurvey(found []surveyed, s show.Streams) error {
 	return nil
 }
 
-func definitionIDs(defs []mcpconfig.Definition) []string {
-	return show.Names(defs, func(d mcpconfig.Definition) string { return d.ID })
+// clientFile is a file of a client that was read.
+type clientFile struct {
+	client mcpconfig.Client
+	file   string
+	in     *mcpconfig.Imported
+	err    error
+}
+
+// readClients reads the files of clients that are there. One that two clients share is the first one's whose format it has.
+func readClients(ctx context.Context, clients []mcpconfig.Client, files func(mcpconfig.Client) []string) (out []clientFile, err error) {
+	for _, client := range clients {
+		for _, file := range files(client) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if slices.ContainsFunc(out, func(r clientFile) bool { return r.file == file && !errors.Is(r.err, mcpconfig.ErrNoServer) }) {
+				continue
+			}
+			in, err := mcpconfig.Import(file, client.Name, dry())
+			if !errors.Is(err, fs.ErrNotExist) {
+				out = append(out, clientFile{client, file, in, err})
+			}
+		}
+	}
+	return out, nil
 }
 
 // imports is what import shows.
@@ -218,7 +218,11 @@ type imported struct {
 	differs    []string
 }
 
-func (f *importFlags) run(ctx context.Context, what string, s show.Streams) error {
+func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	if len(args) == 0 {
+		return f.survey(ctx, s)
+	}
+	what := args[0]
 	path, err := f.path()
 	if err != nil {
 		return err
@@ -273,29 +277,21 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 	case what == everyClient && f.from != "":
 		return command.Usagef("--from is for a FILE, and all are clients")
 	}
+	files, err := readClients(ctx, clients, f.filesOf)
+	if err != nil {
+		return err
+	}
 	var none error
-	var looked []string
-	for _, client := range clients {
-		winner := f.winners(client.Name)
-		for _, file := range f.filesOf(client) {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if looked = append(looked, file); slices.Contains(x.From, file) { // two clients share it
-				continue
-			}
-			in, err := mcpconfig.Import(file, client.Name, dry())
-			switch {
-			case err == nil:
-				x.take(in, winner)
-			case errors.Is(err, fs.ErrNotExist):
-			case errors.Is(err, mcpconfig.ErrNoServer): // it is for other settings
-				none = cmp.Or(none, err)
-			case what == everyClient:
-				x.Notes = append(x.Notes, mcpconfig.Note{Reason: "left out: " + err.Error()})
-			default:
-				return command.AsUsage(err)
-			}
+	for _, r := range files {
+		switch {
+		case r.err == nil:
+			x.take(r.in, f.winners(r.client.Name))
+		case errors.Is(r.err, mcpconfig.ErrNoServer): // it is for other settings
+			none = cmp.Or(none, r.err)
+		case what == everyClient:
+			x.Notes = append(x.Notes, mcpconfig.Note{Reason: "left out: " + r.err.Error()})
+		default:
+			return command.AsUsage(r.err)
 		}
 	}
 	switch {
@@ -306,7 +302,7 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 	case none != nil:
 		return command.Usagef("%w", none)
 	}
-	return command.Usagef("%s has no file here: looked for %s", what, strings.Join(looked, ", "))
+	return command.Usagef("%s has no file here: looked for %s", what, strings.Join(f.filesOf(clients[0]), ", "))
 }
 
 func (f *importFlags) gatherFile(x *imports, file string) error {
@@ -442,9 +438,7 @@ func (f *importFlags) place(e *mcpconfig.Edit, server *imported, name string, fi
 // report shows what would be written, or was.
 func (f *importFlags) report(x *imports, what string, s show.Streams) error {
 	var servers, whole jsonObject
-	for _, n := range x.Notes {
-		s.Reportf("%s", n)
-	}
+	reportNotes(x.Notes, s)
 	var put []string
 	for _, server := range x.Servers {
 		switch server.Becomes {

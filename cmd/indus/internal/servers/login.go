@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop"
 	"github.com/spf13/cobra"
 )
@@ -22,38 +24,17 @@ type loginFlags struct {
 
 func newLogin(s show.Streams) *cobra.Command {
 	var f loginFlags
-	cmd := &cobra.Command{
+	cmd := command.New(s, f.login, cobra.Command{
 		Use: "login [SERVER]...", Aliases: []string{"auth"}, SuggestFor: []string{"signin", "sign-in", "oauth"},
-		Short: "Sign in to a server that wants it",
-		Long:  loginHelp,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmp.Or(f.check(args), f.checkPrincipal()); err != nil {
-				return err
-			}
-			return f.login(cmd.Context(), args, s)
-		},
-	}
-	f.add(cmd)
-	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "print the address, and read the one at which the browser ends")
+		Short: "Sign in to a server that wants it", Long: loginHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
+	})
+	cmd.Flags().BoolVar(&f.all, "all", false, "every server that wants a sign-in and has none")
+	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, `print the address, to be opened anywhere, and read from stdin the one at which
+		that browser ends`)
+	cmd.Flags().StringVar(&f.as, "as", "", `PRINCIPAL  sign this caller of indus serve in, for servers with "per": "principal"
+		("user:NAME" of a key's --principal; the log of indus serve names principals)`)
+	f.Add(cmd)
 	return cmd
-}
-
-func (f *loginFlags) add(cmd *cobra.Command) {
-	f.ConfigFlags.Add(cmd)
-	cmd.ValidArgsFunction = f.CompleteServers(1 << 10)
-	cmd.Flags().BoolVar(&f.all, "all", false, "every server")
-	cmd.Flags().StringVar(&f.as, "as", "", "the principal whose sign-in it is")
-}
-
-func (f *loginFlags) check(args []string) error {
-	switch {
-	case f.all && len(args) > 0:
-		return command.Usagef("--all and %q exclude each other", args[0])
-	case !f.all && len(args) == 0:
-		return command.Usagef("name a server, or --all; indus mcp ls shows which want a sign-in")
-	}
-	return nil
 }
 
 // checkPrincipal refuses what is the name of no principal: no caller could use such a sign-in.
@@ -75,12 +56,7 @@ Usage:
   indus mcp login --all
 
 Flags:
-  --all          every server that wants a sign-in and has none
-  --no-browser   print the address, to be opened anywhere, and read from stdin the
-                 one at which that browser ends
-  --as PRINCIPAL sign this caller of indus serve in, for servers with
-                 "per": "principal" ("user:NAME" of a key's --principal; the log
-                 of indus serve names principals)` + command.ConfigFlagsHelp + `
+  --*
 
 $BROWSER is the command that opens addresses, where it is set. Sign-ins are kept in
 oauth.json of the state directory, encrypted; the key is in the system's keychain,
@@ -90,12 +66,16 @@ INDUS_KEYCHAIN=off leaves the keychain alone.
 A session:
   $ indus mcp login linear
   indus: linear: sign in at mcp.linear.app, in the browser that has been opened; …
-  indus: linear: signed in at https://mcp.linear.app, for read write, renewed by itself
-
-` + command.ExitHelp
+  indus: linear: signed in at https://mcp.linear.app, for read write, renewed by itself`
 
 // wanted are the servers that words name, or all to which one can sign in.
 func (f *loginFlags) wanted(ctx context.Context, args []string, s show.Streams) ([]interop.Server, error) {
+	switch {
+	case f.all && len(args) > 0:
+		return nil, command.Usagef("--all and %q exclude each other", args[0])
+	case !f.all && len(args) == 0:
+		return nil, command.Usagef("name a server, or --all; indus mcp ls shows which want a sign-in")
+	}
 	servers, err := f.Choose(ctx, args, command.IsServer, s)
 	if err != nil {
 		return nil, err
@@ -125,6 +105,9 @@ func noSignIn(o interop.Server) string {
 }
 
 func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) error {
+	if err := f.checkPrincipal(); err != nil {
+		return err
+	}
 	servers, err := f.wanted(ctx, args, s)
 	if err != nil {
 		return err
@@ -209,4 +192,106 @@ func (f *loginFlags) report(ctx context.Context, tokens *signin.Tokens, o intero
 	}
 	s.Reportf("%s%s: %s", o.ID, who, signin.Describe(st))
 	return nil
+}
+
+func newLogout(s show.Streams) *cobra.Command {
+	var f loginFlags
+	cmd := command.New(s, f.logout, cobra.Command{
+		Use: "logout [SERVER]...", SuggestFor: []string{"signout", "sign-out"},
+		Short: "Forget a sign-in", Long: logoutHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
+	})
+	cmd.Flags().BoolVar(&f.all, "all", false, `every sign-in that is kept, of servers that are no longer configured and of every
+		principal too, unless --as names one`)
+	cmd.Flags().StringVar(&f.as, "as", "", "PRINCIPAL  the sign-in of this caller of indus serve")
+	f.Add(cmd)
+	return cmd
+}
+
+const logoutHelp = `Forget sign-ins. The authorization server ends them where it can (RFC 7009); they are
+forgotten here in any case. So is the registration of indus there: the next sign-in
+makes another.
+
+Usage:
+  indus mcp logout SERVER... [FLAG]...
+  indus mcp logout --all [--as PRINCIPAL]
+
+A session:
+  $ indus mcp logout linear
+  indus: linear: signed out`
+
+// kept is a sign-in to forget.
+type kept struct {
+	signin.SignedIn
+	server interop.Server
+	name   string
+}
+
+func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) error {
+	tokens := signin.Open(s)
+	defer tokens.Close()
+	list, err := f.kept(ctx, tokens, args, s)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, k := range list {
+		had, err := tokens.SignOut(ctx, k.server, k.SignedIn)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && had:
+			s.Reportf("%s: forgotten here, but the authorization server was not told: %s", k.name, k.server.Mask(err.Error()))
+			failed = cmp.Or(failed, command.Said(err))
+		case err != nil:
+			return err
+		case had:
+			s.Reportf("%s: signed out", k.name)
+		default:
+			s.Reportf("%s: nobody is signed in", k.name)
+		}
+	}
+	if !f.all {
+		return failed
+	}
+	if len(list) == 0 {
+		s.Reportf("no sign-in is kept")
+	}
+	if f.as == "" {
+		failed = cmp.Or(failed, tokens.ForgetRegistrations(ctx))
+	}
+	return failed
+}
+
+func (f *loginFlags) kept(ctx context.Context, tokens *signin.Tokens, args []string, s show.Streams) (list []kept, err error) {
+	servers, err := f.wanted(ctx, args, s)
+	if err != nil {
+		return nil, err
+	}
+	if !f.all {
+		for _, o := range servers {
+			address, _ := signin.Address(o)
+			list = append(list, kept{signin.SignedIn{Resource: address, Principal: f.as}, o, o.ID})
+		}
+		return list, nil
+	}
+	all, err := tokens.All(ctx)
+	for _, one := range all {
+		if f.as != "" && f.as != one.Principal {
+			continue
+		}
+		k := kept{SignedIn: one, name: secret.Target(one.Resource)}
+		if one.Account != "" {
+			k.name = one.Account + ": " + k.name
+		}
+		for _, o := range servers {
+			if one.IsOf(o) {
+				k.server, k.name = o, o.ID
+			}
+		}
+		if one.Principal != "" {
+			k.name += " as " + one.Principal
+		}
+		list = append(list, k)
+	}
+	return list, err
 }

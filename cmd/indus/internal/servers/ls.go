@@ -23,19 +23,14 @@ type lsFlags struct {
 
 func newLs(s show.Streams) *cobra.Command {
 	var f lsFlags
-	cmd := &cobra.Command{
+	cmd := command.New(s, f.ls, cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, SuggestFor: []string{"status", "ps", "servers"},
-		Short: "Connect every server, and say how each is",
-		Long:  lsHelp,
-		Args:  command.AtMost(0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.ls(cmd.Context(), s)
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
+		Short: "Connect every server, and say how each is", Long: lsHelp, ValidArgsFunction: cobra.NoFileCompletions,
+	})
+	cmd.Flags().BoolVar(&f.offline, "offline", false, `connect nothing: how many tools each had when indus serve last heard it, and when
+		that was`)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array, an object a server")
 	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing: what the ledger knows")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
 	return cmd
 }
 
@@ -45,14 +40,6 @@ which file it is in, and the command or URL; of one that wants a sign-in until w
 it has one, also of each caller of indus serve with "per": "principal"; and where it
 did not connect, why, and what to try. A faulted server is an answer and no failure:
 ls exits 0.
-
-Usage:
-  indus mcp ls [FLAG]...
-
-Flags:
-  --offline    connect nothing: how many tools each had when indus serve last heard
-               it, and when that was
-  --json       print a JSON array, an object a server` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp ls --mcp servers.json
@@ -116,7 +103,7 @@ func (r *serverRow) signIns(ctx context.Context, tokens *signin.Tokens, server i
 	return err
 }
 
-func (f *lsFlags) ls(ctx context.Context, s show.Streams) error {
+func (f *lsFlags) ls(ctx context.Context, _ []string, s show.Streams) error {
 	rows, err := f.rows(ctx, s)
 	switch {
 	case err != nil:
@@ -161,7 +148,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			return nil, err
 		}
 		defer mounted.Close()
-		command.ReportMended(mounted.Fleet, s)
+		command.ReportQuarantined(mounted.Fleet, true, s)
 		known.Status = mounted.Fleet.Status()
 	}
 	status := map[string]interop.EndpointStatus{}
@@ -243,28 +230,27 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 // faultsPage says what is wrong and what to try. Servers of one file with one
 // reason, as those have that wait for approval, share the lines.
 func faultsPage(rows []serverRow) *show.Page {
+	type wrong struct {
+		file, fault, try string
+		line             int // 0: that of the first
+	}
 	p := &show.Page{}
-	for i, r := range rows {
-		same := func(o serverRow) bool {
-			return o.State != mcpconfig.Active && o.File == r.File && o.Fault == r.Fault && o.Try == r.Try
+	for w, of := range show.GroupBy(rows, func(r serverRow) wrong {
+		if r.State == mcpconfig.Active || r.Server == "" { // a row without a name is known by its line
+			return wrong{r.File, r.Fault, r.Try, r.Line}
 		}
-		var who []string // a row without a name is known by its line
-		first := i
-		for j, o := range rows {
-			if j == i || same(r) && same(o) && o.Server != "" {
-				who, first = append(who, o.Server), min(first, j)
-			}
-		}
-		if r.Fault == "" || first < i {
+		return wrong{r.File, r.Fault, r.Try, 0}
+	}) {
+		if w.fault == "" {
 			continue
 		}
-		reason := strings.TrimPrefix(r.Fault, r.Server+": ")
-		if name := strings.Join(who, ", "); name != "" {
-			reason = name + ": " + reason
+		reason := strings.TrimPrefix(w.fault, of[0].Server+": ")
+		if names := show.Names(of, func(r serverRow) string { return r.Server }); names != nil {
+			reason = strings.Join(names, ", ") + ": " + reason
 		}
-		p.Printf("\n%s:%d: %s\n", r.File, r.Line, reason)
-		if r.Try != "" {
-			p.Printf("  try: %s\n", r.Try)
+		p.Printf("\n%s:%d: %s\n", w.file, of[0].Line, reason)
+		if w.try != "" {
+			p.Printf("  try: %s\n", w.try)
 		}
 	}
 	return p

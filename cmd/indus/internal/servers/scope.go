@@ -13,6 +13,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Commands are the commands about configured servers.
+func Commands(s show.Streams) []*cobra.Command {
+	return []*cobra.Command{
+		newLs(s), newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newExport(s), newLogin(s), newLogout(s),
+	}
+}
+
 // scopeFlags say which of the configuration's files a command is about.
 type scopeFlags struct {
 	user, project bool
@@ -21,27 +28,24 @@ type scopeFlags struct {
 	cmd           *cobra.Command
 }
 
-func (f *scopeFlags) add(cmd *cobra.Command) {
-	f.cmd = cmd
-	cmd.Flags().BoolVar(&f.user, "user", false, "the user's own file")
-	cmd.Flags().BoolVar(&f.project, "project", false, "the file of the project in the working directory")
-	cmd.Flags().StringVar(&f.file, "mcp", "", "a file")
+// addWriting adds the flags of commands that add to a file.
+func (f *scopeFlags) addWriting(cmd *cobra.Command) {
+	f.add(cmd, "write the user's own file, indusvx/mcp.json in the configuration directory (default)",
+		"write .indusvx/mcp.json of the working directory", "FILE  write that file")
 }
 
-const (
-	// writeFlagsHelp is for commands that add to a file.
-	writeFlagsHelp = `
-  --user       write the user's own file, indusvx/mcp.json in the configuration
-               directory (default)
-  --project    write .indusvx/mcp.json of the working directory
-  --mcp FILE   write that file`
+// addNarrowing adds the flags of commands that look for a server.
+func (f *scopeFlags) addNarrowing(cmd *cobra.Command) {
+	f.add(cmd, "look in the user's own files alone", "look in .indusvx/mcp.json of the working directory alone",
+		"FILE  look in that file alone")
+}
 
-	// narrowFlagsHelp is for commands that look for a server.
-	narrowFlagsHelp = `
-  --user       look in the user's own files alone
-  --project    look in .indusvx/mcp.json of the working directory alone
-  --mcp FILE   look in that file alone`
-)
+func (f *scopeFlags) add(cmd *cobra.Command, user, project, file string) {
+	f.cmd = cmd
+	cmd.Flags().BoolVar(&f.user, "user", false, user)
+	cmd.Flags().BoolVar(&f.project, "project", false, project)
+	cmd.Flags().StringVar(&f.file, "mcp", "", file)
+}
 
 func (f *scopeFlags) check() error {
 	mcp := f.cmd.Flags().Changed("mcp")
@@ -146,36 +150,21 @@ func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, erro
 	return mcpconfig.Row{}, command.Usagef("no server %q is configured%s", name, cmp.Or(near, "; indus mcp ls shows them all"))
 }
 
-// oneServer is the argument of a command that is about one server.
-func oneServer(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return command.Usagef("%s needs the name of a server: indus mcp ls shows them all", command.CommandPath(cmd))
-	}
-	return command.AtMost(1, "NAME")(cmd, args)
-}
-
 // newRowCommand finishes a command that is about one server's row.
-func newRowCommand(cmd *cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error) *cobra.Command {
+func newRowCommand(cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, json string, run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error) *cobra.Command {
 	var f scopeFlags
-	cmd.Args, cmd.ValidArgsFunction = oneServer, f.complete(1, wanted)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(&f, cmd.Context(), args[0], s) }
-	f.add(cmd)
-	f.addJSON(cmd)
-	return cmd
-}
-
-// complete offers the servers that the flags are about and wanted says yes to.
-func (f *scopeFlags) complete(most int, wanted func(mcpconfig.Row) bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) >= most {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		c, err := f.read(cmd.Context())
+	cmd.Args = command.Needs(1, "the name of a server: indus mcp ls shows them all", "NAME")
+	cmd.ValidArgsFunction = command.Complete(1, func(ctx context.Context) []string {
+		c, err := f.read(ctx)
 		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return nil
 		}
-		return command.WithPrefix(typed, f.ids(c, wanted), args...), cobra.ShellCompDirectiveNoFileComp
-	}
+		return f.ids(c, wanted)
+	})
+	out := command.New(s, func(ctx context.Context, args []string, s show.Streams) error { return run(&f, ctx, args[0], s) }, cmd)
+	f.addJSON(out, json)
+	f.addNarrowing(out)
+	return out
 }
 
 // ids are the servers that the flags are about and wanted says yes to.

@@ -177,4 +177,5 @@ const flagsHelp = `Flags of indus -p, and of indus on a terminal:
                        an error; docs/session.md lists all
   Settings are the user's alone, in indusvx/settings.json of the configuration
   directory: {"model", "baseURL", "keyFile" or "keyEnv", "context"}; a project has none. A call that
-  may do harm asks first; with -p nobody is asked, and it is refused.` + command.ConfigFlagsHelp + command.LedgerFlagsHelp
+  may do harm asks first; with -p nobody is asked, and it is refused.
+  --mcp --trust --ledger`

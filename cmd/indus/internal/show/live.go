@@ -40,7 +40,7 @@ func CanvasOn(stream any) *Canvas {
 
 // Canvas is on stderr; nil where that is no terminal, or logs go there.
 func (s Streams) Canvas() *Canvas {
-	if s.Log.level != nil || s.Log.verbose {
+	if s.Log.Level() != logOff {
 		return nil
 	}
 	return CanvasOn(s.Err)

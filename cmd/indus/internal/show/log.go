@@ -1,19 +1,27 @@
 package show
 
 import (
-	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
+	"slices"
 	"strings"
+	"sync"
 
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/spf13/cobra"
 )
 
 // logFlag is what is logged to stderr: the value of --log-level, and of -v.
 type logFlag struct {
-	level   *slog.Level // nil: nothing
+	level   slog.Level
 	verbose bool
 }
+
+// logOff is a level that no record has.
+const logOff = slog.Level(math.MaxInt)
 
 var logLevels = []string{"debug", "info", "warn", "error", "off"}
 
@@ -23,13 +31,20 @@ func (f *logFlag) Add(root *cobra.Command) {
 	_ = root.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(logLevels, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// Level implements [slog.Leveler].
+func (f *logFlag) Level() slog.Level {
+	if f.level == logOff && f.verbose {
+		return slog.LevelDebug
+	}
+	return f.level
+}
+
 // Set implements [pflag.Value].
 func (f *logFlag) Set(text string) error {
 	if text == "off" {
-		f.level = nil
+		f.level = logOff
 		return nil
 	}
-	f.level = new(slog.Level)
 	if f.level.UnmarshalText([]byte(text)) != nil {
 		return fmt.Errorf("it is one of %s", strings.Join(logLevels, ", "))
 	}
@@ -41,51 +56,67 @@ func (*logFlag) Type() string { return "LEVEL" }
 
 // String implements [pflag.Value].
 func (f *logFlag) String() string {
-	if f.level == nil {
+	if f.level == logOff {
 		return "off"
 	}
 	return f.level.String()
 }
 
 // Verbose reports that somebody wants to see all.
-func (s Streams) Verbose() bool {
-	return s.Log.verbose || s.Log.level != nil && *s.Log.level <= slog.LevelDebug
-}
+func (s Streams) Verbose() bool { return s.Log.verbose || s.Log.level <= slog.LevelDebug }
 
-// Logger writes to stderr what the flags ask for.
+// Logger writes to stderr what the flags ask for, as they are when a record is written.
 func (s Streams) Logger() *slog.Logger {
-	level := slog.LevelDebug
-	switch {
-	case s.Log.level != nil:
-		level = *s.Log.level
-	case !s.Log.verbose:
-		return slog.New(slog.DiscardHandler)
-	}
-	return slog.New(slog.NewTextHandler(maskedWriter{s}, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(maskedWriter{s}, &slog.HandlerOptions{Level: &s.Log}))
 }
 
 // LogAll makes [Streams.Logger] the logger of the whole process, which packages slog and log write to: net/http logs
 // there what a server sends without being asked, credentials included.
 func (s Streams) LogAll() {
-	slog.SetDefault(slog.New(flagged{s}))
+	slog.SetDefault(s.Logger())
 	slog.SetLogLoggerLevel(slog.LevelWarn)
 }
 
-// flagged is the handler of [Streams.Logger], as the flags are when a record is written.
-type flagged struct{ s Streams }
+// maxLearned is how many credentials that came up in use are masked: a gateway has one for each caller who signed in.
+const maxLearned = 256
 
-// Enabled implements [slog.Handler].
-func (f flagged) Enabled(ctx context.Context, l slog.Level) bool { return f.s.Logger().Enabled(ctx, l) }
+// masked is what the logs and files that this process writes must not show.
+type masked struct {
+	learned *secret.Set
 
-// Handle implements [slog.Handler].
-func (f flagged) Handle(ctx context.Context, r slog.Record) error {
-	return f.s.Logger().Handler().Handle(ctx, r)
+	mu    sync.Mutex
+	masks []func(json.RawMessage) json.RawMessage
 }
 
-// WithAttrs implements [slog.Handler].
-func (f flagged) WithAttrs(list []slog.Attr) slog.Handler {
-	return f.s.Logger().Handler().WithAttrs(list)
+// Hide has these functions mask all that [Streams.Masked] is given from now on, in place of those before.
+func (m *masked) Hide(masks []func(json.RawMessage) json.RawMessage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.masks = slices.Clone(masks)
 }
 
-// WithGroup implements [slog.Handler].
-func (f flagged) WithGroup(name string) slog.Handler { return f.s.Logger().Handler().WithGroup(name) }
+// Learn adds a credential that came up in use to what is masked. The last 256 are kept.
+func (m *masked) Learn(credential secret.Value) { m.learned.Learn(credential.Reveal()) }
+
+// Masked returns a JSON document without the values to hide, and without what looks like a credential.
+func (m *masked) Masked(doc json.RawMessage) json.RawMessage {
+	m.mu.Lock()
+	masks := m.masks
+	m.mu.Unlock()
+	for _, mask := range masks {
+		doc = mask(doc)
+	}
+	return secret.Likely(m.learned.JSON(doc))
+}
+
+// maskedWriter writes text to stderr, masked.
+type maskedWriter struct{ s Streams }
+
+// Write implements [io.Writer].
+func (w maskedWriter) Write(b []byte) (int, error) {
+	text, _ := wire.Unquote(w.s.Masked(wire.Quote(string(b))))
+	if _, err := w.s.Err.Write([]byte(text)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func (t *Table) In(room int) string {
 func (t *Table) clean() {
 	for _, row := range t.rows {
 		for i := range row {
-			row[i] = orDash(Clean(row[i]))
+			row[i] = cmp.Or(Clean(row[i]), "-")
 		}
 	}
 }

@@ -2,12 +2,19 @@ package show
 
 import (
 	"fmt"
+	"io"
+	"iter"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	chars "github.com/indusagi/indus/internal/text"
+	"golang.org/x/term"
 )
 
 // Cut is s in at most n runes.
@@ -26,6 +33,17 @@ func Duration(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
+// ParseDuration reads a duration, in days too: "90d". It reports false for what is none, is below 0, or takes more than a date holds.
+func ParseDuration(text string) (time.Duration, bool) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		const most = 100 * 366
+		return time.Duration(n * 24 * float64(time.Hour)), err == nil && n >= 0 && n <= most
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= 0
+}
+
 // Count is a number of things, in the plural where it is not one.
 func Count(n int, what string) string {
 	if n == 1 {
@@ -36,14 +54,6 @@ func Count(n int, what string) string {
 
 // MaxNamed is how many names a line has.
 const MaxNamed = 3
-
-// orDash is what a cell has in the place of nothing.
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
 
 // TimeFormat is how times are shown, in the zone of who looks.
 const TimeFormat = "2006-01-02 15:04:05"
@@ -75,6 +85,31 @@ func Names[T any](all []T, name func(T) string) (names []string) {
 		}
 	}
 	return names
+}
+
+// GroupBy yields the values that have one key, in the order in which the keys come.
+func GroupBy[K comparable, T any](all []T, key func(T) K) iter.Seq2[K, []T] {
+	var keys []K
+	of := map[K][]T{}
+	for _, t := range all {
+		k := key(t)
+		if of[k] == nil {
+			keys = append(keys, k)
+		}
+		of[k] = append(of[k], t)
+	}
+	return func(yield func(K, []T) bool) {
+		for _, k := range keys {
+			if !yield(k, of[k]) {
+				return
+			}
+		}
+	}
+}
+
+// Where is the values of which a condition holds.
+func Where[T any](all []T, is func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(t T) bool { return !is(t) })
 }
 
 // Summary is the first sentence of a description, with "…" where there is more: who looks at a
@@ -117,4 +152,113 @@ func Escaped(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// Terminal is the file behind a stream, where it is a terminal that can be
+// drawn on.
+func Terminal(stream any) (*os.File, bool) {
+	file, ok := stream.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
+		return nil, false
+	}
+	return file, true
+}
+
+// Clean makes text from a server harmless for a terminal: one line, no control
+// characters.
+func Clean(s string) string {
+	return chars.OneLine(s)
+}
+
+// CleanLines is clean for text of several lines.
+func CleanLines(s string) string { return chars.Lines(s) }
+
+// WriteText writes a server's text: as it is in a pipe, harmless on a terminal.
+// It ends with a newline in any case.
+func (s Streams) WriteText(text string) error {
+	if _, ok := Terminal(s.Out); ok {
+		text = CleanLines(text)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(s.Out, text)
+	return err
+}
+
+// Reflow breaks the lines of a help text anew that are wider than a terminal: prose,
+// and what is in the second column. Sessions stay as they are.
+func Reflow(text string, width int) string {
+	var out []string
+	section := ""
+	for lines := strings.Split(text, "\n"); len(lines) > 0; {
+		first, n := lines[0], 1
+		if strings.HasSuffix(first, ":") && !strings.HasPrefix(first, " ") {
+			section = first
+		}
+		at, item := textColumn(first)
+		loose := section != "A session:" && (item || section != "Usage:")
+		for loose && n < len(lines) && first != "" {
+			if next, another := textColumn(lines[n]); another || next != at || lines[n] == "" {
+				break
+			}
+			n++
+		}
+		group := lines[:n]
+		lines = lines[n:]
+		if loose && slices.ContainsFunc(group, func(line string) bool { return Columns(line) > width }) {
+			group = refill(group, at, width)
+		}
+		out = append(out, group...)
+	}
+	return strings.Join(out, "\n")
+}
+
+var secondColumn = regexp.MustCompile(`^ +\S.*?   *`)
+
+// textColumn is where the text of a line begins: behind the item that it explains, if
+// there is one.
+func textColumn(line string) (at int, item bool) {
+	if head := secondColumn.FindString(line); head != "" && len(head) < len(line) {
+		return len(head), true
+	}
+	return len(line) - len(strings.TrimLeft(line, " ")), false
+}
+
+// Wrap is text in lines of at most 80 columns, so many columns in.
+func Wrap(text string, in int) string {
+	return strings.Join(WrapTo(text, in, 80), "\n")
+}
+
+// WrapTo is text in lines of at most so many columns, in columns in.
+func WrapTo(text string, in, width int) []string {
+	return WrapColumn(strings.Repeat(" ", in)+text, in, width)
+}
+
+// WrapColumn is a line whose text begins at a column, with what does not fit below that text.
+func WrapColumn(line string, at, width int) []string { return refill([]string{line}, at, width) }
+
+// leastText is the narrowest second column; else the text goes on below the item.
+const leastText = 24
+
+func refill(lines []string, at, width int) []string {
+	head := lines[0][:at]
+	text := lines[0][at:] + " " + strings.Join(lines[1:], " ")
+	if width-at < leastText {
+		at = min(at, 6)
+	}
+	var out []string
+	line := head
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case Columns(line)+1+Columns(word) > width:
+			out = append(out, line)
+			line = strings.Repeat(" ", at) + word
+		default:
+			line += " " + word
+		}
+	}
+	return append(out, line)
 }

@@ -3,6 +3,7 @@ package tools
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,26 +27,11 @@ type callFlags struct {
 
 func newCall(s show.Streams) *cobra.Command {
 	var f callFlags
-	cmd := &cobra.Command{
-		Use:               "call TOOL [ARGUMENT]...",
-		SuggestFor:        []string{"exec", "invoke", "use"},
-		Short:             "Call a tool and print what it gives",
-		Long:              callHelp,
-		ValidArgsFunction: f.completeCall,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return command.Usagef("mcp call needs the name of a tool: indus mcp tools lists them")
-			}
-			a, err := arguments.Parse(args[1:], f.whole, command.FileReader(cmd.Context(), s.In))
-			if err != nil && !strings.Contains(args[0], interop.Qualifier) && !strings.Contains(args[1], "=") {
-				return command.Usagef("%w; a tool has its server in its name: indus mcp call %s", err, show.ShellWord(args[0]+interop.Qualifier+args[1]))
-			}
-			if err != nil {
-				return err
-			}
-			return f.call(cmd.Context(), args[0], a, s)
-		},
-	}
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "call TOOL [ARGUMENT]...", SuggestFor: []string{"exec", "invoke", "use"},
+		Short: "Call a tool and print what it gives", Long: callHelp, ValidArgsFunction: f.completeCall,
+		Args: command.Needs(1, "the name of a tool: indus mcp tools lists them", ""),
+	})
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if words := cmd.Flags().Args(); len(words) > 0 {
 			s.HelpErr = f.help(cmd.Context(), words[0], s)
@@ -53,11 +39,22 @@ func newCall(s show.Streams) *cobra.Command {
 			s.HelpErr = command.WriteHelp(s, cmd)
 		}
 	})
+	cmd.Flags().StringVar(&f.whole, "args", "", "JSON  a whole JSON object")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, sentJSON)
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "send arguments that do not fit the schema too: the server judges")
 	f.Add(cmd)
-	cmd.Flags().StringVar(&f.whole, "args", "", "all arguments as one JSON object")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the result as the server sent it")
-	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "send arguments that do not fit the tool's schema too")
 	return cmd
+}
+
+func (f *callFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	a, err := arguments.Parse(args[1:], f.whole, command.FileReader(ctx, s.In))
+	if err != nil && !strings.Contains(args[0], interop.Qualifier) && !strings.Contains(args[1], "=") {
+		return command.Usagef("%w; a tool has its server in its name: indus mcp call %s", err, show.ShellWord(args[0]+interop.Qualifier+args[1]))
+	}
+	if err != nil {
+		return err
+	}
+	return f.call(ctx, args[0], a, s)
 }
 
 const callHelp = `Call a tool, by the name that "indus mcp tools" shows, and print what it gives:
@@ -67,22 +64,9 @@ Usage:
   indus mcp call [FLAG]... TOOL [ARGUMENT]...
   indus mcp call TOOL --help                    what does this tool take?
 
-Arguments:
-  key=value    typed by the tool's schema: 5 is a number where one is asked for,
-               and text where text is allowed
-  key:=json    as it is
-  {…}          a whole JSON object, as --args takes it
-  @file        a whole JSON object from a file
-  -            a whole JSON object from stdin
-  Keys that are given one by one replace those of a whole object.
+` + arguments.Help + `
 
   What does not fit the tool's schema is refused before the server is asked.
-
-Flags:
-  --args JSON  a whole JSON object
-  --json       print the result as the server sent it, byte for byte
-  --no-validate
-               send arguments that do not fit the schema too: the server judges` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp call everything__echo message=hi
@@ -94,9 +78,7 @@ A session:
     /: missing required "b" (number)
   $ indus mcp call fs__read_multiple_files 'paths:=["a.txt","b.txt"]'
   $ echo '{"message":"hi"}' | indus mcp call everything__echo -
-  $ indus mcp call everything__get-tiny-image --json | jq -r .content[1].data | base64 -d >a.png
-
-` + command.ExitHelp
+  $ indus mcp call everything__get-tiny-image --json | jq -r .content[1].data | base64 -d >a.png`
 
 // mount connects the servers that may have a tool, and finds it: one call need not wait
 // for all of them. Where none may they are all of them, for the names that are near. The
@@ -221,4 +203,82 @@ func watchProgress(s show.Streams) (report func(toolbox.Progress), stop func()) 
 		canvas.Draw(func(int) []string { return []string{text + " " + show.Clean(p.Message)} })
 	}
 	return report, canvas.Clear
+}
+
+// writeResult prints a result for a person: text as text, the rest described.
+// Structured content is shown where there is nothing beside it.
+func writeResult(s show.Streams, r *toolbox.Result) error {
+	blocks := r.Blocks()
+	if len(blocks) == 0 && r.Structured() != nil {
+		return s.WriteText(show.IndentJSON(r.Structured()))
+	}
+	for _, b := range blocks {
+		if err := s.WriteText(describe(b)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contentBlock is what we know of the content blocks of MCP.
+type contentBlock struct {
+	Type     string  `json:"type"`
+	Text     *string `json:"text"`
+	Data     string  `json:"data"`
+	MimeType string  `json:"mimeType"`
+	URI      string  `json:"uri"`
+	Name     string  `json:"name"`
+	Resource struct {
+		URI      string  `json:"uri"`
+		MimeType string  `json:"mimeType"`
+		Text     *string `json:"text"`
+		Blob     string  `json:"blob"`
+	} `json:"resource"`
+}
+
+// describe is a block as text. What is not known is shown as its JSON.
+func describe(b toolbox.Block) string {
+	switch {
+	case b.Text != nil:
+		return *b.Text
+	case b.JSON != nil:
+		return show.IndentJSON(b.JSON)
+	}
+	var known contentBlock
+	if json.Unmarshal(b.Wire.JSON, &known) != nil {
+		return show.IndentJSON(b.Wire.JSON)
+	}
+	switch r := known.Resource; known.Type {
+	case "text":
+		if known.Text != nil {
+			return *known.Text
+		}
+	case "image", "audio":
+		return blockLabel(known.Type, known.MimeType, decodedSize(known.Data))
+	case "resource_link":
+		return blockLabel("link", known.Name, known.URI)
+	case "resource":
+		if r.Text != nil {
+			return blockLabel("resource", r.URI) + "\n" + *r.Text
+		}
+		return blockLabel("resource", r.URI, r.MimeType, decodedSize(r.Blob))
+	}
+	return show.IndentJSON(b.Wire.JSON)
+}
+
+// blockLabel is shown in the place of a block that a terminal cannot show.
+func blockLabel(words ...string) string {
+	return show.Clean("[" + strings.Join(show.Where(words, func(w string) bool { return w != "" }), " ") + "]")
+}
+
+// decodedSize is how much the base64 text s stands for.
+func decodedSize(s string) string {
+	n := len(strings.TrimRight(s, "=")) * 3 / 4
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return show.Count(n, "byte")
 }

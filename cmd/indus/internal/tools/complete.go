@@ -19,20 +19,13 @@ type completeFlags struct {
 
 func newComplete(s show.Streams) *cobra.Command {
 	var f completeFlags
-	cmd := &cobra.Command{
-		Use:               "complete REF NAME=PREFIX [NAME=VALUE]...",
-		Short:             "Ask a server for values of an argument",
-		Long:              completeHelp,
-		ValidArgsFunction: f.completeOwner,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return command.Usagef("mcp complete needs a prompt or the template of a URI, and NAME=PREFIX: indus mcp prompts and resources list them")
-			}
-			return f.complete(cmd.Context(), args[0], args[1:], s)
-		},
-	}
-	f.add(cmd, "print the result as the server sent it")
-	f.onServer(cmd, &f.server, "the server that has the template")
+	cmd := command.New(s, f.complete, cobra.Command{
+		Use: "complete REF NAME=PREFIX [NAME=VALUE]...", Short: "Ask a server for values of an argument",
+		Long: completeHelp, ValidArgsFunction: f.completeOwner,
+		Args: command.Needs(2, "a prompt or the template of a URI, and NAME=PREFIX: indus mcp prompts and resources list them", ""),
+	})
+	f.onServer(cmd, &f.server, "SERVER  the server that has the template; needed where several may")
+	f.add(cmd, sentJSON)
 	return cmd
 }
 
@@ -44,19 +37,14 @@ Usage:
   indus mcp complete [FLAG]... PROMPT NAME=PREFIX [NAME=VALUE]...
   indus mcp complete [FLAG]... URI-TEMPLATE NAME=PREFIX [NAME=VALUE]...
 
-Flags:
-  --server SERVER  the server that has the template; needed where several may
-  --json           print the result as the server sent it, byte for byte` + command.ServerFlagsHelp + `
-
 A session:
   $ indus mcp complete everything__completable-prompt department=E
   Engineering
   $ indus mcp complete everything__completable-prompt name= department=Sales
-  $ indus mcp complete 'demo://resource/dynamic/text/{resourceId}' resourceId=1
+  $ indus mcp complete 'demo://resource/dynamic/text/{resourceId}' resourceId=1`
 
-` + command.ExitHelp
-
-func (f *completeFlags) complete(ctx context.Context, ref string, words []string, s show.Streams) error {
+func (f *completeFlags) complete(ctx context.Context, args []string, s show.Streams) error {
+	ref, words := args[0], args[1:]
 	decided, err := textArguments(words)
 	if err != nil {
 		return err

@@ -45,8 +45,10 @@ func readToolList(from string, raw []byte) (toolList, error) {
 	if !found {
 		return list, command.Usagef("%s holds no tools: expected is %s", from, listsHelp)
 	}
-	for i, row := range list.rows {
-		list.rows[i] = unwrapRow(row)
+	for i, row := range list.rows { // of indus mcp tools --json, a row has the tool in it
+		if tool, ok := wire.Lookup(row, "tool"); ok && tool[0] == '{' && !hasMember(row, "inputSchema") {
+			list.rows[i] = tool
+		}
 	}
 	return list, nil
 }
@@ -86,14 +88,6 @@ var schemaKeywords = []string{"type", "properties", "$schema", "$ref", "$defs", 
 func hasMember(doc json.RawMessage, key string) bool {
 	_, ok := wire.Lookup(doc, key)
 	return ok
-}
-
-// unwrapRow is the tool in a row of indus mcp tools --json.
-func unwrapRow(row json.RawMessage) json.RawMessage {
-	if tool, ok := wire.Lookup(row, "tool"); ok && tool[0] == '{' && !hasMember(row, "inputSchema") {
-		return tool
-	}
-	return row
 }
 
 // mountLists mounts lists as servers that had them when they last ran. The servers'

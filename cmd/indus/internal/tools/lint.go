@@ -10,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema"
 	"github.com/spf13/cobra"
 )
@@ -24,37 +25,38 @@ type lintFlags struct {
 
 func newLint(s show.Streams) *cobra.Command {
 	var f lintFlags
-	cmd := &cobra.Command{
-		Use:               "lint [SERVER]...",
-		Short:             "Find what model providers refuse in tools, and what mounting makes of them",
-		Long:              lintHelp,
-		ValidArgsFunction: f.CompleteServers(math.MaxInt),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.explain != "" {
-				return explain(s, f.explain)
-			}
-			return runLint(cmd, &f, args, s)
-		},
-	}
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "lint [SERVER]...", Short: "Find what model providers refuse in tools, and what mounting makes of them",
+		Long: lintHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
+	})
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.providers, "provider", nil, `P  ask provider P, or several, with commas; "all" is every provider, strict
+		modes left out; "client" is the clients alone. Known are: `+strings.Join(command.ProfileNames(), ", "))
+	flags.StringArrayVar(&f.files, "file", nil, `FILE  lint a file instead of servers: a tools/list result, an array of tools,
+		one tool, or one JSON Schema; "-" is stdin; may be repeated`)
+	flags.StringSliceVar(&f.ignore, "ignore", nil, "RULE  leave out what breaks a rule, or several, with commas")
+	flags.StringVar(&f.baseline, "baseline", "", "FILE  leave out the findings of a baseline")
+	flags.StringVar(&f.write, "write-baseline", "", "FILE  write what is found to a baseline, and do not fail")
+	flags.BoolVar(&f.strict, "strict", false, "fail for warnings too")
+	flags.StringVar(&f.explain, "explain", "", `RULE  print what a rule asks, what each provider accepts, and where that is from;
+		or, for the name of a provider, all of its rules`)
+	flags.StringVar(&f.format, "format", "text", "F  text, json, markdown (a table) or github (workflow commands)")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, `print changes that lose nothing too, and what one of several providers warns
+		of or drops in silence`)
+	flags.BoolVar(&f.asJSON, "json", false, `as --format json: print a JSON object with all of it: profile (what is mounted with),
+		providers (who is asked), summary, counts, faults, and tools, each with name, server, tool, findings [{provider,
+		path, rule, message, source, class, date, ignored}], changes [{path, rule, did, lost, narrowed}], refused (findings
+		that are left after the changes) and quarantined (the reason, if it is)`)
 	f.Add(cmd)
-	cmd.Flags().StringSliceVar(&f.providers, "provider", nil, "who is asked about the tools as they are")
-	cmd.Flags().StringArrayVar(&f.files, "file", nil, "lint a file of tools; - is stdin")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object")
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "fail for warnings too")
-	cmd.Flags().StringSliceVar(&f.ignore, "ignore", nil, "leave out what breaks a rule")
-	cmd.Flags().StringVar(&f.baseline, "baseline", "", "leave out the findings of a file")
-	cmd.Flags().StringVar(&f.write, "write-baseline", "", "write what is found to a file")
-	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, markdown or github")
-	cmd.Flags().StringVar(&f.explain, "explain", "", "explain a rule, or the rules of a provider, with sources")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(lintFormats, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("ignore", cobra.FixedCompletions(ruleOffers(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("explain", command.CompleteProfiles(ruleOffers()...))
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print what does no harm too")
-	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles(command.EveryProvider+"\tevery provider, strict modes left out", command.ClientProfile+"\twhat clients refuse a whole list for"))
+	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles(
+		command.EveryProvider+"\tevery provider, strict modes left out", command.ClientProfile+"\twhat clients refuse a whole list for"))
 	return cmd
 }
 
-var lintHelp = `Find out whether model providers take the tools of the configured servers, or of
+const lintHelp = `Find out whether model providers take the tools of the configured servers, or of
 the named ones, or those in a file. For one tool that it does not like a provider
 refuses the whole request.
 
@@ -76,35 +78,6 @@ schemas that arguments cannot be checked against.
 Usage:
   indus mcp lint [FLAG]... [SERVER]...
   indus mcp lint --file tools.json [FLAG]...
-
-Flags:
-  --provider P  ask provider P, or several, with commas; "all" is every provider,
-                strict modes left out; "client" is the clients alone. Known are:
-` + show.Wrap(strings.Join(command.ProfileNames(), ", "), 16) + `
-  --file FILE   lint a file instead of servers: a tools/list result, an array of
-                tools, one tool, or one JSON Schema; "-" is stdin; may be repeated
-  --ignore RULE
-                leave out what breaks a rule, or several, with commas
-  --baseline FILE
-                leave out the findings of a baseline
-  --write-baseline FILE
-                write what is found to a baseline, and do not fail
-  --strict      fail for warnings too
-  --explain RULE
-                print what a rule asks, what each provider accepts, and where that
-                is from; or, for the name of a provider, all of its rules
-  --format F    text, json, markdown (a table) or github (workflow commands)
-  -v, --verbose
-                print changes that lose nothing too, and what one of several
-                providers warns of or drops in silence
-  --json        as --format json: print a JSON object with all of it: profile (what is mounted
-                with), providers (who is asked), summary, counts, faults, and
-                tools, each with name, server, tool,
-                  findings     [{provider, path, rule, message, source, class, date,
-                                ignored}]
-                  changes      [{path, rule, did, lost, narrowed}]
-                  refused      findings that are left after the changes
-                  quarantined  the reason, if it is` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp lint --mcp servers.json
@@ -136,15 +109,17 @@ Exit codes:
   4    a server cannot be reached
   130  interrupted`
 
-func runLint(cmd *cobra.Command, f *lintFlags, args []string, s show.Streams) error {
-	ctx := cmd.Context()
+func (f *lintFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	if f.explain != "" {
+		return explain(s, f.explain)
+	}
 	if f.asJSON {
 		f.format = "json"
 	}
 	if !slices.Contains(lintFormats, f.format) {
 		return command.Usagef("no format %q: there is %s", f.format, strings.Join(lintFormats, ", "))
 	}
-	x, err := f.examiner(cmd)
+	x, err := f.examiner()
 	if err != nil {
 		return err
 	}
@@ -158,7 +133,11 @@ func runLint(cmd *cobra.Command, f *lintFlags, args []string, s show.Streams) er
 		}
 		mounted, err = f.mountFiles(ctx, x, s)
 	} else {
-		mounted, err = f.mountServers(ctx, x, args, s)
+		var servers []interop.Server
+		if servers, err = f.Choose(ctx, args, command.IsServer, s); err == nil {
+			f.Looks = true
+			mounted, err = f.Connect(ctx, servers, x.Profile, s)
+		}
 	}
 	if err != nil {
 		return err
@@ -193,9 +172,9 @@ func ruleOffers() []string {
 
 // examiner is who is asked, and what is mounted with: the one provider that was
 // named, or what all of them take.
-func (f *lintFlags) examiner(cmd *cobra.Command) (*Examiner, error) {
+func (f *lintFlags) examiner() (*Examiner, error) {
 	x := &Examiner{Profile: schema.Universal, asked: command.Providers()}
-	if !cmd.Flags().Changed("provider") {
+	if !f.asked() {
 		return x, nil
 	}
 	var err error
@@ -208,15 +187,6 @@ func (f *lintFlags) examiner(cmd *cobra.Command) (*Examiner, error) {
 		x.Profile = x.asked[0]
 	}
 	return x, nil
-}
-
-func (f *lintFlags) mountServers(ctx context.Context, x *Examiner, only []string, s show.Streams) (*command.Connection, error) {
-	servers, err := f.Choose(ctx, only, command.IsServer, s)
-	if err != nil {
-		return nil, err
-	}
-	f.Looks = true
-	return f.Connect(ctx, servers, x.Profile, s)
 }
 
 func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams) (*command.Connection, error) {
@@ -239,7 +209,7 @@ func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams)
 		x.bare[listID(i)], x.files[listID(i)] = l.bare, l.from
 	}
 	mounted := mountLists(ctx, lists, x.Profile)
-	return &command.Connection{Mounted: mounted, CloseFunc: mounted.Close}, nil
+	return &command.Connection{Mounted: mounted, Closers: []func(){mounted.Close}}, nil
 }
 
 func (f *lintFlags) asked() bool { return len(f.providers) > 0 }

@@ -184,7 +184,7 @@ type remarkGroup struct {
 
 // writeRemarks writes what there is to say of each tool, and nothing of the others.
 func writeRemarks(p *show.Page, all []ToolReport, of func(*ToolReport) remarks) {
-	for server, tools := range byServer(all, func(t ToolReport) string { return t.Server }) {
+	for server, tools := range show.GroupBy(all, func(t ToolReport) string { return t.Server }) {
 		groups := groupRemarks(tools, of)
 		if len(groups) == 0 {
 			continue
@@ -304,19 +304,9 @@ func (r *lintReport) writeTaken(p *show.Page) {
 
 // writeCounts says for which providers the tools are too many, and what to do.
 func (r *lintReport) writeCounts(p *show.Page, of []string) {
-	var order []string
-	who := map[string][]string{}
-	for _, f := range r.Counts {
-		if !slices.Contains(of, f.Provider) {
-			continue
-		}
-		if who[f.Message] == nil {
-			order = append(order, f.Message)
-		}
-		who[f.Message] = append(who[f.Message], f.Provider)
-	}
-	for _, message := range order {
-		p.Printf("%s (%s)\n", message, strings.Join(who[message], ", "))
+	found := show.Where(r.Counts, func(f Finding) bool { return slices.Contains(of, f.Provider) })
+	for message, all := range show.GroupBy(found, func(f Finding) string { return f.Message }) {
+		p.Printf("%s (%s)\n", message, strings.Join(show.Names(all, func(f Finding) string { return f.Provider }), ", "))
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
@@ -18,21 +17,12 @@ import (
 const promptsHelp = `List the prompts of every configured server, or of some: the name by which "indus mcp
 prompt" takes each, its arguments (a "?" marks what may be left out) and what it does.
 
-Usage:
-  indus mcp prompts [FLAG]... [SERVER]...
-
-Flags:
-  --json       print a JSON array: an object a prompt, with name, server and prompt,
-               which is the prompt as its server wrote it` + command.ServerFlagsHelp + `
-
 A session:
   $ indus mcp prompts --mcp servers.json
   everything  4 prompts
     everything__args-prompt(city, state?)
         A prompt with two arguments, one required and one optional
-    …
-
-` + command.ExitHelp
+    …`
 
 // promptRow is a prompt as --json prints it.
 type promptRow struct {
@@ -42,12 +32,13 @@ type promptRow struct {
 }
 
 func newPrompts(s show.Streams) *cobra.Command {
-	return newBesideList(s, "prompts", "List the prompts of every server, or of some", promptsHelp, besideList{
+	return newBesideList(s, besideList{
 		kinds: []beside{promptLists},
 		json:  func(r besideRow) any { return promptRow{r.qualified(), r.server, r.raw} },
 		title: promptSignature,
 		count: func(rows []besideRow) string { return show.Count(len(rows), "prompt") },
-	})
+	}, "print a JSON array: an object a prompt, with name, server and prompt, which is the prompt as its server wrote it",
+		cobra.Command{Use: "prompts [SERVER]...", Short: "List the prompts of every server, or of some", Long: promptsHelp})
 }
 
 func promptSignature(r besideRow) string {
@@ -66,19 +57,11 @@ func promptSignature(r besideRow) string {
 
 func newPrompt(s show.Streams) *cobra.Command {
 	var f besideFlags
-	cmd := &cobra.Command{
-		Use:               "prompt PROMPT [ARGUMENT]...",
-		Short:             "Get a prompt, filled in",
-		Long:              promptHelp,
-		ValidArgsFunction: f.completeOwner,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return command.Usagef("mcp prompt needs the name of a prompt: indus mcp prompts lists them")
-			}
-			return f.prompt(cmd.Context(), args[0], args[1:], s)
-		},
-	}
-	f.add(cmd, "print the result as the server sent it")
+	cmd := command.New(s, f.prompt, cobra.Command{
+		Use: "prompt PROMPT [KEY=VALUE]...", Short: "Get a prompt, filled in", Long: promptHelp, ValidArgsFunction: f.completeOwner,
+		Args: command.Needs(1, "the name of a prompt: indus mcp prompts lists them", ""),
+	})
+	f.add(cmd, sentJSON)
 	return cmd
 }
 
@@ -86,25 +69,17 @@ const promptHelp = `Get a prompt, by the name that "indus mcp prompts" shows, wi
 and print its messages. Where they are not one message of the user's alone, a line
 [ROLE] is before each.
 
-Usage:
-  indus mcp prompt [FLAG]... PROMPT [KEY=VALUE]...
-
-Flags:
-  --json       print the result as the server sent it, byte for byte` + command.ServerFlagsHelp + `
-
 A session:
   $ indus mcp prompt everything__args-prompt city=Pune
   What's weather in Pune?
-  $ indus mcp prompt everything__args-prompt city=Pune | indus -p -
+  $ indus mcp prompt everything__args-prompt city=Pune | indus -p -`
 
-` + command.ExitHelp
-
-func (f *besideFlags) prompt(ctx context.Context, name string, words []string, s show.Streams) error {
-	given, err := textArguments(words)
+func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams) error {
+	given, err := textArguments(args[1:])
 	if err != nil {
 		return err
 	}
-	b, row, err := f.findPrompt(ctx, name, s)
+	b, row, err := f.findPrompt(ctx, args[0], s)
 	if err != nil {
 		return err
 	}
@@ -136,7 +111,11 @@ func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Stream
 	if row, ok := command.IdleRow(c, mayOwn); ok && !slices.ContainsFunc(c.Servers(), mayOwn) {
 		return nil, besideRow{}, command.NotStarted(row)
 	}
-	b, err := f.connect(ctx, mayOwnPrompt(c.Servers(), name), s)
+	servers := c.Servers()
+	if may := show.Where(servers, func(o interop.Server) bool { return mayOwn(o) }); len(may) > 0 {
+		servers = may
+	}
+	b, err := f.connect(ctx, servers, s)
 	if err != nil {
 		return nil, besideRow{}, err
 	}
@@ -201,24 +180,12 @@ func writeMessages(s show.Streams, result json.RawMessage) error {
 		if len(got.Messages) > 1 || m.Role != "user" {
 			b.WriteString(blockLabel(m.Role) + "\n")
 		}
-		b.WriteString(describeContent(m.Content))
+		b.WriteString(describe(toolbox.Block{Wire: toolbox.Wire{JSON: m.Content}}))
 		if err := s.WriteText(b.String()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// describeContent is a content block, as the wire has it, as text.
-func describeContent(raw json.RawMessage) string {
-	if kind, _ := wire.Lookup(raw, "type"); string(kind) == `"text"` {
-		if text, ok := wire.Lookup(raw, "text"); ok {
-			if s, ok := wire.Unquote(text); ok {
-				return s
-			}
-		}
-	}
-	return describe(toolbox.Block{Wire: toolbox.Wire{JSON: raw}})
 }
 
 // completeOwner offers the beginnings of names: of prompts the ledger knows nothing, and completion

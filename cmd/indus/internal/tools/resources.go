@@ -20,22 +20,13 @@ const resourcesHelp = `List the resources of every configured server, or of some
 read" takes each, its type and what it is. What has {…} in it is a template, whose
 variables "indus mcp complete" may know values for.
 
-Usage:
-  indus mcp resources [FLAG]... [SERVER]...
-
-Flags:
-  --json       print a JSON array: an object a resource, with server, and uri and
-               resource, or uriTemplate and template: as its server wrote it` + command.ServerFlagsHelp + `
-
 A session:
   $ indus mcp resources --mcp servers.json
   everything  7 resources, 2 templates
     demo://resource/static/document/architecture.md  text/markdown
         Static document file exposed from /docs: architecture.md
     demo://resource/dynamic/text/{resourceId}  text/plain
-    …
-
-` + command.ExitHelp
+    …`
 
 // resourceRow is a resource or a template as --json prints it.
 type resourceRow struct {
@@ -47,7 +38,7 @@ type resourceRow struct {
 }
 
 func newResources(s show.Streams) *cobra.Command {
-	return newBesideList(s, "resources", "List the resources of every server, or of some", resourcesHelp, besideList{
+	return newBesideList(s, besideList{
 		kinds: []beside{resourceLists, templateLists},
 		json: func(r besideRow) any {
 			if r.URITemplate != "" {
@@ -60,7 +51,9 @@ func newResources(s show.Streams) *cobra.Command {
 			resources := slices.DeleteFunc(slices.Clone(rows), func(r besideRow) bool { return r.URITemplate != "" })
 			return show.Count(len(resources), "resource") + ", " + show.Count(len(rows)-len(resources), "template")
 		},
-	})
+	}, `print a JSON array: an object a resource, with server, and uri and resource, or uriTemplate and template: as its
+		server wrote it`,
+		cobra.Command{Use: "resources [SERVER]...", Short: "List the resources of every server, or of some", Long: resourcesHelp})
 }
 
 type readFlags struct {
@@ -70,51 +63,32 @@ type readFlags struct {
 
 func newRead(s show.Streams) *cobra.Command {
 	var f readFlags
-	cmd := &cobra.Command{
-		Use:   "read URI",
-		Short: "Read a resource",
-		Long:  readHelp,
-		Args:  command.AtMost(1, "URI"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
-				return command.Usagef("mcp read needs a URI: indus mcp resources lists them")
-			case f.asJSON && f.file != "":
-				return command.Usagef("--json and --output exclude each other")
-			}
-			return f.read(cmd.Context(), args[0], s)
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
-	f.add(cmd, "print the result as the server sent it")
-	f.onServer(cmd, &f.server, "the server that has it")
-	cmd.Flags().StringVarP(&f.file, "output", "o", "", "write it into a file")
+	cmd := command.New(s, f.read, cobra.Command{
+		Use: "read URI", Short: "Read a resource", Long: readHelp, ValidArgsFunction: cobra.NoFileCompletions,
+		Args: command.Needs(1, "a URI: indus mcp resources lists them", "URI"),
+	})
+	f.onServer(cmd, &f.server, "SERVER  the server that has it; needed where several may")
+	cmd.Flags().StringVarP(&f.file, "output", "o", "", "FILE  write it into a file, whatever it is")
+	f.add(cmd, sentJSON)
 	return cmd
 }
 
 const readHelp = `Read a resource, by a URI that "indus mcp resources" shows or that a template there
 makes, and print it: as it is in a pipe, and on a terminal text alone.
 
-Usage:
-  indus mcp read [FLAG]... URI
-
-Flags:
-  --server SERVER  the server that has it; needed where several may
-  -o, --output FILE
-                   write it into a file, whatever it is
-  --json           print the result as the server sent it, byte for byte` + command.ServerFlagsHelp + `
-
 A session:
   $ indus mcp read demo://resource/dynamic/text/1
   Resource 1: This is a plaintext resource created at 10:03:41 AM
-  $ indus mcp read demo://resource/dynamic/blob/1 -o one.bin
-
-` + command.ExitHelp
+  $ indus mcp read demo://resource/dynamic/blob/1 -o one.bin`
 
 // codeNotFound is what servers of before 2026-07-28 say of a resource that is not there.
 const codeNotFound = -32002
 
-func (f *readFlags) read(ctx context.Context, uri string, s show.Streams) error {
+func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) error {
+	if f.asJSON && f.file != "" {
+		return command.Usagef("--json and --output exclude each other")
+	}
+	uri := args[0]
 	b, server, err := f.ownerOf(ctx, uri, f.server, s)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"slices"
 	"strings"
 
@@ -15,6 +14,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Commands are the commands about what servers have: tools, prompts and resources.
+func Commands(s show.Streams) []*cobra.Command {
+	return []*cobra.Command{newTools(s), newCall(s), newLint(s), newPrompts(s), newPrompt(s), newResources(s), newRead(s), newComplete(s)}
+}
+
 type toolsFlags struct {
 	command.ServerFlags
 	asJSON, schema, original, long bool
@@ -23,28 +27,25 @@ type toolsFlags struct {
 
 func newTools(s show.Streams) *cobra.Command {
 	var f toolsFlags
-	cmd := &cobra.Command{
-		Use:     "tools [SERVER|TOOL]",
-		Aliases: []string{"tool"},
-		Short:   "List the tools of every server, or of one",
-		Long:    toolsHelp,
-		Args:    command.AtMost(1, "SERVER"),
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "tools [SERVER|TOOL]", Aliases: []string{"tool"}, Short: "List the tools of every server, or of one", Long: toolsHelp,
+		Args: command.AtMost(1, "SERVER"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if offers, d := f.CompleteServers(1)(cmd, args, typed); len(offers) > 0 || len(args) > 0 {
 				return offers, d
 			}
 			return completeTool(&f.ServerFlags, cmd, typed)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), args, s)
-		},
-	}
-	f.Add(cmd)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
-	cmd.Flags().BoolVar(&f.long, "long", false, "print whole descriptions")
+	})
+	cmd.Flags().BoolVar(&f.long, "long", false, `print whole descriptions; otherwise "…" is where there is more`)
 	cmd.Flags().BoolVar(&f.schema, "schema", false, "print what a model sees")
-	cmd.Flags().StringVar(&f.provider, "provider", "", "for whom schemas are shaped")
-	cmd.Flags().BoolVar(&f.original, "original", false, "print the owner's schema too, and what was changed")
+	cmd.Flags().StringVar(&f.provider, "provider", "", `P  with --schema, whose rules shape it (default: universal, which every provider
+		accepts); "original" shapes nothing; others are in indus mcp lint -h`)
+	cmd.Flags().BoolVar(&f.original, "original", false, "with --schema, print the owner's schema too, and what was changed")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON array: an object a tool, with name, server and tool, which is the tool as
+		its server wrote it; with --schema name, server, description, parameters, changes [{path, rule, did, lost, narrowed}],
+		with --original original, and quarantined, the reason, where no model is shown it`)
+	f.Add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles())
 	return cmd
 }
@@ -60,19 +61,6 @@ provider.
 Usage:
   indus mcp tools [FLAG]... [SERVER|TOOL]
   indus mcp tools --schema [--provider P] [--original] [FLAG]... [SERVER|TOOL]
-
-Flags:
-  --long        print whole descriptions; otherwise "…" is where there is more
-  --schema      print what a model sees
-  --provider P  with --schema, whose rules shape it (default: universal, which
-                every provider accepts); "original" shapes nothing; others are in
-                indus mcp lint -h
-  --original    with --schema, print the owner's schema too, and what was changed
-  --json        print a JSON array: an object a tool, with name, server and tool,
-                which is the tool as its server wrote it; with --schema name,
-                server, description, parameters, changes [{path, rule, did, lost,
-                narrowed}], with --original original, and quarantined, the reason,
-                where no model is shown it` + command.ServerFlagsHelp + `
 
 A session:
   $ indus mcp tools --mcp servers.json
@@ -108,7 +96,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 	}
 	defer mounted.Close()
 	down := command.ReportDown(mounted.Fleet, s)
-	command.ReportQuarantined(mounted.Fleet, s)
+	command.ReportQuarantined(mounted.Fleet, false, s)
 	shown := mounted.Box.Snapshot("")
 	if len(shown.Held) > 0 {
 		s.Reportf("%s", f.HeldBack(shown.Held...))
@@ -130,7 +118,13 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 	case f.asJSON:
 		return printToolsJSON(s, all)
 	}
-	return printSignatures(s, all, f.long)
+	counted := func(tools []toolbox.Descriptor) string { return show.Count(len(tools), "tool") }
+	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, counted, func(d toolbox.Descriptor) (string, string) {
+		if f.long {
+			return arguments.ToolSignature(d), show.CleanLines(strings.TrimSpace(d.Description))
+		}
+		return arguments.ToolSignature(d), show.Summary(d.Description)
+	})
 }
 
 // profile is what tools are shown with: as their owners wrote them, unless
@@ -161,20 +155,10 @@ func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
 	return s.WriteIndented(rows)
 }
 
-func printSignatures(s show.Streams, all []toolbox.Descriptor, long bool) error {
-	counted := func(tools []toolbox.Descriptor) string { return show.Count(len(tools), "tool") }
-	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, counted, func(d toolbox.Descriptor) (string, string) {
-		if long {
-			return arguments.ToolSignature(d), show.CleanLines(strings.TrimSpace(d.Description))
-		}
-		return arguments.ToolSignature(d), show.Summary(d.Description)
-	})
-}
-
 // printByServer prints a list by its servers: their names with a count, and of each row a title and a text.
 func printByServer[T any](s show.Streams, all []T, server func(T) string, counted func([]T) string, row func(T) (title, text string)) error {
 	var p show.Page
-	for id, some := range byServer(all, server) {
+	for id, some := range show.GroupBy(all, server) {
 		if p.Len() > 0 {
 			p.Printf("\n")
 		}
@@ -190,19 +174,71 @@ func printByServer[T any](s show.Streams, all []T, server func(T) string, counte
 	return s.Print(&p)
 }
 
-// byServer yields the parts of a list that are of one server each.
-func byServer[T any](all []T, server func(T) string) iter.Seq2[string, []T] {
-	return func(yield func(string, []T) bool) {
-		for len(all) > 0 {
-			id := server(all[0])
-			n := slices.IndexFunc(all, func(t T) bool { return server(t) != id })
-			if n < 0 {
-				n = len(all)
-			}
-			if !yield(id, all[:n]) {
-				return
-			}
-			all = all[n:]
+// shownTool is a tool as a model sees it, as --json prints it.
+type shownTool struct {
+	Name        string          `json:"name"`
+	Server      string          `json:"server"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // null where no model is shown it
+	Original    json.RawMessage `json:"original,omitempty"`
+	Changes     []schema.Change `json:"changes"`
+	Quarantined string          `json:"quarantined,omitempty"`
+}
+
+// printSchemas prints tools of a box as models see them.
+func (f *toolsFlags) printSchemas(s show.Streams, box *toolbox.Box, p *schema.Profile, all []toolbox.Descriptor) error {
+	descriptions := ForModels(box)
+	shown := make([]shownTool, len(all))
+	for i, d := range all {
+		shown[i] = shownTool{
+			Name: d.Name, Server: d.Server, Description: descriptions[d.Name], Parameters: d.Parameters,
+			Changes: append([]schema.Change{}, d.Changes...), Quarantined: Reason(d.Excluded),
 		}
+		if f.original {
+			shown[i].Original = d.Schema
+		}
+	}
+	if f.asJSON {
+		return s.WriteIndented(shown)
+	}
+	var out show.Page
+	for i, t := range shown {
+		if i > 0 {
+			out.Printf("\n")
+		}
+		t.write(&out, p)
+	}
+	return s.Print(&out)
+}
+
+// write is a tool for a person.
+func (t shownTool) write(out *show.Page, p *schema.Profile) {
+	out.Printf("%s\n", t.Name)
+	for line := range strings.Lines(strings.TrimSpace(show.CleanLines(t.Description))) {
+		out.Printf("    %s\n", strings.TrimRight(line, " \t\n"))
+	}
+	block := func(raw json.RawMessage) { // on lines of its own, and harmless to a terminal
+		out.WriteString("    " + strings.ReplaceAll(show.IndentJSON(show.EscapeHarmful(raw)), "\n", "\n    ") + "\n")
+	}
+	if t.Quarantined != "" {
+		out.Printf("  no model is shown it: %s\n", t.Quarantined)
+	} else {
+		out.Printf("  parameters (%s)\n", p.Name())
+		block(t.Parameters)
+	}
+	if t.Original == nil {
+		return
+	}
+	out.Printf("  original\n")
+	block(t.Original)
+	var done remarks
+	for _, c := range t.Changes {
+		done.addChange(c)
+	}
+	for i, m := range done {
+		if i == 0 {
+			out.Printf("  changes\n")
+		}
+		out.Printf("    %s\n", m)
 	}
 }

@@ -1,0 +1,199 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/host"
+	"github.com/spf13/cobra"
+)
+
+// newHelp is the help command of a group, or of the root; example is a command below it.
+func newHelp(group *cobra.Command, example string) *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [COMMAND]...",
+		Short:  "All about a command",
+		Hidden: group.HasParent(), // -h does it too
+		Long:   "All about a command.\n\nA session:\n  $ " + group.CommandPath() + " help " + example,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, unknown, _ := group.Find(args)
+			if len(unknown) > 0 {
+				return NoSuchCommand(of, unknown)
+			}
+			return of.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if of, unknown, _ := group.Find(args); len(unknown) == 0 {
+				names = commandNames(of)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+func commandNames(of *cobra.Command) []string {
+	return show.Names(of.Commands(), func(c *cobra.Command) string {
+		if c.Hidden {
+			return ""
+		}
+		return c.Name()
+	})
+}
+
+func newCompletion(s show.Streams) *cobra.Command {
+	shells := map[string]func(*cobra.Command, io.Writer) error{
+		"bash":       func(c *cobra.Command, w io.Writer) error { return c.GenBashCompletionV2(w, true) },
+		"zsh":        (*cobra.Command).GenZshCompletion,
+		"fish":       func(c *cobra.Command, w io.Writer) error { return c.GenFishCompletion(w, true) },
+		"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
+	}
+	known := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use: "completion SHELL", Short: "Print a script that completes commands with Tab", Long: completionHelp,
+		ValidArgs: known,
+		Args:      Needs(1, "a shell: "+strings.Join(known, ", "), "SHELL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			write := shells[args[0]]
+			if write == nil {
+				return Usagef("no completion for %q: there is %s", args[0], strings.Join(known, ", "))
+			}
+			if err := write(cmd.Root(), s.Out); err != nil {
+				return fmt.Errorf("completion: %w", err)
+			}
+			return nil
+		},
+	}
+}
+
+const completionHelp = `Print a script that completes indus commands, flags, servers and tools with Tab.
+
+Usage:
+  indus completion bash|zsh|fish|powershell
+
+That of bash needs the package bash-completion. Tools and their arguments are those
+that the ledger knows, of servers that indus serve has run; no server is started.
+
+A session:
+  $ source <(indus completion bash)                # for this shell
+  $ indus completion bash > ~/.local/share/bash-completion/completions/indus
+  $ indus completion zsh > "${fpath[1]}/_indus"
+  $ indus completion fish > ~/.config/fish/completions/indus.fish
+  $ indus mcp call ev<Tab>
+  $ indus mcp call everything__`
+
+func newVersion(s show.Streams) *cobra.Command {
+	var asJSON bool
+	cmd := New(s, func(context.Context, []string, show.Streams) error {
+		if asJSON {
+			return s.WriteIndented(struct {
+				Version string `json:"version"`
+				Go      string `json:"go"`
+				OS      string `json:"os"`
+				Arch    string `json:"arch"`
+			}{moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
+		}
+		return printVersion(s)
+	}, cobra.Command{
+		Use: "version", Short: "Which indus this is",
+		Long: "Which indus this is.\n\nA session:\n  $ indus version\n  indus " + moduleVersion(),
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object: version, go, os, arch")
+	return cmd
+}
+
+// addVersionFlag lets the root command answer --version. cobra's own template would link text/template, which may call every
+// exported method by its name, so that the linker leaves none of any package out: 40 MB.
+func addVersionFlag(root *cobra.Command, s show.Streams) {
+	asked := root.Flags().Bool("version", false, "which indus this is")
+	run := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *asked {
+			return printVersion(s)
+		}
+		return run(cmd, args)
+	}
+}
+
+func printVersion(s show.Streams) error {
+	_, err := fmt.Fprintf(s.Out, "indus %s\n", moduleVersion())
+	return err
+}
+
+// moduleVersion is the module's, where the build knows it.
+func moduleVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return host.DefaultInfo().Version + "-dev"
+	}
+	return info.Main.Version
+}
+
+// newMan writes a manual page for each command, for release archives and packagers.
+func newMan() *cobra.Command {
+	return &cobra.Command{
+		Use: "man DIR", Short: "Write the manual pages into a directory", Hidden: true,
+		Long: `Write a manual page for each command into DIR.
+
+Environment:
+  SOURCE_DATE_EPOCH  the date of the pages, in seconds since 1970
+                     (default: none)
+
+A session:
+  $ indus man ./man1`,
+		Args: Needs(1, "a directory; see indus man -h", "DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			date := ""
+			if s, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
+				date = time.Unix(s, 0).UTC().Format(time.DateOnly)
+			}
+			return writeManPages(args[0], date, cmd.Root())
+		},
+	}
+}
+
+func writeManPages(dir, date string, c *cobra.Command) error {
+	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+	if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(manPage(name, date, c)), 0o644); err != nil {
+		return err
+	}
+	for _, sub := range c.Commands() {
+		if sub.Hidden {
+			continue
+		}
+		if err := writeManPages(dir, date, sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manPage is a command's help text as it stands, for it is laid out already.
+func manPage(name, date string, c *cobra.Command) string {
+	return fmt.Sprintf(".TH %s 1 %q %q\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n%s\n.fi\n.SH SEE ALSO\n.BR indus (1)\n",
+		strings.ToUpper(roffText(name)), date, "indus "+moduleVersion(), roffText(name), roffText(c.Short), roffText(HelpText(c)))
+}
+
+// roffText escapes text for a manual page: backslashes, hyphens that are to be copied as such, and
+// periods and quotes that begin a line, which would begin a request.
+func roffText(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
+			lines[i] = `\&` + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}

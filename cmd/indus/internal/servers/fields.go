@@ -1,0 +1,145 @@
+package servers
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/arguments"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/signature"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+// rowSchema is the schema of a server's row, which knows every field.
+func rowSchema() signature.Schema {
+	return signature.Parse(mcpconfig.FileSchema()).Follow("#/$defs/server")
+}
+
+// setFields gives a row the fields of --set: FIELD=VALUE, and of a field in a field FIELD.FIELD=VALUE.
+func setFields(row json.RawMessage, settings []string) (json.RawMessage, error) {
+	for _, word := range settings {
+		path, text, ok := strings.Cut(word, "=")
+		if !ok || path == "" {
+			return nil, command.Usagef("--set takes FIELD=VALUE, such as maxConcurrent=4, and not %q", word)
+		}
+		keys, of, err := fieldAt(rowSchema(), path)
+		if err != nil {
+			return nil, err
+		}
+		value, err := arguments.Setting(text, of)
+		if err == nil {
+			row, err = setAt(row, keys, value)
+		}
+		if err != nil {
+			return nil, command.Usagef("--set %s: %w", path, err)
+		}
+	}
+	return row, nil
+}
+
+// fieldAt is the keys that a path leads through, and the schema of its end. The keys of maps (env, headers, tools.rename) may have
+// dots in them.
+func fieldAt(s signature.Schema, path string) (keys []string, of signature.Schema, err error) {
+	name, rest, deeper := strings.Cut(path, ".")
+	var known []string
+	for _, s := range append([]signature.Schema{s}, s.Alternatives("anyOf")...) {
+		for _, p := range s.Parameters() {
+			switch {
+			case p.Name != name && !slices.Contains(known, p.Name): // each alternative has them
+				known = append(known, p.Name)
+			case p.Name != name:
+			case !deeper:
+				return []string{name}, p.Schema, nil
+			default:
+				keys, of, err = fieldAt(p.Schema, rest)
+				return append([]string{name}, keys...), of, err
+			}
+		}
+		if any := s.Sub("additionalProperties"); any.Is("{") {
+			return []string{path}, any, nil
+		}
+	}
+	if len(known) == 0 {
+		return nil, of, command.Usagef("--set: nothing is in a field at %q", path)
+	}
+	return nil, of, command.Usagef("--set: there is no field %q%s", name, cmp.Or(command.DidYouMean(name, known), ": there are "+strings.Join(known, ", ")))
+}
+
+// setAt puts a value into an object, and makes the objects that it is in.
+func setAt(in json.RawMessage, keys []string, value json.RawMessage) (json.RawMessage, error) {
+	if len(keys) > 1 {
+		inner, _ := wire.Lookup(in, keys[0])
+		if len(inner) == 0 || inner[0] != '{' {
+			inner = json.RawMessage("{}")
+		}
+		var err error
+		if value, err = setAt(inner, keys[1:], value); err != nil {
+			return nil, err
+		}
+	}
+	return wire.Rewrite(in, wire.Edit{Key: keys[0], Value: value})
+}
+
+// completeFields offers the fields that --set takes.
+func completeFields(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	const d = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	given := []string{"command", "args", "url", "id", "name", "type"} // by the other arguments
+	var offers []string
+	for _, p := range rowSchema().Parameters() {
+		if !slices.Contains(given, p.Name) {
+			offers = append(offers, p.Name+"=\t"+show.FirstSentence(p.Schema.String("description")))
+		}
+	}
+	return command.WithPrefix(typed, offers), d
+}
+
+// jsonObject is the members of a JSON object in their order.
+type jsonObject []string
+
+// add adds a member, unless its value is nil.
+func (o *jsonObject) add(name string, value json.RawMessage) {
+	if value != nil {
+		*o = append(*o, string(text.Quote(name))+":"+string(value))
+	}
+}
+
+// JSON is the object; nil where it has no member.
+func (o jsonObject) JSON() json.RawMessage {
+	if len(o) == 0 {
+		return nil
+	}
+	return json.RawMessage("{" + strings.Join(o, ",") + "}")
+}
+
+// textOrNone is a text as JSON, and nil where it is "".
+func textOrNone(s string) json.RawMessage {
+	if s == "" {
+		return nil
+	}
+	return text.Quote(s)
+}
+
+// listOrNone is texts as JSON, and nil where there are none.
+func listOrNone(list []string) json.RawMessage {
+	if len(list) == 0 {
+		return nil
+	}
+	raw, _ := text.JSON(list) // texts do not fail
+	return raw
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}

@@ -1,0 +1,323 @@
+package servers
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+func newGet(s show.Streams) *cobra.Command {
+	return newRowCommand(cobra.Command{
+		Use: "get NAME", SuggestFor: []string{"show", "describe", "inspect"},
+		Short: "Show a server as its file has it", Long: getHelp,
+	}, anyRow, s, `print a JSON object: server, state, scope, file, line, approval ("approved", "waiting" or, of the
+		user's own, none), reason, try, notes, row`, (*scopeFlags).get)
+}
+
+const getHelp = `Show a server as its file has it, where that is, and whether it may start. Nothing is
+started or looked up: variables are shown as they are written. The values of
+environment and headers are hidden but for their variables, and so is what looks
+like a secret elsewhere.
+
+A session:
+  $ indus mcp get github
+  github  active  /home/me/.config/indusvx/mcp.json:4 (user)
+  {
+    "command": "npx",
+    "args": ["-y", "@modelcontextprotocol/server-github"],
+    "env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}", "LOG": "<secret>"}
+  }
+
+Exit codes:
+  0    ok, whatever its state
+  2    usage: flags, files, and no such NAME
+  130  interrupted`
+
+// shownRow is what get prints with --json.
+type shownRow struct {
+	Server    string                `json:"server"`
+	State     mcpconfig.State       `json:"state"`
+	Transport interop.TransportKind `json:"transport,omitempty"`
+	Scope     mcpconfig.Scope       `json:"scope"`
+	File      string                `json:"file"`
+	Line      int                   `json:"line"`
+	Approval  string                `json:"approval,omitempty"`
+	Reason    string                `json:"reason,omitempty"`
+	Try       string                `json:"try,omitempty"`
+	Notes     []mcpconfig.Note      `json:"notes"`
+	Row       json.RawMessage       `json:"row"` // null where it is no object
+}
+
+func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error {
+	c, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := f.find(c, name)
+	if err != nil {
+		return err
+	}
+	row := json.RawMessage("null") // of what is no object
+	if d, ok := c.Definition(r); ok {
+		row = secret.Definition(d.JSON)
+	}
+	shown := shownRow{
+		Server: name, State: r.State, Transport: r.Kind, Scope: r.Scope, File: r.File, Line: r.Line, Approval: approvalText(r),
+		Reason: r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: row,
+	}
+	for _, n := range c.Notes {
+		if n.Server == name && n.File == r.File && n.State == "" {
+			shown.Notes = append(shown.Notes, n)
+		}
+	}
+	if !f.asJSON {
+		return s.WriteText(shown.String())
+	}
+	return s.WriteIndented(shown)
+}
+
+// approvalText is the word for how a row of a project's file is approved.
+func approvalText(r mcpconfig.Row) string {
+	switch {
+	case r.Scope != mcpconfig.Project && r.Project == "" || r.Approval == "":
+		return ""
+	case r.State == mcpconfig.Held:
+		return "waiting"
+	case r.State == mcpconfig.Active:
+		return "approved"
+	}
+	return ""
+}
+
+func (r shownRow) String() string {
+	var p show.Page
+	about := string(r.Scope)
+	if r.Approval == "approved" {
+		about += ", approved"
+	}
+	p.Printf("%s  %s  %s:%d (%s)\n", r.Server, r.State, r.File, r.Line, about)
+	if r.Reason != "" && r.Reason != string(r.State) {
+		p.Printf("  %s\n", r.Reason)
+	}
+	if r.Try != "" {
+		p.Printf("  try: %s\n", r.Try)
+	}
+	for _, n := range r.Notes {
+		p.Printf("  line %d: %s\n", n.Line, command.JoinHint(n.Reason, n.Hint))
+	}
+	p.Write(show.EscapeHarmful([]byte(layoutJSON(r.Row, ""))))
+	return p.String()
+}
+
+// layoutJSON is JSON with what fits on a line on one.
+func layoutJSON(raw json.RawMessage, indent string) string {
+	var items []string
+	brackets, deeper := "{}", indent+"  "
+	if members, err := wire.Members(raw); err == nil {
+		for _, m := range members {
+			items = append(items, string(text.Quote(m.Key))+": "+layoutJSON(m.Value, deeper))
+		}
+	} else if elements, err := wire.Elements(raw); err == nil {
+		brackets = "[]"
+		for _, e := range elements {
+			items = append(items, layoutJSON(e, deeper))
+		}
+	} else {
+		return string(raw)
+	}
+	line := brackets[:1] + strings.Join(items, ", ") + brackets[1:]
+	if len(items) == 0 || indent != "" && len(indent)+len(line) <= 80 && !strings.Contains(line, "\n") {
+		return line
+	}
+	return brackets[:1] + "\n" + deeper + strings.Join(items, ",\n"+deeper) + "\n" + indent + brackets[1:]
+}
+
+// editedJSON is the usage of --json of commands that change a row.
+const editedJSON = `print a JSON object: server, did (added, replaced, removed, enabled or disabled), changed, file, line, and rows,
+	all that the name has now: [{state, scope, file, line, reason, try}]`
+
+// edited is what became of a server, as --json prints it.
+type edited struct {
+	Server  string      `json:"server"`
+	Did     string      `json:"did"`
+	Changed bool        `json:"changed"` // false: it was so already
+	File    string      `json:"file"`
+	Line    int         `json:"line"`
+	Rows    []editedRow `json:"rows"`
+}
+
+type editedRow struct {
+	State  mcpconfig.State `json:"state"`
+	Scope  mcpconfig.Scope `json:"scope"`
+	File   string          `json:"file"`
+	Line   int             `json:"line"`
+	Reason string          `json:"reason,omitempty"`
+	Try    string          `json:"try,omitempty"`
+}
+
+func (f *scopeFlags) addJSON(cmd *cobra.Command, usage string) {
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, usage)
+}
+
+// printEdited prints what was done, with --json. For a person it is said on stderr.
+func (f *scopeFlags) printEdited(ctx context.Context, e edited, s show.Streams) error {
+	if !f.asJSON {
+		return nil
+	}
+	c, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	e.Rows = []editedRow{}
+	for _, r := range c.Rows {
+		if r.Server.ID == e.Server {
+			e.Rows = append(e.Rows, editedRow{r.State, r.Scope, r.File, r.Line, r.Reason, r.Hint})
+		}
+	}
+	return s.WriteIndented(e)
+}
+
+// change edits the file of a server that is there, and returns the row as it was.
+func (f *scopeFlags) change(ctx context.Context, name string, change func(*mcpconfig.Edit) error) (row mcpconfig.Row, err error) {
+	_, err = edit(ctx, true, func() (string, error) {
+		c, err := f.read(ctx)
+		if err == nil {
+			row, err = f.find(c, name)
+		}
+		return row.File, err
+	}, change)
+	return row, err
+}
+
+// reportPlainSecrets warns of values that look like secrets in plain text, without showing
+// them, and says how to keep them out of the file.
+func reportPlainSecrets(d mcpconfig.Definition, path string, s show.Streams) {
+	for _, p := range secret.InDefinition(d.JSON) {
+		s.Reportf("%s: %s looks like a secret, and is in %s in plain text; write %s, which takes it from the environment, or ${cmd:pass show …} instead",
+			d.ID, p.Where, path, p.Variable)
+	}
+}
+
+func newEnable(s show.Streams) *cobra.Command {
+	return newSwitch(true, cobra.Command{Use: "enable NAME", Short: "Switch a server on", Long: enableHelp}, s)
+}
+
+func newDisable(s show.Streams) *cobra.Command {
+	return newSwitch(false, cobra.Command{Use: "disable NAME", Short: "Switch a server off", Long: disableHelp}, s)
+}
+
+func newSwitch(on bool, cmd cobra.Command, s show.Streams) *cobra.Command {
+	other := func(r mcpconfig.Row) bool { return (r.State == mcpconfig.Disabled) == on }
+	return newRowCommand(cmd, other, s, editedJSON, func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error {
+		return f.enable(ctx, name, on, s)
+	})
+}
+
+const enableHelp = `Switch a server on that its file says is disabled.
+
+A session:
+  $ indus mcp enable github
+  indus: enabled github at /home/me/.config/indusvx/mcp.json:4
+
+Exit codes:
+  0    ok, also if it was so already` + changeExitHelp
+
+const disableHelp = `Switch a server off. Its row stays in the file, and hides others of that name in
+files that come behind.
+
+A session:
+  $ indus mcp disable github
+  indus: disabled github at /home/me/.config/indusvx/mcp.json:4
+
+Exit codes:
+  0    ok, also if it was so already` + changeExitHelp
+
+// changeExitHelp is for commands that change a row, behind what 0 means.
+const changeExitHelp = `
+  1    the file changed at the same moment: try again
+  2    usage: flags, files, and no such NAME; nothing was written
+  130  interrupted`
+
+func (f *scopeFlags) enable(ctx context.Context, name string, on bool, s show.Streams) error {
+	changed := false
+	row, err := f.change(ctx, name, func(e *mcpconfig.Edit) error {
+		before := string(e.Text())
+		err := e.Enable(name, on)
+		changed = string(e.Text()) != before
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	done := "disabled"
+	if on {
+		done = "enabled"
+	}
+	if !changed {
+		s.Reportf("%s is %s already, at %s:%d", name, done, row.File, row.Line)
+	} else {
+		s.Reportf("%s %s at %s:%d", done, name, row.File, row.Line)
+	}
+	c, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	r, ok := c.Find(name, func(r mcpconfig.Row) bool { return r.File == row.File })
+	switch {
+	case !on && ok && r.State == mcpconfig.Held:
+		if err := mcpconfig.Approve(dry(), r); err != nil { // or it would switch no server of that name off
+			return err
+		}
+	case on && ok && r.State != mcpconfig.Active:
+		s.Reportf("%s is %s: %s", name, r.State, command.JoinHint(r.Reason, r.Hint))
+	}
+	return f.printEdited(ctx, edited{Server: name, Did: done, Changed: changed, File: row.File, Line: row.Line}, s)
+}
+
+func newRemove(s show.Streams) *cobra.Command {
+	return newRowCommand(cobra.Command{
+		Use: "remove NAME", Aliases: []string{"rm", "delete"}, SuggestFor: []string{"uninstall", "del"},
+		Short: "Take a server out of its configuration file", Long: removeHelp,
+	}, anyRow, s, editedJSON, (*scopeFlags).remove)
+}
+
+const removeHelp = `Take a server out of the file where it is configured. Of several files it is the
+one whose row counts. The rest of the file stays as it is, and so do comments that
+are on lines of their own.
+
+A session:
+  $ indus mcp remove github
+  indus: removed github from .indusvx/mcp.json:4
+  indus: github is now the one at /home/me/.config/indusvx/mcp.json:3 (active)
+
+Exit codes:
+  0    ok` + changeExitHelp
+
+func (f *scopeFlags) remove(ctx context.Context, name string, s show.Streams) error {
+	row, err := f.change(ctx, name, func(e *mcpconfig.Edit) error { return e.Remove(name) })
+	if err != nil {
+		return err
+	}
+	s.Reportf("removed %s from %s:%d", name, row.File, row.Line)
+	if f.file == "" {
+		c, err := mcpconfig.Read(ctx, nil, dry())
+		if err != nil {
+			return err
+		}
+		for _, r := range c.Rows {
+			if r.Server.ID == name && r.State != mcpconfig.Shadowed && r.State != mcpconfig.Skipped {
+				s.Reportf("%s is now the one at %s:%d (%s)", name, r.File, r.Line, r.State)
+			}
+		}
+	}
+	return f.printEdited(ctx, edited{Server: name, Did: "removed", Changed: true, File: row.File, Line: row.Line}, s)
+}

@@ -1,0 +1,81 @@
+package host
+
+import (
+	"encoding/json"
+	"sync"
+)
+
+// outlet is a stream to a client that all its requests share: a pipe, or the event stream of HTTP+SSE.
+type outlet struct {
+	write  func(frame [][]byte) error // a message in pieces, or nil to keep the stream alive
+	broken chan struct{}              // closed when a write has failed, with err
+
+	mu   sync.Mutex // held while writing: it orders what is sent
+	over bool       // nothing is written any more
+	err  error
+}
+
+func newOutlet(write func(frame [][]byte) error) *outlet {
+	return &outlet{write: write, broken: make(chan struct{})}
+}
+
+// send writes a message, unless it belongs to a request that has its answer. of nil: it belongs to none.
+func (o *outlet) send(of *outletReply, frame [][]byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if of != nil && of.done {
+		return errReplyOver
+	}
+	return o.put(frame)
+}
+
+// put is send with mu held.
+func (o *outlet) put(frame [][]byte) error {
+	if o.over {
+		return errReplyOver
+	}
+	err := o.write(frame)
+	if err != nil {
+		o.over, o.err = true, err
+		close(o.broken)
+	}
+	return err
+}
+
+// close waits for the write that is under way, and lets no other begin.
+func (o *outlet) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = true
+}
+
+// outletReply is the way back of one request.
+type outletReply struct {
+	*outlet
+	id   json.RawMessage
+	done bool // the request has its answer; guarded by mu
+}
+
+func (r *outletReply) say(id json.RawMessage, method string, params ...[]byte) error {
+	return r.send(r, sayFrame(id, method, params))
+}
+
+// finish sends the answer, after which nothing is sent for the request.
+func (r *outletReply) finish(a frontAnswer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done = true
+	if !a.none() {
+		_ = r.put(answerFrame(r.id, a))
+	}
+}
+
+// sendNotes sends what waits for a session.
+func (s *frontSession) sendNotes(out *outlet) error {
+	for _, m := range s.notes.take() {
+		if err := out.send(nil, sayFrame(m.ID, m.Method, [][]byte{m.Params})); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package jsontree
+
+import (
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/indusagi/indus/internal/text"
+)
+
+// Document is a JSON Schema in which references are followed. Nothing is fetched.
+type Document struct {
+	Root  *Node
+	names func() map[string]*Node // by $id and #anchor
+}
+
+// NewDocument returns the document of a schema.
+func NewDocument(root *Node) *Document {
+	return &Document{Root: root, names: sync.OnceValue(func() map[string]*Node { return namesIn(root) })}
+}
+
+// LookUp returns the value that a reference leads to, or nil.
+func (d *Document) LookUp(ref string) *Node {
+	base, fragment, _ := strings.Cut(ref, "#")
+	from := d.Root
+	if base != "" {
+		if from = d.names()[base]; from == nil {
+			return nil
+		}
+	}
+	if plain, err := url.PathUnescape(fragment); err == nil {
+		fragment = plain
+	}
+	pointer, isPointer := strings.CutPrefix(fragment, "/")
+	switch {
+	case fragment == "":
+		return from
+	case !isPointer:
+		return d.names()["#"+fragment]
+	}
+	for step := range strings.SplitSeq(pointer, "/") {
+		if from = from.Child(text.FromPointerStep(step)); from == nil {
+			return nil
+		}
+	}
+	return from
+}
+
+// namesIn returns the names of the schemas in n. Of two schemas with one name it takes the first.
+func namesIn(root *Node) map[string]*Node {
+	names := map[string]*Node{}
+	for n := range root.All() {
+		for _, f := range n.Fields {
+			name := f.Value.Unquoted()
+			switch f.Name {
+			case "$id":
+			case "$anchor", "$dynamicAnchor", "$recursiveAnchor":
+				name = "#" + name
+			default:
+				continue
+			}
+			if f.Value.Unquoted() != "" && names[name] == nil {
+				names[name] = n
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,222 @@
+// Package jsontree reads JSON into a tree that keeps every value as it is written: the order of keys, the digits of numbers, the
+// escapes of strings. [Parse] reads JSON that is known to be valid, and [Read] reads a stranger's within bounds. A [Document]
+// follows the references of a JSON Schema within one tree.
+//
+// A tree that was read does not change, and any number of goroutines may use it.
+package jsontree
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// Node is a JSON value. Its methods take nil for a value that is not there.
+type Node struct {
+	// Kind is the first byte of the value: { [ " t f n, and 0 for a number.
+	Kind byte
+	// Text is the value as it is written. It is nil for a container that was made, not read.
+	Text   []byte
+	Fields []Field // of an object
+	Elems  []*Node // of an array
+
+	// Up is the container of a value that was read. It is nil for the root.
+	Up *Node
+	// Like is the value that was read, for a value that was made in its place. nil: there is none.
+	Like *Node
+}
+
+// Field is a member of an object.
+type Field struct {
+	Key   []byte // as it is written
+	Name  string // what the key stands for
+	Value *Node
+}
+
+// Get returns a member of an object, or nil.
+func (n *Node) Get(name string) *Node { return Lookup(n.Members(), name) }
+
+// Lookup returns the value of the field of that name, or nil.
+func Lookup(fields []Field, name string) *Node {
+	if i := IndexOf(fields, name); i >= 0 {
+		return fields[i].Value
+	}
+	return nil
+}
+
+// IndexOf returns the place of the field of that name, or -1.
+func IndexOf(fields []Field, name string) int {
+	for i := range fields {
+		if fields[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Members returns the members of an object.
+func (n *Node) Members() []Field {
+	if n == nil {
+		return nil
+	}
+	return n.Fields
+}
+
+// Elements returns the elements of an array.
+func (n *Node) Elements() []*Node {
+	if n == nil {
+		return nil
+	}
+	return n.Elems
+}
+
+// Is reports whether there is a value of one of the kinds.
+func (n *Node) Is(kinds string) bool { return n != nil && strings.IndexByte(kinds, n.Kind) >= 0 }
+
+// Unquoted returns what a string stands for, and "" for any other value. A half of a surrogate pair keeps its value (see
+// [Unquote]).
+func (n *Node) Unquoted() string {
+	if !n.Is(`"`) {
+		return ""
+	}
+	return Unquote(n.Text)
+}
+
+// Content returns what a string stands for, as encoding/json has it, and "" for any other value.
+func (n *Node) Content() string {
+	if !n.Is(`"`) {
+		return ""
+	}
+	s, _ := wire.Unquote(n.Text)
+	return s
+}
+
+// All returns the value and all that is in it, each before what is in it.
+func (n *Node) All() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) { n.each(yield) }
+}
+
+func (n *Node) each(yield func(*Node) bool) bool {
+	if !yield(n) {
+		return false
+	}
+	for i := range n.Fields {
+		if !n.Fields[i].Value.each(yield) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(n.Elems, func(e *Node) bool { return !e.each(yield) })
+}
+
+// Child returns the member or the element of that name, or nil.
+func (n *Node) Child(step string) *Node {
+	if !n.Is("[") {
+		return n.Get(step)
+	}
+	i, err := strconv.Atoi(step)
+	if err != nil || i < 0 || i >= len(n.Elems) || strconv.Itoa(i) != step {
+		return nil
+	}
+	return n.Elems[i]
+}
+
+// Path returns the JSON Pointer (RFC 6901) of a value, or of the value that it was made for, in the tree that was read.
+func (n *Node) Path() string { return string(n.appendPath(nil)) }
+
+func (n *Node) appendPath(out []byte) []byte {
+	for n.Like != nil {
+		n = n.Like
+	}
+	if n.Up == nil {
+		return out
+	}
+	return append(append(n.Up.appendPath(out), '/'), text.PointerStep(n.step())...)
+}
+
+// Steps returns the names and places that lead to a value that was read.
+func (n *Node) Steps() []string {
+	if n.Up == nil {
+		return nil
+	}
+	return append(n.Up.Steps(), n.step())
+}
+
+// step is the name or the place of a value in what it is in.
+func (n *Node) step() string {
+	for i := range n.Up.Fields {
+		if f := &n.Up.Fields[i]; f.Value == n {
+			return f.Name
+		}
+	}
+	return strconv.Itoa(slices.Index(n.Up.Elems, n))
+}
+
+// Compact returns the value as compact JSON.
+func (n *Node) Compact() string { return string(n.Append(nil)) }
+
+// Append appends the value as compact JSON.
+func (n *Node) Append(out []byte) []byte { return n.AppendUpTo(out, math.MaxInt-1) }
+
+// AppendUpTo appends the value as compact JSON, cut off somewhere behind limit bytes of out.
+func (n *Node) AppendUpTo(out []byte, limit int) []byte {
+	if len(out) > limit {
+		return out
+	}
+	open, end := byte('{'), byte('}')
+	switch n.Kind {
+	case '[':
+		open, end = '[', ']'
+	case '{':
+	default:
+		return append(out, n.Text[:min(len(n.Text), limit+1)]...)
+	}
+	out = append(out, open)
+	for i := range n.Fields {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		key := n.Fields[i].Key
+		out = append(append(out, key[:min(len(key), limit)]...), ':')
+		if out = n.Fields[i].Value.AppendUpTo(out, limit); len(out) > limit {
+			return out
+		}
+	}
+	for i, e := range n.Elems {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out = e.AppendUpTo(out, limit); len(out) > limit {
+			return out
+		}
+	}
+	return append(out, end)
+}
+
+// Same reports whether two values are written alike.
+func (n *Node) Same(o *Node) bool {
+	if n == o {
+		return true
+	}
+	if n.Kind != o.Kind || len(n.Fields) != len(o.Fields) || len(n.Elems) != len(o.Elems) {
+		return false
+	}
+	if n.Kind != '{' && n.Kind != '[' {
+		return string(n.Text) == string(o.Text)
+	}
+	for i := range n.Fields {
+		if n.Fields[i].Name != o.Fields[i].Name || !n.Fields[i].Value.Same(o.Fields[i].Value) {
+			return false
+		}
+	}
+	for i := range n.Elems {
+		if !n.Elems[i].Same(o.Elems[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,227 @@
+package jsontree
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/indusagi/indus/internal/text"
+)
+
+// Excess is a bound that JSON exceeds, and where.
+type Excess struct {
+	Bound   string // depth or nodes
+	Found   int    // the count when counting stopped
+	Limit   int
+	Pointer string // to the value where the bound was passed (RFC 6901); a long one is cut and ends in an ellipsis
+	Offset  int    // of the value's first byte
+}
+
+// reader goes through JSON once: it counts depth and nodes, stops at the first excess, and makes nodes where a tree is
+// wanted. It takes any bytes.
+type reader struct {
+	text         []byte
+	depth, limit int  // how deep containers may nest, and how many nodes there may be
+	makes        bool // nodes, which are else only counted
+	nodes        int
+	open         []container
+	root         *Node
+}
+
+// container is an object or array around the current byte.
+type container struct {
+	node   *Node // nil where nodes are only counted
+	object bool
+	key    []byte // the current member's, with its quotes; nil where one is to come
+	index  int    // of the current element
+	start  int
+}
+
+// Parse reads JSON that is known to be valid.
+func Parse(valid []byte) *Node {
+	root, _ := Read(valid, math.MaxInt, math.MaxInt)
+	return root
+}
+
+// Read reads JSON whose containers nest up to a depth and that has up to so many values. It takes any bytes: whether they are
+// valid is for the caller to ask, of what is within the bounds.
+func Read(raw []byte, depth, nodes int) (*Node, *Excess) {
+	r := reader{text: raw, depth: depth, limit: nodes, makes: true}
+	excess := r.read()
+	return r.root, excess
+}
+
+// Measure returns the excess that Read would, and makes no tree.
+func Measure(raw []byte, depth, nodes int) *Excess {
+	return (&reader{text: raw, depth: depth, limit: nodes}).read()
+}
+
+func (r *reader) read() *Excess {
+	for i := 0; i < len(r.text); {
+		start, c := i, r.text[i]
+		i++
+		switch c {
+		case ' ', '\t', '\r', '\n', ':':
+			continue
+		case ',':
+			if len(r.open) > 0 {
+				around := &r.open[len(r.open)-1]
+				around.key = nil
+				around.index++
+			}
+			continue
+		case '}', ']':
+			r.close(i)
+			continue
+		case '"':
+			i = endOfString(r.text, start)
+			if len(r.open) > 0 {
+				if around := &r.open[len(r.open)-1]; around.object && around.key == nil {
+					around.key = r.text[start:i]
+					continue
+				}
+			}
+		case '{', '[':
+		default:
+			i = endOfLiteral(r.text, start)
+		}
+		if excess := r.value(start, i); excess != nil {
+			return excess
+		}
+	}
+	return nil
+}
+
+// value counts the value that starts there, and enters it if it is a container.
+func (r *reader) value(start, end int) *Excess {
+	c := r.text[start]
+	isContainer := c == '{' || c == '['
+	if r.nodes++; r.nodes > r.limit {
+		return r.excess("nodes", r.nodes, r.limit, start)
+	} else if depth := len(r.open) + 1; isContainer && depth > r.depth {
+		return r.excess("depth", depth, r.depth, start)
+	}
+	inner := container{object: c == '{', start: start}
+	if r.makes {
+		inner.node = r.add(c, r.text[start:end])
+	}
+	if isContainer {
+		r.open = append(r.open, inner)
+	}
+	return nil
+}
+
+// add makes a node for a value, and a member or element of what is around it.
+func (r *reader) add(kind byte, written []byte) *Node {
+	n := &Node{Kind: kind, Text: written}
+	switch kind {
+	case '{', '[', '"', 't', 'f', 'n':
+	default:
+		n.Kind = '0'
+	}
+	if len(r.open) == 0 {
+		r.root = n
+		return n
+	}
+	around := &r.open[len(r.open)-1]
+	n.Up = around.node
+	if around.key != nil {
+		around.node.Fields = append(around.node.Fields, Field{around.key, Unquote(around.key), n})
+	} else {
+		around.node.Elems = append(around.node.Elems, n)
+	}
+	return n
+}
+
+// close leaves the innermost container, which ends there.
+func (r *reader) close(end int) {
+	last := len(r.open) - 1
+	if last < 0 {
+		return
+	}
+	c := r.open[last]
+	r.open = r.open[:last]
+	if c.node == nil {
+		return
+	}
+	c.node.Text = r.text[c.start:end]
+	c.node.Fields = WithoutRepeats(c.node.Fields)
+}
+
+func (r *reader) excess(bound string, found, limit, offset int) *Excess {
+	return &Excess{Bound: bound, Found: found, Limit: limit, Pointer: r.pointer(), Offset: offset}
+}
+
+// maxPointer is how many bytes of a pointer a person is shown: enough for every pointer that was not made to annoy.
+const maxPointer = 256
+
+// pointer is the JSON Pointer of the current value, cut where it gets too long, without what is not UTF-8: half a character
+// at a cut, or half of a surrogate pair.
+func (r *reader) pointer() string {
+	var b strings.Builder
+	for _, c := range r.open {
+		b.WriteByte('/')
+		if !c.object {
+			b.WriteString(strconv.Itoa(c.index))
+		} else if c.key != nil {
+			b.WriteString(text.PointerStep(string(Unquote(c.key))))
+		}
+		if b.Len() > maxPointer {
+			return strings.ToValidUTF8(b.String()[:maxPointer], "") + "…"
+		}
+	}
+	return strings.ToValidUTF8(b.String(), "")
+}
+
+// endOfString returns the offset behind the closing quote of the string that opens at start, or the end of the text if
+// nothing closes it.
+func endOfString(text []byte, start int) int {
+	for i := start + 1; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	return len(text)
+}
+
+// endOfLiteral returns the offset behind the number, true, false or null that starts at start.
+func endOfLiteral(text []byte, start int) int {
+	for i := start + 1; i < len(text); i++ {
+		switch text[i] {
+		case ',', ':', '[', ']', '{', '}', '"', ' ', '\t', '\r', '\n':
+			return i
+		}
+	}
+	return len(text)
+}
+
+// FewMembers is how many members are found faster by looking at each than by a map.
+const FewMembers = 16
+
+// WithoutRepeats puts the last value of a repeated key at the first one's place. It changes its argument.
+func WithoutRepeats(all []Field) []Field {
+	var places map[string]int
+	if len(all) > FewMembers {
+		places = make(map[string]int, len(all))
+	}
+	kept := all[:0]
+	for _, f := range all {
+		i, repeats := places[f.Name]
+		if places == nil {
+			i = IndexOf(kept, f.Name)
+			repeats = i >= 0
+		}
+		if repeats {
+			kept[i].Value = f.Value
+			continue
+		}
+		if places != nil {
+			places[f.Name] = len(kept)
+		}
+		kept = append(kept, f)
+	}
+	return kept
+}

@@ -1,0 +1,94 @@
+package bench_test
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+)
+
+// largeServer is an HTTP server of 2025-11-25 whose only tool answers with 256 KiB of text in an event stream. It takes next to no time.
+func largeServer(b *testing.B) *httptest.Server {
+	b.Helper()
+	text := strings.Repeat("The quick brown fox jumps over the lazy dog. ", 256<<10/45)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		e, err := wire.Scan(body)
+		if err != nil || e.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header()["Content-Type"] = []string{"text/event-stream"}
+		result := `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"large","version":"1"}}`
+		switch e.MethodName() {
+		case "tools/list":
+			result = `{"tools":[{"name":"block","inputSchema":{"type":"object"}}]}`
+		case "tools/call":
+			result = `{"content":[{"type":"text","text":"` + text + `"}]}`
+		}
+		_, _ = fmt.Fprintf(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", e.ID, result)
+	}))
+	b.Cleanup(s.Close)
+	return s
+}
+
+// BenchmarkLargeResult calls a tool that answers with 256 KiB over HTTP of 2025-11-25: directly, through the least that
+// a reverse proxy does, and through a gateway.
+func BenchmarkLargeResult(b *testing.B) {
+	server := largeServer(b)
+	to, err := url.Parse(server.URL)
+	if err != nil {
+		b.Fatal(err)
+	}
+	proxy := httptest.NewServer(httputil.NewSingleHostReverseProxy(to))
+	b.Cleanup(proxy.Close)
+	g := gateway.New(b.Context(), []interop.Server{{ID: "s", Transport: interop.HTTP{URL: server.URL}, Era: interop.Legacy}}, nil)
+	b.Cleanup(g.Close)
+	front := httptest.NewServer(g.Handler())
+	b.Cleanup(front.Close)
+	keepAlive := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
+	for _, way := range []struct{ name, url, tool string }{
+		{"direct", server.URL, "block"}, {"proxy", proxy.URL, "block"}, {"gateway", front.URL + "/mcp", "s__block"},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.SetBytes(256 << 10)
+			b.ReportAllocs()
+			b.SetParallelism(16)
+			b.RunParallel(func(p *testing.PB) {
+				session := ""
+				post := func(message string) (n int64) {
+					req, _ := http.NewRequest(http.MethodPost, way.url, strings.NewReader(message))
+					req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+					if session != "" {
+						req.Header["Mcp-Session-Id"] = []string{session}
+					}
+					resp, err := keepAlive.Do(req)
+					if err != nil {
+						b.Error(err)
+						return 0
+					}
+					defer resp.Body.Close()
+					session = cmp.Or(session, resp.Header.Get("Mcp-Session-Id"))
+					n, _ = io.Copy(io.Discard, resp.Body)
+					return n
+				}
+				post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
+				post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+				for p.Next() {
+					if post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"`+way.tool+`","arguments":{}}}`) < 256<<10-100 {
+						b.Error("a short answer")
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// suitePatience is how long one part of the suite may take in all: it is no
+// measure of anything, for what passes never waits for it.
+const suitePatience = 2 * time.Minute
+
+// Run tests a way between client and server, as interoptest.TestTransport describes.
+func Run(t *testing.T, open func(t *testing.T, opts *interop.EndpointOptions) *interop.Endpoint) {
+	for _, part := range []struct {
+		name string
+		run  func(*bench)
+	}{
+		{"connect", (*bench).connect},
+		{"list", (*bench).list},
+		{"call", (*bench).call},
+		{"error", (*bench).fail},
+		{"progress", (*bench).progress},
+		{"cancel", (*bench).cancel},
+		{"list_changed", (*bench).change},
+		{"bytes", (*bench).bytes},
+		{"large", (*bench).large},
+		{"concurrent", (*bench).concurrent},
+		{"close", (*bench).close},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), suitePatience)
+			defer cancel()
+			b := &bench{T: t, ctx: ctx, told: make(chan interop.Message, 1000)}
+			b.client = open(t, &interop.EndpointOptions{Receive: b.receive})
+			defer b.client.Close()
+			if err := b.client.Open(ctx); err != nil {
+				t.Fatalf("open: %v", err)
+			}
+			part.run(b)
+		})
+	}
+}
+
+// bench is one client under test.
+type bench struct {
+	*testing.T
+	ctx    context.Context
+	client *interop.Endpoint
+	told   chan interop.Message // what the server tells
+}
+
+func (b *bench) receive(_ context.Context, m interop.Message) (json.RawMessage, error) {
+	select {
+	case b.told <- m:
+	default: // nobody listens any more
+	}
+	return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
+}
+
+// invoke calls a tool that must succeed.
+func (b *bench) invoke(tool, args string) *toolbox.Result {
+	b.Helper()
+	r, err := b.client.Invoke(b.ctx, tool, json.RawMessage(args))
+	if err != nil {
+		b.Fatalf("%s: %v", tool, err)
+	}
+	return r
+}
+
+// say calls a tool whose result is one text.
+func (b *bench) say(tool, args string) string {
+	b.Helper()
+	return b.text(b.invoke(tool, args))
+}
+
+func (b *bench) text(r *toolbox.Result) string {
+	b.Helper()
+	blocks := r.Blocks()
+	if len(blocks) != 1 || blocks[0].Text == nil {
+		b.Fatalf("a result of one text was to come, and not %s", r.Wire().JSON)
+	}
+	return *blocks[0].Text
+}
+
+// start calls a tool by the raw door, with its own params, and in a goroutine
+// of its own; the exchange is named of.
+func (b *bench) start(ctx context.Context, of uint64, params string) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.client.Do(ctx, interop.Message{Method: "tools/call", Params: json.RawMessage(params), Of: of})
+		done <- err
+	}()
+	return done
+}
+
+// hear waits for a notification of that method.
+func (b *bench) hear(method string) interop.Message {
+	b.Helper()
+	for {
+		select {
+		case m := <-b.told:
+			if m.Method == method {
+				return m
+			}
+		case <-b.ctx.Done():
+			b.Fatalf("no %s came", method)
+		}
+	}
+}
+
+// wait waits for a call to end.
+func (b *bench) wait(done <-chan error) error {
+	b.Helper()
+	select {
+	case err := <-done:
+		return err
+	case <-b.ctx.Done():
+		b.Fatal("a call does not end")
+		return nil
+	}
+}

@@ -1,0 +1,41 @@
+package wire
+
+import "encoding/json"
+
+// Object is a JSON object that is being written: wire.Object{}.Text("uri", uri).JSON(). Its methods return it with one more
+// member, so that only the last one that was returned is of use.
+type Object []byte
+
+// Raw adds a member whose value is one valid JSON value, unless that is nil.
+func (o Object) Raw(key string, value []byte) Object {
+	if value == nil {
+		return o
+	}
+	return append(o.member(key), value...)
+}
+
+// Text adds a member that is a string, unless s is "".
+func (o Object) Text(key, s string) Object {
+	if s == "" {
+		return o
+	}
+	return AppendQuote(o.member(key), s)
+}
+
+// member appends what stands before a value.
+func (o Object) member(key string) Object {
+	if len(o) == 0 {
+		o = append(make(Object, 0, 64), '{')
+	} else {
+		o = append(o, ',')
+	}
+	return append(AppendQuote(o, key), ':')
+}
+
+// JSON returns the object.
+func (o Object) JSON() json.RawMessage {
+	if len(o) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	return json.RawMessage(append(o, '}'))
+}

@@ -1,0 +1,116 @@
+package mcpconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/go-envparse"
+
+	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// envFile are the variables of the file that the row names, without those that "env" has.
+// Nothing in it is replaced, and nothing of it is shown.
+func (r *reading) envFile(s interop.Stdio) []interop.Pair {
+	v := r.fields["envFile"]
+	if v == nil {
+		return nil
+	}
+	written, _ := r.literal("envFile", v)
+	path := r.expand(written, v.StartOffset, "envFile")
+	pending := r.pending[path]
+	path = r.tilde(path)
+	skip := func(why, hint string) []interop.Pair {
+		r.skip(v.StartOffset, "envFile "+tree.Quote(written)+": "+why, hint)
+		return nil
+	}
+	switch {
+	case r.State != Active || written == "":
+		return nil
+	case pending:
+		return skip("the name of the file cannot have ${file:…} or ${cmd:…}", "")
+	case !filepath.IsAbs(path):
+		path = filepath.Join(r.base(), path)
+	}
+	want := fetch{kind: "env", what: path, root: r.rootOf(path)}
+	r.wants = append(r.wants, want)
+	r.hold(want)
+	if r.fetched == nil {
+		return nil
+	}
+	got := r.fetched(want)
+	if got.wrong != "" {
+		hint := ""
+		if !anchored(written) {
+			hint = "relative paths begin at " + tree.QuoteWord(r.base())
+		}
+		return skip(got.wrong, hint)
+	}
+	vars, err := envparse.Parse(strings.NewReader(strings.TrimPrefix(got.value, "\ufeff")))
+	if err != nil {
+		return skip(envFault(err), "write NAME=VALUE, and quotes around a value that has a quote or a # in it")
+	}
+	var out []interop.Pair
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if strings.Contains(vars[name], "\x00") {
+			return skip("holds a NUL character", "")
+		}
+		own := func(p interop.Pair) bool { return folded("env", p.Name) == folded("env", name) }
+		if !slices.ContainsFunc(s.Env, own) {
+			out = append(out, interop.Pair{Name: name, Value: interop.NewSecret(vars[name])})
+		}
+	}
+	return out
+}
+
+// anchored reports whether what a path begins with does not depend on the file that has it.
+func anchored(path string) bool {
+	return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, "${")
+}
+
+// envFault is where a file is no list of variables, and never what is there.
+func envFault(err error) string {
+	var at *envparse.ParseError
+	if !errors.As(err, &at) {
+		return "cannot be read"
+	}
+	reason := "the name of a variable is not of letters, digits and _"
+	for _, known := range []error{
+		envparse.ErrMissingSeparator, envparse.ErrEmptyKey, envparse.ErrUnmatchedDouble, envparse.ErrUnmatchedSingle,
+		envparse.ErrIncompleteEscape, envparse.ErrIncompleteHex, envparse.ErrIncompleteSur, envparse.ErrMultibyteEscape,
+	} {
+		if errors.Is(at.Err, known) {
+			reason = known.Error()
+		}
+	}
+	return "line " + strconv.Itoa(at.Line) + ": " + reason
+}
+
+// maxSettings bounds the file of settings that is read for "keyEnv".
+const maxSettings = 64 << 10
+
+// KeyVariables are the variables that indus takes its own keys from: that of the store of sign-ins, the token of indus
+// serve, and the keys of models, also the one that "keyEnv" of settings.json names. A child process gets them only
+// if its row names them.
+func KeyVariables(o *Options) []string {
+	names := []string{"INDUS_STORE_KEY", "INDUS_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"}
+	path, err := PathOf(User, o)
+	if err != nil {
+		return names
+	}
+	var set struct {
+		KeyEnv string `json:"keyEnv"`
+	}
+	text, err := atomicfile.ReadPlain(filepath.Join(filepath.Dir(path), "settings.json"), maxSettings)
+	if err == nil && json.Unmarshal(text, &set) == nil && set.KeyEnv != "" {
+		names = append(names, set.KeyEnv)
+	}
+	return names
+}
