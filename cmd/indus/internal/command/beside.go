@@ -54,14 +54,14 @@ func Ask(ctx context.Context, fleet *interop.Fleet, server, method string, param
 	if err != nil {
 		return nil, err
 	}
-	result, err := ask(ctx, fleet, server, method, raw)
+	result, err := requestOf(ctx, fleet, server, method, raw)
 	if err == nil {
 		err = CheckResult(server, method, result)
 	}
 	return result, err
 }
 
-func ask(ctx context.Context, fleet *interop.Fleet, server, method string, params json.RawMessage) (json.RawMessage, error) {
+func requestOf(ctx context.Context, fleet *interop.Fleet, server, method string, params json.RawMessage) (json.RawMessage, error) {
 	result, err := fleet.Request(ctx, server, interop.Message{Method: method, Params: params})
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func ListBeside(ctx context.Context, fleet *interop.Fleet, server string, of Bes
 	}
 	pages := protocol.Pages{Method: of.method, Key: of.member, Most: maxListPages, MaxBytes: interop.MaxMessage}
 	rest, err = pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
-		return ask(ctx, fleet, server, of.method, params)
+		return requestOf(ctx, fleet, server, of.method, params)
 	}, func(_ []wire.Member, raws []json.RawMessage) {
 		for _, raw := range raws {
 			row := Beside{Server: server, Raw: raw}
