@@ -41,7 +41,7 @@ var largePackages = []string{"gateway", "host", "interop", "ledger", "mcpconfig"
 // internal/testkit. A budget shrinks with its room, and grows only for a reason that its commit gives.
 var roomBudget = map[string]int{
 	"agent":     3500,
-	"cmd":       21900,
+	"cmd":       20800,
 	"examples":  300,
 	"gateway":   4400,
 	"host":      7500,
@@ -49,9 +49,9 @@ var roomBudget = map[string]int{
 	"internal":  9400,
 	"interop":   13100,
 	"ledger":    4400,
-	"mcpconfig": 10700,
-	"oauth":     4100,
-	"operation": 2900,
+	"mcpconfig": 10100,
+	"oauth":     4200,
+	"operation": 2700,
 	"schema":    9600,
 	"toolbox":   7800,
 }

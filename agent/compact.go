@@ -19,24 +19,22 @@ var errNoSummary = errors.New("the conversation stays as it is: the model wrote 
 // Compact has the model write a summary, which then stands in the place of the conversation. It is a turn: see [Session.Prompt]
 // for its context and its errors. With an error the conversation is what it was.
 func (s *Session) Compact(ctx context.Context) (Answer, error) {
-	ended, err := s.enter(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	defer ended()
-	t := s.newTurn()
+	return s.inTurn(ctx, func(t *turn) error { return t.compact(ctx) })
+}
+
+func (t *turn) compact(ctx context.Context) error {
 	if len(t.talk.messages) == 0 {
-		return t.answer, errNothing
+		return errNothing
 	}
 	t.request = []Message{{Role: User, Parts: []Part{{Text: compactPrompt}}}}
 	r, err := t.ask(ctx)
 	if err != nil {
-		return t.answer, err
+		return err
 	}
 	t.answer = Answer{Text: t.talk.fresh(r.Message).Text(), Stop: r.Stop, Usage: r.Usage, Steps: 1}
 	if strings.TrimSpace(t.answer.Text) == "" || r.Stop == StopLength || r.Stop == StopRefusal {
-		return t.answer, errNoSummary
+		return errNoSummary
 	}
 	summary := Message{Role: User, Parts: []Part{{Text: compactedText + t.answer.Text}}}
-	return t.answer, t.keep(ctx, Entry{Message: &summary, Model: t.provider.Name(), Usage: &r.Usage, Compacted: true})
+	return t.keep(ctx, Entry{Message: &summary, Model: t.provider.Name(), Usage: &r.Usage, Compacted: true})
 }

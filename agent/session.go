@@ -133,33 +133,25 @@ func New(o Options) *Session {
 // An empty text goes on where a turn stopped: after [ErrSteps], after an error of the provider, or in a conversation that
 // was resumed.
 func (s *Session) Prompt(ctx context.Context, text string) (Answer, error) {
-	ended, err := s.enter(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	defer ended()
-	t := s.newTurn()
-	err = t.run(ctx, text)
-	return t.answer, err
+	return s.inTurn(ctx, func(t *turn) error { return t.run(ctx, text) })
 }
 
-// enter waits until no other turn runs; ended must follow.
-func (s *Session) enter(ctx context.Context) (ended func(), err error) {
+// inTurn waits until no other turn runs, and runs one.
+func (s *Session) inTurn(ctx context.Context, run func(*turn) error) (Answer, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	select {
 	case s.running <- struct{}{}:
-		return func() { <-s.running }, nil
+		defer func() { <-s.running }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return Answer{}, ctx.Err()
 	}
-}
-
-func (s *Session) newTurn() *turn {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return &turn{Session: s, provider: s.provider, tools: s.tools, context: s.context}
+	t := &turn{Session: s, provider: s.provider, tools: s.tools, context: s.context}
+	s.mu.Unlock()
+	err := run(t)
+	return t.answer, err
 }
 
 // UseContext changes Options.Context from the next turn on. 0: [DefaultContext].

@@ -82,13 +82,8 @@ func (e Entry) who() string {
 
 // NewRegistry is an empty Registry.
 func NewRegistry(o *Options) *Registry {
-	if o == nil {
-		o = &Options{}
-	}
-	r := &Registry{timeout: cmp.Or(o.Timeout, defaultTimeout), log: o.Logger}
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
-	}
+	o = cmp.Or(o, &Options{})
+	r := &Registry{timeout: cmp.Or(o.Timeout, defaultTimeout), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 	r.now.Store(&content{})
 	return r
 }

@@ -43,10 +43,7 @@ var _ agent.Provider = (*Model)(nil)
 // New makes a model from the name that its provider has for it: "claude-sonnet-4-5". It does no I/O. A BaseURL that is no URL
 // of a web server is an error of Generate. options may be nil.
 func New(model string, options *Options) *Model {
-	o := Options{}
-	if options != nil {
-		o = *options
-	}
+	o := cmp.Or(options, &Options{})
 	m := &Model{model: model}
 	address, key := cmp.Or(o.BaseURL, DefaultBaseURL), strings.TrimSpace(o.Key)
 	if base, err := url.Parse(address); err == nil {

@@ -44,10 +44,7 @@ var _ agent.Provider = (*Model)(nil)
 // New makes a model from the name that its provider has for it: "gpt-5", "qwen3:8b". It does no I/O. A BaseURL that is no URL
 // of a web server is an error of Generate. options may be nil.
 func New(model string, options *Options) *Model {
-	o := Options{}
-	if options != nil {
-		o = *options
-	}
+	o := cmp.Or(options, &Options{})
 	m := &Model{provider: o.Provider, model: model}
 	address := cmp.Or(o.BaseURL, DefaultBaseURL)
 	if base, err := url.Parse(address); err == nil {

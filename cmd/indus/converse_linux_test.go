@@ -32,8 +32,8 @@ type window struct {
 
 // atPrompt is an empty prompt, and asksFor the end of a question.
 const (
-	atPrompt = `> \r\x1b\[2C`
-	asksFor  = `  allow\? \r\x1b\[9C`
+	atPrompt = `> \x1b\[K\r\n\x1b\[J\x1b\[1A\x1b\[2C`
+	asksFor  = `  allow\? \x1b\[K\r\n\x1b\[J\x1b\[1A\x1b\[9C`
 )
 
 // openWindow starts a conversation with a scripted model and these servers.

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -140,19 +141,9 @@ func (f *FromMCP) check() error {
 }
 
 // capability is the name of the token's.
-func (f *FromMCP) capability() string {
-	if f.Capability != "" {
-		return f.Capability
-	}
-	return "mcp:" + f.Namespace
-}
+func (f *FromMCP) capability() string { return cmp.Or(f.Capability, "mcp:"+f.Namespace) }
 
-func (f *FromMCP) logger() *slog.Logger {
-	if f.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return f.Logger
-}
+func (f *FromMCP) logger() *slog.Logger { return cmp.Or(f.Logger, slog.New(slog.DiscardHandler)) }
 
 // String is the namespace, and the URL without what may be secret.
 func (f *FromMCP) String() string {

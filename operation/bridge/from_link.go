@@ -41,7 +41,7 @@ func newLink(f *FromMCP) *link {
 	})
 	l.sessions = newSessions(f.Sessions, f.Idle, func(token operation.Secret) *interop.Endpoint {
 		o := options(token)
-		o.Era = l.era()
+		o.Era = l.status().Era
 		theirs := server
 		theirs.Secrets = append(theirs.Secrets[:1:1], token)
 		return interop.NewEndpoint(theirs, o)
@@ -96,8 +96,6 @@ func (l *link) status() interop.EndpointStatus {
 	}
 	return interop.EndpointStatus{}
 }
-
-func (l *link) era() interop.Era { return l.status().Era }
 
 // down is why the server's tools are not known now; nil: they are.
 func (l *link) down() error {

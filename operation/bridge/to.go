@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,9 +58,7 @@ var _ catalog.Operations = (*outside)(nil)
 // What a caller may not call is not found by it. A call gives the operation's value as
 // structured content, or a failed result with the operation's error.
 func ToMCP(r *operation.Registry, o *ToMCPOptions) toolbox.Source {
-	if o == nil {
-		o = &ToMCPOptions{}
-	}
+	o = cmp.Or(o, &ToMCPOptions{})
 	tools := o.Tools
 	tools.Unvalidated = true // the registry checks every input
 	return catalog.New(&outside{registry: r, opts: *o}, &tools)

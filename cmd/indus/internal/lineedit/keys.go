@@ -132,7 +132,7 @@ func (d *decoder) next() (e Event, n int, known bool) {
 		return Event{KeyPaste, string(d.rest[len(pasteStart) : from+end])}, from + end + len(pasteEnd), true
 	}
 	n = d.keyLength()
-	if key, ok := keys[strings.Replace(string(d.rest[:n]), "\x1bO", "\x1b[", 1)]; ok {
+	if key, ok := keyBytes[strings.Replace(string(d.rest[:n]), "\x1bO", "\x1b[", 1)]; ok {
 		return Event{Key: key}, n, true
 	}
 	r, _ := utf8.DecodeRune(d.rest)
@@ -166,8 +166,8 @@ func (d *decoder) keyLength() int {
 
 const escape = 0x1b
 
-// keys are the bytes of each key. Terminals that write "\x1bO" mean "\x1b[".
-var keys = map[string]Key{
+// keyBytes has the bytes of each key. Terminals that write "\x1bO" mean "\x1b[".
+var keyBytes = map[string]Key{
 	"\r": KeyEnter, "\n": KeyEnter, "\t": KeyTab, "\x7f": KeyBackspace, "\b": KeyBackspace,
 	"\x01": KeyHome, "\x02": KeyLeft, "\x03": KeyInterrupt, "\x04": KeyHangUp, "\x05": KeyEnd, "\x06": KeyRight,
 	"\x0b": KeyKillAfter, "\x0c": KeyRedraw, "\x0e": KeyDown, "\x10": KeyUp, "\x12": KeySearch, "\x15": KeyKillBefore,

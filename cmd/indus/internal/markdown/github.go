@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// The two extensions of GitHub's are written here: goldmark's package of extensions compiles regular expressions at each start
-// of indus, whether or not a text is rendered.
+// GitHub's tables are written here: goldmark's package of extensions compiles regular expressions at each start of indus, whether
+// or not a text is rendered.
 
 // tables turns a paragraph that has a delimiter row into a table (GFM, section 4.10).
 type tables struct{}
@@ -109,32 +109,4 @@ func newRow(cells []text.Segment, columns int) *east.TableRow {
 		r.AppendChild(r, cell)
 	}
 	return r
-}
-
-// strikes parses one or two tildes around a text that is struck through (GFM, section 6.5).
-type strikes struct{}
-
-// IsDelimiter, CanOpenCloser and OnMatch implement parser.DelimiterProcessor.
-func (strikes) IsDelimiter(b byte) bool { return b == '~' }
-
-func (strikes) CanOpenCloser(opener, closer *parser.Delimiter) bool {
-	return opener.Char == closer.Char
-}
-
-func (strikes) OnMatch(int) ast.Node { return east.NewStrikethrough() }
-
-// Trigger and Parse implement parser.InlineParser.
-func (strikes) Trigger() []byte { return []byte{'~'} }
-
-func (s strikes) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
-	before := block.PrecendingCharacter()
-	line, segment := block.PeekLine()
-	d := parser.ScanDelimiter(line, before, 1, s)
-	if d == nil || d.OriginalLength > 2 || before == '~' {
-		return nil
-	}
-	d.Segment = segment.WithStop(segment.Start + d.OriginalLength)
-	block.Advance(d.OriginalLength)
-	pc.PushDelimiter(d)
-	return d
 }

@@ -6,17 +6,16 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	chars "github.com/indusagi/indus/internal/text"
 	"github.com/yuin/goldmark/ast"
-	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/util"
 )
 
 // The looks of a text, as parameters of SGR.
 const (
-	bold, dim, italic, struck, code = "1", "2", "3", "9", "36"
+	bold, dim, italic, code = "1", "2", "3", "36"
 )
 
 // plainMarks are what stands around a text of a look where there are no looks.
-var plainMarks = map[string]string{bold: "**", italic: "*", struck: "~~", code: "`"}
+var plainMarks = map[string]string{bold: "**", italic: "*", code: "`"}
 
 // span is text of one look.
 type span struct {
@@ -71,8 +70,6 @@ func (r *renderer) inline(parent ast.Node, sgr string, out *[]span) {
 			put(string(n.Value), "")
 		case *ast.Emphasis:
 			within(n, []string{italic, bold}[min(n.Level, 2)-1])
-		case *east.Strikethrough:
-			within(n, struck)
 		case *ast.CodeSpan:
 			within(n, code)
 		case *ast.Link:

@@ -13,11 +13,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// grammar is CommonMark with GitHub's tables and strikethrough. It is built on first use. The boxes of task lists are text.
+// grammar is CommonMark with GitHub's tables. It is built on first use. The boxes of task lists are text.
 var grammar = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-		parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(strikes{}, 500))...),
+		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
 		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(tables{}, 200))...),
 	)
 })

@@ -318,29 +318,18 @@ func (f *serveFlags) resource(r *http.Request) identity.Resource {
 }
 
 // authenticate is host.Options.Authenticate.
-func (f *frontGuard) authenticate() func(*http.Request) (toolbox.Principal, error) {
-	if f == nil {
-		return nil
-	}
-	return func(r *http.Request) (toolbox.Principal, error) {
-		guard := f.guard.Load()
-		if guard == nil {
-			return "", nil
-		}
+func (f *frontGuard) authenticate(r *http.Request) (toolbox.Principal, error) {
+	if guard := f.guard.Load(); guard != nil {
 		return guard.Principal(r)
 	}
+	return "", nil
 }
 
 // wellKnown is gateway.Options.WellKnown.
-func (f *frontGuard) wellKnown() http.Handler {
-	if f == nil {
-		return nil
+func (f *frontGuard) wellKnown(w http.ResponseWriter, r *http.Request) {
+	if guard := f.guard.Load(); guard != nil {
+		guard.Metadata().ServeHTTP(w, r)
+		return
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if guard := f.guard.Load(); guard != nil {
-			guard.Metadata().ServeHTTP(w, r)
-			return
-		}
-		http.NotFound(w, r)
-	})
+	http.NotFound(w, r)
 }

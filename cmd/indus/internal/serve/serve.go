@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -307,11 +308,13 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	options := &gateway.Options{
 		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name(), os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
 		Host: host.Options{
-			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: orNone(f.listWait), Authenticate: front.authenticate(),
+			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: orNone(f.listWait),
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
 		},
 		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: orNone(f.drain),
-		WellKnown: front.wellKnown(),
+	}
+	if front != nil {
+		options.Host.Authenticate, options.WellKnown = front.authenticate, http.HandlerFunc(front.wellKnown)
 	}
 	if f.rate > 0 {
 		options.Host.Rates = host.NewRates(f.rate, 0)

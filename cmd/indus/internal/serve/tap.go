@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/internal/protocol"
 )
 
 const (
@@ -199,13 +199,7 @@ type tapMessageJSON struct {
 	Method  string          `json:"method,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`
-	Error   *tapErrorJSON   `json:"error,omitempty"`
-}
-
-type tapErrorJSON struct {
-	Code    int64           `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data,omitempty"`
+	Error   json.RawMessage `json:"error,omitempty"`
 }
 
 func (m *tapLine) encoded() tapJSON {
@@ -233,10 +227,8 @@ func (m *tapLine) encoded() tapJSON {
 	default:
 		out.Message.Result = m.Result
 	}
-	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
-		out.Message.Error = &tapErrorJSON{rpc.Code, rpc.Message, rpc.Data}
-	} else if err != nil {
-		out.Message.Error = &tapErrorJSON{interop.CodeInternal, err.Error(), nil}
+	if err != nil {
+		out.Message.Error = protocol.ErrorObject(err)
 	}
 	return out
 }

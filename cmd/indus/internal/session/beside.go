@@ -16,84 +16,36 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
-	"github.com/indusagi/indus/internal/wire"
-	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
 const (
-	// maxPages bounds a list: a server whose pages have no end is left there.
-	maxPages = 100
 	// besideWait is how long a list may take, and completeWait one for a completion, while which nothing else can be typed.
 	besideWait   = 10 * time.Second
 	completeWait = time.Second
 )
 
-// besideTools is a prompt or a resource of a server.
-type besideTools struct {
-	server                 string
-	Name, Description, URI string
-	Arguments              []struct {
-		Name     string
-		Required bool
-	}
-}
-
-// listBeside asks all servers for a list: prompts/list with its member prompts, resources/list with resources. What a server does not
-// declare it is not asked for.
-func (x *session) listBeside(ctx context.Context, member string, wait time.Duration) []besideTools {
+// listBeside asks all servers for a list, as far as it comes.
+func (x *session) listBeside(ctx context.Context, of command.BesideKind, wait time.Duration) []command.Beside {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	_ = x.servers.Fleet.Settle(ctx) // or a list that is asked for early lacks the slow ones
 	ids := command.IDs(x.servers.Fleet.Servers())
-	lists := make([][]besideTools, len(ids))
+	lists := make([][]command.Beside, len(ids))
 	var asking sync.WaitGroup
 	for i, id := range ids {
-		asking.Go(func() {
-			e, err := x.servers.Fleet.Endpoint(id, "")
-			if err != nil {
-				return
-			}
-			if v, ok := wire.Lookup(e.Capabilities(), member); ok && string(v) != "null" {
-				lists[i] = x.pages(ctx, id, member)
-			}
-		})
+		asking.Go(func() { lists[i], _, _ = command.ListBeside(ctx, x.servers.Fleet, id, of) })
 	}
 	asking.Wait()
 	return slices.Concat(lists...)
 }
 
-// pages is one server's list, as far as it comes.
-func (x *session) pages(ctx context.Context, server, member string) (all []besideTools) {
-	params := json.RawMessage(`{}`)
-	for range maxPages {
-		result, err := x.servers.Fleet.Request(ctx, server, interop.Message{Method: member + "/list", Params: params})
-		if err != nil {
-			return all
-		}
-		raws, _ := wire.Lookup(result, member)
-		elements, _ := wire.Elements(raws)
-		for _, raw := range elements {
-			one := besideTools{server: server}
-			if json.Unmarshal(raw, &one) == nil {
-				all = append(all, one)
-			}
-		}
-		next, ok := wire.Lookup(result, "nextCursor")
-		if _, isText := wire.Unquote(next); !ok || !isText {
-			return all
-		}
-		params = slices.Concat([]byte(`{"cursor":`), next, []byte(`}`))
-	}
-	return all
-}
-
 // prompts is /prompts: what there is, or one of them, filled in, as a turn.
 func (c *conversation) prompts(ctx context.Context, rest string) (leave bool, err error) {
-	var all []besideTools
+	var all []command.Beside
 	err = c.screen.Turn(ctx, func(ctx context.Context) error {
 		c.screen.SetNote("asking the servers")
-		all = c.listBeside(ctx, "prompts", besideWait)
+		all = c.listBeside(ctx, command.Prompts, besideWait)
 		return ctx.Err()
 	})
 	if err != nil {
@@ -104,9 +56,9 @@ func (c *conversation) prompts(ctx context.Context, rest string) (leave bool, er
 		c.say(c.promptTable(all))
 		return false, nil
 	}
-	i := slices.IndexFunc(all, func(p besideTools) bool { return interop.QualifiedName(p.server, p.Name) == name })
+	i := slices.IndexFunc(all, func(p command.Beside) bool { return p.Qualified() == name })
 	if i < 0 {
-		known := show.Names(all, func(p besideTools) string { return interop.QualifiedName(p.server, p.Name) })
+		known := show.Names(all, command.Beside.Qualified)
 		return false, fmt.Errorf("no prompt %q%s", name, cmp.Or(command.DidYouMean(name, known), "; /prompts lists them"))
 	}
 	text, err := c.fillPrompt(ctx, all[i], strings.TrimSpace(rest))
@@ -117,7 +69,7 @@ func (c *conversation) prompts(ctx context.Context, rest string) (leave bool, er
 	return c.turn(ctx, func(ctx context.Context) (agent.Answer, error) { return c.prompt(ctx, text) })
 }
 
-func (c *conversation) promptTable(all []besideTools) string {
+func (c *conversation) promptTable(all []command.Beside) string {
 	t := &show.Table{Spare: []string{"WHAT"}}
 	t.Add("PROMPT", "ARGUMENTS", "WHAT")
 	for _, p := range all {
@@ -128,7 +80,7 @@ func (c *conversation) promptTable(all []besideTools) string {
 			}
 			args = append(args, a.Name)
 		}
-		t.Add(interop.QualifiedName(p.server, p.Name), strings.Join(args, " "), show.Summary(p.Description))
+		t.Add(p.Qualified(), strings.Join(args, " "), show.Summary(p.Description))
 	}
 	if len(all) == 0 {
 		return "no server has prompts"
@@ -137,8 +89,8 @@ func (c *conversation) promptTable(all []besideTools) string {
 }
 
 // fillPrompt gets a prompt from its server. A text without the name of an argument is the first one's.
-func (c *conversation) fillPrompt(ctx context.Context, p besideTools, rest string) (string, error) {
-	given, err := p.given(rest)
+func (c *conversation) fillPrompt(ctx context.Context, p command.Beside, rest string) (string, error) {
+	given, err := promptArguments(p, rest)
 	if err != nil {
 		return "", err
 	}
@@ -148,8 +100,8 @@ func (c *conversation) fillPrompt(ctx context.Context, p besideTools, rest strin
 	}
 	var result json.RawMessage
 	err = c.screen.Turn(ctx, func(ctx context.Context) (err error) {
-		c.screen.SetNote("asking " + p.server)
-		result, err = c.requestOf(ctx, p.server, "prompts/get", params)
+		c.screen.SetNote("asking " + p.Server)
+		result, err = c.requestOf(ctx, p.Server, "prompts/get", params)
 		return err
 	})
 	if err != nil {
@@ -162,7 +114,7 @@ func (c *conversation) fillPrompt(ctx context.Context, p besideTools, rest strin
 		}
 	}
 	if err := json.Unmarshal(result, &got); err != nil || len(got.Messages) == 0 {
-		return "", fmt.Errorf("%s: the prompt has no messages", p.server)
+		return "", fmt.Errorf("%s: the prompt has no messages", p.Server)
 	}
 	var parts []string
 	for _, m := range got.Messages {
@@ -175,8 +127,8 @@ func (c *conversation) fillPrompt(ctx context.Context, p besideTools, rest strin
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// given are the arguments of a prompt: NAME=VALUE, where a value goes on until the next name.
-func (p besideTools) given(rest string) (map[string]string, error) {
+// promptArguments are the arguments of a prompt: NAME=VALUE, where a value goes on until the next name.
+func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 	given, last := map[string]string{}, ""
 	var names, missing []string
 	for _, a := range p.Arguments {
@@ -226,14 +178,7 @@ func contentText(raw json.RawMessage) string {
 
 // requestOf sends a request to a server.
 func (x *session) requestOf(ctx context.Context, server, method string, params any) (json.RawMessage, error) {
-	raw, err := json.Marshal(params)
-	if err != nil {
-		return nil, err
-	}
-	result, err := x.servers.Fleet.Request(ctx, server, interop.Message{Method: method, Params: raw})
-	if err == nil {
-		err = command.CheckResult(server, method, result)
-	}
+	result, err := command.Ask(ctx, x.servers.Fleet, server, method, params)
 	if err != nil {
 		return nil, command.Explain(err)
 	}
@@ -297,10 +242,10 @@ func (c *conversation) mentions(ctx context.Context, line string) (found []strin
 		return nil
 	}
 	if time.Since(c.listed) > besideWait {
-		c.resources, c.listed = c.listBeside(ctx, "resources", completeWait), time.Now()
+		c.resources, c.listed = c.listBeside(ctx, command.Resources, completeWait), time.Now()
 	}
 	for _, r := range c.resources {
-		if name := "@" + r.server + ":" + r.URI; strings.HasPrefix(name, line[at:]) {
+		if name := "@" + r.Server + ":" + r.URI; strings.HasPrefix(name, line[at:]) {
 			found = append(found, line[:at]+name)
 		}
 	}

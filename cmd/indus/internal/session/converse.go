@@ -36,7 +36,7 @@ type conversation struct {
 	seen        map[string]string // what was printed of each server
 	waited      bool              // for the servers, in the first turn
 	interrupted time.Time         // Ctrl-C, at the prompt or in a turn
-	resources   []besideTools     // for completion, as of listed
+	resources   []command.Beside  // for completion, as of listed
 	listed      time.Time
 }
 

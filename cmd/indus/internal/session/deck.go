@@ -45,12 +45,7 @@ func canonical(name string) string {
 
 // chosenTools are the tools that names leave; all where there is none.
 func chosenTools(all []toolbox.Tool, names []string) []toolbox.Tool {
-	var wanted []string
-	for _, n := range names {
-		if c := canonical(n); c != "" {
-			wanted = append(wanted, c)
-		}
-	}
+	wanted := show.Names(names, canonical)
 	if wanted == nil {
 		return all
 	}

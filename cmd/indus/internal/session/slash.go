@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ func (c *conversation) command(ctx context.Context, text string) (leave bool, er
 	most := map[string]int{"/mcp": 2, "/model": 1, "/result": 1, "/prompts": len(args)}[name]
 	switch _, known := slashNames[name]; {
 	case !known:
-		err = fmt.Errorf("no command %s%s; /help lists them", name, command.DidYouMean(name, sortedNames(slashNames)))
+		err = fmt.Errorf("no command %s%s; /help lists them", name, command.DidYouMean(name, slices.Sorted(maps.Keys(slashNames))))
 	case len(args) > most:
 		err = fmt.Errorf("%s: %q is too much; /help says what it takes", name, args[most])
 	case name == "/help":
@@ -95,14 +96,6 @@ func (c *conversation) command(ctx context.Context, text string) (leave bool, er
 		c.streams.Reportf("%s", err)
 	}
 	return leave, nil
-}
-
-func sortedNames(names map[string][]string) (out []string) {
-	for name := range names {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // say prints text that is harmless.
@@ -346,7 +339,7 @@ func (c *conversation) complete(ctx context.Context, line string) (found []strin
 	case !strings.HasPrefix(line, "/"):
 		return c.mentions(ctx, line)
 	case len(words) == 1:
-		next = sortedNames(slashNames)
+		next = slices.Sorted(maps.Keys(slashNames))
 	case len(words) == 2 && words[0] == "/model":
 		for _, p := range providers {
 			next = append(next, p.name+"/"+p.model)

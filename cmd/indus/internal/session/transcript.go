@@ -83,14 +83,6 @@ func (p *past) read() {
 	}
 }
 
-// identity is the id of a new session, or of the one that --resume means.
-func (x *session) identity() (string, error) {
-	if x.flags.resume == "" {
-		return string(ledger.NewKey()), nil
-	}
-	return x.resumed()
-}
-
 func transcriptPath(id string) string { return filepath.Join(transcripts(), id+suffix) }
 
 // endTranscript closes a transcript, and removes one in which nothing was said.
@@ -128,8 +120,11 @@ func (x *session) record(ctx context.Context) error {
 	return nil
 }
 
-// resumed is the session to go on with.
-func (x *session) resumed() (string, error) {
+// identity is the id of a new session, or of the one that --resume means.
+func (x *session) identity() (string, error) {
+	if x.flags.resume == "" {
+		return string(ledger.NewKey()), nil
+	}
 	all := pastSessions()
 	var here []past
 	for _, p := range all {

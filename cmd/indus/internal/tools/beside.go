@@ -2,57 +2,14 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema"
 	"github.com/spf13/cobra"
 )
-
-// beside is what servers have beside their tools.
-type beside struct {
-	capability string // under which a server declares it
-	method     string // that lists it
-	member     string // of the result, which has the rows
-}
-
-var (
-	promptLists   = beside{"prompts", "prompts/list", "prompts"}
-	resourceLists = beside{"resources", "resources/list", "resources"}
-	templateLists = beside{"resources", "resources/templates/list", "resourceTemplates"}
-)
-
-// besideRow is one prompt, resource or template of a server.
-type besideRow struct {
-	server string
-	raw    json.RawMessage
-	about
-}
-
-// about is what is read of a row.
-type about struct {
-	Name        string           `json:"name"`
-	Description string           `json:"description"`
-	URI         string           `json:"uri"`
-	URITemplate string           `json:"uriTemplate"`
-	MimeType    string           `json:"mimeType"`
-	Arguments   []promptArgument `json:"arguments"`
-}
-
-type promptArgument struct {
-	Name     string `json:"name"`
-	Required bool   `json:"required"`
-}
-
-// qualified is what a prompt is called beside those of other servers.
-func (r besideRow) qualified() string { return interop.QualifiedName(r.server, r.Name) }
 
 // besideFlags are the flags of the commands about prompts and resources.
 type besideFlags struct {
@@ -89,67 +46,9 @@ type besideServers struct {
 	down error // the fault of one that is down, which was reported
 }
 
-// ask sends a request to one of them.
-func (b *besideServers) ask(ctx context.Context, server, method string, params any) (json.RawMessage, error) {
-	raw, err := json.Marshal(params)
-	if err != nil {
-		return nil, err
-	}
-	result, err := b.request(ctx, server, method, raw)
-	if err == nil {
-		err = command.CheckResult(server, method, result)
-	}
-	return result, err
-}
-
-func (b *besideServers) request(ctx context.Context, server, method string, params json.RawMessage) (json.RawMessage, error) {
-	result, err := b.Fleet.Request(ctx, server, interop.Message{Method: method, Params: params})
-	if err != nil {
-		return nil, err
-	}
-	if kind, ok := wire.Lookup(result, "resultType"); ok && string(kind) != `"complete"` {
-		return nil, interop.NewFault(interop.Protocol, server, method, fmt.Errorf("it answers with %s, which nobody can give here", show.Cut(string(kind), 40)))
-	}
-	return result, nil
-}
-
-const maxListPages = 1000 // of one list: a server whose pages have no end is left there
-
-// list is what one server has; what it does not declare it is not asked for.
-func (b *besideServers) list(ctx context.Context, server string, of beside) (rows []besideRow, rest string, err error) {
-	if e, err := b.Fleet.Endpoint(server, ""); err != nil || !declares(e.Capabilities(), of.capability) {
-		return nil, "", err
-	}
-	pages := protocol.Pages{Method: of.method, Key: of.member, Most: maxListPages, MaxBytes: interop.MaxMessage}
-	rest, err = pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
-		return b.request(ctx, server, of.method, params)
-	}, func(_ []wire.Member, raws []json.RawMessage) {
-		for _, raw := range raws {
-			row := besideRow{server: server, raw: raw}
-			if json.Unmarshal(raw, &row.about) == nil {
-				rows = append(rows, row)
-			}
-		}
-	})
-	var bad *protocol.PageError
-	rpc, refused := errors.AsType[*interop.RPCError](err)
-	switch {
-	case refused && rpc.Code == interop.CodeMethodNotFound: // servers declare resources and have no templates
-		err = nil
-	case errors.As(err, &bad):
-		err = interop.NewFault(interop.Protocol, server, of.method, bad)
-	}
-	return rows, rest, err
-}
-
-func declares(capabilities json.RawMessage, name string) bool {
-	v, ok := wire.Lookup(capabilities, name)
-	return ok && string(v) != "null"
-}
-
 // lists is what all of them have, in their order. One that fails is reported, and its error is that of
 // all where nothing was listed.
-func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...beside) (rows []besideRow, failed error) {
+func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...command.BesideKind) (rows []command.Beside, failed error) {
 	failed = b.down
 	if failed != nil {
 		failed = command.Said(failed)
@@ -159,7 +58,7 @@ func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...besi
 			continue
 		}
 		for _, of := range kinds {
-			some, rest, err := b.list(ctx, st.Server, of)
+			some, rest, err := command.ListBeside(ctx, b.Fleet, st.Server, of)
 			rows = append(rows, some...)
 			if rest != "" {
 				s.Reportf("%s: %s", st.Server, rest)
@@ -182,10 +81,10 @@ func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...besi
 
 // besideList is what differs between the commands that list what servers have beside tools.
 type besideList struct {
-	kinds []beside
-	json  func(besideRow) any // a row of --json
-	title func(besideRow) string
-	count func([]besideRow) string // those of one server
+	kinds []command.BesideKind
+	json  func(command.Beside) any // a row of --json
+	title func(command.Beside) string
+	count func([]command.Beside) string // those of one server
 }
 
 func newBesideList(s show.Streams, of besideList, json string, c cobra.Command) *cobra.Command {
@@ -217,7 +116,7 @@ func (f *besideFlags) listAll(ctx context.Context, words []string, of besideList
 		}
 		return s.WriteIndented(out)
 	}
-	return printByServer(s, rows, func(r besideRow) string { return r.server }, of.count, func(r besideRow) (string, string) {
+	return printByServer(s, rows, func(r command.Beside) string { return r.Server }, of.count, func(r command.Beside) (string, string) {
 		return of.title(r), show.Summary(r.Description)
 	})
 }

@@ -57,10 +57,10 @@ func (f *completeFlags) complete(ctx context.Context, args []string, s show.Stre
 		of = map[string]string{"type": "ref/resource", "uri": ref}
 		b, server, err = f.ownerOf(ctx, ref, f.server, s)
 	} else {
-		var row besideRow
+		var row command.Beside
 		b, row, err = f.findPrompt(ctx, ref, s)
-		server, of = row.server, map[string]string{"type": "ref/prompt", "name": row.Name}
-		known = show.Names(row.Arguments, func(a promptArgument) string { return a.Name })
+		server, of = row.Server, map[string]string{"type": "ref/prompt", "name": row.Name}
+		known = show.Names(row.Arguments, func(a command.PromptArgument) string { return a.Name })
 	}
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (f *completeFlags) complete(ctx context.Context, args []string, s show.Stre
 	if len(decided) > 0 {
 		params["context"] = map[string]any{"arguments": decided}
 	}
-	result, err := b.ask(ctx, server, "completion/complete", params)
+	result, err := command.Ask(ctx, b.Fleet, server, "completion/complete", params)
 	if err != nil {
 		return command.Explain(err)
 	}

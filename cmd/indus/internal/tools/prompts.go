@@ -33,15 +33,15 @@ type promptRow struct {
 
 func newPrompts(s show.Streams) *cobra.Command {
 	return newBesideList(s, besideList{
-		kinds: []beside{promptLists},
-		json:  func(r besideRow) any { return promptRow{r.qualified(), r.server, r.raw} },
+		kinds: []command.BesideKind{command.Prompts},
+		json:  func(r command.Beside) any { return promptRow{r.Qualified(), r.Server, r.Raw} },
 		title: promptSignature,
-		count: func(rows []besideRow) string { return show.Count(len(rows), "prompt") },
+		count: func(rows []command.Beside) string { return show.Count(len(rows), "prompt") },
 	}, "print a JSON array: an object a prompt, with name, server and prompt, which is the prompt as its server wrote it",
 		cobra.Command{Use: "prompts [SERVER]...", Short: "List the prompts of every server, or of some", Long: promptsHelp})
 }
 
-func promptSignature(r besideRow) string {
+func promptSignature(r command.Beside) string {
 	var args []string
 	for _, a := range r.Arguments {
 		if !a.Required {
@@ -50,9 +50,9 @@ func promptSignature(r besideRow) string {
 		args = append(args, a.Name)
 	}
 	if args == nil {
-		return r.qualified()
+		return r.Qualified()
 	}
-	return r.qualified() + "(" + strings.Join(args, ", ") + ")"
+	return r.Qualified() + "(" + strings.Join(args, ", ") + ")"
 }
 
 func newPrompt(s show.Streams) *cobra.Command {
@@ -91,7 +91,7 @@ func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams)
 	if len(given) > 0 {
 		params["arguments"] = given
 	}
-	result, err := b.ask(ctx, row.server, "prompts/get", params)
+	result, err := command.Ask(ctx, b.Fleet, row.Server, "prompts/get", params)
 	if err != nil {
 		return command.Explain(err)
 	}
@@ -102,14 +102,14 @@ func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams)
 }
 
 // findPrompt is the prompt of a name, and its server. The caller closes what it gets.
-func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Streams) (*besideServers, besideRow, error) {
+func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Streams) (*besideServers, command.Beside, error) {
 	c, err := f.Load(ctx, s, command.UnexpectedNotes)
 	if err != nil {
-		return nil, besideRow{}, err
+		return nil, command.Beside{}, err
 	}
 	mayOwn := func(o interop.Server) bool { return interop.Server{ID: o.ID}.MayOwn(name) }
 	if row, ok := command.IdleRow(c, mayOwn); ok && !slices.ContainsFunc(c.Servers(), mayOwn) {
-		return nil, besideRow{}, command.NotStarted(row)
+		return nil, command.Beside{}, command.NotStarted(row)
 	}
 	servers := c.Servers()
 	if may := show.Where(servers, func(o interop.Server) bool { return mayOwn(o) }); len(may) > 0 {
@@ -117,18 +117,18 @@ func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Stream
 	}
 	b, err := f.connect(ctx, servers, s)
 	if err != nil {
-		return nil, besideRow{}, err
+		return nil, command.Beside{}, err
 	}
-	rows, err := b.lists(ctx, s, promptLists)
-	if i := slices.IndexFunc(rows, func(r besideRow) bool { return r.qualified() == name }); i >= 0 {
+	rows, err := b.lists(ctx, s, command.Prompts)
+	if i := slices.IndexFunc(rows, func(r command.Beside) bool { return r.Qualified() == name }); i >= 0 {
 		return b, rows[i], nil
 	}
 	b.Close()
 	if err != nil {
-		return nil, besideRow{}, err
+		return nil, command.Beside{}, err
 	}
-	known := show.Names(rows, besideRow.qualified)
-	return nil, besideRow{}, command.Usagef("no prompt %q%s", name, cmp.Or(command.DidYouMean(name, known), "; indus mcp prompts lists them"))
+	known := show.Names(rows, command.Beside.Qualified)
+	return nil, command.Beside{}, command.Usagef("no prompt %q%s", name, cmp.Or(command.DidYouMean(name, known), "; indus mcp prompts lists them"))
 }
 
 // textArguments reads KEY=VALUE: the arguments of prompts are texts.
@@ -145,7 +145,7 @@ func textArguments(words []string) (map[string]string, error) {
 }
 
 // checkArguments refuses what the prompt does not work without, and reports what it does not declare.
-func checkArguments(r besideRow, given map[string]string, s show.Streams) error {
+func checkArguments(r command.Beside, given map[string]string, s show.Streams) error {
 	var known, missing []string
 	for _, a := range r.Arguments {
 		known = append(known, a.Name)
@@ -158,7 +158,7 @@ func checkArguments(r besideRow, given map[string]string, s show.Streams) error 
 	}
 	for key := range given {
 		if !slices.Contains(known, key) {
-			s.Reportf("note: %s: the prompt declares no argument %q%s", r.qualified(), key, command.DidYouMean(key, known))
+			s.Reportf("note: %s: the prompt declares no argument %q%s", r.Qualified(), key, command.DidYouMean(key, known))
 		}
 	}
 	return nil

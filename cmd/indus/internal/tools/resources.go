@@ -39,16 +39,16 @@ type resourceRow struct {
 
 func newResources(s show.Streams) *cobra.Command {
 	return newBesideList(s, besideList{
-		kinds: []beside{resourceLists, templateLists},
-		json: func(r besideRow) any {
+		kinds: []command.BesideKind{command.Resources, command.Templates},
+		json: func(r command.Beside) any {
 			if r.URITemplate != "" {
-				return resourceRow{Server: r.server, URITemplate: r.URITemplate, Template: r.raw}
+				return resourceRow{Server: r.Server, URITemplate: r.URITemplate, Template: r.Raw}
 			}
-			return resourceRow{Server: r.server, URI: r.URI, Resource: r.raw}
+			return resourceRow{Server: r.Server, URI: r.URI, Resource: r.Raw}
 		},
-		title: func(r besideRow) string { return strings.TrimSpace(r.URI + r.URITemplate + "  " + r.MimeType) },
-		count: func(rows []besideRow) string {
-			resources := slices.DeleteFunc(slices.Clone(rows), func(r besideRow) bool { return r.URITemplate != "" })
+		title: func(r command.Beside) string { return strings.TrimSpace(r.URI + r.URITemplate + "  " + r.MimeType) },
+		count: func(rows []command.Beside) string {
+			resources := slices.DeleteFunc(slices.Clone(rows), func(r command.Beside) bool { return r.URITemplate != "" })
 			return show.Count(len(resources), "resource") + ", " + show.Count(len(rows)-len(resources), "template")
 		},
 	}, `print a JSON array: an object a resource, with server, and uri and resource, or uriTemplate and template: as its
@@ -94,7 +94,7 @@ func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) err
 		return err
 	}
 	defer b.Close()
-	result, err := b.ask(ctx, server, "resources/read", map[string]string{"uri": uri})
+	result, err := command.Ask(ctx, b.Fleet, server, "resources/read", map[string]string{"uri": uri})
 	if rpc, ok := errors.AsType[*interop.RPCError](err); ok && (rpc.Code == interop.CodeInvalidParams || rpc.Code == codeNotFound) {
 		return &command.ExitError{Err: command.Explain(err), Try: "indus mcp resources lists those that there are"}
 	}
@@ -178,21 +178,21 @@ func (b *besideServers) owner(ctx context.Context, uri, named string, s show.Str
 		}
 		return named, nil
 	}
-	rows, err := b.lists(ctx, s, resourceLists, templateLists)
+	rows, err := b.lists(ctx, s, command.Resources, command.Templates)
 	if err != nil {
 		return "", err
 	}
-	made := func(r besideRow) bool { // by the text before the template's first variable
+	made := func(r command.Beside) bool { // by the text before the template's first variable
 		before, _, variable := strings.Cut(r.URITemplate, "{")
 		return variable && before != "" && strings.HasPrefix(uri, before) || r.URITemplate == uri
 	}
-	for _, has := range []func(besideRow) bool{
-		func(r besideRow) bool { return r.URI == uri && uri != "" }, made, func(besideRow) bool { return true },
+	for _, has := range []func(command.Beside) bool{
+		func(r command.Beside) bool { return r.URI == uri && uri != "" }, made, func(command.Beside) bool { return true },
 	} {
 		var found []string
 		for _, r := range rows {
-			if has(r) && !slices.Contains(found, r.server) {
-				found = append(found, r.server)
+			if has(r) && !slices.Contains(found, r.Server) {
+				found = append(found, r.Server)
 			}
 		}
 		switch {
