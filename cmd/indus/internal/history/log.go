@@ -151,8 +151,7 @@ func serversOf(entries []ledger.Entry) []string {
 
 func (f *logFlags) skips(e ledger.Entry) bool { return f.server != "" && e.Server != f.server }
 
-// liveTools is the tools that each server had when it was last heard, in whatever run:
-// what is compared is not who ran when.
+// liveTools is the tools that each server had when it was last heard, in any run.
 func liveTools(entries []ledger.Entry) []ledger.Entry {
 	var out []ledger.Entry
 	runs := ledger.Runs(entries)

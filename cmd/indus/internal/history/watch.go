@@ -44,8 +44,7 @@ A session:
     fs       ready            14 tools, 1 changed  since 2026-07-28 15:04:06
     weather  lost: transport  0 tools              since 2026-07-28 15:09:41`
 
-// watchRow is a server in a run, as --json prints it. Of a run that has none yet it
-// is the run.
+// watchRow is a server in a run, or a run that has no server yet, as --json prints it.
 type watchRow struct {
 	Run     string    `json:"run"`
 	By      string    `json:"by"`

@@ -70,8 +70,7 @@ func (f *scopeFlags) again() string {
 // dry is for commands that look at a configuration, and start nothing.
 func dry() *mcpconfig.Options { return &mcpconfig.Options{Dry: true} }
 
-// edit changes the file that path names, alone with it: whoever else edits waits. Where
-// save is false nothing is written.
+// edit changes the file that path names, under a lock. Without save nothing is written.
 func edit(ctx context.Context, save bool, path func() (string, error), change func(*mcpconfig.Edit) error) (*mcpconfig.Edit, error) {
 	if save {
 		unlock, err := mcpconfig.Lock(ctx, dry())

@@ -163,8 +163,7 @@ func reportInvalid(s show.Streams, name string, e *validate.Error) error {
 	return &command.ExitError{Code: command.ExitUsage, Err: e, Try: "indus mcp call " + show.ShellWord(name) + " -h shows what it takes", Said: true}
 }
 
-// find is the tool of that name, or why there is none: its server is down, it
-// cannot be used, or the name is not quite right.
+// find returns the tool of that name, or says why there is none: its server is down, it is quarantined or mistyped.
 func find(mounted *command.Connection, name string, f *command.LedgerFlags) (toolbox.Descriptor, error) {
 	shown := mounted.Box.Snapshot("")
 	if i := slices.IndexFunc(shown.Tools, func(d toolbox.Descriptor) bool { return d.Name == name }); i >= 0 {
@@ -205,8 +204,7 @@ func watchProgress(s show.Streams) (report func(toolbox.Progress), stop func()) 
 	return report, canvas.Clear
 }
 
-// writeResult prints a result for a person: text as text, the rest described.
-// Structured content is shown where there is nothing beside it.
+// writeResult prints a result: text as text, other blocks described, and structured content if there are no blocks.
 func writeResult(s show.Streams, r *toolbox.Result) error {
 	blocks := r.Blocks()
 	if len(blocks) == 0 && r.Structured() != nil {

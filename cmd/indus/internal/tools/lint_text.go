@@ -69,8 +69,7 @@ func (r *remarks) addChange(c schema.Change) {
 	r.add(placeText(c.Path, c.Rule), strings.Join(said, "; "))
 }
 
-// mountRemarks are about what becomes of a tool when it is mounted: what is wrong, what
-// is lost, and where all is wanted every change.
+// mountRemarks are about the mounted tool: what is wrong, what is lost, and with all every change.
 func mountRemarks(t *ToolReport, all bool) (r remarks) {
 	r.addQuarantine(t)
 	for _, o := range objections(t.Refused) {
@@ -245,8 +244,7 @@ func groupRemarks(tools []ToolReport, of func(*ToolReport) remarks) []remarkGrou
 	return append(shared, own...)
 }
 
-// writeMounted says in a line what mounting makes of all tools, and in a second
-// who would refuse how many without it.
+// writeMounted says what mounting makes of all tools, and which provider would refuse how many without it.
 func (r *lintReport) writeMounted(p *show.Page) {
 	s := r.Summary
 	p.Printf("%s, mounted for %s: %d as they are, %d changed", show.Count(s.Tools, "tool"), r.Profile, s.Unchanged, s.Changed)

@@ -188,8 +188,7 @@ func writeMessages(s show.Streams, result json.RawMessage) error {
 	return nil
 }
 
-// completeOwner offers the beginnings of names: of prompts the ledger knows nothing, and completion
-// starts no server.
+// completeOwner offers the beginnings of names, because the ledger has no prompts.
 func (f *besideFlags) completeOwner(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	const d = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	c, err := f.ReadDry(cmd.Context())
