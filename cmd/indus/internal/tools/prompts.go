@@ -103,17 +103,9 @@ func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams)
 
 // findPrompt is the prompt of a name, and its server. The caller closes what it gets.
 func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Streams) (*besideServers, besideRow, error) {
-	c, err := f.Load(ctx, s, command.UnexpectedNotes)
+	servers, err := owners(ctx, &f.ServerFlags, name, s)
 	if err != nil {
 		return nil, besideRow{}, err
-	}
-	mayOwn := func(o interop.Server) bool { return interop.Server{ID: o.ID}.MayOwn(name) }
-	if row, ok := command.IdleRow(c, mayOwn); ok && !slices.ContainsFunc(c.Servers(), mayOwn) {
-		return nil, besideRow{}, command.NotStarted(row)
-	}
-	servers := c.Servers()
-	if may := show.Where(servers, func(o interop.Server) bool { return mayOwn(o) }); len(may) > 0 {
-		servers = may
 	}
 	b, err := f.connect(ctx, servers, s)
 	if err != nil {
