@@ -70,20 +70,18 @@ func (f *ConfigFlags) Add(cmd *cobra.Command) {
 
 // Read reads the configuration; what cannot be read was mistyped.
 func (f *ConfigFlags) Read(ctx context.Context) (*mcpconfig.Config, error) {
-	return f.readAs(ctx, mcpconfig.Options{Trust: f.Trust, Only: f.Only, Dry: f.Dry})
-}
-
-// ReadDry is read, and runs no ${cmd:…} and reads no ${file:…}.
-func (f *ConfigFlags) ReadDry(ctx context.Context) (*mcpconfig.Config, error) {
-	return f.readAs(ctx, mcpconfig.Options{Trust: f.Trust, Dry: true})
-}
-
-func (f *ConfigFlags) readAs(ctx context.Context, o mcpconfig.Options) (*mcpconfig.Config, error) {
-	c, err := mcpconfig.Read(ctx, f.Paths, &o)
+	c, err := mcpconfig.Read(ctx, f.Paths, &mcpconfig.Options{Trust: f.Trust, Only: f.Only, Dry: f.Dry})
 	if err != nil && ctx.Err() == nil {
 		err = AsUsage(err)
 	}
 	return c, err
+}
+
+// ReadDry is Read of all servers, and runs no ${cmd:…} and reads no ${file:…}.
+func (f *ConfigFlags) ReadDry(ctx context.Context) (*mcpconfig.Config, error) {
+	dry := *f
+	dry.Only, dry.Dry = nil, true
+	return dry.Read(ctx)
 }
 
 // Load is Read, and reports the notes for which cares returns true.

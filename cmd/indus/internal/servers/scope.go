@@ -114,15 +114,15 @@ func (f *scopeFlags) read(ctx context.Context) (*mcpconfig.Config, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	var paths []string
-	if f.file != "" {
-		paths = []string{f.file}
+	return configOf(f.file).ReadDry(ctx)
+}
+
+// configOf is the configuration of a file; "": of all of them.
+func configOf(file string) *command.ConfigFlags {
+	if file == "" {
+		return &command.ConfigFlags{}
 	}
-	c, err := mcpconfig.Read(ctx, paths, dry())
-	if err != nil && ctx.Err() == nil {
-		err = command.AsUsage(err)
-	}
-	return c, err
+	return &command.ConfigFlags{Paths: []string{file}}
 }
 
 // in reports whether a row is where the flags say.
