@@ -82,7 +82,7 @@ A session:
 
 // mount connects the servers that may have a tool, and finds it. The caller closes the connection.
 func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*command.Connection, toolbox.Descriptor, error) {
-	servers, err := owners(ctx, &f.ServerFlags, name, s)
+	servers, err := serversFor(ctx, &f.ServerFlags, name, s)
 	if err != nil {
 		return nil, toolbox.Descriptor{}, err
 	}
@@ -97,9 +97,9 @@ func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*co
 	return mounted, tool, err
 }
 
-// owners are the servers that may have what is called so: one call need not wait for all of them. If no server may, they are
+// serversFor are the servers that may have what is called so: one call need not wait for all of them. If no server may, they are
 // all of them, for the names that are near.
-func owners(ctx context.Context, f *command.ServerFlags, name string, s show.Streams) ([]interop.Server, error) {
+func serversFor(ctx context.Context, f *command.ServerFlags, name string, s show.Streams) ([]interop.Server, error) {
 	mayOwn := func(o interop.Server) bool { return o.MayOwn(name) }
 	f.Only = func(id string) bool { return mayOwn(interop.Server{ID: id}) }
 	c, err := f.Load(ctx, s, command.NotesAbout(mayOwn))

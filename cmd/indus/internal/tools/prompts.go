@@ -77,7 +77,7 @@ func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams)
 
 // findPrompt is the prompt of a name, and its server. The caller closes what it gets.
 func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Streams) (*besideServers, besideRow, error) {
-	servers, err := owners(ctx, &f.ServerFlags, name, s)
+	servers, err := serversFor(ctx, &f.ServerFlags, name, s)
 	if err != nil {
 		return nil, besideRow{}, err
 	}
