@@ -41,7 +41,7 @@ var largePackages = []string{"gateway", "host", "interop", "ledger", "mcpconfig"
 // internal/testkit. A budget shrinks with its room, and grows only for a reason that its commit gives.
 var roomBudget = map[string]int{
 	"agent":     3500,
-	"cmd":       21900,
+	"cmd":       20800,
 	"examples":  300,
 	"gateway":   4600,
 	"host":      7500,
