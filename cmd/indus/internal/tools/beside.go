@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -30,16 +29,11 @@ var (
 	templateLists = beside{"resources", "resources/templates/list", "resourceTemplates"}
 )
 
-// besideRow is one prompt, resource or template of a server, as --json prints it.
+// besideRow is one prompt, resource or template of a server.
 type besideRow struct {
-	Name        string          `json:"name,omitempty"` // of a prompt, beside those of other servers
-	Server      string          `json:"server"`
-	Prompt      json.RawMessage `json:"prompt,omitempty"`
-	URI         string          `json:"uri,omitempty"`
-	Resource    json.RawMessage `json:"resource,omitempty"`
-	URITemplate string          `json:"uriTemplate,omitempty"`
-	Template    json.RawMessage `json:"template,omitempty"`
-	about       about
+	server string
+	raw    json.RawMessage
+	about
 }
 
 // about is what is read of a row.
@@ -57,45 +51,8 @@ type promptArgument struct {
 	Required bool   `json:"required"`
 }
 
-// newBesideRow is a row of a list; false if it cannot be read.
-func newBesideRow(server string, of beside, raw json.RawMessage) (r besideRow, ok bool) {
-	r.Server, ok = server, json.Unmarshal(raw, &r.about) == nil
-	switch {
-	case of == promptLists:
-		r.Name, r.Prompt = interop.QualifiedName(server, r.about.Name), raw
-	case r.about.URITemplate != "":
-		r.URITemplate, r.Template = r.about.URITemplate, raw
-	default:
-		r.URI, r.Resource = r.about.URI, raw
-	}
-	return r, ok
-}
-
-// title is the first line of a row: of a prompt its signature.
-func (r besideRow) title() string {
-	if r.Prompt == nil {
-		return strings.TrimSpace(r.URI + r.URITemplate + "  " + r.about.MimeType)
-	}
-	args := show.Names(r.about.Arguments, func(a promptArgument) string {
-		if a.Required {
-			return a.Name
-		}
-		return a.Name + "?"
-	})
-	if args == nil {
-		return r.Name
-	}
-	return r.Name + "(" + strings.Join(args, ", ") + ")"
-}
-
-// countBeside counts the rows of one server.
-func countBeside(rows []besideRow) string {
-	if rows[0].Prompt != nil {
-		return show.Count(len(rows), "prompt")
-	}
-	templates := len(show.Where(rows, func(r besideRow) bool { return r.Template != nil }))
-	return show.Count(len(rows)-templates, "resource") + ", " + show.Count(templates, "template")
-}
+// qualified is what a prompt is called beside those of other servers.
+func (r besideRow) qualified() string { return interop.QualifiedName(r.server, r.Name) }
 
 // besideFlags are the flags of the commands about prompts and resources.
 type besideFlags struct {
@@ -168,7 +125,8 @@ func (b *besideServers) list(ctx context.Context, server string, of beside) (row
 		return b.request(ctx, server, of.method, params)
 	}, func(_ []wire.Member, raws []json.RawMessage) {
 		for _, raw := range raws {
-			if row, ok := newBesideRow(server, of, raw); ok {
+			row := besideRow{server: server, raw: raw}
+			if json.Unmarshal(raw, &row.about) == nil {
 				rows = append(rows, row)
 			}
 		}
@@ -222,18 +180,23 @@ func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...besi
 	return rows, failed
 }
 
-// newBesideList is a command that lists what servers have beside tools.
-func newBesideList(s show.Streams, json string, c cobra.Command, kinds ...beside) *cobra.Command {
+// besideList is what differs between the commands that list what servers have beside tools.
+type besideList struct {
+	kinds []beside
+	json  func(besideRow) any // a row of --json
+	title func(besideRow) string
+	count func([]besideRow) string // those of one server
+}
+
+func newBesideList(s show.Streams, of besideList, json string, c cobra.Command) *cobra.Command {
 	var f besideFlags
 	c.ValidArgsFunction = f.CompleteServers(math.MaxInt)
-	cmd := command.New(s, func(ctx context.Context, words []string, s show.Streams) error {
-		return f.listAll(ctx, words, kinds, s)
-	}, c)
+	cmd := command.New(s, func(ctx context.Context, words []string, s show.Streams) error { return f.listAll(ctx, words, of, s) }, c)
 	f.add(cmd, json)
 	return cmd
 }
 
-func (f *besideFlags) listAll(ctx context.Context, words []string, kinds []beside, s show.Streams) error {
+func (f *besideFlags) listAll(ctx context.Context, words []string, of besideList, s show.Streams) error {
 	servers, err := f.Choose(ctx, words, command.IsServer, s)
 	if err != nil {
 		return err
@@ -243,14 +206,18 @@ func (f *besideFlags) listAll(ctx context.Context, words []string, kinds []besid
 		return err
 	}
 	defer b.Close()
-	rows, err := b.lists(ctx, s, kinds...)
-	switch {
-	case err != nil:
+	rows, err := b.lists(ctx, s, of.kinds...)
+	if err != nil {
 		return err
-	case f.asJSON:
-		return s.WriteIndented(append([]besideRow{}, rows...))
 	}
-	return printByServer(s, rows, func(r besideRow) string { return r.Server }, countBeside, func(r besideRow) (string, string) {
-		return r.title(), show.Summary(r.about.Description)
+	if f.asJSON {
+		out := make([]any, len(rows))
+		for i, r := range rows {
+			out[i] = of.json(r)
+		}
+		return s.WriteIndented(out)
+	}
+	return printByServer(s, rows, func(r besideRow) string { return r.server }, of.count, func(r besideRow) (string, string) {
+		return of.title(r), show.Summary(r.Description)
 	})
 }

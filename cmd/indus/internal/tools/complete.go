@@ -59,8 +59,8 @@ func (f *completeFlags) complete(ctx context.Context, args []string, s show.Stre
 	} else {
 		var row besideRow
 		b, row, err = f.findPrompt(ctx, ref, s)
-		server, of = row.Server, map[string]string{"type": "ref/prompt", "name": row.about.Name}
-		known = show.Names(row.about.Arguments, func(a promptArgument) string { return a.Name })
+		server, of = row.server, map[string]string{"type": "ref/prompt", "name": row.Name}
+		known = show.Names(row.Arguments, func(a promptArgument) string { return a.Name })
 	}
 	if err != nil {
 		return err

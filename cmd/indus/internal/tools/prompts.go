@@ -24,9 +24,35 @@ A session:
         A prompt with two arguments, one required and one optional
     …`
 
+// promptRow is a prompt as --json prints it.
+type promptRow struct {
+	Name   string          `json:"name"`
+	Server string          `json:"server"`
+	Prompt json.RawMessage `json:"prompt"`
+}
+
 func newPrompts(s show.Streams) *cobra.Command {
-	return newBesideList(s, "print a JSON array: an object a prompt, with name, server and prompt, which is the prompt as its server wrote it",
-		cobra.Command{Use: "prompts [SERVER]...", Short: "List the prompts of every server, or of some", Long: promptsHelp}, promptLists)
+	return newBesideList(s, besideList{
+		kinds: []beside{promptLists},
+		json:  func(r besideRow) any { return promptRow{r.qualified(), r.server, r.raw} },
+		title: promptSignature,
+		count: func(rows []besideRow) string { return show.Count(len(rows), "prompt") },
+	}, "print a JSON array: an object a prompt, with name, server and prompt, which is the prompt as its server wrote it",
+		cobra.Command{Use: "prompts [SERVER]...", Short: "List the prompts of every server, or of some", Long: promptsHelp})
+}
+
+func promptSignature(r besideRow) string {
+	var args []string
+	for _, a := range r.Arguments {
+		if !a.Required {
+			a.Name += "?"
+		}
+		args = append(args, a.Name)
+	}
+	if args == nil {
+		return r.qualified()
+	}
+	return r.qualified() + "(" + strings.Join(args, ", ") + ")"
 }
 
 func newPrompt(s show.Streams) *cobra.Command {
@@ -61,11 +87,11 @@ func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams)
 	if err := checkArguments(row, given, s); err != nil {
 		return err
 	}
-	params := map[string]any{"name": row.about.Name}
+	params := map[string]any{"name": row.Name}
 	if len(given) > 0 {
 		params["arguments"] = given
 	}
-	result, err := b.ask(ctx, row.Server, "prompts/get", params)
+	result, err := b.ask(ctx, row.server, "prompts/get", params)
 	if err != nil {
 		return command.Explain(err)
 	}
@@ -86,14 +112,14 @@ func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Stream
 		return nil, besideRow{}, err
 	}
 	rows, err := b.lists(ctx, s, promptLists)
-	if i := slices.IndexFunc(rows, func(r besideRow) bool { return r.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(rows, func(r besideRow) bool { return r.qualified() == name }); i >= 0 {
 		return b, rows[i], nil
 	}
 	b.Close()
 	if err != nil {
 		return nil, besideRow{}, err
 	}
-	known := show.Names(rows, func(r besideRow) string { return r.Name })
+	known := show.Names(rows, besideRow.qualified)
 	return nil, besideRow{}, command.Usagef("no prompt %q%s", name, cmp.Or(command.DidYouMean(name, known), "; indus mcp prompts lists them"))
 }
 
@@ -113,18 +139,18 @@ func textArguments(words []string) (map[string]string, error) {
 // checkArguments refuses what the prompt does not work without, and reports what it does not declare.
 func checkArguments(r besideRow, given map[string]string, s show.Streams) error {
 	var known, missing []string
-	for _, a := range r.about.Arguments {
+	for _, a := range r.Arguments {
 		known = append(known, a.Name)
 		if _, ok := given[a.Name]; a.Required && !ok {
 			missing = append(missing, a.Name+"=…")
 		}
 	}
 	if missing != nil {
-		return command.Usagef("%s: missing %s", r.title(), strings.Join(missing, " "))
+		return command.Usagef("%s: missing %s", promptSignature(r), strings.Join(missing, " "))
 	}
 	for key := range given {
 		if !slices.Contains(known, key) {
-			s.Reportf("note: %s: the prompt declares no argument %q%s", r.Name, key, command.DidYouMean(key, known))
+			s.Reportf("note: %s: the prompt declares no argument %q%s", r.qualified(), key, command.DidYouMean(key, known))
 		}
 	}
 	return nil

@@ -28,11 +28,32 @@ A session:
     demo://resource/dynamic/text/{resourceId}  text/plain
     …`
 
+// resourceRow is a resource or a template as --json prints it.
+type resourceRow struct {
+	Server      string          `json:"server"`
+	URI         string          `json:"uri,omitempty"`
+	Resource    json.RawMessage `json:"resource,omitempty"`
+	URITemplate string          `json:"uriTemplate,omitempty"`
+	Template    json.RawMessage `json:"template,omitempty"`
+}
+
 func newResources(s show.Streams) *cobra.Command {
-	return newBesideList(s, `print a JSON array: an object a resource, with server, and uri and resource, or uriTemplate and
-		template: as its server wrote it`,
-		cobra.Command{Use: "resources [SERVER]...", Short: "List the resources of every server, or of some", Long: resourcesHelp},
-		resourceLists, templateLists)
+	return newBesideList(s, besideList{
+		kinds: []beside{resourceLists, templateLists},
+		json: func(r besideRow) any {
+			if r.URITemplate != "" {
+				return resourceRow{Server: r.server, URITemplate: r.URITemplate, Template: r.raw}
+			}
+			return resourceRow{Server: r.server, URI: r.URI, Resource: r.raw}
+		},
+		title: func(r besideRow) string { return strings.TrimSpace(r.URI + r.URITemplate + "  " + r.MimeType) },
+		count: func(rows []besideRow) string {
+			resources := slices.DeleteFunc(slices.Clone(rows), func(r besideRow) bool { return r.URITemplate != "" })
+			return show.Count(len(resources), "resource") + ", " + show.Count(len(rows)-len(resources), "template")
+		},
+	}, `print a JSON array: an object a resource, with server, and uri and resource, or uriTemplate and template: as its
+		server wrote it`,
+		cobra.Command{Use: "resources [SERVER]...", Short: "List the resources of every server, or of some", Long: resourcesHelp})
 }
 
 type readFlags struct {
@@ -170,8 +191,8 @@ func (b *besideServers) owner(ctx context.Context, uri, named string, s show.Str
 	} {
 		var found []string
 		for _, r := range rows {
-			if has(r) && !slices.Contains(found, r.Server) {
-				found = append(found, r.Server)
+			if has(r) && !slices.Contains(found, r.server) {
+				found = append(found, r.server)
 			}
 		}
 		switch {
