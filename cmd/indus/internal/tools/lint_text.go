@@ -89,9 +89,8 @@ func mountRemarks(t *ToolReport, all bool) (r remarks) {
 	return r
 }
 
-// providerRemarks are about what providers refuse of a tool that nobody rewrites for
-// them. Where there are several they are named; what is only dropped is then said where
-// all is wanted.
+// providerRemarks are about what providers refuse of a tool that nobody rewrites for them. Where there are several
+// they are named; what is only dropped is then said where all is wanted.
 func providerRemarks(t *ToolReport, several, all bool) (r remarks) {
 	r.addQuarantine(t)
 	for _, o := range objections(t.Findings) {
