@@ -161,8 +161,7 @@ func takesParameter(s signature.Schema) string {
 	return ""
 }
 
-// Unknown is what a person may want to know of the keys that a schema does not
-// name, though it takes them.
+// Unknown returns notes about keys that the schema does not name, though it takes them.
 func (a *Input) Unknown(schema json.RawMessage) []string {
 	s := signature.Parse(schema).Resolved()
 	params := s.Parameters()

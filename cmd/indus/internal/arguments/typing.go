@@ -20,8 +20,7 @@ func ToolSignature(d toolbox.Descriptor) string {
 	return d.Name + signature.Parse(d.Schema).Signature(Style)
 }
 
-// parseValue is text as the JSON value that a schema asks for. Text stays text where
-// the schema allows text, or says nothing.
+// parseValue is text as the JSON value that a schema asks for; text, if the schema allows text or says nothing.
 func parseValue(text string, s signature.Schema) (json.RawMessage, error) {
 	value := json.RawMessage(strings.TrimSpace(text))
 	if listed, ok := enumValue(text, value, s); ok {
@@ -56,8 +55,7 @@ func takesKind(want []string, kind string) bool {
 	return slices.Contains(want, kind) || kind == "integer" && slices.Contains(want, "number")
 }
 
-// enumValue is the value of an enum that was typed: a text without its quotes, any
-// other as JSON has it.
+// enumValue is the value of an enum that was typed: a text without its quotes, or JSON.
 func enumValue(text string, value json.RawMessage, s signature.Schema) (json.RawMessage, bool) {
 	for _, n := range s.List("enum") {
 		e := signature.Raw(n)

@@ -185,8 +185,7 @@ func manPage(name, date string, c *cobra.Command) string {
 		strings.ToUpper(roffText(name)), date, "indus "+moduleVersion(), roffText(name), roffText(c.Short), roffText(HelpText(c)))
 }
 
-// roffText escapes text for a manual page: backslashes, hyphens that are to be copied as such, and
-// periods and quotes that begin a line, which would begin a request.
+// roffText escapes text for a manual page: backslashes, hyphens, and lines that would begin a request.
 func roffText(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

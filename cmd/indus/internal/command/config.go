@@ -45,8 +45,7 @@ func Complete(most int, offers func(context.Context) []string) cobra.CompletionF
 	}
 }
 
-// WithPrefix is the offers that begin with what was typed and were not given yet; after
-// a tab comes what they mean.
+// WithPrefix returns the offers that begin with the typed text and are not given yet. A tab ends the offered word.
 func WithPrefix(typed string, offers []string, given ...string) []string {
 	return slices.DeleteFunc(offers, func(o string) bool {
 		word, _, _ := strings.Cut(o, "\t")
@@ -71,24 +70,21 @@ func (f *ConfigFlags) Add(cmd *cobra.Command) {
 
 // Read reads the configuration; what cannot be read was mistyped.
 func (f *ConfigFlags) Read(ctx context.Context) (*mcpconfig.Config, error) {
-	return f.readAs(ctx, mcpconfig.Options{Trust: f.Trust, Only: f.Only, Dry: f.Dry})
-}
-
-// ReadDry is read, and runs no ${cmd:…} and reads no ${file:…}.
-func (f *ConfigFlags) ReadDry(ctx context.Context) (*mcpconfig.Config, error) {
-	return f.readAs(ctx, mcpconfig.Options{Trust: f.Trust, Dry: true})
-}
-
-func (f *ConfigFlags) readAs(ctx context.Context, o mcpconfig.Options) (*mcpconfig.Config, error) {
-	c, err := mcpconfig.Read(ctx, f.Paths, &o)
+	c, err := mcpconfig.Read(ctx, f.Paths, &mcpconfig.Options{Trust: f.Trust, Only: f.Only, Dry: f.Dry})
 	if err != nil && ctx.Err() == nil {
 		err = AsUsage(err)
 	}
 	return c, err
 }
 
-// Load is Read, and reports what is odd: of the notes those that a command
-// cares about.
+// ReadDry is Read of all servers, and runs no ${cmd:…} and reads no ${file:…}.
+func (f *ConfigFlags) ReadDry(ctx context.Context) (*mcpconfig.Config, error) {
+	dry := *f
+	dry.Only, dry.Dry = nil, true
+	return dry.Read(ctx)
+}
+
+// Load is Read, and reports the notes for which cares returns true.
 func (f *ConfigFlags) Load(ctx context.Context, s show.Streams, cares func(mcpconfig.Note) bool) (*mcpconfig.Config, error) {
 	c, err := f.Read(ctx)
 	if err != nil {
@@ -110,14 +106,12 @@ func NotesOutsideRows(n mcpconfig.Note) bool {
 	return n.State == "" || n.State == mcpconfig.Shadowed
 }
 
-// UnexpectedNotes cares for all that somebody may not know: who disabled a server
-// knows, and of those that are held one line is enough (see [ReportHeld]).
+// UnexpectedNotes leaves out disabled rows, and held ones, for which one line is enough: see [ReportHeld].
 func UnexpectedNotes(n mcpconfig.Note) bool {
 	return n.State != mcpconfig.Disabled && n.State != mcpconfig.Held
 }
 
-// NotesAbout cares for whole files, and for what is odd about rows that concern
-// says yes to and that may start.
+// NotesAbout returns a filter for notes about whole files, and about rows that may start and for which concern returns true.
 func NotesAbout(concerns func(interop.Server) bool) func(mcpconfig.Note) bool {
 	return func(n mcpconfig.Note) bool {
 		return n.Row == 0 || n.State == "" && concerns(interop.Server{ID: n.Server})
@@ -169,9 +163,8 @@ func IsServer(o interop.Server, word string) bool { return o.ID == word }
 // OwnsTool is for words that may be a tool's name too.
 func OwnsTool(o interop.Server, word string) bool { return o.ID == word || o.MayOwn(word) }
 
-// Choose loads the configuration, and is the servers that words are about; all
-// that may start where there is no word. A server that has a word for its name
-// goes before those that the word is about otherwise.
+// Choose loads the configuration and returns the servers that words name; without words, all that may start. The name of a
+// server goes before other meanings of a word.
 func (f *ConfigFlags) Choose(ctx context.Context, words []string, is matcher, s show.Streams) ([]interop.Server, error) {
 	cares := UnexpectedNotes
 	if len(words) > 0 {

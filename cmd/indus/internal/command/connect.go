@@ -42,10 +42,8 @@ func (f *ServerFlags) Add(cmd *cobra.Command) {
 	f.LedgerFlags.Add(cmd)
 }
 
-// Connect mounts servers once, without anybody who would connect them again,
-// and waits until each is ready or faulted. On a terminal it shows them live. What the
-// configuration keeps back of changed tools is kept back here as in indus serve, by the
-// same ledger.
+// Connect mounts servers once, without restarts, and waits until each is ready or faulted. On a terminal it draws them live.
+// Changed tools are kept back as the configuration says, by the ledger that indus serve has.
 func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams) (*Connection, error) {
 	tokens := signin.Open(s)
 	o := &interop.MountOptions{
@@ -111,8 +109,7 @@ func NeedsLedger(guard string) error {
 	return Usagef("--no-ledger: %s needs the ledger, which knows what was approved", guard)
 }
 
-// ReportDown reports the servers that are down. It returns a fault if
-// there is one.
+// ReportDown reports the servers that are down, and returns the last fault.
 func ReportDown(fleet *interop.Fleet, s show.Streams) (down error) {
 	for _, st := range fleet.Status() {
 		if st.Fault != nil {
@@ -132,8 +129,7 @@ func ReportQuarantined(fleet *interop.Fleet, mended bool, s show.Streams) {
 	}
 }
 
-// QuarantineText says what a quarantine means: some tools cannot be called, others are
-// only kept from models.
+// QuarantineText says whether a tool cannot be called, or is only kept from models.
 func QuarantineText(q interop.Quarantine) string {
 	if q.Published && !q.Mended {
 		return fmt.Sprintf("%s: tool %q is not shown to models: %s", q.Server, q.Tool, q.Reason)
@@ -174,8 +170,7 @@ func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-// serverLines are the lines for servers on a screen of that height. Where not
-// all fit, those that are ready go first, and the last line counts the rest.
+// serverLines are the lines for servers on a screen of that height. The last line counts the servers that do not fit.
 func serverLines(all []interop.EndpointStatus, since time.Duration, height int) []string {
 	shown, room, id := all, height-2, 0
 	if len(all) > room {
@@ -215,12 +210,10 @@ func progressOf(st interop.EndpointStatus, since time.Duration) string {
 	return show.Duration(since.Truncate(show.DrawTick))
 }
 
-// recallLimit bounds the wait for a ledger that somebody holds, where a person waits
-// for a Tab or for help.
+// recallLimit bounds the wait for a ledger that another process holds, before completions and help.
 const recallLimit = time.Second
 
-// Recalled is what servers had when the ledger last heard them, as it would be
-// mounted. None of them is started.
+// Recalled is what servers had when the ledger last heard them, as it would be mounted. No server is started.
 type Recalled struct {
 	Tools  []toolbox.Descriptor
 	Status []interop.EndpointStatus
@@ -236,8 +229,7 @@ func (r *Recalled) Find(name string) (toolbox.Descriptor, bool) {
 	return r.Tools[i], true
 }
 
-// Recall is what the ledger knows of servers: nothing where there is none, or it cannot
-// be read, which is an error too.
+// Recall returns what the ledger knows of servers. If there is no ledger, that is nothing.
 func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Recalled, error) {
 	ctx, cancel := context.WithTimeout(ctx, recallLimit)
 	defer cancel()
@@ -260,8 +252,7 @@ func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Re
 	return r, err
 }
 
-// MountKnown mounts servers that had those tools when they last ran, and that nobody
-// can reach now: they are examined as those of a server are.
+// MountKnown mounts servers that cannot be reached, with the tools that they had when they last ran.
 func MountKnown(ctx context.Context, servers []interop.Server, known func(string) []toolbox.Wire, p *schema.Profile) *interop.Mounted {
 	away := make([]interop.Server, len(servers))
 	for i, o := range servers {

@@ -70,8 +70,7 @@ func AsUsage(err error) error {
 // Said is an error that was reported already.
 func Said(err error) error { return &ExitError{Err: err, Said: true} }
 
-// ExitCode is the one table from errors to exit codes. An interruption is not
-// in it: who was interrupted is known by the context.
+// ExitCode maps errors to exit codes, other than an interruption, which the context knows.
 func ExitCode(err error) int {
 	own, isOwn := errors.AsType[*ExitError](err)
 	unknown, rpc := (*toolbox.UnknownTool)(nil), (*interop.RPCError)(nil)
@@ -110,8 +109,7 @@ func isForbidden(err error) bool {
 	return isFault && fault.NeedsSignIn() || isStep(err, false) || ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
 }
 
-// Explain is an error with what to try, where there is advice, and a server's
-// own error with the data that it sent along.
+// Explain adds the advice to a fault, and the data to an error of a server.
 func Explain(err error) error {
 	rpc, fault := (*interop.RPCError)(nil), (*interop.Fault)(nil)
 	switch {

@@ -93,9 +93,14 @@ func HelpText(cmd *cobra.Command) string {
 	for i, line := range lines {
 		names := strings.Fields(line)
 		if strings.HasPrefix(line, "  --") && !slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "--") }) {
-			lines[i] = flagsHelp(slices.DeleteFunc(slices.Clone(flags), func(f *pflag.Flag) bool {
-				return names[0] != "--*" && !slices.Contains(names, "--"+f.Name)
-			}))
+			named := flags
+			if names[0] != "--*" {
+				named = nil
+				for _, name := range names {
+					named = append(named, cmd.Flags().Lookup(strings.TrimPrefix(name, "--")))
+				}
+			}
+			lines[i] = flagsHelp(named)
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -148,8 +153,12 @@ func flagsHelp(flags []*pflag.Flag) string {
 		if f.Shorthand != "" {
 			head = "  -" + f.Shorthand + ", --" + f.Name
 		}
-		if value, rest, ok := strings.Cut(text, "  "); ok && f.NoOptDefVal == "" {
-			head, text = head+" "+value, rest
+		if value, rest, ok := strings.Cut(text, "  "); ok {
+			if f.NoOptDefVal == "" {
+				head, text = head+" "+value, rest
+			} else {
+				head, text = head+"[="+value+"]", rest
+			}
 		}
 		if len(head) > flagColumn-2 {
 			lines = append(lines, head)

@@ -23,8 +23,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// LockWait bounds the wait for a ledger that somebody holds, because no server
-// starts before: serving goes before keeping account of it.
+// LockWait bounds the wait of a server for a ledger that another process holds: no client is served before.
 const LockWait = 3 * time.Second
 
 // LedgerFlags are the flags of every command that reads the ledger.
@@ -99,12 +98,10 @@ func (f *LedgerFlags) open(ctx context.Context, or absent, wait time.Duration, o
 	return file, path, nil
 }
 
-// HeldWait bounds the wait of a command for a ledger that somebody holds, who may
-// have been stopped.
+// HeldWait bounds the wait of a command for a ledger that another process holds.
 const HeldWait = 10 * time.Second
 
-// OpenLedger opens a ledger, and makes it where there is none. It waits so long for
-// whoever holds it.
+// OpenLedger opens a ledger, or makes it. It waits so long for the process that holds it.
 func OpenLedger(ctx context.Context, path string, wait time.Duration, o *ledger.FileOptions) (*ledger.File, error) {
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

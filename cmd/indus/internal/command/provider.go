@@ -10,17 +10,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ClientProfile is who reads a list of tools whole or not at all: clients, which lose
-// every tool of a server for one. No schema.Profile has it, because it is about tools
-// and lists, and what it refuses no model is shown.
+// ClientProfile names the flaws for which clients refuse a whole list of tools. It is no schema.Profile: it is about tools and
+// lists, and no model is behind it.
 const ClientProfile = "client"
 
-// EveryProvider is how all of them are named at once.
+// EveryProvider names all providers at once.
 const EveryProvider = "all"
 
-// Providers are those of all: the APIs that models are behind, as they take a
-// tool that nobody rewrote for them. A strict mode is asked for tool by tool, so
-// who means it names it.
+// Providers are the profiles of the APIs that models are behind, without strict modes, which are asked for one by one.
 func Providers() []*schema.Profile {
 	ours := []*schema.Profile{schema.Universal, schema.Flat, schema.Seed, schema.Original}
 	return slices.DeleteFunc(schema.Profiles(), func(p *schema.Profile) bool {

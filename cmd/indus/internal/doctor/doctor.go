@@ -110,8 +110,7 @@ func (f *doctorFlags) run(ctx context.Context, only []string, s show.Streams) er
 	return d.verdict(report)
 }
 
-// rowsNamed are the rows with those ids, in the order of the configuration; all of
-// them where no id is given.
+// rowsNamed are the rows with those ids, in the order of the configuration; without ids all of them.
 func rowsNamed(c *mcpconfig.Config, only []string) ([]mcpconfig.Row, error) {
 	for _, id := range only {
 		if !slices.ContainsFunc(c.Rows, func(r mcpconfig.Row) bool { return r.Server.ID == id }) {

@@ -162,8 +162,7 @@ func rpcMethod(r *http.Request) string {
 	return method
 }
 
-// trace keeps the first good outcome of each step of connecting, or else the last
-// badStep one: of a host's several addresses one is enough.
+// trace keeps the first good outcome of each step, or else the last bad one: one address of a host is enough.
 func (p *probe) trace() *httptrace.ClientTrace {
 	begin := func(l *leg) { p.note(func(*observed) { l.began = time.Now() }) }
 	end := func(l *leg, detail string, err error) {

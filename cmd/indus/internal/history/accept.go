@@ -28,7 +28,7 @@ func newAccept(s show.Streams) *cobra.Command {
 		Use: "accept [SERVER|TOOL]...", Short: "Look at tools that changed or are new, and approve them as they are now",
 		Long: acceptHelp, ValidArgsFunction: command.Complete(math.MaxInt, func(ctx context.Context) []string {
 			entries, _ := f.Entries(ctx)
-			return show.Names(changedTools(entries), changedTool.version)
+			return show.Names(changedTools(entries), func(o changedTool) string { return o.Version })
 		}),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that would be listed")
@@ -65,32 +65,39 @@ A session:
 // be looked at and one to be accepted, with the same name.
 const versionChars = 32
 
-// changedTool is a version of a tool that a person may accept.
+// changedTool is a version of a tool that a person may accept, as --json prints it.
 type changedTool struct {
-	ledger.Entry
-	fields []ledger.Field // the differences from the approved version, or of a new tool all its members
-	isNew  bool           // no version of it is approved
+	Server   string         `json:"server"`
+	Tool     string         `json:"tool"`
+	Name     string         `json:"name"`
+	Version  string         `json:"version"`       // as it is accepted by
+	New      bool           `json:"new,omitempty"` // no version of it is approved
+	Held     bool           `json:"held"`
+	Accepted bool           `json:"accepted"`
+	Since    string         `json:"since"`
+	Fields   []ledger.Field `json:"fields,omitempty"` // the differences from the approved version; of a new tool all its members
+	Config   string         `json:"config"`
+	Sum      string         `json:"sum"`
+	entry    ledger.Entry
 }
 
 func changedTools(entries []ledger.Entry) (out []changedTool) {
 	for _, e := range ledger.Changed(entries) {
-		o := changedTool{Entry: e}
+		o := changedTool{
+			Server: e.Server, Tool: e.Tool, Name: e.Name, Version: e.Name + "@" + e.Sum[:min(versionChars, len(e.Sum))],
+			Held: e.Op == ledger.Hold, Since: e.At.Format("2006-01-02T15:04:05.000Z07:00"), Config: e.Config, Sum: e.Sum, entry: e,
+		}
 		if before, ok := ledger.Approved(entries, e); ok {
-			o.fields = Differences(before, e)
+			o.Fields = Differences(before, e)
 		} else {
-			o.isNew = true
+			o.New = true
 			if e.Capability != nil {
-				o.fields = ledger.Fields([]byte(`{}`), e.Capability.Wire.JSON)
+				o.Fields = ledger.Fields([]byte(`{}`), e.Capability.Wire.JSON)
 			}
 		}
 		out = append(out, o)
 	}
 	return out
-}
-
-// version is by what a person names it.
-func (o changedTool) version() string {
-	return o.Name + "@" + o.Sum[:min(versionChars, len(o.Sum))]
 }
 
 func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) error {
@@ -113,10 +120,10 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 		return nil
 	}
 	if len(words) == 0 && !f.all {
-		if err := f.print(all, false, s); err != nil || f.asJSON {
+		if err := f.print(all, s); err != nil || f.asJSON {
 			return err
 		}
-		s.Reportf("nothing was approved; to approve one:\n  indus mcp accept %s%s", all[0].version(), f.Repeat())
+		s.Reportf("nothing was approved; to approve one:\n  indus mcp accept %s%s", all[0].Version, f.Repeat())
 		return nil
 	}
 	if len(words) > 0 {
@@ -125,13 +132,13 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 		}
 	}
 	var accepted []ledger.Entry
-	for _, o := range all {
-		accepted = append(accepted, o.Entry)
+	for i := range all {
+		accepted, all[i].Accepted = append(accepted, all[i].entry), true
 	}
 	if err := ledger.Approve(ctx, file, "by "+whoAccepts(), accepted...); err != nil {
 		return err
 	}
-	return f.print(all, true, s)
+	return f.print(all, s)
 }
 
 // whoAccepts names the account of this process, and that of the person who became it: a variable such as USER may be
@@ -181,51 +188,31 @@ func (o changedTool) isNamed(word string) bool {
 func noSuchTool(all []changedTool, word string) error {
 	name, version, pinned := strings.Cut(word, "@")
 	if i := slices.IndexFunc(all, func(o changedTool) bool { return pinned && o.isNamed(name) }); i >= 0 {
-		return command.Usagef("%s is not at version %s any more: it is %s; look again at what changed", name, version, all[i].version())
+		return command.Usagef("%s is not at version %s any more: it is %s; look again at what changed", name, version, all[i].Version)
 	}
 	known := slices.Concat(show.Names(all, func(o changedTool) string { return o.Name }), show.Names(all, func(o changedTool) string { return o.Server }))
 	slices.Sort(known)
 	return command.Usagef("no tool %q is other than it was approved%s", word, command.DidYouMean(word, slices.Compact(known)))
 }
 
-// changedJSON is one version, as --json prints it.
-type changedJSON struct {
-	Server   string         `json:"server"`
-	Tool     string         `json:"tool"`
-	Name     string         `json:"name"`
-	Version  string         `json:"version"`       // as it is accepted by
-	New      bool           `json:"new,omitempty"` // no version of it is approved
-	Held     bool           `json:"held"`
-	Accepted bool           `json:"accepted"`
-	Since    string         `json:"since"`
-	Fields   []ledger.Field `json:"fields,omitempty"`
-	Config   string         `json:"config"`
-	Sum      string         `json:"sum"`
-}
-
-func (f *acceptFlags) print(all []changedTool, accepted bool, s show.Streams) error {
+func (f *acceptFlags) print(all []changedTool, s show.Streams) error {
 	if f.asJSON {
-		return show.PrintLines(s, all, func(o changedTool) any {
-			return changedJSON{
-				o.Server, o.Tool, o.Name, o.version(), o.isNew, o.Op == ledger.Hold, accepted,
-				o.At.Format("2006-01-02T15:04:05.000Z07:00"), o.fields, o.Config, o.Sum,
-			}
-		})
+		return show.PrintLines(s, all, func(o changedTool) any { return o })
 	}
 	var p show.Page
 	for _, o := range all {
-		says := "is live all the same since " + o.At.Local().Format(show.TimeFormat)
+		says := "is live all the same since " + o.entry.At.Local().Format(show.TimeFormat)
 		switch {
-		case accepted:
+		case o.Accepted:
 			says = "is accepted"
-		case o.Op == ledger.Hold:
-			says = "is kept back since " + o.At.Local().Format(show.TimeFormat)
+		case o.Held:
+			says = "is kept back since " + o.entry.At.Local().Format(show.TimeFormat)
 		}
-		if o.isNew && !accepted {
+		if o.New && !o.Accepted {
 			says = "is new, and " + says
 		}
-		p.Printf("%s %s\n", o.version(), says)
-		p.WriteString(changeLines(o.fields))
+		p.Printf("%s %s\n", o.Version, says)
+		p.WriteString(changeLines(o.Fields))
 	}
 	return s.Print(&p)
 }

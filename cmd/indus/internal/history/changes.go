@@ -33,8 +33,7 @@ func ChangedPlaces(fields []ledger.Field) string {
 	return show.List(show.Names(fields, func(f ledger.Field) string { return placeName(f.Path) }), maxNamed, "places")
 }
 
-// placeName is a JSON Pointer as a person reads it: the first step is the name of a
-// member of the tool.
+// placeName is a JSON Pointer as a person reads it: its first step is a member of the tool.
 func placeName(path string) string {
 	if strings.Count(path, "/") == 1 {
 		path = path[1:]
@@ -114,8 +113,7 @@ func cutMiddle(text []rune, begin, end bool) string {
 	return out
 }
 
-// versions is the story of the tools as it is read: which version of each was
-// approved when.
+// versions is which version of each tool was approved when, as the log is read.
 type versions struct {
 	known    map[command.Version]ledger.Entry
 	approved map[command.Version]string // the sum; the key has none

@@ -75,23 +75,21 @@ A session:
 
 // check refuses flags that do not go together.
 func (f *logFlags) check(args []string) error {
-	var asked []string
-	for _, name := range []string{"at", "diff"} {
-		if f.cmd.Flags().Changed(name) {
-			asked = append(asked, "--"+name)
-		}
+	asked := "--at"
+	if f.diff {
+		asked = "--diff"
 	}
-	switch {
-	case len(asked) > 1:
-		return command.Usagef("%s exclude each other", strings.Join(asked, " and "))
-	case len(asked) > 0 && f.cmd.Flags().Changed("lines"):
-		return command.Usagef("-n and %s exclude each other", asked[0])
+	switch one := f.diff || f.at != ""; {
+	case f.diff && f.at != "":
+		return command.Usagef("--at and --diff exclude each other")
+	case one && f.cmd.Flags().Changed("lines"):
+		return command.Usagef("-n and %s exclude each other", asked)
+	case one && f.since != "":
+		return command.Usagef("--since and %s exclude each other", asked)
 	case len(args) > 0 && !f.diff:
 		return command.AtMost(0, "")(f.cmd, args)
 	case len(args) > 2:
 		return command.Usagef("--diff takes two times, and %q is too many; see %s -h", args[2], f.cmd.CommandPath())
-	case f.since != "" && (f.diff || f.at != ""):
-		return command.Usagef("--since and %s exclude each other", asked[0])
 	case f.most < 0:
 		return command.Usagef("-n %d: a number of lines is 0, which is all, or more", f.most)
 	}
@@ -121,8 +119,8 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if err != nil {
 		return err
 	}
-	if err := f.known(entries); err != nil {
-		return err
+	if servers := serversOf(entries); f.server != "" && !slices.Contains(servers, f.server) { // it was mistyped
+		return command.Usagef("the ledger knows no server %q%s", f.server, command.DidYouMean(f.server, servers))
 	}
 	until := func(t time.Time) []ledger.Entry { return ledger.Until(entries, endOfSecond(t)) }
 	switch {
@@ -134,14 +132,6 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 	return f.printEntries(entries, since, s)
 }
 
-// known refuses a server of which the ledger knows nothing: it was mistyped.
-func (f *logFlags) known(entries []ledger.Entry) error {
-	if f.server == "" || slices.ContainsFunc(entries, func(e ledger.Entry) bool { return e.Server == f.server }) {
-		return nil
-	}
-	return command.Usagef("the ledger knows no server %q%s", f.server, command.DidYouMean(f.server, serversOf(entries)))
-}
-
 // serversOf are all that a log is about.
 func serversOf(entries []ledger.Entry) []string {
 	all := show.Names(entries, func(e ledger.Entry) string { return e.Server })
@@ -151,8 +141,7 @@ func serversOf(entries []ledger.Entry) []string {
 
 func (f *logFlags) skips(e ledger.Entry) bool { return f.server != "" && e.Server != f.server }
 
-// liveTools is the tools that each server had when it was last heard, in whatever run:
-// what is compared is not who ran when.
+// liveTools is the tools that each server had when it was last heard, in any run.
 func liveTools(entries []ledger.Entry) []ledger.Entry {
 	var out []ledger.Entry
 	runs := ledger.Runs(entries)

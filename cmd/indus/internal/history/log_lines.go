@@ -17,8 +17,7 @@ type logLine struct {
 	isNew    bool          // no version of the tool was approved
 }
 
-// linesOf is entries as lines. Tools of one server that came or went in one batch
-// share one, unless each is to have its own.
+// linesOf is entries as lines. Tools of one server that came or went in one batch share a line, unless each is set.
 func linesOf(entries []ledger.Entry, each bool, skip func(ledger.Entry) bool) []logLine {
 	var out []logLine
 	story := versions{map[command.Version]ledger.Entry{}, map[command.Version]string{}}

@@ -22,6 +22,7 @@ type watchFlags struct {
 	command.LedgerFlags
 	once   bool
 	asJSON bool
+	shown  []watchRow // what was printed last
 }
 
 func newWatch(s show.Streams) *cobra.Command {
@@ -44,8 +45,7 @@ A session:
     fs       ready            14 tools, 1 changed  since 2026-07-28 15:04:06
     weather  lost: transport  0 tools              since 2026-07-28 15:09:41`
 
-// watchRow is a server in a run, as --json prints it. Of a run that has none yet it
-// is the run.
+// watchRow is a server in a run, or a run that has no server yet, as --json prints it.
 type watchRow struct {
 	Run     string    `json:"run"`
 	By      string    `json:"by"`
@@ -64,7 +64,6 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 	if err != nil {
 		return err
 	}
-	w := &watching{s: s, asJSON: f.asJSON}
 	canvas := show.CanvasOn(s.Out)
 	if f.once && !f.asJSON {
 		return s.WriteText(strings.Join(watchLines(watchRows(entries)), "\n"))
@@ -75,7 +74,7 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 		rows := watchRows(entries)
 		if canvas != nil && !f.asJSON {
 			canvas.Draw(func(height int) []string { return fitHeight(watchLines(rows), height-1) })
-		} else if err := w.report(rows); err != nil || f.once {
+		} else if err := f.report(rows, s); err != nil || f.once {
 			return err
 		}
 		select {
@@ -99,34 +98,27 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 	}
 }
 
-// watching is what was shown last.
-type watching struct {
-	s      show.Streams
-	asJSON bool
-	rows   []watchRow
-}
-
 // report prints the rows that are not as they were.
-func (w *watching) report(rows []watchRow) error {
-	gone := slices.DeleteFunc(slices.Clone(w.rows), func(old watchRow) bool {
+func (f *watchFlags) report(rows []watchRow, s show.Streams) error {
+	gone := slices.DeleteFunc(slices.Clone(f.shown), func(old watchRow) bool {
 		return slices.ContainsFunc(rows, func(r watchRow) bool { return r.Run == old.Run && r.Server == old.Server })
 	})
 	for i := range gone {
 		gone[i].Gone = true
 	}
-	news := slices.DeleteFunc(slices.Clone(rows), func(r watchRow) bool { return slices.Contains(w.rows, r) })
-	w.rows = rows
+	news := slices.DeleteFunc(slices.Clone(rows), func(r watchRow) bool { return slices.Contains(f.shown, r) })
+	f.shown = rows
 	for _, r := range append(gone, news...) {
-		if err := w.line(r); err != nil {
+		if err := f.line(r, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *watching) line(r watchRow) error {
-	if w.asJSON {
-		return show.PrintLine(w.s, r)
+func (f *watchFlags) line(r watchRow, s show.Streams) error {
+	if f.asJSON {
+		return show.PrintLine(s, r)
 	}
 	what := r.By
 	switch {
@@ -137,7 +129,7 @@ func (w *watching) line(r watchRow) error {
 	case r.Gone:
 		what = r.By + "  has servers, or has ended"
 	}
-	_, err := fmt.Fprintf(w.s.Out, "%s  %s  %s\n", time.Now().Format(show.TimeFormat), shortRun(r.Run), show.Clean(what))
+	_, err := fmt.Fprintf(s.Out, "%s  %s  %s\n", time.Now().Format(show.TimeFormat), shortRun(r.Run), show.Clean(what))
 	return err
 }
 

@@ -60,8 +60,7 @@ type opFlags struct {
 	input               *arguments.Input // of a call
 }
 
-// opArguments refuses too few of the arguments called names, and more than there are.
-// A command may take others after them, unless it says that it takes no more.
+// opArguments refuses too few arguments, and more than there are names unless the command takes more.
 func opArguments(more bool, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -74,8 +73,7 @@ func opArguments(more bool, names ...string) cobra.PositionalArgs {
 	}
 }
 
-// command is one of op, whose run is given the operations of the server at the URL that
-// comes first.
+// command is a command of op, whose run is given the operations of the server at the URL that comes first.
 func (f *opFlags) command(s show.Streams, json string, run func(ctx context.Context, r *operation.Registry, args []string) error, c cobra.Command) *cobra.Command {
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	cmd := command.New(s, func(ctx context.Context, args []string, s show.Streams) error {
@@ -96,8 +94,7 @@ func (f *opFlags) command(s show.Streams, json string, run func(ctx context.Cont
 	return cmd
 }
 
-// operations are the tools of the server at a URL, in a registry that may be called from
-// outside. Whoever gets it closes it.
+// operations are the tools of the server at a URL, in a registry that the caller closes.
 func (f *opFlags) operations(ctx context.Context, endpoint string, s show.Streams) (*operation.Registry, error) {
 	if u, err := url.Parse(endpoint); err == nil && u.User != nil {
 		return nil, command.Usagef("the URL has a user or a password in it: give a token by --token-file or --token-env")

@@ -37,15 +37,25 @@ type admission struct {
 }
 
 func (a *admission) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", "the bearer tokens that clients send, one a line")
-	cmd.Flags().StringSliceVar(&a.auth, "auth", nil, "how clients say who they are")
-	cmd.Flags().StringVar(&a.url, "public-url", "", "where clients reach it")
-	cmd.Flags().StringArrayVar(&a.issuers, "issuer", nil, "an authorization server whose tokens are good")
-	cmd.Flags().StringArrayVar(&a.audience, "audience", nil, "an audience that is good for every view")
-	cmd.Flags().StringArrayVar(&a.scopes, "scope", nil, "a scope that tokens must have")
-	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond loopback without a token")
-	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, "an origin whose web pages may connect")
-	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, "a name by which clients may reach it")
+	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", `FILE  bearer tokens that are good for every view, one a
+		line ("openssl rand -hex 32" makes one); so is $INDUS_TOKEN. It is followed`)
+	cmd.Flags().StringSliceVar(&a.auth, "auth", nil, `HOW  how clients say who they are; several with commas: keys
+		("indus key add" makes one), jwt (a token of an --issuer), introspect (one that an authorization server of the
+		configuration is asked about), none (default: what "auth" in the configuration says; where nothing does,
+		everyone is the local user)`)
+	cmd.Flags().StringVar(&a.url, "public-url", "", `URL  the scheme and host by which clients reach it, such as
+		https://mcp.example.com (default: as they write it in Host, which must be of this machine or an --allow-host)`)
+	cmd.Flags().StringArrayVar(&a.issuers, "issuer", nil, `URL  the authorization server whose tokens are good,
+		exactly as it names itself; may be repeated`)
+	cmd.Flags().StringArrayVar(&a.audience, "audience", nil, `NAME  what tokens of --issuer are for, where that is not
+		the URL of the view; may be repeated`)
+	cmd.Flags().StringArrayVar(&a.scopes, "scope", nil, `NAME  what tokens of --issuer must be granted, and clients
+		ask for; {view} stands for the view, * for /mcp; may be repeated`)
+	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond this machine and let everybody in")
+	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, `URL  web pages of this origin may connect, beside
+		those of this machine; may be repeated`)
+	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, `NAME  clients may reach it by this name, beside
+		localhost; may be repeated (default: beyond loopback, any)`)
 	_ = cmd.MarkFlagFilename("token-file")
 	_ = cmd.RegisterFlagCompletionFunc("auth", cobra.FixedCompletions(authWays, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -60,25 +60,44 @@ func New(s show.Streams) *cobra.Command {
 	f.ConfigFlags.Add(cmd)
 	f.LedgerFlags.Add(cmd)
 	f.admission.add(cmd)
-	cmd.Flags().BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger")
-	cmd.Flags().StringVar(&f.changes, "changes", string(interop.AcceptChanges), "what becomes of tools that changed")
-	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, "where to listen")
-	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout")
-	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "publish the built-in tools too")
-	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, "what clients are shown")
-	cmd.Flags().StringVar(&f.transparent, "transparent", "", "serve one server as if indus were not there")
-	cmd.Flags().StringVar(&f.tap, "tap", "", "write all messages into a file")
-	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "the keys that seal what clients hold")
+	cmd.Flags().BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger, and do not use one")
+	cmd.Flags().StringVar(&f.changes, "changes", string(interop.AcceptChanges), `POLICY  what to do with a tool that is
+		new or changed since its server was approved: accept (a warning), hold (it is kept back until "indus mcp
+		accept"), deny (it is kept back); the stricter of this and the configuration's "changes" counts (default:
+		accept)`)
+	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, `HOST:PORT  where to listen; port 0 takes a free one. Another
+		address than that of this machine needs --auth or a token (default: 127.0.0.1:7332)`)
+	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout instead")
+	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "the built-in tools beside those of the servers")
+	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, `WHAT  all (every tool), or gateway (four in the place of
+		all: search, schema, call and batch find and run the others) (default: all)`)
+	cmd.Flags().StringVar(&f.transparent, "transparent", "", `SERVER  that one as if indus were not there: its own
+		names, capabilities and instructions, with nothing added`)
+	cmd.Flags().StringVar(&f.tap, "tap", "", `FILE  write what goes over the gateway, on both sides, into a file that
+		you alone can read, with secrets masked: a JSON document a line; at 64 MiB it becomes FILE.1`)
+	cmd.Flags().StringVar(&f.keyFile, "key-file", "", `FILE  keys that seal what clients hold (ids of sessions and
+		tasks, states of requests), one a line: the first seals, all open; read again on SIGHUP, and made where there
+		is none (default: indus/serve.keys beside the ledger)`)
 	_ = cmd.MarkFlagFilename("key-file")
-	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "with --expose gateway, check no arguments")
-	cmd.Flags().IntVar(&f.page, "page", 0, "how many tools are on a page of tools/list")
-	cmd.Flags().BoolVar(&f.exact, "exact", false, "repair nothing for clients")
-	cmd.Flags().IntVar(&f.memory, "memory", 256, "how many MiB all messages may take together")
-	cmd.Flags().Float64Var(&f.rate, "rate", 0, "how many requests a second a caller may send")
-	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, "how long the first tools/list waits on stdio")
-	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, "how long calls in flight have at the end")
-	cmd.Flags().BoolVar(&f.lazy, "lazy", false, "start servers when they are first needed")
-	cmd.Flags().DurationVar(&f.idle, "idle", 0, "for how long servers are kept without a use")
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, `with --expose gateway, pass on arguments that do not fit
+		their tool's schema, for its server to judge`)
+	cmd.Flags().IntVar(&f.page, "page", 0, `N  how many tools are on a page of tools/list; many clients read one page
+		only (default: 0, which is all)`)
+	cmd.Flags().BoolVar(&f.exact, "exact", false, `tools and results as servers wrote them, even where clients refuse
+		a whole list for it; otherwise what they cannot read is left out, and reported`)
+	cmd.Flags().IntVar(&f.memory, "memory", 256, `MIB  how much all messages that are held may take together; what
+		finds no room is refused (default: 256)`)
+	cmd.Flags().Float64Var(&f.rate, "rate", 0, `N  how many requests a second a caller may send on average, and twice
+		as many at once, ten at least; those beyond are refused with HTTP 429 (default: 0, any number)`)
+	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, `TIME  with --stdio, how long the first
+		tools/list waits for servers that are not ready and of whose tools the ledger knows nothing, because many
+		clients list once; 0 is not at all (default: 3s). As long after the start, lists of prompts and resources wait`)
+	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, `TIME  how long calls in flight have at the end; then
+		they are answered with an error; 0 is not at all (default: 10s)`)
+	cmd.Flags().BoolVar(&f.lazy, "lazy", false, "start each when it is first needed, if the ledger knows its tools")
+	cmd.Flags().DurationVar(&f.idle, "idle", 0, `TIME  end one that was not needed for so long: no request,
+		subscription, task or open question, also where it holds state for a session that is still open. Its tools
+		stay listed, and the next use starts it (default: 0, which is never)`)
 	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("transparent", f.CompleteServers(1))
 	_ = cmd.RegisterFlagCompletionFunc("expose", cobra.FixedCompletions([]string{
@@ -150,84 +169,16 @@ Usage:
   indus serve [FLAG]...
 
 Flags:
-  --addr HOST:PORT     where to listen; port 0 takes a free one. Another address than
-                       that of this machine needs --auth or a token (default:
-                       127.0.0.1:7332)
-  --stdio              serve on stdin and stdout instead
-  --mcp PATH           a file, which is thereby approved, or a directory to search; may
-                       be repeated or separated by commas, and the later wins
-                       (default: the working directory, then the user's own files)
-  --trust              start what a project's file configures, though nobody named it
+  --addr --stdio --mcp --trust
 
 Who may connect:
-  --auth HOW           how clients say who they are; several with commas: keys ("indus
-                       key add" makes one), jwt (a token of an --issuer), introspect
-                       (one that an authorization server of the configuration is asked
-                       about), none (default: what "auth" in the configuration says;
-                       where nothing does, everyone is the local user)
-  --issuer URL         the authorization server whose tokens are good, exactly as it
-                       names itself; may be repeated
-  --audience NAME      what tokens of --issuer are for, where that is not the URL of
-                       the view; may be repeated
-  --scope NAME         what tokens of --issuer must be granted, and clients ask for;
-                       {view} stands for the view, * for /mcp; may be repeated
-  --public-url URL     the scheme and host by which clients reach it, such as
-                       https://mcp.example.com (default: as they write it in Host,
-                       which must be of this machine or an --allow-host)
-  --token-file FILE    bearer tokens that are good for every view, one a line ("openssl
-                       rand -hex 32" makes one); so is $INDUS_TOKEN. It is followed
-  --insecure           listen beyond this machine and let everybody in
-  --allow-origin URL   web pages of this origin may connect, beside those of this
-                       machine; may be repeated
-  --allow-host NAME    clients may reach it by this name, beside localhost; may be
-                       repeated (default: beyond loopback, any)
+  --auth --issuer --audience --scope --public-url --token-file --insecure --allow-origin --allow-host
 
 What clients see:
-  --expose WHAT        all (every tool), or gateway (four in the place of all: search,
-                       schema, call and batch find and run the others) (default: all)
-  --transparent SERVER
-                       that one as if indus were not there: its own names, capabilities
-                       and instructions, with nothing added
-  --builtins           the built-in tools beside those of the servers
-  --page N             how many tools are on a page of tools/list; many clients read
-                       one page only (default: 0, which is all)
-  --exact              tools and results as servers wrote them, even where clients
-                       refuse a whole list for it; otherwise what they cannot read is
-                       left out, and reported
-  --no-validate        with --expose gateway, pass on arguments that do not fit their
-                       tool's schema, for its server to judge
-  --list-wait TIME     with --stdio, how long the first tools/list waits for servers
-                       that are not ready and of whose tools the ledger knows nothing,
-                       because many clients list once; 0 is not at all (default: 3s).
-                       As long after the start, lists of prompts and resources wait
+  --expose --transparent --builtins --page --exact --no-validate --list-wait
 
 When servers run, and what is kept; of a server its row goes first:
-  --lazy               start each when it is first needed, if the ledger knows its tools
-  --idle TIME          end one that was not needed for so long: no request,
-                       subscription, task or open question, also where it holds
-                       state for a session that is still open. Its tools stay listed,
-                       and the next use starts it (default: 0, which is never)
-  --drain TIME         how long calls in flight have at the end; then they are answered
-                       with an error; 0 is not at all (default: 10s)
-  --memory MIB         how much all messages that are held may take together; what finds
-                       no room is refused (default: 256)
-  --rate N             how many requests a second a caller may send on average, and
-                       twice as many at once, ten at least; those beyond are refused
-                       with HTTP 429 (default: 0, any number)
-  --changes POLICY     what to do with a tool that is new or changed since its server was
-                       approved: accept (a warning), hold (it is kept back until "indus
-                       mcp accept"), deny (it is kept back); the stricter of this and
-                       the configuration's "changes" counts (default: accept)
-  --ledger FILE        the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by
-                       default ~/.local/state)
-  --no-ledger          keep no ledger, and do not use one
-  --key-file FILE      keys that seal what clients hold (ids of sessions and tasks,
-                       states of requests), one a line: the first seals, all open; read
-                       again on SIGHUP, and made where there is none (default:
-                       indus/serve.keys beside the ledger)
-  --tap FILE           write what goes over the gateway, on both sides, into a file that
-                       you alone can read, with secrets masked: a JSON document a line;
-                       at 64 MiB it becomes FILE.1
+  --lazy --idle --drain --memory --rate --changes --ledger --no-ledger --key-file --tap
 
 A session:
   $ indus serve --mcp servers.json

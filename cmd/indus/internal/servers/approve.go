@@ -106,20 +106,17 @@ func (f *approveFlags) offers(ctx context.Context) []string {
 }
 
 func (f *approveFlags) approve(ctx context.Context, names []string, s show.Streams) error {
-	var paths []string
-	if f.file != "" {
-		paths = []string{f.file}
-	}
-	c, err := mcpconfig.Read(ctx, paths, dry())
+	config := configOf(f.file)
+	c, err := config.ReadDry(ctx)
 	if err == nil && slices.ContainsFunc(c.Rows, isPinned) { // what its commands give today may not be what was approved
 		rows := c.Rows
-		only := func(id string) bool {
+		config.Only = func(id string) bool {
 			return slices.ContainsFunc(rows, func(r mcpconfig.Row) bool { return r.Server.ID == id && isPinned(r) })
 		}
-		c, err = mcpconfig.Read(ctx, paths, &mcpconfig.Options{Only: only})
+		c, err = config.Read(ctx)
 	}
 	if err != nil {
-		return command.AsUsage(err)
+		return err
 	}
 	reportNotes(show.Where(c.Notes, func(n mcpconfig.Note) bool { return n.Row == 0 }), s) // about a file, which may be the one
 	var wait []*heldServer

@@ -267,8 +267,7 @@ func (f *importFlags) edit(ctx context.Context, x *imports) error {
 	return err
 }
 
-// gather reads the files of a client, of all of them, or the one file. Where it reads all,
-// what cannot be read is noted.
+// gather reads the files of a client, of all clients, or one file. Of all clients, unreadable files are noted.
 func (f *importFlags) gather(ctx context.Context, x *imports, what string) error {
 	clients := slices.DeleteFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return c.Name != what && what != everyClient })
 	switch {

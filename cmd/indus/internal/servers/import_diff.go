@@ -43,8 +43,7 @@ func reportKept(server imported, what string, s show.Streams) {
 	}
 }
 
-// differingMembers says in what two rows differ, as a diff of their members with secrets hidden;
-// nothing where they say the same.
+// differingMembers returns a diff of the members of two rows, with secrets hidden; nothing if they are equal.
 func differingMembers(there, other json.RawMessage) []string {
 	var out []string
 	a, b := flatMembers("", there), flatMembers("", other)

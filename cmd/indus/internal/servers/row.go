@@ -208,38 +208,29 @@ func reportPlainSecrets(d mcpconfig.Definition, path string, s show.Streams) {
 }
 
 func newEnable(s show.Streams) *cobra.Command {
-	return newSwitch(true, cobra.Command{Use: "enable NAME", Short: "Switch a server on", Long: enableHelp}, s)
+	return newSwitch(true, "enable", "Switch a server on", "Switch a server on that its file says is disabled.", s)
 }
 
 func newDisable(s show.Streams) *cobra.Command {
-	return newSwitch(false, cobra.Command{Use: "disable NAME", Short: "Switch a server off", Long: disableHelp}, s)
+	return newSwitch(false, "disable", "Switch a server off",
+		"Switch a server off. Its row stays in the file, and hides others of that name in\nfiles that come behind.", s)
 }
 
-func newSwitch(on bool, cmd cobra.Command, s show.Streams) *cobra.Command {
+func newSwitch(on bool, verb, short, long string, s show.Streams) *cobra.Command {
+	long += strings.ReplaceAll(`
+
+A session:
+  $ indus mcp VERB github
+  indus: VERBd github at /home/me/.config/indusvx/mcp.json:4
+
+Exit codes:
+  0    ok, also if it was so already`, "VERB", verb) + changeExitHelp
 	other := func(r mcpconfig.Row) bool { return (r.State == mcpconfig.Disabled) == on }
-	return newRowCommand(cmd, other, s, editedJSON, func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error {
-		return f.enable(ctx, name, on, s)
-	})
+	return newRowCommand(cobra.Command{Use: verb + " NAME", Short: short, Long: long}, other, s, editedJSON,
+		func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error {
+			return f.enable(ctx, name, on, verb+"d", s)
+		})
 }
-
-const enableHelp = `Switch a server on that its file says is disabled.
-
-A session:
-  $ indus mcp enable github
-  indus: enabled github at /home/me/.config/indusvx/mcp.json:4
-
-Exit codes:
-  0    ok, also if it was so already` + changeExitHelp
-
-const disableHelp = `Switch a server off. Its row stays in the file, and hides others of that name in
-files that come behind.
-
-A session:
-  $ indus mcp disable github
-  indus: disabled github at /home/me/.config/indusvx/mcp.json:4
-
-Exit codes:
-  0    ok, also if it was so already` + changeExitHelp
 
 // changeExitHelp is for commands that change a row, behind what 0 means.
 const changeExitHelp = `
@@ -247,7 +238,7 @@ const changeExitHelp = `
   2    usage: flags, files, and no such NAME; nothing was written
   130  interrupted`
 
-func (f *scopeFlags) enable(ctx context.Context, name string, on bool, s show.Streams) error {
+func (f *scopeFlags) enable(ctx context.Context, name string, on bool, done string, s show.Streams) error {
 	changed := false
 	row, err := f.change(ctx, name, func(e *mcpconfig.Edit) error {
 		before := string(e.Text())
@@ -257,10 +248,6 @@ func (f *scopeFlags) enable(ctx context.Context, name string, on bool, s show.St
 	})
 	if err != nil {
 		return err
-	}
-	done := "disabled"
-	if on {
-		done = "enabled"
 	}
 	if !changed {
 		s.Reportf("%s is %s already, at %s:%d", name, done, row.File, row.Line)

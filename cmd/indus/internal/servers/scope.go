@@ -70,8 +70,7 @@ func (f *scopeFlags) again() string {
 // dry is for commands that look at a configuration, and start nothing.
 func dry() *mcpconfig.Options { return &mcpconfig.Options{Dry: true} }
 
-// edit changes the file that path names, alone with it: whoever else edits waits. Where
-// save is false nothing is written.
+// edit changes the file that path names, under a lock. Without save nothing is written.
 func edit(ctx context.Context, save bool, path func() (string, error), change func(*mcpconfig.Edit) error) (*mcpconfig.Edit, error) {
 	if save {
 		unlock, err := mcpconfig.Lock(ctx, dry())
@@ -115,15 +114,15 @@ func (f *scopeFlags) read(ctx context.Context) (*mcpconfig.Config, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	var paths []string
-	if f.file != "" {
-		paths = []string{f.file}
+	return configOf(f.file).ReadDry(ctx)
+}
+
+// configOf is the configuration of a file; "": of all of them.
+func configOf(file string) *command.ConfigFlags {
+	if file == "" {
+		return &command.ConfigFlags{}
 	}
-	c, err := mcpconfig.Read(ctx, paths, dry())
-	if err != nil && ctx.Err() == nil {
-		err = command.AsUsage(err)
-	}
-	return c, err
+	return &command.ConfigFlags{Paths: []string{file}}
 }
 
 // in reports whether a row is where the flags say.

@@ -51,25 +51,37 @@ func addFlags(root *cobra.Command) *flags {
 	f.ConfigFlags.Add(root)
 	f.LedgerFlags.Add(root)
 	fs := root.Flags()
-	fs.StringVarP(&f.text, "prompt", "p", "", "answer this and end")
-	fs.StringVar(&f.model, "model", "", "PROVIDER/NAME")
-	fs.StringVar(&f.baseURL, "base-url", "", "where the model's provider is")
-	fs.StringVar(&f.keyFile, "key-file", "", "the provider's key")
-	fs.StringSliceVar(&f.tools, "tools", nil, "the built-in tools")
+	fs.StringVarP(&f.text, "prompt", "p", "", `TEXT  answer TEXT on stdout, and end; what stdin has is context, unless
+		it is a terminal`)
+	fs.StringVar(&f.model, "model", "", `PROVIDER/NAME  the model: of anthropic, openai, openrouter or ollama; any
+		name with --base-url (default: $INDUS_MODEL, or "model" of the settings, or one of the provider whose key is
+		there)`)
+	fs.StringVar(&f.baseURL, "base-url", "", `URL  a server that speaks as OpenAI does, or with the model
+		anthropic/NAME as Anthropic does (default: $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, or the provider's own)`)
+	fs.StringVar(&f.keyFile, "key-file", "", `FILE  the provider's key (default: $ANTHROPIC_API_KEY, $OPENAI_API_KEY
+		or $OPENROUTER_API_KEY, each for its own address alone; or "keyFile" or "keyEnv" of the settings)`)
+	fs.StringSliceVar(&f.tools, "tools", nil, `LIST  the built-in tools that there are: read, bash, … (default: all);
+		the servers' are there in any case`)
 	_ = fs.SetAnnotation("tools", command.MayBeEmpty, nil) // no filter: all of them
-	fs.BoolVar(&f.noTools, "no-tools", false, "no tool and no server")
-	fs.BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger")
+	fs.BoolVar(&f.noTools, "no-tools", false, "no tool at all, and no server is started")
+	fs.BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger, and do not use one")
 	fs.BoolVar(&f.yes, "yes", false, "let every call run unasked")
-	fs.StringSliceVar(&f.allow, "allow", nil, "tools that run unasked")
-	fs.BoolVar(&f.private, "allow-private", false, "let webfetch reach private addresses")
-	fs.IntVar(&f.steps, "steps", 0, "how many messages of the model a turn may have")
-	fs.DurationVar(&f.wait, "wait", defaultWait, "how long the first turn waits for servers")
-	fs.StringVar(&f.resume, "resume", "", "go on with an earlier session")
+	fs.StringSliceVar(&f.allow, "allow", nil, `PATTERN  let calls of these tools run unasked: bash, github__*; may be
+		repeated or separated by commas`)
+	fs.BoolVar(&f.private, "allow-private", false, "let webfetch reach this machine and its network")
+	fs.IntVar(&f.steps, "steps", 0, "N  how many messages of the model one answer may take (default: 50)")
+	fs.DurationVar(&f.wait, "wait", defaultWait, `TIME  how long the first turn waits for servers; who comes later is
+		there on the next one; 0 is not at all (default: 5s)`)
+	fs.StringVar(&f.resume, "resume", "", "ID  go on with an earlier session, or the last of this directory")
 	fs.Lookup("resume").NoOptDefVal = latest
-	fs.IntVar(&f.budget, "tool-budget", defaultBudget, "how many tokens the tools may take")
-	fs.IntVar(&f.context, "context", 0, "how many tokens a conversation may have")
-	fs.BoolVar(&f.agents, "agents", false, "use AGENTS.md as it is")
-	fs.BoolVar(&f.asJSON, "json", false, "print events as JSON lines")
+	fs.IntVar(&f.budget, "tool-budget", defaultBudget, `TOKENS  beyond it four tools take the place of the servers':
+		search, schema, call and batch find and run them (default: 20000)`)
+	fs.IntVar(&f.context, "context", 0, `TOKENS  how long a conversation may be; from four fifths of it on the results
+		of older calls are left out (default: "context" of the settings, or what is known of the model, or 150000)`)
+	fs.BoolVar(&f.agents, "agents", false, `use the project's AGENTS.md as it is; without it indus on a terminal asks,
+		again where the file has changed`)
+	fs.BoolVar(&f.asJSON, "json", false, `with -p, print what happens as JSON lines: the first is of type session and
+		has its id, the last is of type end, or an error; docs/session.md lists all`)
 	return f
 }
 
@@ -138,43 +150,9 @@ func (f *flags) check(cmd *cobra.Command) error {
 }
 
 const flagsHelp = `Flags of indus -p, and of indus on a terminal:
-  -p, --prompt TEXT    answer TEXT on stdout, and end; what stdin has is context, unless
-                       it is a terminal
-  --model PROVIDER/NAME
-                       the model: of anthropic, openai, openrouter or ollama; any
-                       name with --base-url (default: $INDUS_MODEL, or "model" of
-                       the settings, or one of the provider whose key is there)
-  --base-url URL       a server that speaks as OpenAI does, or with the model
-                       anthropic/NAME as Anthropic does
-                       (default: $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, or the
-                       provider's own)
-  --key-file FILE      the provider's key (default: $ANTHROPIC_API_KEY,
-                       $OPENAI_API_KEY or $OPENROUTER_API_KEY, each for its own
-                       address alone; or "keyFile" or "keyEnv" of the settings)
-  --tools LIST         the built-in tools that there are: read, bash, … (default:
-                       all); the servers' are there in any case
-  --no-tools           no tool at all, and no server is started
-  --yes                let every call run unasked
-  --allow PATTERN      let calls of these tools run unasked: bash, github__*; may be
-                       repeated or separated by commas
-  --allow-private      let webfetch reach this machine and its network
-  --wait TIME          how long the first turn waits for servers; who comes later is
-                       there on the next one; 0 is not at all (default: 5s)
-  --tool-budget TOKENS
-                       beyond it four tools take the place of the servers': search,
-                       schema, call and batch find and run them (default: 20000)
-  --context TOKENS     how long a conversation may be; from four fifths of it on the
-                       results of older calls are left out (default: "context" of
-                       the settings, or what is known of the model, or 150000)
-  --agents             use the project's AGENTS.md as it is; without it indus on a
-                       terminal asks, again where the file has changed
-  --steps N            how many messages of the model one answer may take
-                       (default: 50)
-  --resume[=ID]        go on with an earlier session, or the last of this directory
-  --no-ledger          keep no ledger, and do not use one
-  --json               with -p, print what happens as JSON lines: the first is of
-                       type session and has its id, the last is of type end, or
-                       an error; docs/session.md lists all
+  --prompt --model --base-url --key-file --tools --no-tools
+  --yes --allow --allow-private --wait --tool-budget --context
+  --agents --steps --resume --no-ledger --json
   Settings are the user's alone, in indusvx/settings.json of the configuration
   directory: {"model", "baseURL", "keyFile" or "keyEnv", "context"}; a project has none. A call that
   may do harm asks first; with -p nobody is asked, and it is refused.

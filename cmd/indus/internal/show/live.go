@@ -13,8 +13,7 @@ import (
 // DrawTick is how often the lines are drawn: often enough to look alive.
 const DrawTick = 100 * time.Millisecond
 
-// silenceLimit is when somebody who sees no terminal hears why nothing
-// is printed yet.
+// silenceLimit is when a person without a terminal is told why nothing is printed yet.
 const silenceLimit = 3 * time.Second
 
 // Canvas is lines at the bottom of a terminal that are drawn anew.

@@ -78,9 +78,7 @@ func (a cleanArg) Format(f fmt.State, verb rune) {
 	_, _ = io.WriteString(f, Clean(fmt.Sprintf(fmt.FormatString(f, verb), a.value)))
 }
 
-// WriteJSON writes one JSON document. In a pipe it is what it is, byte for
-// byte; on a terminal what would move the cursor is written as \u escapes,
-// which mean the same.
+// WriteJSON writes one JSON document. On a terminal, characters that move the cursor are written as \u escapes.
 func (s Streams) WriteJSON(raw json.RawMessage) error {
 	if _, ok := Terminal(s.Out); ok {
 		raw = EscapeHarmful(raw)
@@ -90,8 +88,7 @@ func (s Streams) WriteJSON(raw json.RawMessage) error {
 	return err
 }
 
-// EscapeHarmful writes the harmful characters of valid JSON as escapes. Such
-// characters are in strings alone, but for its own whitespace.
+// EscapeHarmful writes the harmful characters of valid JSON, which are in strings alone, as escapes.
 func EscapeHarmful(raw []byte) []byte {
 	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= 0x7f && chars.Harmful(r) }) {
 		return raw
@@ -109,8 +106,7 @@ func EscapeHarmful(raw []byte) []byte {
 	return b
 }
 
-// WriteIndented writes v as JSON for a person and a program alike: what is raw in it
-// keeps its keys, their order and its numbers.
+// WriteIndented writes v as indented JSON. Raw members keep their keys, their order and their numbers.
 func (s Streams) WriteIndented(v any) error { return s.encode(v, "  ") }
 
 func (s Streams) encode(v any, indent string) error {

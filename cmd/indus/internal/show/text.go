@@ -154,8 +154,7 @@ func Escaped(s string) string {
 	return b.String()
 }
 
-// Terminal is the file behind a stream, where it is a terminal that can be
-// drawn on.
+// Terminal returns the file behind a stream if it is a terminal that can be drawn on.
 func Terminal(stream any) (*os.File, bool) {
 	file, ok := stream.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
@@ -164,8 +163,7 @@ func Terminal(stream any) (*os.File, bool) {
 	return file, true
 }
 
-// Clean makes text from a server harmless for a terminal: one line, no control
-// characters.
+// Clean makes text from a server harmless for a terminal: one line without control characters.
 func Clean(s string) string {
 	return chars.OneLine(s)
 }
@@ -173,8 +171,7 @@ func Clean(s string) string {
 // CleanLines is clean for text of several lines.
 func CleanLines(s string) string { return chars.Lines(s) }
 
-// WriteText writes a server's text: as it is in a pipe, harmless on a terminal.
-// It ends with a newline in any case.
+// WriteText writes text and a newline. On a terminal the text is made harmless.
 func (s Streams) WriteText(text string) error {
 	if _, ok := Terminal(s.Out); ok {
 		text = CleanLines(text)
@@ -216,8 +213,7 @@ func Reflow(text string, width int) string {
 
 var secondColumn = regexp.MustCompile(`^ +\S.*?   *`)
 
-// textColumn is where the text of a line begins: behind the item that it explains, if
-// there is one.
+// textColumn is where the text of a line begins, after the item that it explains if there is one.
 func textColumn(line string) (at int, item bool) {
 	if head := secondColumn.FindString(line); head != "" && len(head) < len(line) {
 		return len(head), true

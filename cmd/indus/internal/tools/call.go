@@ -80,11 +80,26 @@ A session:
   $ echo '{"message":"hi"}' | indus mcp call everything__echo -
   $ indus mcp call everything__get-tiny-image --json | jq -r .content[1].data | base64 -d >a.png`
 
-// mount connects the servers that may have a tool, and finds it: one call need not wait
-// for all of them. Where none may they are all of them, for the names that are near. The
-// caller closes what it gets.
+// mount connects the servers that may have a tool, and finds it. The caller closes the connection.
 func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*command.Connection, toolbox.Descriptor, error) {
-	none := toolbox.Descriptor{}
+	servers, err := serversFor(ctx, &f.ServerFlags, name, s)
+	if err != nil {
+		return nil, toolbox.Descriptor{}, err
+	}
+	mounted, err := f.Connect(ctx, servers, schema.Original, s)
+	if err != nil {
+		return nil, toolbox.Descriptor{}, err
+	}
+	tool, err := find(mounted, name, &f.LedgerFlags)
+	if err != nil {
+		mounted.Close()
+	}
+	return mounted, tool, err
+}
+
+// serversFor are the servers that may have what is called so: one call need not wait for all of them. If no server may, they are
+// all of them, for the names that are near.
+func serversFor(ctx context.Context, f *command.ServerFlags, name string, s show.Streams) ([]interop.Server, error) {
 	mayOwn := func(o interop.Server) bool { return o.MayOwn(name) }
 	f.Only = func(id string) bool { return mayOwn(interop.Server{ID: id}) }
 	c, err := f.Load(ctx, s, command.NotesAbout(mayOwn))
@@ -93,25 +108,17 @@ func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*co
 		c, err = f.ConfigFlags.Read(ctx)
 	}
 	if err != nil {
-		return nil, none, err
+		return nil, err
 	}
 	servers := c.Servers()
-	if slices.ContainsFunc(servers, mayOwn) {
-		servers = slices.DeleteFunc(servers, func(o interop.Server) bool { return !mayOwn(o) })
-	} else if row, ok := command.IdleRow(c, mayOwn); ok {
-		return nil, none, command.NotStarted(row)
-	} else {
-		command.ReportHeld(c, s)
+	if own := show.Where(servers, mayOwn); len(own) > 0 {
+		return own, nil
 	}
-	mounted, err := f.Connect(ctx, servers, schema.Original, s)
-	if err != nil {
-		return nil, none, err
+	if row, ok := command.IdleRow(c, mayOwn); ok {
+		return nil, command.NotStarted(row)
 	}
-	tool, err := find(mounted, name, &f.LedgerFlags)
-	if err != nil {
-		mounted.Close()
-	}
-	return mounted, tool, err
+	command.ReportHeld(c, s)
+	return servers, nil
 }
 
 func (f *callFlags) call(ctx context.Context, name string, a *arguments.Input, s show.Streams) error {
@@ -163,8 +170,7 @@ func reportInvalid(s show.Streams, name string, e *validate.Error) error {
 	return &command.ExitError{Code: command.ExitUsage, Err: e, Try: "indus mcp call " + show.ShellWord(name) + " -h shows what it takes", Said: true}
 }
 
-// find is the tool of that name, or why there is none: its server is down, it
-// cannot be used, or the name is not quite right.
+// find returns the tool of that name, or says why there is none: its server is down, it is quarantined or mistyped.
 func find(mounted *command.Connection, name string, f *command.LedgerFlags) (toolbox.Descriptor, error) {
 	shown := mounted.Box.Snapshot("")
 	if i := slices.IndexFunc(shown.Tools, func(d toolbox.Descriptor) bool { return d.Name == name }); i >= 0 {
@@ -205,8 +211,7 @@ func watchProgress(s show.Streams) (report func(toolbox.Progress), stop func()) 
 	return report, canvas.Clear
 }
 
-// writeResult prints a result for a person: text as text, the rest described.
-// Structured content is shown where there is nothing beside it.
+// writeResult prints a result: text as text, other blocks described, and structured content if there are no blocks.
 func writeResult(s show.Streams, r *toolbox.Result) error {
 	blocks := r.Blocks()
 	if len(blocks) == 0 && r.Structured() != nil {

@@ -90,8 +90,7 @@ func hasMember(doc json.RawMessage, key string) bool {
 	return ok
 }
 
-// mountLists mounts lists as servers that had them when they last ran. The servers'
-// ids are those of listID.
+// mountLists mounts lists as servers with the ids of listID, which had them when they last ran.
 func mountLists(ctx context.Context, lists []toolList, p *schema.Profile) *interop.Mounted {
 	known := map[string][]toolbox.Wire{}
 	servers := make([]interop.Server, len(lists))

@@ -103,8 +103,7 @@ func recall(ctx context.Context, f *command.ServerFlags) (*command.Recalled, err
 	return known, nil
 }
 
-// completeTool offers tools that the ledger knows, and the beginnings of those that it
-// does not; while several servers are meant, beginnings alone.
+// completeTool offers the tools that the ledger knows, and SERVER__ for others or while several servers are meant.
 func completeTool(f *command.ServerFlags, cmd *cobra.Command, typed string) ([]string, cobra.ShellCompDirective) {
 	known, _ := recall(cmd.Context(), f)
 	var tools, meant, begun []string

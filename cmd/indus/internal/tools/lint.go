@@ -170,8 +170,7 @@ func ruleOffers() []string {
 	return show.Names(schema.AllRules(), func(r schema.Rule) string { return string(r) + "\t" + r.About() })
 }
 
-// examiner is who is asked, and what is mounted with: the one provider that was
-// named, or what all of them take.
+// examiner is set up with the named providers, and mounts for the one provider that was named or for all.
 func (f *lintFlags) examiner() (*Examiner, error) {
 	x := &Examiner{Profile: schema.Universal, asked: command.Providers()}
 	if !f.asked() {
@@ -235,8 +234,7 @@ func (f *lintFlags) print(r *lintReport, s show.Streams) error {
 	return s.Print(&p)
 }
 
-// verdict is the error with which lint ends, nil where all is well. down is why a
-// server could not be asked, which was reported.
+// verdict returns the error with which lint ends. down is the fault of a server that could not be asked.
 func (f *lintFlags) verdict(r *lintReport, down error) error {
 	bad := 0
 	for i := range r.Tools {

@@ -14,8 +14,7 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// reported yields each tool's findings that the question is about, with that it is
-// quarantined as one more.
+// reported yields the findings of each tool that the question is about; a quarantine is one more.
 func (r *lintReport) reported(asked bool) iter.Seq2[*ToolReport, Finding] {
 	return func(yield func(*ToolReport, Finding) bool) {
 		for i := range r.Tools {

@@ -48,8 +48,7 @@ type faultReport struct {
 	Try    string       `json:"try"`
 }
 
-// summary counts tools. Of those that are not quarantined each is either
-// unchanged or changed.
+// summary counts tools. A tool that is not quarantined is either unchanged or changed.
 type summary struct {
 	Tools       int `json:"tools"`
 	Unchanged   int `json:"unchanged"`
@@ -196,8 +195,7 @@ func (x *Examiner) Tool(d toolbox.Descriptor, description string) ToolReport {
 	return t
 }
 
-// checkClients finds what makes a client refuse the list that a tool is in. Paths
-// lead into the tool.
+// checkClients finds flaws for which a client refuses the whole list of tools. Paths lead into the tool.
 func checkClients(tool []byte) (found []Finding) {
 	if len(tool) == 0 { // it is no server's
 		return nil
@@ -216,8 +214,7 @@ func checkClients(tool []byte) (found []Finding) {
 	return found
 }
 
-// checkOurs finds characters that no reader sees, schemas that grow, and parts of a schema that arguments are not checked
-// against.
+// checkOurs finds hidden characters, schemas that grow, and parts of a schema that arguments are not checked against.
 func checkOurs(d toolbox.Descriptor) []Finding {
 	var unchecked []string
 	if v, err := validate.New(d.Schema); err != nil {

@@ -3,10 +3,8 @@ package tools
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -69,8 +67,7 @@ func (r *remarks) addChange(c schema.Change) {
 	r.add(placeText(c.Path, c.Rule), strings.Join(said, "; "))
 }
 
-// mountRemarks are about what becomes of a tool when it is mounted: what is wrong, what
-// is lost, and where all is wanted every change.
+// mountRemarks are about the mounted tool: what is wrong, what is lost, and with all every change.
 func mountRemarks(t *ToolReport, all bool) (r remarks) {
 	r.addQuarantine(t)
 	for _, o := range objections(t.Refused) {
@@ -92,9 +89,8 @@ func mountRemarks(t *ToolReport, all bool) (r remarks) {
 	return r
 }
 
-// providerRemarks are about what providers refuse of a tool that nobody rewrites for
-// them. Where there are several they are named; what is only dropped is then said where
-// all is wanted.
+// providerRemarks are about what providers refuse of a tool that nobody rewrites for them. Where there are several
+// they are named; what is only dropped is then said where all is wanted.
 func providerRemarks(t *ToolReport, several, all bool) (r remarks) {
 	r.addQuarantine(t)
 	for _, o := range objections(t.Findings) {
@@ -245,8 +241,7 @@ func groupRemarks(tools []ToolReport, of func(*ToolReport) remarks) []remarkGrou
 	return append(shared, own...)
 }
 
-// writeMounted says in a line what mounting makes of all tools, and in a second
-// who would refuse how many without it.
+// writeMounted says what mounting makes of all tools, and which provider would refuse how many without it.
 func (r *lintReport) writeMounted(p *show.Page) {
 	s := r.Summary
 	p.Printf("%s, mounted for %s: %d as they are, %d changed", show.Count(s.Tools, "tool"), r.Profile, s.Unchanged, s.Changed)
@@ -278,7 +273,7 @@ func (r *lintReport) writeTaken(p *show.Page) {
 		p.Printf(", %d quarantined", s.Quarantined)
 	}
 	p.Printf("\n")
-	w := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
+	var t show.Table
 	for _, c := range s.AsTheyAre {
 		if c.Provider == command.ClientProfile && c.Refused == 0 && len(r.Providers) > 0 {
 			continue // nobody asked about it
@@ -296,9 +291,9 @@ func (r *lintReport) writeTaken(p *show.Page) {
 		if c.Warned > 0 {
 			says += fmt.Sprintf(", warnings for %d", c.Warned)
 		}
-		fmt.Fprintf(w, "  %s\t%s\n", c.Provider, says)
+		t.Add("  "+c.Provider, says)
 	}
-	_ = w.Flush() // to memory
+	p.WriteString(t.String())
 	r.writeCounts(p, r.Providers)
 }
 
@@ -312,20 +307,19 @@ func (r *lintReport) writeCounts(p *show.Page, of []string) {
 
 // writeSources says of each rule that was broken where it is from.
 func (r *lintReport) writeSources(p *show.Page, shown func(Finding) bool) {
-	var all []string
+	var said []string
+	var all show.Table
 	for _, t := range r.Tools {
 		for _, f := range t.Findings {
-			c := fmt.Sprintf("  %s\t%s\t%s\t%s\n", f.Provider, f.Rule, classText(f.Class, f.Date), link(f.Source))
-			if shown(f) && f.Source != "" && !slices.Contains(all, c) {
-				all = append(all, c)
+			cells := []string{"  " + f.Provider, string(f.Rule), classText(f.Class, f.Date), link(f.Source)}
+			if one := strings.Join(cells, " "); shown(f) && f.Source != "" && !slices.Contains(said, one) {
+				said = append(said, one)
+				all.Add(cells...)
 			}
 		}
 	}
-	if all == nil {
-		return
+	if said != nil {
+		p.Printf("\nsources; indus mcp lint --explain RULE says more\n")
+		p.WriteString(all.String())
 	}
-	p.Printf("\nsources; indus mcp lint --explain RULE says more\n")
-	w := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
-	_, _ = io.WriteString(w, strings.Join(all, ""))
-	_ = w.Flush()
 }

@@ -103,17 +103,9 @@ func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams)
 
 // findPrompt is the prompt of a name, and its server. The caller closes what it gets.
 func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Streams) (*besideServers, command.Beside, error) {
-	c, err := f.Load(ctx, s, command.UnexpectedNotes)
+	servers, err := serversFor(ctx, &f.ServerFlags, name, s)
 	if err != nil {
 		return nil, command.Beside{}, err
-	}
-	mayOwn := func(o interop.Server) bool { return interop.Server{ID: o.ID}.MayOwn(name) }
-	if row, ok := command.IdleRow(c, mayOwn); ok && !slices.ContainsFunc(c.Servers(), mayOwn) {
-		return nil, command.Beside{}, command.NotStarted(row)
-	}
-	servers := c.Servers()
-	if may := show.Where(servers, func(o interop.Server) bool { return mayOwn(o) }); len(may) > 0 {
-		servers = may
 	}
 	b, err := f.connect(ctx, servers, s)
 	if err != nil {
@@ -188,8 +180,7 @@ func writeMessages(s show.Streams, result json.RawMessage) error {
 	return nil
 }
 
-// completeOwner offers the beginnings of names: of prompts the ledger knows nothing, and completion
-// starts no server.
+// completeOwner offers the beginnings of names, because the ledger has no prompts.
 func (f *besideFlags) completeOwner(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	const d = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	c, err := f.ReadDry(cmd.Context())

@@ -127,8 +127,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 	})
 }
 
-// profile is what tools are shown with: as their owners wrote them, unless
-// schemas are asked for.
+// profile is what tools are shown with: as their owners wrote them, unless schemas are asked for.
 func (f *toolsFlags) profile() (*schema.Profile, error) {
 	switch {
 	case f.schema && f.provider == "":
