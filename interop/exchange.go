@@ -183,7 +183,9 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	x.Receive = e.receiver(m, client, token, heard)
 	if e.forwards != nil && client != nil {
-		inner = e.forwarding(inner, client)
+		if h := protocol.PickHeaders(client.Header, e.forwards); h != nil {
+			inner = conn.WithHeader(inner, h)
+		}
 	}
 	result, err := c.Call(inner, x)
 	if m.Method == protocol.MethodListen {

@@ -247,7 +247,6 @@ func (m *member) newLane(key laneKey) *Endpoint {
 	opts.outside = func(from Message) {
 		if from.Method == protocol.NoteToolsChanged {
 			m.state.Load().endpoint.listChanged()
-			m.variantsChanged()
 		}
 		from.Caller = whose
 		m.heard(from)

@@ -226,11 +226,6 @@ func (m *member) keepVariant(d Declared, v variant, err error) {
 	})
 }
 
-// variantsChanged notes that the server has said that lists of its tools are others.
-func (m *member) variantsChanged() {
-	m.update(func(s *state) []EventKind { s.changes++; return nil })
-}
-
 // addVariants adds what is listed to clients that declare something, if that is not what is listed to everybody. Call
 // it with mu held.
 func (f *Fleet) addVariants(v *view) {

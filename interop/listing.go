@@ -248,18 +248,13 @@ func (e *Endpoint) pages(ctx context.Context, client *Client) (*listing, error) 
 	switch {
 	case errors.As(err, &bad):
 		return nil, &conn.ProtocolError{What: bad.What, Cause: bad.Cause}
-	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !e.hasTools():
+	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !protocol.Has(e.Capabilities(), []string{"tools"}):
 	case err != nil:
 		return nil, err
 	case rest != "":
 		l.reject(e.server.ID, "", rest)
 	}
 	return l, nil
-}
-
-func (e *Endpoint) hasTools() bool {
-	_, ok := wire.Lookup(e.Capabilities(), "tools")
-	return ok
 }
 
 func (l *listing) reject(server, name, reason string) {

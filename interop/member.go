@@ -105,7 +105,7 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 		opts.Principal = AnyPrincipal
 	}
 	opts.stale = make(chan struct{}, 1)
-	opts.outside, opts.gap = m.heardOfAll, func() { m.fleet.subscriptions.missed(m.server.ID, nil) }
+	opts.outside, opts.gap = m.heard, func() { m.fleet.subscriptions.missed(m.server.ID, nil) }
 	e := NewEndpoint(m.server, &opts)
 	e.configure(config)
 	return e
@@ -123,20 +123,15 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 	return opts
 }
 
-// heardOfAll is heard of the connection that all share.
-func (m *member) heardOfAll(from Message) {
-	if from.Method == protocol.NoteToolsChanged {
-		m.variantsChanged()
-	}
-	m.heard(from)
-}
-
 // heard takes what the server says outside of requests, which is told to everybody: what
 // nobody can say for whom it is may be one caller's alone, and is dropped. from.Caller is whose connection said it,
 // where each principal has one.
 func (m *member) heard(from Message) {
-	if from.Method == protocol.NoteResourceUpdated {
+	switch from.Method {
+	case protocol.NoteResourceUpdated:
 		m.fleet.subscriptions.updated(from)
+	case protocol.NoteToolsChanged:
+		m.update(func(s *state) []EventKind { s.changes++; return nil })
 	}
 	if strings.HasPrefix(from.Method, "notifications/tasks") {
 		m.tasks.heard(from.Params)

@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -10,9 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/interop/internal/conn"
 )
 
 // TLS says how a server at an https:// URL is known, and what it is shown of us. The files are
@@ -148,12 +144,4 @@ var notForwarded = []string{
 	"authorization", "cookie", "cookie2", "set-cookie", "host", "origin", "referer",
 	"connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "expect", "http2-settings",
 	"accept", "accept-encoding", "accept-charset", "date", "via", "last-event-id", "user-agent", "range",
-}
-
-// forwarding is ctx for a request to the server, with what it gets of the client's headers.
-func (e *Endpoint) forwarding(ctx context.Context, c *Client) context.Context {
-	if h := protocol.PickHeaders(c.Header, e.forwards); h != nil {
-		return conn.WithHeader(ctx, h)
-	}
-	return ctx
 }

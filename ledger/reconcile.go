@@ -105,15 +105,13 @@ func (a *Attachment) look() (fresh bool) {
 func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
 	for {
 		s := a.Fleet.Snapshot("")
-		servers := map[string]reachable{}
-		for _, e := range a.Fleet.Endpoints() {
-			servers[e.Server().ID] = reachable{config: Fingerprint(e.Server())}
-		}
+		servers, policies := map[string]reachable{}, map[string]interop.ChangePolicy{}
 		for _, server := range a.Fleet.Servers() { // of endpoints, it may be an older one
-			if r, ok := servers[server.ID]; ok {
-				r.policy = server.Changes
-				servers[server.ID] = r
-			}
+			policies[server.ID] = server.Changes
+		}
+		for _, e := range a.Fleet.Endpoints() {
+			server := e.Server()
+			servers[server.ID] = reachable{config: Fingerprint(server), policy: policies[server.ID]}
 		}
 		for _, st := range a.Fleet.Status() {
 			if r, ok := servers[st.Server]; ok {
