@@ -32,14 +32,6 @@ const (
 // Lock waits for the lock at path, whose file it makes where there is none. Once
 // the context is over it returns ctx.Err().
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
-	file, err := openLocked(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return func() { file.Close() }, nil // which unlocks
-}
-
-func openLocked(ctx context.Context, path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -48,14 +40,18 @@ func openLocked(ctx context.Context, path string) (*os.File, error) {
 		file.Close()
 		return nil, err
 	}
-	return file, nil
+	return func() { file.Close() }, nil // which unlocks
 }
 
 // Passing is [Lock] where the file guards nothing beside it: it goes with the lock, but on Windows, which keeps open files.
 func Passing(ctx context.Context, path string) (unlock func(), err error) {
 	for {
-		file, err := openLocked(ctx, path)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
+			return nil, err
+		}
+		if err := Wait(ctx, file); err != nil {
+			file.Close()
 			return nil, err
 		}
 		own, _ := file.Stat()
