@@ -41,19 +41,19 @@ var largePackages = []string{"gateway", "host", "interop", "ledger", "mcpconfig"
 // internal/testkit. A budget shrinks with its room, and grows only for a reason that its commit gives.
 var roomBudget = map[string]int{
 	"agent":     3500,
-	"cmd":       20800,
+	"cmd":       20600,
 	"examples":  300,
 	"gateway":   4400,
-	"host":      7500,
+	"host":      7200,
 	"identity":  1600,
-	"internal":  9400,
-	"interop":   13100,
-	"ledger":    4400,
+	"internal":  10000,
+	"interop":   12200,
+	"ledger":    4300,
 	"mcpconfig": 10100,
-	"oauth":     4200,
+	"oauth":     4100,
 	"operation": 2700,
-	"schema":    9600,
-	"toolbox":   7800,
+	"schema":    9300,
+	"toolbox":   7600,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {
