@@ -61,16 +61,17 @@ func runsOf(words []string, in func(string) bool) (word string, found bool) {
 		}
 		switch kind {
 		case builder:
-			word, found = builderArgument(rest, in)
+			if i := slices.Index(rest, "--"); i >= 0 && !slices.Contains(rest[:i], "exec") {
+				rest = rest[:i] // behind that they are for what is built
+			}
+			word, found = firstIn(rest, in)
 		case runner:
 			word, found = runnerArgument(rest, in)
 		case wrapper:
 			if next := slices.IndexFunc(rest, func(w string) bool { return kindOf(w) != noLauncher }); next >= 0 {
 				rest = rest[:next]
 			}
-			if i := slices.IndexFunc(rest, in); i >= 0 {
-				word, found = rest[i], true
-			}
+			word, found = firstIn(rest, in)
 		}
 		if found {
 			return word, true
@@ -84,11 +85,7 @@ func composes(word string) bool {
 	return word == "compose" || word == "build" || word == "buildx" || strings.HasPrefix(word, "--env-file")
 }
 
-// builderArgument looks at the words up to "--", behind which they are for what is built.
-func builderArgument(words []string, in func(string) bool) (string, bool) {
-	if i := slices.Index(words, "--"); i >= 0 && !slices.Contains(words[:i], "exec") {
-		words = words[:i]
-	}
+func firstIn(words []string, in func(string) bool) (string, bool) {
 	i := slices.IndexFunc(words, in)
 	if i < 0 {
 		return "", false
