@@ -52,8 +52,8 @@ var roomBudget = map[string]int{
 	"mcpconfig": 10700,
 	"oauth":     4200,
 	"operation": 2900,
-	"schema":    9600,
-	"toolbox":   7800,
+	"schema":    9300,
+	"toolbox":   7600,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {
