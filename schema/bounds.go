@@ -12,7 +12,8 @@ func (a *adapter) checkBounds(root *node, text []byte) error {
 		return &LimitError{Bound: "bytes", Found: len(text), Limit: DefaultBytes}
 	}
 	if excess := jsontree.Measure(text, DefaultDepth, DefaultNodes); excess != nil {
-		return &LimitError{Bound: excess.Bound, Found: excess.Found, Limit: excess.Limit} // the place is in no schema that anybody has
+		// The place is in no schema that anybody has.
+		return &LimitError{Bound: excess.Bound, Found: excess.Found, Limit: excess.Limit}
 	}
 	c := counter{enumMany: a.rules.Limits.EnumMany}
 	c.schema(root, 1)

@@ -7,7 +7,9 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// Schema is a schema, and how its references are resolved. Its node is nil where there is none, and such a schema says nothing.
+type node = jsontree.Node
+
+// Schema is a schema, and how its references are resolved. Its node is nil where there is none; it says nothing then.
 type Schema struct {
 	*jsontree.Node
 	lookup func(ref string) *jsontree.Node

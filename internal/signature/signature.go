@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/indusagi/indus/internal/jsontree"
 	"github.com/indusagi/indus/internal/text"
 )
 
@@ -46,12 +45,12 @@ func Name(s string) string {
 }
 
 // Value is a value as JSON, cut.
-func Value(n *jsontree.Node) string {
+func Value(n *node) string {
 	return text.OneLine(text.Clip(string(n.AppendUpTo(nil, maxValue+4)), maxValue))
 }
 
 // Plain is [Value], of a string without its quotes.
-func Plain(n *jsontree.Node) string {
+func Plain(n *node) string {
 	if n.Is(`"`) {
 		return Name(n.Content())
 	}
@@ -89,12 +88,12 @@ func (s Schema) Declarations(st Style) (all []string) {
 func (s Schema) Type(st Style) string { return st.clip(st.union(st.alternatives(s, st.Depth))) }
 
 // Each writes several schemas with sep between them.
-func (s Schema) Each(nodes []*jsontree.Node, sep string, st Style) string {
-	return st.clip(st.list(nodes, sep, func(n *jsontree.Node) string { return st.union(st.alternatives(s.At(n), st.Depth-1)) }))
+func (s Schema) Each(nodes []*node, sep string, st Style) string {
+	return st.clip(st.list(nodes, sep, func(n *node) string { return st.union(st.alternatives(s.At(n), st.Depth-1)) }))
 }
 
 // Values writes values with sep between them.
-func Values(nodes []*jsontree.Node, sep string, st Style) string {
+func Values(nodes []*node, sep string, st Style) string {
 	return st.clip(st.list(nodes, sep, Value))
 }
 
@@ -112,7 +111,7 @@ func (st Style) name(s string) string {
 	return Name(s)
 }
 
-func (st Style) list(nodes []*jsontree.Node, sep string, write func(*jsontree.Node) string) string {
+func (st Style) list(nodes []*node, sep string, write func(*node) string) string {
 	var all []string
 	size := 0
 	for i, n := range nodes {
@@ -151,11 +150,11 @@ func (st Style) alternatives(s Schema, depth int) []string {
 		return []string{Value(v)}
 	}
 	if list := s.Get("enum"); list != nil {
-		return st.merge(list.Elements(), func(n *jsontree.Node) []string { return []string{Value(n)} })
+		return st.merge(list.Elements(), func(n *node) []string { return []string{Value(n)} })
 	}
 	for _, k := range []string{"anyOf", "oneOf"} {
 		if list := s.Get(k); list != nil && s.Get("properties") == nil {
-			return st.merge(list.Elements(), func(n *jsontree.Node) []string { return st.alternatives(s.At(n), depth-1) })
+			return st.merge(list.Elements(), func(n *node) []string { return st.alternatives(s.At(n), depth-1) })
 		}
 	}
 	if list := s.Get("allOf"); list != nil && s.Get("type") == nil && s.Get("properties") == nil {
@@ -172,7 +171,7 @@ func (st Style) alternatives(s Schema, depth int) []string {
 	return all
 }
 
-func (st Style) merge(nodes []*jsontree.Node, write func(*jsontree.Node) []string) []string {
+func (st Style) merge(nodes []*node, write func(*node) []string) []string {
 	var all []string
 	for i, n := range nodes {
 		if i == st.Choices {
@@ -192,7 +191,7 @@ func (st Style) merge(nodes []*jsontree.Node, write func(*jsontree.Node) []strin
 }
 
 // all are the alternatives of what satisfies every schema of an allOf.
-func (st Style) all(s Schema, nodes []*jsontree.Node, depth int) []string {
+func (st Style) all(s Schema, nodes []*node, depth int) []string {
 	var parts []string
 	var alone []string
 	for _, n := range nodes[:min(len(nodes), st.Choices)] {
@@ -237,7 +236,7 @@ func (st Style) array(s Schema, depth int) string {
 		tuple, items = items.Elements(), nil
 	}
 	if tuple != nil && depth > 1 {
-		return "[" + st.list(tuple, ", ", func(n *jsontree.Node) string { return st.union(st.alternatives(s.At(n), depth-1)) }) + "]"
+		return "[" + st.list(tuple, ", ", func(n *node) string { return st.union(st.alternatives(s.At(n), depth-1)) }) + "]"
 	}
 	if !items.Is("{") || depth <= 1 {
 		return "array"
@@ -334,7 +333,7 @@ var bounds = map[string]struct{ words, noun string }{
 func Counted(keyword string) string { return bounds[keyword].noun }
 
 // Bound is what a keyword that limits something asks for, in a few words: "at least 2 characters". It is "" for other keywords.
-func Bound(keyword string, value *jsontree.Node) string {
+func Bound(keyword string, value *node) string {
 	b, ok := bounds[keyword]
 	switch {
 	case keyword == "uniqueItems" && value.Is("t"):

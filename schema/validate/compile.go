@@ -88,7 +88,8 @@ type compiler struct {
 }
 
 func newCompiler(doc *node, draft int) *compiler {
-	return &compiler{draft: draft, doc: newDocument(doc, draft), known: map[*node]*rule{}, patterns: &patterns{known: map[string]*pattern{}}}
+	return &compiler{draft: draft, doc: newDocument(doc, draft), known: map[*node]*rule{},
+		patterns: &patterns{known: map[string]*pattern{}}}
 }
 
 // knownDrafts are those that are known, the newest first.
@@ -222,7 +223,8 @@ type misplaced struct {
 // faults are what is left out, in words.
 func (c *compiler) faults() (all []string) {
 	for _, m := range c.faulty[:min(len(c.faulty), maxNotes)] {
-		all = append(all, fmt.Sprintf("%s is left out: expected %s, got %s", shorten(shownPath(m.at.Path()), 200), m.expected, signature.Value(m.at)))
+		path := shorten(shownPath(m.at.Path()), 200)
+		all = append(all, fmt.Sprintf("%s is left out: expected %s, got %s", path, m.expected, signature.Value(m.at)))
 	}
 	return all
 }
@@ -261,7 +263,9 @@ func (c *compiler) object(r *rule) {
 
 // byName returns the members of an object, sorted.
 func byName(object *node) []jsontree.Field {
-	return slices.SortedFunc(slices.Values(object.Members()), func(a, b jsontree.Field) int { return strings.Compare(a.Name, b.Name) })
+	members := slices.Clone(object.Members())
+	slices.SortFunc(members, func(a, b jsontree.Field) int { return strings.Compare(a.Name, b.Name) })
+	return members
 }
 
 func (c *compiler) reference(ref *node) (*rule, error) {
@@ -297,7 +301,8 @@ func (c *compiler) keyword(r *rule, name string, value *node) {
 		if len(value.Elems) == 0 {
 			c.fault(r, value, "array of at least 1 item")
 		} else {
-			*map[string]*[]*rule{"allOf": &r.allOf, "anyOf": &r.anyOf, "oneOf": &r.oneOf, "prefixItems": &r.tuple}[name] = c.list(r, value)
+			lists := map[string]*[]*rule{"allOf": &r.allOf, "anyOf": &r.anyOf, "oneOf": &r.oneOf, "prefixItems": &r.tuple}
+			*lists[name] = c.list(r, value)
 		}
 	case keyword.Named, keyword.NamedOrNames:
 		c.named(r, name, value)

@@ -29,7 +29,8 @@ type document struct {
 }
 
 func newDocument(root *node, draft int) *document {
-	d := &document{root: root, draft: draft, idKey: "$id", bases: map[*node]string{}, ids: map[string]*node{"": root}, names: map[string]*node{}}
+	d := &document{root: root, draft: draft, idKey: "$id",
+		bases: map[*node]string{}, ids: map[string]*node{"": root}, names: map[string]*node{}}
 	if draft == 4 {
 		d.idKey = "id"
 	}

@@ -24,7 +24,9 @@ const (
 )
 
 // define is a tool whose errors begin with its name.
-func define[In any](name, description string, run func(context.Context, *toolbox.Context, In) (*toolbox.Result, error)) toolbox.Tool {
+func define[In any](
+	name, description string, run func(context.Context, *toolbox.Context, In) (*toolbox.Result, error),
+) toolbox.Tool {
 	return toolbox.Define(name, description, func(ctx context.Context, in In) (*toolbox.Result, error) {
 		r, err := run(ctx, toolbox.ContextOf(ctx), in)
 		if err != nil {

@@ -57,13 +57,15 @@ func runRead(ctx context.Context, tc *toolbox.Context, in readInput) (*toolbox.R
 		return nil, fmt.Errorf("%s is a directory: use ls to see what is in it", show(file.name))
 	}
 	all := sha256.New()
-	r := &reading{page: newPage(tc), offset: valueOr(in.Offset, 1), limit: valueOr(in.Limit, readLines), lines: &lines{bufio.NewReaderSize(ctxReader{ctx, io.TeeReader(file, all)}, 64<<10)}}
+	r := &reading{page: newPage(tc), offset: valueOr(in.Offset, 1), limit: valueOr(in.Limit, readLines)}
+	r.lines = &lines{bufio.NewReaderSize(ctxReader{ctx, io.TeeReader(file, all)}, 64<<10)}
 	head, err := r.lines.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, explain(tc, file.name, err)
 	}
 	if isBinary(head) {
-		return textResult("%s is not text: %s, %d bytes. Its content is not shown.", show(file.name), contentType(head), file.info.Size()), nil
+		return textResult("%s is not text: %s, %d bytes. Its content is not shown.",
+			show(file.name), contentType(head), file.info.Size()), nil
 	}
 	if bytes.HasPrefix(head, []byte("\uFEFF")) {
 		_, _ = r.lines.Discard(len("\uFEFF"))

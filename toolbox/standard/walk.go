@@ -37,10 +37,12 @@ type walk struct {
 	stopped    bool
 }
 
-// newWalk is a search below root that visits what is not ignored; all: and what is.
-func newWalk(ctx context.Context, tc *toolbox.Context, root string, all bool, visit func(name string, e fs.DirEntry) error) *walk {
+// newWalk is a search below root. If ignored is true, it visits what is ignored too.
+func newWalk(
+	ctx context.Context, tc *toolbox.Context, root string, ignored bool, visit func(name string, e fs.DirEntry) error,
+) *walk {
 	w := &walk{ctx: ctx, tc: tc, visit: visit}
-	if !all {
+	if !ignored {
 		w.ignores = newIgnores(ctx, tc, root)
 	}
 	return w
