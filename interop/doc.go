@@ -111,10 +111,10 @@
 // The process of a server has a minimal environment and a process group of its own (a session if indus has a terminal).
 // It does not outlive indus: after Close, after exit, and after kill -9, none of its descendants remains. This also
 // holds in the middle of a start. Descendants are found by the group, and on Linux also by INDUS_WATCH in their
-// environment, daemons and browsers included. A process that must live on drops that variable. Three kinds of processes
-// are out of reach: a process that leaves the group and drops the variable, a process of another user, and a process
-// that another program starts on request. On macOS and the BSDs only the process group ends, on Windows only the
-// process.
+// environment, daemons and browsers included. A process that must outlive indus drops that variable. Three kinds of
+// processes are out of reach. The first leaves the group and drops the variable, the second runs as another user, and
+// the third is started by another program on request. On macOS and the BSDs only the process group ends, on Windows
+// only the process.
 //
 // # Testing
 //

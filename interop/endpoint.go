@@ -309,7 +309,7 @@ func (e *Endpoint) connect(a *attempt) {
 	shake.Instructions = e.secrets.Mask(shake.Instructions)
 	for _, said := range []*json.RawMessage{&shake.Capabilities, &shake.ServerInfo} {
 		if *said = e.secrets.JSON(*said); len(*said) > 0 && (*said)[0] != '{' {
-			*said = nil // it cannot be shown after masking
+			*said = nil // masking made it invalid, so it cannot be shown
 		}
 	}
 	if err != nil {

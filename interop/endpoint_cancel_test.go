@@ -140,7 +140,7 @@ func progressOf(t *testing.T, m interop.Message) string {
 func TestEndpointToldOfProgressInOrderAndNeverAfterTheResult(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
-			var told []string // no lock, because all calls come from the goroutine of the call
+			var told []string // no lock, because every message comes from the goroutine of the call
 			r := openFixture(t, &interop.EndpointOptions{Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
 				told = append(told, progressOf(t, m))
 				return nil, nil

@@ -53,7 +53,7 @@ type lane struct {
 	users    int
 	alone    bool        // its request does not share it
 	asking   int         // of a principal's lane: requests that are known to ask
-	asker    string      // the session of these requests; "": one request without a session
+	asker    string      // the session of these requests; "" if it is one request without a session
 	gone     bool        // it is closed to new requests
 	idle     *time.Timer // closes the lane; nil if it is in use, or gone
 	level    string      // set by logging/setLevel; "" if it was not called
@@ -76,7 +76,7 @@ type laneKind byte
 const (
 	askedLane     laneKind = iota // serves a client that can be asked
 	principalLane                 // serves one principal alone
-	instanceLane                  // serves calls that would wait for the first process of a pool
+	instanceLane                  // serves calls while the first process of a pool is busy
 	laneKinds
 )
 
@@ -105,7 +105,7 @@ type lanes struct {
 	all      []*lane // the lane that was used last is the last
 	closed   bool
 	until    [laneKinds]time.Time // no lane of the kind is tried before this time
-	failures [laneKinds]int       // attempts to open a lane that failed in a row
+	failures [laneKinds]int       // failed attempts to open a lane, in a row
 	hung     [laneKinds]int       // attempts that hung, in a row
 	freed    chan struct{}        // closed when a lane is free; nil if no request waits
 }

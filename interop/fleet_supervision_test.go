@@ -70,7 +70,7 @@ func TestADeadServerComesBackAndNobodyNotices(t *testing.T) {
 	meanwhile := later(t.Context(), fleet, "b__echo", `{"message":"hi"}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	impatient := later(ctx, fleet, "b__echo", `{"message":"never"}`)
-	d.wait("b", interop.ServerFaulted, 4) // three failed attempts
+	d.wait("b", interop.ServerFaulted, 4) // after three failed retries
 	cancel()
 	if got := finished(t, impatient); !errors.Is(got.err, context.Canceled) || errors.Is(got.err, interop.NotConnected) {
 		t.Errorf("a cancelled wait gives %v", got)

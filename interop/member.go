@@ -34,7 +34,7 @@ type member struct {
 	// state is replaced with Fleet.mu held, by [member.update] and similar methods. It is read without a lock.
 	state atomic.Pointer[state]
 
-	// Guarded by Fleet.mu.
+	// The fields below are guarded by Fleet.mu.
 	replaces  *member                    // serves until this member has settled; this member is invisible until then
 	announced bool                       // its ServerAdded was reported, and its ServerRemoved was not
 	deferred  []Event                    // events from before it was visible
@@ -44,7 +44,7 @@ type member struct {
 
 	// The fields below belong to the supervisor once it runs.
 	era     Era               // the era that the server spoke last, or may speak; "" if it is not known
-	waitFor []<-chan struct{} // closed channels of earlier members of this id, which may hold a port or a lock; it begins after them
+	waitFor []<-chan struct{} // closed when earlier members of this id have ended, which may hold a port or a lock; it begins after them
 	hurry   chan struct{}     // receives a value when another attempt should start now
 	beside  <-chan struct{}   // closed when an earlier member's last calls have ended; then another attempt should start
 }

@@ -36,7 +36,7 @@ type Message struct {
 	// [Endpoint.Do] is repeated on the notifications and requests that the server sends meanwhile.
 	Of uint64
 
-	back     Peer        // receives messages of the exchange; nil: Receive does
+	back     Peer        // receives messages of the exchange; if it is nil, Receive does
 	tool     *listedTool // the called tool, if it is known
 	progress bool        // back receives progress as toolbox.Call.Progress does
 	bounded  bool        // ctx has the deadline: none is added

@@ -87,7 +87,7 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 // low enough. It counts tools without preparing them, because a gateway never shows the box to a model.
 type countWarning struct {
 	source  toolbox.Source
-	profile *schema.Profile // for all tools; nil: each tool has its own
+	profile *schema.Profile // for all tools; nil if each tool has its own
 	logger  *slog.Logger
 
 	mu     sync.Mutex

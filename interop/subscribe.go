@@ -103,8 +103,8 @@ type subscriptions struct {
 
 // subscribed identifies a subscription at one server.
 type subscribed struct {
-	own    bool              // on the connection of caller, see [PerPrincipal]; otherwise caller is ""
-	caller toolbox.Principal // the empty caller: it serves all
+	own    bool              // on the connection of caller, see [PerPrincipal]
+	caller toolbox.Principal // empty if the subscription serves all principals
 	uri    string
 }
 

@@ -57,7 +57,7 @@ type talks struct {
 type cutTalk struct {
 	of      uint64
 	at      time.Time
-	session string // of/ of its client
+	session string // of its client
 }
 
 const (

@@ -11,14 +11,14 @@ import (
 // TestTransport tests a connection between client and server. Each requirement for a
 // transport is a subtest:
 //
-//   - all pages are listed
-//   - results, failures of tools and errors of the protocol arrive with every byte, except bytes of the hop
-//   - progress arrives in order, and none after its result
-//   - a cancellation reaches the server
-//   - a change of a list is reported
-//   - 5 MiB pass in both directions
-//   - many calls run at once
-//   - after the end nothing is left
+//   - All pages are listed.
+//   - Results, failures of tools and errors of the protocol arrive with every byte, except bytes of the hop.
+//   - Progress arrives in order, and none after its result.
+//   - A cancellation reaches the server.
+//   - A change of a list is reported.
+//   - 5 MiB pass in both directions.
+//   - Many calls run at once.
+//   - After the end nothing is left.
 //
 // open returns a client of a new server, with opts, to which it may add. It is called
 // for each subtest. The server publishes [Tools]. The suite opens the endpoint, if it
