@@ -21,10 +21,10 @@
 // dropped without a record there.
 //
 // [Server.Tools] leaves tools out, renames them and describes them. The rules are applied in one place, to the list of
-// an endpoint. A call follows the rules even before there is a list. A denied tool is never called, by no method of
-// this package, and a denied tool that FleetOptions.Known supplies is not listed. The rules use the server's own names
-// of tools, and so does [Endpoint.Invoke]. A renamed tool is mounted as server__newname, and the server is called with
-// the original name.
+// an endpoint. A call follows the rules even before there is a list. No method of this package calls a denied tool. A
+// denied tool that FleetOptions.Known supplies is not listed. The rules use the server's own names of tools, and so
+// does [Endpoint.Invoke]. A renamed tool is mounted as server__newname, and the server is called with the original
+// name.
 //
 // # Bytes
 //
@@ -41,13 +41,13 @@
 //
 // # Clients
 //
-// [WithClient] names the client of a request. A modern server receives the capabilities of that client with the
-// request. A legacy server receives capabilities only in initialize. So a client that can be asked (elicitation,
-// sampling, roots) has a connection of its own for its session. The clients of a principal that have no session share
-// one connection, as long as the server asks nothing on it. A kind of request that is known to ask has a connection
-// alone, up to FleetOptions.Lanes of them. If such a connection cannot be opened, the request uses the connection that
-// all clients share. A legacy client also has its own connection to a server that speaks both eras, because such a
-// server often can ask only in a session.
+// [WithClient] sets the client of a request. A modern server receives the capabilities of that client with the request.
+// A legacy server receives capabilities only in initialize. So a client that can be asked (elicitation, sampling,
+// roots) has a connection of its own for its session. The clients of a principal that have no session share one
+// connection, as long as the server asks nothing on it. A request of a kind that is known to ask uses a connection
+// alone. FleetOptions.Lanes bounds the number of these connections. If a connection for a client cannot be opened, the
+// request uses the connection that all clients share. A legacy client also has its own connection to a server that
+// speaks both eras, because such a server often can ask only in a session.
 //
 // All other requests, and the lists for all clients, use the shared connection. It declares nothing, and the server can
 // ask nothing on it. If a modern server asks by a result, a modern client receives that result unchanged. For a legacy

@@ -125,8 +125,7 @@ func TestEndpointSpeaksTheConfiguredEra(t *testing.T) {
 }
 
 // A server that forwards everything to another server takes the first message for the
-// beginning of a session there. Its response to the question for the era is to refuse the
-// handshake.
+// beginning of a session there. After a question for its era it refuses the handshake.
 func TestEndpointConnectsSupergateway(t *testing.T) {
 	path, args := peers.Command(t, "supergateway", "--logLevel", "none", "--streamableHttp", peers.EverythingHTTP(t))
 	e := newEndpoint(t, interop.Server{ID: "sg", Transport: interop.Stdio{Command: path, Args: args}}, nil)

@@ -133,8 +133,7 @@ func TestEndpointCloseReleasesItsListener(t *testing.T) {
 	}
 }
 
-// trap is a context that runs spring before it reports for the first time whether it
-// has ended.
+// trap is a context that runs spring when its Done channel is requested.
 type trap struct {
 	context.Context
 	spring func()

@@ -200,7 +200,7 @@ func TestEndpointOfADeadProcessIsFaulted(t *testing.T) {
 	r.Wait("call hang")
 	died := time.Now()
 	_, err := r.Invoke(t.Context(), "die", nil)
-	if took := time.Since(died); took > 15*time.Second { // the result is known at once and needs no wait
+	if took := time.Since(died); took > 15*time.Second { // the failure is known at once and needs no wait
 		t.Errorf("the call failed after %v", took)
 	}
 	soon(t, r.Done(), "the end")

@@ -19,8 +19,9 @@ import (
 // with m.Of set.
 //
 // The reserved keys of _meta are set for the server's era. All other bytes of the params and of the result pass
-// unchanged. There is one exception: Do answers a modern server's questions itself if ctx has a legacy client, or if
-// EndpointOptions.Capabilities declares the answers. A failed request leaves the endpoint ready.
+// unchanged. There is one exception: if a modern server asks by a result, Do obtains the answers and repeats the
+// request. It does so if ctx has a legacy client, or if EndpointOptions.Capabilities declares the answers. A failed
+// request leaves the endpoint ready.
 //
 // The caller's own cancellation or deadline is returned as ctx.Err(). Every other failure is a [*Fault]. An [*RPCError]
 // in its chain is the server's own error reply. Of Server.Tools, only Allow and Deny apply here. A tools/call is

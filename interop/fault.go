@@ -80,8 +80,8 @@ const (
 	CodeInternal       = protocol.CodeInternal
 )
 
-// HTTPError is an HTTP response that breaks the protocol. It has the Status, the beginning
-// of the Body, made safe to print, and the Header. It is in the cause chain of a fault, so
-// that a caller can recognise a 401. Authorized reports whether the request had an
-// Authorization header.
+// HTTPError is an HTTP response that is not the expected MCP reply. It has the Status, the
+// beginning of the Body, made safe to print, and the Header. It is in the cause chain of a
+// fault, so that a caller can recognise a 401. Authorized reports whether the request had
+// an Authorization header.
 type HTTPError = conn.HTTPError

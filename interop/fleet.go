@@ -41,10 +41,10 @@ type FleetOptions struct {
 	Admit func(toolbox.Call) *toolbox.Result
 	// Notify receives the messages of servers outside of any request that concern all clients: list_changed of all
 	// kinds, resources/updated and tasks. The fleet also sends a list_changed of each kind that a server declares when
-	// it becomes ready, and after a gap in which one may have been lost. A message that names neither a request nor a
-	// resource, such as a log message, goes to the client of the one request that it can belong to. If there is no such
-	// request, it is dropped: see [Client]. Notify is called in wire order for each connection, from several
-	// goroutines, and must not block. If it is nil, only changes of tools are followed.
+	// it becomes ready, and after a gap in which one may have been lost. A message without a request and a resource,
+	// such as a log message, goes to the client of the one request that it can belong to. If there is no such request,
+	// it is dropped: see [Client]. Notify is called in wire order for each connection, from several goroutines, and
+	// must not block. If it is nil, only changes of tools are followed.
 	Notify func(server string, m Message)
 	// Memory bounds the bytes of all messages from servers. If it is nil, the fleet has its own budget of 256 MiB.
 	Memory *Memory
@@ -206,7 +206,7 @@ func (f *Fleet) Quarantined() []Quarantine {
 func (f *Fleet) Events(notify func(Event)) (stop func()) { return f.events.add(notify) }
 
 // Close ends every connection in parallel. It waits for the connections, their processes and the delivery of events.
-// Calls in flight fail. It never fails and may be called twice. The last list stays in [Fleet.Snapshot], and later
+// Calls in flight fail. Close never fails and may be called twice. The last list stays in [Fleet.Snapshot], and later
 // calls fail with NotConnected.
 func (f *Fleet) Close() {
 	f.mu.Lock()

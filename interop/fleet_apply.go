@@ -30,10 +30,10 @@ func (f *Fleet) Apply(servers []Server) {
 	f.reconfigure(func() []Server { return wanted }, false)
 }
 
-// Retry connects servers at once, without their pause, if they are down and mended returns true for their fault, such
-// as a missing sign-in. If the connection of a single principal failed with such a fault, it is tried with the
-// principal's next request. mended must not call the fleet. tried waits until each of these servers is connected or has
-// failed again, or ctx ends.
+// Retry connects servers at once, without their pause. It selects the servers that are down with a fault for which
+// mended returns true, such as a missing sign-in. If the connection of a single principal failed with such a fault, it
+// is tried with the principal's next request. mended must not call the fleet. tried waits until each of these servers
+// is connected or has failed again, or ctx ends.
 func (f *Fleet) Retry(mended func(*Fault) bool) (tried func(ctx context.Context)) {
 	faults := map[*member]*Fault{}
 	for _, m := range f.all() {

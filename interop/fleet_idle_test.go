@@ -197,7 +197,7 @@ func TestALazyServerThatCannotBeStarted(t *testing.T) {
 
 // A server may have more tools than the ledger knows. A call of an unknown tool starts the server.
 func TestACallOfAToolThatIsNotKnownYet(t *testing.T) {
-	for i := range 50 { // any caller may be the first when it is up
+	for i := range 50 { // any goroutine may run first when it is up
 		hold, s := i%2 == 0, newPuppet("t", "new")
 		idleBubble(t, s, interop.FleetOptions{Lazy: true, Known: known, Hold: hold}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
 			if got, err := say(t.Context(), fleet, "a__new", "{}"); got != "new" {

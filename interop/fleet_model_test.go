@@ -41,7 +41,7 @@ func TestApplyAtRandom(t *testing.T) {
 	}
 }
 
-// world is a fleet of puppets and its random future.
+// world is a fleet of puppets, and the random changes that are made to it.
 type world struct {
 	t     *testing.T
 	rand  *rand.Rand

@@ -243,7 +243,7 @@ func TestTheNewestSuccessorWins(t *testing.T) {
 			t.Error(got)
 		}
 		for _, s := range by[:3] {
-			if n := s.connected(); n != 0 && s != by[1] { // server b is one of them
+			if n := s.connected(); n != 0 && s != by[1] { // server b uses this puppet
 				t.Errorf("%d connections are left", n)
 			}
 		}

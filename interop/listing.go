@@ -219,8 +219,8 @@ func (e *Endpoint) listFault(ctx context.Context, err error) error {
 	return e.newFault(Protocol, protocol.MethodToolsList, err)
 }
 
-// ownerOf returns the server's statements about the tools that it listed. This page is one of
-// several.
+// ownerOf returns the owner of the listed tools, with the caching hints of this page and of
+// the pages before it.
 func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bool) toolbox.Owner {
 	ttl, private := protocol.Caching(members)
 	if !first {

@@ -31,7 +31,7 @@ type Pool struct {
 	// no effect.
 	Instances int
 	// MaxPrincipals bounds, with PerPrincipal, how many principals have a connection at a time. A further principal
-	// replaces the one with the longest unused connection, or waits if all are in use. Zero means 64.
+	// evicts the connection that has been unused for the longest time, or waits if all are in use. Zero means 64.
 	MaxPrincipals int
 	// MaxConcurrent bounds the same four kinds of requests, over all of the server's connections. A successor (see
 	// [Fleet.Apply]) starts its own count. A request counts until its reply, even while a person is asked, because the

@@ -76,7 +76,8 @@ type OAuth struct {
 	// Account separates the sign-ins of several rows with one URL. Rows with the same account share a sign-in. If it is
 	// empty, the account is the server's ID.
 	Account string
-	// Issuer is the only authorization server that is used. If it is empty, the server's list of them is used.
+	// Issuer is the only authorization server that is used. If it is empty, the authorization servers that the server
+	// names are used.
 	Issuer string
 	// Grant is "authorization_code" if a person signs in, "client_credentials" if the client signs in with its secret
 	// or key, or "token_exchange" if the client presents SubjectToken. If it is empty, it is the first.
@@ -115,7 +116,7 @@ type Forward struct {
 	// protocol are not forwarded: see [Forward.Names]. It may be nil.
 	Headers []string
 	// Authorization also forwards that header. The client's token then reaches a server that it may not have been
-	// issued for. Set it only for servers that accept the same tokens as the front door of this host.
+	// issued for. Set it only for servers that accept the same tokens as this program accepts from its clients.
 	Authorization bool
 }
 

@@ -67,8 +67,8 @@ func (e *Endpoint) typed(ctx context.Context, m Message, kind string, result jso
 	return e.opts.Typed(ctx, m, kind, result)
 }
 
-// withAskingType adds the missing type to a legacy server's result that asks for input. For the first question of a
-// tool, servers of go-sdk use the form of the session. Later questions they send without that conversion.
+// withAskingType adds the missing type to a legacy server's result that asks for input. go-sdk servers convert the
+// first question of a tool to the form of the session. They send later questions unconverted.
 func withAskingType(result json.RawMessage) json.RawMessage {
 	if !bytes.Contains(result, []byte(`Requests"`)) { // searches for the part of "inputRequests" that begins with a rare letter, because that is cheap
 		return result

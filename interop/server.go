@@ -34,8 +34,8 @@ type Server struct {
 	Secrets []Secret
 	// Tools selects and renames its tools. The zero value mounts all of them unchanged.
 	Tools ToolRules
-	// Changes is the least strict policy for tools that differ from their approved form. If it is empty, it is
-	// [AcceptChanges]. Package ledger has the approved forms: see ledger.Attach. A mount without it has no tools of a
+	// Changes is the policy for tools that differ from their approved form. If it is empty, it is [AcceptChanges].
+	// ledger.Attach has the approved forms, and may apply a stricter policy. A mount without it has no tools of a
 	// server that holds or denies changes.
 	Changes ChangePolicy
 	// Pool bounds its connections and its concurrent requests. The zero value means one connection and no bound.
@@ -51,11 +51,11 @@ type Server struct {
 	// tools (FleetOptions.Known). A server without known tools is connected once to be listed. If it is nil,
 	// FleetOptions.Lazy applies.
 	Lazy *bool
-	// Idle is how long a fleet keeps the server connected without use. A request, a resource subscription, a task, or a
-	// connection of a client that the server can ask counts as use. Then its process or session ends. Its list stays,
-	// and the next request that needs the server connects it again. A connection for a client's session or a principal
-	// closes after the same time without a request. Zero means FleetOptions.Idle. If it is negative, the server stays
-	// connected as long as the fleet, and a session's connection as long as the session.
+	// Idle is how long a fleet keeps an unused server connected. After that time its process or session ends. A
+	// request, a resource subscription, a task, or a connection of a client that the server can ask counts as use. The
+	// server's list stays, and the next request that needs the server connects it again. A connection for a client's
+	// session or a principal closes after the same time without a request. Zero means FleetOptions.Idle. If it is
+	// negative, the server stays connected as long as the fleet, and a session's connection as long as the session.
 	Idle time.Duration
 }
 

@@ -114,7 +114,7 @@ type callPair struct {
 	caller toolbox.Principal
 }
 
-// subscription is the subscription to one of a server's resources. Its own goroutine keeps it.
+// subscription is the subscription to one of a server's resources. Its own goroutine renews it.
 type subscription struct {
 	fleet  *Fleet
 	server string

@@ -202,7 +202,7 @@ func (m *member) lost(e *Endpoint, pause time.Duration) EndpointStatus {
 }
 
 // sleep waits for d, and reports whether the member is not retired. It returns early if an earlier
-// member has closed and released its resources.
+// member has closed and released its resources, or if [Fleet.Retry] requests another attempt.
 func (m *member) sleep(d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -176,7 +176,7 @@ func (l *talks) wereCut() bool {
 	return len(l.cuts) > 0
 }
 
-// number returns the request in flight with a number, or nil if there is none.
+// number returns the request in flight with that number, or nil if there is none.
 func (l *talks) number(of uint64) *talk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
