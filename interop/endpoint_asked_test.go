@@ -54,8 +54,7 @@ func TestEndpointAnswersWhatServersAsk(t *testing.T) {
 	}
 }
 
-// TestACallWaitsForAnAnswerToItsServer: the silence deadline of a call is paused while the server itself
-// waits.
+// The silence deadline of a call is paused while the server itself waits.
 func TestACallWaitsForAnAnswerToItsServer(t *testing.T) {
 	const silence = 50 * time.Millisecond
 	opts := &interop.EndpointOptions{Receive: func(ctx context.Context, _ interop.Message) (json.RawMessage, error) {

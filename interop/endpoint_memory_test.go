@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestAnAnswerWithoutRoomIsRefused: this holds over every transport, and the connection stays usable. The
-// memory of answers is released.
+// A reply without room is refused over every transport, and the connection stays usable. The memory of
+// replies is released.
 func TestAnAnswerWithoutRoomIsRefused(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"stdio": nil, "modern http": {"-era", "modern"}, "modern events": {"-era", "modern", "-sse-answers"},

@@ -86,7 +86,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// wantDead waits for the end of a process that has no event.
+// wantDead waits for the end of a process. There is no event for it.
 func wantDead(t testing.TB, pid int) {
 	t.Helper()
 	for end := time.Now().Add(giveUp); isAlive(pid); {

@@ -88,7 +88,7 @@ func idleBubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(*te
 	})
 }
 
-// A server becomes idle after exactly that long without use.
+// A server becomes idle after its idle time without use, and not before.
 func TestWhatKeepsAServer(t *testing.T) {
 	s := newPuppet("t")
 	idleBubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {

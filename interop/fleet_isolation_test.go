@@ -180,8 +180,7 @@ func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 	}
 }
 
-// TestCallsAreBoundedByServerAndPrincipal: the calls of one principal take nothing from
-// another, nor from other servers.
+// The calls of one principal take nothing from another, nor from other servers.
 func TestCallsAreBoundedByServerAndPrincipal(t *testing.T) {
 	f := fixture.New(t)
 	fleet, d := newFleet(t, &interop.FleetOptions{MaxCalls: 2, CallWait: -1})

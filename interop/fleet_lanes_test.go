@@ -145,7 +145,7 @@ func (a *asker) sessions(want int) {
 	}
 }
 
-// legacyAsker is a as the server of a fleet.
+// legacyAsker is the configuration of an asker in a fleet.
 var legacyAsker = interop.Server{ID: "a", Era: interop.Legacy}
 
 func TestALegacyServerAsksTheClientThatCalls(t *testing.T) {
