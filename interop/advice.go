@@ -19,12 +19,11 @@ import (
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
-// Advice is the sentence for a person: what to try after this fault. It goes by the
-// cause, and by the kind where the cause says nothing more. The command, the host, the
-// status page and docs/faults.md all take it from here.
+// Advice returns one sentence for a person: the next step to try after this fault. It depends on the cause, or on the
+// kind if the cause gives no more detail. The command, the host, the status page and docs/faults.md all use it.
 func (f *Fault) Advice() string {
 	var why *Fault
-	if f.Kind == NotConnected && errors.As(f.Cause, &why) { // why it is not says more
+	if f.Kind == NotConnected && errors.As(f.Cause, &why) { // the fault that made it unavailable has more detail
 		return why.Advice()
 	}
 	c := &circumstance{Fault: f, calling: f.Tool != ""}
@@ -32,7 +31,7 @@ func (f *Fault) Advice() string {
 	errors.As(f, &c.http)
 	errors.As(f, &c.exit)
 	if answered, ok := errors.AsType[*conn.AnsweredError](f); ok && answered.HTTP == c.http {
-		c.http = nil // the server's own answer counts, whatever its status
+		c.http = nil // the server's own reply counts, not its HTTP status
 	} else if c.http != nil {
 		c.rpc = nil
 	}
@@ -48,23 +47,24 @@ func (f *Fault) Advice() string {
 	return ""
 }
 
-// circumstance is a fault, and what is found in its chain.
+// circumstance is a fault with the errors that its chain contains.
 type circumstance struct {
 	*Fault
-	calling bool       // a tool was called; else it is about connecting or listing
-	rpc     *RPCError  // nil: none
-	http    *HTTPError // nil: none
+	calling bool       // a tool was called; otherwise the fault concerns connecting or listing
+	rpc     *RPCError  // nil if there is none
+	http    *HTTPError // nil if there is none
 	exit    *exec.ExitError
 }
 
-// NeedsSignIn reports that a person must sign in to the server: that somebody in the chain has a method
+// NeedsSignIn reports whether a person must sign in to the server. This is so if an error in the chain has a method
 // SignIn() (resource, who string), such as the error of package oauth.
 func (f *Fault) NeedsSignIn() bool {
 	_, _, needed := f.signIn()
 	return needed
 }
 
-// signIn is the server to which a sign-in is needed, and whose: "" of who runs this program.
+// signIn returns the server that needs a sign-in, and the principal to sign in. An empty principal is the user of this
+// program.
 func (f *Fault) signIn() (resource, who string, needed bool) {
 	e, needed := errors.AsType[interface {
 		error
@@ -76,7 +76,8 @@ func (f *Fault) signIn() (resource, who string, needed bool) {
 	return resource, who, needed
 }
 
-// wordFor is a name where a person can type it as it is: letters, digits, and those others.
+// wordFor returns name if it has only letters, digits and the characters of others, so that a person can type it
+// without quotes.
 func wordFor(name, others, otherwise string) string {
 	for _, c := range name {
 		if !strings.ContainsRune(others, c) && (c < '0' || c > 'z' || c > '9' && c < 'A' || c > 'Z' && c < 'a') {
@@ -100,12 +101,13 @@ func (c *circumstance) code(list ...int64) bool {
 	return c.rpc != nil && slices.Contains(list, c.rpc.Code)
 }
 
-// hungUp reports a connection that ended before the answer.
+// hungUp reports whether the connection ended before the reply.
 func (c *circumstance) hungUp() bool {
 	return caused[*conn.LostError](c) || caused[*conn.CutError](c) || c.is(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)
 }
 
-// isUnsent reports a request that was not run, because its RoundTripper has no token: see [EndpointOptions].RoundTripper.
+// isUnsent reports whether a request was not sent because its RoundTripper has no token: see
+// [EndpointOptions].RoundTripper.
 func isUnsent(err error) bool {
 	_, ok := errors.AsType[interface {
 		error
@@ -120,14 +122,13 @@ const (
 		"id of its request: start the server in its stdio mode, update it, or report this to its authors"
 )
 
-// advices is the one table of what to try. The first row that fits counts; the last ones
-// are of the kinds alone.
+// advices is the table of all advice. The first row that matches is used. The last rows match by kind alone.
 var advices = []struct {
 	cause string
 	when  func(*circumstance) bool
 	try   string
 }{
-	// of a call
+	// faults of a call
 	{"the configuration leaves the tool out", func(c *circumstance) bool { return caused[*deniedError](c) },
 		`the configuration leaves this tool out: mend "tools" in the server's row if it is wanted`},
 	{"input_required", func(c *circumstance) bool { return c.is(errInputRequired) },
@@ -153,7 +154,7 @@ var advices = []struct {
 	{"another request without a token, of which no person is to be asked", func(c *circumstance) bool { return isUnsent(c.Fault) },
 		"indus has no token for it: indus mcp doctor SERVER shows which step of the sign-in fails"},
 
-	// of JSON-RPC
+	// JSON-RPC errors
 	{"-32602", func(c *circumstance) bool { return c.calling && c.code(CodeInvalidParams) },
 		"check the arguments against the tool's schema, then try again"},
 	{"-32601", func(c *circumstance) bool { return c.code(CodeMethodNotFound) },
@@ -167,7 +168,7 @@ var advices = []struct {
 	{"any other JSON-RPC code", func(c *circumstance) bool { return c.rpc != nil },
 		`the server fails by itself: its log says why; does it have all that it needs in "env"?`},
 
-	// of HTTP
+	// HTTP errors
 	{"HTTP 401, with the Authorization that is configured", func(c *circumstance) bool { return c.status(401) && c.http.Authorized },
 		"it refuses the Authorization that it got: is the token still good, and for this server?"},
 	{"HTTP 401 that names where to sign in", func(c *circumstance) bool {
@@ -195,7 +196,7 @@ var advices = []struct {
 	{"any other status", func(c *circumstance) bool { return c.http != nil },
 		`something else than MCP answers, or the other transport: check the path, and try "transport": "sse" or "http"`},
 
-	// of the network
+	// network errors
 	{"a proxy that cannot be reached", func(c *circumstance) bool {
 		op, ok := errors.AsType[*net.OpError](c.Fault)
 		return ok && op.Op == "proxyconnect"
@@ -224,7 +225,7 @@ var advices = []struct {
 	{"host or network unreachable", func(c *circumstance) bool { return c.is(syscall.EHOSTUNREACH, syscall.ENETUNREACH) },
 		"it cannot be reached from here: check the network, a VPN, a firewall"},
 
-	// of a process
+	// process errors
 	{`no such "cwd"`, func(c *circumstance) bool {
 		at, ok := errors.AsType[*fs.PathError](c.Fault)
 		return ok && at.Op == "chdir"
@@ -248,7 +249,7 @@ var advices = []struct {
 	{"an end without a word", func(c *circumstance) bool { return caused[*conn.ExitError](c) },
 		"it ended without a word: is this the command of the server, and does it want an argument such as stdio?"},
 
-	// of either
+	// errors of any transport
 	{"busy", func(c *circumstance) bool { return caused[*busyError](c) },
 		`nothing went out: try again later; of this server's row "maxConcurrent", "maxQueue", "maxPrincipals", "instances" and "timeout": {"queue": …} say how much it takes`},
 	{"the connection ended during the call", func(c *circumstance) bool { return c.calling && c.hungUp() },

@@ -42,7 +42,7 @@ func TestTheDocumentedAdviceIsTheTable(t *testing.T) {
 	}
 }
 
-// A timeout during which bytes have arrived that answer nothing names them, whoever set the deadline.
+// If bytes arrived that match no request, a timeout error quotes them, for every kind of deadline.
 func TestATimeoutNamesWhatArrived(t *testing.T) {
 	e := NewEndpoint(Server{ID: "s"}, nil)
 	defer e.Close()
@@ -59,7 +59,7 @@ func TestATimeoutNamesWhatArrived(t *testing.T) {
 	}
 }
 
-// rawRequest is what a raw server reads of a POST.
+// rawRequest is the part of a POST that a raw server reads.
 type rawRequest struct {
 	ID     json.RawMessage
 	Method string
@@ -68,7 +68,7 @@ type rawRequest struct {
 
 type rawHandler func(w http.ResponseWriter, r rawRequest)
 
-// rawModern is a modern server that leaves all but server/discover to h.
+// rawModern is a modern server that passes every request except server/discover to h.
 func rawModern(h rawHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		r := rawRequest{HTTP: hr}
@@ -93,7 +93,7 @@ func serve(t *testing.T, h http.Handler) string {
 	return s.URL
 }
 
-// What real servers fail with gets the advice of its cause.
+// Failures of real servers get the advice of their cause.
 func TestAdviceFitsTheCause(t *testing.T) {
 	method := protocol.MethodToolsCall
 	want := func(t *testing.T, s Server, cause string, call bool) {

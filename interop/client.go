@@ -6,38 +6,40 @@ import (
 	"net/http"
 )
 
-// A Client is whose request is passed on to a server: what the server may know of it, and
-// the ways back to it. A host sets it on each [Message] of a client's, and [WithClient]
-// carries it through packages that know no MCP, such as a toolbox.
+// Client describes the client of a request that is passed on to a server: the facts that the server may know, and
+// the ways to reach the client. A host sets it on each [Message] of a client. [WithClient] carries it through
+// packages without MCP, such as a toolbox.
 //
-// A server is shown the capabilities of the client that asks, never more and never less:
-// a modern one with each request, a legacy one on a connection of a [Fleet]'s that is made for
-// them. What passes is elicitation, sampling, roots and extensions, and nothing beyond 16 KiB.
-// Without a Client a server is shown none, and cannot ask.
+// A server receives exactly the capabilities of the client that asks. A modern server receives them with each
+// request. A legacy server receives them on a connection that a [Fleet] makes for these capabilities. Only
+// elicitation, sampling, roots and extensions pass, and nothing if the capabilities exceed 16 KiB. Without a
+// Client, a server receives no capabilities and cannot ask.
 type Client struct {
-	// Era is that of the client's request.
+	// Era is the era of the client's request.
 	Era Era
-	// Session names the client's legacy session, or its connection on stdio: requests with the
-	// same one come from the same program. "": a modern request over HTTP, which stands alone.
+	// Session identifies the client's legacy session, or its connection on stdio. Requests with the same Session
+	// come from the same program. It is empty for a modern request over HTTP, which belongs to no session.
 	Session string
-	// Capabilities is what the client declares, an object as it wrote it; nil: nothing.
+	// Capabilities is the object of capabilities that the client declares, as the client wrote it. If it is nil,
+	// the client declares nothing.
 	Capabilities json.RawMessage
-	// LogLevel is from which level on the client wants log messages with its
-	// answer, such as "info"; "": none.
+	// LogLevel is the lowest level of the log messages that the client wants during its request, such as "info".
+	// If it is empty, the client wants none.
 	LogLevel string
-	// Header is those of its request's headers that some server gets; see [Server].Forward. nil: none.
+	// Header holds the headers of the client's request that some server receives; see [Server].Forward. It may be
+	// nil.
 	Header http.Header
-	// Opened: the client says that it has opened the URLs that the answer to this request asked for before.
+	// Opened reports that the client has opened the URLs that the previous reply to this request required.
 	Opened bool
-	// Back takes what the server says while it handles this request (notifications) and, where
-	// the client can be asked meanwhile, what it asks (requests). It is not called once the
-	// request is answered. nil: nothing is passed on.
+	// Back receives the server's notifications during this request. If the client can be asked meanwhile, it also
+	// receives the server's requests. It is not called after the reply. If it is nil, nothing is passed on.
 	Back Peer
-	// Always takes what the server says and asks outside of any request, for as long as
-	// the client's session lives. nil: the client has no session, or cannot be reached in it.
+	// Always receives the server's notifications and requests outside of any request, until the client's session
+	// ends. It is nil if the client has no session, or cannot be reached in it.
 	Always Peer
-	// Life ends with the session. A connection that a [Fleet] made for the session stays open until then. nil: the
-	// fleet is not notified of the end, and closes the connection after FleetOptions.LaneIdle without a request.
+	// Life ends with the session. A connection that a [Fleet] made for the session stays open until then. If it is
+	// nil, the fleet is not notified of the end, and closes the connection after FleetOptions.LaneIdle without a
+	// request.
 	Life context.Context
 
 	listing bool // see Listing
@@ -45,7 +47,7 @@ type Client struct {
 
 type clientKey struct{}
 
-// WithClient is ctx with the client whose request is handled in it.
+// WithClient returns a copy of ctx that carries the client of the current request.
 func WithClient(ctx context.Context, c *Client) context.Context {
 	if c == nil {
 		return ctx
@@ -53,7 +55,7 @@ func WithClient(ctx context.Context, c *Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// ClientOf is the client whose request is handled in ctx; nil: there is none.
+// ClientOf returns the client of the request that ctx belongs to, or nil if there is none.
 func ClientOf(ctx context.Context) *Client {
 	c, _ := ctx.Value(clientKey{}).(*Client)
 	return c

@@ -9,13 +9,14 @@ import (
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
-// Defaults of [Timeouts], beside those of protocol.
+// Defaults of [Timeouts]. Package protocol has the other defaults.
 const (
-	defaultCall  = 60 * time.Second // since the last sign of life
+	defaultCall  = 60 * time.Second // since the server's last message of any kind
 	defaultTotal = 10 * time.Minute
 )
 
-// withDeadline is ctx with a deadline of ours, recognisable by its cause.
+// withDeadline returns ctx with one of our own deadlines. The cause of the context
+// identifies that deadline.
 func withDeadline(ctx context.Context, d, byDefault time.Duration) (context.Context, context.CancelFunc) {
 	if d = protocol.Duration(d, byDefault); d == 0 {
 		return context.WithCancel(ctx)
@@ -23,20 +24,20 @@ func withDeadline(ctx context.Context, d, byDefault time.Duration) (context.Cont
 	return context.WithTimeoutCause(ctx, d, &conn.DeadlineError{After: d, What: "no answer"})
 }
 
-// callDeadlines end a context when a call has been silent for too long, or has
-// taken too long in all.
+// callDeadlines ends a context if a call receives nothing for too long, or takes too
+// long in total.
 type callDeadlines struct {
 	cancel context.CancelCauseFunc
 	idle   time.Duration
-	silent *time.Timer // nil: no such deadline
-	total  *time.Timer // nil: likewise
+	silent *time.Timer // nil if there is no such deadline
+	total  *time.Timer // nil if there is no such deadline
 
 	mu   sync.Mutex
-	held int // how many wait for somebody to answer the server, one more when it is over
+	held int // questions of the server without an answer yet, plus one after stop
 }
 
-// withCallDeadlines is ctx under both deadlines of a call. Zero is the default,
-// negative none. They must be stopped.
+// withCallDeadlines returns ctx with both deadlines of a call. Zero means the default,
+// and a negative value means no deadline. The caller must stop them.
 func withCallDeadlines(ctx context.Context, t Timeouts) (context.Context, *callDeadlines) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p := &callDeadlines{cancel: cancel, idle: protocol.Duration(t.Call, defaultCall)}
@@ -53,7 +54,7 @@ func withCallDeadlines(ctx context.Context, t Timeouts) (context.Context, *callD
 	return ctx, p
 }
 
-// reset begins the silence anew: the server has sent something.
+// reset restarts the silence timer after a message from the server.
 func (p *callDeadlines) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +63,8 @@ func (p *callDeadlines) reset() {
 	}
 }
 
-// hold stops the silence until release: it is the server that waits, for a person maybe.
+// hold pauses the silence timer until release is called. During that time the server
+// waits for us, perhaps for a person.
 func (p *callDeadlines) hold() (release func()) {
 	if p == nil || p.silent == nil {
 		return func() {}
@@ -81,7 +83,7 @@ func (p *callDeadlines) hold() (release func()) {
 
 func (p *callDeadlines) stop() {
 	p.mu.Lock()
-	p.held++ // for good
+	p.held++ // stays positive, so that no later reset starts the timer again
 	p.mu.Unlock()
 	for _, t := range [...]*time.Timer{p.silent, p.total} {
 		if t != nil {

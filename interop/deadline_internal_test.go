@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Whoever is asked may take longer than a silent server may, and not longer than a call.
+// A question to a person may take longer than a server may be silent, but not longer
+// than a call.
 func TestAQuestionHoldsTheSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, d := withCallDeadlines(t.Context(), Timeouts{Call: time.Second, Total: time.Minute})

@@ -9,25 +9,25 @@ import (
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
-// maxCapabilities bounds what a client declares: it goes out with each request, and is the
-// key of connections.
+// maxCapabilities bounds the capabilities of a client in bytes. They go out with each
+// request, and are part of the key of a connection.
 const maxCapabilities = 16 << 10
 
-// declaredTo is what a server of an era is shown of the client's capabilities: what can be
-// relayed of them, as the client wrote it; nil: nothing. Extensions pass, known or not,
-// because what they need travels in requests, results and _meta.
+// declaredTo returns the client's capabilities that a server of an era receives: the
+// capabilities that can be relayed, as the client wrote them. It returns nil if there are
+// none. All extensions pass, because their data travels in requests, results and _meta.
 func (c *Client) declaredTo(era Era) json.RawMessage {
 	if len(c.Capabilities) > maxCapabilities {
 		return nil
 	}
-	asked := c.Back != nil || c.Era == Modern && era == Modern // whose answers come with the next request
+	asked := c.Back != nil || c.Era == Modern && era == Modern // a modern client sends its answers with the next request
 	b := []byte{'{'}
 	for _, key := range []string{"elicitation", "sampling", "roots", "extensions"} {
 		value, ok := wire.Lookup(c.Capabilities, key)
 		if !ok || value[0] != '{' || key != "extensions" && !asked {
 			continue
 		}
-		if key == "roots" && c.Era != era { // listChanged is of a session
+		if key == "roots" && c.Era != era { // listChanged needs a session
 			value = json.RawMessage(`{}`)
 		}
 		if len(b) > 1 {
@@ -41,7 +41,8 @@ func (c *Client) declaredTo(era Era) json.RawMessage {
 	return append(b, '}')
 }
 
-// metaFor is the members of _meta that a modern server gets with a client's request.
+// metaFor returns the members of _meta that a modern server receives with a client's
+// request.
 func (e *Endpoint) metaFor(c *Client) []byte {
 	if c == nil {
 		return e.modern
@@ -58,7 +59,7 @@ func (e *Endpoint) metaFor(c *Client) []byte {
 	return meta
 }
 
-// tasksExtension is SEP-2663's.
+// tasksExtension is the key of the tasks extension (SEP-2663).
 const tasksExtension = protocol.MetaPrefix + "tasks"
 
 // takesTasks reports whether a client declares the tasks extension.

@@ -9,7 +9,8 @@ import (
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
-// dial connects by the configured transport, or the injected one.
+// dial connects by the configured transport, or by EndpointOptions.Transport if that is
+// set.
 func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) {
 	o := conn.Options{
 		Info: e.opts.Info, Era: e.server.Era, LastEra: e.opts.Era, MaxMessage: e.opts.MaxMessage, Memory: e.opts.Memory,
@@ -45,7 +46,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 
 func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
 	h := http.Header{}
-	for _, p := range headers { // of two with one name the later wins
+	for _, p := range headers { // if two headers have one name, the later wins
 		h.Set(p.Name, p.Value.Reveal())
 	}
 	u := conn.URL{URL: url, Header: h, Client: e.opts.HTTPClient, Forwards: e.forwards != nil}
@@ -57,7 +58,7 @@ func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
 	return u, err
 }
 
-// receivedFrom makes a [Message] of the connection's.
+// receivedFrom converts a message of the connection to a [Message].
 func (e *Endpoint) receivedFrom(m conn.Message) Message {
 	return Message{ID: m.ID, Params: m.Params, Method: m.Method, Era: m.Era, Of: m.Of, Server: e.server.ID}
 }

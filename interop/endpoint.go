@@ -20,111 +20,112 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// EndpointOptions tune one endpoint. nil and the zero value are good.
+// EndpointOptions configures one endpoint. Nil and the zero value are valid.
 type EndpointOptions struct {
-	// Receive takes the server's requests and notifications. A request for which it returns
-	// neither result nor error is refused; its context ends when the server no
-	// longer wants the answer. nil: notifications are dropped, requests are
-	// refused, and ping is answered in any case.
+	// Receive handles the server's requests and notifications. If it returns neither a result nor an error, the request
+	// is refused. The context of a request ends when the server no longer wants the answer. If Receive is nil,
+	// notifications are dropped and requests are refused. Ping is always answered.
 	Receive Peer
-	// Capabilities is what we declare to the server, an object, where no client's request is
-	// passed on (see [Client]): what Receive can be asked. A modern server asks by a result;
-	// the request then goes out again with what Receive has answered, up to ten times.
-	// nil: nothing.
+	// Capabilities is the object of capabilities that we declare if the request belongs to no client (see [Client]). It
+	// declares the questions that Receive can answer. A modern server asks by a result. The request is then sent again
+	// with the answers of Receive, up to ten times. If it is nil, nothing is declared.
 	Capabilities json.RawMessage
-	// Around wraps everything that is sent, tools and all else; the first is outermost.
+	// Around wraps every request that is sent, tool calls and all others. The first wrapper is the outermost.
 	Around []func(next Peer) Peer
-	// Typed takes a result for a modern client that is of another type than "complete", such as what its server asks
-	// for, or a task, and returns what that client gets in its place. nil: it stays.
+	// Typed receives a result for a modern client with another type than "complete", such as a question or a task. It
+	// returns the result that the client receives instead. If it is nil, the result stays unchanged.
 	Typed func(ctx context.Context, m Message, kind string, result json.RawMessage) (json.RawMessage, error)
-	// Transport replaces the server's configured transport, which is then never
-	// used (tests, in-process servers). For HTTP, inject HTTPClient. nil: none.
+	// Transport replaces the server's configured transport, which is then never used (tests, in-process servers). For
+	// HTTP, set HTTPClient instead. If it is nil, the configured transport is used.
 	Transport mcp.Transport
-	// HTTPClient sends every HTTP request, whatever Server.TLS says. nil: a client of the endpoint's own.
+	// HTTPClient sends every HTTP request, and Server.TLS then has no effect. If it is nil, the endpoint makes its own
+	// client.
 	HTTPClient *http.Client
-	// RoundTripper wraps what carries HTTP to the server, such as a sign-in; base is HTTPClient's, else one
-	// of the connection's own with what Server.TLS says. An error of its own is in the chain of the fault;
-	// one that has a method SignIn() (resource, who string) asks for a person, and one that has a method Unsent() says that the
-	// request was not run. who is Principal. nil: nothing is wrapped.
+	// RoundTripper wraps the transport of HTTP requests to the server, for example with a sign-in. base is the
+	// transport of HTTPClient, or else one of the connection that follows Server.TLS. Its own errors are in the chain
+	// of the fault. An error with a method SignIn() (resource, who string) asks for a person. An error with a method
+	// Unsent() means that the request was not run. The argument who is Principal. If RoundTripper is nil, nothing is
+	// wrapped.
 	RoundTripper func(s Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper
-	// Credential is called with the Authorization that a sign-in (RoundTripper) or a forwarded header ([Forward])
-	// puts on requests, before the first request that has it is sent. It must not block. nil: it is not called.
+	// Credential is called with the Authorization value that a sign-in (RoundTripper) or a forwarded header ([Forward])
+	// adds to requests. It is called before the first request with that value is sent, and must not block. If it is
+	// nil, it is not called.
 	Credential func(authorization Secret)
-	// Tap is shown each request and notification that goes over the connection, but for those of the
-	// handshake: sent to the server, or received of it. A request's result or error is then given to
-	// answered; both nil is a refusal. It must neither block nor change bytes. What the server says
-	// is masked as [Server.Mask] has it. nil: none.
+	// Tap receives each request and notification that passes over the connection in either direction, except in the
+	// handshake. answered then receives the result or the error of a request, or two nils for a refusal. It must
+	// neither block nor change bytes. Messages of the server are masked as in [Server.Mask]. If Tap is nil, nothing is
+	// reported.
 	Tap func(sent bool, m Message) (answered func(result json.RawMessage, err error))
-	// Trace is called at the steps of connecting over stdio. nil: none.
+	// Trace is called at the steps of connecting over stdio. If it is nil, nothing is traced.
 	Trace *Trace
-	// Era is what the server spoke when it was last seen: tried first, where Server.Era
-	// does not say what it is. "": not known.
+	// Era is the era that the server spoke in its last connection. It is tried first, unless Server.Era sets the era.
+	// It is empty if it is not known.
 	Era Era
-	// Info is how we name ourselves. Zero: [ClientInfo].
+	// Info is the name and version that we send. The zero value means [ClientInfo].
 	Info Info
-	// MaxMessage bounds each message from the server, in bytes. 0: [MaxMessage].
+	// MaxMessage bounds each message from the server, in bytes. Zero means [MaxMessage].
 	MaxMessage int
-	// Memory bounds the bytes of all messages together; nil: each is bounded alone,
-	// except in a [Fleet], which gives its own.
+	// Memory bounds the bytes of all messages together. If it is nil, each message is only bounded alone. A [Fleet]
+	// sets its own.
 	Memory *Memory
-	// MaxPages bounds one listing. 0: 1,000.
+	// MaxPages bounds the pages of one listing. Zero means 1,000.
 	MaxPages int
-	// Limits bound each tool's input schema; beyond them the tool is quarantined.
-	// Zero: 64 levels, 10,000 nodes, 1 MiB.
+	// Limits bounds the input schema of each tool. A tool beyond them is quarantined. The zero value means 64 levels,
+	// 10,000 nodes and 1 MiB.
 	Limits schema.Limits
-	// CancelBeforeCallOnly is the seeds' way: a call looks at its context before it
-	// goes out, and is then left to end by itself or by our own deadlines.
+	// CancelBeforeCallOnly checks the context only before a call is sent, as the seeds did. The call then ends by
+	// itself or by our own deadlines.
 	CancelBeforeCallOnly bool
-	// Logger logs what no caller is there to see. nil: silent.
+	// Logger logs events that no caller receives as a result or an error. If it is nil, nothing is logged.
 	Logger *slog.Logger
-	// Principal is for whom alone the connection is, whose credentials it takes. A [Fleet] sets it on those of a server with
-	// [PerPrincipal], and [AnyPrincipal] on the one that lists for all. "": it is for all, or for the one who has no name.
+	// Principal is the only user of the connection, and provides its credentials. A [Fleet] sets it on the connections
+	// of a server with [PerPrincipal], and sets [AnyPrincipal] on the connection that lists for all. If it is empty,
+	// the connection serves all principals, or the one without a name.
 	Principal toolbox.Principal
 
-	stale     chan struct{}                               // the fleet's: gets a value when the list has changed
-	outside   func(Message)                               // the fleet's: takes what the server says outside of requests, for everybody
-	gap       func()                                      // the fleet's: updates of resources may have been lost
-	lane      func()                                      // it belongs to one client, which declares Capabilities, and which alone its server can ask: called when it does; nil: it does not
-	private   bool                                        // it is one principal's: what is said of tasks is for nobody else
-	named     func(string) *listedTool                    // the fleet's: a tool as it was last listed
-	result    func(method string, result json.RawMessage) // the fleet's: sees what requests bring
-	habits    *habits                                     // the fleet's: learns which requests ask; nil: nothing does
-	retired   context.Context                             // the fleet's: when it ends nobody is asked any more; nil: it never does
+	stale     chan struct{}                               // set by the fleet: receives a value when the list has changed
+	outside   func(Message)                               // set by the fleet: receives the server's messages outside of requests that concern all clients
+	gap       func()                                      // set by the fleet: called if updates of resources may have been lost
+	lane      func()                                      // set if only one client, which declares Capabilities, can be asked here; called for each question
+	private   bool                                        // it serves one principal, so messages about tasks reach no other principal
+	named     func(string) *listedTool                    // set by the fleet: returns a tool as it was last listed
+	result    func(method string, result json.RawMessage) // set by the fleet: receives the results of requests
+	habits    *habits                                     // set by the fleet: records which kinds of requests ask; may be nil
+	retired   context.Context                             // set by the fleet: once it ends, no client is asked any more; nil if it never ends
 	probeWait time.Duration
 }
 
-// EndpointStatus is an endpoint's health at one moment.
+// EndpointStatus describes the health of an endpoint at one moment.
 type EndpointStatus struct {
 	Server  string
 	Phase   Phase
-	Era     Era           // "" before ready
-	Version string        // the revision that was agreed on; "" before ready
-	Tools   int           // in the cached listing; 0 before the first
-	Fault   *Fault        // why it is faulted; nil otherwise
+	Era     Era           // empty before ready
+	Version string        // the agreed protocol revision; empty before ready
+	Tools   int           // the number of tools in the cached list; 0 before the first list
+	Fault   *Fault        // the reason if it is faulted; nil otherwise
 	Took    time.Duration // from Open to ready; 0 before
-	Noise   int           // lines on stdout that were no messages
-	// Replacing: it serves, and a successor with a newer configuration is being
-	// connected beside it. Only a [Fleet] says so.
+	Noise   int           // lines on stdout that were not messages
+	// Replacing reports that the server serves while a successor with a newer configuration connects beside it. Only a
+	// [Fleet] sets it.
 	Replacing bool
 }
 
-// Endpoint is one connection to one MCP server. It is single-shot: once Closed
-// or Faulted it stays so, and a [Fleet] mints a new one. All methods may be
-// called from any goroutine.
+// Endpoint is one connection to one MCP server. It is used once: it stays Closed or Faulted, and a [Fleet] makes a new
+// one. All methods may be called from any goroutine.
 type Endpoint struct {
 	server  Server
 	secrets *secret.Set
 	opts    EndpointOptions
-	do      Peer   // send, with all of Around about it
-	modern  []byte // the members of _meta that a modern server gets
+	do      Peer   // send, wrapped by all of Around
+	modern  []byte // the members of _meta that a modern server receives
 
 	forwards []string // names of headers, see [Forward.Names]
 
-	greeted chan struct{} // closed when the server has what it asks for at first, see [Endpoint.greet]; nil: nothing waits for that
-	greets  atomic.Bool   // a request does so
+	greeted chan struct{} // closed when the server has the answers to its first questions, see [Endpoint.greet]; nil if there is nothing to wait for
+	greets  atomic.Bool   // a request has started to greet the server
 
 	tokens  atomic.Int64
-	silent  atomic.Int64 // requests in a row that were not answered in time
+	silent  atomic.Int64 // requests in a row without a reply in time
 	talks   talks
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -134,18 +135,18 @@ type Endpoint struct {
 	mu          sync.Mutex
 	phase       Phase
 	fault       *Fault
-	attempt     *attempt // of Open
+	attempt     *attempt // the attempt of Open
 	conn        conn.Conn
 	shake       conn.Handshake
 	took        time.Duration
-	list        *listing // the last one that is still good
+	list        *listing // the last list, if it is still valid
 	config      *toolConfig
-	calls       int    // requests of others that are under way
-	begun       uint64 // and how many there were
+	calls       int    // requests of callers that are in flight
+	begun       uint64 // requests of callers so far
 	quiet       chan struct{}
 	listing     *listAttempt
-	listenAgain func() // makes the subscription to changes of lists again; nil: there is none
-	changes     uint64 // how often the server said list_changed
+	listenAgain func() // renews the subscription to list changes; nil if there is none
+	changes     uint64 // the number of list_changed notifications
 }
 
 type attempt struct {
@@ -153,7 +154,7 @@ type attempt struct {
 	err  error // set before done is closed
 }
 
-// NewEndpoint is an idle endpoint; nothing is started before [Endpoint.Open].
+// NewEndpoint returns an idle endpoint. It starts nothing: [Endpoint.Open] does.
 func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	s = s.clone()
 	e := &Endpoint{server: s, forwards: s.Forward.Names(), config: toolConfigOf(s), secrets: s.secrets(), phase: Idle, gone: make(chan struct{})}
@@ -180,37 +181,37 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	return e
 }
 
-// Format is what every verb of package fmt prints: the server and the phase.
+// Format prints the server and the phase for every verb of package fmt.
 func (e *Endpoint) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "%v: %s", e.server, e.Phase())
 }
 
-// Server is the configuration that the endpoint was made with; of a fleet's, Tools
-// and Profile are those that were applied last.
+// Server returns the configuration of the endpoint. In a fleet, Tools and Profile are the values that were applied
+// last.
 func (e *Endpoint) Server() Server {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.config.of(e.server)
 }
 
-// Phase is where the endpoint stands.
+// Phase returns the current phase of the endpoint.
 func (e *Endpoint) Phase() Phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.phase
 }
 
-// Era is what the server turned out to speak; "" before ready.
+// Era returns the era that the server speaks, or "" before ready.
 func (e *Endpoint) Era() Era { return e.handshake().Era }
 
-// Capabilities is what the server says it can do, as it wrote it; nil before ready.
+// Capabilities returns the server's capabilities as it wrote them, or nil before ready.
 func (e *Endpoint) Capabilities() json.RawMessage { return e.handshake().Capabilities }
 
-// Instructions is what the server says to whoever uses it; "" before ready.
+// Instructions returns the server's instructions for its users, or "" before ready.
 func (e *Endpoint) Instructions() string { return e.handshake().Instructions }
 
-// ServerInfo is how the server names itself, an object as it wrote it; nil before ready, or
-// where it does not.
+// ServerInfo returns the object in which the server names itself, as it wrote it. It returns nil before ready, or if
+// the server sent none.
 func (e *Endpoint) ServerInfo() json.RawMessage { return e.handshake().ServerInfo }
 
 func (e *Endpoint) handshake() conn.Handshake {
@@ -219,10 +220,10 @@ func (e *Endpoint) handshake() conn.Handshake {
 	return e.shake
 }
 
-// Done is closed once the endpoint is Closed or Faulted.
+// Done returns a channel that is closed once the endpoint is Closed or Faulted.
 func (e *Endpoint) Done() <-chan struct{} { return e.gone }
 
-// Status is a snapshot of the endpoint's health.
+// Status returns a snapshot of the endpoint's health.
 func (e *Endpoint) Status() EndpointStatus {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -239,8 +240,8 @@ func (e *Endpoint) Status() EndpointStatus {
 	return s
 }
 
-// to is the one place where the phase changes. It reports whether the step is
-// one that the life of an endpoint has. Call it with mu held.
+// to changes the phase, and is the only place that does. It reports whether the life of an endpoint allows this step.
+// Call it with mu held.
 func (e *Endpoint) to(next Phase) bool {
 	ok := false
 	switch next {
@@ -264,10 +265,9 @@ func (e *Endpoint) to(next Phase) bool {
 	return ok
 }
 
-// Open connects and shakes hands. Concurrent callers share one attempt and its
-// result; a caller whose context ends gets its error and leaves the attempt to
-// the others. Open on a ready endpoint is nil, on a faulted one the fault that
-// is stored, on a closed one NotConnected.
+// Open connects and performs the handshake. Concurrent callers share one attempt and its result. If the context of a
+// caller ends, that caller receives its error, and the attempt goes on for the others. On a ready endpoint Open returns
+// nil, on a faulted endpoint the stored fault, and on a closed endpoint NotConnected.
 func (e *Endpoint) Open(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -298,7 +298,7 @@ func (e *Endpoint) Open(ctx context.Context) error {
 	}
 }
 
-// connect is the one attempt of the endpoint's life.
+// connect runs the only attempt of the endpoint's life.
 func (e *Endpoint) connect(a *attempt) {
 	start := time.Now()
 	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, protocol.DefaultConnect)
@@ -309,7 +309,7 @@ func (e *Endpoint) connect(a *attempt) {
 	shake.Instructions = e.secrets.Mask(shake.Instructions)
 	for _, said := range []*json.RawMessage{&shake.Capabilities, &shake.ServerInfo} {
 		if *said = e.secrets.JSON(*said); len(*said) > 0 && (*said)[0] != '{' {
-			*said = nil // it cannot be shown without a secret
+			*said = nil // masking made it invalid, so it cannot be shown
 		}
 	}
 	if err != nil {
@@ -335,8 +335,8 @@ func (e *Endpoint) connect(a *attempt) {
 	close(a.done)
 }
 
-// connectFault gives a failure to connect its kind: by the transport that was
-// tried, or Timeout where our own deadline ended it.
+// connectFault returns the fault of a failed connection. Its kind depends on the transport, or is Timeout if our own
+// deadline ended the attempt.
 func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 	if e.ctx.Err() != nil {
 		e.mu.Lock()
@@ -345,7 +345,7 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 	}
 	var late *conn.DeadlineError
 	if errors.As(context.Cause(ctx), &late) {
-		if !errors.As(err, &late) { // else it says more than late alone
+		if !errors.As(err, &late) { // otherwise err has more detail than late alone
 			err = late
 		}
 		return e.newFault(Timeout, "connect", err)
@@ -357,8 +357,7 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 	return e.newFault(kind, "connect", err)
 }
 
-// attend waits for the connection's death, and keeps a modern server's
-// subscription while it lives.
+// attend waits until the connection ends. Meanwhile it keeps the subscription at a modern server.
 func (e *Endpoint) attend(c conn.Conn, shake conn.Handshake) {
 	if shake.Era == Modern && len(e.changing()) > 0 {
 		e.running.Go(func() { e.listen(c) })
@@ -368,7 +367,7 @@ func (e *Endpoint) attend(c conn.Conn, shake conn.Handshake) {
 	c.Close()
 }
 
-// lose makes the endpoint a faulted one, unless it is over already, and reports whether it did.
+// lose changes the endpoint to Faulted unless it has already ended. It reports whether it did.
 func (e *Endpoint) lose(doing string, cause error) bool {
 	e.mu.Lock()
 	lost := e.to(Faulted)
@@ -382,10 +381,9 @@ func (e *Endpoint) lose(doing string, cause error) bool {
 	return lost
 }
 
-// Close ends the connection in bounded time and waits for all that the
-// endpoint started, its process included, and for Receive to return. It never
-// fails and may be called twice, but not from within Receive or Around. A
-// faulted endpoint stays faulted, with its fault.
+// Close ends the connection in bounded time. It waits for everything that the endpoint started, its process included,
+// and for Receive to return. It never fails and may be called twice, but not from within Receive or Around. A faulted
+// endpoint stays faulted, with its fault.
 func (e *Endpoint) Close() {
 	e.mu.Lock()
 	mine := e.to(Closing)
@@ -405,7 +403,7 @@ func (e *Endpoint) Close() {
 	<-e.gone
 }
 
-// notConnected is the fault of whatever needs a ready endpoint. Call it with mu held.
+// notConnected returns the fault of an operation that needs a ready endpoint. Call it with mu held.
 func (e *Endpoint) notConnected() *Fault {
 	var cause error
 	if e.fault != nil {
@@ -414,7 +412,7 @@ func (e *Endpoint) notConnected() *Fault {
 	return NewFault(NotConnected, e.server.ID, fmt.Sprintf("not connected (%s)", e.phase), cause)
 }
 
-// ready is the connection of a ready endpoint.
+// ready returns the connection of a ready endpoint.
 func (e *Endpoint) ready() (conn.Conn, conn.Handshake, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -424,10 +422,9 @@ func (e *Endpoint) ready() (conn.Conn, conn.Handshake, error) {
 	return e.conn, e.shake, nil
 }
 
-// Invoke calls one of the server's tools by the server's own name for it.
-// Where the tool ran and failed, the result's IsError is true and err is nil.
-// The caller's own cancellation or deadline comes back as ctx.Err(). A tool that
-// Server.Tools leaves out is a [*Fault] of kind ToolError, and nothing goes out.
+// Invoke calls one of the server's tools by the server's own name for it. If the tool ran and failed, the result's
+// IsError is true and err is nil. The caller's own cancellation or deadline is returned as ctx.Err(). If Server.Tools
+// leaves the tool out, Invoke returns a [*Fault] of kind ToolError and sends nothing.
 func (e *Endpoint) Invoke(ctx context.Context, tool string, args json.RawMessage) (*toolbox.Result, error) {
 	e.begin()
 	defer e.end()

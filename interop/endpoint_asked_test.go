@@ -54,7 +54,7 @@ func TestEndpointAnswersWhatServersAsk(t *testing.T) {
 	}
 }
 
-// TestACallWaitsForAnAnswerToItsServer: the silence of a call does not count while the server itself waits.
+// The silence deadline of a call is paused while the server itself waits.
 func TestACallWaitsForAnAnswerToItsServer(t *testing.T) {
 	const silence = 50 * time.Millisecond
 	opts := &interop.EndpointOptions{Receive: func(ctx context.Context, _ interop.Message) (json.RawMessage, error) {
@@ -81,7 +81,7 @@ func TestEndpointAnswersNoRequestThatItsServerCancelled(t *testing.T) {
 		}
 		return json.RawMessage(`{}`), nil
 	}}, "-era", "legacy", "-no-list-changed")
-	// Its ids are its own: 1, 2 and 3 are ids of ours too.
+	// The server numbers its own requests, and uses the same ids 1, 2 and 3 as we do.
 	if err := r.say(false, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$ID}}`,

@@ -18,8 +18,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// gated is a fixture that gets the first line of its stdin, and the rest once
-// open was called.
+// gated is a fixture that receives the first line of its stdin at once, and the rest
+// after open was called.
 func gated(t *testing.T, opts *interop.EndpointOptions) (r *rig, open func()) {
 	f := fixture.New(t, "-era", "modern", "-no-list-changed")
 	fifo := filepath.Join(t.TempDir(), "gate")
@@ -80,7 +80,7 @@ func TestEndpointClosesUnderABlockedWrite(t *testing.T) {
 	start := time.Now()
 	r.Close()
 	err := soon(t, blocked, "the blocked call").err
-	if _, ok := errors.AsType[*interop.Fault](err); !ok { // by how far it got: ToolError, or NotConnected
+	if _, ok := errors.AsType[*interop.Fault](err); !ok { // the kind depends on its progress: ToolError, or NotConnected
 		t.Error(err)
 	}
 	if took := time.Since(start); took > 15*time.Second {

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// id is the last word of an event: the id of the request it is about.
+// id returns the last word of an event: the id of its request.
 func id(event string) string { return event[strings.LastIndexByte(event, ' ')+1:] }
 
 func TestEndpointACancelledCallIsTheCallersError(t *testing.T) {
@@ -40,7 +40,7 @@ func TestEndpointACancelledCallIsTheCallersError(t *testing.T) {
 func TestEndpointADeadlineOfTheCallersIsTheCallersError(t *testing.T) {
 	t.Parallel()
 	r := openFixture(t, nil, "-hang", "tools/list")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*brief) // by when the calls have gone out
+	ctx, cancel := context.WithTimeout(t.Context(), 5*brief) // enough time for the calls to be sent
 	defer cancel()
 	hanging := r.start(ctx, "hang", `{"key":"k"}`)
 	_, listErr := r.Tools(ctx)
@@ -102,7 +102,7 @@ func TestEndpointTheSeedsWayCancelsNothingThatHasGoneOut(t *testing.T) {
 	if c := soon(t, hanging, "the call"); c.err != nil || textOf(t, c.res) != "released" {
 		t.Errorf("%+v", c)
 	}
-	// Our own deadlines hold all the same.
+	// Our own deadlines still apply.
 	_, err := r.Tools(context.Background())
 	wantFault(t, err, interop.Timeout)
 }
@@ -125,7 +125,7 @@ func TestEndpointDropsALateAnswer(t *testing.T) {
 	}
 }
 
-// progressOf is what a progress notification tells.
+// progressOf returns a progress notification as text.
 func progressOf(t *testing.T, m interop.Message) string {
 	var p struct {
 		Progress, Total float64
@@ -140,7 +140,7 @@ func progressOf(t *testing.T, m interop.Message) string {
 func TestEndpointToldOfProgressInOrderAndNeverAfterTheResult(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
-			var told []string // no lock: all from the goroutine of the call
+			var told []string // no lock, because every message comes from the goroutine of the call
 			r := openFixture(t, &interop.EndpointOptions{Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
 				told = append(told, progressOf(t, m))
 				return nil, nil
@@ -181,7 +181,7 @@ func TestEndpointDropsProgressThatIsLateOrNobodys(t *testing.T) {
 		t.Fatal(err)
 	}
 	soon(t, end, "the end")
-	// A number that a server repeats as a string counts.
+	// A number that a server repeats as a string is accepted.
 	want := []string{"notifications/progress of 0: 1/0 ", "notifications/progress of 0: 3/0 ", "notifications/progress of 0: 5/0 "}
 	if !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)

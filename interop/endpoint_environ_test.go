@@ -9,8 +9,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// A server's process knows what the configuration names, and of ours only what
-// every program needs; with InheritEnv, the seeds' way, it knows all.
+// A server's process has the configured variables, and of our own only the ones that
+// every program needs. With InheritEnv, as in the seeds, it has all of them.
 func TestAServersEnvironment(t *testing.T) {
 	t.Setenv("INDUS_TEST_OURS", "secret")
 	t.Setenv("INDUS_TEST_BOTH", "ours")

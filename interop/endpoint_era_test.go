@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// methods is what the fixture was asked, in order, up to now.
+// methods returns the methods that the fixture has received so far, in order.
 func (r *rig) methods() string {
 	var all []string
 	for _, e := range r.Events("recv ") {
@@ -30,7 +30,7 @@ func TestEndpointFindsTheEraOverStdio(t *testing.T) {
 		name    string
 		flags   []string
 		known   interop.Era
-		wait    time.Duration // before initialize goes out beside the probe
+		wait    time.Duration // before initialize is sent beside the probe
 		era     interop.Era
 		version string
 		starts  int
@@ -85,7 +85,7 @@ func TestEndpointSpeaksTheConfiguredEra(t *testing.T) {
 		flags   string
 		pin     interop.Era
 		methods string
-		fault   string // "": none
+		fault   string // "" if there is none
 	}{
 		"legacy":                  {"dual", interop.Legacy, "initialize", ""},
 		"modern":                  {"dual", interop.Modern, "server/discover", ""},
@@ -124,8 +124,8 @@ func TestEndpointSpeaksTheConfiguredEra(t *testing.T) {
 	wantFleetFault(t, newEndpoint(t, s, nil).Open(t.Context()), interop.Transport, "fx", "", "HTTP+SSE is older than the modern era")
 }
 
-// A server that passes everything on to another takes the first message for the beginning
-// of a session there: asked for its era, it refuses the handshake.
+// A server that forwards everything to another server takes the first message for the
+// beginning of a session there. After a question for its era it refuses the handshake.
 func TestEndpointConnectsSupergateway(t *testing.T) {
 	path, args := peers.Command(t, "supergateway", "--logLevel", "none", "--streamableHttp", peers.EverythingHTTP(t))
 	e := newEndpoint(t, interop.Server{ID: "sg", Transport: interop.Stdio{Command: path, Args: args}}, nil)
@@ -135,7 +135,7 @@ func TestEndpointConnectsSupergateway(t *testing.T) {
 	}
 }
 
-// What is known of a process says how to speak to it, and heals where that is wrong.
+// The known era of a process decides how to connect to it, and a wrong era is corrected.
 func TestTheEraThatWorkedIsRemembered(t *testing.T) {
 	row := toolbox.Wire{Format: "mcp/legacy", JSON: json.RawMessage(`{"name":"echo","inputSchema":{"type":"object"}}`)}
 	for era, want := range map[string]string{"dual": "initialize tools/list", "modern": "initialize server/discover tools/list"} {
@@ -150,7 +150,7 @@ func TestTheEraThatWorkedIsRemembered(t *testing.T) {
 	}
 }
 
-// One that hangs since it was probed is not probed the next time.
+// A server that hung after a probe is not probed the next time.
 func TestAServerThatHangsOnTheProbeComesUp(t *testing.T) {
 	hangs := shell(`read line; case "$line" in *server/discover*) cat >/dev/null;; esac
 		echo '{ANSWER:1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'; read line; read line; echo '{ANSWER:2,"result":{"tools":[]}}'; cat >/dev/null`)
@@ -179,7 +179,8 @@ func TestEndpointDropsTheProbesLateAnswer(t *testing.T) {
 	}
 }
 
-// shell is a server that is a shell script, in which ANSWER begins an answer.
+// shell is a server that runs a shell script. ANSWER in the script stands for the
+// beginning of a reply.
 func shell(script string) interop.Server {
 	script = strings.ReplaceAll(script, "ANSWER", `"jsonrpc":"2.0","id"`)
 	return interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: []string{"-c", script}}}
@@ -210,9 +211,9 @@ func TestEndpointSaysWhichVersionsAServerSpeaks(t *testing.T) {
 func TestEndpointKeepsTheStderrOfASlowServer(t *testing.T) {
 	t.Parallel()
 	var opening sync.WaitGroup
-	for range 5 { // however the race of the two deadlines ends
+	for range 5 { // the race of the two deadlines may end either way
 		s := shell(`echo 'downloading the internet' >&2; cat >/dev/null`)
-		s.Timeouts.Connect = 3 * time.Second // by when it has begun
+		s.Timeouts.Connect = 3 * time.Second // enough time to begin
 		e := newEndpoint(t, s, nil)
 		opening.Go(func() {
 			err := e.Open(t.Context())

@@ -17,7 +17,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// atFixture is an idle endpoint on a fixture over HTTP.
+// atFixture returns an idle endpoint on a fixture over HTTP.
 func atFixture(t testing.TB, timeouts interop.Timeouts, flags ...string) *rig {
 	t.Helper()
 	f := fixture.New(t, flags...)
@@ -60,7 +60,7 @@ func TestEndpointFaultsOfTheRequestsOfAReadyServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What is between the two has had enough after a while.
+			// A proxy between the two gives up after a while.
 			site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if m := r.Header.Get("Mcp-Method"); m == "tools/list" || m == "tools/call" {
 					http.Error(w, "enough", status)
@@ -76,7 +76,7 @@ func TestEndpointFaultsOfTheRequestsOfAReadyServer(t *testing.T) {
 	}
 }
 
-// relay sends a request on and its answer back.
+// relay forwards a request and returns its response.
 func relay(w http.ResponseWriter, r *http.Request, target *url.URL) {
 	out := r.Clone(r.Context())
 	out.RequestURI, out.URL, out.Host = "", target, target.Host

@@ -18,13 +18,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// brief is a deadline that is to pass, none an unlimited one.
+// brief is a deadline that will pass. none is an unlimited deadline.
 const (
 	brief = 300 * time.Millisecond
 	none  = -1
 )
 
-// opens, lists and calls are the three sites at which an endpoint can fail.
+// opens, lists and calls are the three operations in which an endpoint can fail.
 func opens(e *interop.Endpoint) error { return e.Open(context.Background()) }
 
 func lists(e *interop.Endpoint) error {
@@ -45,18 +45,18 @@ func calls(tool, args string) func(*interop.Endpoint) error {
 	}
 }
 
-// faultCase is one row of the fault table: where it fails, and how.
+// faultCase is one row of the fault table: the place of a failure and its details.
 type faultCase struct {
 	name     string
 	flags    []string
-	command  string // instead of the fixture
+	command  string // replaces the fixture
 	timeouts interop.Timeouts
-	act      func(*interop.Endpoint) error // nil: opens
+	act      func(*interop.Endpoint) error // nil means opens
 	kind     interop.Kind
 	is       []error
 	as       func(error) bool
 	says     []string // parts of the message
-	ready    bool     // it stays so
+	ready    bool     // the endpoint stays ready
 }
 
 func isExit(code int) func(error) bool {
@@ -80,7 +80,7 @@ func isHTTP(status int) func(error) bool {
 	}
 }
 
-// check holds what an action at an endpoint returned against its row.
+// check compares the error of an operation with its row.
 func (c faultCase) check(t *testing.T, e *interop.Endpoint) {
 	t.Helper()
 	act := c.act
@@ -210,7 +210,7 @@ func TestEndpointIsNotConnectedBeforeOpenAndAfterClose(t *testing.T) {
 	wantFault(t, r.Open(t.Context()), interop.NotConnected)
 }
 
-// Where nobody listens, no progress is asked for.
+// If there is no listener, no progress is requested.
 func TestEndpointProgressIsASignOfLife(t *testing.T) {
 	listens := func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }
 	r := onFixture(t, nil, interop.Timeouts{Call: time.Minute})
@@ -225,7 +225,7 @@ func TestEndpointProgressIsASignOfLife(t *testing.T) {
 	}
 }
 
-// A call whose server stays silent for less than its time at once lasts for as long as it takes.
+// A call may take any time if its server is never silent for longer than the deadline.
 func TestEndpointProgressGivesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPuppet("slow")
@@ -263,7 +263,7 @@ func TestEndpointNegativeTimeoutsAreNone(t *testing.T) {
 	wantReady(t, r.Endpoint)
 }
 
-// brokenTransport is a transport of the SDK's that does not connect.
+// brokenTransport is a transport of the SDK that does not connect.
 type brokenTransport struct{ err error }
 
 func (b brokenTransport) Connect(context.Context) (mcp.Connection, error) { return nil, b.err }
@@ -276,7 +276,7 @@ func TestEndpointFaultWhereTheHostOrTheInjectedTransportCannotStart(t *testing.T
 	if wantFault(t, err, interop.Transport); !errors.Is(err, io.ErrNoProgress) {
 		t.Error(err)
 	}
-	// No process was to be spawned: the configured command does not matter.
+	// No process is started, so the configured command does not matter.
 	s := interop.Server{ID: "fx", Transport: interop.Stdio{Command: "no-such-command"}}
 	c := faultCase{kind: interop.Transport, is: []error{io.ErrNoProgress}}
 	c.check(t, newEndpoint(t, s, &interop.EndpointOptions{Transport: broken}))

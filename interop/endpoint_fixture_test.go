@@ -12,30 +12,30 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// eventWait is how long an event may take. It is no measure of anything: a test
-// that passes never waits for it.
+// eventWait is how long an event may take. It measures nothing: a test that passes
+// never waits for it.
 const eventWait = 30 * time.Second
 
-// rig is an endpoint on a fixture over stdio, and the line to that fixture.
+// rig is an endpoint on a fixture over stdio, with the control of that fixture.
 type rig struct {
 	*interop.Endpoint
 	*fixture.Control
 	t testing.TB
 }
 
-// onFixture is an idle endpoint on the fixture with these flags.
+// onFixture returns an idle endpoint on the fixture with these flags.
 func onFixture(t testing.TB, opts *interop.EndpointOptions, timeouts interop.Timeouts, flags ...string) *rig {
 	t.Helper()
 	f := fixture.New(t, flags...)
 	return &rig{newEndpoint(t, interop.Server{ID: "fx", Transport: stdioOf(f), Timeouts: timeouts}, opts), f.Control, t}
 }
 
-// openFixture is a ready endpoint on the fixture with these flags.
+// openFixture returns a ready endpoint on the fixture with these flags.
 func openFixture(t testing.TB, opts *interop.EndpointOptions, flags ...string) *rig {
 	t.Helper()
 	r := onFixture(t, opts, interop.Timeouts{}, flags...)
 	mustOpen(t, r.Endpoint)
-	r.Wait("start ") // from now on it obeys commands
+	r.Wait("start ") // it obeys commands from now on
 	return r
 }
 
@@ -43,7 +43,7 @@ func stdioOf(f *fixture.Server) interop.Stdio {
 	return interop.Stdio{Command: f.Path, Args: f.Args}
 }
 
-// newEndpoint is an endpoint that is closed with the test.
+// newEndpoint returns an endpoint that is closed with the test.
 func newEndpoint(t testing.TB, s interop.Server, opts *interop.EndpointOptions) *interop.Endpoint {
 	e := interop.NewEndpoint(s, opts)
 	t.Cleanup(e.Close)
@@ -76,7 +76,7 @@ func textOf(t testing.TB, res *toolbox.Result) string {
 	return *blocks[0].Text
 }
 
-// fence waits until all events have come that the fixture has told by now.
+// fence waits until all events that the fixture has sent so far have arrived.
 func (r *rig) fence() {
 	r.t.Helper()
 	r.Wait("start ")
@@ -85,13 +85,13 @@ func (r *rig) fence() {
 	r.WaitN("done release fence", n)
 }
 
-// call is a call under way.
+// call is the result of a call.
 type call struct {
 	res *toolbox.Result
 	err error
 }
 
-// start calls a tool and does not wait for it.
+// start calls a tool without waiting for it.
 func (r *rig) start(ctx context.Context, tool, args string) <-chan call {
 	out := make(chan call, 1)
 	go func() {
@@ -101,7 +101,7 @@ func (r *rig) start(ctx context.Context, tool, args string) <-chan call {
 	return out
 }
 
-// soon waits for what has to come.
+// soon waits for a value that must arrive.
 func soon[T any](t testing.TB, c <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -113,7 +113,7 @@ func soon[T any](t testing.TB, c <-chan T, what string) T {
 	}
 }
 
-// wantFault is err as a fault of one kind.
+// wantFault returns err as a fault of one kind.
 func wantFault(t testing.TB, err error, kind interop.Kind) *interop.Fault {
 	t.Helper()
 	f, ok := errors.AsType[*interop.Fault](err)
@@ -123,7 +123,7 @@ func wantFault(t testing.TB, err error, kind interop.Kind) *interop.Fault {
 	return f
 }
 
-// wantReady reports where an endpoint is not ready, or cannot be called.
+// wantReady fails the test if an endpoint is not ready, or cannot be called.
 func wantReady(t testing.TB, e *interop.Endpoint) {
 	t.Helper()
 	if s := e.Status(); s.Phase != interop.Ready || s.Fault != nil {
@@ -137,7 +137,7 @@ func wantReady(t testing.TB, e *interop.Endpoint) {
 	}
 }
 
-// names are the server's own names of what is listed.
+// toolNames returns the server's own names of the listed tools.
 func toolNames(tools []toolbox.Descriptor) []string {
 	names := make([]string, len(tools))
 	for i, d := range tools {

@@ -15,8 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// script is a server in memory: each part of what it says comes once so many
-// lines have been written to it, and then it is gone.
+// script is a server in memory. It writes each part of its output after it has received
+// a given number of lines, and then closes.
 type script struct {
 	mu    sync.Mutex
 	more  sync.Cond
@@ -75,9 +75,9 @@ func (s *script) Close() error {
 	return nil
 }
 
-// FuzzEndpointStream lets a server say anything: before the handshake is over,
-// or while a listing and a call wait for their answers. Whatever it says, all
-// end when it ends, and what is taken for a result is bytes that it said.
+// FuzzEndpointStream lets a server write any bytes: before the handshake is over, or
+// while a listing and a call wait for their replies. In each case, every operation ends
+// when the server ends, and every result consists of bytes that the server wrote.
 func FuzzEndpointStream(f *testing.F) {
 	const discover = `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}` + "\n"
 	for _, seed := range []string{
@@ -99,7 +99,7 @@ func FuzzEndpointStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, shaken bool, said []byte) {
 		s := newScript(part{1, said})
-		if shaken { // the rest comes once the listing, the call and the subscription are asked for
+		if shaken { // the rest comes after the requests for the listing, the call and the subscription
 			s = newScript(part{1, []byte(discover)}, part{4, said})
 		}
 		e := interop.NewEndpoint(interop.Server{ID: "fx", Timeouts: interop.Timeouts{Connect: eventWait, List: eventWait, Call: eventWait}},
@@ -132,7 +132,8 @@ func FuzzEndpointStream(f *testing.F) {
 	})
 }
 
-// wantAnyFault is for goroutines: err is nil or a fault, and never a Timeout.
+// wantAnyFault is for goroutines. It checks that err is nil or a fault, but never a
+// Timeout.
 func wantAnyFault(t *testing.T, err error) {
 	f, ok := errors.AsType[*interop.Fault](err)
 	if err != nil && (!ok || !slices.Contains(kinds, f.Kind) || f.Kind == interop.Timeout) {

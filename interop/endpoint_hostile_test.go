@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// slow is a listener that stays with the first message until it is released.
+// slow is a listener that blocks on the first message until it is released.
 type slow struct {
 	begun, release chan struct{}
 
@@ -87,12 +87,12 @@ func TestEndpointASlowListenerCostsBoundedMemory(t *testing.T) {
 	go func() { done <- r.say(false, lines...) }()
 	soon(t, s.begun, "the first message")
 	r.Wait("handled 2")
-	wantReady(t, r.Endpoint) // all that came before has been read
+	wantReady(t, r.Endpoint) // every earlier message has been read
 	close(s.release)
 	if err := soon(t, done, "the call"); err != nil {
 		t.Fatal(err)
 	}
-	// What was taken with the first, and what waited: 8 MiB each.
+	// 8 MiB came with the first message, and 8 MiB waited.
 	if n := s.heard("notifications/progress"); n > 18 {
 		t.Errorf("%d MiB were kept for a listener that is slow", n)
 	}
@@ -133,7 +133,7 @@ func TestEndpointCloseReleasesItsListener(t *testing.T) {
 	}
 }
 
-// trap is a context that, once somebody looks whether it has ended, springs first.
+// trap is a context that runs spring when its Done channel is requested.
 type trap struct {
 	context.Context
 	spring func()
@@ -147,7 +147,7 @@ func (c trap) Done() <-chan struct{} {
 func TestEndpointACallThatNeverWentOutIsNotConnected(t *testing.T) {
 	r := openFixture(t, nil)
 	var once sync.Once
-	// The process dies between the look at the phase and the call.
+	// The process ends between the check of the phase and the call.
 	ctx := trap{t.Context(), func() {
 		once.Do(func() {
 			r.Send("die")

@@ -15,19 +15,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// beforeModern keeps a server of the SDK's to the revisions before 2026-07-28.
+// beforeModern limits a server of the SDK to the revisions before 2026-07-28.
 type beforeModern struct{ mcp.Transport }
 
 func (beforeModern) SupportsProtocolVersion(v string) bool { return v < "2026" }
 
-// pipes are two transports of lines that are connected to each other.
+// pipes returns two transports of lines that are connected to each other.
 func pipes() (client, server *mcp.IOTransport) {
 	toServer, fromClient := io.Pipe()
 	toClient, fromServer := io.Pipe()
 	return &mcp.IOTransport{Reader: toClient, Writer: fromClient}, &mcp.IOTransport{Reader: toServer, Writer: fromServer}
 }
 
-// newPeer is a server of the SDK's: a peer that nobody here wrote.
+// newPeer returns a server of the SDK: a peer from another project.
 func newPeer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, &mcp.ServerOptions{Instructions: "Be kind."})
 	object := json.RawMessage(`{"type":"object"}`)
@@ -85,7 +85,7 @@ func TestEndpointOverAnInjectedTransport(t *testing.T) {
 	}
 }
 
-// useInjected does with a peer all that one can do.
+// useInjected runs every operation on a peer.
 func useInjected(t *testing.T, e *interop.Endpoint, era interop.Era, told <-chan string) {
 	mustOpen(t, e)
 	if s := e.Status(); s.Era != era || s.Phase != interop.Ready || e.Instructions() != "Be kind." {
@@ -136,7 +136,7 @@ func isCode(err error, code int64) bool {
 	return ok && e.Code == code
 }
 
-// deaf is a peer in memory that answers the handshake and then never reads again.
+// deaf is a peer in memory that completes the handshake and then never reads again.
 func deaf(t *testing.T, server mcp.Transport) {
 	t.Helper()
 	c, err := server.Connect(t.Context())
@@ -164,7 +164,7 @@ func TestEndpointOverATransportWhosePeerDoesNotRead(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), brief)
 			defer cancel()
 			large := fmt.Appendf(nil, `{"message":"%s"}`, strings.Repeat("x", 1<<20))
-			for range 3 { // the first in its middle, the others behind it
+			for range 3 { // the first is half sent, and the others wait behind it
 				if _, err := e.Invoke(ctx, "echo", large); err != context.DeadlineExceeded {
 					t.Errorf("%v, want the context's own error", err)
 				}

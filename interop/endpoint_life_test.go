@@ -38,7 +38,7 @@ func TestEndpointLife(t *testing.T) {
 	if r.Instructions() != "Be careful." {
 		t.Errorf("instructions %q", r.Instructions())
 	}
-	mustOpen(t, r.Endpoint) // again, to no effect
+	mustOpen(t, r.Endpoint) // again, without effect
 	select {
 	case <-r.Done():
 		t.Error("done while ready")
@@ -149,7 +149,7 @@ func TestEndpointCloseDuringCallsAndAListing(t *testing.T) {
 	r.Wait("recv tools/list")
 	r.Close()
 	for _, c := range calls {
-		// Never NotConnected: the call has gone out and must not be repeated.
+		// It is never NotConnected: the call was sent and must not be repeated.
 		wantFault(t, soon(t, c, "the call").err, interop.ToolError)
 	}
 	wantFault(t, soon(t, listed, "the listing"), interop.NotConnected)
@@ -179,7 +179,8 @@ func TestEndpointCloseEndsAStubbornServerAndItsChildren(t *testing.T) {
 	}
 }
 
-// waitGone waits until no process has the number, or only a zombie that is another's to reap.
+// waitGone waits until no process has the number, or only a zombie that another process must
+// reap.
 func waitGone(t *testing.T, pid string) {
 	t.Helper()
 	for end := time.Now().Add(eventWait); ; time.Sleep(5 * time.Millisecond) {
@@ -199,7 +200,7 @@ func TestEndpointOfADeadProcessIsFaulted(t *testing.T) {
 	r.Wait("call hang")
 	died := time.Now()
 	_, err := r.Invoke(t.Context(), "die", nil)
-	if took := time.Since(died); took > 15*time.Second { // what is known at once is not waited for
+	if took := time.Since(died); took > 15*time.Second { // the failure is known at once and needs no wait
 		t.Errorf("the call failed after %v", took)
 	}
 	soon(t, r.Done(), "the end")
@@ -249,7 +250,7 @@ func TestEndpointOfAServerThatClosesItsStdinIsFaulted(t *testing.T) {
 
 func TestEndpointKnowsHowAServerEndedThoughItsChildrenHoldThePipes(t *testing.T) {
 	r := openFixture(t, nil, "-grandchild")
-	r.Send("die") // the leader alone
+	r.Send("die") // only the leader
 	var err error
 	until(t, "a call fails", func() bool {
 		_, err = r.Invoke(t.Context(), "echo", nil)

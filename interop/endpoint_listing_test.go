@@ -25,7 +25,8 @@ func (r *rig) list() []toolbox.Descriptor {
 	return tools
 }
 
-// reasons is the quarantine, a line for each entry, of which published ones end in a star.
+// reasons returns the quarantine, a line for each entry. Lines of published tools end in a
+// star.
 func (r *rig) reasons() []string {
 	var all []string
 	for _, q := range r.Quarantined() {
@@ -118,7 +119,7 @@ func TestEndpointQuarantinesBadRows(t *testing.T) {
 	}
 	got := r.reasons()
 	if len(got) > 8 && strings.HasPrefix(got[8], "bad_deep_schema: ") && strings.HasSuffix(got[8], " *") {
-		got[8] = want[8] // whose words are package schema's
+		got[8] = want[8] // package schema writes this text
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("quarantine (-want +got):\n%s", diff)
@@ -252,12 +253,12 @@ func TestEndpointSubscribesAgainAndListsAnew(t *testing.T) {
 	r.list()
 	r.Send("unlisten")
 	r.Wait("unlistened")
-	r.Send("change") // nobody is told
+	r.Send("change") // no notification is sent
 	r.WaitN("listening", 2)
 	until(t, "the change is listed", func() bool { return len(r.list()) == 1 })
 }
 
-// until waits for a condition that no event announces.
+// until waits for a condition that has no event.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(eventWait); !holds(); time.Sleep(5 * time.Millisecond) {

@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestAnAnswerWithoutRoomIsRefused, over every transport, and the connection goes on.
-// What answers hold is given back.
+// A reply without room is refused over every transport, and the connection stays usable. The memory of
+// replies is released.
 func TestAnAnswerWithoutRoomIsRefused(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"stdio": nil, "modern http": {"-era", "modern"}, "modern events": {"-era", "modern", "-sse-answers"},
@@ -60,7 +60,8 @@ func TestAnAnswerWithoutRoomIsRefused(t *testing.T) {
 	}
 }
 
-// A principal that holds its answers leaves room for those of others; without a principal there are no shares.
+// A principal that holds its answers leaves room for answers of others. Without a principal there are no
+// shares.
 func TestAnAnswerBeyondAShareIsRefused(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t, interop.Server{ID: "fx", Transport: stdioOf(fixture.New(t))}, &interop.EndpointOptions{Memory: interop.NewMemory(8 << 20)})

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// say makes the fixture write lines, $ID being the call's id, and then answer
-// unless it is to be silent. The endpoint has no deadlines: what fails, fails at once.
+// say makes the fixture write lines, with $ID as the call's id, and then reply unless
+// silent is set. The endpoint has no deadlines, so a failure is immediate.
 func (r *rig) say(silent bool, lines ...string) error {
 	args, err := json.Marshal(map[string]any{"lines": lines, "silent": silent})
 	if err != nil {
@@ -67,7 +67,7 @@ func TestEndpointDropsAnswersToNobody(t *testing.T) {
 		`{"jsonrpc":"2.0","id":99999999999999999999,"result":{}}`); err != nil {
 		t.Fatal(err)
 	}
-	// Of two answers the first counts.
+	// Of two replies the first counts.
 	if err := r.say(false, `{"jsonrpc":"2.0","id":$ID,"error":{"code":1,"message":"first"}}`); !isRPC(1, "first", "")(err) {
 		t.Error(err)
 	}
@@ -114,7 +114,7 @@ func TestEndpointFailsACallWhoseAnswerIsTooLong(t *testing.T) {
 	_, err := r.Invoke(t.Context(), "block", []byte(`{"bytes":2000000}`)) // its id comes first
 	wantFault(t, err, interop.Protocol)
 	args := fmt.Sprintf(`{"silent":true,"lines":["{\"jsonrpc\":\"2.0\",\"result\":{\"content\":[{\"text\":\"%s\"}]},\"id\":$ID}"]}`, strings.Repeat("x", 2_000_000))
-	_, err = r.Invoke(t.Context(), "say", []byte(args)) // last, as the TypeScript SDK has it
+	_, err = r.Invoke(t.Context(), "say", []byte(args)) // its id comes last, as in the TypeScript SDK
 	if wantFault(t, err, interop.Protocol); !strings.Contains(err.Error(), "over the limit of 1048576") {
 		t.Error(err)
 	}

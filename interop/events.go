@@ -6,56 +6,58 @@ import (
 	"sync"
 )
 
-// Event is something that happened to a server of a [Fleet].
+// Event is a change of a server of a [Fleet].
 type Event struct {
 	Kind   EventKind
 	Server string
-	// Status is the server's health after the event; zero when it was added or removed.
+	// Status is the server's health after the event. It is zero if the server was added or
+	// removed.
 	Status EndpointStatus
-	// Quarantined is what a listing left out; nil after other events.
+	// Quarantined holds the tools that a listing left out. It is nil for other events.
 	Quarantined []Quarantine
 }
 
-// EventKind says what happened.
+// EventKind is the kind of a change.
 type EventKind string
 
-// What happens to a server. Of one id a server is always removed before the next one is
-// added. Of a successor that is connected beside a server nothing is reported before it takes
-// its place; then, in one go, removed, added, connecting, and ready or faulted. One that never
-// does, because yet another configuration was applied, is never reported.
+// The kinds of events. A server is always removed before the next server with the same id is
+// added. A successor that connects beside a server reports nothing before it takes its place.
+// Then its events follow in one step: removed, added, connecting, and ready or faulted. A
+// successor that never takes its place, because another configuration was applied, is never
+// reported.
 const (
-	ServerAdded      EventKind = "added"      // it is in the fleet; the one that had its id before takes no more calls
+	ServerAdded      EventKind = "added"      // it is in the fleet; the previous server of its id accepts no more calls
 	ServerConnecting EventKind = "connecting" // an attempt begins
-	ServerReady      EventKind = "ready"      // it is connected, and listed; or Status.Fault says why its listing failed
-	ServerIdle       EventKind = "idle"       // it is not connected until somebody needs it; what it lists stays
-	ServerFaulted    EventKind = "faulted"    // it could not be connected, or its connection died
+	ServerReady      EventKind = "ready"      // it is connected and listed; if its listing failed, Status.Fault has the reason
+	ServerIdle       EventKind = "idle"       // it is not connected until a request needs it; its list stays
+	ServerFaulted    EventKind = "faulted"    // it could not be connected, or its connection was lost
 	ServerWithdrawn  EventKind = "withdrawn"  // its tools are no longer listed
-	ServerListed     EventKind = "listed"     // its tools were listed anew, or that failed: see Status.Fault
-	ServerRemoved    EventKind = "removed"    // it is closed; or the next one of its id is there, and its last calls end beside it
+	ServerListed     EventKind = "listed"     // its tools were listed again, or that failed: see Status.Fault
+	ServerRemoved    EventKind = "removed"    // it is closed, or the next server of its id is there and its last calls end beside it
 )
 
 func (e Event) String() string { return fmt.Sprintf("%s: %s", e.Server, e.Kind) }
 
-// events delivers what happens to listeners.
+// events delivers events to listeners.
 type events struct {
 	mu        sync.Mutex
 	listeners []*listener // replaced, never changed in place
 }
 
-// listener gets all that happens while it listens, in order, from one goroutine, which
-// ends when there is nothing to deliver.
+// listener receives all events in order while it is registered. One goroutine delivers them,
+// and ends when the queue is empty.
 type listener struct {
 	notify func(Event)
 
 	mu      sync.Mutex
-	idle    *sync.Cond // no goroutine delivers
+	idle    *sync.Cond // signals that no goroutine delivers
 	queue   []Event
 	running bool
 	stopped bool
 }
 
-// add registers notify. After stop has returned it is not called again; stop
-// must not be called from within notify.
+// add registers notify. After stop has returned, notify is not called again. Do not call stop
+// from within notify.
 func (es *events) add(notify func(Event)) (stop func()) {
 	l := &listener{notify: notify}
 	l.idle = sync.NewCond(&l.mu)
@@ -73,7 +75,7 @@ func (es *events) add(notify func(Event)) (stop func()) {
 	}
 }
 
-// report queues an event and returns at once: it may be called with locks held.
+// report queues an event and returns at once. It may be called with locks held.
 func (es *events) report(e Event) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -88,7 +90,7 @@ func (es *events) report(e Event) {
 	}
 }
 
-// flush returns once all that was reported has been delivered.
+// flush waits until all reported events have been delivered.
 func (es *events) flush() {
 	es.mu.Lock()
 	listeners := es.listeners

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// weather is an MCP server in this process, on the official SDK.
+// weather is an MCP server in this process, built on the official SDK.
 func weather() mcp.Transport {
 	s := mcp.NewServer(&mcp.Implementation{Name: "weather", Version: "1.0.0"}, nil)
 	s.AddTool(&mcp.Tool{

@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// greeter is an MCP server in this process, made with the official SDK: each
-// call connects a new session of it and gives the client's end.
+// greeter is an MCP server in this process, made with the official SDK. Each call connects a new session to it and
+// returns the client's end.
 func greeter(ctx context.Context) mcp.Transport {
 	server := mcp.NewServer(&mcp.Implementation{Name: "greeter", Version: "1"}, nil)
 	server.AddTool(&mcp.Tool{
@@ -34,8 +34,7 @@ func greeter(ctx context.Context) mcp.Transport {
 	return client
 }
 
-// inProcess gives an endpoint of the server "greeter" that session, and all others
-// their configured transport.
+// inProcess gives an endpoint of the server "greeter" that session. All others use their configured transport.
 func inProcess(ctx context.Context) func(interop.Server) *interop.EndpointOptions {
 	return func(s interop.Server) *interop.EndpointOptions {
 		if s.ID != "greeter" {
@@ -69,7 +68,7 @@ func ExampleMount() {
 	// typo: spawn_failed
 }
 
-// Every provider takes what the seeds' profile leaves of a schema.
+// Every provider accepts the schema that the seeds' profile produces.
 func ExampleMount_profile() {
 	ctx := context.Background()
 	for _, profile := range []*schema.Profile{schema.Original, schema.Seed} {
@@ -146,7 +145,7 @@ func ExampleFleet_Events() {
 		fmt.Println(err)
 	}
 	fleet.Apply(nil)
-	fleet.Close() // waits until all is told
+	fleet.Close() // waits until all events are delivered
 	// Output:
 	// typo: added
 	// typo failed: spawn_failed
@@ -155,7 +154,7 @@ func ExampleFleet_Events() {
 
 func ExampleQualifiedName() {
 	fmt.Println(interop.QualifiedName("fs", "read_file"))
-	fmt.Println(interop.QualifiedName("my server", "read file")) // no provider takes spaces
+	fmt.Println(interop.QualifiedName("my server", "read file")) // no provider accepts spaces
 	fmt.Println(interop.QualifiedName("a__b", "c"))              // could be taken for "b__c" of "a"
 	// Output:
 	// fs__read_file
@@ -163,8 +162,7 @@ func ExampleQualifiedName() {
 	// a__b__c_a92700ce
 }
 
-// Rules choose, rename and describe the tools of a server, and can be changed while
-// its connection goes on.
+// Rules select, rename and describe the tools of a server. They can change while its connection stays open.
 func ExampleToolRules() {
 	ctx := context.Background()
 	rules := interop.ToolRules{

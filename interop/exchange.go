@@ -14,18 +14,18 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Do sends one request of any method and waits for its result; [Endpoint.Tools] and
-// [Endpoint.Invoke] are built on it. Notifications and requests that the server sends
-// meanwhile go to [ClientOf] ctx, else to EndpointOptions.Receive, with m.Of.
+// Do sends one request of any method and waits for its result. [Endpoint.Tools] and [Endpoint.Invoke] are built on it.
+// Notifications and requests that the server sends meanwhile go to [ClientOf] ctx, or else to EndpointOptions.Receive,
+// with m.Of set.
 //
-// The reserved keys of _meta are set for the server's era; everything else in
-// the params goes out as it is, and so does the result come back; but what a modern server
-// asks for is given to it where ctx has a legacy client, or EndpointOptions.Capabilities
-// declares it. A failed request leaves the endpoint ready. The
-// caller's own cancellation or deadline comes back as ctx.Err(), every other
-// failure as a [*Fault], in whose chain an [*RPCError] is the server's answer. Of
-// Server.Tools only Allow and Deny hold here: a tools/call is refused as
-// [Endpoint.Invoke] does it, and a tools/list is the server's own.
+// The reserved keys of _meta are set for the server's era. All other bytes of the params and of the result pass
+// unchanged. There is one exception: if a modern server asks by a result, Do obtains the answers and repeats the
+// request. It does so if ctx has a legacy client, or if EndpointOptions.Capabilities declares the answers. A failed
+// request leaves the endpoint ready.
+//
+// The caller's own cancellation or deadline is returned as ctx.Err(). Every other failure is a [*Fault]. An [*RPCError]
+// in its chain is the server's own error reply. Of Server.Tools, only Allow and Deny apply here. A tools/call is
+// refused as in [Endpoint.Invoke]. A tools/list returns the server's own list.
 func (e *Endpoint) Do(ctx context.Context, m Message) (json.RawMessage, error) {
 	e.begin()
 	defer e.end()
@@ -48,7 +48,7 @@ func (e *Endpoint) Do(ctx context.Context, m Message) (json.RawMessage, error) {
 	return result, err
 }
 
-// backOf is who takes what belongs to a request.
+// backOf returns the peer that receives messages related to a request.
 func (e *Endpoint) backOf(ctx context.Context) Peer {
 	if c := ClientOf(ctx); c != nil {
 		return c.Back
@@ -56,8 +56,8 @@ func (e *Endpoint) backOf(ctx context.Context) Peer {
 	return e.opts.Receive
 }
 
-// denied is the fault of a call of a tool that the configuration leaves out; nil
-// where it does not. It goes by the name alone, so it holds before any listing.
+// denied returns the fault of a call to a tool that the configuration leaves out, or nil if the call is allowed. It
+// depends only on the name, so it holds before any listing.
 func (e *Endpoint) denied(tool string) error {
 	e.mu.Lock()
 	why := e.config.rules.leftOut(tool)
@@ -70,20 +70,19 @@ func (e *Endpoint) denied(tool string) error {
 	return f
 }
 
-// deniedError is why a tool is left out.
+// deniedError is the reason why a tool is left out.
 type deniedError struct{ why string }
 
 func (e *deniedError) Error() string { return e.why }
 
-// badParams is the fault of a call that cannot go out as it is.
+// badParams returns the fault of a call with params that cannot be sent.
 func (e *Endpoint) badParams(tool string, why error) *Fault {
 	f := NewFault(ToolError, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(tool, 80), &RPCError{Code: CodeInvalidParams, Message: why.Error()})
 	f.Tool = tool
 	return f
 }
 
-// begin counts a request of somebody else's as under way, until end: what a
-// connection that is replaced is kept for.
+// begin counts a caller's request as in flight, until end. A replaced connection stays open for such requests.
 func (e *Endpoint) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -100,15 +99,14 @@ func (e *Endpoint) end() {
 	}
 }
 
-// counts is how many requests of others there were, and how many are under way.
+// counts returns how many requests of callers there were, and how many are in flight.
 func (e *Endpoint) counts() (begun uint64, calls int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.begun, e.calls
 }
 
-// busy is how many requests are under way, and a channel that is closed once there
-// are none.
+// busy returns how many requests are in flight, and a channel that is closed once there are none.
 func (e *Endpoint) busy() (calls int, quiet <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -122,7 +120,7 @@ func (e *Endpoint) busy() (calls int, quiet <-chan struct{}) {
 	return e.calls, quiet
 }
 
-// send is the innermost [Peer]: what Around wraps.
+// send is the innermost [Peer], which Around wraps.
 func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -132,7 +130,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		return nil, err
 	}
 	var client *Client
-	if !m.bounded { // which is nobody's
+	if !m.bounded { // a bounded message belongs to no client
 		client = ClientOf(ctx)
 	}
 	x := conn.Request{Method: m.Method}
@@ -156,7 +154,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	outer, inner, heard := ctx, ctx, func() {}
 	var d *callDeadlines
-	if !m.bounded && m.Method != protocol.MethodListen { // which is silent until something happens
+	if !m.bounded && m.Method != protocol.MethodListen { // a listen request is silent until an event happens
 		if e.opts.CancelBeforeCallOnly {
 			outer = context.WithoutCancel(ctx)
 		}
@@ -173,7 +171,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 			}
 		}
 	}
-	asks := e.opts.Receive != nil || e.opts.lane != nil // d is held while it is asked
+	asks := e.opts.Receive != nil || e.opts.lane != nil // d is held while a client is asked
 	if m.Of != 0 || client != nil && client.Back != nil || asks && d != nil {
 		x.Of = e.talks.join(&talk{inner, client, m.Caller, m.Of, d, subjectOf(m.Method, name)})
 		defer func() { e.talks.leave(x.Of, err == nil || isAnswer(err)) }()
@@ -212,18 +210,19 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	return result, e.sendFault(outer, inner, m, name, err)
 }
 
-// greet lets a legacy server ask for the roots of a modern client before the first request goes out. A server that wants the roots
-// asks for them when the connection begins, and the client has them only in the course of a request, which would be over too soon.
+// greet lets a legacy server ask a modern client for its roots before the first request goes out. A server that wants
+// the roots asks for them when the connection begins. The client can answer only during a request, and that request
+// would end too soon.
 func (e *Endpoint) greet(ctx context.Context, c conn.Conn) {
 	defer close(e.greeted)
 	soon, cancel := context.WithTimeout(ctx, levelWait)
 	defer cancel()
-	_, _ = c.Call(soon, conn.Request{Method: protocol.MethodPing}) // the server asks before it answers
+	_, _ = c.Call(soon, conn.Request{Method: protocol.MethodPing}) // the server asks before it replies
 	c.Unasked(ctx)
 }
 
-// badUTF8 is the error of an answer that is not UTF-8, which strict readers lose a whole
-// stream for (RFC 8259, section 8.1). Of a list only the bad rows are lost, later.
+// badUTF8 returns the error of a reply that is not UTF-8, because strict readers would lose the whole stream (RFC 8259,
+// section 8.1). For tools/list only the bad rows are dropped, later.
 func badUTF8(method string, result json.RawMessage, err error) error {
 	var rpc *RPCError
 	if errors.As(err, &rpc) {
@@ -235,7 +234,7 @@ func badUTF8(method string, result json.RawMessage, err error) error {
 	return nil
 }
 
-// sendFault makes of a connection's error what a caller is to see.
+// sendFault converts an error of the connection to the error that the caller receives.
 func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name string, err error) error {
 	if err == nil {
 		return nil
@@ -274,7 +273,7 @@ func isAnswer(err error) bool {
 	return errors.As(err, &rpc)
 }
 
-// siteKind is the kind of a failure by where it happens.
+// siteKind returns the kind of a failure by its place.
 func siteKind(method string) Kind {
 	if method == protocol.MethodToolsCall {
 		return ToolError
@@ -282,7 +281,7 @@ func siteKind(method string) Kind {
 	return Protocol
 }
 
-// progressToken is the client's own, where what it goes with is the client's to take; nil: none.
+// progressToken returns the client's own token if the client receives the progress of this request, or nil otherwise.
 func progressToken(client *Client, m Message) json.RawMessage {
 	if client == nil || m.back == nil || m.progress || !bytes.Contains(m.Params, []byte("progressToken")) {
 		return nil
@@ -292,7 +291,7 @@ func progressToken(client *Client, m Message) json.RawMessage {
 	return token
 }
 
-// paramName is what a request is about; see [protocol.NamingParam].
+// paramName returns the name in the params that a request is about; see [protocol.NamingParam].
 func paramName(m Message) string {
 	key := protocol.NamingParam(m.Method)
 	if key == "" {
@@ -302,8 +301,8 @@ func paramName(m Message) string {
 	return name
 }
 
-// hopParams is params for one server: of _meta the reserved keys are ours, the others stay.
-// ours is the members that a modern server gets; nil for a legacy one.
+// hopParams returns params for one server: the reserved keys of _meta are replaced by ours, and other keys stay. ours
+// holds the members that a modern server receives, and is nil for a legacy server.
 func hopParams(params json.RawMessage, ours []byte, token int64) (json.RawMessage, error) {
 	if params == nil {
 		params = json.RawMessage(`{}`)
@@ -336,8 +335,8 @@ func hopParams(params json.RawMessage, ours []byte, token int64) (json.RawMessag
 	return wire.Rewrite(params, wire.Edit{Key: "_meta", Value: append(meta, '}')})
 }
 
-// callTool calls a tool by the server's own name for it. c.Wire, where it is
-// set, is the params of the request that asked: what we do not know in it goes on.
+// callTool calls a tool by the server's own name for it. If c.Wire is set, it holds the params of the original request,
+// and unknown members in it are passed on.
 func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*toolbox.Result, error) {
 	if err := e.denied(name); err != nil {
 		return nil, err
@@ -366,7 +365,7 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 	}), nil
 }
 
-// toolNamed is the tool as it was last listed; nil where it never was.
+// toolNamed returns the tool as it was last listed, or nil if it never was.
 func (e *Endpoint) toolNamed(name string) *listedTool {
 	if e.opts.named != nil {
 		return e.opts.named(name)
@@ -376,7 +375,7 @@ func (e *Endpoint) toolNamed(name string) *listedTool {
 	return e.list.tool(name)
 }
 
-// callParams is the params of tools/call, with the arguments as they came.
+// callParams returns the params of tools/call, with the arguments unchanged.
 func callParams(name string, c toolbox.Call) (json.RawMessage, error) {
 	if c.Wire.JSON != nil {
 		if _, err := protocol.OneMember(c.Wire.JSON, "name"); err != nil {
@@ -397,7 +396,7 @@ func callParams(name string, c toolbox.Call) (json.RawMessage, error) {
 	return append(b, '}'), nil
 }
 
-// progressTo takes a call's progress and passes everything else on.
+// progressTo returns a peer that reports a call's progress and passes other messages to rest.
 func progressTo(progress func(toolbox.Progress), format string, rest Peer) Peer {
 	return func(ctx context.Context, m Message) (json.RawMessage, error) {
 		if m.Method != protocol.NoteProgress {
@@ -411,7 +410,7 @@ func progressTo(progress func(toolbox.Progress), format string, rest Peer) Peer 
 			Total    float64 `json:"total"`
 			Message  string  `json:"message"`
 		}
-		_ = json.Unmarshal(m.Params, &p) // what it cannot read stays in the bytes
+		_ = json.Unmarshal(m.Params, &p) // fields that do not decode stay available in the bytes
 		progress(toolbox.Progress{
 			Done: p.Progress, Total: p.Total, Message: p.Message,
 			Wire: toolbox.Wire{Format: format, JSON: m.Params},

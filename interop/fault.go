@@ -5,43 +5,46 @@ import (
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
-// Kind is the class of a [Fault]: a closed set of six. A kind is itself an
-// error, so that errors.Is(err, interop.Timeout) holds on a fault of that kind.
+// Kind is the class of a [Fault]: a closed set of six. A kind is itself an error, so
+// errors.Is(err, interop.Timeout) is true for a fault of that kind.
 //
-// The kind says where a failure happened, not what the failure looked like.
+// The kind gives the place of a failure. The cause has the details.
 type Kind string
 
 // The six kinds.
 const (
-	// Transport: a server behind a URL could not be reached, or the host could not start.
+	// Transport means that a server behind a URL could not be reached, or that the host
+	// could not start.
 	Transport Kind = "transport"
-	// Protocol: a listing failed, or a server sent what the protocol does not allow.
+	// Protocol means that a listing failed, or that a server's message broke the protocol.
 	Protocol Kind = "protocol"
-	// Timeout: a deadline of ours passed; the caller's own is its context's error.
+	// Timeout means that one of our own deadlines passed. The caller's own deadline is the
+	// error of its context.
 	Timeout Kind = "timeout"
-	// ToolError: a call failed on its way or at its server. A tool that ran and
+	// ToolError means that a call failed on its way or at its server. A tool that ran and
 	// reports failure is a result, not a fault.
 	ToolError Kind = "tool_error"
-	// NotConnected: the endpoint was not ready.
+	// NotConnected means that the endpoint was not ready.
 	NotConnected Kind = "not_connected"
-	// SpawnFailed: a server's process did not start, or did not shake hands.
+	// SpawnFailed means that a server's process did not start, or did not complete the
+	// handshake.
 	SpawnFailed Kind = "spawn_failed"
 )
 
 func (k Kind) Error() string { return string(k) }
 
-// Fault is every failure of the bridge. Its kind and its cause both answer
-// errors.Is and errors.As. A Fault is immutable and may be shared.
+// Fault is the error type of every failure of the bridge. errors.Is and errors.As match
+// both its kind and its cause. A Fault is immutable and may be shared.
 type Fault struct {
 	Kind   Kind
-	Server string // the server's id, "" where none is concerned
-	Tool   string // the server's own name of the tool, "" where none is concerned
-	// Message is what happened, without the kind: "weather: connect: dial tcp …".
+	Server string // the server's id, "" if there is none
+	Tool   string // the server's own name of the tool, "" if there is none
+	// Message describes the failure without the kind: "weather: connect: dial tcp …".
 	Message string
-	Cause   error // nil where the fault is the first to know
+	Cause   error // nil if the fault has no earlier cause
 }
 
-// NewFault is a fault whose message is "server: doing: cause".
+// NewFault returns a fault with the message "server: doing: cause".
 func NewFault(kind Kind, server, doing string, cause error) *Fault {
 	msg := doing
 	if server != "" {
@@ -53,10 +56,10 @@ func NewFault(kind Kind, server, doing string, cause error) *Fault {
 	return &Fault{Kind: kind, Server: server, Message: msg, Cause: cause}
 }
 
-// Error is the message, without the kind.
+// Error returns the message, without the kind.
 func (f *Fault) Error() string { return f.Message }
 
-// Unwrap gives the kind and the cause.
+// Unwrap returns the kind and the cause.
 func (f *Fault) Unwrap() []error {
 	if f.Cause == nil {
 		return []error{f.Kind}
@@ -65,7 +68,7 @@ func (f *Fault) Unwrap() []error {
 }
 
 // RPCError is the error of a JSON-RPC response, as its sender wrote it: Code, Message and
-// Data, which is nil where there is none. Object is the JSON-RPC error object.
+// Data. Data is nil if there is none. Object is the JSON-RPC error object.
 type RPCError = protocol.RPCError
 
 // Error codes of JSON-RPC 2.0 and of MCP 2026-07-28 (basic/index, "Error codes").
@@ -77,8 +80,8 @@ const (
 	CodeInternal       = protocol.CodeInternal
 )
 
-// HTTPError is an HTTP answer that was not what the protocol asks for: its Status, the
-// beginning of its Body, made safe to print, and its Header. It is in the cause chain of a
-// fault, so that a 401 can be recognised; Authorized says whether the request had an
-// Authorization header.
+// HTTPError is an HTTP response that is not the expected MCP reply. It has the Status, the
+// beginning of the Body, made safe to print, and the Header. It is in the cause chain of a
+// fault, so that a caller can recognise a 401. Authorized reports whether the request had
+// an Authorization header.
 type HTTPError = conn.HTTPError

@@ -31,7 +31,7 @@ func TestAFaultAnswersForItsKindAndItsCause(t *testing.T) {
 	}
 }
 
-// kinds is the closed set.
+// kinds is the closed set of kinds.
 var kinds = []interop.Kind{interop.Transport, interop.Protocol, interop.Timeout, interop.ToolError, interop.NotConnected, interop.SpawnFailed}
 
 func TestEachKindHasAdvice(t *testing.T) {

@@ -13,82 +13,80 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// FleetOptions tune a fleet. nil and the zero value are good.
+// FleetOptions configures a fleet. Nil and the zero value are valid.
 type FleetOptions struct {
-	// Endpoint gives the options of each new endpoint of a server, also of those
-	// that replace a dead one. nil: the zero options.
+	// Endpoint returns the options of each new endpoint of a server, including replacements of lost connections. If it
+	// is nil, every endpoint has the zero options.
 	Endpoint func(Server) *EndpointOptions
-	// Restart says how dead connections are replaced.
+	// Restart is the policy for replacing lost connections.
 	Restart Restart
-	// Grace is how long the tools of a lost server stay listed, and calls wait for
-	// its replacement. 0: 10 s; negative: not at all.
+	// Grace is how long the tools of a lost server stay listed, and how long calls wait for its replacement. Zero means
+	// 10 s. A negative value means that both end at once.
 	Grace time.Duration
-	// Drain is how long calls in flight may go on when their server was taken out, or a
-	// successor serves in its place. 0: 30 s; negative: not at all.
+	// Drain is how long calls in flight may continue after their server was removed or its successor took over. Zero
+	// means 30 s. A negative value means that they end at once.
 	Drain time.Duration
-	// Known gives the tools that a server had when it last ran, as it listed them:
-	// they are listed, and calls to them wait, until the server answers itself; if
-	// it cannot be reached they are withdrawn like those of a lost one. nil: nothing
-	// is known.
+	// Known returns the tools of a server's last run, as the server listed them. They are listed, and calls to them
+	// wait, until the server sends its own list. If the server cannot be reached, they are withdrawn like the tools of
+	// a lost server. If Known is nil, no tools are known.
 	Known func(server string) []toolbox.Wire
-	// Hold makes a call of a tool that is not listed wait for a server that has not
-	// answered yet. false is the seeds' way: such a call is NotConnected.
+	// Hold makes a call of an unlisted tool wait for a server that has not replied yet. If it is false, as in the
+	// seeds, such a call fails with NotConnected.
 	Hold bool
-	// Admit is asked before a call goes out to a server that holds or denies changes
-	// (Server.Changes), when what is listed of the connection that it takes is in
-	// [Fleet.Snapshot], and again if it takes another one. A result answers the call, and
-	// nothing goes out; nil lets it go out. It must not wait. nil: the tools of such servers
-	// are held, because nobody knows which have changed.
+	// Admit is called before a call is sent to a server that holds or denies changes (Server.Changes). At that time
+	// [Fleet.Snapshot] has the list of the connection that the call takes. If the call takes another connection later,
+	// Admit is called again. If it returns a result, that result answers the call, and nothing is sent. If it returns
+	// nil, the call is sent. It must not wait. If Admit is nil, the tools of such servers are held, because the fleet
+	// cannot know which of them have changed.
 	Admit func(toolbox.Call) *toolbox.Result
-	// Notify takes what servers say outside of any request and for everybody: list_changed of
-	// all kinds, resources/updated, tasks. A list_changed of each kind that a server declares
-	// also comes when the server is ready, and after a gap in which it may have been lost. What names neither
-	// a request nor a resource (logs above all) goes to the client of the one request that it
-	// can be for, see [Client], and is else dropped. Notify is called in wire order for each
-	// connection, from several goroutines, and must not block. nil: only changes of
-	// tools are followed.
+	// Notify receives the messages of servers outside of any request that concern all clients: list_changed of all
+	// kinds, resources/updated and tasks. The fleet also sends a list_changed of each kind that a server declares when
+	// it becomes ready, and after a gap in which one may have been lost. A message without a request and a resource,
+	// such as a log message, goes to the client of the one request that it can belong to. If there is no such request,
+	// it is dropped: see [Client]. Notify is called in wire order for each connection, from several goroutines, and
+	// must not block. If it is nil, only changes of tools are followed.
 	Notify func(server string, m Message)
-	// Memory bounds the bytes of all messages from servers. nil: 256 MiB of its own.
+	// Memory bounds the bytes of all messages from servers. If it is nil, the fleet has its own budget of 256 MiB.
 	Memory *Memory
-	// MaxCalls bounds the calls of one principal to one server at a time; those beyond
-	// wait for CallWait, and then fail with a fault of kind Timeout. 0: 1,000;
-	// negative: no bound.
+	// MaxCalls bounds the calls of one principal to one server at a time. Calls beyond it wait for CallWait, and then
+	// fail with a fault of kind Timeout. Zero means 1,000, and a negative value means no bound.
 	MaxCalls int
-	// CallWait is how long a call beyond MaxCalls or a bound of [Pool] waits, where Timeouts.Queue says nothing
-	// else. 0: 10 s; negative: not at all.
+	// CallWait is how long a call beyond MaxCalls or a bound of [Pool] waits, unless Timeouts.Queue is set. Zero means
+	// 10 s. A negative value means that no call waits.
 	CallWait time.Duration
-	// Lanes is how many connections to one legacy server are made for those requests of a principal's clients without a session that
-	// are known to ask, and in which they can be asked the same (see [Client]): each serves one such request at
-	// a time. Those beyond wait for CallWait. A connection whose server waits for an answer does not count, because a person may
-	// take long. All other requests share one further connection. 0: 4; negative: none, for sessions neither,
-	// and a legacy server can ask no client.
+	// Lanes is the number of connections to one legacy server for requests that are known to ask a client without a
+	// session. It counts for the clients of one principal that can be asked the same questions (see [Client]). Each of
+	// these connections serves one such request at a time. Requests beyond them wait for CallWait. A connection does
+	// not count while its server waits for an answer, because a person may need a long time. All other requests share
+	// one further connection. Zero means 4. A negative value means none, not even for sessions, and then a legacy
+	// server can ask no client.
 	Lanes int
-	// LaneIdle is how long a connection stays open without a request that was made for a principal or a further instance ([Pool]), or
-	// for a session whose end is not reported (see [Client].Life). One that a live session uses stays open until the session ends. A
-	// connection for a client without a session closes after 30 s, if LaneIdle is not less. Where Server.Idle is set, it
-	// takes the place of LaneIdle, and bounds connections of live sessions too. 0: 5 min; negative: not at all.
+	// LaneIdle is how long an unused connection stays open. It applies to a connection for a principal, for a further
+	// instance ([Pool]), or for a session without a reported end (see [Client].Life). A connection that a live session
+	// uses stays open until the session ends. A connection for a client without a session closes after 30 s, or after
+	// LaneIdle if that is shorter. If Server.Idle is set, it replaces LaneIdle, and also bounds the connections of live
+	// sessions. Zero means 5 min. A negative value means that such connections close at once.
 	LaneIdle time.Duration
-	// Lazy is Server.Lazy of those that do not say. It takes Known, and with Restart.Off nothing is lazy.
-	// false: all are connected at once.
+	// Lazy is the default of Server.Lazy. A lazy server needs Known, and with Restart.Off no server is lazy. If it is
+	// false, all servers are connected at once.
 	Lazy bool
-	// Idle is Server.Idle of those that do not say. With Restart.Off there is none. 0 and
-	// negative: they stay connected.
+	// Idle is the default of Server.Idle. With Restart.Off it has no effect. If it is zero or negative, servers stay
+	// connected.
 	Idle time.Duration
-	// Logger logs servers that come and go. nil: nothing is logged.
+	// Logger logs the connections and losses of servers. If it is nil, nothing is logged.
 	Logger *slog.Logger
 }
 
-// Restart is the policy by which a fleet replaces dead connections: exponential
-// back-off with jitter, each pause being shorter by up to a half, at random.
+// Restart is the policy by which a fleet replaces lost connections: exponential backoff with jitter. Each pause is
+// shortened at random by up to a half.
 type Restart struct {
-	// Off is the seeds' way: nothing reconnects.
+	// Off disables all reconnects, as in the seeds.
 	Off bool
-	// First is the pause before the first new attempt. 0: 250 ms.
+	// First is the pause before the first new attempt. Zero means 250 ms.
 	First time.Duration
-	// Max caps the pause, which doubles with each attempt. 0: 30 s.
+	// Max caps the pause, which doubles with each attempt. Zero means 30 s.
 	Max time.Duration
-	// Healthy is how long a connection must have lived for the pause to begin
-	// anew. 0: a minute.
+	// Healthy is how long a connection must have lived for the pause to begin again at First. Zero means a minute.
 	Healthy time.Duration
 }
 
@@ -100,24 +98,23 @@ const (
 	defaultHealthyAfter = time.Minute
 )
 
-// Fleet is many servers under one life: each has its place in the order of the
-// configuration, connects in parallel with the others, fails alone, and is connected again
-// when its connection is lost.
+// Fleet is a set of servers that are managed together. Each server has its place in the order of the configuration.
+// Each connects in parallel with the others, fails alone, and is connected again when its connection is lost.
 //
-// A Fleet is a [toolbox.Source]: all tools of all its servers, under their
-// qualified names. All methods may be called from any goroutine.
+// A Fleet is a [toolbox.Source]: all tools of all its servers, under their qualified names. All methods may be called
+// from any goroutine.
 type Fleet struct {
 	opts          FleetOptions
 	events        events
 	watchers      toolbox.Watchers
-	view          atomic.Pointer[view] // what is published; nil: it has to be made anew
+	view          atomic.Pointer[view] // the published view; nil if it must be made again
 	subscriptions subscriptions
-	closing       sync.WaitGroup // members that were taken out
+	closing       sync.WaitGroup // members that were removed
 	quit          chan struct{}  // closed by Close: nothing drains any more
 
-	mu      sync.Mutex           // the one lock: of the fields below, and of every change of a member's state
+	mu      sync.Mutex           // guards the fields below, and every change of a member's state
 	members []*member            // in the order of the configuration; replaced, never changed in place
-	leaving map[string][]*member // by id, those that were taken out and are not closed yet
+	leaving map[string][]*member // by id, the members that were removed and are not closed yet
 	applied bool
 	closed  bool
 	last    *view
@@ -125,7 +122,7 @@ type Fleet struct {
 
 var _ toolbox.Source = (*Fleet)(nil)
 
-// NewFleet is an empty fleet: [Fleet.Apply] gives it servers.
+// NewFleet returns an empty fleet. [Fleet.Apply] adds servers.
 func NewFleet(opts *FleetOptions) *Fleet {
 	f := &Fleet{leaving: map[string][]*member{}, quit: make(chan struct{}), last: &view{snapshot: &toolbox.Snapshot{}}}
 	if opts != nil {
@@ -148,12 +145,12 @@ func NewFleet(opts *FleetOptions) *Fleet {
 	return f
 }
 
-// Format is what every verb of package fmt prints: how many servers there are.
+// Format prints the number of servers for every verb of package fmt.
 func (f *Fleet) Format(w fmt.State, _ rune) { _, _ = fmt.Fprintf(w, "%d servers", len(f.Status())) }
 
-// Endpoint is the connection of a server for p: of a server with [PerPrincipal] its own, if that is open, else the one that
-// is the same for every principal, and until a successor serves in its place that of before.
-// The error is a [*Fault] of kind NotConnected where the fleet has no such server.
+// Endpoint returns the connection of a server for p. For a server with [PerPrincipal] this is the principal's own
+// connection if it is open. Otherwise it is the connection that all principals share. Until a successor takes over, it
+// is the connection of the old server. If the fleet has no such server, the error is a [*Fault] of kind NotConnected.
 func (f *Fleet) Endpoint(id string, p toolbox.Principal) (*Endpoint, error) {
 	m := findMember(f.all(), id)
 	if m == nil {
@@ -167,7 +164,7 @@ func (f *Fleet) Endpoint(id string, p toolbox.Principal) (*Endpoint, error) {
 	return m.state.Load().endpoint, nil
 }
 
-// Endpoints is the current endpoint of every server, in order.
+// Endpoints returns the current endpoint of every server, in order.
 func (f *Fleet) Endpoints() []*Endpoint {
 	members := f.all()
 	out := make([]*Endpoint, len(members))
@@ -177,10 +174,9 @@ func (f *Fleet) Endpoints() []*Endpoint {
 	return out
 }
 
-// Status is the health of every server, in order. Its Tools are those that are
-// listed, also while the server is being connected; its Fault says why there are
-// none, or none of late. While a successor is being connected beside a server that
-// serves, it is the server's, with Replacing.
+// Status returns the health of every server, in order. Tools counts the listed tools, even while the server is being
+// connected. Fault is the reason why there are none, or why the list is old. While a successor connects beside a server
+// that serves, the status is the old server's, with Replacing set.
 func (f *Fleet) Status() []EndpointStatus {
 	members := f.all()
 	out := make([]EndpointStatus, len(members))
@@ -190,8 +186,8 @@ func (f *Fleet) Status() []EndpointStatus {
 	return out
 }
 
-// Quarantined is every tool that is not mounted, or not shown to models, and why; and
-// every rule of Server.Tools that concerns no tool.
+// Quarantined returns every tool that is not mounted or not shown to models, with the reason. It also returns every
+// rule of Server.Tools that matches no tool.
 func (f *Fleet) Quarantined() []Quarantine {
 	var out []Quarantine
 	for _, m := range f.all() {
@@ -205,18 +201,17 @@ func (f *Fleet) Quarantined() []Quarantine {
 	return append(out, f.published().rejected...)
 }
 
-// Events calls notify with everything that happens from now on, in order; it must
-// not block, and must not call stop or [Fleet.Close]. After stop has returned it
-// is not called again.
+// Events calls notify with all later events, in order. notify must not block, and must not call stop or [Fleet.Close].
+// After stop has returned, notify is not called again.
 func (f *Fleet) Events(notify func(Event)) (stop func()) { return f.events.add(notify) }
 
-// Close ends every connection, in parallel, and waits for them, their processes
-// and the delivery of events; calls in flight fail. It never fails and may be called twice. What was
-// listed last stays in [Fleet.Snapshot], and calls are NotConnected.
+// Close ends every connection in parallel. It waits for the connections, their processes and the delivery of events.
+// Calls in flight fail. Close never fails and may be called twice. The last list stays in [Fleet.Snapshot], and later
+// calls fail with NotConnected.
 func (f *Fleet) Close() {
 	f.mu.Lock()
 	if !f.closed {
-		f.current() // what was listed last
+		f.current() // keep the last list
 		f.closed = true
 		close(f.quit)
 		for _, m := range f.members {
@@ -240,7 +235,7 @@ func (f *Fleet) all() []*member {
 	return f.members
 }
 
-// findMember is the one of that id; nil where there is none.
+// findMember returns the member with that id, or nil if there is none.
 func findMember(members []*member, id string) *member {
 	if i := slices.IndexFunc(members, func(m *member) bool { return m.server.ID == id }); i >= 0 {
 		return members[i]

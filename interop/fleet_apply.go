@@ -6,19 +6,17 @@ import (
 	"time"
 )
 
-// Apply makes the fleet consist of servers, in their order: the only way that
-// servers come and go. Of two with one id the later one stands, at the first one's
-// place. Every server is registered before any connects. Apply does not wait for
-// anything: [Fleet.Settle] does. After [Fleet.Close] it does nothing.
+// Apply sets the servers of the fleet, in their order. Servers are added and removed in no other way. If two servers
+// have one id, the later one is used, at the place of the first. Every server is registered before any connects. Apply
+// does not wait: [Fleet.Settle] does. After [Fleet.Close] it does nothing.
 //
-// A server whose configuration did not change keeps its connection, and so does one
-// of which only Tools or Profile changed: they hold from here on.
+// A server with an unchanged configuration keeps its connection. So does a server of which only Tools or Profile
+// changed, and the new values apply at once.
 //
-// One that changed, and serves, goes on serving until its successor, which connects
-// beside it, is ready and listed, or its first attempt has failed. Then calls go to
-// the successor; those that are in flight have FleetOptions.Drain to end. One that is
-// not up has nothing to serve: its successor connects when it is closed. The tools
-// of one that is gone are withdrawn at once, and its calls may end likewise.
+// A changed server that serves continues until its successor, which connects beside it, is ready and listed, or until
+// the successor's first attempt fails. Then calls go to the successor. Calls in flight have FleetOptions.Drain to end.
+// If the changed server is not up, its successor connects after it is closed. The tools of a removed server are
+// withdrawn at once, and its calls in flight have the same time to end.
 func (f *Fleet) Apply(servers []Server) {
 	var wanted []Server
 	for _, s := range servers {
@@ -32,9 +30,10 @@ func (f *Fleet) Apply(servers []Server) {
 	f.reconfigure(func() []Server { return wanted }, false)
 }
 
-// Retry connects servers that are down now, and not after their pause: those whose fault mended says
-// yes to, such as one that wanted a sign-in. Connections of single principals that failed so are tried with their next request.
-// mended must not call the fleet. tried waits until each of them is connected or has failed again, or ctx ends.
+// Retry connects servers at once, without their pause. It selects the servers that are down with a fault for which
+// mended returns true, such as a missing sign-in. If the connection of a single principal failed with such a fault, it
+// is tried with the principal's next request. mended must not call the fleet. tried waits until each of these servers
+// is connected or has failed again, or ctx ends.
 func (f *Fleet) Retry(mended func(*Fault) bool) (tried func(ctx context.Context)) {
 	faults := map[*member]*Fault{}
 	for _, m := range f.all() {
@@ -54,11 +53,9 @@ func (f *Fleet) Retry(mended func(*Fault) bool) (tried func(ctx context.Context)
 	}
 }
 
-// Restart closes every connection and opens it anew, with the configuration
-// that was applied last, and waits as [Fleet.Settle] does: ctx bounds that wait
-// alone. Calls in flight fail, but tools stay listed meanwhile, unless
-// FleetOptions.Grace is negative. Before any [Fleet.Apply], and after [Fleet.Close],
-// it is NotConnected.
+// Restart closes every connection and opens it again, with the configuration that was applied last. It waits as
+// [Fleet.Settle] does, and ctx bounds only that wait. Calls in flight fail, but tools stay listed meanwhile, unless
+// FleetOptions.Grace is negative. Before any [Fleet.Apply], and after [Fleet.Close], it returns NotConnected.
 func (f *Fleet) Restart(ctx context.Context) error {
 	f.mu.Lock()
 	closed, applied := f.closed, f.applied
@@ -73,10 +70,9 @@ func (f *Fleet) Restart(ctx context.Context) error {
 	return f.Settle(ctx)
 }
 
-// reconfigure makes the fleet consist of the servers that wanted gives, which is called
-// with mu held; with restart each has a new connection. New members are made with no lock
-// held, because that calls the options: the second round is the last, unless somebody else
-// reconfigures meanwhile.
+// reconfigure sets the servers of the fleet to the servers that wanted returns. wanted is called with mu held. With
+// restart, each server has a new connection. New members are made with no lock held, because that calls the options. So
+// the second round is the last, unless another call reconfigures meanwhile.
 func (f *Fleet) reconfigure(wanted func() []Server, restart bool) {
 	made := map[string]*member{}
 	for {
@@ -109,16 +105,15 @@ func (f *Fleet) reconfigure(wanted func() []Server, restart bool) {
 	}
 }
 
-// place is what one place of the configuration is to hold.
+// place is the planned content of one place of the configuration.
 type place struct {
 	member    *member
-	successor *member // nil: none
+	successor *member // nil if there is none
 	config    *toolConfig
 }
 
-// plan is what the places hold if the fleet consists of wanted, by the members that it has
-// and those that were made. missing are the servers for which one has to be made first.
-// Call it with mu held.
+// plan returns the places of a fleet that consists of wanted, using its current members and the new ones in made. It
+// returns in missing the servers for which a member must be made first. Call it with mu held.
 func (f *Fleet) plan(wanted []Server, made map[string]*member, restart bool) (places []place, missing []Server) {
 	for _, s := range wanted {
 		p := place{member: findMember(f.members, s.ID), config: toolConfigOf(s.clone())}
@@ -129,7 +124,7 @@ func (f *Fleet) plan(wanted []Server, made map[string]*member, restart bool) (pl
 		switch fresh := made[s.ID]; {
 		case now != nil && !restart && now.successor != nil && now.successor.server.sameReach(s):
 			p.successor = now.successor
-		case now != nil && !restart && p.member.server.sameReach(s): // and a successor is called off
+		case now != nil && !restart && p.member.server.sameReach(s): // a successor, if any, is cancelled
 		case fresh == nil || !fresh.server.sameReach(s):
 			missing = append(missing, s)
 		case now != nil && !restart && now.serves():
@@ -142,8 +137,7 @@ func (f *Fleet) plan(wanted []Server, made map[string]*member, restart bool) (pl
 	return places, missing
 }
 
-// install takes out the members that are not in places, and starts those that are new. Call
-// it with mu held.
+// install removes the members that are not in places, and starts the new members. Call it with mu held.
 func (f *Fleet) install(places []place, drain time.Duration) {
 	old := f.members
 	f.members = make([]*member, len(places))
@@ -153,7 +147,7 @@ func (f *Fleet) install(places []place, drain time.Duration) {
 	for _, m := range old {
 		i := slices.Index(f.members, m)
 		if next := m.state.Load().successor; next != nil && (i < 0 || places[i].successor != next) {
-			f.takeOut(next, 0) // nobody has called it yet
+			f.takeOut(next, 0) // no request has used it yet
 			m.succeed(nil)
 		}
 		if i < 0 {
@@ -179,9 +173,8 @@ func (f *Fleet) install(places []place, drain time.Duration) {
 	}
 }
 
-// start lets a member begin, once those that had its id are closed: they may share a port
-// or a lock with it. One that still serves, or has calls in flight, is not waited for. Call
-// it with mu held.
+// start starts a member once the previous members with its id are closed, because they may share a port or a lock with
+// it. It does not wait for a member that still serves or has calls in flight. Call it with mu held.
 func (f *Fleet) start(m *member) {
 	for _, before := range f.leaving[m.server.ID] {
 		if before.drain == 0 {
@@ -197,8 +190,7 @@ func (f *Fleet) start(m *member) {
 	m.supervising.Go(m.supervise)
 }
 
-// reportAdded reports, once, a member that is in the fleet for all to see. Call it with mu
-// held.
+// reportAdded reports once that a member is visible in the fleet. Call it with mu held.
 func (f *Fleet) reportAdded(m *member) {
 	if m.replaces == nil && !m.announced && !m.state.Load().retired {
 		m.announced = true
@@ -206,8 +198,7 @@ func (f *Fleet) reportAdded(m *member) {
 	}
 }
 
-// reportRemoved reports, once, one that is not any more, if it ever was. Call it with mu
-// held.
+// reportRemoved reports once that a visible member has left the fleet. Call it with mu held.
 func (f *Fleet) reportRemoved(m *member) {
 	if m.announced {
 		m.announced = false
@@ -215,8 +206,8 @@ func (f *Fleet) reportRemoved(m *member) {
 	}
 }
 
-// takeOut closes a member that is not in the fleet any more: it lets calls in flight
-// end, for as long as drain. Call it with mu held.
+// takeOut closes a member that is no longer in the fleet. Its calls in flight have the duration drain to end. Call it
+// with mu held.
 func (f *Fleet) takeOut(m *member, drain time.Duration) {
 	id := m.server.ID
 	f.leaving[id] = append(f.leaving[id], m)
@@ -234,8 +225,8 @@ func (f *Fleet) takeOut(m *member, drain time.Duration) {
 	})
 }
 
-// promote puts a successor that has settled into the place of the member that served until
-// now. Call it with mu held, from the successor's supervisor.
+// promote puts a settled successor into the place of the member that served until now. Call it with mu held, from the
+// successor's supervisor.
 func (f *Fleet) promote(m *member) {
 	old := m.replaces
 	m.replaces = nil
@@ -252,7 +243,7 @@ func (f *Fleet) promote(m *member) {
 	m.deferred = nil
 }
 
-// Servers is the configuration that was applied last, in order, each id once.
+// Servers returns the configuration that was applied last, in order, each id once.
 func (f *Fleet) Servers() []Server {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -271,9 +262,8 @@ func (f *Fleet) configured() []Server {
 	return out
 }
 
-// Settle waits until every server of the configuration that was applied last is
-// ready and listed, or faulted, or ctx ends. What they list is then in
-// [Fleet.Snapshot].
+// Settle waits until every server of the last configuration is ready and listed, or faulted, or until ctx ends. Their
+// tools are then in [Fleet.Snapshot].
 func (f *Fleet) Settle(ctx context.Context) error {
 	for {
 		m := f.unsettled()
@@ -286,7 +276,7 @@ func (f *Fleet) Settle(ctx context.Context) error {
 	}
 }
 
-// unsettled is a server that has neither answered nor failed yet, nil where all have.
+// unsettled returns a server that has neither replied nor failed yet, or nil if there is none.
 func (f *Fleet) unsettled() *member {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Apply keeps what did not change, replaces in place what did, and closes what
-// is gone, with its process; and no call in flight fails of it.
+// Apply keeps unchanged servers, replaces changed servers in place, and closes removed
+// servers with their processes. No call in flight fails because of it.
 func TestApply(t *testing.T) {
 	kept, changed, removed, added := fixture.New(t, "-era", "legacy"), fixture.New(t, "-era", "legacy"), fixture.New(t), fixture.New(t)
 	fleet, d := newFleet(t, nil)
@@ -86,7 +86,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// wantDead waits for the end of a process that nobody tells of.
+// wantDead waits for the end of a process. There is no event for it.
 func wantDead(t testing.TB, pid int) {
 	t.Helper()
 	for end := time.Now().Add(giveUp); isAlive(pid); {
@@ -104,8 +104,8 @@ func statusOrder(f *interop.Fleet) []string {
 	return ids
 }
 
-// A server that has nothing to serve is closed before its successor connects, however
-// often it changes: they may share a port or a lock.
+// A server that does not serve is closed before its successor connects, however often
+// it changes. They may share a port or a lock.
 func TestSuccessorsWaitForWhoHasNothingToServe(t *testing.T) {
 	first := &slowClose{puppet: newPuppet("t"), closed: make(chan struct{})}
 	second := &dialAfter{puppet: newPuppet("t"), t: t, closed: first.closed}
@@ -141,14 +141,14 @@ func version(n int) []interop.Server {
 	return []interop.Server{{ID: "a", Timeouts: interop.Timeouts{Call: time.Duration(n) * time.Hour}}}
 }
 
-// versions gives each version of a server a puppet of its own.
+// versions gives each version of a server its own puppet.
 func versions(by ...*puppet) func(interop.Server) *interop.EndpointOptions {
 	return func(s interop.Server) *interop.EndpointOptions {
 		return &interop.EndpointOptions{Transport: by[s.Timeouts.Call/time.Hour]}
 	}
 }
 
-// slowClose is a puppet whose connections take their time to close.
+// slowClose is a puppet with connections that take time to close.
 type slowClose struct {
 	*puppet
 	closed chan struct{}
@@ -189,7 +189,7 @@ func (s *dialAfter) Connect(ctx context.Context) (mcp.Connection, error) {
 	return s.puppet.Connect(ctx)
 }
 
-// Of two servers with one id the later stands, at the first one's place.
+// Of two servers with one id the later is used, at the place of the first.
 func TestApplyTakesTheLaterOfTwoWithOneID(t *testing.T) {
 	by := map[string]*puppet{"a": newPuppet("a"), "b": newPuppet("b"), "late": newPuppet("late")}
 	fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
@@ -217,7 +217,7 @@ func TestApplyTakesTheLaterOfTwoWithOneID(t *testing.T) {
 	}
 }
 
-// Only the order may change: then the snapshot does, and no connection.
+// If only the order changes, the snapshot changes, but no connection does.
 func TestApplyReorders(t *testing.T) {
 	by := map[string]*puppet{"a": newPuppet("t"), "b": newPuppet("t"), "c": newPuppet("t")}
 	fleet, _ := newFleet(t, &interop.FleetOptions{Endpoint: puppets(by)})
@@ -242,8 +242,8 @@ func TestApplyReorders(t *testing.T) {
 	}
 }
 
-// The seeds' spin_up: before any configuration it is a fault, later it connects
-// everything anew. Tools stay listed meanwhile.
+// Restart is spin_up in the seeds. Before any configuration it returns a fault. Later
+// it reconnects every server, and tools stay listed meanwhile.
 func TestRestart(t *testing.T) {
 	by := map[string]*puppet{"a": newPuppet("t"), "b": newPuppet("u")}
 	synctest.Test(t, func(t *testing.T) {
@@ -290,7 +290,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// Everything at once: the race detector and the invariants are the test.
+// The test does everything at once. The race detector and the invariants are the
+// checks.
 func TestFleetUnderConcurrentUse(t *testing.T) {
 	ids := []string{"a", "b", "c", "d", "e", "f"}
 	by := map[string]*puppet{}
@@ -368,7 +369,7 @@ func TestFleetUnderConcurrentUse(t *testing.T) {
 			t.Errorf("%s is %s after Close", st.Server, st.Phase)
 		}
 	}
-	for _, id := range ids { // of one id always one at a time
+	for _, id := range ids { // only one of each id at a time
 		n := 0
 		for _, kind := range d.all(id) {
 			switch kind {

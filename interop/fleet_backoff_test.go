@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// bubble runs a test with a clock of its own, and a fleet of the server "a".
+// bubble runs a test with its own clock and a fleet of the server "a".
 func bubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(t *testing.T, fleet *interop.Fleet, d *diary)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -21,7 +21,8 @@ func bubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(t *test
 	})
 }
 
-// wantPause checks the pause before a dial: its nominal length, shorter by up to a half.
+// wantPause checks the pause before a dial: its nominal length, or shorter by up to a
+// half.
 func wantPause(t *testing.T, dials []time.Time, n int, nominal time.Duration) {
 	t.Helper()
 	if got := dials[n].Sub(dials[n-1]); got < nominal/2 || got > nominal {
@@ -72,12 +73,12 @@ func TestBackOffDefaults(t *testing.T) {
 	bubble(t, s, interop.FleetOptions{Restart: interop.Restart{First: time.Minute, Max: time.Second}}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
 		fleet.Apply(named("a"))
 		time.Sleep(time.Minute)
-		wantPause(t, s.dials(), 1, time.Second) // the cap holds for the first too
+		wantPause(t, s.dials(), 1, time.Second) // the cap also applies to the first pause
 	})
 }
 
-// Only a connection that lived makes the pause begin anew, not one that took
-// long to fail.
+// The pause starts again at First only after a connection that lived long enough. A long
+// attempt that failed does not count.
 func TestBackOffBeginsAnewAfterAHealthyConnection(t *testing.T) {
 	s := newPuppet("t")
 	policy := interop.Restart{First: time.Second, Max: time.Hour, Healthy: time.Minute}
@@ -103,7 +104,7 @@ func TestBackOffBeginsAnewAfterAHealthyConnection(t *testing.T) {
 		}
 		release := s.hold("initialize")
 		s.die()
-		time.Sleep(5 * time.Minute) // it connects, and connects
+		time.Sleep(5 * time.Minute) // it is still connecting
 		s.die()                     // and fails
 		release()
 		d.wait("a", interop.ServerReady, 7)
@@ -128,13 +129,13 @@ func TestGrace(t *testing.T) {
 			snapshotWhen(t, fleet, offersNo("a__t"))
 			return time.Since(lost)
 		}
-		// The attempts that fail meanwhile do not prolong it.
+		// Failed attempts in between do not prolong it.
 		if got := withdrawnAfter(); got != 10*time.Second {
 			t.Errorf("withdrawn after %v", got)
 		}
 		s.refuseWith(nil)
 		snapshotWhen(t, fleet, offers("a__t"))
-		// Who comes back and dies again has the whole grace again.
+		// A server that reconnects and is lost again has the whole grace again.
 		s.refuseWith(gone)
 		s.die()
 		time.Sleep(8 * time.Second)
@@ -160,7 +161,7 @@ func TestGrace(t *testing.T) {
 	})
 }
 
-// A call waits within the server's own deadline to connect, and no longer.
+// A call waits at most for the server's own deadline to connect.
 func TestAWaitingCallHasADeadline(t *testing.T) {
 	s := newPuppet("t")
 	bubble(t, s, interop.FleetOptions{Grace: time.Hour}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
@@ -183,7 +184,7 @@ func TestAWaitingCallHasADeadline(t *testing.T) {
 	})
 }
 
-// The phases of one life, as events tell them.
+// The phases of one life appear as events.
 func TestEventsOfALife(t *testing.T) {
 	s := newPuppet("t")
 	bubble(t, s, interop.FleetOptions{Restart: interop.Restart{First: time.Second, Max: time.Second}}, func(t *testing.T, fleet *interop.Fleet, d *diary) {

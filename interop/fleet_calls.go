@@ -11,20 +11,18 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Snapshot is the tools of all servers that are up, or are being connected
-// again, in order; the same for every principal.
+// Snapshot returns the tools of all servers that are up or are being connected again, in order. It is the same for
+// every principal.
 func (f *Fleet) Snapshot(toolbox.Principal) *toolbox.Snapshot { return f.published().snapshot }
 
 // Watch calls changed after each change of [Fleet.Snapshot].
 func (f *Fleet) Watch(changed func()) (stop func()) { return f.watchers.Watch(changed) }
 
-// Do calls a tool by its qualified name. While the server of a tool that is
-// listed is being connected, the call waits for it, at most as long as
-// Timeouts.Connect says; a call that has gone out is never repeated.
+// Do calls a tool by its qualified name. If the server of a listed tool is being connected, the call waits for it, at
+// most Timeouts.Connect. A call that may have reached its server is never repeated.
 //
-// A name that nobody lists and that may be a tool of a server which is not up
-// is NotConnected, with when the server is tried again, and its fault for the cause. Only
-// otherwise it is a [*toolbox.UnknownTool].
+// If no server lists the name, and it may be a tool of a server that is not up, Do returns NotConnected. That fault has
+// the time of the next attempt, and the server's fault as its cause. Otherwise Do returns a [*toolbox.UnknownTool].
 func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	r, err := f.do(ctx, c)
 	return r, f.asCaller(err, c.Caller)
@@ -53,13 +51,13 @@ func (f *Fleet) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 		e, err := own.member.connected(ctx, own.tool)
 		if err != nil {
 			if next := f.ownerNow(c.Name); next.member != nil && next.member != own.member {
-				own = next // which has taken its place meanwhile
+				own = next // it has replaced the server meanwhile
 				continue
 			}
 			return nil, err
 		}
 		r, used, err := own.call(ctx, e, c)
-		if _, denied := errors.AsType[*deniedError](err); denied { // since it was looked up
+		if _, denied := errors.AsType[*deniedError](err); denied { // the configuration changed after the lookup
 			return nil, &toolbox.UnknownTool{Name: c.Name}
 		}
 		if !again || used == nil || !used.refused(err) || !used.dies(ctx) {
@@ -69,8 +67,8 @@ func (f *Fleet) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 	}
 }
 
-// call is one attempt, which [member.connected] has begun, if it is admitted, and the
-// connection that it went out on; nil: there was none.
+// call is one attempt, after [member.connected] has begun it. If the call is admitted, it also returns the connection
+// that was used, or nil if there was none.
 func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbox.Result, used *Endpoint, err error) {
 	defer e.end()
 	used, leave, err := o.member.laneFor(ctx, e, Message{Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON, subject: subjectOf(protocol.MethodToolsCall, o.tool)})
@@ -87,22 +85,21 @@ func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbo
 	return r, used, err
 }
 
-// ownerNow is who owns a name once a change that is under way is over; zero: nobody.
+// ownerNow returns the owner of a name after any running change, or the zero owner if there is none.
 func (f *Fleet) ownerNow(name string) owner {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.current().owners[name]
 }
 
-// Await waits as a call of a tool that nobody lists does, until it is known whose it is: it is listed then. Its error is that of
-// the call.
+// Await waits as a call of an unlisted tool does, until the owner of the tool is known and the tool is listed. It
+// returns the same error as that call.
 func (f *Fleet) Await(ctx context.Context, tool string) error {
 	_, err := f.unlistedOwner(ctx, tool)
 	return err
 }
 
-// unlistedOwner looks for the owner of a name that nobody lists among the servers that
-// are not up.
+// unlistedOwner looks for the owner of an unlisted name among the servers that are not up.
 func (f *Fleet) unlistedOwner(ctx context.Context, name string) (owner, error) {
 	for {
 		var why error
@@ -128,15 +125,14 @@ func (f *Fleet) unlistedOwner(ctx context.Context, name string) (owner, error) {
 		switch {
 		case why == nil:
 			return owner{}, &toolbox.UnknownTool{Name: name}
-		case slices.Equal(members, f.all()): // else it may be another's now
+		case slices.Equal(members, f.all()): // otherwise another server may own it now
 			return owner{}, why
 		}
 	}
 }
 
-// refused reports whether err says that e was dead before a call could go out.
-// It looks at the outermost fault alone, because a cause may be another
-// endpoint's.
+// refused reports whether err means that e was lost before a call could be sent. It looks only at the outermost fault,
+// because a cause may belong to another endpoint.
 func (e *Endpoint) refused(err error) bool {
 	f, ok := err.(*Fault) //nolint:errorlint // see above
 	if !ok || f.Kind != NotConnected || f.Server != e.server.ID {
@@ -146,8 +142,8 @@ func (e *Endpoint) refused(err error) bool {
 	return errors.As(f.Cause, &unsent) || !e.Phase().Usable()
 }
 
-// dies waits until an endpoint that has lost its connection is dead, and reports
-// whether it is, or ctx is over.
+// dies waits until an endpoint that has lost its connection is done. It reports whether the endpoint is done or ctx is
+// over.
 func (e *Endpoint) dies(ctx context.Context) bool {
 	select {
 	case <-e.Done():

@@ -15,8 +15,8 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// A call that meets the end of a server's session did not run: it goes out once more, in a
-// new session, and its caller does not notice.
+// A call that arrives at the end of a server's session did not run. It is sent once more
+// in a new session, and its caller does not notice.
 func TestACallOutlivesTheEndOfASession(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy", "-no-list-changed", "-drop-session", "5")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
@@ -33,8 +33,8 @@ func TestACallOutlivesTheEndOfASession(t *testing.T) {
 	d.wait("a", interop.ServerReady, 3)
 }
 
-// Whoever comes to a dead connection over HTTP waits for the next one, as over stdio; and
-// where that is refused in the same way, there is no third.
+// A call on a lost connection over HTTP waits for the next connection, as over stdio. If
+// the next one refuses it in the same way, there is no third attempt.
 func TestACallGoesOutAtMostTwice(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy", "-no-list-changed", "-drop-session", "1")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
@@ -50,7 +50,7 @@ func TestACallGoesOutAtMostTwice(t *testing.T) {
 	}
 }
 
-// A server that is down is no server without tools, by every door.
+// A server that is down differs from a server without tools, through every method.
 func TestDownIsNotUnknown(t *testing.T) {
 	shut := door(t.TempDir() + "/door")
 	row := toolbox.Wire{Format: "mcp/legacy", JSON: json.RawMessage(`{"name":"old","inputSchema":{"type":"object"}}`)}
@@ -114,7 +114,7 @@ func TestDownIsNotUnknown(t *testing.T) {
 	}
 }
 
-// What is not configured any more is unknown.
+// A server that is no longer configured is unknown.
 func TestATakenOutServerIsUnknown(t *testing.T) {
 	fleet, _ := newFleet(t, &interop.FleetOptions{Restart: interop.Restart{First: time.Hour, Max: time.Hour}})
 	fleet.Apply([]interop.Server{child("a", fixture.New(t, "-exit"))})

@@ -9,8 +9,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Behind a URL it is as with processes: a server whose configuration changes again and
-// again, in either era and over either transport, and nobody who calls it notices.
+// A server at a URL behaves like a process. Its configuration changes again and again,
+// in either era and over either transport, and no caller notices.
 func TestNoCallFailsWhileConfigurationsChangeOverHTTP(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"modern": {"-era", "modern"}, "legacy": {"-era", "legacy"}, "sse": {"-era", "legacy", "-sse"},
@@ -48,7 +48,7 @@ func TestNoCallFailsWhileConfigurationsChangeOverHTTP(t *testing.T) {
 			f.Wait("call hang")
 			for n := 1; n <= 12; n++ {
 				fleet.Apply(configured(n))
-				if n%3 == 0 { // else the next one comes in the middle
+				if n%3 == 0 { // otherwise the next change comes during a connection attempt
 					if err := fleet.Settle(t.Context()); err != nil {
 						t.Error(err)
 					}

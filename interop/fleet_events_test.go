@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Every listener hears all that happens while it listens, in one order, however
-// slow it is, and nobody waits for it.
+// Every listener receives all events while it is registered, in one order, even if it
+// is slow. The fleet does not wait for it.
 func TestEventsAreOrderedAndComplete(t *testing.T) {
 	ids := []string{"a", "b", "c", "d"}
 	by := map[string]*puppet{}
@@ -30,7 +30,7 @@ func TestEventsAreOrderedAndComplete(t *testing.T) {
 	slow, gate := newDiary(t), make(chan struct{})
 	fleet.Events(func(e interop.Event) { <-gate; slow.hear(e) })
 	fleet.Apply(named(ids...))
-	if err := fleet.Settle(t.Context()); err != nil { // though nothing is delivered
+	if err := fleet.Settle(t.Context()); err != nil { // although nothing is delivered
 		t.Fatal(err)
 	}
 	late := newDiary(t)
@@ -55,8 +55,7 @@ func TestEventsAreOrderedAndComplete(t *testing.T) {
 	}
 }
 
-// After stop has returned a listener is not called, and stop waits for the call
-// that is running.
+// After stop has returned, a listener is not called. stop waits for a running call.
 func TestEventsStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPuppet("t")
@@ -86,8 +85,8 @@ func TestEventsStop(t *testing.T) {
 	})
 }
 
-// What an event tells of can be seen already, and whoever hears of it may use
-// the fleet: no lock is held.
+// The state after an event is already visible when the event is delivered. A listener
+// may use the fleet, because no lock is held.
 func TestListenersMayUseTheFleet(t *testing.T) {
 	s := newPuppet("t")
 	var fleet *interop.Fleet
@@ -142,7 +141,7 @@ func (f loggerFunc) Handle(context.Context, slog.Record) error { f(); return nil
 func (f loggerFunc) WithAttrs([]slog.Attr) slog.Handler        { return f }
 func (f loggerFunc) WithGroup(string) slog.Handler             { return f }
 
-// Options that take long to be asked hold back their own server alone.
+// A slow options function delays only its own server.
 func TestASlowOptionDelaysItsServerOnly(t *testing.T) {
 	by := map[string]*puppet{"slow": newPuppet("t"), "peer": newPuppet("t")}
 	gate, asked := make(chan struct{}), make(chan struct{})
@@ -172,7 +171,7 @@ func TestASlowOptionDelaysItsServerOnly(t *testing.T) {
 	d.wait("slow", interop.ServerReady, 2)
 }
 
-// A fleet leaves nothing behind, whatever its servers were doing.
+// A fleet leaves no goroutine behind, in any state of its servers.
 func TestCloseLeavesNoGoroutine(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	by := map[string]*puppet{"up": newPuppet("t"), "dead": newPuppet("t"), "opening": newPuppet("t"), "listing": newPuppet("t"), "failing": newPuppet()}
@@ -220,7 +219,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	}
 }
 
-// An endpoint that somebody closes from outside is replaced like one that died.
+// An endpoint that its user closes is replaced like a lost one.
 func TestAnEndpointClosedByItsUserIsReplaced(t *testing.T) {
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Endpoint: puppets(map[string]*puppet{"a": newPuppet("t")})})
 	fleet.Apply(named("a"))
@@ -238,7 +237,7 @@ func TestAnEndpointClosedByItsUserIsReplaced(t *testing.T) {
 	}
 }
 
-// A call that has gone out is never repeated, whatever error it comes back with.
+// A call that was sent is never repeated, whatever error it returns.
 func TestACallThatWentOutIsNotRepeated(t *testing.T) {
 	s := newPuppet("t")
 	back := []error{interop.NewFault(interop.NotConnected, "other", "not connected", nil), interop.NewFault(interop.NotConnected, "a", "not connected", nil), interop.NotConnected}

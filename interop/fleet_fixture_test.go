@@ -17,16 +17,16 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// giveUp is how long an event may take before a test fails. A test that passes
-// never waits for it.
+// giveUp is how long an event may take before a test fails. A test that passes never
+// waits for it.
 const giveUp = 60 * time.Second
 
-// child is the fixture as a server of a fleet.
+// child returns the fixture as a server of a fleet.
 func child(id string, f *fixture.Server) interop.Server {
 	return interop.Server{ID: id, Transport: interop.Stdio{Command: f.Path, Args: f.Args}}
 }
 
-// newFleet is a fleet that ends with the test, and what happens in it.
+// newFleet returns a fleet that ends with the test, and a diary of its events.
 func newFleet(t testing.TB, opts *interop.FleetOptions) (*interop.Fleet, *diary) {
 	t.Helper()
 	f := interop.NewFleet(opts)
@@ -55,8 +55,8 @@ func (d *diary) hear(e interop.Event) {
 	d.more = make(chan struct{})
 }
 
-// wait blocks until a kind of event has happened to a server n times, and
-// returns the nth.
+// wait blocks until a kind of event has happened to a server n times, and returns the
+// nth.
 func (d *diary) wait(server string, kind interop.EventKind, n int) interop.Event {
 	d.t.Helper()
 	late := time.After(giveUp)
@@ -80,7 +80,7 @@ func (d *diary) wait(server string, kind interop.EventKind, n int) interop.Event
 	}
 }
 
-// all are the events of a server, or of all, as words.
+// all returns the events of a server, or of all servers, as words.
 func (d *diary) all(server string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,7 +96,7 @@ func (d *diary) all(server string) []string {
 	return out
 }
 
-// snapshotWhen waits for a snapshot of which ok is true, and returns it.
+// snapshotWhen waits for a snapshot for which ok is true, and returns it.
 func snapshotWhen(t testing.TB, src toolbox.Source, ok func(*toolbox.Snapshot) bool) *toolbox.Snapshot {
 	t.Helper()
 	changed := make(chan struct{}, 1)
@@ -137,7 +137,7 @@ func mountedNames(s *toolbox.Snapshot) []string {
 	return out
 }
 
-// owners are the servers of a snapshot's tools, in order, each once.
+// ownersOf returns the servers of a snapshot's tools, in order, each once.
 func ownersOf(s *toolbox.Snapshot) []string {
 	var out []string
 	for _, d := range s.Tools {
@@ -146,7 +146,7 @@ func ownersOf(s *toolbox.Snapshot) []string {
 	return slices.Compact(out)
 }
 
-// say calls a tool through the exact door and gives the text of its answer.
+// say calls a tool with Do and returns the text of its result.
 func say(ctx context.Context, src toolbox.Source, tool, args string) (string, error) {
 	r, err := src.Do(ctx, toolbox.Call{Name: tool, Input: json.RawMessage(args)})
 	if err != nil {
@@ -158,7 +158,7 @@ func say(ctx context.Context, src toolbox.Source, tool, args string) (string, er
 	return string(r.Wire().JSON), nil
 }
 
-// wantEcho calls the echo of a server.
+// wantEcho calls the echo tool of a server.
 func wantEcho(t testing.TB, src toolbox.Source, server string) {
 	t.Helper()
 	got, err := say(t.Context(), src, server+"__echo", `{"message":"hi"}`)
@@ -167,7 +167,8 @@ func wantEcho(t testing.TB, src toolbox.Source, server string) {
 	}
 }
 
-// wantFault checks an error's kind, server and tool, and that its message says why.
+// wantFleetFault checks an error's kind, server and tool, and that its message contains
+// why.
 func wantFleetFault(t testing.TB, err error, kind interop.Kind, server, tool, why string) {
 	t.Helper()
 	var f *interop.Fault
@@ -180,7 +181,7 @@ func wantFleetFault(t testing.TB, err error, kind interop.Kind, server, tool, wh
 	}
 }
 
-// later runs a call in a goroutine of its own.
+// later runs a call in its own goroutine.
 func later(ctx context.Context, src toolbox.Source, tool, args string) <-chan spoken {
 	c := make(chan spoken, 1)
 	go func() {
@@ -197,7 +198,7 @@ type spoken struct {
 
 func (c spoken) String() string { return fmt.Sprintf("%q, %v", c.text, c.err) }
 
-// result waits for a call.
+// finished waits for a call.
 func finished(t testing.TB, c <-chan spoken) spoken {
 	t.Helper()
 	select {
@@ -209,7 +210,7 @@ func finished(t testing.TB, c <-chan spoken) spoken {
 	}
 }
 
-// pidOf is the process id of the nth start of a fixture.
+// pidOf returns the process id of the nth start of a fixture.
 func pidOf(t testing.TB, f *fixture.Server, n int) int {
 	t.Helper()
 	var pid int

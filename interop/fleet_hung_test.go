@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// A server that takes calls and answers nothing is connected anew; one whose tools are slow is not.
+// A server that accepts calls and replies to none is reconnected. A server with slow tools is not.
 func TestAServerThatHangs(t *testing.T) {
 	for _, ping := range []bool{false, true} {
 		s := newPuppet("t")

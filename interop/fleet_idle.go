@@ -8,20 +8,20 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// An idle server is in the fleet, with what it listed, and is not connected: it has not been needed
-// yet (Server.Lazy), or not for a while (Server.Idle). Whoever needs it has the supervisor connect it,
-// and waits as for one that was lost; but nothing is withdrawn, and no attempt is delayed.
+// An idle server is in the fleet with its list, and is not connected. It has not been needed yet (Server.Lazy), or not
+// for a while (Server.Idle). The first request that needs it makes the supervisor connect it, and waits as for a lost
+// server. But its tools are not withdrawn, and no attempt is delayed.
 
-// idleLooks is how often in the time of Server.Idle a server is looked at. What it does is not
-// measured, because requests would pay for that: it ends up to one look late.
+// idleLooks is how often a server is checked during the time of Server.Idle. Activity is not recorded, because every
+// request would pay for that. So a server becomes idle up to one check late.
 const idleLooks = 4
 
-// statelessIdle is how long a connection for clients without a session stays open without a request, at most: the server
-// holds nothing there that a later request may count on, and each connection may be a process.
+// statelessIdle is the longest time that a connection for clients without a session stays open unused. The server holds
+// no state there for later requests, and each connection may be a process.
 const statelessIdle = 30 * time.Second
 
-// idling is how the server is configured to be idle: lazy, whether it is until it is needed; after,
-// how long it may be of no use. 0: for good.
+// idling returns the idle settings of the server. lazy reports whether it is idle until it is needed. after is how long
+// it may be unused, and 0 means without limit.
 func (m *member) idling(c *toolConfig) (lazy bool, after time.Duration) {
 	o := &m.fleet.opts
 	if o.Restart.Off { // nothing reconnects
@@ -33,8 +33,8 @@ func (m *member) idling(c *toolConfig) (lazy bool, after time.Duration) {
 	return lazy, max(cmp.Or(c.idle, o.Idle), 0)
 }
 
-// startIdle has a lazy server wait until it is needed, where it is known under this very configuration
-// what it lists. One that takes another's place has to show that it can.
+// startIdle makes a lazy server wait until it is needed, if its list is known under exactly this configuration. A
+// successor starts at once, because it must show that it works.
 func (m *member) startIdle() {
 	m.update(func(s *state) []EventKind {
 		lazy, _ := m.idling(s.config)
@@ -46,10 +46,10 @@ func (m *member) startIdle() {
 	})
 }
 
-// untilNeeded waits while the server is idle, and reports whether the member goes on.
+// untilNeeded waits while the server is idle, and reports whether the member continues.
 func (m *member) untilNeeded() bool {
 	err := m.until(m.ctx, func(s *state) bool {
-		if lazy, after := m.idling(s.config); !lazy && after == 0 { // it was edited meanwhile
+		if lazy, after := m.idling(s.config); !lazy && after == 0 { // its configuration changed meanwhile
 			m.awaken()
 		}
 		return !s.idle
@@ -57,7 +57,7 @@ func (m *member) untilNeeded() bool {
 	return err == nil && m.ctx.Err() == nil
 }
 
-// awaken has an idle server connected.
+// awaken starts the connection of an idle server.
 func (m *member) awaken() {
 	m.fleet.mu.Lock()
 	defer m.fleet.mu.Unlock()
@@ -67,8 +67,7 @@ func (m *member) awaken() {
 	}
 }
 
-// goIdle makes the server one that is not connected, unless somebody has begun to use e. Its
-// supervisor closes e.
+// goIdle makes the server idle, unless a request has begun to use e. The supervisor closes e.
 func (m *member) goIdle(e *Endpoint) bool {
 	m.era = e.Era()
 	next := m.newEndpoint(m.state.Load().config, false)
@@ -91,15 +90,15 @@ func (m *member) goIdle(e *Endpoint) bool {
 	return true
 }
 
-// idleness is for how long a connection has been of no use, as far as was seen.
+// idleness records how long a connection has been unused, as far as the checks have seen.
 type idleness struct {
-	begun  uint64 // Endpoint.begun at the last look
-	used   bool   // it was in use then
+	begun  uint64 // Endpoint.begun at the last check
+	used   bool   // it was in use at the last check
 	since  time.Time
-	looked time.Time // the last look
+	looked time.Time // the last check
 }
 
-// due is when to look next.
+// due returns a channel that fires at the time of the next check.
 func (i *idleness) due(after time.Duration) <-chan time.Time {
 	if after == 0 {
 		return nil
@@ -107,7 +106,7 @@ func (i *idleness) due(after time.Duration) <-chan time.Time {
 	return time.After(time.Until(i.looked.Add(after / idleLooks)))
 }
 
-// over reports whether nobody has used the server for so long.
+// over reports whether the server has been unused for the duration after.
 func (i *idleness) over(m *member, e *Endpoint, after time.Duration) bool {
 	i.looked = time.Now()
 	begun, used := m.used(e)
@@ -117,15 +116,15 @@ func (i *idleness) over(m *member, e *Endpoint, after time.Duration) bool {
 	return i.looked.Sub(i.since) >= after
 }
 
-// used is how many requests there were, and whether the server is being used: by a request, a
-// connection for a client that it can ask, a subscription to a resource or a task. That somebody hears
-// of changes of its lists is no use.
+// used returns the number of requests so far, and reports whether the server is in use. It is in use during a request,
+// and while it has a connection for a client that it can ask, a resource subscription or a task. A listener for list
+// changes does not count as use.
 func (m *member) used(e *Endpoint) (begun uint64, used bool) {
 	begun, calls := e.counts()
 	return begun, calls > 0 || m.lanes.any() || m.tasks.any() || m.fleet.subscriptions.any(m.server.ID)
 }
 
-// awake waits until a server that is idle, or is being connected after it was, has settled again.
+// awake waits until a server has settled again that is idle, or is being connected after it was idle.
 func (m *member) awake(ctx context.Context) error {
 	return m.until(ctx, func(s *state) bool {
 		if s.idle {
@@ -140,8 +139,8 @@ func (s *state) waking() bool {
 	return s.settled && !s.up && !s.retired && s.connectFault == nil
 }
 
-// Idle reports whether a server is idle, and connected by whatever needs it, or is being connected
-// because it was idle.
+// Idle reports whether a server is idle, or is being connected because it was idle. The next request that needs an idle
+// server connects it.
 func (f *Fleet) Idle(server string) bool {
 	m := findMember(f.all(), server)
 	if m == nil {
@@ -151,9 +150,9 @@ func (f *Fleet) Idle(server string) bool {
 	return s.idle || s.waking()
 }
 
-// Use is the connection of a server for whoever sends it several requests: as for a call, the server
-// is connected if it is idle, waited for if it is being connected, and does not become idle before
-// done, which must follow where err is nil. Failures are those of [Fleet.Request].
+// Use returns the connection of a server for several requests. As for a call, an idle server is connected first, and a
+// server that is being connected is waited for. The server does not become idle before done is called. If err is nil,
+// done must be called. Use returns the same faults as [Fleet.Request].
 func (f *Fleet) Use(ctx context.Context, server string) (e *Endpoint, done func(), err error) {
 	m := findMember(f.all(), server)
 	if m == nil {
@@ -165,22 +164,22 @@ func (f *Fleet) Use(ctx context.Context, server string) (e *Endpoint, done func(
 	return e, e.end, nil
 }
 
-// any reports whether there is a lane, in use or not yet at its end.
+// any reports whether there is a lane that is in use or not closed yet.
 func (l *lanes) any() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.all) > 0
 }
 
-// any reports whether somebody holds a subscription to a resource of a server.
+// any reports whether a server has a resource subscription.
 func (t *subscriptions) any(server string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.of[server]) > 0
 }
 
-// laneIdle is how long a lane stays open without a request; negative: until the sessions that use it end. Server.Idle
-// raises and lowers it where the server may hold state for a client.
+// laneIdle returns how long a lane stays open unused. A negative duration means until its sessions end. Server.Idle
+// raises or lowers it if the server may hold state for a client.
 func (m *member) laneIdle(o *lane) time.Duration {
 	d := m.fleet.opts.LaneIdle
 	_, after := m.idling(m.state.Load().config)
@@ -201,8 +200,7 @@ func (m *member) laneIdle(o *lane) time.Duration {
 	return d
 }
 
-// unsure waits for an idle server of which no more is known than what it once listed; others list
-// what they have.
+// unsure waits for an idle server of which only an old list is known. It does not wait for other servers.
 func (m *member) unsure(ctx context.Context) error {
 	s := m.state.Load()
 	if !s.idle && !s.waking() || s.list == nil || !s.list.raw.partial {

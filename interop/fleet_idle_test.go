@@ -14,11 +14,11 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// known is FleetOptions.Known of servers that had a tool.
+// known is FleetOptions.Known for servers that had a tool.
 func known(string) []toolbox.Wire { return []toolbox.Wire{legacyRow(rowT)} }
 
-// A lazy server whose tools are known is a process when somebody calls one, and one process for
-// all who do; when nobody has for a while it is none, and then one again.
+// A lazy server with known tools starts one process at the first call, and all callers share it.
+// After a while without calls the process ends. The next call starts it again.
 func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t, "-era", "legacy")
@@ -38,7 +38,7 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 	if st := fleet.Status()[0]; st.Phase != interop.Idle || st.Fault != nil || st.Tools != 1 || !fleet.Idle("a") {
 		t.Errorf("an idle server is %+v", st)
 	}
-	stays := func(idle time.Duration) { // an edit that takes no new connection
+	stays := func(idle time.Duration) { // a change that needs no new connection
 		server.Idle = idle
 		fleet.Apply([]interop.Server{server})
 	}
@@ -76,7 +76,7 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 	}
 }
 
-// idleBubble runs a puppet as the server a, which is idle after 8 seconds.
+// idleBubble runs a puppet as the server a, which becomes idle after 8 seconds.
 func idleBubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(*testing.T, *interop.Fleet, *diary)) {
 	opts.Idle = 8 * time.Second
 	bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
@@ -88,7 +88,7 @@ func idleBubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(*te
 	})
 }
 
-// A server is idle when nothing has gone on for so long, and not before.
+// A server becomes idle after its idle time without use, and not before.
 func TestWhatKeepsAServer(t *testing.T) {
 	s := newPuppet("t")
 	idleBubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
@@ -114,7 +114,7 @@ func TestWhatKeepsAServer(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		wantIdle(false)
 		done()
-		s.tellChanged() // is no use
+		s.tellChanged() // does not count as use
 		time.Sleep(11 * time.Second)
 		wantIdle(true)
 		time.Sleep(time.Hour)
@@ -137,7 +137,7 @@ func TestWhatKeepsAServer(t *testing.T) {
 	})
 }
 
-// A call that comes while the server ends waits for the next start, and for no pause.
+// A call that arrives while the server ends waits for the next start, without a pause.
 func TestACallWhileTheServerEnds(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t, "-era", "legacy")
@@ -152,7 +152,7 @@ func TestACallWhileTheServerEnds(t *testing.T) {
 	}
 }
 
-// A server that lists something else when it is needed again is listed so, before the call goes out.
+// A server that lists other tools after it was idle is listed again before the call is sent.
 func TestAServerThatIsAnotherWhenItWakes(t *testing.T) {
 	s := newPuppet("t", "u")
 	var admitted []string
@@ -175,7 +175,8 @@ func TestAServerThatIsAnotherWhenItWakes(t *testing.T) {
 	})
 }
 
-// A lazy server that cannot be started says so to its first call, and is then like any other.
+// If a lazy server cannot be started, its first call receives the fault. Then it behaves like any
+// other server.
 func TestALazyServerThatCannotBeStarted(t *testing.T) {
 	s := newPuppet("t")
 	s.refuseWith(fmt.Errorf("nobody is in"))
@@ -194,9 +195,9 @@ func TestALazyServerThatCannotBeStarted(t *testing.T) {
 	})
 }
 
-// Of what the ledger knows a server may have more by now: a call of it starts the server.
+// A server may have more tools than the ledger knows. A call of an unknown tool starts the server.
 func TestACallOfAToolThatIsNotKnownYet(t *testing.T) {
-	for i := range 50 { // whoever is first when it is up
+	for i := range 50 { // any goroutine may run first when it is up
 		hold, s := i%2 == 0, newPuppet("t", "new")
 		idleBubble(t, s, interop.FleetOptions{Lazy: true, Known: known, Hold: hold}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
 			if got, err := say(t.Context(), fleet, "a__new", "{}"); got != "new" {

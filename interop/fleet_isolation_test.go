@@ -15,9 +15,9 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Twenty servers, of which five never answer, five crash, and five answer late.
-// The five good ones are up, listed and called while the others are not, and
-// every snapshot on the way has the configured order.
+// Of twenty servers, five never reply, five crash, and five reply late. The five good
+// ones are up, listed and called meanwhile. Every snapshot on the way has the
+// configured order.
 func TestOneServerNeverDelaysItsPeers(t *testing.T) {
 	const each = 5
 	hangs := []string{"-era", "legacy", "-hang", "server/discover,initialize"}
@@ -83,7 +83,7 @@ func TestOneServerNeverDelaysItsPeers(t *testing.T) {
 	if diff := cmp.Diff(of["hangs"], fleet.Snapshot("").Pending); diff != "" {
 		t.Error("pending in the end:", diff)
 	}
-	good.WaitN("recv tools/list", each) // on one line with what came before
+	good.WaitN("recv tools/list", each) // earlier events on the same connection have arrived
 	if n := len(good.Events("start ")); n != each {
 		t.Errorf("the good ones were started %d times", n)
 	}
@@ -94,7 +94,7 @@ func TestOneServerNeverDelaysItsPeers(t *testing.T) {
 	}
 }
 
-// watchOrder collects the servers of each snapshot that a fleet tells of.
+// watchOrder collects the servers of each snapshot that a fleet reports.
 func watchOrder(fleet *interop.Fleet) func() [][]string {
 	var mu sync.Mutex
 	var seen [][]string
@@ -117,8 +117,8 @@ func without(all, some []string) []string {
 	return out
 }
 
-// What one server does wrong never shows in a peer: each on its own is ready,
-// keeps its process, and answers.
+// The errors of one server never affect another: each other server is ready, keeps its
+// process, and replies.
 func TestAServerThatMisbehavesDoesNotTouchItsPeer(t *testing.T) {
 	for _, flags := range [][]string{
 		{"-noise", "-bigline", "1000000"},
@@ -144,7 +144,7 @@ func TestAServerThatMisbehavesDoesNotTouchItsPeer(t *testing.T) {
 	}
 }
 
-// The bytes of a listing that no client could use do not pull down what can be used.
+// Invalid rows of a listing do not affect the valid rows.
 func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 	f := fixture.New(t, "-badrows", "-duplicates", "-tools", "2")
 	fleet, d := newFleet(t, nil)
@@ -180,8 +180,7 @@ func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 	}
 }
 
-// TestCallsAreBoundedByServerAndPrincipal: what one has in flight takes nothing from
-// another, nor from other servers.
+// The calls of one principal take nothing from another, nor from other servers.
 func TestCallsAreBoundedByServerAndPrincipal(t *testing.T) {
 	f := fixture.New(t)
 	fleet, d := newFleet(t, &interop.FleetOptions{MaxCalls: 2, CallWait: -1})

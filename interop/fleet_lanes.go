@@ -18,99 +18,101 @@ import (
 const (
 	defaultLanes    = 4
 	defaultLaneIdle = 5 * time.Minute
-	// maxLanes bounds the lanes of one server, each of which may be a process, and
-	// maxCallerLanes those of one principal, so that nobody uses up what others need.
+	// maxLanes bounds the lanes of one server, each of which may be a process. maxCallerLanes bounds the lanes of one
+	// principal, so that one principal cannot use up all lanes.
 	maxLanes       = 256
 	maxCallerLanes = 64
-	// withoutLanes is for how long at most the shared connection serves instead of one that could not be
-	// opened: many servers never ask, and some cannot run twice.
+	// withoutLanes is the longest time that the shared connection replaces a lane that could not be opened. Many
+	// servers never ask, and some cannot run twice.
 	withoutLanes = time.Minute
-	// firstWithout is the first of those pauses; see [lanes.pause].
+	// firstWithout is the first of these pauses; see [lanes.pause].
 	firstWithout = time.Second
-	// maxWithout is the last of those of a server that hangs.
+	// maxWithout is the longest of these pauses for a server that hangs.
 	maxWithout = time.Hour
-	// initializeWait bounds the attempt of a legacy connection to a server that may have none, for which a call waits.
+	// initializeWait bounds an attempt to connect in the legacy era to a server that may not support it. A call waits
+	// for that attempt.
 	initializeWait = 10 * time.Second
 	// levelWait bounds logging/setLevel, for which a call waits.
 	levelWait = 5 * time.Second
 )
 
-// lane is one more connection to a server: for the calls of all ([Pool].Instances), for one principal
-// ([PerPrincipal]), or to a legacy server, on which we declare what one client does.
-// That is said once, in initialize: the fleet's own connection, which all share, declares nothing.
+// lane is an extra connection to a server. A lane serves the calls of all principals ([Pool].Instances), serves one
+// principal ([PerPrincipal]), or declares one client's capabilities to a legacy server. Capabilities are declared once,
+// in initialize. The fleet's own connection, which all share, declares nothing.
 //
-// A lane of a session serves all its requests. Clients of one principal without a session may be several programs, and over stdio
-// a question does not name its request. So a request that is known to ask has a lane alone, and the others share one (see
-// [habits]). A lane that has left a request without an answer serves no other request: what its server asks late would
-// be taken for a question of the next.
+// A lane of a session serves all its requests. The clients of one principal without a session may be several programs,
+// and over stdio a question does not name its request. So a request that is known to ask has a lane alone, and the
+// others share one (see [habits]). A lane serves no other request after a request on it ended without a reply. A late
+// question of its server would otherwise seem to belong to the next request.
 type lane struct {
 	key   laneKey
 	start sync.Once
 
-	// Guarded by lanes.mu.
+	// The fields below are guarded by lanes.mu.
 	endpoint *Endpoint // nil before start
 	users    int
-	alone    bool        // its request shares it with no other
-	asking   int         // of a principal's: requests that are known to ask
-	asker    string      // and whose session's they are; "": one request without a session
+	alone    bool        // its request does not share it
+	asking   int         // of a principal's lane: requests that are known to ask
+	asker    string      // the session of these requests; "" if it is one request without a session
 	gone     bool        // it is closed to new requests
-	idle     *time.Timer // ends it; nil: it is in use, or gone
-	level    string      // of logging/setLevel; "": none was asked for
-	failed   time.Time   // when a principal's could not be opened; zero: it could
-	// held has the live sessions that use the connection, which may hold state for them, and functions that end the watch of
-	// [Client].Life.
+	idle     *time.Timer // closes the lane; nil if it is in use, or gone
+	level    string      // set by logging/setLevel; "" if it was not called
+	failed   time.Time   // when a principal's lane could not be opened; zero if that did not happen
+	// held holds the live sessions that use the connection, because the server may hold state for them. Each value is
+	// the function that ends the watch of [Client].Life.
 	held map[string]func() bool
 }
 
 type laneKey struct {
 	kind         laneKind
 	caller       toolbox.Principal
-	session      string // "": none
+	session      string // "" if there is none
 	capabilities string
 }
 
-// laneKind is what a lane is for.
+// laneKind is the purpose of a lane.
 type laneKind byte
 
 const (
-	askedLane     laneKind = iota // a client that can be asked
-	principalLane                 // a principal, which shares no connection
-	instanceLane                  // all whom the first process of a pool keeps waiting
+	askedLane     laneKind = iota // serves a client that can be asked
+	principalLane                 // serves one principal alone
+	instanceLane                  // serves calls while the first process of a pool is busy
 	laneKinds
 )
 
-// isShared reports whether a lane serves any number of requests at a time, whatever they are.
+// isShared reports whether a lane serves any number of requests of any kind at a time.
 func (k laneKey) isShared() bool { return k.kind != askedLane || k.session != "" }
 
-// isCut reports whether a lane serves no other request because of one that was left without an answer. Call it with lanes.mu held.
+// isCut reports whether a lane serves no other request because a request ended without a reply. Call it with lanes.mu
+// held.
 func (o *lane) isCut() bool {
 	return !o.key.isShared() && o.endpoint != nil && o.endpoint.talks.wereCut()
 }
 
-// isOver reports whether a lane's connection has ended, and is not remembered to have failed. Call it with lanes.mu held.
+// isOver reports whether a lane's connection has ended, and its failure need not be remembered any more. Call it with
+// lanes.mu held.
 func (o *lane) isOver() bool {
 	return o.endpoint != nil && o.endpoint.Phase().Terminal() && time.Since(o.failed) >= failureMemory
 }
 
-// lanes are those of one member.
+// lanes holds the extra connections of one member.
 type lanes struct {
 	member  *member
-	closing sync.WaitGroup // what ends, and timers
+	closing sync.WaitGroup // connections that are closing, and timers
 
 	mu       sync.Mutex
 	base     lane    // the member's own connection: only its users count
-	all      []*lane // the one that was taken last is the last
+	all      []*lane // the lane that was used last is the last
 	closed   bool
-	until    [laneKinds]time.Time // none is tried before
-	failures [laneKinds]int       // how many could not be opened, one after the other
-	hung     [laneKinds]int       // how often one hung, likewise
-	freed    chan struct{}        // closed when a lane is free; nil: nobody waits
+	until    [laneKinds]time.Time // no lane of the kind is tried before this time
+	failures [laneKinds]int       // failed attempts to open a lane, in a row
+	hung     [laneKinds]int       // attempts that hung, in a row
+	freed    chan struct{}        // closed when a lane is free; nil if no request waits
 }
 
-// askedLane is the endpoint that a request of ctx's client goes out on where it can be asked and the server
-// is legacy, and what is to be called when it has its answer; nil: it needs none of its own. So is a server that
-// speaks both eras to a legacy client: what it asks in a session it may not be able to ask otherwise, as with all servers
-// of the SDK's that call Elicit.
+// askedLane returns the endpoint for a request of a client that a legacy server can ask, and the function to call after
+// the reply. It returns nil if the request needs no such lane. A server that speaks both eras also gets a lane for a
+// legacy client. Outside a session it may be unable to ask, as with all servers of the SDK that call Elicit.
 func (m *member) askedLane(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
 	c := ClientOf(ctx)
 	capabilities, dual := m.declares(ctx, base)
@@ -122,8 +124,8 @@ func (m *member) askedLane(ctx context.Context, base *Endpoint, r Message) (e *E
 	switch {
 	case key.session != "":
 	case c.listing:
-		key.session = listSession // what it asks is nobody's: no call is to come upon that
-	case c.LogLevel != "" && r.Method == protocol.MethodToolsCall: // nor do logs name their request
+		key.session = listSession // a question here belongs to no client, so no call may use this lane
+	case c.LogLevel != "" && r.Method == protocol.MethodToolsCall: // log messages do not name their request either
 		how = byItself
 	default:
 		how, ended = m.habits.enter(ctx, r.subject)
@@ -157,8 +159,9 @@ func (m *member) askedLane(ctx context.Context, base *Endpoint, r Message) (e *E
 	return e, func() { ended(true); m.lanes.leave(l) }, nil
 }
 
-// declares is what a connection of ctx's client's declares to the server, where it can be asked there and nowhere else; "": it
-// cannot, or needs none. dual: the server speaks both eras.
+// declares returns the capabilities that a connection for the client of ctx declares, if the client can only be asked
+// there. It returns "" if the client cannot be asked, or needs no such connection. dual reports that the server speaks
+// both eras.
 func (m *member) declares(ctx context.Context, base *Endpoint) (capabilities string, dual bool) {
 	c := ClientOf(ctx)
 	if c == nil || c.Back == nil || len(c.Capabilities) <= len(`{}`) || m.fleet.opts.Lanes < 0 {
@@ -173,14 +176,14 @@ func (m *member) declares(ctx context.Context, base *Endpoint) (capabilities str
 	return string(declared), dual
 }
 
-// mayBeDual reports whether a modern server may also take initialize, for a legacy client. Those of the TypeScript SDK do which
-// name only the modern revision in server/discover: it is tried once.
+// mayBeDual reports whether a modern server may also accept initialize, for a legacy client. Some servers of the
+// TypeScript SDK accept it although they name only the modern revision in server/discover. So it is tried once.
 func (m *member) mayBeDual(shake conn.Handshake, client Era) bool {
 	return shake.Era == Modern && m.server.Era == "" && client == Legacy
 }
 
-// isModernAlone reports whether a server that was tried as a legacy one, on a lane, has none but the modern way to ask:
-// it does not take initialize, nor say that it speaks a legacy revision, or what it then is asks nothing.
+// isModernAlone reports whether a server can ask only in the modern era, after a lane tried the legacy era. Such a
+// server rejects initialize and does not list a legacy revision, or it asks nothing in the legacy era.
 func isModernAlone(base, own *Endpoint, err error) bool {
 	if err != nil {
 		return !base.handshake().Dual
@@ -188,8 +191,8 @@ func isModernAlone(base, own *Endpoint, err error) bool {
 	return own.Era() != Legacy || !own.handshake().Asks
 }
 
-// enterLane takes a lane that is open, another one where it has just died. A lane that could not
-// be opened comes with the reason.
+// enterLane takes an open lane. If the lane has just lost its connection, enterLane takes another. If a lane could not
+// be opened, it is returned with the error.
 func (m *member) enterLane(ctx context.Context, key laneKey, how sharing) (l *lane, e *Endpoint, err error) {
 	for tries := 3; ; tries-- {
 		if l, err = m.lanes.enter(ctx, key, how); err != nil {
@@ -201,11 +204,11 @@ func (m *member) enterLane(ctx context.Context, key laneKey, how sharing) (l *la
 		if err == nil || e == nil || e.Era() == "" || ctx.Err() != nil || tries == 1 {
 			return l, e, err
 		}
-		m.lanes.leave(l) // it was open: its end says nothing of the next
+		m.lanes.leave(l) // it was open, so its end does not predict the next attempt
 	}
 }
 
-// openLane connects a lane, or waits until somebody has.
+// openLane connects a lane, or waits until another request has.
 func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
 	l.start.Do(func() {
 		e := m.newLane(l.key)
@@ -227,7 +230,7 @@ func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
 	return e, e.Open(ctx)
 }
 
-// newLane makes the endpoint of a lane. What tools change for one changes for all.
+// newLane makes the endpoint of a lane. A change of the tools on one lane counts as a change for all clients.
 func (m *member) newLane(key laneKey) *Endpoint {
 	config, base := m.state.Load().config, m.state.Load().endpoint
 	opts := m.endpointOptions(config)
@@ -254,7 +257,7 @@ func (m *member) newLane(key laneKey) *Endpoint {
 	return NewEndpoint(m.server, &opts)
 }
 
-// setLevel asks the server for log messages as the client wants them.
+// setLevel requests log messages from the server at the client's level.
 func (m *member) setLevel(ctx context.Context, l *lane, e *Endpoint, level string) error {
 	m.lanes.mu.Lock()
 	same := level == "" || level == l.level
@@ -274,8 +277,7 @@ func (m *member) setLevel(ctx context.Context, l *lane, e *Endpoint, level strin
 	return ctx.Err()
 }
 
-// enter takes a lane, and waits for one where all that there may be are in use; leave must
-// follow.
+// enter takes a lane. If all permitted lanes are in use, it waits for one. leave must follow.
 func (l *lanes) enter(ctx context.Context, key laneKey, how sharing) (taken *lane, err error) {
 	err = l.await(ctx, func() (freed <-chan struct{}, err error) {
 		taken, freed, err = l.take(key, how)
@@ -284,8 +286,8 @@ func (l *lanes) enter(ctx context.Context, key laneKey, how sharing) (taken *lan
 	return taken, err
 }
 
-// await calls try until it gives nothing to wait for, each time when that is closed. It waits as long as a request
-// waits for its turn, and then returns the error of try.
+// await calls try until try returns no channel. Between calls it waits until that channel is closed. It waits at most
+// the queue time of a request, and then returns the error of try.
 func (l *lanes) await(ctx context.Context, try func() (freed <-chan struct{}, err error)) error {
 	var late <-chan time.Time
 	for {
@@ -306,14 +308,15 @@ func (l *lanes) await(ctx context.Context, try func() (freed <-chan struct{}, er
 	}
 }
 
-// take is a lane, or what is closed when there may be one, with the error of who does not wait so long.
+// take returns a lane, or a channel that is closed when one may be free. The error is for a request that does not wait
+// so long.
 func (l *lanes) take(key laneKey, how sharing) (_ *lane, freed <-chan struct{}, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, nil, NewFault(NotConnected, l.member.server.ID, "not connected: the server was taken out or replaced", nil)
 	}
-	var free, shared *lane // the one that was used last
+	var free, shared *lane // the lane that was used last
 	alike, callers, kin := 0, 0, 0
 	for _, o := range slices.Backward(slices.Clone(l.all)) {
 		switch {
@@ -332,7 +335,7 @@ func (l *lanes) take(key laneKey, how sharing) (_ *lane, freed <-chan struct{}, 
 			free = cmp.Or(free, o)
 		case !o.alone:
 			shared = cmp.Or(shared, o)
-		case o.endpoint == nil || !o.endpoint.talks.isHeld(): // else it waits for a person
+		case o.endpoint == nil || !o.endpoint.talks.isHeld(): // otherwise it waits for a person
 			alike++
 		}
 		if kin++; o.key.caller == key.caller {
@@ -368,12 +371,12 @@ func (l *lanes) take(key laneKey, how sharing) (_ *lane, freed <-chan struct{}, 
 	return o, nil, nil
 }
 
-// busy is take where all lanes are in use. Call it with mu held.
+// busy returns the result of take if all lanes are in use. Call it with mu held.
 func (l *lanes) busy(why string, n int) (*lane, <-chan struct{}, error) {
 	return nil, l.untilFreed(), NewFault(Timeout, l.member.server.ID, "busy", newBusyError(why+" within %v", n, l.member.queueWait()))
 }
 
-// untilFreed is closed when a lane may be free. Call it with mu held.
+// untilFreed returns a channel that is closed when a lane may be free. Call it with mu held.
 func (l *lanes) untilFreed() <-chan struct{} {
 	if l.freed == nil {
 		l.freed = make(chan struct{})
@@ -381,7 +384,7 @@ func (l *lanes) untilFreed() <-chan struct{} {
 	return l.freed
 }
 
-// use notes that a request is on a lane. Call it with mu held.
+// use records that a request is on a lane. Call it with mu held.
 func (l *lanes) use(o *lane) {
 	o.users++
 	l.busyAgain(o)
@@ -389,8 +392,8 @@ func (l *lanes) use(o *lane) {
 	l.all = append(slices.Delete(l.all, i, i+1), o)
 }
 
-// makeRoom ends the lane of a key's kind that has been without a request for the longest time, of its caller or of all,
-// and reports whether there is one. A lane that a live session holds comes last. Call it with mu held.
+// makeRoom closes the lane of a key's kind that has been unused for the longest time, among the lanes of its caller or
+// of all. It reports whether there was one. A lane that a live session holds comes last. Call it with mu held.
 func (l *lanes) makeRoom(key laneKey, own bool) bool {
 	for _, held := range [...]bool{false, true} {
 		for _, o := range l.all {
@@ -403,7 +406,7 @@ func (l *lanes) makeRoom(key laneKey, own bool) bool {
 	return false
 }
 
-// retime starts the timers of lanes without requests again: the configuration says something else now.
+// retime restarts the timers of unused lanes after a change of the configuration.
 func (l *lanes) retime() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -415,7 +418,7 @@ func (l *lanes) retime() {
 	}
 }
 
-// busyAgain stops the timer that ends a lane. Call it with mu held.
+// busyAgain stops the timer that closes a lane. Call it with mu held.
 func (l *lanes) busyAgain(o *lane) {
 	if o.idle != nil && o.idle.Stop() {
 		l.closing.Done()
@@ -423,7 +426,7 @@ func (l *lanes) busyAgain(o *lane) {
 	o.idle = nil
 }
 
-// leave notes that a request on a lane has ended.
+// leave records that a request on a lane has ended.
 func (l *lanes) leave(o *lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -443,7 +446,7 @@ func (l *lanes) leave(o *lane) {
 	l.rest(o)
 }
 
-// rest starts the timer that ends a lane without requests, unless a live session holds the lane. Call it with mu held.
+// rest starts the timer that closes an unused lane, unless a live session holds the lane. Call it with mu held.
 func (l *lanes) rest(o *lane) {
 	idle := failureMemory
 	if o.failed.IsZero() {
@@ -466,7 +469,7 @@ func (l *lanes) rest(o *lane) {
 	o.idle = timer
 }
 
-// wake has those who wait for a lane look again.
+// wake makes requests that wait for a lane check again.
 func (l *lanes) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -481,7 +484,7 @@ func (l *lanes) woken() {
 	}
 }
 
-// giveUp leaves a lane that is of no use, and tries no other of a kind for a while.
+// giveUp leaves a lane that cannot be used. No other lane of the kind is tried for a while.
 func (l *lanes) giveUp(o *lane, kind laneKind, d time.Duration) {
 	l.mu.Lock()
 	if l.until[kind] = time.Now().Add(d); !l.closed {
@@ -491,14 +494,14 @@ func (l *lanes) giveUp(o *lane, kind laneKind, d time.Duration) {
 	l.leave(o)
 }
 
-// pause is for how long no lane of a kind is tried after one that failed: it doubles up to most, because a server that
-// crashed then may well start now. One that hangs holds calls up for as long as it may take to connect: it gets all of it, and
-// twice as much with each further attempt, up to maxWithout.
+// pause returns how long no lane of a kind is tried after a failure. The pause doubles up to most, because a server
+// that crashed may start at the next attempt. A server that hangs delays calls until the connect deadline. So its pause
+// starts at most, and doubles with each further attempt, up to maxWithout.
 func (l *lanes) pause(kind laneKind, err error, most time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if errors.Is(err, Timeout) {
-		if !l.isDue(kind) { // others have failed with it
+		if !l.isDue(kind) { // other attempts have failed with it
 			return time.Until(l.until[kind])
 		}
 		l.hung[kind]++
@@ -508,7 +511,7 @@ func (l *lanes) pause(kind laneKind, err error, most time.Duration) time.Duratio
 	return min(firstWithout<<min(l.failures[kind]-1, 10), most)
 }
 
-// due reports whether lanes of a kind are worth a try.
+// due reports whether lanes of a kind may be tried.
 func (l *lanes) due(kind laneKind) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -518,8 +521,8 @@ func (l *lanes) due(kind laneKind) bool {
 // isDue is due with mu held.
 func (l *lanes) isDue(kind laneKind) bool { return !time.Now().Before(l.until[kind]) }
 
-// drop has nobody take a lane any more, and ends it when nobody uses it: until then it counts, and
-// close ends it with the others. Call it with mu held.
+// drop closes a lane to new requests, and closes its connection once no request uses it. Until then the lane counts,
+// and close ends it with the others. Call it with mu held.
 func (l *lanes) drop(o *lane) {
 	o.gone = true
 	if l.busyAgain(o); o.users == 0 {
@@ -538,7 +541,7 @@ func (l *lanes) end(o *lane) {
 	}
 }
 
-// started gives a lane its endpoint, unless the member is over.
+// started sets the endpoint of a lane, unless the lanes are closed.
 func (l *lanes) started(o *lane, e *Endpoint) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -553,7 +556,7 @@ func (l *lanes) endpointOf(o *lane) *Endpoint {
 	return o.endpoint
 }
 
-// close ends all lanes, in parallel, whoever uses them, and waits for them.
+// close closes all lanes in parallel, including lanes in use, and waits for them.
 func (l *lanes) close() {
 	l.mu.Lock()
 	l.closed = true

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A lane that nobody takes any more, while somebody still uses it, ends with the others: its process would outlive us.
+// A lane that was dropped while in use is closed with the others. Otherwise its process would outlive us.
 func TestLanesEndThatAreGivenUpInUse(t *testing.T) {
 	t.Parallel()
 	l := lanes{member: &member{fleet: &Fleet{}}}

@@ -22,15 +22,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asker is a legacy server of the SDK's, with a connection for each that dials.
+// asker is a legacy server of the SDK, with a connection for each dial.
 type asker struct {
 	*mcp.Server
 	t       *testing.T
-	started chan struct{} // gets a value when the tool "wait" or "later" begins
+	started chan struct{} // receives a value when the tool "wait" or "later" begins
 	release chan struct{} // lets it end
 	later   chan struct{} // lets the tool "later" ask
-	roots   chan struct{} // gets a value for each roots/list_changed
-	late    chan error    // gets what becomes of the question of the tool "late", which ends before it asks
+	roots   chan struct{} // receives a value for each roots/list_changed
+	late    chan error    // receives the result of the question of the tool "late", which ends before it asks
 
 	numbers sync.Map // of the sessions
 	met     atomic.Int64
@@ -104,13 +104,13 @@ func newAsker(t *testing.T) *asker {
 	return a
 }
 
-// number tells sessions apart, also those that are over: their addresses are used again.
+// number identifies a session, even after its end, because addresses are used again.
 func (a *asker) number(s *mcp.ServerSession) string {
 	n, _ := a.numbers.LoadOrStore(s, fmt.Sprint(a.met.Add(1)))
 	return n.(string)
 }
 
-// name is what whoever is asked for a name says.
+// name asks the client for a name and returns the answer.
 func name(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	r, err := s.Elicit(ctx, &mcp.ElicitParams{Message: "Your name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
 	if err != nil {
@@ -119,12 +119,12 @@ func name(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	return fmt.Sprint(r.Content["name"]), nil
 }
 
-// options make each connection of a fleet's one to a.
+// options connects each connection of a fleet to a.
 func (a *asker) options(interop.Server) *interop.EndpointOptions {
 	return &interop.EndpointOptions{Transport: dialled{a}}
 }
 
-// dialled makes a session of its own at each dial.
+// dialled makes a new session at each dial.
 type dialled struct{ a *asker }
 
 func (d dialled) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -135,7 +135,7 @@ func (d dialled) Connect(ctx context.Context) (mcp.Connection, error) {
 	return client.Connect(ctx)
 }
 
-// sessions waits until a has so many.
+// sessions waits until a has that many sessions.
 func (a *asker) sessions(want int) {
 	a.t.Helper()
 	for end := time.Now().Add(giveUp); sessionsOf(a) != want; runtime.Gosched() {
@@ -145,7 +145,7 @@ func (a *asker) sessions(want int) {
 	}
 }
 
-// legacyAsker is a as the server of a fleet.
+// legacyAsker is the configuration of an asker in a fleet.
 var legacyAsker = interop.Server{ID: "a", Era: interop.Legacy}
 
 func TestALegacyServerAsksTheClientThatCalls(t *testing.T) {
@@ -186,7 +186,7 @@ func TestALegacyServerAsksTheClientThatCalls(t *testing.T) {
 	}
 }
 
-// The npm server asks on a stream of its own.
+// The npm server asks on a separate stream.
 func TestTheReferenceServerAsksTheClientThatCalls(t *testing.T) {
 	t.Parallel()
 	command, args := peers.Everything(t, "stdio")
@@ -213,8 +213,8 @@ func TestTheReferenceServerAsksTheClientThatCalls(t *testing.T) {
 	}
 }
 
-// Many clients of both eras and two principals, each asked in the middle of its calls,
-// over connections that say nothing of whose a question is.
+// Many clients of both eras and two principals are asked during their calls. The connections do not show which client a
+// question belongs to.
 func TestEachIsAskedInItsOwnCall(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -259,17 +259,17 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 		}()
 		soon(t, a.started, "the call")
 	}
-	c.LogLevel = "info" // logs name no request, so that each of these calls has a connection of its own
+	c.LogLevel = "info" // logs name no request, so each of these calls has its own connection
 	wait(c, "")
 	wait(c, "")
 	_, err := callAs(t.Context(), fleet, &c.Client, "", "wait", "")
 	if f := wantFault(t, err, interop.Timeout); !strings.Contains(f.Message, "busy: 2 calls") {
 		t.Error(f)
 	}
-	wait(c, "bob") // who waits for nobody else's
+	wait(c, "bob") // this call waits for no other caller's
 	a.sessions(4)
 	c.LogLevel = ""
-	wait(c, "") // the connection that others share is beside those
+	wait(c, "") // the shared connection is separate
 	a.sessions(5)
 	close(a.release)
 	for range 4 {
@@ -290,14 +290,14 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 	a.sessions(1)
 }
 
-// What a server asks after its call is not taken for a question of the next one: it is refused, and says why; where the call was
-// left without an answer, no other call goes over its connection.
+// A question after the end of its call is not taken for a question of the next call. It is refused with a reason. If
+// the call ended without a reply, no other call uses its connection.
 func TestALateQuestionIsNobodys(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 	c := newAsked(interop.Modern, "Ada", everyCapability)
-	c.Always = nil // as the host has it for clients without a session
+	c.Always = nil // as in the host for clients without a session
 	call := func(ctx context.Context, tool string) string {
 		text, err := callAs(ctx, fleet, &c.Client, "", tool, "")
 		if err != nil {
@@ -325,7 +325,7 @@ func TestALateQuestionIsNobodys(t *testing.T) {
 	}
 }
 
-// A call whose client is asked, and may never answer, keeps no other call waiting: one that waited already neither.
+// A call that waits for its client's answer, perhaps forever, delays no other call, even if that call already waits.
 func TestALaneThatAsksIsNotInTheWay(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -359,7 +359,7 @@ func TestALaneThatAsksIsNotInTheWay(t *testing.T) {
 	}
 }
 
-// More sessions than there may be lanes take turns, and none of their calls fails.
+// If there are more sessions than lanes, the sessions take turns, and no call fails.
 func TestSessionsTakeTurnsOnLanes(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -474,7 +474,7 @@ func TestALaneServesASession(t *testing.T) {
 	a.sessions(0)
 }
 
-// A server that cannot be connected twice serves all the same: it may never ask.
+// A server that cannot be connected twice still serves, because it may never ask.
 func TestALaneThatFailsFailsNoCall(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -508,10 +508,7 @@ func (refusing) Connect(context.Context) (mcp.Connection, error) {
 	return nil, errors.New("not today")
 }
 
-// A server of both eras is spoken to by a legacy client as if nobody were between them: its
-// tools that ask in a session fail in any other way. Where a session has no way to ask, what
-// is modern has.
-// A lane that failed is soon tried again: its server may have crashed just then.
+// A lane that failed is soon tried again, because its server may have crashed only once.
 func TestALaneThatFailedIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker(t)
@@ -539,7 +536,7 @@ func TestALaneThatFailedIsTriedAgain(t *testing.T) {
 		ask("error: ")
 		time.Sleep(time.Second)
 		ask("Ada")
-		broken.Store(true) // and those that fail again and again are tried less often
+		broken.Store(true) // lanes that fail repeatedly are tried less often
 		leave()
 		synctest.Wait()
 		for range 8 {

@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A server that says its list has changed is listed anew, in both eras, over
+// A server that reports a change of its list is listed again, in both eras, over
 // streams and over HTTP.
 func TestListChanged(t *testing.T) {
 	for _, c := range []struct{ transport, era, ready string }{
@@ -64,8 +64,8 @@ func TestListChanged(t *testing.T) {
 	}
 }
 
-// A listing that gives what was there before is no news, however often a server
-// says it is; and it is asked less and less often.
+// A listing with the same tools as before causes no event, however often the server
+// reports a change. The server is listed less and less often.
 func TestAListThatDidNotChangeIsNoNews(t *testing.T) {
 	s := newPuppet("t")
 	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
@@ -93,8 +93,8 @@ func TestAListThatDidNotChangeIsNoNews(t *testing.T) {
 	})
 }
 
-// A server whose listing fails is ready and says why it has no tools; it is
-// asked again, and what was listed before stays.
+// A server with a failed listing is ready, and its fault explains why it has no tools.
+// It is listed again later, and the earlier list stays.
 func TestAFailedListing(t *testing.T) {
 	s := newPuppet("t")
 	s.listRaw("") // an error
@@ -129,7 +129,7 @@ func TestAFailedListing(t *testing.T) {
 		before := fleet.Snapshot("")
 		s.listRaw("17")
 		s.tellChanged()
-		time.Sleep(time.Second) // of the bubble: a list is not asked for again at once
+		time.Sleep(time.Second) // in bubble time: a list is not requested again at once
 		synctest.Wait()
 		if fleet.Snapshot("") != before {
 			t.Error("a failed listing took away what was there")
@@ -162,7 +162,7 @@ func TestAListingThatHangs(t *testing.T) {
 	})
 }
 
-// A connection that dies while it is listed is lost like any other.
+// A connection that dies during a listing is lost like any other.
 func TestAServerThatDiesWhileItIsListed(t *testing.T) {
 	s := newPuppet("t")
 	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
@@ -189,8 +189,8 @@ func legacyRow(raw string) toolbox.Wire {
 
 const rowT = `{"name":"t","inputSchema":{"type":"object"}}`
 
-// What a server had when it last ran is listed at once and callable, and then
-// gives way to what it has now.
+// The tools of a server's last run are listed at once and callable. Then its current
+// tools replace them.
 func TestKnownToolsAreListedUntilTheServerAnswers(t *testing.T) {
 	for _, hold := range []bool{false, true} {
 		s := newPuppet("t", "new")
@@ -213,7 +213,7 @@ func TestKnownToolsAreListedUntilTheServerAnswers(t *testing.T) {
 			call, old := later(t.Context(), fleet, "a__t", "{}"), later(t.Context(), fleet, "a__old", "{}")
 			synctest.Wait()
 			release()
-			for tool, c := range map[string]<-chan spoken{"t": call, "old": old} { // the server has the last word
+			for tool, c := range map[string]<-chan spoken{"t": call, "old": old} { // the server's own list decides
 				if got := finished(t, c); got.err != nil || got.text != tool {
 					t.Errorf("the call of %s gives %v", tool, got)
 				}
@@ -228,8 +228,8 @@ func TestKnownToolsAreListedUntilTheServerAnswers(t *testing.T) {
 	}
 }
 
-// What is known of a server that cannot be reached is withdrawn like the tools
-// of one that was lost.
+// If a server cannot be reached, its known tools are withdrawn like the tools of a lost
+// server.
 func TestKnownToolsAreWithdrawnWhenTheServerCannotBeReached(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		s := newPuppet("t")
@@ -261,8 +261,8 @@ func TestKnownToolsAreWithdrawnWhenTheServerCannotBeReached(t *testing.T) {
 	}
 }
 
-// Known tools keep the grammar in which they were listed, and a server that
-// lists the same again changes none of them.
+// Known tools keep the format in which they were listed. If the server lists the same
+// tools again, none of them changes.
 func TestKnownToolsKeepTheirGrammar(t *testing.T) {
 	s := newPuppet("t")
 	for _, format := range []string{"mcp/legacy", "mcp/modern"} {

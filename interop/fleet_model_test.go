@@ -18,8 +18,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Configurations come at random, one in the midst of the other, while servers die, hang,
-// refuse and change; whenever all is quiet, the fleet is what was configured last.
+// Configurations change at random, one during the other, while servers die, hang, refuse
+// and change. Whenever all is quiet, the fleet has the last configuration.
 func TestApplyAtRandom(t *testing.T) {
 	for range 60 {
 		seed := rand.Uint64()
@@ -41,7 +41,7 @@ func TestApplyAtRandom(t *testing.T) {
 	}
 }
 
-// world is a fleet of puppets, and what is to become of it.
+// world is a fleet of puppets, and the random changes that are made to it.
 type world struct {
 	t     *testing.T
 	rand  *rand.Rand
@@ -49,14 +49,14 @@ type world struct {
 	diary *diary
 	steps []string
 	calls sync.WaitGroup
-	then  atomic.Pointer[[]interop.Server] // what the next one who is told of something applies
-	seen  atomic.Pointer[toolbox.Snapshot] // what was there when somebody was last told of a new one
+	then  atomic.Pointer[[]interop.Server] // the configuration that the next notified listener applies
+	seen  atomic.Pointer[toolbox.Snapshot] // the snapshot at the last notification of a new one
 
 	mu      sync.Mutex
 	puppets map[string]*puppet // by id and version
 
 	applied []interop.Server
-	denied  map[string]int // by server and tool that is denied: how often it was called before
+	denied  map[string]int // by server and denied tool: how often it was called before
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -88,7 +88,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
-// puppet is the one that a server is in a configuration.
+// puppet returns the puppet for a server of a configuration.
 func (w *world) puppet(s interop.Server) *puppet {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +99,7 @@ func (w *world) puppet(s interop.Server) *puppet {
 	return w.puppets[key]
 }
 
-// all are the puppets that a server was, in any configuration.
+// all returns the puppets of a server in all configurations.
 func (w *world) all(id string) []*puppet {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +112,7 @@ func (w *world) all(id string) []*puppet {
 	return out
 }
 
-// some is a random puppet of those that are configured, but not of the steady one.
+// some returns a random puppet of the configured servers, except the steady server.
 func (w *world) some() (*puppet, string) {
 	i := w.rand.IntN(len(w.applied) + 1)
 	if i == len(w.applied) || w.applied[i].ID == steady {
@@ -122,7 +122,7 @@ func (w *world) some() (*puppet, string) {
 	return w.puppet(s), fmt.Sprint(s.ID, s.Timeouts.Call)
 }
 
-// steady is a server whose configuration never changes, and which does nothing wrong.
+// steady is a server with a constant configuration and without errors.
 const steady = "z"
 
 func (w *world) config() []interop.Server {
@@ -210,9 +210,9 @@ func (w *world) apply(servers []interop.Server) {
 	w.denials()
 }
 
-// denials begins to count the calls of what is denied.
+// denials starts to count the calls of denied tools.
 func (w *world) denials() {
-	synctest.Wait() // a call that began before may be on its way
+	synctest.Wait() // an earlier call may still be in flight
 	w.denied = map[string]int{}
 	for _, s := range w.applied {
 		for _, tool := range []string{"t", "u", "v", "w"} {
@@ -241,7 +241,7 @@ func free(s *puppet) {
 	}
 }
 
-// call calls something, and the steady server, which must answer.
+// call calls a random tool, and a tool of the steady server, which must reply.
 func (w *world) call() {
 	name := []string{"a", "b", "c"}[w.rand.IntN(3)] + "__" + []string{"t", "T", "u", "v", "w"}[w.rand.IntN(5)]
 	w.calls.Go(func() {
@@ -261,7 +261,7 @@ func (w *world) call() {
 	}
 }
 
-// check compares the fleet with what was configured last.
+// check compares the fleet with the last configuration.
 func (w *world) check() {
 	if !slices.EqualFunc(w.fleet.Servers(), w.applied, interop.Server.Equal) {
 		w.t.Errorf("configured is %+v, want %+v", w.fleet.Servers(), w.applied)
@@ -294,7 +294,7 @@ func (w *world) check() {
 	w.told()
 }
 
-// told checks the order of what was told of each server.
+// told checks the order of the events of each server.
 func (w *world) told() {
 	may := map[string]string{
 		"": "added", "added": "connecting idle removed", "idle": "connecting removed", "connecting": "ready faulted removed withdrawn",
@@ -313,7 +313,8 @@ func (w *world) told() {
 	}
 }
 
-// end lets all go on, and wants what is configured; then it wants nothing to be left.
+// end lets everything continue, and checks the configured state. Then it checks that
+// nothing is left.
 func (w *world) end() {
 	w.apply(w.config())
 	for _, id := range []string{"a", "b", "c", steady} {
@@ -328,7 +329,7 @@ func (w *world) end() {
 		w.t.Error(err)
 	}
 	w.calls.Wait()
-	for _, s := range w.applied { // an idle one has not been heard
+	for _, s := range w.applied { // an idle server has no current list
 		e, done, err := w.fleet.Use(w.t.Context(), s.ID)
 		if err != nil {
 			w.t.Fatal(err)
@@ -338,7 +339,7 @@ func (w *world) end() {
 		}
 		defer done()
 	}
-	synctest.Wait() // who waits for a server may go on before others are told that it is there
+	synctest.Wait() // a caller that waits for a server may continue before listeners are notified
 	w.check()
 	var want []string
 	for _, s := range w.applied {

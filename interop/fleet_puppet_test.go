@@ -17,16 +17,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// puppet is an MCP server in memory, of the legacy era: what it lists and
-// refuses can be changed while it runs. As a transport it can be dialled again
-// and again, and takes no goroutine.
+// puppet is an MCP server in memory, of the legacy era. Its list and its refusals can
+// be changed while it runs. As a transport it can be dialled repeatedly, and uses no
+// goroutine.
 type puppet struct {
 	mu     sync.Mutex
-	tools  string                   // the array that tools/list answers; "" is an error
-	refuse error                    // what dialling gives
-	gates  map[string]chan struct{} // by method: its answers wait
+	tools  string                   // the result array of tools/list; "" is an error
+	refuse error                    // the error of a dial
+	gates  map[string]chan struct{} // by method: its replies wait
 	dialed []time.Time
-	asked  []string        // methods, and tools called
+	asked  []string        // methods, and called tools
 	token  json.RawMessage // of the last call's progress
 	live   []*puppetConn
 }
@@ -37,7 +37,7 @@ func newPuppet(tools ...string) *puppet {
 	return s
 }
 
-// list changes what is listed, and tells nobody.
+// list changes the list without a notification.
 func (s *puppet) list(tools ...string) {
 	rows := make([]string, len(tools))
 	for i, name := range tools {
@@ -58,7 +58,7 @@ func (s *puppet) refuseWith(err error) {
 	s.refuse = err
 }
 
-// hold makes answers to a method wait until the returned function is called.
+// hold delays replies to a method until the returned function is called.
 func (s *puppet) hold(method string) (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *puppet) hold(method string) (release func()) {
 	return func() { s.open(method) }
 }
 
-// open lets through what waits, and what comes.
+// open releases waiting and later replies.
 func (s *puppet) open(method string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *puppet) open(method string) {
 	}
 }
 
-// tellChanged says that the list has changed, whether or not it has.
+// tellChanged sends a notification of a changed list, even if the list did not change.
 func (s *puppet) tellChanged() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *puppet) tellChanged() {
 	}
 }
 
-// tellProgress says that the last call is still at it.
+// tellProgress sends progress of the last call.
 func (s *puppet) tellProgress() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *puppet) dials() []time.Time {
 	return slices.Clone(s.dialed)
 }
 
-// heard counts how often a method was asked, or "call NAME".
+// heard counts the requests of a method, or of "call NAME".
 func (s *puppet) heard(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *puppet) heard(what string) int {
 	return n
 }
 
-// connected counts the connections that nobody has closed.
+// connected counts the connections that are still open.
 func (s *puppet) connected() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *puppet) connected() int {
 	return n
 }
 
-// heardOf waits until a method was asked.
+// heardOf waits until a method was requested.
 func (s *puppet) heardOf(t testing.TB, what string) {
 	t.Helper()
 	for end := time.Now().Add(giveUp); s.heard(what) == 0; {
@@ -246,7 +246,7 @@ func (s *puppet) answer(r *jsonrpc.Request) (*jsonrpc.Response, <-chan struct{})
 	return &jsonrpc.Response{ID: r.ID, Result: json.RawMessage(result)}, gate
 }
 
-// puppets gives each server of a fleet its own.
+// puppets gives each server of a fleet its own puppet.
 func puppets(by map[string]*puppet) func(interop.Server) *interop.EndpointOptions {
 	return func(s interop.Server) *interop.EndpointOptions {
 		one, ok := by[s.ID]
@@ -257,7 +257,7 @@ func puppets(by map[string]*puppet) func(interop.Server) *interop.EndpointOption
 	}
 }
 
-// named are servers without a transport, for puppets.
+// named returns servers without a transport, for puppets.
 func named(ids ...string) []interop.Server {
 	out := make([]interop.Server, len(ids))
 	for i, id := range ids {

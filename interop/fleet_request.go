@@ -8,13 +8,13 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// Request sends one request of any method to a server, and waits for its result, as
-// [Fleet.Do] does for a tool: it waits for a server that is being connected, counts for the
-// caller's bound there, and goes out once more where it provably was not handled. Its
-// failures are those of [Endpoint.Do].
+// Request sends one request of any method to a server and waits for its result. As
+// [Fleet.Do] does for a tool, it waits for a server that is being connected, and counts for
+// the caller's bound at that server. If the server provably did not handle the request,
+// Request sends it once more. It returns the same errors as [Endpoint.Do].
 //
-// What the server may know of the client behind it, and how it reaches that one, is what
-// [ClientOf] finds in ctx.
+// [ClientOf] ctx is the client behind the request. It sets the facts that the server may
+// know, and the way to reach that client.
 func (f *Fleet) Request(ctx context.Context, server string, m Message) (json.RawMessage, error) {
 	r, err := f.ask(ctx, server, m)
 	return r, f.asCaller(err, m.Caller)
@@ -45,8 +45,8 @@ func (f *Fleet) ask(ctx context.Context, server string, m Message) (json.RawMess
 	}
 }
 
-// request is one attempt, which [member.connected] has begun, and the connection that it
-// went out on; nil: there was none.
+// request is one attempt, after [member.connected] has begun it. It also returns the
+// connection that was used, or nil if there was none.
 func (m *member) request(ctx context.Context, e *Endpoint, r Message) (result json.RawMessage, used *Endpoint, err error) {
 	defer e.end()
 	r.subject = subjectOf(r.Method, paramName(r))
@@ -59,7 +59,8 @@ func (m *member) request(ctx context.Context, e *Endpoint, r Message) (result js
 	return result, used, err
 }
 
-// isShared reports a request that is the same for all clients, and made for all of them.
+// isShared reports whether a request is the same for all clients, and is sent once for all
+// of them.
 func isShared(method string) bool {
 	return strings.HasPrefix(method, "resources/") && strings.HasSuffix(method, "subscribe") || method == protocol.MethodSetLevel || method == protocol.MethodPing
 }

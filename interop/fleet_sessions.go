@@ -24,7 +24,7 @@ func (l *lanes) hold(o *lane, c *Client) {
 	o.held[c.Session] = context.AfterFunc(c.Life, func() { l.abandon(c.Session) })
 }
 
-// of is the endpoints of a session of a principal's, and of the principal where it can be asked there.
+// of returns the endpoints of a principal's session, and the principal's own endpoint if the client can be asked there.
 func (l *lanes) of(caller toolbox.Principal, session string) (found []*Endpoint) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,9 +36,9 @@ func (l *lanes) of(caller toolbox.Principal, session string) (found []*Endpoint)
 	return found
 }
 
-// Tell passes a notification of a legacy client's, such as notifications/roots/list_changed,
-// on to the servers that can ask it in its session ([Client].Session) of m.Caller, if has reports that the client may reach
-// them. Servers that have not had a request of the session's yet, and those that are modern, are not notified.
+// Tell forwards a notification of a legacy client, such as notifications/roots/list_changed. It goes to the servers
+// that can ask the client in its session ([Client].Session) of m.Caller, if has reports that the client may reach them.
+// Modern servers, and servers without a request of the session so far, are not notified.
 func (f *Fleet) Tell(ctx context.Context, session string, m Message, has func(server string) bool) {
 	var telling sync.WaitGroup
 	defer telling.Wait()
@@ -56,7 +56,7 @@ func (f *Fleet) Tell(ctx context.Context, session string, m Message, has func(se
 	}
 }
 
-// abandon closes the lane of a session that has ended to new requests, and lets go of the lanes that the session shared.
+// abandon closes the lane of an ended session to new requests, and releases the lanes that the session shared.
 func (l *lanes) abandon(session string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

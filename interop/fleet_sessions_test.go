@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// A server keeps what it holds for a session for as long as the session lives. Server.Idle raises and lowers that.
+// A server keeps the state of a session as long as the session lives. Server.Idle raises and lowers that time.
 func TestTheConnectionOfALiveSessionStaysOpen(t *testing.T) {
 	for name, tt := range map[string]struct {
 		server interop.Server
@@ -65,7 +65,7 @@ func TestTheConnectionOfALiveSessionStaysOpen(t *testing.T) {
 	}
 }
 
-// A reload changes the limit for connections that are open already.
+// A reload changes the limit for connections that are already open.
 func TestTheLimitOfOpenConnectionsIsReloaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker(t)
@@ -91,7 +91,7 @@ func TestTheLimitOfOpenConnectionsIsReloaded(t *testing.T) {
 	})
 }
 
-// What a live session holds is the last to make room for others.
+// The connection of a live session is the last to be evicted for others.
 func TestAConnectionOfALiveSessionMakesRoomLast(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)

@@ -14,20 +14,20 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// stateless is a modern client over HTTP, which has no session.
+// stateless returns a modern client over HTTP, which has no session.
 func stateless(name string) *asked {
 	c := newAsked(interop.Modern, name, everyCapability)
 	c.Always = nil
 	return c
 }
 
-// spokenAs is what came of a call.
+// spokenAs is the outcome of a call.
 type spokenAs struct {
 	who, text string
 	err       error
 }
 
-// callsOf begins a call of each client, and returns what comes of them.
+// callsOf starts a call for each client, and returns the outcomes.
 func callsOf(t *testing.T, fleet *interop.Fleet, tool string, clients ...string) <-chan spokenAs {
 	out := make(chan spokenAs, len(clients))
 	for _, who := range clients {
@@ -39,7 +39,7 @@ func callsOf(t *testing.T, fleet *interop.Fleet, tool string, clients ...string)
 	return out
 }
 
-// Calls of clients without a session share one connection as long as nothing is asked in their course.
+// Calls of clients without a session share one connection as long as none of them asks.
 func TestCallsThatDoNotAskShareAConnection(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -86,7 +86,8 @@ func TestConnectionsWithoutASessionEndSoon(t *testing.T) {
 	})
 }
 
-// Several programs of one principal call at once, for the first time, a tool that asks: each is asked for itself.
+// Several programs of one principal call, all for the first time, a tool that asks. Each program receives its own
+// question.
 func TestProgramsOfOnePrincipalAreAskedApart(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -102,7 +103,7 @@ func TestProgramsOfOnePrincipalAreAskedApart(t *testing.T) {
 }
 
 // A tool that did not ask before asks now, while other programs have calls on the connection. The question waits for
-// them; where it stays open whose it is, it is refused, and the next call has a connection of its own.
+// those calls. If its program stays unknown, it is refused, and the next call has its own connection.
 func TestAQuestionIsNeverAnotherPrograms(t *testing.T) {
 	for name, several := range map[string]bool{"one asks": false, "two ask": true} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +120,7 @@ func TestAQuestionIsNeverAnotherPrograms(t *testing.T) {
 				other := callsOf(t, fleet, "wait", "eve")
 				<-a.started
 				close(a.release)
-				<-other // it is quiet
+				<-other // it ends without a question
 				a.release = make(chan struct{})
 				other = callsOf(t, fleet, "wait", "eve")
 				<-a.started
@@ -148,7 +149,7 @@ func TestAQuestionIsNeverAnotherPrograms(t *testing.T) {
 						t.Errorf("%s was asked as %q", e.who, e.text)
 					}
 				}
-				asking = callsOf(t, fleet, "perhaps", "ann", "bob") // which are known to ask now
+				asking = callsOf(t, fleet, "perhaps", "ann", "bob") // these calls are known to ask now
 				for range 2 {
 					<-a.started
 					if e := <-asking; e.text != e.who || e.err != nil {
@@ -160,7 +161,7 @@ func TestAQuestionIsNeverAnotherPrograms(t *testing.T) {
 	}
 }
 
-// A call that was cancelled may still ask: its question does not reach the program of another call.
+// A call that was cancelled may still ask. Its question does not reach the program of another call.
 func TestAQuestionOfACancelledCallIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker(t)
@@ -182,7 +183,7 @@ func TestAQuestionOfACancelledCallIsRefused(t *testing.T) {
 		<-a.started
 		cancel()
 		<-gone
-		next := callsOf(t, fleet, "session", "eve") // on another connection: it does not wait for what hangs
+		next := callsOf(t, fleet, "session", "eve") // on another connection, so it does not wait for the hanging call
 		if e := <-next; e.err != nil {
 			t.Error(e)
 		}
@@ -193,8 +194,8 @@ func TestAQuestionOfACancelledCallIsRefused(t *testing.T) {
 	})
 }
 
-// A modern client on stdio is one program: all its calls share a connection, and each question reaches the client. If the call
-// ends with which a question went out, it goes out with another one.
+// A modern client on stdio is one program. All its calls share a connection, and each question reaches the client. If
+// the call that carried a question ends, the question is sent with another call.
 func TestAModernSessionSharesAConnection(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -223,7 +224,7 @@ func TestAModernSessionSharesAConnection(t *testing.T) {
 	}
 	call("later", "Ada")
 	soon(t, a.started, "the call that asks")
-	call("wait", "waited") // the newest, whose question it is taken for
+	call("wait", "waited") // the newest call, to which the question is attributed
 	soon(t, a.started, "the other call")
 	close(a.later)
 	soon(t, asked, "the question")
@@ -238,7 +239,7 @@ func TestAModernSessionSharesAConnection(t *testing.T) {
 	a.sessions(2)
 }
 
-// Whatever programs of one principal do at once, no question reaches another program.
+// The programs of one principal run concurrently, and no question reaches another program.
 func TestQuestionsOfSharedConnectionsDoNotCross(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -262,7 +263,7 @@ func TestQuestionsOfSharedConnectionsDoNotCross(t *testing.T) {
 	calling.Wait()
 }
 
-// A client hears what its server reports before it is asked, as it does without anything in between.
+// A client receives reports of the server before the question that follows them, as without a bridge.
 func TestAQuestionComesAfterWhatWasReportedBeforeIt(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -298,7 +299,8 @@ func TestAQuestionComesAfterWhatWasReportedBeforeIt(t *testing.T) {
 	}
 }
 
-// dualServer is a server of the TypeScript SDK 2 which takes initialize, and names only the modern revision in server/discover.
+// dualServer is a server of the TypeScript SDK 2. It accepts initialize, and names only the modern revision in
+// server/discover.
 const dualServer = `
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -312,7 +314,7 @@ serveStdio(() => {
 });
 `
 
-// A modern server that does not name a legacy revision is sent initialize once, for a client that it could not ask otherwise.
+// A modern server that names no legacy revision receives one initialize for a client that it could not ask otherwise.
 func TestAServerThatNamesOneRevisionIsTriedWithInitialize(t *testing.T) {
 	t.Parallel()
 	transport := interop.Stdio{Command: peers.Node(t), Args: []string{"--input-type=module", "-e", dualServer}, Dir: peers.File(t, ".")}
@@ -329,7 +331,7 @@ func TestAServerThatNamesOneRevisionIsTriedWithInitialize(t *testing.T) {
 	}
 }
 
-// One that takes no initialize serves the client all the same.
+// A server that rejects initialize still serves the client.
 func TestAServerThatTakesNoInitializeServes(t *testing.T) {
 	t.Parallel()
 	for name, per := range map[string]string{"for all": "", "for a principal": interop.PerPrincipal} {

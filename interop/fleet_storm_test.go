@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// A server that changes its list without end is not asked without end.
+// A server that reports changes without end is not listed without end.
 func TestAStormOfChangesIsNoStormOfListings(t *testing.T) {
 	s := newPuppet("t")
 	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
@@ -17,7 +17,7 @@ func TestAStormOfChangesIsNoStormOfListings(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := s.heard("tools/list")
-		for i := range 10_000 { // ten seconds of the bubble
+		for i := range 10_000 { // ten seconds of bubble time
 			s.list(fmt.Sprintf("t%d", i))
 			s.tellChanged()
 			time.Sleep(time.Millisecond)

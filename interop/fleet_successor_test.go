@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// wantListed checks what a source lists.
+// wantListed checks the list of a source.
 func wantListed(t testing.TB, src toolbox.Source, when string, names ...string) {
 	t.Helper()
 	if diff := cmp.Diff(names, mountedNames(src.Snapshot(""))); diff != "" {
@@ -26,8 +26,8 @@ func wantListed(t testing.TB, src toolbox.Source, when string, names ...string) 
 	}
 }
 
-// While a successor is connected beside it a server serves, and nobody hears of the
-// successor; then all goes over in one step.
+// While a successor connects beside it, the old server serves, and no listener sees the
+// successor. Then everything changes in one step.
 func TestASuccessorConnectsBesideWhoServes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, next := newPuppet("t", "old"), newPuppet("t", "new")
@@ -88,7 +88,7 @@ func TestASuccessorConnectsBesideWhoServes(t *testing.T) {
 				t.Errorf("what was in flight gives %v", got)
 			}
 		}
-		<-e.Done() // nothing is left to wait for
+		<-e.Done() // nothing else holds it open
 		synctest.Wait()
 		if got := fmt.Sprint(d.all("a")); got != "[added connecting ready removed added connecting ready]" {
 			t.Error(got)
@@ -96,8 +96,8 @@ func TestASuccessorConnectsBesideWhoServes(t *testing.T) {
 	})
 }
 
-// A successor that cannot be reached takes the place all the same, for so it was
-// configured; what was listed stays for the grace, and it is tried again.
+// A successor that cannot be reached still takes the place, because that is the
+// configuration. The old list stays for the grace, and the successor is tried again.
 func TestASuccessorThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, next := newPuppet("t"), newPuppet("t", "new")
@@ -113,7 +113,7 @@ func TestASuccessorThatFails(t *testing.T) {
 		wantFleetFault(t, fleet.Status()[0].Fault, interop.Transport, "a", "", "not today")
 		wantListed(t, fleet, "within the grace", "a__t")
 		call := later(t.Context(), fleet, "a__t", "{}")
-		time.Sleep(5 * time.Second) // of the bubble
+		time.Sleep(5 * time.Second) // in bubble time
 		next.refuseWith(nil)
 		if got := finished(t, call); got.text != "t" || next.heard("call t") != 1 {
 			t.Errorf("a call that waited gives %v", got)
@@ -126,8 +126,8 @@ func TestASuccessorThatFails(t *testing.T) {
 	})
 }
 
-// exclusive is a server that holds something of which there is one: as long as
-// it is connected, nobody else can be.
+// exclusive is a server with an exclusive resource: while it is connected, no other
+// server can connect.
 type exclusive struct {
 	*puppet
 	mu   *sync.Mutex
@@ -163,8 +163,8 @@ func (c *exclusiveConn) Close() error {
 	return c.Connection.Close()
 }
 
-// A successor that needs what its predecessor holds fails once, and is up as soon as
-// the predecessor has gone: no call fails, and a pause that is due is not waited for.
+// A successor that needs its predecessor's resource fails once, and is up as soon as
+// the predecessor has gone. No call fails, and a pause that is due is skipped.
 func TestASuccessorThatNeedsWhatIsHeld(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestASuccessorThatNeedsWhatIsHeld(t *testing.T) {
 			if got := finished(t, call); got.text != "t" || next.heard("call t") != 1 {
 				t.Errorf("busy %t: a call meanwhile gives %v", busy, got)
 			}
-			synctest.Wait() // who follows is told after those who wait
+			synctest.Wait() // the successor is notified after waiting callers
 			if got := fmt.Sprint(d.all("a")); got != "[added connecting ready removed added connecting faulted connecting ready]" {
 				t.Errorf("busy %t: %s", busy, got)
 			}
@@ -210,7 +210,7 @@ func TestASuccessorThatNeedsWhatIsHeld(t *testing.T) {
 	}
 }
 
-// Of many configurations the newest wins, and of those between nothing is heard.
+// Of many configurations the newest wins, and the ones between cause no event.
 func TestTheNewestSuccessorWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		by := []*puppet{newPuppet("v0"), newPuppet("v1"), newPuppet("v2"), newPuppet("v3")}
@@ -243,15 +243,15 @@ func TestTheNewestSuccessorWins(t *testing.T) {
 			t.Error(got)
 		}
 		for _, s := range by[:3] {
-			if n := s.connected(); n != 0 && s != by[1] { // of which b is one
+			if n := s.connected(); n != 0 && s != by[1] { // server b uses this puppet
 				t.Errorf("%d connections are left", n)
 			}
 		}
 	})
 }
 
-// Who changes his mind back keeps the connection; who takes the server out takes its
-// successor too.
+// If the old configuration is restored, the server keeps its connection. If the server
+// is removed, its successor is removed too.
 func TestASuccessorThatIsNotWantedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		by := []*puppet{newPuppet("v0"), newPuppet("v1")}
@@ -284,8 +284,8 @@ func TestASuccessorThatIsNotWantedAnyMore(t *testing.T) {
 	})
 }
 
-// A server that comes again while calls to the one before are in flight does not wait
-// for them, and is added when that one was removed.
+// A server that is added again while calls to its predecessor are in flight does not
+// wait for them. It is added when the predecessor was removed.
 func TestAServerThatComesAgainDoesNotWaitForCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		by := []*puppet{newPuppet("t"), newPuppet("t")}
@@ -313,7 +313,7 @@ func TestAServerThatComesAgainDoesNotWaitForCalls(t *testing.T) {
 	})
 }
 
-// Calls may go on for as long as Drain says, and Close waits for none.
+// Calls may continue for the duration of Drain, and Close waits for none.
 func TestDrain(t *testing.T) {
 	for _, c := range []struct {
 		drain, want time.Duration
@@ -348,8 +348,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// What matters: a server's configuration changes again and again, with real processes,
-// and nobody who calls it notices.
+// The important case: a server's configuration changes again and again, with real
+// processes, and no caller notices.
 func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	fleet := interop.NewFleet(nil)
@@ -388,7 +388,7 @@ func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
 	f.Wait("call hang")
 	for n := 1; n <= 20; n++ {
 		fleet.Apply(configured(n))
-		if n%3 == 0 { // else the next one comes in the middle
+		if n%3 == 0 { // otherwise the next change comes during a connection attempt
 			if err := fleet.Settle(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -417,8 +417,8 @@ func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
 	}
 }
 
-// A real server with a lock file: two cannot run side by side, and calls go on all the
-// same, for they wait until the lock is free.
+// A real server with a lock file: two processes cannot run side by side. Calls still
+// succeed, because they wait until the lock is free.
 func TestNoCallFailsThoughTheServerHoldsALock(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	lock := filepath.Join(t.TempDir(), "lock")

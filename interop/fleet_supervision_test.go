@@ -19,10 +19,10 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// atOnce reconnects as fast as a test wants it.
+// atOnce reconnects as fast as a test needs.
 var atOnce = interop.Restart{First: time.Millisecond, Max: 20 * time.Millisecond}
 
-// door is a file without which a fixture refuses to start.
+// door is a file that a fixture needs to start.
 type door string
 
 func newDoor(t testing.TB) door {
@@ -70,7 +70,7 @@ func TestADeadServerComesBackAndNobodyNotices(t *testing.T) {
 	meanwhile := later(t.Context(), fleet, "b__echo", `{"message":"hi"}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	impatient := later(ctx, fleet, "b__echo", `{"message":"never"}`)
-	d.wait("b", interop.ServerFaulted, 4) // in vain, three times
+	d.wait("b", interop.ServerFaulted, 4) // after three failed retries
 	cancel()
 	if got := finished(t, impatient); !errors.Is(got.err, context.Canceled) || errors.Is(got.err, interop.NotConnected) {
 		t.Errorf("a cancelled wait gives %v", got)
@@ -172,7 +172,7 @@ func TestAServerThatComesBackDifferentIsListedAnew(t *testing.T) {
 	}
 }
 
-// Restart.Off is the seeds' way: nothing reconnects, until somebody says so.
+// With Restart.Off, as in the seeds, nothing reconnects without a request to do so.
 func TestRestartOff(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: interop.Restart{Off: true}})
@@ -205,18 +205,18 @@ func TestRestartOff(t *testing.T) {
 	}
 }
 
-// The era that a server spoke is asked for first when it is connected again.
+// The last era of a server is tried first at the next connection.
 func TestEraIsRemembered(t *testing.T) {
 	for _, c := range []struct {
 		era  interop.Era
-		once string // what only the first process is asked
+		once string // only the first process receives this
 	}{{interop.Legacy, "recv server/discover"}, {interop.Modern, "recv initialize"}} {
 		t.Run(string(c.era), func(t *testing.T) {
 			f := fixture.New(t, "-era", string(c.era))
 			fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
 			fleet.Apply([]interop.Server{child("a", f)})
 			d.wait("a", interop.ServerReady, 1)
-			f.Wait("recv tools/list") // on one line with what came before
+			f.Wait("recv tools/list") // earlier events on the same connection have arrived
 			before := len(f.Events(c.once))
 			kill9(t, pidOf(t, f, 1))
 			if e := d.wait("a", interop.ServerReady, 2); e.Status.Era != c.era {
@@ -230,7 +230,7 @@ func TestEraIsRemembered(t *testing.T) {
 	}
 }
 
-// What is remembered never keeps a server away that has changed its era.
+// A remembered era never locks out a server that has changed its era.
 func TestAServerThatComesBackInTheOtherEraConnects(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the server is a shell script")
@@ -261,8 +261,7 @@ func TestAServerThatComesBackInTheOtherEraConnects(t *testing.T) {
 	}
 }
 
-// A server behind a URL is connected anew when it is there again, with its
-// sessions or without.
+// A server at a URL is connected again when it is back, with its sessions or without.
 func TestAServerBehindAURLComesBack(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -288,9 +287,9 @@ func TestAServerBehindAURLComesBack(t *testing.T) {
 			before := fleet.Snapshot("")
 			kill9(t, p.PID())
 			for conn, err := net.Dial("tcp", where.Host); err == nil; conn, err = net.Dial("tcp", where.Host) {
-				conn.Close() // until nobody listens
+				conn.Close() // until the port is closed
 			}
-			notices := make(chan spoken, 2) // calls notice the death, or wait where that was done before
+			notices := make(chan spoken, 2) // calls notice the loss, or wait if it was noticed before
 			go func() {
 				for range cap(notices) {
 					notices <- <-later(t.Context(), fleet, "a__echo", `{"message":"hi"}`)
@@ -316,7 +315,7 @@ func TestAServerBehindAURLComesBack(t *testing.T) {
 	}
 }
 
-// What a caller does with a configuration that was applied does not change it.
+// A caller's later changes to an applied configuration have no effect.
 func TestApplyKeepsItsOwnCopy(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	servers := []interop.Server{child("a", f), {ID: "b", Transport: interop.HTTP{URL: "http://127.0.0.1:1", Headers: []interop.Pair{{Name: "X", Value: interop.NewSecret("1")}}}}}

@@ -13,27 +13,27 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Many servers list some of what they have only to clients that declare a capability. What a fleet lists to everybody
-// is what they list to one that declares nothing. A variant is what a server lists to clients that declare something; it is
-// asked for when the first of them wants to know, on the connection that its calls take.
+// Many servers list some tools only to clients that declare a capability. The common list of a fleet is the list for a
+// client that declares nothing. A variant is the list for clients that declare something. The first client that needs
+// it causes the request, on the connection that its calls use.
 
 const (
 	// maxVariants bounds the variants of one server's list.
 	maxVariants = 16
-	// learnRetry is how long a variant that could not be had is not asked for again.
+	// learnRetry is how long a failed variant is not requested again.
 	learnRetry = 30 * time.Second
-	// listSession is in the key of lanes that clients without a session share for lists.
+	// listSession is part of the key of lanes that clients without a session share for lists.
 	listSession = "\x00lists"
 )
 
-// Declared is what servers are shown of a client (see [Client]): those of whom it is the same are listed the same. It is
-// comparable. The zero Declared is nothing.
+// Declared holds the capabilities that servers receive of a client (see [Client]). Clients with equal Declared receive
+// the same lists. It is comparable. The zero Declared declares nothing.
 type Declared struct {
 	era            Era
-	legacy, modern string // as servers of that era see it; "": nothing
+	legacy, modern string // as servers of that era receive it; "" if it is nothing
 }
 
-// Declared is what servers are shown of c; of nil nothing.
+// Declared returns the capabilities that servers receive of c. For a nil Client it is zero.
 func (c *Client) Declared() Declared {
 	if c == nil || len(c.Capabilities) <= len(`{}`) {
 		return Declared{}
@@ -52,8 +52,8 @@ func (d Declared) compare(o Declared) int {
 	return cmp.Or(cmp.Compare(d.era, o.era), cmp.Compare(d.legacy, o.legacy), cmp.Compare(d.modern, o.modern))
 }
 
-// Listing is c as the client of requests for lists, whose answers are for all who declare the same: it cannot be asked
-// meanwhile, and they outlive the request of c's that caused them.
+// Listing returns c as the client of list requests. Their results are shared by all clients that declare the same. So c
+// cannot be asked meanwhile, and the list requests may outlive the request that caused them.
 func (c *Client) Listing() *Client {
 	l := *c
 	l.listing, l.LogLevel = true, ""
@@ -65,26 +65,27 @@ func (c *Client) Listing() *Client {
 
 // variant is a server's list for clients that declare something. It is immutable.
 type variant struct {
-	list    *listing // nil: it never could be had
-	beside  *listing // what was listed to everybody when it was asked for
-	changes uint64   // state.changes then
+	list    *listing // nil if no request succeeded
+	beside  *listing // the common list at the time of the request
+	changes uint64   // state.changes at that time
 	asked   time.Time
-	failed  bool // when it was asked for last
+	failed  bool // the last request failed
 }
 
-// variants are those of one server. The map is replaced, never changed in place.
+// variants holds the variants of one server. The map is replaced, never changed in place.
 type variants map[Declared]variant
 
-// isStale reports whether the server has said since that a list of its tools is another.
+// isStale reports whether the server's tools have changed since the variant was listed.
 func (s *state) isStale(v variant) bool { return v.changes != s.changes }
 
-// lacks reports whether everybody was listed a tool when the variant was, and is not since: it is gone.
+// lacks reports whether the common list had a tool at the time of the variant and has changed since, so that the tool
+// is gone.
 func (s *state) lacks(v variant, tool string) bool {
 	return s.isStale(v) && v.beside.tool(tool) != nil
 }
 
-// Differs reports whether a server may list something else to clients that declare d than to everybody, as far as can
-// be seen now.
+// Differs reports whether a server may list other tools to clients that declare d than to all clients, as far as is
+// known now.
 func (f *Fleet) Differs(server string, d Declared) bool {
 	m := findMember(f.all(), server)
 	if m == nil || d == (Declared{}) {
@@ -97,7 +98,7 @@ func (f *Fleet) Differs(server string, d Declared) bool {
 	return s.variants[d].list != nil
 }
 
-// differs is Differs of a server that is or was connected.
+// differs is Differs for a server that is or was connected.
 func (m *member) differs(s *state, d Declared) bool {
 	shake := s.endpoint.handshake()
 	onLane := shake.Era == Legacy || m.mayBeDual(shake, d.era) // as in laneFor
@@ -107,10 +108,10 @@ func (m *member) differs(s *state, d Declared) bool {
 	return shake.Era == Modern && d.modern != ""
 }
 
-// Learn gives a function that asks the servers for which has is true what they list to clients like c, as far as no
-// caller has asked yet, or they have said since that it changed, and waits for that. Then [toolbox.Snapshot.For] has
-// it. A server that is not up, or fails, lists what it lists to everybody. An idle one lists what it listed before.
-// If all is known, Learn returns nil.
+// Learn returns a function that requests the lists for clients like c from the servers for which has is true, and waits
+// for them. It skips lists that are known and have not changed since. Then [toolbox.Snapshot.For] has the lists. If a
+// server is not up, or fails, its common list is used. An idle server keeps its last list. If all lists are known,
+// Learn returns nil.
 func (f *Fleet) Learn(c *Client, caller toolbox.Principal, has func(server string) bool) (ask func(context.Context)) {
 	d := c.Declared()
 	unknown := slices.DeleteFunc(slices.Clone(f.all()), func(m *member) bool { return !has(m.server.ID) || m.knows(d) })
@@ -126,7 +127,7 @@ func (f *Fleet) Learn(c *Client, caller toolbox.Principal, has func(server strin
 	}
 }
 
-// knows reports whether there is nothing to learn now. Who is told that a server is up looks again.
+// knows reports whether there is nothing to request now. A caller that is notified that the server is up checks again.
 func (m *member) knows(d Declared) bool {
 	s := m.state.Load()
 	v, asked := s.variants[d]
@@ -134,7 +135,7 @@ func (m *member) knows(d Declared) bool {
 		asked && !s.isStale(v) && (!v.failed || time.Since(v.asked) < learnRetry)
 }
 
-// learn asks for a variant, or waits until somebody has. It may change while it is asked for.
+// learn requests a variant, or waits until another call has. The list may change meanwhile.
 func (m *member) learn(ctx context.Context, d Declared, caller toolbox.Principal) {
 	for tries := 0; tries < 3 && !m.knows(d) && ctx.Err() == nil; tries++ {
 		m.fleet.mu.Lock()
@@ -162,7 +163,8 @@ func (m *member) learn(ctx context.Context, d Declared, caller toolbox.Principal
 	}
 }
 
-// listVariant asks for a variant, on the connection that serves the client of ctx; nil: there is none for a while.
+// listVariant requests a variant on the connection that serves the client of ctx. It returns nil if there is no variant
+// for a while.
 func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*listing, error) {
 	e, err := m.connected(ctx, "")
 	if err != nil {
@@ -170,7 +172,7 @@ func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*li
 	}
 	defer e.end()
 	if m.isPerPrincipal() {
-		caller = "" // tools are the same for all
+		caller = "" // tools are the same for all principals
 	}
 	own, leave, err := m.askedLane(ctx, e, Message{Method: protocol.MethodToolsList, Caller: caller})
 	switch {
@@ -191,7 +193,8 @@ func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*li
 	return l, nil
 }
 
-// toolNamed is a tool as it was last listed to everybody, or to some; nil: it was not.
+// toolNamed returns a tool as it was last listed, in the common list or in a variant. It returns nil if the tool is in
+// none.
 func (m *member) toolNamed(name string) *listedTool {
 	s := m.state.Load()
 	if t := s.list.tool(name); t != nil {
@@ -205,7 +208,8 @@ func (m *member) toolNamed(name string) *listedTool {
 	return nil
 }
 
-// keepVariant keeps what came of asking for a variant. Beyond maxVariants the one that was asked for first makes room.
+// keepVariant stores the result of a request for a variant. Beyond maxVariants, the variant with the oldest request is
+// evicted.
 func (m *member) keepVariant(d Declared, v variant, err error) {
 	if err != nil {
 		m.fleet.opts.Logger.Warn("clients that can be asked may miss tools: listing failed", "server", m.server.ID, "err", err)
@@ -226,8 +230,7 @@ func (m *member) keepVariant(d Declared, v variant, err error) {
 	})
 }
 
-// addVariants adds what is listed to clients that declare something, if that is not what is listed to everybody. Call
-// it with mu held.
+// addVariants adds the variants that differ from the common list. Call it with mu held.
 func (f *Fleet) addVariants(v *view) {
 	kinds := map[Declared]bool{}
 	for _, m := range f.members {
@@ -243,7 +246,7 @@ func (f *Fleet) addVariants(v *view) {
 	}
 }
 
-// appendRejected appends what l left out, and is not among all yet. l may be nil.
+// appendRejected appends the quarantined tools of l that all does not contain yet. l may be nil.
 func (l *listing) appendRejected(all []Quarantine) []Quarantine {
 	if l == nil {
 		return all

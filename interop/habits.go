@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// trialWait is how long requests wait for the first of their kind: when it has asked something or has ended, it is
-	// known whether they can share a connection.
+	// trialWait is how long requests wait for the first request of their kind. Once it has asked or ended, it is known
+	// whether such requests can share a connection.
 	trialWait = time.Second
-	// maxHabits bounds the kinds of requests that are remembered of one server; beyond it all are forgotten.
+	// maxHabits bounds the kinds of requests that are remembered of one server. Beyond it, all are forgotten.
 	maxHabits = 4096
 )
 
-// habits remembers which requests of a server make it ask the client: calls of which tools, above all. Over stdio
-// a question does not name its request. So requests that are known to ask do not share a connection, and the others do.
-// The zero value is ready.
+// habits records which requests of a server make it ask the client, above all calls of which tools. Over stdio a
+// question does not name its request. So requests that are known to ask do not share a connection, and other requests
+// do. The zero value is ready.
 type habits struct {
 	mu sync.Mutex
 	of map[string]*habit // by subject
 }
 
-// habit is what is known of one subject. Its fields are guarded by habits.mu.
+// habit is the record of one subject. Its fields are guarded by habits.mu.
 type habit struct {
-	asks    bool          // the server has asked something in the course of such a request
+	asks    bool          // the server has asked during such a request
 	suspect int           // open questions that such a request may have caused
 	quiet   bool          // such a request has ended without a question
-	trial   chan struct{} // closed when the first request has ended, or asks; nil: none is under way
-	decided time.Time     // when requests wait for the trial no longer
+	trial   chan struct{} // closed when the first request has ended, or asks; nil if none is running
+	decided time.Time     // when requests no longer wait for the trial
 }
 
 // sharing is how a request uses a connection.
@@ -38,11 +38,11 @@ type sharing byte
 
 const (
 	besideOthers sharing = iota
-	onTrial              // alone, if that takes no more than one further connection
+	onTrial              // alone, if that needs at most one further connection
 	byItself
 )
 
-// subjectOf names the kind of a request; "": its kind is not remembered.
+// subjectOf returns the kind of a request, or "" if its kind is not recorded.
 func subjectOf(method, name string) string {
 	if !protocol.MayRequireInput(method) {
 		return ""
@@ -50,7 +50,8 @@ func subjectOf(method, name string) string {
 	return method + " " + name
 }
 
-// enter says how a request uses a connection. ended must follow: ran reports whether the request went out.
+// enter returns how a request uses a connection. ended must be called afterwards. Its argument ran reports whether the
+// request was sent.
 func (h *habits) enter(ctx context.Context, subject string) (how sharing, ended func(ran bool)) {
 	ended = func(bool) {}
 	if subject == "" {
@@ -84,7 +85,7 @@ func (h *habits) enter(ctx context.Context, subject string) (how sharing, ended 
 	}
 }
 
-// habitOf is what is known of a subject. Call it with mu held.
+// habitOf returns the record of a subject. Call it with mu held.
 func (h *habits) habitOf(subject string) *habit {
 	k := h.of[subject]
 	if k == nil {
@@ -105,7 +106,7 @@ func (h *habits) tried(k *habit, ran bool) {
 	k.over()
 }
 
-// over lets requests go that wait for a trial. Call it with habits.mu held.
+// over releases the requests that wait for a trial. Call it with habits.mu held.
 func (k *habit) over() {
 	if k.trial != nil {
 		close(k.trial)
@@ -113,7 +114,8 @@ func (k *habit) over() {
 	}
 }
 
-// asked notes a question that one of the subjects has caused. settle must follow, with those that may still have.
+// asked records a question that one of the subjects has caused. settle must follow, with the subjects that may still be
+// the cause.
 func (h *habits) asked(subjects []string) (settle func(causes []string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// One tool that clients would refuse a whole list for does not take the others with it.
+// If one tool would make clients refuse a whole list, the other tools are not lost with
+// it.
 func TestAToolThatClientsRefuseIsReported(t *testing.T) {
 	rows := `[{"name":"good","inputSchema":{"type":"object"}},
 		{"name":"number","description":5,"inputSchema":{"type":"object"}},
@@ -41,8 +42,8 @@ func TestAToolThatClientsRefuseIsReported(t *testing.T) {
 	}
 }
 
-// What no strict reader could read reaches nobody, by no transport; what names its call in
-// a way that no reader takes fails it at once.
+// A reply that no strict reader could read reaches no client, by any transport. If no
+// reader can match its id to a call, the call fails at once.
 func TestUnreadableAnswersAreFaultsAtOnce(t *testing.T) {
 	bad := `{"content":[{"type":"text","text":"` + "\xff\xfe" + `"}]}`
 	file := fixture.File(t, bad)
@@ -90,7 +91,7 @@ func TestUnreadableAnswersAreFaultsAtOnce(t *testing.T) {
 	}
 }
 
-// A result in more pieces than can be listed is one piece, and none is lost.
+// A result with more pieces than can be listed is one piece, and none is lost.
 func TestACrowdedResultIsOneBlock(t *testing.T) {
 	content := "[0" + strings.Repeat(",0", 100_001) + "]"
 	f := fixture.New(t, "-fidelity-file", fixture.File(t, `{"content":`+content+`}`))

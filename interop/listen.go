@@ -10,13 +10,13 @@ import (
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
-// listenRetry is the pause before a subscription that ended is asked for again.
+// listenRetry is the pause before an ended subscription is requested again.
 const listenRetry = time.Second
 
 // maxListenRetry caps the pause, which doubles.
 const maxListenRetry = time.Minute
 
-// changing is the lists of which the server says that it tells of changes.
+// changing returns the lists for which the server declares notifications of changes.
 func (e *Endpoint) changing() (kinds []string) {
 	capabilities := e.Capabilities()
 	for _, kind := range []string{"tools", "prompts", "resources"} {
@@ -27,7 +27,7 @@ func (e *Endpoint) changing() (kinds []string) {
 	return kinds
 }
 
-// missed says of every list that may have changed unheard that it has.
+// missed reports a change of every list that may have changed without a notification.
 func (e *Endpoint) missed() {
 	e.listChanged()
 	e.tellAll()
@@ -36,7 +36,7 @@ func (e *Endpoint) missed() {
 	}
 }
 
-// tellAll tells the fleet that every list may be another.
+// tellAll reports to the fleet that every list may have changed.
 func (e *Endpoint) tellAll() {
 	if e.opts.outside == nil {
 		return
@@ -46,9 +46,9 @@ func (e *Endpoint) tellAll() {
 	}
 }
 
-// listen keeps a subscription to the changes of a modern server's lists
-// (2026-07-28, basic/patterns/subscriptions). Nothing is replayed: what was
-// listed before the server acknowledged may have changed meanwhile.
+// listen keeps a subscription to the changes of a modern server's lists (2026-07-28,
+// basic/patterns/subscriptions). The server replays nothing, so lists from before its
+// acknowledgement may be out of date.
 func (e *Endpoint) listen(c conn.Conn) {
 	filter := []byte(`{"notifications":{`)
 	for i, kind := range e.changing() {
@@ -62,7 +62,7 @@ func (e *Endpoint) listen(c conn.Conn) {
 		return
 	}
 	pause := newBackoff(Restart{First: listenRetry, Max: maxListenRetry})
-	fresh := e.opts.private // who alone has it has seen no list of it
+	fresh := e.opts.private // the only client of a private connection has seen none of its lists yet
 	for {
 		acknowledged, begun := false, time.Now()
 		ctx, again := context.WithCancel(e.ctx)
@@ -101,16 +101,17 @@ func (e *Endpoint) listen(c conn.Conn) {
 	}
 }
 
-// hasListed reports whether there is a listing that passes for the newest.
+// hasListed reports whether there is a list that counts as current.
 func (e *Endpoint) hasListed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.list != nil && e.list.at == e.changes
 }
 
-// unlistened is called when another subscription of a connection has ended. On a stream go-sdk
-// 1.8.0 then forgets all changes that were subscribed to there (its issue 1275): they are again,
-// after a pause, and told of, because none was heard meanwhile.
+// unlistened is called when another subscription of a connection has ended. On a stream, go-sdk
+// 1.8.0 then forgets all subscriptions to list changes on that connection (its issue 1275). So
+// they are renewed after a pause, and all lists are reported as changed, because notifications
+// may have been lost.
 func (e *Endpoint) unlistened() {
 	if _, http := e.server.Transport.(HTTP); http && e.opts.Transport == nil {
 		return

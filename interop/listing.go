@@ -15,22 +15,23 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Quarantine is a tool that a server listed and that is not mounted, or not shown to
-// everyone as it is, and why; or a rule of the configuration that concerns none of the
-// server's tools.
+// Quarantine is a tool that a server listed and that is not mounted, or not shown unchanged
+// to every client, with the reason. It can also be a rule of the configuration that matches
+// none of the server's tools.
 type Quarantine struct {
 	Server string
-	Tool   string // the server's own name; "" where the row has none, or it is about a rule
+	Tool   string // the server's own name; "" if the row has none, or if this is about a rule
 	Reason string
-	// Published: only models are not shown the tool; a [Host] publishes it.
+	// Published reports that the tool is hidden from models only. A [Host] publishes it.
 	Published bool
-	// Mended: the tool is mounted, and models are shown it. Clients on the official SDKs
-	// refuse a whole list for what Reason names, so a host shows it without that.
+	// Mended reports that the tool is mounted and shown to models. Clients on the official
+	// SDKs refuse a whole list because of the flaw in Reason, so a host publishes the tool
+	// without the flaw.
 	Mended bool
-	// Denied: Server.Tools leaves the tool out, as it was meant to: no trouble.
+	// Denied reports that Server.Tools leaves the tool out on purpose. It is not a problem.
 	Denied bool
-	// Rule is the rule that concerns no tool, as in `deny "delete_*"`; "": it is about
-	// a tool.
+	// Rule is the rule that matches no tool, as in `deny "delete_*"`. It is empty if this is
+	// about a tool.
 	Rule string
 }
 
@@ -46,17 +47,17 @@ func (q Quarantine) String() string {
 	return fmt.Sprintf("%s: tool %q is quarantined: %s", q.Server, q.Tool, q.Reason)
 }
 
-// listing is one server's tools, as it listed them or as a configuration has them. Once it
-// is complete it is immutable.
+// listing holds one server's tools, as the server listed them or as a configuration changes
+// them. Once complete it is immutable.
 type listing struct {
 	tools    []listedTool
 	byName   map[string]int // index in tools, by the server's own name
 	rejected []Quarantine
-	at       uint64 // Endpoint.changes when it was asked for
-	partial  bool   // it is what was known of the server, which may have more
+	at       uint64 // Endpoint.changes at the time of the request
+	partial  bool   // it comes from FleetOptions.Known; the server may have more tools
 	owner    toolbox.Owner
 	raw      *listing    // as the server listed it
-	config   *toolConfig // what was applied to raw; nil: nothing was
+	config   *toolConfig // applied to raw; nil if none was
 }
 
 func newListing() *listing {
@@ -67,10 +68,11 @@ func newListing() *listing {
 
 type listedTool struct {
 	toolbox.Descriptor
-	params []protocol.ParamHeader // what modern HTTP repeats in headers
+	params []protocol.ParamHeader // parameters that modern HTTP repeats in headers
 }
 
-// tool is a tool by its server's name; nil: it is not listed, or l is nil.
+// tool returns a tool by its server's name. It returns nil if the tool is not listed, or l is
+// nil.
 func (l *listing) tool(name string) *listedTool {
 	if l == nil {
 		return nil
@@ -81,7 +83,7 @@ func (l *listing) tool(name string) *listedTool {
 	return nil
 }
 
-// listAttempt is a listing under way, shared by all who ask meanwhile.
+// listAttempt is a running list request that all concurrent callers share.
 type listAttempt struct {
 	done chan struct{}
 	at   uint64 // Endpoint.changes when it began
@@ -89,9 +91,9 @@ type listAttempt struct {
 	err  error
 }
 
-// Tools is what the server lists, in its order, all pages. The first success is
-// kept until the server says that its list changed. Rows that cannot be used, and
-// tools that Server.Tools denies, are left out, and are in [Endpoint.Quarantined].
+// Tools returns all pages of the server's list, in its order. The first success is cached
+// until the server reports a change. Rows that cannot be used, and tools that Server.Tools
+// denies, are left out. [Endpoint.Quarantined] returns them.
 func (e *Endpoint) Tools(ctx context.Context) ([]toolbox.Descriptor, error) {
 	l, err := e.listed(ctx)
 	if err != nil {
@@ -104,7 +106,7 @@ func (e *Endpoint) Tools(ctx context.Context) ([]toolbox.Descriptor, error) {
 	return out, nil
 }
 
-// Quarantined is what the last listing left out.
+// Quarantined returns the entries that the last list left out.
 func (e *Endpoint) Quarantined() []Quarantine {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -114,19 +116,19 @@ func (e *Endpoint) Quarantined() []Quarantine {
 	return append([]Quarantine(nil), e.list.rejected...)
 }
 
-// listChanged forgets the listing, and wakes the fleet's supervisor.
+// listChanged invalidates the list, and wakes the fleet's supervisor.
 func (e *Endpoint) listChanged() {
 	e.mu.Lock()
 	e.changes++
 	e.mu.Unlock()
 	select {
 	case e.opts.stale <- struct{}{}:
-	default: // no fleet, or it knows
+	default: // there is no fleet, or it knows already
 	}
 }
 
-// remembered is a listing of what is known of a server that has not answered; nil where
-// that is nothing.
+// remembered returns a list of the known tools of a server that has not replied yet, or nil
+// if none are known.
 func (e *Endpoint) remembered(rows []toolbox.Wire) *listing {
 	if len(rows) == 0 {
 		return nil
@@ -142,7 +144,7 @@ func (e *Endpoint) remembered(rows []toolbox.Wire) *listing {
 	return l.configured(e.config)
 }
 
-// listed is the kept listing, or the one that is under way, or a new one.
+// listed returns the cached list, or waits for the running request or a new one.
 func (e *Endpoint) listed(ctx context.Context) (*listing, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -169,10 +171,10 @@ func (e *Endpoint) listed(ctx context.Context) (*listing, error) {
 	if a.list != nil && e.list != nil && e.list.raw == a.list.raw {
 		return e.list, a.err
 	}
-	return a.list.configured(e.config), a.err // which may have changed since
+	return a.list.configured(e.config), a.err // which may have changed meanwhile
 }
 
-// runListing runs a listing to its end. A failure is not kept.
+// runListing completes a list request. A failure is not cached.
 func (e *Endpoint) runListing(a *listAttempt) {
 	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.List, protocol.DefaultList)
 	defer cancel()
@@ -217,7 +219,8 @@ func (e *Endpoint) listFault(ctx context.Context, err error) error {
 	return e.newFault(Protocol, protocol.MethodToolsList, err)
 }
 
-// ownerOf is what the server says of the tools that it listed, on pages of which this is one.
+// ownerOf returns the owner of the listed tools, with the caching hints of this page and of
+// the pages before it.
 func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bool) toolbox.Owner {
 	ttl, private := protocol.Caching(members)
 	if !first {
@@ -229,8 +232,9 @@ func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bo
 	}
 }
 
-// pages asks for page after page. It stops, with a note, where a server repeats
-// a cursor or has no end. client is in ctx, and is shown the list; nil: everybody is.
+// pages requests page after page. It stops, with a note, if a server repeats a cursor or
+// never ends. client is the client of ctx and receives the list. If it is nil, the list is
+// for all clients.
 func (e *Endpoint) pages(ctx context.Context, client *Client) (*listing, error) {
 	l, first := newListing(), true
 	pages := protocol.Pages{Method: protocol.MethodToolsList, Key: "tools", Most: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage}
@@ -261,7 +265,7 @@ func (l *listing) reject(server, name, reason string) {
 	l.rejected = append(l.rejected, Quarantine{Server: server, Tool: name, Reason: reason})
 }
 
-// addRow reads one row of a listing, or says why it cannot be used.
+// addRow reads one row of a list, or records the reason why it cannot be used.
 func (e *Endpoint) addRow(l *listing, row json.RawMessage) {
 	id := e.server.ID
 	members, err := wire.Members(row)
@@ -303,7 +307,7 @@ func (e *Endpoint) addRow(l *listing, row json.RawMessage) {
 		l.reject(id, name, reason)
 		return
 	}
-	t := listedTool{Descriptor: toolbox.Descriptor{ // its Name is the configuration's to give
+	t := listedTool{Descriptor: toolbox.Descriptor{ // its Name is set by the configuration
 		Description: description, Server: id, Tool: name,
 		Schema: input, Wire: toolbox.Wire{Format: e.format(), JSON: row},
 	}}
@@ -333,7 +337,7 @@ func (e *Endpoint) speaksModernHTTP() bool {
 	return ok && e.opts.Transport == nil && e.Era() == Modern
 }
 
-// format names the grammar of this server's bytes.
+// format returns the format of this server's bytes.
 func (e *Endpoint) format() string {
 	if e.Era() == Modern {
 		return protocol.FormatModern

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A result that no client could read is a fault that quotes it, in both eras; it is never an empty success.
+// A result that no client could read is a fault that quotes it, in both eras. It is never an empty success.
 func TestAMalformedResultIsAFault(t *testing.T) {
 	tests := []struct{ result, wants, fault string }{
 		{`{"content":"done"}`, "", `"content" that is not an array: {"content":"done"}`},

@@ -16,61 +16,60 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// member is one server of a [Fleet]: it has one endpoint after the other, which its
-// supervisor (supervisor.go) connects, lists and replaces.
+// member is one server of a [Fleet]. It has one endpoint at a time, which its supervisor (supervisor.go) connects,
+// lists and replaces.
 type member struct {
 	fleet       *Fleet
-	server      Server          // how it is reached; state.config says what becomes of its tools
+	server      Server          // the way to reach it; state.config configures its tools
 	ctx         context.Context // ends when the member is retired
 	cancel      context.CancelFunc
 	supervising sync.WaitGroup
 	lanes       lanes
 	tasks       tasks
-	callers     turns // of requests, at most FleetOptions.MaxCalls of each
-	working     turns // of those, what counts for Pool.MaxConcurrent
+	callers     turns // of requests, at most FleetOptions.MaxCalls for each caller
+	working     turns // of the requests that count for Pool.MaxConcurrent
 	habits      habits
-	closed      chan struct{} // closed when it has left the fleet and all of it has ended
+	closed      chan struct{} // closed when it has left the fleet and everything in it has ended
 
-	// state is replaced with Fleet.mu held, by [member.update] and its like, and read by everyone.
+	// state is replaced with Fleet.mu held, by [member.update] and similar methods. It is read without a lock.
 	state atomic.Pointer[state]
 
-	// Guarded by Fleet.mu.
-	replaces  *member                    // serves until this one has settled; nobody sees this one before
-	announced bool                       // its ServerAdded was reported, and no ServerRemoved
-	deferred  []Event                    // what happened while nobody saw it
-	inherits  bool                       // what it lists was an earlier member's
+	// The fields below are guarded by Fleet.mu.
+	replaces  *member                    // serves until this member has settled; this member is invisible until then
+	announced bool                       // its ServerAdded was reported, and its ServerRemoved was not
+	deferred  []Event                    // events from before it was visible
+	inherits  bool                       // its list came from an earlier member
 	drain     time.Duration              // how long calls in flight have at the end
-	learning  map[Declared]chan struct{} // the variants that are asked for, each until its channel is closed
+	learning  map[Declared]chan struct{} // the running requests for variants; each channel is closed at the end
 
-	// The supervisor's own, once it runs.
-	era     Era               // what the server spoke last, or may; "": not known
-	waitFor []<-chan struct{} // earlier members of this id, which may hold a port or a lock: closed before it begins
-	hurry   chan struct{}     // gets a value when another attempt is worth it now
-	beside  <-chan struct{}   // an earlier member that still has calls in flight: when it is closed, it is worth another attempt
+	// The fields below belong to the supervisor once it runs.
+	era     Era               // the era that the server spoke last, or may speak; "" if it is not known
+	waitFor []<-chan struct{} // closed when earlier members of this id have ended, which may hold a port or a lock; it begins after them
+	hurry   chan struct{}     // receives a value when another attempt should start now
+	beside  <-chan struct{}   // closed when an earlier member's last calls have ended; then another attempt should start
 }
 
-// state is all that the fleet knows of a member at one moment. It is immutable.
+// state holds everything that the fleet knows of a member at one moment. It is immutable.
 type state struct {
-	config       *toolConfig // what the configuration makes of its tools
+	config       *toolConfig // the configuration of its tools
 	endpoint     *Endpoint
-	list         *listing      // what is published; nil: nothing
-	variants     variants      // what is listed to clients that declare something, as far as it is known
-	changes      uint64        // how often the variants may have become others
+	list         *listing      // the published list; nil if there is none
+	variants     variants      // known lists for clients that declare something
+	changes      uint64        // how often the variants may have changed
 	settled      bool          // it was listed once, or it failed
-	up           bool          // it is connected, and listed or its listing failed
-	trying       bool          // it is up or idle, or an attempt is under way or will be made
-	idle         bool          // it is not connected until somebody needs it; it is settled, and has a list
+	up           bool          // it is connected, and it was listed or its listing failed
+	trying       bool          // it is up or idle, or an attempt is running or will follow
+	idle         bool          // it is not connected until a request needs it; it is settled, and has a list
 	retired      bool          // it has left the fleet: this is its last state
-	retry        time.Time     // when the next attempt begins; in the past: it has, or there is none
-	connectFault *Fault        // why the last connection or attempt failed; nil: none did, or it is up
-	listFault    *Fault        // why list is not what the server has now; nil: it is
-	withdrawal   *time.Timer   // withdraws the tools of a lost server; nil: nothing is to be withdrawn
-	successor    *member       // is being connected to take its place; nil: none
+	retry        time.Time     // when the next attempt begins; in the past if it has begun, or there is none
+	connectFault *Fault        // why the last connection or attempt failed; nil if none failed, or it is up
+	listFault    *Fault        // why list is out of date; nil if it is current
+	withdrawal   *time.Timer   // withdraws the tools of a lost server; nil if there are none to withdraw
+	successor    *member       // connects to take its place; nil if there is none
 	changed      chan struct{} // closed when there is a newer state
 }
 
-// newMember makes a member that nobody supervises yet. It calls the fleet's options: no
-// lock may be held.
+// newMember makes a member without a running supervisor. It calls the fleet's options, so no lock may be held.
 func newMember(f *Fleet, server Server) *member {
 	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), hurry: make(chan struct{}, 1)}
 	m.learning = map[Declared]chan struct{}{}
@@ -80,7 +79,7 @@ func newMember(f *Fleet, server Server) *member {
 	if f.opts.Known != nil {
 		known = f.opts.Known(server.ID)
 	}
-	// To probe a process again may cost it seconds, or its life; to probe a URL costs nothing.
+	// Another probe may cost a process seconds, or end it. Another probe of a URL costs nothing.
 	if _, ok := server.Transport.(Stdio); ok && len(known) > 0 && known[0].Format == protocol.FormatLegacy {
 		m.era = Legacy
 	}
@@ -91,14 +90,14 @@ func newMember(f *Fleet, server Server) *member {
 	return m
 }
 
-// newEndpoint makes the member's next endpoint, which begins with the era that the server
-// spoke last, unless that is unsure.
+// newEndpoint makes the member's next endpoint. It starts with the era of the last connection, unless that is
+// unsure.
 func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 	opts := m.endpointOptions(config)
 	switch {
 	case unsure:
 		opts.Era = ""
-	case m.era != "": // newer than what the options know
+	case m.era != "": // newer than the era in the options
 		opts.Era = m.era
 	}
 	if m.isPerPrincipal() {
@@ -111,7 +110,7 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 	return e
 }
 
-// endpointOptions is the options of a new connection.
+// endpointOptions returns the options of a new connection.
 func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 	if m.fleet.opts.Endpoint != nil {
 		if o := m.fleet.opts.Endpoint(config.of(m.server)); o != nil {
@@ -123,9 +122,9 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 	return opts
 }
 
-// heard takes what the server says outside of requests, which is told to everybody: what
-// nobody can say for whom it is may be one caller's alone, and is dropped. from.Caller is whose connection said it,
-// where each principal has one.
+// heard handles a server's messages outside of requests and passes them to all clients. A message without a clear
+// receiver may be meant for one caller alone, and is dropped. If each principal has its own connection, from.Caller
+// is the principal of the connection.
 func (m *member) heard(from Message) {
 	switch from.Method {
 	case protocol.NoteResourceUpdated:
@@ -144,9 +143,8 @@ func (m *member) heard(from Message) {
 	}
 }
 
-// update gives the member another state: set edits a copy of it, and returns what to
-// report. It is the one way in which what happens to a server changes its state. A
-// retired member changes no more.
+// update changes the state of the member. set edits a copy of the state and returns the events to report. Every
+// event of a server changes the state in this way. A retired member does not change any more.
 func (m *member) update(set func(*state) []EventKind) {
 	f := m.fleet
 	f.mu.Lock()
@@ -156,13 +154,13 @@ func (m *member) update(set func(*state) []EventKind) {
 		return
 	}
 	next := *old
-	if m.replaces != nil { // what it publishes if it takes the place now, and set gives it nothing else
+	if m.replaces != nil { // the list to publish if it takes the place now and set provides no other
 		next.list = m.inherited(m.replaces)
 	}
 	kinds := set(&next)
 	promoted := m.replaces != nil && next.settled
 	fresh := promoted || m.replaces == nil && (!next.list.same(old.list) || next.settled != old.settled || next.isDown() != old.isDown())
-	f.view.Store(nil) // before publish, because who waited for the state looks there next, without a lock
+	f.view.Store(nil) // before publish, because callers that waited for the state read the view next, without a lock
 	m.publish(&next)
 	if promoted {
 		f.promote(m)
@@ -184,13 +182,12 @@ func (m *member) publish(next *state) {
 	close(old.changed)
 }
 
-// report reports what has happened, or keeps it until the member is seen. Call it with
-// Fleet.mu held.
+// report reports an event, or keeps it until the member is visible. Call it with Fleet.mu held.
 func (m *member) report(kind EventKind) {
 	e := Event{Kind: kind, Server: m.server.ID, Status: m.status()}
 	switch s := m.state.Load(); kind {
 	case ServerConnecting:
-		e.Status.Phase = Connecting // it is about to be
+		e.Status.Phase = Connecting // the attempt is about to begin
 	case ServerReady, ServerListed:
 		if s.listFault == nil {
 			e.Quarantined = s.list.rejected
@@ -203,9 +200,8 @@ func (m *member) report(kind EventKind) {
 	m.fleet.events.report(e)
 }
 
-// retire ends the member as far as anybody can see: nobody waits for it any more, and no
-// call begins. Those in flight have drain to end. Call it with Fleet.mu held; close must
-// follow.
+// retire makes the member unavailable: no call waits for it any more, and no call begins. Calls in flight have the
+// duration drain to end. Call it with Fleet.mu held. close must follow.
 func (m *member) retire(drain time.Duration) {
 	s := *m.state.Load()
 	s.retired, s.up, s.idle, s.trying = true, false, false, false
@@ -217,8 +213,7 @@ func (m *member) retire(drain time.Duration) {
 	m.cancel()
 }
 
-// configure gives the member another configuration of its tools. Call it with Fleet.mu
-// held.
+// configure sets another configuration of the member's tools. Call it with Fleet.mu held.
 func (m *member) configure(c *toolConfig) {
 	s := *m.state.Load()
 	if s.config.same(c) {
@@ -248,8 +243,8 @@ func (m *member) succeed(next *member) {
 	m.publish(&s)
 }
 
-// inherited is what the member publishes in the place of an earlier one until it has
-// answered itself; nil: nothing.
+// inherited returns the list of an earlier member, which this member publishes until it has its own. It returns nil
+// if there is none.
 func (m *member) inherited(from *member) *listing {
 	if m.fleet.opts.Grace <= 0 {
 		return nil
@@ -257,7 +252,7 @@ func (m *member) inherited(from *member) *listing {
 	return from.state.Load().list.configured(m.state.Load().config)
 }
 
-// inherit publishes what an earlier member did. Call it with Fleet.mu held.
+// inherit publishes the list of an earlier member. Call it with Fleet.mu held.
 func (m *member) inherit(from *member) {
 	if l := m.inherited(from); l != nil {
 		m.inherits = true
@@ -267,7 +262,7 @@ func (m *member) inherit(from *member) {
 	}
 }
 
-// withdrawLater makes s the state of a lost server whose tools stay for a while.
+// withdrawLater starts the timer that withdraws the tools of a lost server.
 func (m *member) withdrawLater(s *state) {
 	var timer *time.Timer
 	m.supervising.Add(1)
@@ -284,7 +279,7 @@ func (m *member) withdrawLater(s *state) {
 	s.withdrawal = timer
 }
 
-// keepList calls off what withdrawLater began.
+// keepList stops the timer of withdrawLater.
 func (m *member) keepList(s *state) {
 	if s.withdrawal != nil && s.withdrawal.Stop() {
 		m.supervising.Done()
@@ -292,26 +287,24 @@ func (m *member) keepList(s *state) {
 	s.withdrawal = nil
 }
 
-// configured is the server's configuration, with what was applied last.
+// configured returns the server's configuration, with the tool configuration that was applied last.
 func (m *member) configured() Server { return m.state.Load().config.of(m.server) }
 
 // serves reports whether the server has tools that can be called now.
 func (s *state) serves() bool { return s.up && s.list != nil && s.endpoint.Phase().Usable() }
 
-// isDown reports whether the server was tried, and it is not known what it has now.
+// isDown reports whether the server was tried and its current tools are not known.
 func (s *state) isDown() bool { return s.settled && s.list == nil && (!s.up || s.listFault != nil) }
 
-// held reports whether the tools are held, because nobody knows what was
-// approved of them.
+// held reports whether the tools are held, because it is not known which of them were approved.
 func (m *member) held() bool {
 	return m.fleet.opts.Admit == nil && m.state.Load().config.changes.Guards()
 }
 
-// mayOwn is [Server.MayOwn], by the rules that were applied last.
+// mayOwn is [Server.MayOwn] with the rules that were applied last.
 func (m *member) mayOwn(name string) bool { return m.configured().MayOwn(name) }
 
-// status is the endpoint's, with the tools that are listed, and the fault that explains
-// what is not.
+// status returns the endpoint's status, with the number of listed tools, and the fault that explains missing ones.
 func (m *member) status() EndpointStatus {
 	s := m.state.Load()
 	st := s.endpoint.Status()
@@ -329,16 +322,16 @@ func (m *member) status() EndpointStatus {
 	return st
 }
 
-// connected is the endpoint for a call of a tool, which counts as begun: [Endpoint.end]
-// must follow. It waits for it while there is hope: as long as the server's tools are
-// listed, and, where the fleet holds calls, until it has settled.
+// connected returns the endpoint for a tool call, and counts the call as begun: [Endpoint.end] must follow. It
+// waits for a connection as long as the server's tools are listed. If the fleet holds calls, it also waits until
+// the server has settled.
 func (m *member) connected(ctx context.Context, tool string) (*Endpoint, error) {
 	var late <-chan time.Time
 	for {
 		s := m.state.Load()
 		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.changes.Guards()) {
 			s.endpoint.begin()
-			if now := m.state.Load(); now == s || now.up && now.endpoint == s.endpoint { // else retire or goIdle may not have counted the call
+			if now := m.state.Load(); now == s || now.up && now.endpoint == s.endpoint { // otherwise retire or goIdle may have missed this call
 				return s.endpoint, nil
 			}
 			s.endpoint.end()
@@ -366,11 +359,11 @@ func (m *member) connected(ctx context.Context, tool string) (*Endpoint, error) 
 	}
 }
 
-// refusal is the fault of a call that did not go out: why, or that the server is down, and
-// for how long at least.
+// refusal returns the fault of a call that was not sent. It contains why, or that the server is down and for how
+// long at least.
 func (m *member) refusal(tool, why string) *Fault {
 	s, fault := m.state.Load(), m.status().Fault
-	if s.settled && !s.up && !s.retired && !s.idle && !s.waking() && (fault == nil || !fault.NeedsSignIn()) { // for that, time is no help
+	if s.settled && !s.up && !s.retired && !s.idle && !s.waking() && (fault == nil || !fault.NeedsSignIn()) { // waiting does not help with a missing sign-in
 		why = "its server is down"
 		switch wait := time.Until(s.retry); {
 		case wait > 0:
@@ -393,7 +386,7 @@ func (m *member) settle(ctx context.Context) error {
 	return m.until(ctx, func(s *state) bool { return s.settled || s.retired })
 }
 
-// until waits for a state that will do, or for the end of ctx.
+// until waits for a state for which willDo returns true, or for the end of ctx.
 func (m *member) until(ctx context.Context, willDo func(*state) bool) error {
 	for {
 		s := m.state.Load()
@@ -408,8 +401,8 @@ func (m *member) until(ctx context.Context, willDo func(*state) bool) error {
 	}
 }
 
-// unlisted says why nothing is known of a server's tools; nil where all is known. Where the
-// fleet holds calls it waits until the server has settled.
+// unlisted returns the reason why a server's tools are not known, or nil if they are. If the fleet holds calls, it
+// first waits until the server has settled.
 func (m *member) unlisted(ctx context.Context) error {
 	if m.fleet.opts.Hold {
 		ctx, cancel := withDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
@@ -424,16 +417,16 @@ func (m *member) unlisted(ctx context.Context) error {
 	s := m.state.Load()
 	switch fault := m.status().Fault; {
 	case s.idle, s.waking():
-		return nil // it lists what it has
+		return nil // its list stays
 	case !s.up:
 		return m.refusal("", "not connected")
 	case s.list == nil && fault != nil:
-		return fault // it cannot say what it has
+		return fault // its tools are not known
 	}
 	return nil
 }
 
-// clone shares nothing with s that its owner could change.
+// clone returns a copy that shares no data with s that a caller could change.
 func (s Server) clone() Server {
 	switch t := s.Transport.(type) {
 	case Stdio:

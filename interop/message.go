@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Era is the family of revisions that a message, a server or a client speaks: [Legacy] or [Modern].
+// Era is the family of protocol revisions that a message, a server or a client uses: [Legacy] or [Modern].
 type Era = protocol.Era
 
 const (
@@ -20,51 +20,49 @@ const (
 	Modern = protocol.Modern
 )
 
-// Message is one request or notification, in either direction, its params
-// untouched bytes. A notification has a nil ID.
+// Message is one request or notification, in either direction. Its params are unchanged bytes. A notification has a nil
+// ID.
 type Message struct {
 	ID, Params json.RawMessage
 	Method     string
 	Era        Era
 	Caller     toolbox.Principal
-	// Client is who sent a request to a host; nil: a message from elsewhere. An endpoint
-	// takes it from the context ([WithClient]).
+	// Client is the client that sent a request to a host, or nil for other messages. An endpoint takes the client from
+	// the context ([WithClient]).
 	Client *Client
-	// Server is who sent a message to us: the id of the server. "": it goes to one.
+	// Server is the id of the server that sent the message. It is empty if the message goes to a server.
 	Server string
-	// Of is the exchange that the message belongs to; 0 where it belongs to none.
-	// The value set for [Endpoint.Do] is found again on the notifications and requests that
-	// the server sends meanwhile.
+	// Of identifies the exchange that the message belongs to, or is 0 if it belongs to none. A value set for
+	// [Endpoint.Do] is repeated on the notifications and requests that the server sends meanwhile.
 	Of uint64
 
-	back     Peer        // takes what belongs to the exchange; nil: Receive does
-	tool     *listedTool // the tool that is called, where it is known
-	progress bool        // back takes progress as toolbox.Call.Progress does
-	bounded  bool        // ctx carries the deadline: none is added
+	back     Peer        // receives messages of the exchange; if it is nil, Receive does
+	tool     *listedTool // the called tool, if it is known
+	progress bool        // back receives progress as toolbox.Call.Progress does
+	bounded  bool        // ctx has the deadline: none is added
 	subject  string      // the kind of the request, see habits
 }
 
-// Peer takes a message. For a request it returns the result's bytes or an
-// error, of which an [*RPCError] reaches the asker as it is. For a
-// notification what it returns is ignored.
+// Peer handles a message. For a request it returns the bytes of the result, or an error. An [*RPCError] reaches the
+// sender of the request unchanged. For a notification the returned values are ignored.
 type Peer func(context.Context, Message) (result json.RawMessage, err error)
 
-// MaxMessage is the default bound of one message at every inlet, in bytes.
+// MaxMessage is the default bound of one incoming message, in bytes.
 const MaxMessage = conn.MaxMessage
 
-// Info is how a client or a host names itself: Name, Title and Version.
+// Info is the name of a client or a host: Name, Title and Version.
 type Info = protocol.Info
 
-// ClientInfo is how the bridge names itself to servers.
+// ClientInfo returns the name and version that the bridge sends to servers.
 func ClientInfo() Info { return Info{Name: "indus-protocol-bridge", Version: "0.1.0"} }
 
-// Memory is a budget for the bytes of the messages that are held at once, of any number
-// of fleets and hosts, counted until nobody holds them. Messages of up to 64 KiB are not
-// counted. What is a principal's may be three times as much as is left: three quarters, if nobody else has any. Where there is no room a transfer with a client that has stalled for a second
-// is ended, and a message that finds none within three seconds is refused; for a call
-// that is a fault of kind ToolError, for an HTTP client 503. A while after much was held,
-// memory is given back to the system.
+// Memory is a budget for the bytes of all messages held at one time. Any number of fleets and hosts may share it. Bytes
+// count until no code holds them. Messages of up to 64 KiB are not counted. One principal may hold up to three times
+// the free bytes, which is three quarters of the budget if no other principal holds any. If the budget is used up, a
+// transfer with a client that has stalled for a second is ended. A message that finds no room within three seconds is
+// refused. For a call this is a fault of kind ToolError, and for an HTTP client status 503. Some time after a peak,
+// memory is returned to the system.
 type Memory = memory.Budget
 
-// NewMemory is a budget of so many bytes. 0: 256 MiB; negative: no bound.
+// NewMemory returns a budget of that many bytes. Zero means 256 MiB, and a negative value means no bound.
 func NewMemory(bytes int64) *Memory { return memory.New(bytes) }

@@ -10,49 +10,45 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// MountOptions tune a mount. nil and the zero value are good.
+// MountOptions configures a mount. Nil and the zero value are valid.
 type MountOptions struct {
-	// FleetOptions are those of the fleet. With a negative Wait it holds calls. Its Logger
-	// also warns of more tools than the profile's provider takes in one request, as
-	// [toolbox.Box.Findings] does.
+	// FleetOptions configures the fleet. With a negative Wait, the fleet holds calls. The Logger also warns if there
+	// are more tools than the profile's provider accepts in one request, as [toolbox.Box.Findings] does.
 	FleetOptions
-	// Wait bounds how long Mount waits for servers. 0: until each is ready or
-	// faulted; negative: not at all, and then a call to a server that is still
-	// connecting waits for it.
+	// Wait bounds how long Mount waits for servers. Zero means until each server is ready or faulted. A negative value
+	// means no wait, and then a call to a server that is still connecting waits for it.
 	Wait time.Duration
-	// Profile is how all tools are shown to models: [schema.Original] as their owners
-	// wrote them, [schema.Seed] the seeds' way. nil: as their Server.Profile says, and
-	// where that is nil [schema.Universal], which every provider takes.
+	// Profile is the form in which models see all tools. [schema.Original] is their original form, and [schema.Seed] is
+	// the seeds' form. If it is nil, Server.Profile applies. If that is nil too, [schema.Universal] applies, which
+	// every provider accepts.
 	Profile *schema.Profile
-	// Unvalidated lets [toolbox.Box.Run] send arguments that do not fit a tool's
-	// schema, for the server to judge. false: a model is told how to mend its call.
+	// Unvalidated lets [toolbox.Box.Run] send arguments that do not match a tool's schema, so that the server checks
+	// them. If it is false, the model receives a hint how to correct its call.
 	Unvalidated bool
-	// Around wraps every call of a tool; the first is outermost.
+	// Around wraps every call of a tool. The first wrapper is the outermost.
 	Around []func(next toolbox.Do) toolbox.Do
-	// Budget bounds what [toolbox.Box.Run] gives a model, in bytes. 0: 64 KiB;
-	// negative: no bound.
+	// Budget bounds the result that [toolbox.Box.Run] returns to a model, in bytes. Zero means 64 KiB, and a negative
+	// value means no bound.
 	Budget int
-	// Filter gives the source that the Box is made of in place of the fleet, on which it
-	// stands. It is called before any server is added, and must not wait. nil: the fleet.
+	// Filter returns the source of the Box in place of the fleet on which it is built. It is called before any server
+	// is added, and must not wait. If it is nil, the fleet is the source.
 	Filter func(*Fleet) toolbox.Source
-	// Events gets everything that happens to servers, from the first attempt
-	// on, as [Fleet.Events] delivers it; it must not block. nil: nobody gets it.
+	// Events receives all events of servers from the first attempt on, as [Fleet.Events] delivers them. It must not
+	// block. If it is nil, events are dropped.
 	Events func(Event)
 }
 
-// Mounted is servers' tools as one toolbox, and the fleet behind it.
+// Mounted is the tools of the servers as one toolbox, with the fleet behind it.
 type Mounted struct {
-	// Box has every tool of every ready server, and is live.
+	// Box has every tool of every ready server, and follows changes.
 	Box *toolbox.Box
-	// Fleet has each server's health, and takes new configurations.
+	// Fleet has the health of each server, and accepts new configurations.
 	Fleet *Fleet
 }
 
-// Mount connects the servers and gives their tools as one toolbox. It never
-// fails as a whole: a server that cannot be reached contributes no tools, and
-// its fault is in Fleet.Status. Mount returns once every server is ready or
-// faulted, or MountOptions.Wait is over, or ctx has ended; ctx bounds that wait
-// and nothing else. The caller closes what it gets.
+// Mount connects the servers and returns their tools as one toolbox. It never fails as a whole: a server that cannot be
+// reached has no tools in the Box, and its fault is in Fleet.Status. Mount returns once every server is ready or
+// faulted, or MountOptions.Wait is over, or ctx has ended. ctx bounds only that wait. The caller must close the result.
 func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 	if opts == nil {
 		opts = &MountOptions{}
@@ -77,7 +73,7 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 			ctx, cancel = context.WithTimeout(ctx, opts.Wait)
 			defer cancel()
 		}
-		_ = fleet.Settle(ctx) // who is late comes later
+		_ = fleet.Settle(ctx) // tools of late servers appear later
 	}
 	if opts.Logger != nil {
 		w := &countWarning{source: source, profile: opts.Profile, logger: opts.Logger}
@@ -87,11 +83,11 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 	return &Mounted{Box: box, Fleet: fleet}
 }
 
-// countWarning warns of more tools than one request may have, once until there are fewer. It counts and prepares no tool:
-// a gateway never shows the box to a model.
+// countWarning warns if there are more tools than one request may have. It warns again only after the number has been
+// low enough. It counts tools without preparing them, because a gateway never shows the box to a model.
 type countWarning struct {
 	source  toolbox.Source
-	profile *schema.Profile // of all tools; nil: of each its own
+	profile *schema.Profile // for all tools; nil if each tool has its own
 	logger  *slog.Logger
 
 	mu     sync.Mutex
@@ -99,7 +95,7 @@ type countWarning struct {
 }
 
 func (w *countWarning) check() {
-	w.mu.Lock() // so that the newest list is the last to be checked
+	w.mu.Lock() // so that the newest list is checked last
 	found := w.count(w.source.Snapshot("").Tools)
 	news := len(found) > 0 && !w.warned
 	w.warned = len(found) > 0
@@ -109,7 +105,7 @@ func (w *countWarning) check() {
 	}
 }
 
-// count is what the profiles' providers would refuse of that many tools.
+// count returns the findings of the profiles' providers for that many tools.
 func (w *countWarning) count(tools []toolbox.Descriptor) []schema.Finding {
 	if w.profile != nil {
 		return schema.CheckCount(len(tools), w.profile)
@@ -123,6 +119,5 @@ func (w *countWarning) count(tools []toolbox.Descriptor) []schema.Finding {
 	return found
 }
 
-// Close ends every connection and waits for all processes, as [Fleet.Close]
-// does. It may be called twice.
+// Close ends every connection and waits for all processes, as [Fleet.Close] does. It may be called twice.
 func (m *Mounted) Close() { m.Fleet.Close() }

@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// counters is a server with n tools, each of which answers with its own number.
+// counters returns a server with n tools, each of which returns its own number.
 func counters(t *testing.T, id string, n int) *interoptest.Server {
 	var tools []toolbox.Tool
 	for i := range n {
@@ -52,7 +52,7 @@ func shown(box *toolbox.Box) (names []string) {
 	return names
 }
 
-// A catalog over a mount: 300 tools cost a model four, which find and run the others.
+// With a catalog over a mount, a model sees four tools in place of 300. They find and run the others.
 func TestCatalogOverAMount(t *testing.T) {
 	all := mountCounters(t, &interop.MountOptions{Profile: schema.ProfileNamed("openai")})
 	if len(all.Box.Descriptors()) != 300 || all.Box.Findings() == nil {
@@ -90,7 +90,8 @@ func TestCatalogOverAMount(t *testing.T) {
 	if text := run("ops_call", `{"operation":"pears__count_042","input":{"more":1}}`); text != "43" {
 		t.Error(text)
 	}
-	// The catalog validates: what does not fit reaches no server, and the model is told what to mend.
+	// The catalog validates: a call that does not match the schema reaches no server, and the model
+	// receives a correction.
 	if text := run("ops_call", `{"operation":"pears__count_042","input":{"mroe":1}}`); !strings.Contains(text, "INVALID_INPUT") || !strings.Contains(text, "more") {
 		t.Error(text)
 	}
@@ -100,7 +101,7 @@ func TestCatalogOverAMount(t *testing.T) {
 	}
 }
 
-// The gateway is live: what a reload takes cannot be found any more, and the four stay.
+// The catalog is live: tools that a reload removes cannot be found any more, and the four stay.
 func TestCatalogOverAMountIsLive(t *testing.T) {
 	m := mountCounters(t, &interop.MountOptions{})
 	box := toolbox.NewBox(nil, catalog.Over(m.Box, nil))
@@ -115,7 +116,7 @@ func TestCatalogOverAMountIsLive(t *testing.T) {
 	}
 }
 
-// With Unvalidated the server is the judge behind the catalog too.
+// With Unvalidated the server checks the arguments, behind the catalog too.
 func TestCatalogOverAMountUnvalidated(t *testing.T) {
 	const row = `{"name":"t","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`
 	m, s := mountRow(t, row, &interop.MountOptions{})

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Ids that differ only in what no provider takes, or in where they end, keep
-// their tools apart, and each call reaches its own server.
+// Some ids differ only in characters that no provider accepts, or in their ends. Their tools
+// stay separate, and each call reaches its own server.
 func TestServersWithNamesAlikeDoNotMeet(t *testing.T) {
 	ids := []string{"a.b", "a b", "a/b", "a_b", "a__b", "a_", "a", "ä", "9", "", "-", strings.Repeat("long", 20), strings.Repeat("long", 21)}
 	tools := []string{"t", "b__t", "_t", "t.t", "t t", strings.Repeat("x", 80), strings.Repeat("x", 81)}
@@ -40,16 +40,16 @@ func TestServersWithNamesAlikeDoNotMeet(t *testing.T) {
 	}
 }
 
-// rivals are two servers of which a tool's own name makes the mounted name of
-// the other's tool.
+// rivals returns two servers. A tool's own name on one makes the mounted name of a tool on the
+// other.
 func rivals() (by map[string]*puppet, name string) {
 	name = interop.QualifiedName("a.b", "t")
 	rival := strings.TrimPrefix(name, "a_b"+interop.Qualifier)
 	return map[string]*puppet{"a.b": newPuppet("t", "first"), "a_b": newPuppet(rival, "second")}, name
 }
 
-// Of two tools with one mounted name the one that comes first in the
-// configuration stands, whoever connects first; the other is quarantined.
+// If two tools have one mounted name, the first in the configuration is used, in every order of
+// connections. The other is quarantined.
 func TestACollisionIsDecidedByTheConfiguration(t *testing.T) {
 	for _, order := range [][]string{{"a.b", "a_b"}, {"a_b", "a.b"}} {
 		for _, slow := range order {
@@ -78,7 +78,8 @@ func TestACollisionIsDecidedByTheConfiguration(t *testing.T) {
 				if got, err := say(t.Context(), m.Box, name, "{}"); err != nil || by[first].heard("call "+got) != 1 {
 					t.Errorf("%s says %q, %v", name, got, err)
 				}
-				// Who was in the way goes: the other takes the name, and is quarantined no more.
+				// The first server is removed: the other takes the name, and is no longer
+				// quarantined.
 				m.Fleet.Apply(named(second))
 				if d := m.Box.Descriptors(); len(d) != 2 || d[0].Name != name || d[0].Server != second {
 					t.Errorf("after %s has gone: %v", first, d)
@@ -91,7 +92,7 @@ func TestACollisionIsDecidedByTheConfiguration(t *testing.T) {
 	}
 }
 
-// A quarantine that changes while the tools do not is not lost.
+// A quarantine that changes without a change of the tools is not lost.
 func TestQuarantineFollowsEachListing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		by, name := rivals()
@@ -103,7 +104,7 @@ func TestQuarantineFollowsEachListing(t *testing.T) {
 		for range 2 {
 			by["a_b"].list(rival, "second")
 			by["a_b"].tellChanged()
-			time.Sleep(time.Second) // of the bubble: a list is not asked for again at once
+			time.Sleep(time.Second) // in bubble time: a list is not requested again at once
 			if q := m.Fleet.Quarantined(); len(q) != 1 || q[0].Tool != rival {
 				t.Errorf("quarantined: %v", q)
 			}
@@ -120,7 +121,7 @@ func TestQuarantineFollowsEachListing(t *testing.T) {
 	})
 }
 
-// A held call finds its server by the name alone, also where that is cut.
+// A held call finds its server by the name alone, even if the name is cut.
 func TestHeldCallsFindTheirServer(t *testing.T) {
 	long, longer := "a-server-with-quite-a-long-name", "a-server-with-quite-a-long-name-too"
 	for _, c := range []struct{ server, tool string }{
@@ -128,7 +129,8 @@ func TestHeldCallsFindTheirServer(t *testing.T) {
 		{long, "t"}, {long, strings.Repeat("y", 60)}, {longer, "x__x"}, {longer, strings.Repeat("x", 90)},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			// All that could have a tool of this name are pending; one of them has it.
+			// All servers that could have a tool of this name are pending, and one of them has
+			// it.
 			ids := []string{"a.b", "a b", "a__b", "plain", "9", "ä", long, longer}
 			by := map[string]*puppet{}
 			for _, id := range ids {
@@ -150,8 +152,8 @@ func TestHeldCallsFindTheirServer(t *testing.T) {
 	}
 }
 
-// What a model must not be shown is not shown to it, is listed with the reason,
-// and can be called by who knows it: the host publishes it.
+// A tool that is unfit for models is hidden from them and listed with the reason. It can be
+// called by its name, and the host publishes it.
 func TestUnfitToolsArePublishedAndQuarantined(t *testing.T) {
 	deep := `{"type":"object","properties":{"a":` + strings.Repeat(`{"type":"array","items":`, 80) + `{}` + strings.Repeat("}", 80) + `}}`
 	s := newPuppet()

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Names that are cut, and whose hashes of 32 bits are the same: found by trying.
+// Names that are cut and have the same 32-bit hash. They were found by search.
 var (
 	longTool  = strings.Repeat("x", 60)
 	twinsOf   = "srv" // has both
@@ -35,8 +35,8 @@ func TestNamesWhoseHashesCollide(t *testing.T) {
 	}
 }
 
-// Of one server's two tools with one mounted name the first that it lists stands, and
-// the other is quarantined with the reason.
+// If two tools of one server have one mounted name, the first in its list is used. The
+// other is quarantined with the reason.
 func TestATwinInOneListIsQuarantined(t *testing.T) {
 	s := newPuppet(twins[1], "other", twins[0])
 	m := mount(t, t.Context(), named(twinsOf), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{twinsOf: s})}})
@@ -51,7 +51,7 @@ func TestATwinInOneListIsQuarantined(t *testing.T) {
 	if got, err := say(t.Context(), m.Box, twinsName, "{}"); got != twins[1] {
 		t.Errorf("it says %q, %v", got, err)
 	}
-	// A tool that a server lists under one name twice: the first stands, too.
+	// If a server lists one name twice, the first tool is used, too.
 	s.listRaw(`[{"name":"a","inputSchema":{"type":"object"}},{"name":"a","description":"other","inputSchema":{"type":"object"}}]`)
 	if err := m.Fleet.Restart(t.Context()); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestATwinInOneListIsQuarantined(t *testing.T) {
 	}
 }
 
-// outcome is all that can be seen of a mount, whoever looks.
+// outcome is everything that any observer can see of a mount.
 type outcome struct {
 	Tools, Models []toolbox.Descriptor
 	Quarantined   []interop.Quarantine
@@ -73,7 +73,7 @@ func outcomeOf(m *interop.Mounted) outcome {
 	return outcome{s.Tools, m.Box.Descriptors(), m.Fleet.Quarantined(), s.Pending}
 }
 
-// quarrel are servers whose tools' names meet in every way there is.
+// quarrel returns servers with tool names that collide in every possible way.
 func quarrel() (ids []string, by map[string]*puppet) {
 	rival := strings.TrimPrefix(interop.QualifiedName("a.b", "t"), "a_b"+interop.Qualifier)
 	by = map[string]*puppet{
@@ -87,8 +87,8 @@ func quarrel() (ids []string, by map[string]*puppet) {
 	return []string{cousins[0][0], cousins[1][0], "a_b", twinsOf}, by
 }
 
-// What is mounted follows from the configuration and from what servers list, and not
-// from who connects first.
+// The mounted tools follow from the configuration and from the servers' lists, not from
+// the order of connections.
 func TestAMountIsTheSameInWhateverOrderServersConnect(t *testing.T) {
 	for _, configured := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}} {
 		var first outcome
@@ -125,7 +125,7 @@ func TestAMountIsTheSameInWhateverOrderServersConnect(t *testing.T) {
 			t.Errorf("%d tools, %d for models, quarantined: %v", len(first.Tools), len(first.Models), first.Quarantined)
 		}
 		cousin := cousins[0][0]
-		if configured[0] != 0 { // the other one comes first
+		if configured[0] != 0 { // the other server comes first
 			cousin = cousins[1][0]
 		}
 		if i := slices.IndexFunc(first.Tools, func(d toolbox.Descriptor) bool { return d.Name == cousinsName }); i < 0 || first.Tools[i].Server != cousin {

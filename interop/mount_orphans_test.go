@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// However a server ends, nothing of it remains: neither its process nor a
-// grandchild that ignores SIGTERM and holds its pipes.
+// However a server ends, nothing of it remains: neither its process nor a grandchild
+// that ignores SIGTERM and holds its pipes.
 func TestNoOrphans(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no process groups")
@@ -22,7 +22,7 @@ func TestNoOrphans(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		flags []string
-		n     int // processes that it takes
+		n     int // processes that it starts
 		end   func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *diary)
 	}{
 		{"closed", append(forks, "-stubborn"), 1, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *diary) {
@@ -80,8 +80,9 @@ func TestNoOrphans(t *testing.T) {
 	}
 }
 
-// wantGone checks that the nth process of a fixture is gone, with its grandchild.
-// That one was sent SIGKILL and may still be about to end: the kernel tells nobody when.
+// wantGone checks that the nth process of a fixture has ended, with its grandchild. The
+// grandchild was sent SIGKILL and may still be about to end, because the kernel does not
+// report when.
 func wantGone(t *testing.T, f *fixture.Server, n int) {
 	t.Helper()
 	if pid := pidOf(t, f, n); isAlive(pid) {
@@ -98,8 +99,8 @@ func wantGone(t *testing.T, f *fixture.Server, n int) {
 	}
 }
 
-// isAlive reports whether there is such a process. A zombie counts as gone: whose
-// it is depends on the system's init.
+// isAlive reports whether there is such a process. A zombie counts as ended, because its
+// parent depends on the system's init.
 func isAlive(pid int) bool {
 	state, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
 	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(state)), "Z")

@@ -15,8 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The reference servers over all transports, mounted together: what each lists
-// to a client nobody here wrote is mounted, qualified, and answers.
+// The reference servers are mounted together, over all transports. Every tool that they
+// list to an independent client is mounted under its qualified name, and works.
 func TestMountRealServers(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("from a real server"), 0o600); err != nil {
@@ -81,7 +81,8 @@ func TestMountRealServers(t *testing.T) {
 	}
 }
 
-// toolsOf is what the SDK's client is told, where like us it declares no capabilities.
+// toolsOf returns the list that the SDK's client receives if it declares no
+// capabilities, like us.
 func toolsOf(t *testing.T, transport mcp.Transport) []string {
 	t.Helper()
 	oracle := &mcp.Implementation{Name: "oracle", Version: "1"}

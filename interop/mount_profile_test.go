@@ -17,7 +17,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// mountRow mounts one tool, as its server lists it.
+// mountRow mounts one tool as its server lists it.
 func mountRow(t *testing.T, row string, opts *interop.MountOptions) (*interop.Mounted, *puppet) {
 	s := newPuppet()
 	s.listRaw("[" + row + "]")
@@ -25,7 +25,8 @@ func mountRow(t *testing.T, row string, opts *interop.MountOptions) (*interop.Mo
 	return mount(t, t.Context(), named("a"), opts), s
 }
 
-// What every provider takes, and the other ways: as its owner wrote it, and the seeds'.
+// The default is a schema that every provider accepts. The alternatives are the original
+// and the seeds' form.
 func TestMountProfile(t *testing.T) {
 	const original = `{"$schema":"x","type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}],"default":"b"}},"required":["a"]}`
 	const row = `{"name":"t","inputSchema":` + original + `}`
@@ -52,7 +53,8 @@ func TestMountProfile(t *testing.T) {
 	}
 }
 
-// A model's call that does not fit never reaches the server, unless it is to be the judge.
+// A model's call that does not match the schema never reaches the server, unless
+// Unvalidated is set.
 func TestMountValidates(t *testing.T) {
 	const row = `{"name":"t","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`
 	call := toolbox.Call{Name: "a__t", Input: json.RawMessage(`{"n":"one"}`)}
@@ -74,7 +76,8 @@ func TestMountValidates(t *testing.T) {
 	}
 }
 
-// Of a server that nobody has heard yet nothing is checked: its tools are not known.
+// For a server that has never connected nothing is validated, because its tools are not
+// known.
 func TestMountDoesNotValidateForServersThatAreConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPuppet()
@@ -95,7 +98,7 @@ func TestMountDoesNotValidateForServersThatAreConnecting(t *testing.T) {
 	})
 }
 
-// A mount with more tools than one request takes says so, once, in time.
+// A mount with more tools than one request accepts logs one warning, once they are listed.
 func TestMountTellsOfTooManyTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -115,7 +118,7 @@ func TestMountTellsOfTooManyTools(t *testing.T) {
 		}{{many, 1}, {append([]string{"new"}, many[1:]...), 1}, {many[:128], 1}, {many, 2}} {
 			s.list(c.tools...)
 			s.tellChanged()
-			time.Sleep(5 * time.Second) // of the bubble
+			time.Sleep(5 * time.Second) // in bubble time
 			synctest.Wait()
 			if len(m.Box.Descriptors()) != len(c.tools) || told() != c.told || (len(m.Box.Findings()) == 1) != (len(c.tools) > 128) {
 				t.Errorf("list %d: told %d times of %d tools, want %d\n%s", i, told(), len(c.tools), c.told, log.String())

@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// mount is a mount that ends with the test.
+// mount returns a mount that ends with the test.
 func mount(t testing.TB, ctx context.Context, servers []interop.Server, opts *interop.MountOptions) *interop.Mounted {
 	t.Helper()
 	m := interop.Mount(ctx, servers, opts)
@@ -24,8 +24,8 @@ func mount(t testing.TB, ctx context.Context, servers []interop.Server, opts *in
 	return m
 }
 
-// Whatever the configuration says, Mount gives what there is, and says of the
-// rest why it is not there.
+// With any configuration, Mount returns the tools that exist, and reports why the
+// others are missing.
 func TestMountNeverFailsAsAWhole(t *testing.T) {
 	good := fixture.New(t)
 	servers := []interop.Server{
@@ -61,10 +61,11 @@ func TestMountNeverFailsAsAWhole(t *testing.T) {
 	}
 }
 
-// Wait: zero until all are heard, positive for a while, negative not at all.
+// Zero waits for all servers, a positive Wait for a while, and a negative Wait not at
+// all.
 func TestMountWaits(t *testing.T) {
 	for _, c := range []struct {
-		wait, late, want time.Duration // late: when the server answers
+		wait, late, want time.Duration // when the server replies
 	}{
 		{0, 20 * time.Second, 20 * time.Second},
 		{0, time.Hour, 30 * time.Second}, // the deadline to connect
@@ -101,7 +102,7 @@ func TestMountWaits(t *testing.T) {
 	}
 }
 
-// A context bounds the wait, and nothing else.
+// A context bounds only the wait.
 func TestTheContextOfMountBoundsItsWaitOnly(t *testing.T) {
 	s := newPuppet("t")
 	release := s.hold("initialize")
@@ -118,8 +119,8 @@ func TestTheContextOfMountBoundsItsWaitOnly(t *testing.T) {
 	}
 }
 
-// Calls to a server that is not ready: in a library mount they are NotConnected,
-// as in the seeds; where nobody waits for servers, they wait.
+// In a library mount, calls to a server that is not ready are NotConnected, as in the
+// seeds. If Mount does not wait for servers, calls wait.
 func TestCallsToAServerThatIsNotReady(t *testing.T) {
 	for _, wait := range []time.Duration{time.Second, -1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -154,7 +155,7 @@ func TestCallsToAServerThatIsNotReady(t *testing.T) {
 	}
 }
 
-// A held call waits no longer than the server may take to connect.
+// A held call waits no longer than the server's deadline to connect.
 func TestHeldCallsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPuppet("t")
@@ -170,7 +171,7 @@ func TestHeldCallsHaveADeadline(t *testing.T) {
 	})
 }
 
-// Around sees every call, Budget bounds what a model is given, and Do is exact.
+// Around sees every call, Budget bounds the result for a model, and Do is exact.
 func TestMountAroundAndBudget(t *testing.T) {
 	var seen []string
 	f := fixture.New(t)
@@ -196,8 +197,8 @@ func TestMountAroundAndBudget(t *testing.T) {
 	}
 }
 
-// A remote tool has nothing of this machine to run against: what its server asks
-// of its client is refused.
+// A remote tool cannot use this machine: a request of its server to the client is
+// refused.
 func TestRemoteToolsRunAgainstNothingLocal(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	m := mount(t, t.Context(), []interop.Server{child("a", f)}, nil)

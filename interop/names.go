@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Qualifier is between a server's id and a tool's name.
+// Qualifier separates a server's id from a tool's name.
 const Qualifier = "__"
 
 const (
-	maxName   = 64 // every provider takes 64 characters
+	maxName   = 64 // every provider accepts 64 characters
 	hashChars = 8
-	maxServer = 24 // of a shortened name, so that some of the tool's own name stays
+	maxServer = 24 // of a shortened name, so that part of the tool's own name stays
 )
 
-// QualifiedName is the name under which a server's tool is mounted: a pure
-// function of the pair, in the grammar that every model provider takes,
+// QualifiedName returns the name under which a server's tool is mounted. It is a pure
+// function of the pair. The name matches the grammar that every model provider accepts,
 // ^[a-zA-Z][a-zA-Z0-9_-]{0,63}$.
 //
-// It is server__tool unchanged where that fits. Otherwise illegal characters
-// become "_", the name is cut, and "_" and 8 hex digits of a hash of the pair
-// follow. A server id that contains "__", ends in "_" or is no legal name by
-// itself always takes the hash, so that ("a", "b__c") and ("a__b", "c") cannot
-// meet. A name is never parsed back: a [Fleet] keeps the map.
+// It is server__tool unchanged if that matches. Otherwise illegal characters become
+// "_", the name is cut, and "_" and 8 hex digits of a hash of the pair follow. A server
+// id that contains "__", ends in "_" or is no legal name by itself always takes the
+// hash. So ("a", "b__c") and ("a__b", "c") cannot have the same name. A name is never
+// parsed back: a [Fleet] keeps the map.
 func QualifiedName(server, tool string) string {
 	name := server + Qualifier + tool
 	if len(name) <= maxName && plainServer(server) && tool != "" && isLegal(tool) {
@@ -44,7 +44,8 @@ func QualifiedName(server, tool string) string {
 	return base + "_" + hex.EncodeToString(sum[:])[:hashChars]
 }
 
-// plainServer reports whether the first "__" after id is where id ends.
+// plainServer reports whether id is legal and always ends at the first "__" of a
+// qualified name.
 func plainServer(id string) bool {
 	return id != "" && isLetter(id[0]) && isLegal(id) &&
 		!strings.Contains(id, Qualifier) && !strings.HasSuffix(id, "_")

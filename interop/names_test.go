@@ -60,7 +60,7 @@ func TestQualifiedNameTakesAHashWhereTheNameDoesNotFit(t *testing.T) {
 	}
 }
 
-// Whatever the pair, the name is legal; two pairs never share one that needs no hash.
+// For every pair the name is legal, and no two pairs share a name without a hash.
 func FuzzQualifiedName(f *testing.F) {
 	f.Add("a", "b__c", "a__b", "c")
 	f.Add("a_", "b", "a", "_b")

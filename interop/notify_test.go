@@ -16,7 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Changes of every kind are told, of both eras, when the server is ready and when they come.
+// Changes of every kind are reported, in both eras: when the server is ready, and when they
+// happen.
 func TestEveryListChangedIsTold(t *testing.T) {
 	t.Parallel()
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
@@ -38,7 +39,7 @@ func TestEveryListChangedIsTold(t *testing.T) {
 				}
 			}
 			times := 2
-			if era == interop.Modern { // and once the subscription stands
+			if era == interop.Modern { // and once more when the subscription is confirmed
 				times = 4
 			}
 			for range times {
@@ -52,8 +53,8 @@ func TestEveryListChangedIsTold(t *testing.T) {
 	}
 }
 
-// rounds is a modern server over HTTP whose answers to tools/call are given, the last one
-// again and again; it keeps the params that it got, without _meta.
+// rounds is a modern server over HTTP with fixed replies to tools/call. It repeats the last
+// reply. It keeps the params that it received, without _meta.
 type rounds struct {
 	mu      sync.Mutex
 	answers []string
@@ -87,7 +88,7 @@ func (s *rounds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 }
 
-// What a hostile server asks for is bounded, and what it says of its state is not ours to read.
+// The questions of a hostile server are bounded, and its requestState is opaque to us.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	ask := func(key, rest string) string {
@@ -101,7 +102,7 @@ func TestRounds(t *testing.T) {
 	const answer = `{"action":"accept","content":{"name":"Ada","username":"Ada","email":"a@b.c","color":"red","ok":true}}`
 	for name, c := range map[string]struct {
 		answers []string
-		got     []string // nil: not compared
+		got     []string // nil means not compared
 		fault   string
 	}{
 		"state as it was, and gone with the next result": {
@@ -132,7 +133,7 @@ func TestRounds(t *testing.T) {
 			_, err := e.Invoke(interop.WithClient(context.WithoutCancel(t.Context()), &client.Client), "t", json.RawMessage(`{}`))
 			if c.fault != "" {
 				kind := interop.Protocol
-				if strings.HasPrefix(c.fault, "indus answers") { // which is no fault of the server's
+				if strings.HasPrefix(c.fault, "indus answers") { // this is no fault of the server
 					kind = interop.ToolError
 				}
 				if f := wantFault(t, err, kind); !strings.Contains(f.Message, c.fault) {

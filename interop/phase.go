@@ -1,10 +1,10 @@
 package interop
 
-// Phase is where an [Endpoint] is in its life:
+// Phase is the current step in the life of an [Endpoint]:
 //
 //	idle → connecting → ready → closing → closed
 //
-// and faulted, from connecting or ready, when the connection fails or dies.
+// It is faulted, from connecting or ready, if the connection fails or is lost.
 type Phase string
 
 // The phases.
@@ -20,5 +20,5 @@ const (
 // Usable reports whether tools can be listed and called: only when Ready.
 func (p Phase) Usable() bool { return p == Ready }
 
-// Terminal reports whether the endpoint is done for good: Closed or Faulted.
+// Terminal reports whether the endpoint has ended: Closed or Faulted.
 func (p Phase) Terminal() bool { return p == Closed || p == Faulted }

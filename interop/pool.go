@@ -13,53 +13,58 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Pool says over how many connections the requests of a server's clients go in a [Fleet], and how many are in
-// flight at a time. The zero value is one connection for all that cannot be asked (see [Client]), and as many as come.
+// Pool configures the number of connections for a server's requests in a [Fleet], and how many requests may be in
+// flight. The zero value is one connection for all clients that cannot be asked (see [Client]), without a bound.
 //
-// A change of Per is another connection, as one of the transport is; all else of it holds from the next request on.
+// A change of Per requires a new connection, like a change of the transport. The other fields apply from the next
+// request on.
 type Pool struct {
-	// Per is who shares a connection: "" is all, [PerPrincipal] each principal alone.
+	// Per selects how connections are shared. If it is empty, all principals share one. [PerPrincipal] gives each
+	// principal its own.
 	Per string
-	// Instances is up to how many processes of a [Stdio] server there are for tools/call, prompts/get, resources/read
-	// and completion/complete, which go to the one that has the fewest in flight; another is started when each has one, and
-	// ends when it has been idle for FleetOptions.LaneIdle. All else goes to the first: lists, subscriptions, tasks, and
-	// calls that may become one. So the server must hold nothing between two requests, not even
-	// what its requestState stands for. A client that can be asked in a legacy session has its own process as always.
-	// 0: 1. With PerPrincipal, and of servers at a URL, it means nothing.
+	// Instances is the maximal number of processes of a [Stdio] server for tools/call, prompts/get, resources/read and
+	// completion/complete. Each such request goes to the process with the fewest requests in flight. Another process is
+	// started if every process has a request. It ends after it has been idle for FleetOptions.LaneIdle. All other
+	// requests go to the first process: lists, subscriptions, tasks, and calls that may become a task. So the server
+	// must keep no state between two requests, including any state behind its requestState. A client that can be asked
+	// in a legacy session still has its own process. Zero means 1. With PerPrincipal, or for a server at a URL, it has
+	// no effect.
 	Instances int
-	// MaxPrincipals bounds, with PerPrincipal, the principals that have a connection at a time: one more takes the place of
-	// the one that nobody has used for the longest time, or waits, where all are in use. 0: 64.
+	// MaxPrincipals bounds, with PerPrincipal, how many principals have a connection at a time. A further principal
+	// evicts the connection that has been unused for the longest time, or waits if all are in use. Zero means 64.
 	MaxPrincipals int
-	// MaxConcurrent bounds those same four requests, over all of the server's connections; a successor (see [Fleet.Apply])
-	// counts anew. A request counts until it is answered, also while a person is asked for it: the server is not done
-	// with it. Those beyond wait for Timeouts.Queue, principals by turns. 0: no bound.
+	// MaxConcurrent bounds the same four kinds of requests, over all of the server's connections. A successor (see
+	// [Fleet.Apply]) starts its own count. A request counts until its reply, even while a person is asked, because the
+	// server is still working on it. Requests beyond the bound wait for Timeouts.Queue, and principals take turns. Zero
+	// means no bound.
 	MaxConcurrent int
-	// MaxQueue bounds those that wait; beyond it the newest of the principal that has the most of them fails at once.
-	// 0: 100; negative: none waits.
+	// MaxQueue bounds the waiting requests. Beyond it, the newest request of the principal with the most waiting
+	// requests fails at once. Zero means 100. A negative value means that no request waits.
 	MaxQueue int
 }
 
-// PerPrincipal is the Pool.Per by which each principal has a connection of its own: a process, or a session with its own
-// credentials (EndpointOptions.Principal). All its requests and subscriptions go there, and lists but for that of the tools,
-// which the fleet's own connection lists for all. It is opened by the first of them. It ends when no live session uses it and it
-// has been idle for FleetOptions.LaneIdle, and what the server held for it in memory with it. A server before 2026-07-28 is shown there
-// what the client can do whose request opened it; a client of the principal's that can be asked something else has one for that.
+// PerPrincipal is the Pool.Per value that gives each principal its own connection: a process, or a session with its own
+// credentials (EndpointOptions.Principal). All requests and subscriptions of the principal use it, and all lists except
+// the list of tools, which the fleet's own connection lists for all. The first request opens the connection. It ends
+// when no live session uses it and it has been idle for FleetOptions.LaneIdle. The server's state in memory then ends
+// with it. On it, a server before 2026-07-28 receives the capabilities of the client that opened it. A client of the
+// same principal with other capabilities has a separate connection for questions.
 const PerPrincipal = "principal"
 
-// AnyPrincipal is EndpointOptions.Principal of the connection by which a [Fleet] lists the tools of a server with [PerPrincipal] for
-// all: the credentials of any principal will do. No request of a principal goes out on it.
+// AnyPrincipal is the EndpointOptions.Principal of the connection by which a [Fleet] lists the tools of a server with
+// [PerPrincipal] for all. It may use the credentials of any principal. No request of a principal uses it.
 const AnyPrincipal toolbox.Principal = "*"
 
 const (
 	defaultMaxPrincipals = 64
-	// withoutInstances is for how long at most no further process of a server is started after one that did not start:
-	// some cannot run twice.
+	// withoutInstances is the longest pause after a process of a server did not start. No further process is started
+	// meanwhile, because some servers cannot run twice.
 	withoutInstances = time.Minute
-	// failureMemory is for how long a principal's connection that failed is not tried again.
+	// failureMemory is how long a principal's failed connection is not tried again.
 	failureMemory = time.Second
 )
 
-// instances is how many processes there may be.
+// instances returns the maximal number of processes.
 func (m *member) instances() int {
 	p := m.state.Load().config.pool
 	if _, stdio := m.server.Transport.(Stdio); !stdio || p.Per == PerPrincipal {
@@ -68,21 +73,22 @@ func (m *member) instances() int {
 	return max(p.Instances, 1)
 }
 
-// isPerPrincipal reports whether each principal has a connection of its own.
+// isPerPrincipal reports whether each principal has its own connection.
 func (m *member) isPerPrincipal() bool { return m.server.Pool.Per == PerPrincipal }
 
-// queueWait is how long a request waits for its turn.
+// queueWait returns how long a request waits for its turn.
 func (m *member) queueWait() time.Duration {
 	return protocol.Duration(m.server.Timeouts.Queue, m.fleet.opts.CallWait)
 }
 
-// enter counts one of a caller's requests, which waits while there are too many; leave must follow where err is nil.
+// enter counts a request of a caller, and waits if there are too many. If err is nil, leave must follow.
 func (m *member) enter(ctx context.Context, caller toolbox.Principal) (leave func(), err error) {
 	leave, err = m.callers.enter(ctx, caller, bounds{each: m.fleet.opts.MaxCalls}, m.queueWait())
 	return leave, m.busyFault(ctx, err)
 }
 
-// turn waits until a request may go out that counts for Pool.MaxConcurrent; leave must follow where err is nil and it is not.
+// turn waits until a request that counts for Pool.MaxConcurrent may be sent. If err is nil and leave is not, leave must
+// follow.
 func (m *member) turn(ctx context.Context, caller toolbox.Principal, method string) (leave func(), err error) {
 	p := &m.state.Load().config.pool
 	if p.MaxConcurrent < 1 || !isWork(method) {
@@ -103,7 +109,7 @@ func (m *member) busyFault(ctx context.Context, err error) error {
 	return NewFault(Timeout, m.server.ID, "busy", err)
 }
 
-// isWork reports the requests that a server works for, and any of its processes can.
+// isWork reports whether a request makes the server work and can run on any of its processes.
 func isWork(method string) bool {
 	switch method {
 	case protocol.MethodToolsCall, "prompts/get", "resources/read", "completion/complete":
@@ -112,8 +118,8 @@ func isWork(method string) bool {
 	return false
 }
 
-// laneFor is the endpoint that a request goes out on when it is its turn, and what is to be called when it has its
-// answer: base itself, unless the request is of a client that can be asked, or there are several.
+// laneFor waits for the turn of a request. It returns the endpoint to send it on, and the function to call after its
+// reply. The endpoint is base, unless the client can be asked, or there are several connections.
 func (m *member) laneFor(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
 	done, err := m.turn(ctx, r.Caller, r.Method)
 	if err != nil {
@@ -146,7 +152,7 @@ func (m *member) choose(ctx context.Context, base *Endpoint, r Message) (e *Endp
 		}
 	}
 	switch {
-	case own: // and the client cannot be asked elsewhere
+	case own: // the client cannot be asked elsewhere
 		return m.ownLane(ctx, base, r)
 	case isWork(r.Method) && m.instances() > 1 && !mayBecomeTask(ctx, base, r):
 		return m.instance(ctx, base)
@@ -154,7 +160,7 @@ func (m *member) choose(ctx context.Context, base *Endpoint, r Message) (e *Endp
 	return base, func() {}, nil
 }
 
-// mayBecomeTask reports a call whose answer may be a task, which only the process that has it can be asked for.
+// mayBecomeTask reports whether a call may return a task, because only the process that runs a task knows it.
 func mayBecomeTask(ctx context.Context, base *Endpoint, r Message) bool {
 	if r.Method != protocol.MethodToolsCall {
 		return false
@@ -165,8 +171,8 @@ func mayBecomeTask(ctx context.Context, base *Endpoint, r Message) bool {
 	return base.Era() == Modern && ClientOf(ctx).takesTasks()
 }
 
-// principalLane is the connection of a principal. It declares what the client does whose request opens it; nil: this one
-// can be asked something else, and has a connection for that.
+// principalLane returns the connection of a principal. It declares the capabilities of the client that opens it. It
+// returns nil if this client has other capabilities and needs a connection for them.
 func (m *member) principalLane(ctx context.Context, base *Endpoint, r Message) (*Endpoint, func(), error) {
 	caller, done := r.Caller, func() {}
 	capabilities, dual := m.declares(ctx, base)
@@ -196,8 +202,8 @@ func (m *member) principalLane(ctx context.Context, base *Endpoint, r Message) (
 	return e, func() { done(); m.lanes.leave(l) }, nil
 }
 
-// askInTurn waits until a request that may ask can go out on a principal's connection: such requests go out one at a time, or all those
-// of one session. done must follow where err is nil.
+// askInTurn waits until a request that may ask can be sent on a principal's connection. Such requests are sent one at a
+// time, but requests of one session may run together. If err is nil, done must follow.
 func (m *member) askInTurn(ctx context.Context, l *lane, r Message) (done func(), err error) {
 	how, ended := m.habits.enter(ctx, r.subject)
 	if how != byItself {
@@ -223,7 +229,7 @@ func (m *member) askInTurn(ctx context.Context, l *lane, r Message) (done func()
 	}, err
 }
 
-// forget drops the connections that failed a moment ago, with a fault that is mended.
+// forget drops connections that failed recently, if their fault is mended.
 func (l *lanes) forget(mended func(*Fault) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -237,7 +243,8 @@ func (l *lanes) forget(mended func(*Fault) bool) {
 	}
 }
 
-// ownLane is principalLane for what needs no answers of the client's, whatever the connection declares.
+// ownLane is principalLane for requests that need no answers of the client. The connection may declare any
+// capabilities.
 func (m *member) ownLane(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
 	if e, leave, err = m.principalLane(ctx, base, r); e != nil || err != nil {
 		return e, leave, err
@@ -245,7 +252,7 @@ func (m *member) ownLane(ctx context.Context, base *Endpoint, r Message) (e *End
 	return m.principalLane(WithClient(ctx, &Client{}), base, r)
 }
 
-// instance is the process with the fewest requests in flight.
+// instance returns the process with the fewest requests in flight.
 func (m *member) instance(ctx context.Context, base *Endpoint) (*Endpoint, func(), error) {
 	for again := true; ; again = false {
 		l := m.lanes.leastBusy(m.instances())
@@ -259,7 +266,7 @@ func (m *member) instance(ctx context.Context, base *Endpoint) (*Endpoint, func(
 		case ctx.Err() != nil:
 			m.lanes.leave(l)
 			return nil, nil, ctx.Err()
-		case again && e != nil && e.Era() != "": // it was lost since
+		case again && e != nil && e.Era() != "": // it was lost meanwhile
 			m.lanes.leave(l)
 			continue
 		}
@@ -268,8 +275,8 @@ func (m *member) instance(ctx context.Context, base *Endpoint) (*Endpoint, func(
 	}
 }
 
-// leastBusy takes the connection with the fewest requests in flight; leave must follow. Of several it is the one that was
-// there first, or used last, so that the others may end.
+// leastBusy takes the connection with the fewest requests in flight. leave must follow. Among equals it takes the first
+// connection, or the one used last, so that unused processes can end.
 func (l *lanes) leastBusy(most int) *lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -279,7 +286,7 @@ func (l *lanes) leastBusy(most int) *lane {
 		case o.key.kind != instanceLane:
 		case o.isOver():
 			l.drop(o)
-		case !o.gone && n < most: // those beyond, of an earlier configuration, end
+		case !o.gone && n < most: // processes beyond that, of an earlier configuration, end
 			if n++; o.users < best.users {
 				best = o
 			}
@@ -297,8 +304,8 @@ func (l *lanes) leastBusy(most int) *lane {
 	return best
 }
 
-// failed keeps a principal's connection that could not be opened, so that it is not tried again at once, and reports
-// whether that is news.
+// failed marks a principal's connection that could not be opened, so that it is not tried again at once. It reports
+// whether this is the first failure.
 func (l *lanes) failed(o *lane) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,7 +316,7 @@ func (l *lanes) failed(o *lane) bool {
 	return true
 }
 
-// ofPrincipal is a principal's own connection; nil: it is not open.
+// ofPrincipal returns a principal's own connection, or nil if it is not open.
 func (l *lanes) ofPrincipal(p toolbox.Principal) *Endpoint {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -321,8 +328,8 @@ func (l *lanes) ofPrincipal(p toolbox.Principal) *Endpoint {
 	return nil
 }
 
-// callersSignIn is a sign-in that is missing for the connection that lists for all, as a caller is to see it: that of any principal
-// will do, so the caller's own is asked for, which its requests need next.
+// callersSignIn is a missing sign-in for the connection that lists for all, as its caller sees it. A sign-in of any
+// principal would do. So it requests the caller's own sign-in, which the caller's next requests need too.
 type callersSignIn struct {
 	error
 	resource string
@@ -331,10 +338,11 @@ type callersSignIn struct {
 
 func (e *callersSignIn) Unwrap() error { return e.error }
 
-// SignIn says whose sign-in is missing: see [Fault.NeedsSignIn].
+// SignIn returns the server and the principal that must sign in: see [Fault.NeedsSignIn].
 func (e *callersSignIn) SignIn() (resource, who string) { return e.resource, string(e.caller) }
 
-// asCaller is an error of a caller's request: where a sign-in is missing, and each principal has its own, it is the caller's.
+// asCaller converts an error of a caller's request. If a sign-in is missing, and each principal has its own, the error
+// requests the sign-in of the caller.
 func (f *Fleet) asCaller(err error, caller toolbox.Principal) error {
 	fault, ok := errors.AsType[*Fault](err)
 	if !ok || caller == "" || !fault.NeedsSignIn() {
@@ -348,7 +356,7 @@ func (f *Fleet) asCaller(err error, caller toolbox.Principal) error {
 		return err
 	}
 	own := *fault
-	if why, ok := errors.AsType[*Fault](fault.Cause); ok { // of which is the advice
+	if why, ok := errors.AsType[*Fault](fault.Cause); ok { // the advice is taken from this one
 		inner := *why
 		inner.Cause = &callersSignIn{why.Cause, resource, caller}
 		own.Cause = &inner

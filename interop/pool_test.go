@@ -21,7 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// apart is servers of the SDK, one for each that dials, as if they were processes: each with a state of its own.
+// apart returns servers of the SDK, one for each dial, each with its own state, as separate processes have.
 type apart struct {
 	t      testing.TB
 	refuse atomic.Bool // it cannot be dialled
@@ -70,7 +70,7 @@ func (a *apart) Connect(ctx context.Context) (mcp.Connection, error) {
 	return client.Connect(ctx)
 }
 
-// dials is how many connections were made.
+// dials returns how many connections were made.
 func (a *apart) dials() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -85,7 +85,7 @@ func (a *apart) end(n int) {
 	_ = s.Close()
 }
 
-// counts calls count for somebody, and wants that number.
+// counts calls the tool "count" for a principal, and checks the number.
 func (a *apart) counts(fleet *interop.Fleet, who toolbox.Principal, want string) {
 	a.t.Helper()
 	if got, err := callAs(a.t.Context(), fleet, nil, who, "count", ""); got != want || err != nil {
@@ -97,7 +97,7 @@ func perPrincipal(era interop.Era) interop.Server {
 	return interop.Server{ID: "a", Era: era, Transport: interop.Stdio{Command: "x"}, Pool: interop.Pool{Per: interop.PerPrincipal}}
 }
 
-// Whatever one principal does, and whatever its server says to it: the other neither sees it nor hears of it.
+// One principal sees neither the calls of another principal nor the messages of its server.
 func TestEachPrincipalHasItsOwnServer(t *testing.T) {
 	t.Parallel()
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
@@ -120,7 +120,7 @@ func TestEachPrincipalHasItsOwnServer(t *testing.T) {
 				a.counts(fleet, "ann", want)
 			}
 			a.counts(fleet, "bob", "1")
-			a.counts(fleet, "", "1") // who has no name is not everybody
+			a.counts(fleet, "", "1") // the principal without a name is not all principals
 			keep := toolbox.Call{Name: "a__keep", Input: json.RawMessage(`{"secret":"ann"}`), Caller: "ann"}
 			if r, err := fleet.Do(t.Context(), keep); err != nil || r.IsError() {
 				t.Fatal(r, err)
@@ -155,8 +155,8 @@ func TestEachPrincipalHasItsOwnServer(t *testing.T) {
 	}
 }
 
-// The clients of a principal share its connection, and are asked there as far as they can be; one that can be asked something
-// else has its own.
+// The clients of a principal share its connection, and are asked there as far as possible. A client with other
+// capabilities has its own connection.
 func TestTheClientsOfAPrincipalAreAsked(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -192,7 +192,8 @@ func TestTheClientsOfAPrincipalAreAsked(t *testing.T) {
 	if got, err := callAs(t.Context(), fleet, nobody, "ann", "ask", ""); !strings.HasPrefix(got, "error: ") || err != nil {
 		t.Errorf("who cannot be asked is asked: %q, %v", got, err)
 	}
-	// A question waits for the calls of other clients, also of those that cannot be asked: it may be theirs.
+	// A question waits for the calls of other clients, even of clients that cannot be asked, because it may belong to
+	// them.
 	var calling sync.WaitGroup
 	calling.Go(func() {
 		if got, err := callAs(t.Context(), fleet, one, "ann", "later", ""); got != "one" || err != nil {
@@ -208,8 +209,8 @@ func TestTheClientsOfAPrincipalAreAsked(t *testing.T) {
 	a.sessions(4)
 }
 
-// On a principal's connection one call that is known to ask goes out at a time, and none of its questions reaches another client
-// of the principal. A client that alone uses the connection is asked in all its calls at once.
+// On a principal's connection, calls that are known to ask run one at a time. None of their questions reaches another
+// client of the principal. A client that alone uses the connection is asked in all its calls at once.
 func TestTheQuestionsOfAPrincipalDoNotCross(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -269,7 +270,7 @@ func TestPrincipalsTakeTurnsOnConnections(t *testing.T) {
 	}()
 	soon(t, a.started, "ann's call")
 	bob := session("bob")
-	if session("eve") == bob || session("ann") != ann || session("bob") == bob { // bob made room for eve, and eve for bob
+	if session("eve") == bob || session("ann") != ann || session("bob") == bob { // bob evicted eve's connection, and eve evicted bob's
 		t.Error("a connection that is in use made room, or none did")
 	}
 	a.sessions(3)
@@ -290,7 +291,7 @@ func TestPrincipalsTakeTurnsOnConnections(t *testing.T) {
 	}
 }
 
-// What is mended at one server is tried there at once, and nowhere else.
+// A server with a mended fault is tried at once, and no other server is.
 func TestARetryLeavesOtherServersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, other := &apart{t: t}, perPrincipal(interop.Legacy)
@@ -317,7 +318,7 @@ func TestARetryLeavesOtherServersAlone(t *testing.T) {
 	})
 }
 
-// What fails for one principal fails for that one, is not tried again at once, and then is.
+// A failure of one principal's connection affects only that principal. It is not tried again at once, but later it is.
 func TestAPrincipalsFailureIsItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &apart{t: t}
@@ -336,13 +337,13 @@ func TestAPrincipalsFailureIsItsOwn(t *testing.T) {
 		synctest.Wait()
 		a.counts(fleet, "bob", "1")
 		a.counts(fleet, "ann", "3")
-		time.Sleep(time.Hour) // idle ones have ended, and what they held with them
+		time.Sleep(time.Hour) // idle connections have ended, and their state with them
 		a.counts(fleet, "ann", "1")
 		fleet.Close()
 	})
 }
 
-// The configuration may say otherwise at any time: no call fails, and subscriptions go on.
+// The configuration may change at any time: no call fails, and subscriptions continue.
 func TestPrincipalsPartByReload(t *testing.T) {
 	t.Parallel()
 	a := &apart{t: t}
@@ -361,7 +362,7 @@ func TestPrincipalsPartByReload(t *testing.T) {
 	}
 	hears := func(who toolbox.Principal, want string) {
 		t.Helper()
-		for { // what was said when it was made again comes first
+		for { // messages from the renewal come first
 			if _, err := fleet.Do(t.Context(), toolbox.Call{Name: "a__keep", Caller: who}); err != nil {
 				t.Fatal(err)
 			}
@@ -398,7 +399,7 @@ func TestPrincipalsPartByReload(t *testing.T) {
 	}
 }
 
-// signedIn sends as somebody.
+// signedIn sends requests with the name of a principal.
 type signedIn struct {
 	who  toolbox.Principal
 	base http.RoundTripper
@@ -410,7 +411,7 @@ func (s signedIn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.base.RoundTrip(r)
 }
 
-// Whatever carries requests to a URL knows whose they are.
+// The RoundTripper of requests to a URL knows their principal.
 func TestAPrincipalHasItsOwnCredentials(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)
@@ -425,20 +426,20 @@ func TestAPrincipalHasItsOwnCredentials(t *testing.T) {
 		if err != nil || !strings.Contains(got, `"X-Who":["of `+string(who)+`"]`) {
 			t.Errorf("%s: %s, %v", who, got, err)
 		}
-		if !strings.Contains(got, `"Mcp-Param-Region"`) { // what was listed on another connection
+		if !strings.Contains(got, `"Mcp-Param-Region"`) { // listed on another connection
 			t.Errorf("no headers of parameters: %s", got)
 		}
 	}
 }
 
-// pooled is the fixture with so many processes.
+// pooled returns the fixture with that many processes.
 func pooled(f *fixture.Server, n int) interop.Server {
 	s := child("a", f)
 	s.Era, s.Pool.Instances = interop.Legacy, n
 	return s
 }
 
-// hangs begins a call that lasts until the fixture is told to release it, and waits until it is there as the nth.
+// hangs starts a call that lasts until the fixture releases it, and waits until it has arrived as the nth.
 func hangs(t testing.TB, f *fixture.Server, fleet *interop.Fleet, n int) <-chan spoken {
 	t.Helper()
 	c := later(t.Context(), fleet, "a__hang", `{"key":"k"}`)
@@ -480,7 +481,7 @@ func TestProcessesShareCalls(t *testing.T) {
 		calls = append(calls, hangs(t, f, fleet, n))
 		starts(n)
 	}
-	calls = append(calls, hangs(t, f, fleet, 4)) // all have one, and there is no fourth
+	calls = append(calls, hangs(t, f, fleet, 4)) // every process has a call, and there is no fourth
 	starts(3)
 	if got := pid(t, fleet); got == first {
 		t.Error("a call went to the busiest")
@@ -493,7 +494,7 @@ func TestProcessesShareCalls(t *testing.T) {
 
 	kill9(t, pidOf(t, f, 3))
 	died := 0
-	for n := 0; died == 0; n = (n + 1) % len(calls) { // whose process it was
+	for n := 0; died == 0; n = (n + 1) % len(calls) { // finds the call of the process that ended
 		select {
 		case got := <-calls[n]:
 			died++
@@ -512,14 +513,14 @@ func TestProcessesShareCalls(t *testing.T) {
 	}
 
 	one := pooled(f, 1)
-	fleet.Apply([]interop.Server{one}) // which takes effect without another connection
+	fleet.Apply([]interop.Server{one}) // takes effect without another connection
 	if got := pid(t, fleet); got != first {
 		t.Error("a call goes to a process beyond the one")
 	}
 	starts(4)
 }
 
-// Where no second process starts, the first has all calls, and nothing fails.
+// If no second process starts, the first receives all calls, and none fails.
 func TestAFurtherProcessThatDoesNotStartIsDoneWithout(t *testing.T) {
 	t.Parallel()
 	var refuse atomic.Bool
@@ -548,7 +549,7 @@ func TestAFurtherProcessThatDoesNotStartIsDoneWithout(t *testing.T) {
 	}
 }
 
-// What only one process can answer goes to the first.
+// Requests that only one process can handle go to the first.
 func TestTasksStayWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -569,7 +570,7 @@ func TestTasksStayWhereTheyAre(t *testing.T) {
 	close(a.release)
 }
 
-// A server that does one thing at a time is asked one thing at a time, whoever asks, and lists all the same.
+// A server with a limit of one request receives one at a time, from all callers, and is still listed.
 func TestAServerThatDoesOneThingAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker(t)

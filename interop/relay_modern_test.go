@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asked is a client, and what it was told and asked.
+// asked is a client that records its messages and questions.
 type asked struct {
 	interop.Client
 
@@ -24,8 +24,8 @@ type asked struct {
 	always []string // outside of requests
 }
 
-// newAsked is a client that answers everything with "NAME": a form with a name and
-// colour, a sampling, one root.
+// newAsked returns a client that answers every question with "NAME": a form with a name
+// and colour, a sampling, one root.
 func newAsked(era interop.Era, name, capabilities string) *asked {
 	a := &asked{Client: interop.Client{Era: era, Capabilities: json.RawMessage(capabilities)}}
 	answer := func(m interop.Message) (json.RawMessage, error) {
@@ -64,7 +64,7 @@ func (a *asked) told() []string {
 
 const everyCapability = `{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}},"experimental":{"x":{}}}`
 
-// fleetOf is a fleet of one server that is ready.
+// fleetOf returns a fleet of one server that is ready.
 func fleetOf(t *testing.T, s interop.Server, opts *interop.FleetOptions) *interop.Fleet {
 	t.Helper()
 	fleet, _ := newFleet(t, opts)
@@ -134,7 +134,7 @@ func TestAModernServerIsGivenWhatItAsksFor(t *testing.T) {
 	}
 }
 
-// What a client does not declare it is not asked, in whatever way.
+// A client is never asked for a capability that it does not declare, in any way.
 func TestAServerIsShownWhatTheClientDeclares(t *testing.T) {
 	t.Parallel()
 	everything := interop.Server{ID: "a", Era: interop.Modern, Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
@@ -164,7 +164,7 @@ func TestAServerIsShownWhatTheClientDeclares(t *testing.T) {
 	}
 }
 
-// What names no request of several that may be meant is nobody's.
+// If a message names no request and may belong to several, no client receives it.
 func TestLogsOverStdioReachTheirCallerAlone(t *testing.T) {
 	t.Parallel()
 	fleet := fleetOf(t, interop.Server{ID: "a", Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}, nil)
@@ -221,7 +221,7 @@ func TestProgressOfOtherMethodsHasTheClientsToken(t *testing.T) {
 	}
 }
 
-// inMemory serves a server of the SDK's.
+// inMemory connects to a server of the SDK in memory.
 func inMemory(t *testing.T, s *mcp.Server) mcp.Transport {
 	t.Helper()
 	client, end := mcp.NewInMemoryTransports()

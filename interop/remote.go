@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// TLS says how a server at an https:// URL is known, and what it is shown of us. The files are
-// PEM, and read whenever the server is connected.
+// TLS configures how the certificate of a server at an https:// URL is checked, and our own certificate. The files are
+// in PEM format. They are read at each connection.
 type TLS struct {
-	// CA is a file of the authorities that the server's certificate must come from, in the place of the
-	// system's. "": the system's.
+	// CA is a file with the authorities that may sign the server's certificate. It replaces the system's authorities.
+	// If it is empty, the system's are used.
 	CA string
-	// Cert and Key are files of the certificate, with its chain, that the server gets where it asks for
-	// one, and of its private key. "": it gets none.
+	// Cert and Key are files. Cert has the certificate, with its chain, for a server that requests one. Key has its
+	// private key. If they are empty, no certificate is sent.
 	Cert, Key string
 }
 
-// config is nil where nothing is configured.
+// config returns the TLS configuration, or nil if no field is set.
 func (t TLS) config() (*tls.Config, error) {
 	if t == (TLS{}) {
 		return nil, nil
@@ -38,7 +38,7 @@ func (t TLS) config() (*tls.Config, error) {
 		}
 	}
 	if t.Cert != "" || t.Key != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key) // whose errors show nothing of the files
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key) // its errors do not reveal the content of the files
 		if err != nil {
 			return nil, &tlsError{"cert", err}
 		}
@@ -47,7 +47,7 @@ func (t TLS) config() (*tls.Config, error) {
 	return out, nil
 }
 
-// tlsError is a file of [TLS] that cannot be used.
+// tlsError reports a file of [TLS] that cannot be used.
 type tlsError struct {
 	field string
 	cause error
@@ -56,62 +56,67 @@ type tlsError struct {
 func (e *tlsError) Error() string { return "tls." + e.field + ": " + e.cause.Error() }
 func (e *tlsError) Unwrap() error { return e.cause }
 
-// OAuth is what is configured about signing in to a server. This package only carries it to who
-// does: see EndpointOptions.RoundTripper. The zero value is the defaults.
+// OAuth configures how to sign in to a server. This package only passes it on: see EndpointOptions.RoundTripper. The
+// zero value means the defaults.
 type OAuth struct {
-	// Off: nobody signs in to this server.
+	// Off disables signing in to this server.
 	Off bool
-	// ClientID and ClientSecret are those of a client that was registered by hand. "": it is found out
-	// who we are, by ClientMetadataURL or by registration.
+	// ClientID and ClientSecret belong to a client that was registered by hand. If ClientID is empty, the client is
+	// identified by ClientMetadataURL or by registration.
 	ClientID     string
 	ClientSecret Secret
-	// ClientMetadataURL is the URL of a client ID metadata document, which is then our client id. "": none.
+	// ClientMetadataURL is the URL of a client ID metadata document, which is then our client id. It may be empty.
 	ClientMetadataURL string
-	// Scopes are asked for in the place of those that the server names. nil: the server's.
+	// Scopes are requested in place of the scopes that the server names. If it is nil, the server's scopes are
+	// requested.
 	Scopes []string
-	// RedirectURI is the address of this machine to which the browser comes back, such as http://localhost:8085/callback.
-	// Without a port it is any. "": http://127.0.0.1/callback.
+	// RedirectURI is the address of this machine to which the browser returns, such as http://localhost:8085/callback.
+	// Without a port, any port is used. If it is empty, it is http://127.0.0.1/callback.
 	RedirectURI string
-	// Account tells the sign-ins of several rows at one URL apart: those with one account share it. "": the server's ID.
+	// Account separates the sign-ins of several rows with one URL. Rows with the same account share a sign-in. If it is
+	// empty, the account is the server's ID.
 	Account string
-	// Issuer is the only authorization server that is asked. "": those that the server names.
+	// Issuer is the only authorization server that is used. If it is empty, the authorization servers that the server
+	// names are used.
 	Issuer string
-	// Grant is "authorization_code", where a person signs in, "client_credentials", where the client does it with
-	// its secret or key, or "token_exchange", where it shows SubjectToken. "": the first.
+	// Grant is "authorization_code" if a person signs in, "client_credentials" if the client signs in with its secret
+	// or key, or "token_exchange" if the client presents SubjectToken. If it is empty, it is the first.
 	Grant string
-	// PrivateKey is a key in PEM in the place of ClientSecret (private_key_jwt), and PrivateKeyID what it is called. Zero: none.
+	// PrivateKey is a key in PEM that replaces ClientSecret (private_key_jwt), and PrivateKeyID is its key id. The zero
+	// value means no key.
 	PrivateKey   Secret
 	PrivateKeyID string
-	// SubjectToken is exchanged for a token of the server's (RFC 8693), and SubjectTokenType its type: a URN, or the
-	// last word of one of that RFC. "": id_token.
+	// SubjectToken is exchanged for a token of the server (RFC 8693). SubjectTokenType is its type: a URN, or the last
+	// word of a URN of that RFC. If it is empty, it is id_token.
 	SubjectToken     Secret
 	SubjectTokenType string
-	// Provider is the identity provider that makes an assertion of SubjectToken, which Issuer takes
-	// (enterprise-managed authorization, SEP-990). Zero: Issuer takes the token itself.
+	// Provider is the identity provider that makes an assertion from SubjectToken. Issuer accepts that assertion
+	// (enterprise-managed authorization, SEP-990). If it is zero, Issuer accepts the token itself.
 	Provider struct {
 		Issuer string
-		// ClientID and ClientSecret are who we are there. "": as at the server's own authorization server.
+		// ClientID and ClientSecret identify us at the provider. If they are empty, they are the same as at the
+		// server's own authorization server.
 		ClientID     string
 		ClientSecret Secret
 	}
 }
 
-// Secrets are the fields that nobody is to see.
+// Secrets returns the fields that must not be shown.
 func (o *OAuth) Secrets() []*Secret {
 	return []*Secret{&o.ClientSecret, &o.PrivateKey, &o.SubjectToken, &o.Provider.ClientSecret}
 }
 
-// Equal reports whether both say the same.
+// Equal reports whether both have the same values.
 func (o OAuth) Equal(b OAuth) bool { return reflect.DeepEqual(o, b) }
 
-// Forward says which headers of a client's request go to the server with what is asked of it for that
-// request, and with nothing else.
+// Forward selects the headers of a client's request that the server receives with that request. They are sent with no
+// other request.
 type Forward struct {
-	// Headers are their names, without case. Those of credentials, of one connection or its body, and of the protocol are not
-	// forwarded: see [Forward.Names]. nil: none.
+	// Headers are the names, case-insensitive. Headers of credentials, of one connection or its body, and of the
+	// protocol are not forwarded: see [Forward.Names]. It may be nil.
 	Headers []string
-	// Authorization forwards that header too: the client's token goes to a server that it may not
-	// have been issued for. Only for servers that take the same tokens as whoever lets clients in here.
+	// Authorization also forwards that header. The client's token then reaches a server that it may not have been
+	// issued for. Set it only for servers that accept the same tokens as this program accepts from its clients.
 	Authorization bool
 }
 
@@ -119,7 +124,7 @@ func (f Forward) equal(b Forward) bool {
 	return f.Authorization == b.Authorization && slices.Equal(f.Headers, b.Headers)
 }
 
-// Names are the headers that are forwarded, as [http.CanonicalHeaderKey] writes them.
+// Names returns the headers that are forwarded, as [http.CanonicalHeaderKey] writes them.
 func (f Forward) Names() (out []string) {
 	for _, name := range f.Headers {
 		if mayForward(name) {
@@ -132,8 +137,8 @@ func (f Forward) Names() (out []string) {
 	return out
 }
 
-// mayForward reports whether a header can be passed on at all: none that is a credential, that belongs
-// to one connection or its body (RFC 9110, section 7.6.1), or to the protocol.
+// mayForward reports whether a header can be passed on at all. Credentials, headers of one connection or its body (RFC
+// 9110, section 7.6.1) and headers of the protocol cannot.
 func mayForward(name string) bool {
 	name = strings.ToLower(name)
 	return name != "" && !slices.Contains(notForwarded, name) && !strings.HasPrefix(name, "mcp-") && !strings.HasPrefix(name, "proxy-") &&

@@ -48,7 +48,7 @@ func newAuthority(t *testing.T, name string) *authority {
 	return a
 }
 
-// issue writes NAME.pem and NAME.key; the first is the authority's own.
+// issue writes NAME.pem and NAME.key. The first certificate is the authority's own.
 func (a *authority) issue(name string, c *x509.Certificate) []byte {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -108,7 +108,7 @@ func TestTLS(t *testing.T) {
 	for name, c := range map[string]struct {
 		url  string
 		tls  interop.TLS
-		want string // of the fault; "": it connects
+		want string // the text of the fault; "" if it connects
 	}{
 		"the system's authorities":   {plain, interop.TLS{}, "unknown authority"},
 		"an authority of one's own":  {plain, interop.TLS{CA: ours.file("ours.pem")}, ""},
@@ -130,7 +130,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// What a RoundTripper reports is in the fault's chain, and one that asks for a person is told as such.
+// The error of a RoundTripper is in the fault's chain, and NeedsSignIn recognises an error that asks for a
+// person.
 func TestRoundTripperThatNeedsASignIn(t *testing.T) {
 	var gave []string
 	e := newEndpoint(t, interop.Server{ID: "s", Transport: interop.HTTP{URL: "http://127.0.0.1:1"}}, &interop.EndpointOptions{
@@ -149,7 +150,7 @@ func TestRoundTripperThatNeedsASignIn(t *testing.T) {
 	}
 }
 
-// noToken sends requests until one is a call, which has no token then.
+// noToken sends requests until the first call, which fails without a token.
 type noToken struct{ base http.RoundTripper }
 
 func (n noToken) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -169,7 +170,7 @@ type errNoToken struct{}
 func (errNoToken) Error() string { return "the authorization server is down" }
 func (errNoToken) Unsent()       {}
 
-// Of a call that was not sent for want of a token nobody says that it may have run.
+// The advice for a call that was not sent for lack of a token never claims that it may have run.
 func TestCallWithoutAToken(t *testing.T) {
 	t.Parallel()
 	server := mcp.NewServer(&mcp.Implementation{Name: "s"}, nil)
@@ -178,7 +179,7 @@ func TestCallWithoutAToken(t *testing.T) {
 		return &mcp.CallToolResult{}, nil, nil
 	})
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
-	t.Cleanup(web.Close) // after the endpoints, which have streams open
+	t.Cleanup(web.Close) // after the endpoints, which have open streams
 	e := newEndpoint(t, interop.Server{ID: "s", Transport: interop.HTTP{URL: web.URL}}, &interop.EndpointOptions{
 		RoundTripper: func(_ interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 			return noToken{base}
@@ -194,7 +195,7 @@ func TestCallWithoutAToken(t *testing.T) {
 	}
 }
 
-// renewing signs in, with another token each time.
+// renewing signs in with another token each time.
 type renewing struct {
 	base http.RoundTripper
 	n    atomic.Int64
@@ -206,7 +207,8 @@ func (s *renewing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.base.RoundTrip(r)
 }
 
-// What a server repeats of a sign-in's token is in nothing that it says by itself, in no result and no tap.
+// If a server repeats the token of a sign-in, the token appears in no message of the server, no result and
+// no tap.
 func TestTokenOfASignInThatIsRepeated(t *testing.T) {
 	t.Parallel()
 	server := mcp.NewServer(&mcp.Implementation{Name: "s"}, nil)
@@ -273,7 +275,8 @@ func TestHeadersThatAreNeverForwarded(t *testing.T) {
 	}
 }
 
-// A client's headers go with its own request: not with the connection's, and with no other.
+// A client's headers are sent only with its own request. They are not sent with the connection's requests
+// or with any other.
 func TestForwardedHeadersGoWithOneRequest(t *testing.T) {
 	type seen struct{ Method, ID, Token string }
 	requests := make(chan seen, 100)

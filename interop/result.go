@@ -16,17 +16,17 @@ var errInputRequired = &conn.ProtocolError{What: "the server asks for input, and
 // inputRequired is the type of a result that asks for input (2026-07-28, basic/patterns/mrtr).
 const inputRequired = "input_required"
 
-// resultType is the type of a result, "" where it says none: before 2026-07-28 there is none.
+// resultType returns the type of a result, or "" if it has none, as before 2026-07-28.
 func resultType(result json.RawMessage) string {
 	raw, ok := wire.Lookup(result, "resultType")
 	if kind, isText := wire.Unquote(raw); isText || !ok {
 		return kind
 	}
-	return string(raw) // no string, and none that is known
+	return string(raw) // not a string, and no known type
 }
 
-// takes refuses the result of a call that is none, or that nobody here can take: one of
-// unknown type must be taken as invalid.
+// takes returns an error for the result of a call that is not an object, or that no client here can handle. A result of
+// unknown type must be treated as invalid.
 func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind string) error {
 	if len(result) == 0 || result[0] != '{' {
 		return &conn.ProtocolError{What: "a result that is no object: " + protocol.Printable(string(result), maxQuoted)}
@@ -35,7 +35,7 @@ func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind strin
 	case "", "complete":
 		return nil
 	case inputRequired:
-		if c := ClientOf(ctx); c != nil && c.Era == Modern { // of a legacy server: see withAskingType
+		if c := ClientOf(ctx); c != nil && c.Era == Modern { // for a legacy server: see withAskingType
 			return nil
 		}
 		return errInputRequired
@@ -47,11 +47,11 @@ func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind strin
 	return &conn.ProtocolError{What: "a result of unknown type " + protocol.Printable(string(wire.Quote(kind)), 60)}
 }
 
-// maxQuoted bounds how much of a malformed result a fault quotes, in bytes.
+// maxQuoted bounds the part of a malformed result that a fault quotes, in bytes.
 const maxQuoted = 300
 
-// checkReadable returns an error that quotes the result of a tools/call if a model or a program cannot read it. A gateway passes
-// the result on as it is.
+// checkReadable returns an error that quotes the result of a tools/call if a model or a program cannot read it. A
+// gateway passes the result on unchanged.
 func checkReadable(m Message, result json.RawMessage) error {
 	if flaw := resultFlaw(m, result); flaw != "" {
 		return &conn.ProtocolError{What: "a result with " + flaw + ": " + protocol.Printable(string(result), maxQuoted)}
@@ -59,9 +59,9 @@ func checkReadable(m Message, result json.RawMessage) error {
 	return nil
 }
 
-// resultFlaw is why no client can read the result of a tools/call; "" where it can. Without this check, such a result
-// would count as a success without content. A "content" that is null counts as an empty list, because many servers
-// write one so. Another member that is null counts as missing.
+// resultFlaw returns the reason why no client can read the result of a tools/call, or "" if it is readable. Without
+// this check, such a result would count as a success without content. A "content" that is null counts as an empty list,
+// because many servers write it. Any other member that is null counts as missing.
 func resultFlaw(m Message, result json.RawMessage) string {
 	members, err := wire.Members(result)
 	if err != nil {
@@ -97,8 +97,8 @@ func resultFlaw(m Message, result json.RawMessage) string {
 	return ""
 }
 
-// decodeResult looks into the result of tools/call. A block that it does not know stays as it is. The toolResult of
-// 2024-10-07 is one JSON block.
+// decodeResult decodes the result of tools/call. A block of unknown type stays unchanged. The toolResult of 2024-10-07
+// is one JSON block.
 func decodeResult(w toolbox.Wire) toolbox.Decoded {
 	var d toolbox.Decoded
 	members, err := wire.Members(w.JSON)
@@ -109,7 +109,7 @@ func decodeResult(w toolbox.Wire) toolbox.Decoded {
 		switch m.Key {
 		case "content":
 			blocks, err := wire.Elements(m.Value)
-			if errors.Is(err, wire.ErrCrowded) { // too many to part, none to lose
+			if errors.Is(err, wire.ErrCrowded) { // too many blocks to separate, so they stay together
 				d.Blocks = []toolbox.Block{toolbox.JSON(m.Value)}
 			}
 			if err != nil {

@@ -15,20 +15,19 @@ import (
 )
 
 const (
-	// maxRounds bounds how often one request is sent again with what its server asked for.
+	// maxRounds bounds how often one request is sent again with answers for its server.
 	maxRounds = 10
-	// maxQuestions bounds what one result asks.
+	// maxQuestions bounds the questions in one result.
 	maxQuestions = 64
-	// busyPause is how long a server that asks for nothing, but to be asked again, is left
-	// alone at first (load shedding; 2026-07-28, basic/patterns/mrtr). It doubles, to
-	// maxBusyPause.
+	// busyPause is the first pause if a server asks no question but wants the request again (load shedding; 2026-07-28,
+	// basic/patterns/mrtr). It doubles up to maxBusyPause.
 	busyPause    = 100 * time.Millisecond
 	maxBusyPause = 5 * time.Second
 )
 
-// exchange sends a request, and sees to it that its server learns what it asks for: a
-// modern client answers by itself, with its next request; any other is asked here. kind is
-// the type of the result, "" where it has none, or the method none that matters.
+// exchange sends a request and obtains the answers that its server asks for. A modern client answers by itself, in its
+// next request. Any other client is asked here. kind is the type of the result. It is "" if there is none, or if the
+// method cannot ask.
 func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMessage, kind string, err error) {
 	if result, err = e.do(ctx, m); err != nil || !protocol.MayRequireInput(m.Method) {
 		return result, "", err
@@ -55,7 +54,7 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 	return result, kind, nil
 }
 
-// typed is a result for a modern client that is of another type than "complete".
+// typed handles a result for a modern client with another type than "complete".
 func (e *Endpoint) typed(ctx context.Context, m Message, kind string, result json.RawMessage, c *Client) (json.RawMessage, error) {
 	if kind == inputRequired {
 		if _, _, err := readQuestions(result, c.declaredTo(Modern)); err != nil {
@@ -68,10 +67,10 @@ func (e *Endpoint) typed(ctx context.Context, m Message, kind string, result jso
 	return e.opts.Typed(ctx, m, kind, result)
 }
 
-// withAskingType gives a legacy server's result that asks for input the type which it is known by. go-sdk's servers ask
-// what a tool wants to know first in the idiom of the session, and send what it asks next as it is.
+// withAskingType adds the missing type to a legacy server's result that asks for input. go-sdk servers convert the
+// first question of a tool to the form of the session. They send later questions unconverted.
 func withAskingType(result json.RawMessage) json.RawMessage {
-	if !bytes.Contains(result, []byte(`Requests"`)) { // of "inputRequests", what begins with a rare letter: to look for that is cheap
+	if !bytes.Contains(result, []byte(`Requests"`)) { // searches for the part of "inputRequests" that begins with a rare letter, because that is cheap
 		return result
 	}
 	_, asks := wire.Lookup(result, "inputRequests")
@@ -79,14 +78,13 @@ func withAskingType(result json.RawMessage) json.RawMessage {
 		return result
 	}
 	out, err := wire.Rewrite(result, wire.Edit{Key: "resultType", Value: json.RawMessage(`"input_required"`)})
-	if err != nil { // a member stands twice
+	if err != nil { // a member occurs twice
 		return result
 	}
 	return out
 }
 
-// rounds asks what the results of a server ask for and sends the request again, until there
-// is a result that asks for nothing.
+// rounds asks the questions in a server's results and sends the request again, until a result asks nothing.
 func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage, capabilities json.RawMessage, ask Peer) (json.RawMessage, string, error) {
 	outer := ctx
 	ctx, cancel := withDeadline(ctx, e.server.Timeouts.Total, defaultTotal)
@@ -132,10 +130,10 @@ func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage
 	return nil, "", e.resultFaultOf(siteKind(m.Method), m, errManyRounds)
 }
 
-// errManyRounds is returned for a call that is not over when it has been sent again so often. The server has done nothing wrong.
+// errManyRounds is returned for a call that still asks after the last round. The server has done nothing wrong.
 var errManyRounds = fmt.Errorf("indus answers %d requests for input in one call, and the server has another: ask for less in one call, or call the server as a client of 2026-07-28", maxRounds)
 
-// resultFault is the fault of a result that cannot be passed on.
+// resultFault returns the fault of a result that cannot be passed on.
 func (e *Endpoint) resultFault(m Message, err error) *Fault { return e.resultFaultOf(Protocol, m, err) }
 
 func (e *Endpoint) resultFaultOf(kind Kind, m Message, err error) *Fault {
@@ -147,7 +145,7 @@ func (e *Endpoint) resultFaultOf(kind Kind, m Message, err error) *Fault {
 	return f
 }
 
-// paramsOf is the params of m, an object.
+// paramsOf returns the params of m as an object.
 func paramsOf(m Message) json.RawMessage {
 	if m.Params == nil {
 		return json.RawMessage(`{}`)
@@ -155,14 +153,14 @@ func paramsOf(m Message) json.RawMessage {
 	return m.Params
 }
 
-// inputRequest is one thing that a result asks for.
+// inputRequest is one question in a result.
 type inputRequest struct {
 	key, method string
 	params      json.RawMessage
 }
 
-// readQuestions reads a result that asks for input from a client with such capabilities.
-// handle is its requestState, nil where it has none.
+// readQuestions reads a result that asks for input from a client with these capabilities. handle is its requestState,
+// or nil if it has none.
 func readQuestions(result, capabilities json.RawMessage) (asked []inputRequest, handle json.RawMessage, err error) {
 	handle, busy := wire.Lookup(result, "requestState")
 	requests, ok := wire.Lookup(result, "inputRequests")
@@ -182,7 +180,7 @@ func readQuestions(result, capabilities json.RawMessage) (asked []inputRequest, 
 			q.method, _ = wire.Unquote(method)
 			q.params, err = protocol.OneMember(members[i].Value, "params")
 		}
-		if err != nil { // what is checked here could be another question to its client
+		if err != nil { // the client could read another question than the one checked here
 			return nil, nil, &conn.ProtocolError{What: "inputRequests of two meanings", Cause: err}
 		}
 		if err := protocol.MayAsk(capabilities, q.method, q.params); err != nil {
@@ -193,8 +191,8 @@ func readQuestions(result, capabilities json.RawMessage) (asked []inputRequest, 
 	return asked, handle, nil
 }
 
-// askAll asks everything at once and gives the answers by key, an object; nil where nothing
-// is asked. The first that is refused ends the others.
+// askAll asks all questions at once and returns an object with the answers by key, or nil if there are no questions.
+// The first refused question cancels the others.
 func askAll(ctx context.Context, m Message, server string, asked []inputRequest, ask Peer) (json.RawMessage, error) {
 	if len(asked) == 0 {
 		return nil, ctx.Err()
@@ -210,7 +208,7 @@ func askAll(ctx context.Context, m Message, server string, asked []inputRequest,
 				Caller: m.Caller, Of: m.Of, Server: server,
 			})
 			switch {
-			case err != nil: // not in the chain: it is not the server's
+			case err != nil: // not in the chain, because the error is not the server's
 				cancel(errors.New("the client does not answer " + q.method + ": " + err.Error()))
 			case !wire.Valid(answer):
 				cancel(errors.New("the client has no answer to " + q.method))

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// leftOut says why the rules leave a tool out, "" where they do not.
+// leftOut returns the reason why the rules leave a tool out, or "" if they do not.
 func (r *ToolRules) leftOut(tool string) string {
 	for _, p := range r.Deny {
 		if protocol.Matches(p, tool) {
@@ -24,7 +24,7 @@ func (r *ToolRules) leftOut(tool string) string {
 	return "not among the tools that the configuration allows"
 }
 
-// renamed is what a tool is mounted under the server's name as.
+// renamed returns the name of a tool after renaming, without the server's prefix.
 func (r *ToolRules) renamed(tool string) string {
 	if name := r.Rename[tool]; name != "" {
 		return name
@@ -45,7 +45,7 @@ func (r *ToolRules) mayGive(name string) bool {
 	return false
 }
 
-// idle is the rules that concern none of these tools, as words for a person.
+// idle returns the rules that match none of these tools, as text for a person.
 func (r *ToolRules) idle(tools map[string]bool) []string {
 	var out []string
 	matchesAny := func(p string) bool {
@@ -77,8 +77,8 @@ func (r *ToolRules) idle(tools map[string]bool) []string {
 	return out
 }
 
-// equal reports whether two sets of rules do the same. No Allow at all allows
-// everything, an empty one nothing.
+// equal reports whether two sets of rules have the same effect. A nil Allow allows everything, and an empty one
+// nothing.
 func (r *ToolRules) equal(o *ToolRules) bool {
 	return (r.Allow == nil) == (o.Allow == nil) && slices.Equal(r.Allow, o.Allow) && slices.Equal(r.Deny, o.Deny) &&
 		maps.Equal(r.Rename, o.Rename) && maps.Equal(r.Describe, o.Describe)
@@ -91,14 +91,14 @@ func (r ToolRules) clone() ToolRules {
 	}
 }
 
-// toolConfig is what the configuration makes of a server, however it is reached: of its tools, and when it is connected. It belongs to the server
-// and not to a connection to it, and is immutable.
+// toolConfig is the part of a server's configuration that does not affect how it is reached: its tools, and when it is
+// connected. It belongs to the server, not to a connection, and is immutable.
 type toolConfig struct {
 	server  string
 	rules   ToolRules
 	profile *schema.Profile
 	changes ChangePolicy
-	lazy    *bool // as of Server
+	lazy    *bool // as in Server
 	idle    time.Duration
 	pool    Pool
 }
@@ -107,19 +107,19 @@ func toolConfigOf(s Server) *toolConfig {
 	return &toolConfig{server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes, lazy: s.Lazy, idle: s.Idle, pool: s.Pool}
 }
 
-// same reports whether both make the same of a listing.
+// same reports whether both have the same effect on a list.
 func (c *toolConfig) same(o *toolConfig) bool {
 	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.idle == o.idle && c.pool == o.pool && sameFlag(c.lazy, o.lazy) && c.rules.equal(&o.rules)
 }
 
-// of is a server with this configuration of its tools.
+// of returns a server with this configuration of its tools.
 func (c *toolConfig) of(server Server) Server {
 	server.Tools, server.Profile, server.Changes, server.Lazy, server.Idle, server.Pool = c.rules, c.profile, c.changes, c.lazy, c.idle, c.pool
 	return server
 }
 
-// configured is a listing as the configuration has it: tools are left out, renamed and
-// described anew. It is the one place where the rules are applied to what a server lists.
+// configured returns a list with the configuration applied: tools are left out, renamed and described. The rules are
+// applied to a server's list only here.
 func (l *listing) configured(c *toolConfig) *listing {
 	if l == nil || l.config == c {
 		return l
@@ -146,8 +146,7 @@ func (l *listing) configured(c *toolConfig) *listing {
 	return out
 }
 
-// describe puts the configuration's description in the place of the owner's, in the
-// tool object too: every other byte stays.
+// describe replaces the description of the tool by the configured one, in the tool object too. All other bytes stay.
 func (c *toolConfig) describe(t *listedTool) {
 	text, ok := c.rules.Describe[t.Tool]
 	if !ok {
@@ -156,14 +155,14 @@ func (c *toolConfig) describe(t *listedTool) {
 	quoted := wire.Quote(text)
 	row, err := wire.Rewrite(t.Wire.JSON, wire.Edit{Key: "description", Value: quoted})
 	if err != nil {
-		return // no row is listed that is no object, or has a key twice
+		return // every listed row is an object without duplicate keys
 	}
-	t.Description, _ = wire.Unquote(quoted) // what is no UTF-8 is replaced
+	t.Description, _ = wire.Unquote(quoted) // invalid UTF-8 is replaced
 	t.Wire.JSON = row
 }
 
-// problems is what is wrong with the rows of tools that are not left out, and the rules
-// that concern no tool of a server that has listed all it has.
+// problems returns the flaws of rows of tools that are not left out. It also returns the rules that match no tool, if
+// the server has listed all of its tools.
 func (c *toolConfig) problems(raw *listing) []Quarantine {
 	var out []Quarantine
 	names := make(map[string]bool, len(raw.tools))
@@ -187,7 +186,7 @@ func (c *toolConfig) problems(raw *listing) []Quarantine {
 	return out
 }
 
-// configure makes c the endpoint's, also of what is listed already.
+// configure sets the configuration of the endpoint, and applies it to the current list.
 func (e *Endpoint) configure(c *toolConfig) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A caller who writes the params of a call himself reaches nothing that is denied: many
-// servers read members whatever their case, and of two the last one, or the first.
+// A caller with hand-written params of a call cannot reach a denied tool. Many servers
+// ignore the case of members, and use the last of two, or the first.
 func TestNoSpellingReachesADeniedTool(t *testing.T) {
 	rules := interop.ToolRules{Deny: []string{"rm"}, Rename: map[string]string{"ls": "rm"}}
 	m, s := mountRules(t, rules, "ls", "rm", "rm ")
@@ -43,9 +43,9 @@ func TestNoSpellingReachesADeniedTool(t *testing.T) {
 	}
 }
 
-// Whatever names and descriptions the configuration gives, what is mounted has a name that
-// every provider takes, no two the same one, and is called by it; and its tool object is
-// the server's, but for the description.
+// The configuration may give any names and descriptions. Each mounted tool still has a
+// unique name that every provider accepts, and is called by it. Its tool object is the
+// server's, except for the description.
 func TestRulesThatSayAnything(t *testing.T) {
 	plain := regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
 	for i, as := range []string{

@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// mountRules mounts one server whose tools are chosen by rules.
+// mountRules mounts one server with tools that are selected by rules.
 func mountRules(t testing.TB, rules interop.ToolRules, tools ...string) (*interop.Mounted, *puppet) {
 	t.Helper()
 	s := newPuppet(tools...)
@@ -23,7 +23,7 @@ func mountRules(t testing.TB, rules interop.ToolRules, tools ...string) (*intero
 	return mount(t, t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}}), s
 }
 
-// words are quarantines, but for the server.
+// words returns quarantines as text, without the server.
 func words(all []interop.Quarantine) []string {
 	var out []string
 	for _, q := range all {
@@ -45,7 +45,7 @@ func TestPatterns(t *testing.T) {
 		{[]string{"read_file", "write"}, []string{"read_file"}, "write"},
 		{nil, []string{"read_*", "write"}, "rm r.m [a] größe"},
 		{[]string{"r?m"}, nil, "r.m"},
-		{[]string{"r.m"}, nil, "r.m"}, // a dot is a dot
+		{[]string{"r.m"}, nil, "r.m"}, // a dot matches only a dot
 		{[]string{"[a]", "[a-z]*"}, nil, "[a]"},
 		{[]string{"gr??e"}, nil, "größe"}, // a character, not a byte
 		{[]string{"*e*_*e"}, nil, "read_file"},
@@ -64,8 +64,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// What the configuration leaves out is listed nowhere and called by no door, and whoever
-// asks is told why; that is no trouble, and a rule that concerns nothing is one.
+// A tool that the configuration leaves out is not listed, and no method can call it. The
+// error explains the reason. That is not a problem, but a rule that matches nothing is.
 func TestRulesLeaveOut(t *testing.T) {
 	rules := interop.ToolRules{
 		Allow: []string{"read_*", "delete_*", "list"}, Deny: []string{"delete_*", "delte_*"},
@@ -111,8 +111,8 @@ func TestRulesLeaveOut(t *testing.T) {
 	}
 }
 
-// A single endpoint keeps to the rules as a fleet does: listing is where they are
-// applied.
+// A single endpoint follows the rules as a fleet does, because they are applied to its
+// list.
 func TestAnEndpointKeepsToTheRules(t *testing.T) {
 	s := newPuppet("read", "write")
 	e := interop.NewEndpoint(interop.Server{ID: "a", Tools: interop.ToolRules{Deny: []string{"write"}, Rename: map[string]string{"read": "get"}}},
@@ -139,8 +139,8 @@ func TestAnEndpointKeepsToTheRules(t *testing.T) {
 	}
 }
 
-// Names and descriptions are the configuration's; calls go out by the owner's name, and
-// of the owner's bytes only the description changes.
+// The configuration sets names and descriptions. Calls are sent with the owner's name,
+// and of the owner's bytes only the description changes.
 func TestRulesRenameAndDescribe(t *testing.T) {
 	const row = `{ "name" : "list_issues",` + "\t" + `"x":1.0,"descripti\u006fn":"Long.","inputSchema":{"type":"object","properties":{"n":{"maximum":9007199254740993}}},"_meta":{"a":null} }`
 	m, s := mountRules(t, interop.ToolRules{
@@ -178,8 +178,7 @@ func TestRulesRenameAndDescribe(t *testing.T) {
 	}
 }
 
-// Of two tools that come to one name the first that is listed stands; names may be
-// swapped.
+// If two tools would have one name, the first in the list is used. Names may be swapped.
 func TestRenamesMeet(t *testing.T) {
 	m, _ := mountRules(t, interop.ToolRules{Rename: map[string]string{"b": "a", "c": "d", "d": "c"}}, "a", "b", "c", "d")
 	wantListed(t, m.Box, "mounted", "a__a", "a__d", "a__c")
@@ -193,8 +192,8 @@ func TestRenamesMeet(t *testing.T) {
 	}
 }
 
-// Before the server has said anything a denied tool is unknown, at once, though calls of
-// others wait; and what is remembered of it is not listed.
+// Before the server has replied, a denied tool is unknown at once, although calls of
+// other tools wait. A denied tool from FleetOptions.Known is not listed.
 func TestADeniedToolIsUnknownWhileItsServerConnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPuppet("good", "bad", "own")
@@ -232,8 +231,8 @@ func TestADeniedToolIsUnknownWhileItsServerConnects(t *testing.T) {
 	})
 }
 
-// Other rules are applied to what is listed, at once: no connection is made, no list
-// asked for. A listing that is under way comes out by the new ones.
+// Other rules are applied to the current list at once, without a connection or a list
+// request. A running listing uses the new rules.
 func TestOtherRulesNeedNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPuppet("x", "y")
@@ -280,8 +279,9 @@ func TestOtherRulesNeedNoConnection(t *testing.T) {
 	})
 }
 
-// What a new configuration denies is denied from then on, also while the old connection
-// serves, and of what a server listed that cannot be reached any more.
+// A tool that a new configuration denies is denied at once, even while the old
+// connection serves. This also holds for the list of a server that cannot be reached any
+// more.
 func TestNewRulesHoldAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		by := []*puppet{newPuppet("x", "y"), newPuppet("x", "y")}
@@ -307,8 +307,8 @@ func TestNewRulesHoldAtOnce(t *testing.T) {
 	})
 }
 
-// Servers are equal only where their rules and profiles are, and changing what was
-// applied changes nothing.
+// Servers are equal only if their rules and profiles are. A later change to applied
+// values has no effect.
 func TestServersDifferByTheirRules(t *testing.T) {
 	base := func() interop.Server {
 		return interop.Server{ID: "a", Profile: schema.OpenAI, Tools: interop.ToolRules{
@@ -344,7 +344,7 @@ func TestServersDifferByTheirRules(t *testing.T) {
 	wantListed(t, m.Box, "mounted", "a__z")
 }
 
-// A server's profile shapes its tools where the mount names none.
+// A server's profile applies to its tools if the mount has none.
 func TestProfileOfAServer(t *testing.T) {
 	const input = `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}],"default":"b"}},"required":["a"]}`
 	s := newPuppet()
@@ -371,7 +371,7 @@ func TestProfileOfAServer(t *testing.T) {
 			t.Errorf("mount %s, server %s: %s", c.mount.Name(), c.server.Name(), got)
 		}
 	}
-	// It can be changed without a connection, and is followed.
+	// It can be changed without a connection, and the tools follow.
 	m := mount(t, t.Context(), named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
 	dials := len(s.dials())
 	m.Fleet.Apply([]interop.Server{{ID: "a", Profile: schema.Original}})

@@ -10,19 +10,18 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// Mask is text with "<secret>" in place of what the server was given and is to be seen
-// by nobody: Secrets, the values of Env and Headers, and of the command line and the URL
-// what looks like a credential. It finds them as they are, cut off, and as URLs, JSON, HTML,
-// base64 and hexadecimal write them. Values of fewer than 6 bytes are not masked, nor are
-// paths.
+// Mask returns text with "<secret>" in place of the server's secrets. These are Secrets, the values of Env
+// and Headers, and the parts of the command line and the URL that look like credentials. It finds them in
+// plain form, cut off, and encoded as in URLs, JSON, HTML, base64 and hexadecimal. Values of fewer than 6
+// bytes are not masked, and neither are paths.
 //
-// All that an [Endpoint] reports of what its server says is masked already: faults with their
-// whole chain, stderr, logs, notifications, instructions, and there also the tokens of a sign-in
-// ([EndpointOptions].RoundTripper). Lists of tools and their results are what the server was asked for: those
-// tokens alone are masked in them, where they stand as they are.
+// Everything that an [Endpoint] reports from its server is masked already: faults with their whole chain,
+// stderr, logs, notifications and instructions. There, the tokens of a sign-in
+// ([EndpointOptions].RoundTripper) are masked too. Lists of tools and their results are the requested data.
+// In them only these tokens are masked, and only in plain form.
 func (s Server) Mask(text string) string { return s.secrets().Mask(text) }
 
-// Masker is [Server.Mask] for any number of JSON documents: what it gives is valid JSON.
+// Masker returns [Server.Mask] for any number of JSON documents. Its results are valid JSON.
 func (s Server) Masker() func(json.RawMessage) json.RawMessage { return s.secrets().JSON }
 
 func (s *Server) secrets() *secret.Set {
@@ -60,7 +59,8 @@ func (s *Server) secrets() *secret.Set {
 	return secret.New(values...)
 }
 
-// newFault is a fault of the endpoint's, whose cause may have the server's words in it.
+// newFault returns a fault of the endpoint. Its cause may contain text of the server, so the message is
+// masked.
 func (e *Endpoint) newFault(kind Kind, doing string, cause error) *Fault {
 	f := NewFault(kind, e.server.ID, doing, nil)
 	if f.Cause = cause; cause != nil {
@@ -69,8 +69,8 @@ func (e *Endpoint) newFault(kind Kind, doing string, cause error) *Fault {
 	return f
 }
 
-// discreet masks what the server says by itself. It reports false where that cannot be
-// passed on: it is not UTF-8, or cannot be said without a secret, one that is a number.
+// discreet masks the params of a server's own message. It returns false if the message cannot be passed on:
+// it is not UTF-8, or masking is impossible, as for a secret number.
 func (e *Endpoint) discreet(m *Message) bool {
 	before := m.Params
 	if bad := wire.CheckUTF8(before); bad != nil {

@@ -14,54 +14,52 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// Server says how one MCP server is reached: an id, and exactly one transport.
+// Server configures how to reach one MCP server: an id, and exactly one transport.
 type Server struct {
-	// ID names the server; its tools are mounted under it. Not "".
+	// ID names the server, and its tools are mounted under it. It must not be empty.
 	ID string
 	// Transport is [Stdio], [HTTP] or [SSE].
 	Transport TransportConfig
-	// Era is the only one that the server is spoken to in: [Legacy] or [Modern]. "": it is
-	// found out, and remembered.
+	// Era is the only era that is used with the server: [Legacy] or [Modern]. If it is empty, the era is detected and
+	// remembered.
 	Era Era
-	// TLS, OAuth and Forward are about a server at a URL; the zero values are good.
+	// TLS, OAuth and Forward apply to a server at a URL. The zero values are valid.
 	TLS     TLS
 	OAuth   OAuth
 	Forward Forward
-	// Timeouts of each remote step; the zero value is the defaults.
+	// Timeouts bounds each remote step. The zero value means the defaults.
 	Timeouts Timeouts
-	// Secrets are values that nothing which the server says may show, beside those of its
-	// Env and Headers: the variables that are in its arguments or its URL. See [Server.Mask].
+	// Secrets are additional values that no message of the server may reveal, beside the values of Env and Headers.
+	// They are the variables in its arguments or its URL. See [Server.Mask].
 	Secrets []Secret
-	// Tools chooses and renames its tools; the zero value takes all as they are.
+	// Tools selects and renames its tools. The zero value mounts all of them unchanged.
 	Tools ToolRules
-	// Changes is what becomes at least of its tools that are not as they were approved;
-	// "" is [AcceptChanges]. Package ledger knows what was approved: see ledger.Attach. A
-	// mount without it has none of the tools of a server that holds or denies changes.
+	// Changes is the policy for tools that differ from their approved form. If it is empty, it is [AcceptChanges].
+	// ledger.Attach has the approved forms, and may apply a stricter policy. A mount without it has no tools of a
+	// server that holds or denies changes.
 	Changes ChangePolicy
-	// Pool is over how many connections it is used, and how many requests at a time; the zero value
-	// is one, and no bound.
+	// Pool bounds its connections and its concurrent requests. The zero value means one connection and no bound.
 	Pool Pool
-	// Identity is what ledger.Fingerprint takes for the command, the directory and the
-	// arguments of a [Stdio], in this order: as the configuration writes those that depend
-	// on where a command is run, so that what was approved of the tools holds everywhere.
-	// nil: they themselves.
+	// Identity replaces the command, the directory and the arguments of a [Stdio], in this order, for
+	// ledger.Fingerprint. Values that depend on the current directory appear as the configuration writes them. So an
+	// approval of tools holds everywhere. If it is nil, the real values are used.
 	Identity []Secret
-	// Profile is how its tools are shown to models, where MountOptions.Profile is nil;
-	// nil is the mount's own.
+	// Profile is the form in which models see its tools if MountOptions.Profile is nil. If it is nil too, the mount's
+	// default applies.
 	Profile *schema.Profile
-	// Lazy: a fleet connects the server when somebody first needs it. Until then it lists what is known
-	// of it (FleetOptions.Known); one of which nothing is known is connected to be listed. nil: as
-	// FleetOptions.Lazy says.
+	// Lazy makes a fleet connect the server at the first request that needs it. Until then the fleet lists its known
+	// tools (FleetOptions.Known). A server without known tools is connected once to be listed. If it is nil,
+	// FleetOptions.Lazy applies.
 	Lazy *bool
-	// Idle is for how long a fleet keeps the server connected without a request, subscription to a
-	// resource, task, or connection of a client that it can ask; then a process ends, and a session. What
-	// it listed stays, and whatever needs the server connects it again. A connection for a client's session or a principal
-	// closes after the same time without a request. 0: as FleetOptions.Idle says; negative: as long as there is a
-	// fleet, and a session's connection as long as the session.
+	// Idle is how long a fleet keeps an unused server connected. After that time its process or session ends. A
+	// request, a resource subscription, a task, or a connection of a client that the server can ask counts as use. The
+	// server's list stays, and the next request that needs the server connects it again. A connection for a client's
+	// session or a principal closes after the same time without a request. Zero means FleetOptions.Idle. If it is
+	// negative, the server stays connected as long as the fleet, and a session's connection as long as the session.
 	Idle time.Duration
 }
 
-// String names the server and how it is reached, without arguments and whatever else may hold a secret.
+// String returns the server's id and address, without arguments and other parts that may hold a secret.
 func (s Server) String() string {
 	if s.Transport == nil {
 		return s.ID
@@ -69,31 +67,31 @@ func (s Server) String() string {
 	return fmt.Sprintf("%s (%s: %v)", s.ID, s.Transport.Kind(), s.Transport)
 }
 
-// Format is what every verb of package fmt prints, also of a type that holds a server in an exported field: [Server.String].
+// Format prints [Server.String] for every verb of package fmt, even inside a type that has a server in an exported
+// field.
 func (s Server) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// LogValue is what slog prints: [Server.String].
+// LogValue returns [Server.String] for slog.
 func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText is what encodings write: [Server.String].
+// MarshalText returns [Server.String] for encodings.
 func (s Server) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// ChangePolicy says what becomes of a tool whose title, description, schemas or annotations
-// are not what they were when it was last approved (a "rug pull"). A tool that was never
-// seen before is approved as it is; so is one whose server is configured anew.
+// ChangePolicy decides on a tool that changed after its last approval (a "rug pull"): its title, description, schemas
+// or annotations. A tool that is new is approved as it is. So is a tool of a server with a new configuration.
 type ChangePolicy string
 
 // The policies, from the most lenient.
 const (
-	AcceptChanges ChangePolicy = "accept" // it is live, and logged and shown as changed; so is "", the default
+	AcceptChanges ChangePolicy = "accept" // it is live, and logged and shown as changed; "" has the same effect and is the default
 	HoldChanges   ChangePolicy = "hold"   // it is not live until a person accepts it
-	DenyChanges   ChangePolicy = "deny"   // it is not live in this run, whatever is accepted meanwhile
+	DenyChanges   ChangePolicy = "deny"   // it is not live in this run, even if it is accepted meanwhile
 )
 
-// Guards reports whether it keeps changed tools back.
+// Guards reports whether the policy keeps changed tools back.
 func (p ChangePolicy) Guards() bool { return p != AcceptChanges && p != "" }
 
-// Strictest is the stricter of two; one that is not known counts as [DenyChanges].
+// Strictest returns the stricter of two policies. An unknown policy counts as [DenyChanges].
 func (p ChangePolicy) Strictest(o ChangePolicy) ChangePolicy {
 	for _, strict := range []ChangePolicy{DenyChanges, HoldChanges} {
 		if p == strict || o == strict {
@@ -106,28 +104,26 @@ func (p ChangePolicy) Strictest(o ChangePolicy) ChangePolicy {
 	return AcceptChanges
 }
 
-// ToolRules say which tools of a server are mounted, and as what. In patterns "*"
-// stands for any characters and "?" for one, and everything else for itself; names
-// are the server's own. A tool that is left out is neither listed nor called; it
-// is in [Fleet.Quarantined], and so does a rule that concerns no tool.
+// ToolRules selects the tools of a server that are mounted, and their names. In patterns "*" matches any characters and
+// "?" matches one. All other characters match themselves. Patterns and keys use the server's own names. A tool that is
+// left out is neither listed nor called. [Fleet.Quarantined] returns such tools, and rules that match no tool.
 type ToolRules struct {
-	// Allow are patterns of the tools that are mounted; nil: all, empty: none.
+	// Allow has patterns of the tools that are mounted. If it is nil, all tools are mounted. If it is empty, none are.
 	Allow []string
-	// Deny are patterns of those that are not, whatever Allow says.
+	// Deny has patterns of the tools that are not mounted, even if Allow matches them.
 	Deny []string
-	// Rename has, by the server's name of a tool, the one under which it is mounted:
-	// [QualifiedName] of the server and it. Of two tools with one name the first that
-	// the server lists is mounted.
+	// Rename maps the server's name of a tool to the name under which it is mounted. The full name is [QualifiedName]
+	// of the server and that name. If two tools have one name, the tool that the server lists first is mounted.
 	Rename map[string]string
-	// Describe has, by the server's name of a tool, a description in the place of its
-	// own, also in the tool object that a host publishes.
+	// Describe maps the server's name of a tool to a description that replaces its own, also in the tool object that a
+	// host publishes.
 	Describe map[string]string
 }
 
 // TransportConfig is a closed union: [Stdio], [HTTP] or [SSE].
 type TransportConfig interface{ Kind() TransportKind }
 
-// TransportKind names a transport, as configurations spell it.
+// TransportKind names a transport as it is spelled in configurations.
 type TransportKind string
 
 // The transports.
@@ -137,29 +133,30 @@ const (
 	KindHTTP  TransportKind = "streamable-http"
 )
 
-// Stdio is a server that is a child process.
+// Stdio is a server that runs as a child process.
 type Stdio struct {
-	// Command is looked up in the PATH that the child gets.
+	// Command is looked up in the PATH of the child.
 	Command string
 	Args    []string
-	// Env is added to the minimal environment (PATH, HOME, locale, TMPDIR); of
-	// two entries with one name the later wins.
+	// Env is added to the minimal environment (PATH, HOME, locale, TMPDIR). If two entries have one name, the later
+	// wins.
 	Env []Pair
-	// Dir is the working directory; "" is this process's own.
+	// Dir is the working directory. If it is empty, the working directory of this process is used.
 	Dir string
-	// Fresh starts each process in a new, empty directory below Dir, for this user alone
-	// (mode 0700); Dir, which is then not "", is made where it is missing. At the end of the
-	// process it is removed, unless the server has left something in it. false: in Dir itself.
+	// Fresh starts each process in a new, empty directory below Dir, for this user alone (mode 0700). Dir must then not
+	// be empty, and is created if it is missing. The new directory is removed at the end of the process, unless the
+	// server has left files in it. If Fresh is false, the process starts in Dir itself.
 	Fresh bool
-	// Path is the PATH of the child, below Env. "": this process's own.
+	// Path is the PATH of the child, unless Env sets it. If it is empty, the PATH of this process is used.
 	Path string
-	// InheritEnv gives the child this process's whole environment below Env.
+	// InheritEnv passes the whole environment of this process to the child. Entries of Env override it.
 	InheritEnv bool
-	// Without are variables of this process that InheritEnv does not pass on, such as its own keys. nil: all are.
+	// Without are variables of this process that InheritEnv does not pass on, such as its own keys. If it is nil, all
+	// are passed on.
 	Without []string
 }
 
-// Environ is the environment that the child gets of this process as it is now, each "NAME=value".
+// Environ returns the current environment for the child, each entry as "NAME=value".
 func (s Stdio) Environ() []string {
 	var named []string
 	if s.Path != "" {
@@ -171,53 +168,52 @@ func (s Stdio) Environ() []string {
 	return proc.Environ(proc.Without(os.Environ(), s.Without...), named, s.InheritEnv)
 }
 
-// HTTP is a server at a URL that speaks streamable HTTP: of 2026-07-28, else of
-// the revisions before, else HTTP+SSE.
+// HTTP is a server at a URL. It speaks streamable HTTP of 2026-07-28, or else of earlier revisions, or else HTTP+SSE.
 type HTTP struct {
 	URL     string
 	Headers []Pair
 }
 
-// SSE is a server that speaks HTTP+SSE, the transport of 2024-11-05, and nothing else.
+// SSE is a server that speaks only HTTP+SSE, the transport of 2024-11-05.
 type SSE struct {
 	URL     string
 	Headers []Pair
 }
 
-// Kind is [KindStdio].
+// Kind returns [KindStdio].
 func (Stdio) Kind() TransportKind { return KindStdio }
 
-// Kind is [KindHTTP].
+// Kind returns [KindHTTP].
 func (HTTP) Kind() TransportKind { return KindHTTP }
 
-// Kind is [KindSSE].
+// Kind returns [KindSSE].
 func (SSE) Kind() TransportKind { return KindSSE }
 
-// String names the command, without its arguments, which may hold secrets.
+// String returns the command without its arguments, which may hold secrets.
 func (s Stdio) String() string { return s.Command }
 
-// Format is what every verb of package fmt prints: [Stdio.String].
+// Format prints [Stdio.String] for every verb of package fmt.
 func (s Stdio) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// MarshalText is what encodings write: [Stdio.String].
+// MarshalText returns [Stdio.String] for encodings.
 func (s Stdio) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalText is what encodings write: [HTTP.String].
+// MarshalText returns [HTTP.String] for encodings.
 func (h HTTP) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// MarshalText is what encodings write: [SSE.String].
+// MarshalText returns [SSE.String] for encodings.
 func (s SSE) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// String is the URL without user, query and fragment, which may hold secrets.
+// String returns the URL without user, query and fragment, which may hold secrets.
 func (h HTTP) String() string { return bareURL(h.URL) }
 
-// Format is what every verb of package fmt prints: [HTTP.String].
+// Format prints [HTTP.String] for every verb of package fmt.
 func (h HTTP) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, h.String()) }
 
-// String is the URL without user, query and fragment, which may hold secrets.
+// String returns the URL without user, query and fragment, which may hold secrets.
 func (s SSE) String() string { return bareURL(s.URL) }
 
-// Format is what every verb of package fmt prints: [SSE.String].
+// Format prints [SSE.String] for every verb of package fmt.
 func (s SSE) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 func bareURL(raw string) string {
@@ -234,31 +230,29 @@ type Pair struct {
 	Value Secret
 }
 
-// Secret is text that prints as "<secret>" in every format, log and encoding. Its Reveal
-// method returns the text.
+// Secret is text that prints as "<secret>" in every format, log and encoding. Its Reveal method returns the text.
 type Secret = secret.Value
 
-// NewSecret keeps text.
+// NewSecret returns text as a Secret.
 func NewSecret(text string) Secret { return secret.NewValue(text) }
 
-// Timeouts bound each remote step. Zero is the default, negative is none.
+// Timeouts bounds each remote step. Zero means the default below, and a negative value means no bound.
 type Timeouts struct {
 	Connect time.Duration // from start to ready; 30 s
 	List    time.Duration // a whole listing; 30 s
 	Call    time.Duration // since the call's last progress; 60 s
-	Total   time.Duration // a call in all, whatever its progress; 10 min
-	Queue   time.Duration // for a request's turn, where there are too many; FleetOptions.CallWait
+	Total   time.Duration // a call in total, whatever its progress; 10 min
+	Queue   time.Duration // for a request's turn if there are too many; FleetOptions.CallWait
 }
 
-// Equal reports whether two servers are reached in the same way, and the same is
-// made of them.
+// Equal reports whether two servers are reached in the same way and have the same configuration.
 func (s Server) Equal(o Server) bool {
 	return s.sameReach(o) && toolConfigOf(s).same(toolConfigOf(o))
 }
 
 func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// sameReach reports whether a connection to the one is as good for the other.
+// sameReach reports whether a connection to one server can also serve the other.
 func (s Server) sameReach(o Server) bool {
 	if s.ID != o.ID || s.Timeouts != o.Timeouts || s.Era != o.Era || s.TLS != o.TLS || !s.OAuth.Equal(o.OAuth) || !s.Forward.equal(o.Forward) || s.Pool.Per != o.Pool.Per {
 		return false

@@ -13,8 +13,9 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Each process of such a server starts in a directory with nothing in it. It goes with the
-// process, unless something was left in it, and what a killed indus left goes some day.
+// Each process of such a server starts in an empty directory. The directory is removed
+// with the process, unless it contains files. Directories of a killed indus are removed
+// later.
 func TestFreshStartsInANewEmptyDirectory(t *testing.T) {
 	f, dir := fixture.New(t), filepath.Join(t.TempDir(), "a", "b")
 	gone := exec.Command(f.Path, "-exit")

@@ -17,33 +17,31 @@ import (
 )
 
 const (
-	// maxSubscribed bounds the resources of one server that are subscribed to, because each is a
-	// stream of its own at a modern server over HTTP; maxCallerSubscribed what one caller holds
-	// of them.
+	// maxSubscribed bounds the subscribed resources of one server, because each is a stream of its own at a modern
+	// server over HTTP. maxCallerSubscribed bounds the share of one caller.
 	maxSubscribed       = 4000
 	maxCallerSubscribed = 1000
-	// maxUpdate bounds the params of an update, in bytes: of a longer one only the URI is told.
+	// maxUpdate bounds the params of an update, in bytes. Of a longer update only the URI is passed on.
 	maxUpdate = 64 << 10
-	// maxWholes bounds of how many resources one may be a part.
+	// maxWholes bounds the number of resources that can contain another.
 	maxWholes = 64
-	// subscribeWait bounds the wait for the server's agreement, each time.
+	// subscribeWait bounds each wait for the server's agreement.
 	subscribeWait = 30 * time.Second
-	// unsubscribeWait bounds resources/unsubscribe, which nobody waits for.
+	// unsubscribeWait bounds resources/unsubscribe, for which no caller waits.
 	unsubscribeWait = 5 * time.Second
 )
 
-// Subscribe reports updates of a resource of a server, until stop is called. However many hold
-// it, the server has one subscription to it: resources/subscribe on a legacy connection,
-// subscriptions/listen on a modern one (2026-07-28, basic/patterns/subscriptions). It is made
-// again on each new connection, and once it is there again updated is called: nothing is
-// replayed, so whoever follows the resource has to read it.
+// Subscribe reports updates of a server's resource until stop is called. The server has one subscription to it, for any
+// number of callers. On a legacy connection this is resources/subscribe, on a modern one subscriptions/listen
+// (2026-07-28, basic/patterns/subscriptions). It is made again on each new connection. Once it is restored, updated is
+// called. Nothing is replayed, so the caller has to read the resource.
 //
-// updated takes notifications/resources/updated with the server's own URI, which may be that of
-// a part of the resource (file:///d/x for file:///d). It is called from several goroutines, must
-// not block, and must not call stop; a call that is under way when stop is called may still be.
+// updated receives notifications/resources/updated with the server's own URI, which may be a part of the resource
+// (file:///d/x for file:///d). It is called from several goroutines, must not block, and must not call stop. A call
+// that runs while stop is called may end later.
 //
-// ctx bounds nothing but the wait for the server's agreement, of half a minute at most. A server without the
-// capability is an [*RPCError] with [CodeMethodNotFound]; other failures are those of [Fleet.Request].
+// ctx only bounds the wait for the server's agreement, which takes at most half a minute. If the server lacks the
+// capability, the error is an [*RPCError] with [CodeMethodNotFound]. Other errors are the same as in [Fleet.Request].
 func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbox.Principal, updated func(Message)) (stop func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -71,8 +69,8 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 	return sync.OnceFunc(func() { f.subscriptions.leave(h) }), nil
 }
 
-// Unsubscribe has a server answer m, which is to end a subscription to one of its resources that the caller does not hold. If
-// another one holds it, or the server is modern, the server is not asked.
+// Unsubscribe sends m to a server to end a resource subscription that the caller does not hold. If another caller holds
+// it, or the server is modern, nothing is sent.
 func (f *Fleet) Unsubscribe(ctx context.Context, server, uri string, m Message) error {
 	e, err := f.Endpoint(server, m.Caller)
 	if err != nil || e.Era() == Modern {
@@ -92,21 +90,21 @@ func (f *Fleet) Unsubscribe(ctx context.Context, server, uri string, m Message) 
 	return err
 }
 
-// subscriptions are a fleet's, by server.
+// subscriptions holds the subscriptions of a fleet, by server.
 type subscriptions struct {
 	running sync.WaitGroup
 
 	mu      sync.Mutex
 	of      map[string]map[subscribed]*subscription
-	callers map[callPair]int // how many resources each holds
-	hears   bool             // what happens to servers
+	callers map[callPair]int // how many resources each pair holds
+	hears   bool             // it listens to events of servers
 	closed  bool
 }
 
-// subscribed is what a subscription is to, at one server.
+// subscribed identifies a subscription at one server.
 type subscribed struct {
-	own    bool              // on the connection of caller, see [PerPrincipal]; else caller is ""
-	caller toolbox.Principal // and it is made for all
+	own    bool              // on the connection of caller, see [PerPrincipal]
+	caller toolbox.Principal // empty if the subscription serves all principals
 	uri    string
 }
 
@@ -116,36 +114,36 @@ type callPair struct {
 	caller toolbox.Principal
 }
 
-// subscription is one of a server's resources, kept up by a goroutine of its own.
+// subscription is the subscription to one of a server's resources. Its own goroutine renews it.
 type subscription struct {
 	fleet  *Fleet
 	server string
 	subscribed
-	client   *Client         // of who was the first to hold it
-	moved    bool            // those who hold it have held another one
-	ctx      context.Context // ends when nobody holds it any more
+	client   *Client         // the client of the first holder
+	moved    bool            // its holders came from another subscription
+	ctx      context.Context // ends when there are no more holders
 	cancel   context.CancelFunc
-	earlier  <-chan struct{} // closed when an earlier one of the resource has ended; nil: there is none
-	answered chan struct{}   // closed when the server has agreed for the first time, or will not
-	err      error           // why it will not; set before answered is closed
-	wake     chan struct{}   // gets a value when the server is ready
-	ended    chan struct{}   // closed when nothing of it runs
+	earlier  <-chan struct{} // closed when an earlier subscription of the resource has ended; nil if there is none
+	answered chan struct{}   // closed when the server has agreed for the first time, or refuses
+	err      error           // the reason of a refusal; set before answered is closed
+	wake     chan struct{}   // receives a value when the server is ready
+	ended    chan struct{}   // closed when no part of it runs
 
-	// Guarded by subscriptions.mu.
+	// The fields below are guarded by subscriptions.mu.
 	holders map[*subscriber]bool
-	callers map[toolbox.Principal]int // whose they are, and how many each has
-	over    bool                      // nobody can hold it any more
+	callers map[toolbox.Principal]int // the callers of the holders, with their numbers of holders
+	over    bool                      // it accepts no more holders
 }
 
-// subscriber is one who holds a subscription.
+// subscriber is one holder of a subscription.
 type subscriber struct {
 	callPair
 	updated func(Message)
-	client  *Client       // whose it is; nil: nobody's who could be asked
-	of      *subscription // guarded by subscriptions.mu; nil: none any more
+	client  *Client       // its client; nil if there is none that could be asked
+	of      *subscription // guarded by subscriptions.mu; nil after it was removed
 }
 
-// join makes h one of those who hold a subscription, which is begun with the first.
+// join makes h a holder of a subscription. The first holder starts the subscription.
 func (t *subscriptions) join(f *Fleet, h *subscriber, uri string) (*subscription, error) {
 	to := subscribed{uri: uri}
 	if m := findMember(f.all(), h.server); m != nil && m.isPerPrincipal() {
@@ -201,8 +199,8 @@ func (t *subscriptions) add(f *Fleet, h *subscriber, to subscribed, moved bool) 
 	return s, nil
 }
 
-// move gives those who hold a subscription another one, because its server's principals share a connection no
-// more, or do from now on.
+// move gives the holders of a subscription another one, because the principals of its server no longer share a
+// connection, or now do.
 func (t *subscriptions) move(s *subscription) {
 	t.mu.Lock()
 	s.over = true
@@ -230,7 +228,7 @@ func tooManySubscriptions(server, format string, args ...any) error {
 	})
 }
 
-// leave takes h out; with the last one the subscription ends.
+// leave removes h. With the last holder the subscription ends.
 func (t *subscriptions) leave(h *subscriber) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,7 +240,7 @@ func (t *subscriptions) leave(h *subscriber) {
 	}
 }
 
-// remove has h hold nothing. Call it with mu held.
+// remove ends the hold of h. Call it with mu held.
 func (t *subscriptions) remove(h *subscriber) {
 	s := h.of
 	delete(s.holders, h)
@@ -256,7 +254,7 @@ func (t *subscriptions) remove(h *subscriber) {
 	}
 }
 
-// gone takes a subscription that has ended off the table.
+// gone removes an ended subscription from the table.
 func (t *subscriptions) gone(s *subscription) {
 	s.cancel()
 	t.mu.Lock()
@@ -270,7 +268,7 @@ func (t *subscriptions) gone(s *subscription) {
 	close(s.ended)
 }
 
-// close ends all; those who wait for one get its error.
+// close ends all subscriptions. Callers that wait for one receive its error.
 func (t *subscriptions) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -298,7 +296,7 @@ func (t *subscriptions) hear(e Event) {
 	}
 }
 
-// updated takes an update that names a resource and no subscription, as legacy servers send it.
+// updated handles an update that names a resource and no subscription, as legacy servers send it.
 func (t *subscriptions) updated(m Message) {
 	uri, _ := protocol.LookupString(m.Params, "uri")
 	t.mu.Lock()
@@ -316,8 +314,8 @@ func (t *subscriptions) updated(m Message) {
 	}
 }
 
-// wholes is a URI, and those of what it may be a part of (2025-11-25, server/resources: "This might
-// be a sub-resource of the one that the client actually subscribed to").
+// wholes returns a URI and the URIs of the resources that may contain it (2025-11-25, server/resources: "This might be
+// a sub-resource of the one that the client actually subscribed to").
 func wholes(uri string) []string {
 	all := []string{uri}
 	for i := len(uri) - 1; i > 0 && len(all) < maxWholes; i-- {
@@ -334,8 +332,8 @@ func wholes(uri string) []string {
 	return all
 }
 
-// missed says of all resources of a server that they may have changed unheard: those on the connection of one
-// principal, or on the one of all, where that is nil.
+// missed reports for all resources of a server that an update may have been lost. It covers the resources on the
+// connection of one principal, or on the shared connection if that principal is nil.
 func (t *subscriptions) missed(server string, whose *toolbox.Principal) {
 	t.mu.Lock()
 	var of []*subscription
@@ -350,13 +348,13 @@ func (t *subscriptions) missed(server string, whose *toolbox.Principal) {
 	}
 }
 
-// plain is an update that says nothing but which resource.
+// plain returns an update that contains only the URI of the resource.
 func (s *subscription) plain() Message {
 	b := append([]byte(`{"uri":`), wire.Quote(s.uri)...)
 	return Message{Method: protocol.NoteResourceUpdated, Params: append(b, '}'), Server: s.server}
 }
 
-// updated gives an update to all who hold the subscription.
+// updated passes an update to all holders of the subscription.
 func (s *subscription) updated(m Message) {
 	if len(m.Params) > maxUpdate {
 		m = s.plain()
@@ -373,7 +371,7 @@ func (s *subscription) updated(m Message) {
 	}
 }
 
-// keep subscribes, and again whenever that was lost, until nobody holds the subscription.
+// keep subscribes, and subscribes again after each loss, until there are no more holders.
 func (s *subscription) keep() {
 	defer s.fleet.subscriptions.gone(s)
 	if s.earlier != nil {
@@ -393,7 +391,7 @@ func (s *subscription) keep() {
 		})
 		if errors.Is(err, errMoved) {
 			s.fleet.subscriptions.move(s)
-			if !agreed { // who waits for it waits for nothing: it is lost like any other, and made again
+			if !agreed { // its callers need not wait: their subscription counts as lost and is made again
 				close(s.answered)
 			}
 			return
@@ -415,11 +413,12 @@ func (s *subscription) keep() {
 	}
 }
 
-// errMoved is why a subscription ends that is on the connection of all, and should be on its principals', or the other way round.
+// errMoved is returned if a subscription is on the shared connection and should be on the principals' connections, or
+// the reverse.
 var errMoved = errors.New("the principals of the server share a connection no more, or do now")
 
-// hold subscribes on the server's connection of now, and returns when that is lost, or nobody
-// holds the subscription any more. agreed is called when the server has agreed.
+// hold subscribes on the server's current connection. It returns when that connection is lost, or when there are no
+// more holders. agreed is called when the server has agreed.
 func (s *subscription) hold(agreed func()) error {
 	m := findMember(s.fleet.all(), s.server)
 	if m == nil {
@@ -446,7 +445,7 @@ func (s *subscription) hold(agreed func()) error {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	defer context.AfterFunc(m.ctx, cancel)() // it has been replaced, or taken out
+	defer context.AfterFunc(m.ctx, cancel)() // it was replaced or removed
 	established := func() { begun(); agreed() }
 	if e.Era() == Modern {
 		return s.listen(ctx, e, established)
@@ -483,9 +482,8 @@ func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()
 	return ctx.Err()
 }
 
-// listen is hold on a modern connection: a subscription of its own, because a server may
-// refuse one resource, and go-sdk 1.8.0 over stdio ends what two subscriptions have in common
-// with the first.
+// listen is hold on a modern connection. Each resource has its own subscription, because a server may refuse one
+// resource. Also, go-sdk 1.8.0 over stdio ends the common part of two subscriptions together with the first.
 func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) error {
 	c, _, err := e.ready()
 	if err != nil {
@@ -516,7 +514,7 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 		case from.Method == protocol.NoteResourceUpdated:
 			if m := e.receivedFrom(from); e.discreet(&m) {
 				uri, _ := protocol.LookupString(m.Params, "uri")
-				if !slices.Contains(wholes(uri), s.uri) { // nobody asked for that one
+				if !slices.Contains(wholes(uri), s.uri) { // no holder subscribed to that resource
 					m = s.plain()
 				}
 				s.updated(m)
@@ -538,7 +536,7 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
-	if silent, ok := errors.AsType[*conn.DeadlineError](context.Cause(ctx)); ok { // it is asked again, and no request counts as under way
+	if silent, ok := errors.AsType[*conn.DeadlineError](context.Cause(ctx)); ok { // it is tried again, and no request counts as in flight
 		return e.newFault(Timeout, protocol.MethodListen, silent)
 	}
 	return e.newFault(Protocol, protocol.MethodListen, err)

@@ -12,7 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// What a server logs of somebody's subscription, on the connection of all, is nobody else's, who happens to call.
+// Logs about one caller's subscription, on the shared connection, do not reach another caller with a call in
+// flight.
 func TestLogsOfASubscriptionReachNobodyElse(t *testing.T) {
 	t.Parallel()
 	for subscriber, want := range map[toolbox.Principal]int{"ann": 0, "bob": 1} {

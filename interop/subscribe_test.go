@@ -21,8 +21,8 @@ import (
 type bulletin struct {
 	*mcp.Server
 	subscribed, unsubscribed chan string
-	refuse                   string       // the URI that nobody can subscribe to
-	silent                   atomic.Int32 // how many subscriptions are not answered
+	refuse                   string       // a URI that cannot be subscribed to
+	silent                   atomic.Int32 // how many subscriptions get no reply
 
 	mu       sync.Mutex
 	sessions []*mcp.ServerSession
@@ -93,7 +93,7 @@ func (b *bulletin) update(t testing.TB, uri string) {
 	}
 }
 
-// follow subscribes, and gives what comes.
+// follow subscribes, and returns the updates.
 func follow(t testing.TB, f *interop.Fleet, uri string, caller toolbox.Principal) (heard <-chan string, stop func()) {
 	t.Helper()
 	c := make(chan string, 100)
@@ -143,7 +143,7 @@ func TestManyHoldOneSubscription(t *testing.T) {
 		if got := <-b.unsubscribed; got != "news:1" {
 			t.Error(got)
 		}
-		again, stop := follow(t, f, "news:1", "") // after the earlier one has ended
+		again, stop := follow(t, f, "news:1", "") // after the earlier subscription has ended
 		if got := <-b.subscribed; got != "news:1" {
 			t.Error(got)
 		}
@@ -161,7 +161,7 @@ func TestManyHoldOneSubscription(t *testing.T) {
 	})
 }
 
-// A connection that was lost may have lost an update.
+// A lost connection may have lost an update.
 func TestASubscriptionIsMadeAgain(t *testing.T) {
 	inEras(t, func(t *testing.T, era interop.Era) {
 		b := newBulletin()
@@ -185,7 +185,7 @@ func TestASubscriptionIsMadeAgain(t *testing.T) {
 		if n := len(b.subscribed); n != 0 {
 			t.Errorf("subscribed %d times more", n)
 		}
-		// Another configuration is another connection.
+		// Another configuration needs another connection.
 		f.Apply([]interop.Server{{ID: "a", Era: era, Transport: interop.Stdio{Command: "x"}}})
 		if got := <-b.subscribed; got != "news:1" {
 			t.Error(got)
@@ -241,7 +241,7 @@ func TestTooManySubscriptionsOfOneCaller(t *testing.T) {
 	}
 }
 
-// The bound of a caller counts resources, whatever number of the caller's clients holds each.
+// The bound of a caller counts resources, not the caller's clients that hold them.
 func TestManyClientsOfOneCallerHoldOneResource(t *testing.T) {
 	b := newBulletin()
 	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
@@ -262,7 +262,7 @@ func TestManyClientsOfOneCallerHoldOneResource(t *testing.T) {
 	}
 }
 
-// A legacy server may name a part of what was subscribed to.
+// A legacy server may name a part of the subscribed resource.
 func TestAPartOfAResource(t *testing.T) {
 	b := newBulletin()
 	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
@@ -279,7 +279,7 @@ func TestAPartOfAResource(t *testing.T) {
 	}
 }
 
-// TestEverythingReportsUpdates is the reference server, a process that nobody here wrote.
+// TestEverythingReportsUpdates runs the reference server, a process from another project.
 func TestEverythingReportsUpdates(t *testing.T) {
 	t.Parallel()
 	command, args := peers.Everything(t, "stdio")
@@ -294,7 +294,7 @@ func TestEverythingReportsUpdates(t *testing.T) {
 	}
 }
 
-// On a stream the SDK's server forgets what one subscription asked for when another ends.
+// On a stream, the SDK's server loses the data of one subscription when another ends.
 func TestListsAreFollowedAfterASubscriptionHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBulletin()
@@ -318,7 +318,7 @@ func TestListsAreFollowedAfterASubscriptionHasEnded(t *testing.T) {
 	})
 }
 
-// A server that does not answer is waited for no longer than half a minute.
+// The wait for a server that does not reply lasts at most half a minute.
 func TestASubscriptionThatIsNotAnswered(t *testing.T) {
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		synctest.Test(t, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestASubscriptionThatIsNotAnswered(t *testing.T) {
 	}
 }
 
-// Nor is one that does not agree to what was lost with the last connection: it is asked again.
+// The same bound applies to the renewal of a lost subscription. Then it is tried again.
 func TestASubscriptionThatIsNotMadeAgain(t *testing.T) {
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		synctest.Test(t, func(t *testing.T) {

@@ -10,17 +10,17 @@ import (
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
-// lostWait is how long an endpoint whose connection broke may take to be dead:
-// the exit of a process is waited for, which explains the death.
+// lostWait bounds the wait until an endpoint with a broken connection has ended. It includes the
+// wait for the exit of the process, which explains the loss.
 const lostWait = 2 * conn.ExitWait
 
-// listGap is the least time between two listings: a server may change its list as often as
-// it likes, and we, and all clients, look no more than half the time, and ever less often, because
-// each change is written to every ledger.
+// listGap is the least time between two list requests. A server may change its list as often as it
+// likes. The fleet and its clients spend at most half of the time on listing, and list ever less
+// often, because each change is written to every ledger.
 const listGap = 100 * time.Millisecond
 
-// supervise connects the server, keeps its list fresh, and connects it again when its
-// connection is lost, until the member is retired.
+// supervise connects the server, keeps its list fresh, and reconnects it after each loss, until the
+// member is retired.
 func (m *member) supervise() {
 	defer func() {
 		var ending sync.WaitGroup
@@ -28,7 +28,7 @@ func (m *member) supervise() {
 		m.state.Load().endpoint.Close()
 		ending.Wait()
 	}()
-	for _, closed := range m.waitFor { // which is bounded: in the end a process is killed
+	for _, closed := range m.waitFor { // bounded, because in the end a process is killed
 		<-closed
 	}
 	m.fleet.mu.Lock()
@@ -37,7 +37,7 @@ func (m *member) supervise() {
 	m.startIdle()
 	policy := m.fleet.opts.Restart
 	pause := newBackoff(policy)
-	unsure := false // whether m.era is right
+	unsure := false // m.era may be wrong
 	for m.untilNeeded() {
 		e := m.state.Load().endpoint
 		m.update(func(*state) []EventKind { return []EventKind{ServerConnecting} })
@@ -61,7 +61,7 @@ func (m *member) supervise() {
 			m.era, unsure = st.Era, false
 		case st.Fault.Kind == Timeout && (m.era == "" || unsure): // it may hang on the probe
 			m.era, unsure = Legacy, false
-		default: // what is remembered may be wrong: the next attempt is without, or with it again
+		default: // the remembered era may be wrong, so the attempts use it and omit it in turn
 			unsure = !unsure
 		}
 		e.Close()
@@ -80,7 +80,7 @@ func (m *member) supervise() {
 	}
 }
 
-// finish lets the calls of a retired member end, for a while.
+// finish waits for the calls of a retired member, at most as long as drain.
 func (m *member) finish(e *Endpoint) {
 	m.fleet.mu.Lock()
 	drain := m.drain
@@ -99,9 +99,9 @@ func (m *member) finish(e *Endpoint) {
 	}
 }
 
-// serve opens an endpoint, keeps its list fresh until it is dead, or of no use, and says how long it
-// lived. A failed listing is tried again after a pause; a server that says that its list has
-// changed when it has not is asked less often.
+// serve opens an endpoint, keeps its list fresh until it is lost or idle, and returns how long it
+// lived. A failed listing is tried again after a pause. A server that reports changes without a
+// change is listed less often.
 func (m *member) serve(e *Endpoint) (lived time.Duration) {
 	if e.Open(m.ctx) != nil {
 		return 0
@@ -131,8 +131,8 @@ func (m *member) serve(e *Endpoint) (lived time.Duration) {
 	return time.Since(start)
 }
 
-// listed publishes what a listing gave, and reports whether that is new. A failed one
-// leaves what was published before.
+// listed publishes the result of a list request, and reports whether the list changed. A failed
+// request keeps the previous list.
 func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
 	if err != nil && !e.Phase().Usable() {
 		return false // lost reports it
@@ -152,13 +152,13 @@ func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
 			changed = !s.list.same(l)
 			s.list = l
 		}
-		if another || changed { // the variants may be others too, whatever the server has said of them until now
+		if another || changed { // the variants may have changed too, even without a notification of the server
 			s.changes++
 		}
 		return []EventKind{kind}
 	})
 	if kind == ServerReady {
-		e.tellAll() // what was said meanwhile is not said again
+		e.tellAll() // earlier notifications are not repeated
 	}
 	log := m.fleet.opts.Logger.With("server", m.server.ID)
 	switch {
@@ -171,15 +171,15 @@ func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
 	return changed
 }
 
-// lost notes that the endpoint is gone, and the pause until the next attempt. What was
-// published stays for a while, if there is hope. It gives the endpoint's status, whose Fault
-// is not nil.
+// lost records the loss of the endpoint, and the pause until the next attempt. The published list
+// stays for a while if another attempt will follow. lost returns the endpoint's status with a Fault
+// that is not nil.
 func (m *member) lost(e *Endpoint, pause time.Duration) EndpointStatus {
 	st := e.Status()
 	if st.Fault == nil {
 		st.Fault = NewFault(NotConnected, m.server.ID, "its endpoint was closed", nil)
 	}
-	if st.Era == "" && m.ctx.Err() == nil { // before whoever waits sees it, and may close everything
+	if st.Era == "" && m.ctx.Err() == nil { // before waiting callers see it, because they may close everything
 		m.fleet.opts.Logger.Warn("not connected", "server", m.server.ID, "kind", st.Fault.Kind, "err", st.Fault)
 	}
 	m.update(func(s *state) []EventKind {
@@ -201,8 +201,8 @@ func (m *member) lost(e *Endpoint, pause time.Duration) EndpointStatus {
 	return st
 }
 
-// sleep reports whether d has passed, and the member is not retired. It is over as soon as
-// an earlier member has closed, and with that whatever it held.
+// sleep waits for d, and reports whether the member is not retired. It returns early if an earlier
+// member has closed and released its resources, or if [Fleet.Retry] requests another attempt.
 func (m *member) sleep(d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -214,7 +214,7 @@ func (m *member) sleep(d time.Duration) bool {
 	return m.ctx.Err() == nil
 }
 
-// rest reports whether d has passed, and neither e is dead nor the member retired.
+// rest waits for d, and reports whether e is still connected and the member is not retired.
 func (m *member) rest(e *Endpoint, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -225,7 +225,7 @@ func (m *member) rest(e *Endpoint, d time.Duration) bool {
 	return false
 }
 
-// untilStale reports whether the list of e is stale, and neither e is dead nor the member
+// untilStale waits until the list of e is stale. It returns false if e is lost or the member is
 // retired or idle.
 func (m *member) untilStale(e *Endpoint, unused *idleness) bool {
 	for {
@@ -238,7 +238,7 @@ func (m *member) untilStale(e *Endpoint, unused *idleness) bool {
 			if unused.over(m, e, after) && m.goIdle(e) {
 				return false
 			}
-		case <-s.changed: // perhaps the configuration is another
+		case <-s.changed: // the configuration may have changed
 		case <-e.Done():
 			return false
 		case <-m.ctx.Done():
@@ -254,8 +254,8 @@ func newBackoff(r Restart) *backoff { return &backoff{r.First, r.Max, r.First} }
 
 func (b *backoff) reset() { b.pause = b.first }
 
-// next is the pause to make now: shorter by up to a half, so that many who lost
-// the same peer do not come back at the same moment.
+// next returns the next pause. It is shorter at random by up to a half, so that many clients of one
+// lost peer do not reconnect at the same moment.
 func (b *backoff) next() time.Duration {
 	d := b.pause
 	b.pause = min(2*b.pause, b.max)

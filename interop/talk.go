@@ -14,14 +14,14 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// talk is a request under way, while which the server may say and ask things.
+// talk is a request in flight, during which the server may send messages and questions.
 type talk struct {
-	ctx    context.Context // ends with it
-	client *Client         // whose it is; nil: nobody's who could be told
+	ctx    context.Context // ends with the request
+	client *Client         // its client; nil if there is none to notify
 	caller toolbox.Principal
 	of     uint64 // Message.Of of the request
 	limits *callDeadlines
-	// subject is its kind, see [habits]; "": none that is remembered.
+	// subject is the kind of the request, see [habits]. It is empty if the kind is not recorded.
 	subject string
 }
 
@@ -30,30 +30,30 @@ func (t *talk) hears(method string) bool {
 	return t.client != nil && t.client.Back != nil && t.client.hears(method)
 }
 
-// hears reports whether c wants a notification: a modern client without a level wants no
-// logs (2026-07-28, server/utilities/logging).
+// hears reports whether c wants a notification. A modern client without a level wants no logs (2026-07-28,
+// server/utilities/logging).
 func (c *Client) hears(method string) bool {
 	return method != protocol.NoteMessage || c.Era == Legacy || c.LogLevel != ""
 }
 
-// talks are the requests under way on one connection. Over stdio nothing in a message of the
-// server's says for which of them it is, and a connection may have many callers.
+// talks holds the requests in flight on one connection. Over stdio, a message of the server does not name its request,
+// and a connection may have many callers.
 type talks struct {
 	mu      sync.Mutex
 	last    uint64
 	open    map[uint64]*talk
-	known   bool // there was one with a client
-	used    bool // somebody's was: first's
+	known   bool // there was a request with a client
+	used    bool // the connection was used, by first
 	first   toolbox.Principal
-	several bool          // there were callers beside first
+	several bool          // there were callers besides first
 	asking  int           // questions that wait for an answer
-	cuts    []cutTalk     // requests that were left without an answer: the server may still be at them, and ask
-	left    chan struct{} // closed by the next leave; nil: no question waits for it
-	sole    *Client       // who alone has used the connection, as of its last request; nil: nobody, or many
-	begun   chan struct{} // closed by the first join; nil: nobody waits for it
+	cuts    []cutTalk     // requests that ended without a reply; the server may still work on them, and ask
+	left    chan struct{} // closed by the next leave; nil if no question waits for it
+	sole    *Client       // the only client of the connection, as of its last request; nil if there is none, or several
+	begun   chan struct{} // closed by the first join; nil if no question waits for it
 }
 
-// cutTalk is a request that was left without an answer.
+// cutTalk is a request that ended without a reply.
 type cutTalk struct {
 	of      uint64
 	at      time.Time
@@ -61,20 +61,20 @@ type cutTalk struct {
 }
 
 const (
-	// causeWait is how long a question waits until one request is left that it can belong to.
+	// causeWait bounds the wait of a question until it can belong to only one request.
 	causeWait = 10 * time.Second
-	// cutMemory is for how long a question may belong to a request that was left without an answer.
+	// cutMemory is how long a question may belong to a request that ended without a reply.
 	cutMemory = time.Minute
-	// maxCuts bounds how many of these are remembered, the newest of them.
+	// maxCuts bounds how many such requests are remembered. The newest are kept.
 	maxCuts = 64
 )
 
-// beginWait is how long a question that comes before any request is kept for the first one, for
-// which the connection was made.
+// beginWait is how long a question that arrives before any request waits for the first request, for which the
+// connection was made.
 const beginWait = 5 * time.Second
 
-// uses notes for whom the connection is used otherwise than by a request of his: what the server says of it
-// is nobody else's.
+// uses records a caller that uses the connection without a request of its own. Messages of the server then may concern
+// that caller, and no other receives them.
 func (l *talks) uses(caller toolbox.Principal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +108,7 @@ func (l *talks) begin(ctx context.Context) {
 	}
 }
 
-// join notes a request under way under a number of its own, until leave.
+// join records a request in flight and returns its number, until leave.
 func (l *talks) join(t *talk) (of uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +125,7 @@ func (l *talks) join(t *talk) (of uint64) {
 	return l.last
 }
 
-// expect notes for which client the connection is, before the server is there to ask, or in requests that are nobody's.
+// expect records the client of the connection, before the server can ask, or for requests that belong to no client.
 func (l *talks) expect(caller toolbox.Principal, c *Client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,9 +134,9 @@ func (l *talks) expect(caller toolbox.Principal, c *Client) {
 	}
 }
 
-// use notes who uses the connection; c is nil: no client that could be told. Call it with mu held.
+// use records a user of the connection. c is nil if there is no client to notify. Call it with mu held.
 func (l *talks) use(caller toolbox.Principal, c *Client) {
-	if c != nil || caller != "" { // else it is for all
+	if c != nil || caller != "" { // otherwise it is for all
 		l.usedBy(caller)
 	}
 	switch {
@@ -169,22 +169,23 @@ func (l *talks) leave(of uint64, answered bool) {
 	}
 }
 
-// wereCut reports whether a question may come for a request that is over.
+// wereCut reports whether a question may arrive for a request that is over.
 func (l *talks) wereCut() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.cuts) > 0
 }
 
-// number is the request under way that has a number; nil: none.
+// number returns the request in flight with that number, or nil if there is none.
 func (l *talks) number(of uint64) *talk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open[of]
 }
 
-// listener is the newest request under way that a notification can only be for which names none; 0:
-// there is none. On a connection that has had several callers none is: what it is about may be another's.
+// listener returns the newest request in flight, if a notification without a request can belong only to its client. It
+// returns 0 if there is none. On a connection of several callers it returns 0, because the notification may concern
+// another caller.
 func (l *talks) listener(method string) (newest uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,8 +204,8 @@ func (l *talks) listener(method string) (newest uint64) {
 	return newest
 }
 
-// session takes a notification that came too late for its request, or for none: that of the client
-// which alone has used the connection. nil: there is none.
+// session returns the receiver of a notification that belongs to no request, or arrived too late for it. It is the
+// receiver of the only client of the connection, or nil if there is none.
 func (l *talks) session(method string) Peer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,17 +215,17 @@ func (l *talks) session(method string) Peer {
 	return l.sole.Always
 }
 
-// candidates are the requests that a question can belong to which names none.
+// candidates holds the requests that a question without a request can belong to.
 type candidates struct {
 	newest   *talk
-	calls    int      // how many are under way
-	clients  int      // and of how many clients; each request without a session counts
+	calls    int      // how many are in flight
+	clients  int      // their clients; each request without a session counts as one
 	subjects []string // their kinds
 	fewer    <-chan struct{}
 }
 
-// candidates returns those of the requests up to last, the newest when the question arrived. One that was left without an answer
-// counts for a while.
+// candidates returns the candidates among the requests up to last, which was the newest when the question arrived. A
+// request that ended without a reply counts for a while.
 func (l *talks) candidates(last uint64) (c candidates) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -265,14 +266,14 @@ func (l *talks) candidates(last uint64) (c candidates) {
 	return c
 }
 
-// errNoCause is why a question is refused that names no request, and that more than one client may have caused.
+// errNoCause refuses a question that names no request if more than one client may have caused it.
 var errNoCause = &RPCError{Code: CodeInternal,
 	Message: "several requests are under way, and it is not known which of them this belongs to; the next such call has a connection of its own: call again"}
 
-// cause returns the request, or the session, that a question belongs to which names none: the only client that uses the connection,
-// or the only request under way. Where there are several, it waits until the others have ended, because the request that
-// asks does not end without an answer. If more than one is left after a while, the question is refused. h learns which
-// requests ask. guessed: other requests of the same client may have asked as well.
+// cause returns the request, or the session, that a question without a request belongs to. It is the only client that
+// uses the connection, or the only request in flight. If there are several, cause waits until the others have ended,
+// because the request that asks cannot end without an answer. If more than one is left after a while, the question is
+// refused. h records which requests ask. guessed reports that other requests of the same client may have asked instead.
 func (l *talks) cause(ctx context.Context, h *habits) (t *talk, session Peer, guessed bool, err error) {
 	l.mu.Lock()
 	last := l.last
@@ -301,7 +302,7 @@ func (l *talks) cause(ctx context.Context, h *habits) (t *talk, session Peer, gu
 	return c.newest, nil, c.calls > 1, nil
 }
 
-// hold stops the silence of all requests under way: the server waits for an answer.
+// hold pauses the silence deadline of all requests in flight while the server waits for an answer.
 func (l *talks) hold() (release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -327,8 +328,8 @@ func (l *talks) isHeld() bool {
 	return l.asking > 0
 }
 
-// receiver passes on what belongs to a request: each message is a sign of life. What is
-// about a list or a resource is everybody's, on whatever stream it comes.
+// receiver returns the receiver of the messages that belong to a request. Each message resets the silence deadline. A
+// message about a list or a resource concerns all clients, whichever stream it arrives on.
 func (e *Endpoint) receiver(m Message, client *Client, token json.RawMessage, heard func()) conn.Receiver {
 	return func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 		heard()
@@ -352,7 +353,7 @@ func (e *Endpoint) receiver(m Message, client *Client, token json.RawMessage, he
 	}
 }
 
-// received takes the server's requests, and notifications that belong to no request of ours.
+// received handles the server's requests, and the notifications that belong to no request of ours.
 func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 	m := e.receivedFrom(from)
 	if !e.discreet(&m) {
@@ -385,13 +386,14 @@ func (e *Endpoint) received(ctx context.Context, from conn.Message) (json.RawMes
 	return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
 }
 
-// concernsAll reports a notification that is everybody's. Of tasks those on a connection of one client or principal are its own.
+// concernsAll reports whether a notification is for all clients. A notification about a task on a connection of one
+// client or principal is not.
 func (e *Endpoint) concernsAll(method string) bool {
 	return conn.ConcernsAll(method) || e.opts.lane == nil && !e.opts.private && strings.HasPrefix(method, "notifications/tasks")
 }
 
-// belongs is the request under way that a notification can only be for that names none; 0:
-// none, or it is not a fleet's connection, whose one user takes everything.
+// belongs returns the only request in flight that a notification without a request can belong to. It returns 0 if there
+// is none, or if the connection belongs to no fleet. Then its only user receives everything.
 func (e *Endpoint) belongs(method string) uint64 {
 	if e.opts.outside == nil || e.concernsAll(method) {
 		return 0
@@ -399,7 +401,7 @@ func (e *Endpoint) belongs(method string) uint64 {
 	return e.talks.listener(method)
 }
 
-// changed notes that a list, a resource or a task has changed.
+// changed records a change of a list, a resource or a task.
 func (e *Endpoint) changed(m Message) {
 	if m.Method == protocol.NoteToolsChanged {
 		e.listChanged()
@@ -409,10 +411,10 @@ func (e *Endpoint) changed(m Message) {
 	}
 }
 
-// errRetired is why a question ends without an answer: a person may take longer than its server has.
+// errRetired ends a question without an answer, because a person may take longer than the server stays in the fleet.
 var errRetired = errors.New("the server that asks was taken out of the configuration, or replaced")
 
-// untilRetired is ctx, until the endpoint's server leaves its fleet. stop must follow.
+// untilRetired returns a context that also ends when the endpoint's server leaves its fleet. stop must follow.
 func (e *Endpoint) untilRetired(ctx context.Context) (until context.Context, stop func()) {
 	if e.opts.retired == nil {
 		return ctx, func() {}
@@ -422,15 +424,15 @@ func (e *Endpoint) untilRetired(ctx context.Context) (until context.Context, sto
 	return ctx, func() { unwatch(); cancel(nil) }
 }
 
-// question asks the client of a lane what its server asks. A client is never asked what it
-// has not declared.
+// question passes a server's question to the client of a lane. A client is never asked for a capability that it has not
+// declared.
 func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMessage, error) {
 	if err := protocol.MayAsk(e.opts.Capabilities, m.Method, m.Params); err != nil {
 		return nil, err
 	}
 	ask := Peer(nil)
 	h := e.opts.habits
-	if m.Method == "roots/list" { // these are the session's, and outlive any request
+	if m.Method == "roots/list" { // roots belong to the session, and outlive any request
 		if h = nil; t == nil {
 			ask = e.talks.session(m.Method)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
-// tapped is a connection of which EndpointOptions.Tap is shown all that goes over it.
+// tapped is a connection that reports all its messages to EndpointOptions.Tap.
 type tapped struct {
 	conn.Conn
 	e *Endpoint
@@ -24,7 +24,7 @@ func (t tapped) Call(ctx context.Context, r conn.Request) (json.RawMessage, erro
 	return result, err
 }
 
-// tapped is a receiver of whose messages Tap is shown.
+// tapped returns a receiver that reports its messages to Tap.
 func (e *Endpoint) tapped(next conn.Receiver) conn.Receiver {
 	if e.opts.Tap == nil {
 		return next

@@ -13,22 +13,23 @@ import (
 )
 
 const (
-	// maxTasks bounds the tasks of one server that are known.
+	// maxTasks bounds the known tasks of one server.
 	maxTasks = 1000
-	// taskTime is how long a task is taken to go on whose server does not say, and maxTaskTime the
-	// longest that it can say: one that is never asked for again must not keep its server for good.
+	// taskTime is the assumed life of a task if the server gives none. maxTaskTime is the longest life that
+	// a server can give. A task that no client ever requests again must not keep its server connected
+	// forever.
 	taskTime    = time.Hour
 	maxTaskTime = 24 * time.Hour
 )
 
-// tasks are those of a server that go on, as far as is known from what it said: their ends, by id.
+// tasks holds the running tasks of a server by id, with the assumed time of their end.
 type tasks struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-// heard takes a result, or the params of a notification, that may be a task (2025-11-25, SEP-1686: a member
-// "task"; the extension, SEP-2663: the object itself).
+// heard reads a result, or the params of a notification, that may be a task. In 2025-11-25 (SEP-1686) the
+// task is the member "task". In the extension (SEP-2663) it is the object itself.
 func (t *tasks) heard(obj json.RawMessage) {
 	if !bytes.Contains(obj, []byte(`"taskId"`)) {
 		return
@@ -59,7 +60,7 @@ func (t *tasks) heard(obj json.RawMessage) {
 // maxTaskID bounds the ids that are kept, in bytes.
 const maxTaskID = 1 << 10
 
-// lifeOf is for how long a server keeps a task.
+// lifeOf returns how long a server keeps a task.
 func lifeOf(task json.RawMessage) time.Duration {
 	for _, key := range [...]string{"ttlMs", "ttl"} {
 		value, _ := wire.Lookup(task, key)
@@ -70,7 +71,7 @@ func lifeOf(task json.RawMessage) time.Duration {
 	return taskTime
 }
 
-// any reports whether a task goes on.
+// any reports whether a task is running.
 func (t *tasks) any() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +84,7 @@ func (t *tasks) any() bool {
 	return len(t.until) > 0
 }
 
-// answered takes the results of requests that may be tasks, where that matters.
+// answered records tasks from the results of requests, if the server can become idle.
 func (m *member) answered(method string, result json.RawMessage) {
 	if method != protocol.MethodToolsCall && !strings.HasPrefix(method, "tasks/") {
 		return

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A task goes on until its server says that it has ended, or has said that it is kept no longer.
+// A task runs until its server reports its end, or until the time that the server has given for
+// it is over.
 func TestTasksThatGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l tasks

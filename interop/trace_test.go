@@ -11,12 +11,12 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// sight is what a trace has told.
+// sight records the calls of a trace.
 type sight struct {
 	mu       sync.Mutex
 	pids     []int
 	stderr   func() string
-	answered []string // methods, with "!" where they failed
+	answered []string // methods, with "!" if they failed
 	noise    []string
 }
 

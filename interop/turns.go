@@ -16,32 +16,33 @@ const (
 	defaultMaxQueue = 100
 )
 
-// turns lets so many requests be in flight, of all callers and of each. Those beyond wait: of one caller in the
-// order in which they came, and callers by turns, so that before anybody's next request goes at most one of each other.
+// turns bounds the requests in flight, in total and for each caller. Requests beyond the bounds wait. The requests of
+// one caller keep their order, and callers take turns. So between two requests of a caller, each other caller sends at
+// most one.
 type turns struct {
 	mu      sync.Mutex
-	bounds  bounds // as of who entered last
+	bounds  bounds // of the last request that entered
 	running int
 	waiting int
 	callers map[toolbox.Principal]*callerLine
-	next    []*callerLine // in which somebody waits, the one whose turn it is first
+	next    []*callerLine // the lines with waiting requests, the next turn first
 }
 
-// bounds are what turns go by; below 1: there is no such bound.
+// bounds holds the bounds of turns. A value below 1 means that there is no such bound.
 type bounds struct {
 	all, each int // in flight
 	queue     int // waiting
 }
 
-// callerLine is one caller's requests.
+// callerLine holds one caller's requests.
 type callerLine struct {
 	caller  toolbox.Principal
 	running int
-	waiting []chan error // gets nil when it may go, or why it never will
+	waiting []chan error // receives nil when the request may be sent, or the reason why it never can
 }
 
-// enter waits for the caller's turn, at most so long; leave must follow where err is nil. That is ctx's, or
-// says why there was no turn.
+// enter waits for the caller's turn, at most as long as wait. If err is nil, leave must follow. err is the error of
+// ctx, or the reason why there was no turn.
 func (t *turns) enter(ctx context.Context, caller toolbox.Principal, b bounds, wait time.Duration) (leave func(), err error) {
 	t.mu.Lock()
 	l := t.lineOf(caller)
@@ -84,7 +85,7 @@ func (t *turns) enter(ctx context.Context, caller toolbox.Principal, b bounds, w
 	return leave, nil
 }
 
-// lineOf is a caller's line. Call it with mu held.
+// lineOf returns a caller's line. Call it with mu held.
 func (t *turns) lineOf(caller toolbox.Principal) *callerLine {
 	l := t.callers[caller]
 	if l == nil {
@@ -97,14 +98,14 @@ func (t *turns) lineOf(caller toolbox.Principal) *callerLine {
 	return l
 }
 
-// forget drops a line in which nobody is. Call it with mu held.
+// forget removes an empty line. Call it with mu held.
 func (t *turns) forget(l *callerLine) {
 	if l.running == 0 && len(l.waiting) == 0 {
 		delete(t.callers, l.caller)
 	}
 }
 
-// mayGo reports whether one more of a line may be in flight. Call it with mu held.
+// mayGo reports whether one more request of a line may be in flight. Call it with mu held.
 func (t *turns) mayGo(l *callerLine) bool {
 	return (t.bounds.all < 1 || t.running < t.bounds.all) && (t.bounds.each < 1 || l.running < t.bounds.each)
 }
@@ -114,7 +115,7 @@ func (t *turns) begin(l *callerLine) {
 	t.running++
 }
 
-// leave ends what enter began.
+// leave records the end of a request that enter admitted.
 func (t *turns) leave(l *callerLine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,7 +125,7 @@ func (t *turns) leave(l *callerLine) {
 	t.grant()
 }
 
-// grant lets go whose turn it is. Call it with mu held.
+// grant admits the next requests, as far as the bounds allow. Call it with mu held.
 func (t *turns) grant() {
 	for i := 0; i < len(t.next); {
 		l := t.next[i]
@@ -142,15 +143,15 @@ func (t *turns) grant() {
 	}
 }
 
-// take takes one of those who wait out of a line, which is to be taken out of next where it was the last. Call
-// it with mu held.
+// take removes a waiting request from a line. If it was the last in its line, the caller of take removes the line from
+// next. Call it with mu held.
 func (t *turns) take(l *callerLine, i int) {
 	l.waiting = slices.Delete(l.waiting, i, i+1)
 	t.waiting--
 }
 
-// quit ends a wait: with why, or, where that is nil, because it took too long. Whose turn came in that
-// moment goes, unless there is a why.
+// quit ends a wait with why, or with a timeout error if why is nil. If the turn came at the same moment, the request is
+// admitted, unless why is set.
 func (t *turns) quit(l *callerLine, mine chan error, wait time.Duration, why error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,8 +177,8 @@ func (t *turns) quit(l *callerLine, mine chan error, wait time.Duration, why err
 	return why
 }
 
-// makeRoom sends the newest of the longest line away, in favour of a line that is shorter by more than one. Call
-// it with mu held.
+// makeRoom rejects the newest request of the longest line if that line is longer than l by more than one. Call it with
+// mu held.
 func (t *turns) makeRoom(l *callerLine) bool {
 	longest := l
 	for _, o := range t.next {
@@ -190,11 +191,11 @@ func (t *turns) makeRoom(l *callerLine) bool {
 		return false
 	}
 	longest.waiting[last] <- t.tooMany()
-	t.take(longest, last) // not the last of it: l is shorter
+	t.take(longest, last) // not its last request, because l is shorter
 	return true
 }
 
-// busyError is why a request did not go out. It may do so later.
+// busyError is the reason why a request was not sent. A later attempt may succeed.
 type busyError struct{ why string }
 
 func (e *busyError) Error() string { return e.why }
@@ -203,12 +204,12 @@ func newBusyError(format string, args ...any) *busyError {
 	return &busyError{fmt.Sprintf(format, args...)}
 }
 
-// tooMany is the error of who cannot even wait. Call it with mu held.
+// tooMany returns the error of a request that cannot even wait. Call it with mu held.
 func (t *turns) tooMany() error {
 	return newBusyError("%d requests wait for their turn there, which is its maxQueue", t.waiting)
 }
 
-// tooLate is the error of who has waited in vain. Call it with mu held.
+// tooLate returns the error of a request that waited too long. Call it with mu held.
 func (t *turns) tooLate(l *callerLine, wait time.Duration) error {
 	if t.bounds.each > 0 && l.running >= t.bounds.each {
 		return newBusyError("%d calls of this caller are in flight there, and none ended within %v", l.running, wait)

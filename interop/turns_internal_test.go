@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// visit is a request under way: what it was told, and how it ends.
+// visit is a request and its outcome.
 type visit struct {
 	who  string
 	err  error // when it was refused
@@ -22,7 +22,7 @@ type visit struct {
 	quit context.CancelFunc
 }
 
-// visitors are those who want a turn, and the order in which they got one.
+// visitors holds the requests that want a turn, and the order in which they got one.
 type visitors struct {
 	*testing.T
 	turns turns
@@ -31,7 +31,7 @@ type visitors struct {
 	went []string
 }
 
-// come has somebody want a turn, and waits until he has it, is refused or waits.
+// come makes a caller request a turn, and waits until it has one, is refused or waits.
 func (v *visitors) come(who string, b bounds, wait time.Duration) *visit {
 	ctx, cancel := context.WithCancel(v.Context())
 	one := &visit{who: who, end: make(chan struct{}), quit: cancel}
@@ -52,7 +52,7 @@ func (v *visitors) come(who string, b bounds, wait time.Duration) *visit {
 	return one
 }
 
-// done ends a request, and waits until the next one has its turn.
+// done ends a request, and waits until the next request has its turn.
 func (v *visitors) done(one *visit) {
 	v.Helper()
 	if !one.went {

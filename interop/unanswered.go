@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// maxUnanswered is how many requests in a row a connection may leave without an answer, each until its
-	// deadline, before its server is asked whether it is there at all.
+	// maxUnanswered is how many requests in a row may reach their deadline without a reply. Then the
+	// server is checked.
 	maxUnanswered = 3
-	// aliveWait is how long that answer may take.
+	// aliveWait bounds the wait for the reply to that check.
 	aliveWait = 10 * time.Second
 )
 
-// unanswered notes that a request has met its deadline. A server that takes requests and answers none, not
-// even a ping, has hung: its connection is given up, so that a fleet makes another, and says so to callers
-// meanwhile.
+// unanswered records that a request has reached its deadline. A server that accepts requests and replies
+// to none, not even to a ping, has hung. Its connection is then closed. A fleet makes another, and
+// meanwhile returns that reason to callers.
 func (e *Endpoint) unanswered(c conn.Conn, shake conn.Handshake) {
 	if e.silent.Add(1) != maxUnanswered {
 		return
@@ -31,14 +31,15 @@ func (e *Endpoint) unanswered(c conn.Conn, shake conn.Handshake) {
 	}
 }
 
-// answered notes that the server answers.
+// answered records a reply of the server.
 func (e *Endpoint) answered() {
 	if e.silent.Load() != 0 {
 		e.silent.Store(0)
 	}
 }
 
-// checkAlive gives the connection up unless its server answers. Since 2026-07-28 there is no ping.
+// checkAlive closes the connection unless its server replies. Since 2026-07-28 there is no ping, so
+// server/discover is used.
 func (e *Endpoint) checkAlive(c conn.Conn, shake conn.Handshake) {
 	ctx, cancel := context.WithTimeout(e.ctx, aliveWait)
 	defer cancel()
@@ -51,7 +52,7 @@ func (e *Endpoint) checkAlive(c conn.Conn, shake conn.Handshake) {
 		x.Method, x.Params = protocol.MethodDiscover, params
 	}
 	if _, err := c.Call(ctx, x); err == nil || isAnswer(err) || ctx.Err() == nil || e.ctx.Err() != nil {
-		e.silent.Store(0) // else its end is noticed anyway
+		e.silent.Store(0) // otherwise its end is noticed anyway
 		return
 	}
 	why := fmt.Errorf("the server has hung: %d requests in a row were not answered, nor %s within %v", maxUnanswered, x.Method, aliveWait)

@@ -9,7 +9,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Who keeps changed tools back is not mounted as if none had changed where nobody knows that.
+// A server that keeps changed tools back has no tools in a mount that does not know the
+// approvals.
 func TestAMountThatKnowsNoApprovalsHasNoGuardedTools(t *testing.T) {
 	free, held := counters(t, "free", 1), counters(t, "held", 1)
 	servers := []interop.Server{free.Config(), held.Config()}

@@ -7,7 +7,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// view is what a fleet publishes at one moment. It is immutable.
+// view is the published state of a fleet at one moment. It is immutable.
 type view struct {
 	snapshot *toolbox.Snapshot
 	owners   map[string]owner
@@ -20,8 +20,7 @@ type owner struct {
 	tool   string // the server's own name
 }
 
-// published is the current view. It is made when somebody asks for it, so that a burst of
-// changes costs one.
+// published returns the current view. It is made on demand, so that a burst of changes needs only one.
 func (f *Fleet) published() *view {
 	if v := f.view.Load(); v != nil {
 		return v
@@ -31,7 +30,7 @@ func (f *Fleet) published() *view {
 	return f.current()
 }
 
-// current is published, with mu held.
+// current is published with mu held.
 func (f *Fleet) current() *view {
 	if v := f.view.Load(); v != nil {
 		return v
@@ -52,7 +51,8 @@ func (f *Fleet) current() *view {
 	return v
 }
 
-// compose is what is shown to clients that declare d. The zero d is everybody, and comes first. Call it with mu held.
+// compose returns the snapshot for clients that declare d. The zero d is for all clients, and comes first. Call it
+// with mu held.
 func (f *Fleet) compose(v *view, d Declared) *toolbox.Snapshot {
 	out := &toolbox.Snapshot{}
 	if d != (Declared{}) {
@@ -87,8 +87,8 @@ func (f *Fleet) compose(v *view, d Declared) *toolbox.Snapshot {
 	return out
 }
 
-// add adds a server's list to a snapshot. Who is called is the same for all clients. lacks reports, of a list for
-// clients that declare something, what is gone by now; nil: the list is for everybody.
+// add adds a server's list to a snapshot. The owner of a name is the same for all clients. For a list for clients
+// that declare something, lacks reports whether a tool is gone by now. If lacks is nil, the list is for all clients.
 func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool string) bool) {
 	held := m.held()
 	for i := range l.tools {
@@ -112,7 +112,7 @@ func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool
 	}
 }
 
-// same reports whether two listings publish the same; nil publishes nothing.
+// same reports whether two lists publish the same tools. A nil list publishes none.
 func (l *listing) same(o *listing) bool {
 	if l == o || l == nil || o == nil {
 		return l == o
@@ -122,9 +122,8 @@ func (l *listing) same(o *listing) bool {
 	})
 }
 
-// MayOwn reports whether a tool of the server could be mounted under name: one that
-// s.Tools denies could not. Of servers whose ids are long or need a hash, several may
-// own one name.
+// MayOwn reports whether a tool of the server could be mounted under name. A tool that s.Tools denies could not. If
+// server ids are long or need a hash, several servers may own one name.
 func (s Server) MayOwn(name string) bool {
 	tool, plain := strings.CutPrefix(name, s.ID+Qualifier)
 	if plain && QualifiedName(s.ID, tool) == name && s.Tools.mayGive(tool) {
@@ -133,7 +132,7 @@ func (s Server) MayOwn(name string) bool {
 	return hashed(name) && slices.ContainsFunc(s.Prefixes(), func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// hashed reports whether a name may be one that was shortened.
+// hashed reports whether a name may be a shortened one.
 func hashed(name string) bool {
 	at := strings.LastIndexByte(name, '_')
 	if at < 0 || len(name)-at-1 != hashChars {
@@ -142,7 +141,8 @@ func hashed(name string) bool {
 	return strings.Trim(name[at+1:], "0123456789abcdef") == ""
 }
 
-// Prefixes are the beginnings of the names under which the server's tools are mounted: of most, and of cut ones.
+// Prefixes returns the prefixes of the names under which the server's tools are mounted: the usual one, and the one
+// of shortened names.
 func (s Server) Prefixes() (out []string) {
 	for _, tool := range []string{"x", strings.Repeat("x", maxName)} {
 		name := QualifiedName(s.ID, tool)

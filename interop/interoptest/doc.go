@@ -1,9 +1,9 @@
-// Package interoptest is MCP servers in memory, for the tests of those who use
+// Package interoptest provides MCP servers in memory, for tests of programs that use
 // the bridge, and a suite that every transport passes.
 //
-// Reach for [NewServer] first: a server with the tools that a test gives it,
-// which needs neither a process nor a port. [Mount] mounts it, and what comes
-// out is what an agent works with:
+// Begin with [NewServer]. It returns a server with the tools of a test, which needs
+// neither a process nor a port. [Mount] mounts it, and the result is the toolbox that
+// an agent uses:
 //
 //	func TestAgent(t *testing.T) {
 //		weather := interoptest.NewServer("weather", forecast)
@@ -13,38 +13,37 @@
 //		runMyAgent(t, mounted.Box) // which sees weather__forecast
 //	}
 //
-// Nothing is simulated: client and server are those of the bridge, they shake
-// hands in the era that Server.Era says, and every byte of every message
-// crosses a pipe between them. What a test finds out about deadlines,
-// cancellation, progress and changed lists holds in earnest.
+// Nothing is simulated. Client and server are the ones of the bridge. They perform the
+// handshake of Server.Era, and every byte of every message passes through a pipe. Test
+// results about deadlines, cancellation, progress and changed lists also hold for real
+// servers.
 //
-// # Which one
+// # Which function
 //
-// A toolbox of one's own is looked at through a client's eyes by [Publish] and
-// [Server.Endpoint]. A fleet or mount with options of its own, or with real
-// servers beside those in memory, takes [Server.Config] and [Endpoints]. A host
-// with options of its own is reached by [Pipe], and a client of another make is
-// given [Server.Transport].
+// To see your own toolbox as a client does, use [Publish] and [Server.Endpoint]. For a
+// fleet or mount with its own options, or with real servers beside servers in memory,
+// use [Server.Config] and [Endpoints]. To reach a host with its own options, use
+// [Pipe]. For another client library, use [Server.Transport].
 //
-// [TestTransport] is for who writes an [mcp.Transport], a proxy or a server: it
-// tests a client of a server with the toolbox [Tools] over whatever lies between.
+// [TestTransport] is for authors of an [mcp.Transport], a proxy or a server. It tests a
+// client of a server with the toolbox [Tools] over the transport between them.
 //
 // # Concurrency
 //
-// All functions and methods may be called from any goroutine; Server.Era is set
-// before. A Server serves any number of clients at once, each on a connection
-// and, in the legacy era, in a session of its own.
+// All functions and methods may be called from any goroutine, but Server.Era must be
+// set before. A Server serves any number of clients at once. Each has its own
+// connection and, in the legacy era, its own session.
 //
 // # Faults
 //
-// They are those of package interop. A Server that is closed is to its clients a
-// connection lost: their endpoints are faulted, and a fleet tries to connect
-// again, in vain.
+// The faults are the faults of package interop. To its clients, a closed Server is a
+// lost connection. Their endpoints are faulted, and a fleet tries to reconnect without
+// success.
 //
 // # Testing
 //
-// There is nothing to wait for in the end but Server.Close and what closes the
-// clients: then no goroutine is left. A connection that was made and never
-// closed ends with its server. Inside a testing/synctest bubble everything here
-// works, for pipes in memory block durably.
+// At the end of a test, only Server.Close and the Close of the clients have to be
+// awaited. Then no goroutine is left. A connection that was never closed ends with its
+// server. Everything here works inside a testing/synctest bubble, because pipes in
+// memory block durably.
 package interoptest

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// forecast is a tool as a test writes one.
+// forecast is a tool as a test defines it.
 func forecast() toolbox.Tool {
 	type place struct {
 		City string `json:"city"`
@@ -22,7 +22,7 @@ func forecast() toolbox.Tool {
 	})
 }
 
-// An agent's tools, against a real server that needs no process.
+// An agent's tools come from a real server that needs no process.
 func ExampleNewServer() {
 	weather := interoptest.NewServer("weather", forecast())
 	defer weather.Close()
@@ -34,7 +34,7 @@ func ExampleNewServer() {
 	// sun in Oslo
 }
 
-// Several servers in memory make one toolbox, in the order in which they are given.
+// Several servers in memory make one toolbox, in the given order.
 func ExampleMount() {
 	weather := interoptest.NewServer("weather", forecast())
 	defer weather.Close()
@@ -58,7 +58,7 @@ func ExampleMount() {
 	// seas ready legacy
 }
 
-// What a client sees of a toolbox of one's own.
+// A client sees your own toolbox.
 func ExamplePublish() {
 	shelf := toolbox.NewRegistry(nil)
 	shelf.Add(forecast())
@@ -81,12 +81,12 @@ func ExamplePublish() {
 	// sun in Oslo <nil>
 }
 
-// A client hears what the server tells.
+// A client receives the notifications of the server.
 func ExampleServer_Endpoint() {
 	shelf := toolbox.NewRegistry(nil)
 	server := interoptest.Publish("mine", shelf)
 	defer server.Close()
-	server.Era = interop.Legacy // in which news need no subscription
+	server.Era = interop.Legacy // in this era, notifications need no subscription
 
 	news := make(chan string, 1)
 	client := server.Endpoint(&interop.EndpointOptions{
@@ -100,7 +100,7 @@ func ExampleServer_Endpoint() {
 		fmt.Println(err)
 		return
 	}
-	// The server has taken note of the handshake once it answers anything.
+	// The server has processed the handshake once it replies to a request.
 	if _, err := client.Tools(context.Background()); err != nil {
 		fmt.Println(err)
 		return
@@ -111,7 +111,7 @@ func ExampleServer_Endpoint() {
 	// notifications/tools/list_changed
 }
 
-// A client of another make is given a transport: here the SDK's.
+// A client of another library uses a transport. Here it is the SDK's client.
 func ExampleServer_Transport() {
 	server := interoptest.NewServer("weather", forecast())
 	defer server.Close()
@@ -133,7 +133,7 @@ func ExampleServer_Transport() {
 	// sun in Oslo
 }
 
-// Servers in memory are beside others, under options of one's own.
+// Servers in memory run beside others, with your own options.
 func ExampleEndpoints() {
 	weather := interoptest.NewServer("weather", forecast())
 	defer weather.Close()
@@ -167,7 +167,7 @@ func ExampleTestTransport() {
 		interoptest.TestTransport(t, func(t *testing.T, opts *interop.EndpointOptions) *interop.Endpoint {
 			server := interoptest.Publish("mine", interoptest.Tools())
 			t.Cleanup(server.Close)
-			opts.Transport = server.Transport() // yours
+			opts.Transport = server.Transport() // your transport
 			return interop.NewEndpoint(server.Config(), opts)
 		})
 	}

@@ -30,7 +30,7 @@ func serveHTTP(t *testing.T, src toolbox.Source) string {
 	return site.URL
 }
 
-// A host with options of one's own.
+// A host has its own options.
 func ExamplePipe() {
 	shelf := toolbox.NewRegistry(nil)
 	shelf.Add(forecast())

@@ -9,10 +9,11 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// serveVariable makes this test program a stdio server.
+// serveVariable is the environment variable that makes this test program a stdio
+// server.
 const serveVariable = "INTEROPTEST_SERVE"
 
-// TestMain looks, after all tests, for goroutines and child processes that are left.
+// TestMain checks after all tests that no goroutines and child processes are left.
 func TestMain(m *testing.M) {
 	if os.Getenv(serveVariable) != "" {
 		if err := serveStdio(context.Background()); err != nil {

@@ -9,29 +9,30 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Server is an MCP server in memory. It is real but for its wire, which is a
-// pipe: every client has a connection of its own, with the whole protocol on it.
+// Server is an MCP server in memory. It is a real server, except that a pipe replaces
+// the network. Every client has its own connection with the whole protocol.
 type Server struct {
-	// Era is what the connections of [Server.Endpoint], [Mount] and [Endpoints]
-	// speak. "": they find it out, and speak Modern. Set it before the first one.
+	// Era is the era that the connections of [Server.Endpoint], [Mount] and [Endpoints]
+	// speak. If it is empty, they detect the era, and speak Modern. Set it before the
+	// first connection.
 	Era interop.Era
 
 	id   string
 	host *host.Host
 }
 
-// NewServer is a server in memory with tools, which is mounted under id. It
-// panics on a tool that cannot work, as [toolbox.Registry.Add] does. The caller
-// closes what it gets.
+// NewServer returns a server in memory with tools, which is mounted under id. It panics
+// on a tool that cannot work, as [toolbox.Registry.Add] does. The caller must close the
+// result.
 func NewServer(id string, tools ...toolbox.Tool) *Server {
 	shelf := toolbox.NewRegistry(nil)
 	shelf.Add(tools...)
 	return Publish(id, shelf)
 }
 
-// Publish is a server in memory that has the tools of src, which is mounted
-// under id: a registry of one's own, whose changes clients hear of, or what else
-// is a toolbox. The caller closes what it gets.
+// Publish returns a server in memory that has the tools of src and is mounted under id.
+// src may be a registry, so that clients are notified of its changes, or any other
+// toolbox. The caller must close the result.
 func Publish(id string, src toolbox.Source) *Server {
 	return &Server{id: id, host: host.New(src, nil)}
 }
@@ -40,17 +41,16 @@ func Publish(id string, src toolbox.Source) *Server {
 // It may be called twice.
 func (s *Server) Close() { s.host.Close() }
 
-// Transport is a new connection, for a client of any make.
+// Transport returns a new connection, for any client library.
 func (s *Server) Transport() mcp.Transport { return Pipe(s.host) }
 
-// Endpoint is a new client of the server: idle, for the caller to open and
-// close. opts may be nil; its Transport, and where Server.Era is set its Era,
-// are replaced.
+// Endpoint returns a new, idle client of the server. The caller opens and closes it.
+// opts may be nil. Its Transport is replaced, and so is its Era if Server.Era is set.
 func (s *Server) Endpoint(opts *interop.EndpointOptions) *interop.Endpoint {
 	return interop.NewEndpoint(s.Config(), s.options(opts))
 }
 
-// options are opts for a new connection.
+// options returns opts for a new connection.
 func (s *Server) options(opts *interop.EndpointOptions) *interop.EndpointOptions {
 	o := interop.EndpointOptions{}
 	if opts != nil {
@@ -63,13 +63,13 @@ func (s *Server) options(opts *interop.EndpointOptions) *interop.EndpointOptions
 	return &o
 }
 
-// Config is the server as a fleet is given it. It has no transport: [Endpoints]
-// has to be with it.
+// Config returns the server's configuration for a fleet. It has no transport, so it
+// needs [Endpoints].
 func (s *Server) Config() interop.Server { return interop.Server{ID: s.id} }
 
-// Endpoints is for MountOptions.Endpoint and FleetOptions.Endpoint: the
-// connections of servers in memory, told by their ids. Other servers get nil,
-// and with that their own transport.
+// Endpoints returns a function for MountOptions.Endpoint and FleetOptions.Endpoint. It
+// returns the connections of servers in memory by their ids. For other servers it
+// returns nil, so they use their own transport.
 func Endpoints(servers ...*Server) func(interop.Server) *interop.EndpointOptions {
 	return func(config interop.Server) *interop.EndpointOptions {
 		for _, s := range servers {
@@ -81,8 +81,8 @@ func Endpoints(servers ...*Server) func(interop.Server) *interop.EndpointOptions
 	}
 }
 
-// Mount mounts servers in memory, as [interop.Mount] does with others. The
-// caller closes what it gets.
+// Mount mounts servers in memory, as [interop.Mount] does with others. The caller must
+// close the result.
 func Mount(ctx context.Context, servers ...*Server) *interop.Mounted {
 	configs := make([]interop.Server, len(servers))
 	for i, s := range servers {

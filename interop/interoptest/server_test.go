@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// opened is a client that is ready, and closed with the test.
+// opened returns a ready client, which is closed with the test.
 func opened(t *testing.T, s *interoptest.Server) *interop.Endpoint {
 	t.Helper()
 	client := s.Endpoint(nil)
@@ -95,7 +95,7 @@ func TestMountedServersAreLive(t *testing.T) {
 	if got := mounted.Box.Descriptors(); len(got) != 1 || got[0].Name != "s__forecast" {
 		t.Errorf("%+v", got)
 	}
-	if err := mounted.Fleet.Restart(t.Context()); err != nil { // each connection is a new one
+	if err := mounted.Fleet.Restart(t.Context()); err != nil { // each connection is new
 		t.Fatal(err)
 	}
 	out := mounted.Box.Run(t.Context(), toolbox.Call{Name: "s__forecast", Input: json.RawMessage(`{"city":"Bergen"}`)})

@@ -8,20 +8,25 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestTransport tests a way between client and server, as a subtest for each
-// thing that a transport must bring about: that all pages are listed; that
-// results, failures of tools and errors of the protocol arrive, with every byte
-// of them that is not the hop's own; progress in order and none after its
-// result; a cancellation at the server; news of a changed list; 5 MiB in both
-// directions; many calls at once; an end that leaves nothing behind.
+// TestTransport tests a connection between client and server. Each requirement for a
+// transport is a subtest:
 //
-// open gives a client of a new server, with opts, to which it may add; it is
-// called for each subtest. The server publishes [Tools]. The suite opens the
-// endpoint, if that has not been done, and closes it; the server ends with t.
+//   - All pages are listed.
+//   - Results, failures of tools and errors of the protocol arrive with every byte, except bytes of the hop.
+//   - Progress arrives in order, and none after its result.
+//   - A cancellation reaches the server.
+//   - A change of a list is reported.
+//   - 5 MiB pass in both directions.
+//   - Many calls run at once.
+//   - After the end nothing is left.
+//
+// open returns a client of a new server, with opts, to which it may add. It is called
+// for each subtest. The server publishes [Tools]. The suite opens the endpoint, if it
+// is not open, and closes it. The server ends with t.
 func TestTransport(t *testing.T, open func(t *testing.T, opts *interop.EndpointOptions) *interop.Endpoint) {
 	transport.Run(t, open)
 }
 
-// Tools is the toolbox that a server has to publish for [TestTransport]. Each
-// one has a state of its own: it is for one server.
+// Tools returns the toolbox that a server has to publish for [TestTransport]. Each
+// result has its own state and is for one server.
 func Tools() toolbox.Source { return transport.Tools() }

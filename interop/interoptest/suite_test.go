@@ -10,18 +10,18 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// opener is what TestTransport takes.
+// opener is the type of the argument of TestTransport.
 type opener func(*testing.T, *interop.EndpointOptions) *interop.Endpoint
 
-// transport is one way between client and server.
+// transport is one connection between client and server.
 type transport struct {
 	name string
 	era  interop.Era
 	open opener
 }
 
-// transports is every way there is, with our own host as the server where it
-// serves it, and with the fixture, which shares no code with the bridge.
+// transports returns every transport, with our own host as the server if it supports
+// it. It also returns each with the fixture, which shares no code with the bridge.
 func transports() []transport {
 	return []transport{
 		{"memory, modern", interop.Modern, inMemory(interop.Modern)},
@@ -49,8 +49,8 @@ func TestEveryTransportPasses(t *testing.T) {
 	}
 }
 
-// TestTransportsAreWhatTheySay holds against a table that tests the same thing
-// under many names.
+// TestTransportsAreWhatTheySay detects a table that tests the same thing under many
+// names.
 func TestTransportsAreWhatTheySay(t *testing.T) {
 	for _, tr := range transports() {
 		client := tr.open(t, &interop.EndpointOptions{})
