@@ -205,9 +205,10 @@ func (h *Host) ServeStdio(ctx context.Context) error {
 }
 
 // ServeIO serves one client on a pair of streams with a message on each line. It blocks until r ends, ctx ends or the
-// host is closed, and then returns nil. When r ends, calls in flight have ten seconds to finish, except calls that wait
-// for an answer of the client. Otherwise all calls are cancelled at once. Subscriptions end with their result. The
-// error is an [*interop.Fault] of kind [interop.Transport]: r or w failed, or the host was closed before.
+// host is closed, and then returns nil. When r ends, open questions to the client end without an answer, and calls in
+// flight have ten seconds to finish. When ctx ends or the host is closed, all calls are cancelled at once. Parked calls
+// are cancelled, and subscriptions end with their result. The error is an [*interop.Fault] of kind [interop.Transport]:
+// r or w failed, or the host was closed before.
 //
 // Before it returns, ServeIO closes r and w if they are an [io.Closer]. If r cannot be closed, one goroutine remains in
 // its Read until that returns.

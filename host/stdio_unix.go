@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pollable opens stdin or stdout for use with the runtime's poller. Then a call holds no thread, and close ends it. A
-// blocking read holds a thread. In Go 1.26 and 1.27 it can also delay a garbage collection until more input arrives.
-// Only pipes and sockets are polled. For other files, such as a terminal, pollable returns f itself.
+// pollable opens stdin or stdout for use with the runtime's poller. Then a read or write holds no thread, and closing
+// the file ends it. A blocking read holds a thread. In Go 1.26 and 1.27 it can also delay a garbage collection until
+// more input arrives. Only pipes and sockets are polled. For other files, such as a terminal, pollable returns f
+// itself.
 //
 // O_NONBLOCK belongs to the open file description, which other processes may share. On Linux a pipe is therefore opened
 // again. On other systems, and for a socket, the flag is set only if neither of the other two standard files is the

@@ -70,7 +70,7 @@ type Handshake struct {
 	ServerInfo   json.RawMessage // an object as the server wrote it; nil: none
 	Capabilities json.RawMessage // an object as the server wrote it; nil: none
 	Instructions string
-	// Dual reports that a modern server also supports a legacy revision of the bridge.
+	// Dual reports that a modern server also supports a legacy revision that the client supports.
 	Dual bool
 	// Asks reports that the server is able to send requests. A legacy server over streamable HTTP without a session is
 	// not.

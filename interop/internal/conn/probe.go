@@ -14,11 +14,11 @@ import (
 
 const (
 	// probeWait is how long server/discover stays the only request on a stream before initialize is sent after it. Many
-	// servers from before 2026-07-28 ignore unknown methods. The wait is short, and the server is not killed, because a
-	// cold npx needs time.
+	// servers from before 2026-07-28 ignore unknown methods. A silent server is not killed, because a cold npx needs
+	// time to start.
 	probeWait = 3 * time.Second
-	// streamLeaveWait bounds how long the server of a stream is notified of cancelled calls. A client often closes
-	// right after an interrupted call.
+	// streamLeaveWait bounds the time in which Close notifies the server of a stream of cancelled calls. A program
+	// often interrupts a call and closes the connection right after.
 	streamLeaveWait = 250 * time.Millisecond
 )
 

@@ -49,7 +49,8 @@ func (u *unmatched) total() int {
 
 const answersNone = "what arrived answers no request: "
 
-// since describes the first recorded bytes after the first before ones. It returns "" if there are none.
+// since describes the entries after the first before ones. It quotes the oldest of them that is kept, and counts the
+// others. It returns "" if there are none.
 func (u *unmatched) since(before int) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -92,7 +93,8 @@ func (e *UnmatchedError) Error() string { return e.Late.Error() + "; " + e.What 
 
 func (e *UnmatchedError) Unwrap() []error { return []error{e.Late, context.DeadlineExceeded} }
 
-// late returns the error of a request that ended with ctx. before is the number of unmatched messages at its beginning.
+// late returns the error of a request that ended with ctx. before is the number of entries when the request began. If
+// entries were added since, they explain the passed deadline.
 func (s *session) late(ctx context.Context, before int) error {
 	what := s.unmatched.since(before)
 	if c, ok := s.carrier.(*stream); ok && what == "" {
