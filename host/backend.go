@@ -17,9 +17,9 @@ import (
 // checks that it does. [interop.Client].Life ends with the client's session.
 type Backend interface {
 	// Handle answers a request, or receives a client's notification. m.Client describes the client. back equals
-	// m.Client.Back, and sends the client messages that belong to this request. It takes notifications, in their order,
-	// and requests for which the client declared the capability. For a request it returns the client's result, or the
-	// client's error as an [*interop.RPCError]. A modern client can be asked only in tools/call, prompts/get and
+	// m.Client.Back, and sends the client messages that belong to this request. back accepts notifications, in their
+	// order, and requests for which the client declared the capability. For a request it returns the client's result,
+	// or the client's error as an [*interop.RPCError]. A modern client can be asked only in tools/call, prompts/get and
 	// resources/read, and the call is parked meanwhile. When Handle returns, open questions are withdrawn. back must
 	// not be called after that.
 	//

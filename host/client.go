@@ -50,7 +50,7 @@ func declared(caps json.RawMessage) json.RawMessage {
 	return caps
 }
 
-// tell is [interop.Client].Always of a session.
+// tell implements [interop.Client].Always for a session.
 func (s *frontSession) tell(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	if !isNote(m.Method) {
 		return s.ask(ctx, nil, m)

@@ -270,7 +270,7 @@ func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMes
 	return nil, r.send(nil, m.Method, m.Params)
 }
 
-// isNote reports whether a method is a notification.
+// isNote reports whether a method belongs to a notification.
 func isNote(method string) bool { return strings.HasPrefix(method, "notifications/") }
 
 // metaOf returns the _meta of a request, or nil if it has none.

@@ -102,8 +102,8 @@ func (h *Host) allowedOrigin(origin, host string) bool {
 	return loopbackName(hostName(u.Host)) || strings.EqualFold(u.Host, host) && h.ownName(host)
 }
 
-// ownName reports whether a web page cannot have made up a Host. An attacker can point a name at this host (DNS
-// rebinding), but not an address or a configured name.
+// ownName reports whether a Host can be trusted, because it is an address or a configured name. An attacker can point
+// any other name at this host (DNS rebinding).
 func (h *Host) ownName(host string) bool {
 	_, err := netip.ParseAddr(hostName(host))
 	return err == nil || len(h.opts.AllowedHosts) > 0 // a configured name is one of AllowedHosts, see checkHost

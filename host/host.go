@@ -51,8 +51,8 @@ type Options struct {
 	// the request is refused. The status, header and body come from an [*interop.HTTPError] in the chain of the error,
 	// or from an error with the method Refuse() (status int, header http.Header, body string). Any other error is
 	// answered with 401 and no reason. A session belongs to the caller that opened it. While a stream stays open (a
-	// GET, subscriptions/listen), Authenticate is called again every five seconds. Another answer ends the stream. nil:
-	// every caller is "".
+	// GET, subscriptions/listen), Authenticate is called again every five seconds. An error or another caller ends the
+	// stream. nil: every caller is "".
 	Authenticate func(*http.Request) (toolbox.Principal, error)
 	// Forward returns the names of the headers of HTTP requests that the backend may see ([interop.Client].Header), in
 	// the form of [http.CanonicalHeaderKey]. It is called for each request. nil: none.
@@ -60,18 +60,18 @@ type Options struct {
 	// AllowedHosts are Host headers accepted in addition to the loopback names: a name, or name:port. nil: on a
 	// loopback address none, on others any.
 	AllowedHosts []string
-	// AllowedOrigins are Origin headers accepted in addition to loopback origins and the server's own origin. That is
-	// an address or one of AllowedHosts, such as "https://app.example". Pages of these origins may read the answers
-	// (CORS). nil: none.
+	// AllowedOrigins are Origin headers, such as "https://app.example". They are accepted in addition to loopback
+	// origins and the server's own origin, which names an address or one of AllowedHosts. Pages of these origins may
+	// read the answers (CORS). nil: none.
 	AllowedOrigins []string
 	// SessionIdle is how long a legacy HTTP session without a stream or call lives. 0: an hour, negative: forever.
 	SessionIdle time.Duration
-	// MaxSessions bounds the legacy HTTP sessions. When it is reached, the session of the client with the most sessions
-	// that was idle longest is ended. 0: 10,000, negative: no bound.
+	// MaxSessions bounds the legacy HTTP sessions. When it is reached, the client with the most sessions loses the one
+	// that was idle longest. 0: 10,000, negative: no bound.
 	MaxSessions int
-	// MaxClientSessions bounds the sessions of one client. When it is reached, the client's session that was idle
-	// longest is ended. A client is a principal, or without a principal an address (in IPv6 a network of 64 bits).
-	// Behind a proxy all clients have one address. 0: 1,000, negative: no bound.
+	// MaxClientSessions bounds the sessions of one client. When it is reached, the client loses the session that was
+	// idle longest. A client is a principal, or without a principal an address (in IPv6 a network of 64 bits). Behind a
+	// proxy all clients have one address. 0: 1,000, negative: no bound.
 	MaxClientSessions int
 	// Beside is another host that shares its bounds with this one. Sessions, parked calls and requests in flight of a
 	// client at both hosts are counted together. The other host's SessionIdle, MaxSessions, MaxClientSessions,
@@ -119,8 +119,8 @@ type Options struct {
 // Keys seal tokens that clients hold, and open them. No other program can read or change them.
 type Keys = sealed.Keys
 
-// NewKeys returns keys of 32 random bytes each. The first key seals, all keys open. To replace a key, put the new one
-// in front of the old one. Drop the old one when its tokens are no longer needed.
+// NewKeys makes Keys from keys of 32 random bytes each. The first key seals, all keys open. To replace a key, put the
+// new one in front of the old one. Drop the old one when its tokens are no longer needed.
 func NewKeys(keys ...[]byte) (*Keys, error) { return sealed.NewKeys(keys...) }
 
 // KeyFile reads keys from a file, one on each line, in hexadecimal or base64. The file holds two keys while one
@@ -165,7 +165,7 @@ func New(src toolbox.Source, opts *Options) *Host {
 }
 
 // NewFront publishes any backend, which must not be nil. It starts nothing. The backend must return valid JSON and must
-// not change it later, because the front keeps lists. [Backend] lists the optional methods.
+// not change it later, because the front caches lists. [Backend] lists the optional methods.
 func NewFront(b Backend, opts *Options) *Host {
 	h := &Host{}
 	if opts != nil {

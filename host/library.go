@@ -70,7 +70,7 @@ type Argument struct {
 // arguments that the client already has.
 type Completion func(ctx context.Context, typed string, known map[string]string) ([]string, error)
 
-// Words returns a Completion that proposes the words that begin with the typed text. Upper and lower case are the same.
+// Words returns a Completion that proposes the words that begin with the typed text. It ignores case.
 func Words(words ...string) Completion {
 	return func(_ context.Context, typed string, _ map[string]string) ([]string, error) {
 		return slices.DeleteFunc(slices.Clone(words), func(w string) bool {
@@ -85,8 +85,8 @@ type Resource struct {
 	// answers for all URIs that match it and are not listed themselves. Without Read, the content is Text or Data.
 	toolbox.Resource
 	// Read returns the content. r is the row with the URI that the client requested. parts holds the values of the
-	// template's variables. With an [fs.ErrNotExist], the client's error is that there is no such resource. Read may
-	// use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log]. nil: the content of the row.
+	// template's variables. If Read returns an [fs.ErrNotExist], the client receives the error that the resource does
+	// not exist. Read may use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log]. nil: the content of the row.
 	Read func(ctx context.Context, r toolbox.Resource, parts map[string]string) (toolbox.Resource, error)
 	// Complete proposes values for variables of a template, by name. nil: no proposals.
 	Complete map[string]Completion

@@ -219,7 +219,7 @@ func withoutOutput(tool json.RawMessage) json.RawMessage {
 	return out
 }
 
-// cachingOf returns the members for how long and for which callers a list may be cached (2026-07-28,
+// cachingOf returns the members with the time and the scope for which a list may be cached (2026-07-28,
 // server/utilities/caching). The time is the shortest that a server allows. While a server has not answered yet, the
 // list may not be cached.
 func cachingOf(s *toolbox.Snapshot) (members []string) {

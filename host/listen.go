@@ -16,8 +16,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// maxQueuedNotes bounds the notifications that wait for a slow listener. Changes of lists and resources are not
-// counted, because each waits at most once.
+// maxQueuedNotes bounds the notifications that wait for a slow listener. Changes of lists and resources do not count.
+// Each of them waits at most once, and at most twice this number of changes waits.
 const maxQueuedNotes = 1024
 
 // maxQueuedBytes bounds the bytes of waiting messages from servers that belong to no request.
@@ -151,8 +151,8 @@ func updatedURI(m interop.Message) string {
 // servers at once would cause twenty listings.
 const changeDelay = 50 * time.Millisecond
 
-// subscribe sends a queue the backend's notifications for which wanted returns true. If wanted is nil, it sends all.
-// The first call makes the front watch the backend.
+// subscribe adds a queue to the listeners. The queue receives the backend's notifications for which wanted returns
+// true, or all notifications if wanted is nil. The first call makes the front watch the backend.
 func (f *front) subscribe(queue *noteQueue, wanted func(method string) bool) {
 	f.mu.Lock()
 	start := !f.watching && !f.closed

@@ -78,8 +78,8 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*po
 	return m, nil
 }
 
-// spoiltAnswer ends the question of an unreadable answer. The answer is broken, or too large if bad is nil. Then
-// its question is found from the beginning of the message.
+// spoiltAnswer ends the open question that a message would have answered. The message is broken, or too large if bad is
+// nil. The id of a message that is too large is read from its beginning.
 func (h *Host) spoiltAnswer(w http.ResponseWriter, r *http.Request, caller toolbox.Principal, begun []byte, bad *wire.BadFrame) {
 	id, _ := headerValue(r.Header, protocol.HeaderSession)
 	s := h.sessions.use(h, id, caller)

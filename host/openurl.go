@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// urlTime is how long a request may be sent again after its URLs were opened. A person may need a while.
+// urlTime is how long a client may take to open the URLs and send its request again. A person may need a while.
 const urlTime = 24 * time.Hour
 
 // urlState is the data of a [sealed.Parked] of a request that waits for no call. The client sends it again after its

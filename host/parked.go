@@ -379,8 +379,8 @@ func (all *exchanges) resume(ctx context.Context, m interop.Message, t sealed.To
 	return x.wait(ctx, m)
 }
 
-// unpark makes a request the waiting request of x, once for each round. It sends the last progress of the meantime on
-// the stream of the request. It returns the client's answers, by key.
+// unpark makes a request the waiting request of x, once for each round. The last progress that arrived meanwhile is
+// sent on the stream of the request. unpark returns the client's answers, by key.
 func (x *exchange) unpark(round uint64, params json.RawMessage, back interop.Peer) (map[string]json.RawMessage, error) {
 	answers, err := inputResponses(params)
 	if err != nil {

@@ -167,8 +167,8 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 	}
 }
 
-// request serves one request in a goroutine of its own. It waits for a handshake, because the next message may rely on
-// its result.
+// request serves one request in a goroutine of its own. Only a handshake is served before request returns, because the
+// next message may rely on its result.
 func (p *hostPipe) request(env *wire.Envelope, method string) {
 	r := &outletReply{outlet: p.out, id: env.ID}
 	q := &frontRequest{id: env.ID, params: env.Params, meta: metaOf(env.Params), method: method, session: p.session, send: r.say}
@@ -203,7 +203,8 @@ func (p *hostPipe) request(env *wire.Envelope, method string) {
 	}
 }
 
-// era returns modern for a request that states it, and legacy for a handshake and requests after it.
+// era returns the era of a request. A request that states a version is modern. A handshake, a ping and all requests
+// after a handshake are legacy. Other requests are modern, and are refused because they state no version.
 func (p *hostPipe) era(method string, meta json.RawMessage) interop.Era {
 	if _, stated := wire.Lookup(meta, protocol.MetaVersion); stated {
 		return interop.Modern

@@ -20,8 +20,8 @@ const (
 	maxOfOne     = 16
 	// answerWait bounds the wait for an answer: a person reads, searches and types.
 	answerWait = time.Hour
-	// streamWait is how long a question waits until the client opens a stream for it. A client that lost its connection
-	// does so.
+	// streamWait is how long a question waits until the client opens a stream for it. For example, a client that lost
+	// its connection opens a new one.
 	streamWait = 30 * time.Second
 )
 

@@ -25,7 +25,7 @@ type Rates struct {
 }
 
 // NewRates allows each client perSecond requests a second on average, and burst requests at once. If burst is below 1,
-// it is the number of two seconds, and at least ten.
+// two seconds of requests are allowed at once, and at least ten.
 func NewRates(perSecond float64, burst int) *Rates {
 	if burst < 1 {
 		burst = max(10, int(2*perSecond))

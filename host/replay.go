@@ -186,8 +186,8 @@ func (k *keptSession) add(s streamName, holder chan struct{}, frame, instead [][
 // keeps reports whether a message is small enough to be kept.
 func (r *Replay) keeps(frame [][]byte) bool { return int64(lengthOf(frame))+eventCost <= r.each }
 
-// takeBack removes the last event, which could not be sent. It returns false if another connection holds the stream,
-// and sends the event.
+// takeBack removes the last event, which could not be sent. If another connection holds the stream and so sends the
+// event, takeBack returns false.
 func (k *keptSession) takeBack(s streamName, holder chan struct{}, seq uint64) bool {
 	k.in.mu.Lock()
 	defer k.in.mu.Unlock()

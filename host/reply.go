@@ -18,8 +18,8 @@ const (
 	// writeWait bounds the write of writeChunk bytes to a client that has stopped reading.
 	writeWait  = 30 * time.Second
 	writeChunk = 256 << 10
-	// buffered is the number of bytes that net/http holds back until the handler returns. Longer answers may wait for a
-	// client that sends requests and reads no answers.
+	// buffered is the number of bytes that net/http holds back until the handler returns. The write of a longer answer
+	// may block if the client reads no answers.
 	buffered = 2 << 10
 )
 
@@ -258,7 +258,8 @@ func lengthOf(parts [][]byte) (n int) {
 // writeJSON writes one JSON object, in pieces, as the whole answer.
 func writeJSON(w http.ResponseWriter, status int, parts [][]byte) { writeAnswer(w, nil, status, parts) }
 
-// writeAnswer does the same. A stalled write is interrupted when its memory is needed.
+// writeAnswer writes one JSON object, in pieces, as the whole answer. A stalled write is interrupted when its memory is
+// needed.
 func writeAnswer(w http.ResponseWriter, m *interop.Memory, status int, parts [][]byte) {
 	size := lengthOf(parts)
 	h := w.Header()

@@ -18,8 +18,8 @@ const (
 	maxIDBytes = 1 << 10
 )
 
-// asked answers a request of the server in a goroutine of its own. The request arrived on the stream of a call, and of
-// is the Request.Of of that call.
+// asked answers a request of the server in a goroutine of its own. If the request arrived on the stream of a call, of
+// is the Request.Of of that call. Otherwise of is 0.
 func (s *session) asked(env *wire.Envelope, of uint64) {
 	if len(env.ID) > maxIDBytes {
 		s.noise.Add(1)

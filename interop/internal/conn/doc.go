@@ -6,9 +6,9 @@
 //
 // # How to read it
 //
-// Every connection is a session (session.go). It has calls that wait for answers by id, notifications by progress token,
-// requests of the server (asked.go), cancellation, and a graceful close. It does not depend on a transport: a carrier
-// sends one message and delivers the received ones. There are three carriers:
+// Every connection is a session (session.go). It has calls that wait for answers by id, notifications by progress
+// token, requests of the server (asked.go), cancellation, and a graceful close. It does not depend on a transport: a
+// carrier sends one message and delivers the received ones. There are three carriers:
 //
 //   - stream (stream.go) reads and writes whole messages: of a child process (stdio.go), HTTP+SSE (sse.go), or a
 //     transport of the SDK.
@@ -21,8 +21,8 @@
 // # Errors
 //
 // Errors are not converted; interop classifies them. A [*protocol.RPCError] is the server's answer. A [*LostError] is a
-// connection that died during the call. An [*UnsentError] is a call that was not sent. A [*ProtocolError] is an invalid
-// answer.
+// connection that died during the call. An [*UnsentError] is a call that did not run, and may be sent again. A
+// [*ProtocolError] is an invalid answer.
 //
 // # Concurrency
 //
