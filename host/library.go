@@ -60,7 +60,7 @@ type Argument struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
-	// If Required is true, a request without the argument is refused.
+	// Required reports that a request without the argument is refused.
 	Required bool `json:"required,omitempty"`
 	// Complete proposes values. nil: no proposals.
 	Complete Completion `json:"-"`
