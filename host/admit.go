@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// admit says who sends a request. A preflight, which carries no token, is answered.
+// admit checks the origin of a request and returns its caller. It answers a preflight, which carries no token, itself.
 func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Principal, refused *refusal) {
 	if err := h.checkOrigin(r); err != nil {
 		return "", refuse(http.StatusForbidden, err.Error())
@@ -28,8 +28,8 @@ func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Pri
 	return caller, nil
 }
 
-// Refuse answers a request as the handlers do once Options.Authenticate has refused it with err, and does not ask again: for those
-// who have to know who calls before they know which host is meant.
+// Refuse answers a request that Options.Authenticate has refused with err. It gives the same answer as the handlers,
+// without a second call of Authenticate. It is for programs that authenticate a request before they choose its host.
 func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ContentLength != 0 {
 		boundRest(w, bodyWait)
@@ -45,13 +45,14 @@ func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}).ServeHTTP(w, r)
 }
 
-// askAgain is after which time it is asked again who holds a stream: its token may have expired, or been taken away.
+// askAgain is the interval at which the caller of an open stream is authenticated again. Its token may have expired or
+// been revoked.
 const askAgain = 5 * time.Second
 
 var errNotAdmitted = errors.New("who opened the stream is not let in any more")
 
-// whileAdmitted is a request that has a stream open, whose context ends once its sender would not be
-// let in any more, or not as the same. over must follow, and waits for a question that is under way.
+// whileAdmitted returns a request for a stream that stays open. Its context ends once Authenticate refuses the caller
+// or returns another one. over must be called at the end, and waits for an authentication that is under way.
 func (h *Host) whileAdmitted(r *http.Request, caller toolbox.Principal) (stream *http.Request, over func()) {
 	if h.opts.Authenticate == nil {
 		return r, func() {}
@@ -74,7 +75,7 @@ func (h *Host) whileAdmitted(r *http.Request, caller toolbox.Principal) (stream 
 		}
 	})
 	return r, func() {
-		cancel(nil) // which ends a question that is under way, too
+		cancel(nil) // this also ends an authentication that is under way
 		asking.Wait()
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A stream ends soon after its caller would not be let in any more; a call that has begun does not.
+// A stream ends soon after its caller is refused. A running call does not end.
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	for _, gone := range []string{"refused", "somebody else"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -13,15 +13,14 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// nowhere is a client that has read everything already.
+// nowhere is the response writer of a client that reads everything at once.
 type nowhere struct{ h http.Header }
 
 func (n nowhere) Header() http.Header         { return n.h }
 func (n nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (n nowhere) WriteHeader(int)             {}
 
-// BenchmarkHostHTTP is what the host itself costs: no network, and a tool that
-// answers at once.
+// BenchmarkHostHTTP measures the cost of the host itself, without network and with a tool that answers at once.
 func BenchmarkHostHTTP(b *testing.B) {
 	for size, n := range map[string]int{"64B": 64, "256KiB": 256 << 10} {
 		result := wireResult(`{"content":[{"type":"text","text":"` + strings.Repeat("x", n) + `"}]}`)
@@ -61,7 +60,7 @@ func benchPost(b *testing.B, host *host.Host, r request) {
 	}
 }
 
-// BenchmarkHostLoopback is a call over a real connection.
+// BenchmarkHostLoopback measures a call over a real connection.
 func BenchmarkHostLoopback(b *testing.B) {
 	result := `{"content":[{"type":"text","text":"` + strings.Repeat("x", 64) + `"}]}`
 	h := newHost(b, oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return wireResult(result), nil }), nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// A bridge in front, which sends what clients of either era say in a session of its own.
+// A bridge in front sends messages from clients of either era in a session of its own.
 func TestSupergatewayInFront(t *testing.T) {
 	h := newHost(t, echoTool(), nil)
 	var refused atomic.Int32

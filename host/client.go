@@ -13,10 +13,10 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// maxCapabilities bounds what a session keeps of a client's capabilities, in bytes.
+// maxCapabilities bounds the capabilities of a client that a session keeps, in bytes.
 const maxCapabilities = 64 << 10
 
-// knowClient fills in what the backend may know of the client, and the ways back to it.
+// knowClient fills in the description of the client that the backend receives, and the functions that reach the client.
 func (r *frontRequest) knowClient() {
 	c := &r.client
 	c.Era, c.Back, c.Header = r.era, r.back, r.header
@@ -34,7 +34,7 @@ func (r *frontRequest) knowClient() {
 	}
 }
 
-// forwarded is what the backend sees of a request's headers.
+// forwarded returns the request headers that the backend may see.
 func (h *Host) forwarded(r *http.Request) http.Header {
 	if h.opts.Forward == nil {
 		return nil
@@ -42,7 +42,7 @@ func (h *Host) forwarded(r *http.Request) http.Header {
 	return protocol.PickHeaders(r.Header, h.opts.Forward())
 }
 
-// declared is capabilities that declare something; nil where they do not.
+// declared returns capabilities that declare something, or nil if they declare nothing.
 func declared(caps json.RawMessage) json.RawMessage {
 	if len(caps) == 0 || caps[0] != '{' || len(bytes.TrimSpace(caps[1:len(caps)-1])) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func declared(caps json.RawMessage) json.RawMessage {
 	return caps
 }
 
-// tell is [interop.Client].Always of a session.
+// tell implements [interop.Client].Always for a session.
 func (s *frontSession) tell(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	if !isNote(m.Method) {
 		return s.ask(ctx, nil, m)
@@ -61,8 +61,8 @@ func (s *frontSession) tell(ctx context.Context, m interop.Message) (json.RawMes
 	return nil, s.queue(nil, m.Method, m.Params)
 }
 
-// setLevel answers logging/setLevel: from now on the session gets no log messages below the
-// level (2025-11-25, server/utilities/logging).
+// setLevel answers logging/setLevel. After it, the session receives no log messages below the level (2025-11-25,
+// server/utilities/logging).
 func (f *front) setLevel(ctx context.Context, r *frontRequest) frontAnswer {
 	d, err := f.describe(ctx, r)
 	if err != nil {
@@ -84,7 +84,7 @@ func (f *front) setLevel(ctx context.Context, r *frontRequest) frontAnswer {
 // hears reports whether a session's client wants a notification.
 func (s *frontSession) hears(m interop.Message) bool {
 	if m.Method != protocol.NoteMessage {
-		return m.Method != protocol.NoteCancelled // its id is another hop's
+		return m.Method != protocol.NoteCancelled // its id belongs to another hop
 	}
 	s.mu.Lock()
 	level := s.level
@@ -92,7 +92,8 @@ func (s *frontSession) hears(m interop.Message) bool {
 	return level == "" || severe(m.Params, level)
 }
 
-// hears does so for a request: a modern client gets log messages where it asks for them.
+// hears reports whether the client of a request wants a notification. A modern client receives log messages only if it
+// asks for them.
 func (r *frontRequest) hears(m interop.Message) bool {
 	switch {
 	case r.era == interop.Legacy:
@@ -100,13 +101,13 @@ func (r *frontRequest) hears(m interop.Message) bool {
 	case m.Method == protocol.NoteMessage:
 		return r.client.LogLevel != "" && severe(m.Params, r.client.LogLevel)
 	case strings.HasSuffix(m.Method, "/list_changed"), m.Method == "notifications/resources/updated":
-		return false // these are for who listens (2026-07-28, basic/patterns/subscriptions)
+		return false // these go to subscriptions (2026-07-28, basic/patterns/subscriptions)
 	}
 	return m.Method != protocol.NoteCancelled
 }
 
-// ownProgress is the params of a report of progress with the request's own token, whatever token
-// the server was given; nil where the client gave none.
+// ownProgress returns the params of a progress notification with the request's own token, whatever token the server
+// used. It returns nil if the client gave no token.
 func (r *frontRequest) ownProgress(params json.RawMessage) json.RawMessage {
 	token := progressToken(r.meta)
 	if token == nil {
@@ -122,7 +123,7 @@ func (r *frontRequest) ownProgress(params json.RawMessage) json.RawMessage {
 	return params
 }
 
-// severe reports a log message that is at or above a level.
+// severe reports whether a log message is at or above a level.
 func severe(params json.RawMessage, level string) bool {
 	of, _ := protocol.LookupString(params, "level")
 	return reaches(of, level)

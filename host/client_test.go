@@ -14,7 +14,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// script is a backend whose answers a test decides, which declares logging.
+// script is a backend with answers that a test decides. It declares logging.
 type script struct {
 	handle func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 }
@@ -28,14 +28,14 @@ func (s *script) Handle(ctx context.Context, m interop.Message, back interop.Pee
 
 func (s *script) Watch(func(interop.Message)) (stop func()) { return func() {} }
 
-// scripted is a host over a script that ends with the test.
+// scripted returns a host over a script, which is closed at the end of the test.
 func scripted(t testing.TB, opts *host.Options, handle func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error)) *host.Host {
 	h := host.NewFront(&script{handle: handle}, opts)
 	t.Cleanup(h.Close)
 	return h
 }
 
-// initializing is a handshake of a client with capabilities.
+// initializing returns the handshake of a client with capabilities.
 func initializing(caps string) string {
 	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + caps + `}}`
 }
@@ -50,7 +50,8 @@ func declaring(t testing.TB, send func(request) (header func(string) string, bod
 	return map[string]string{"Mcp-Session-Id": header("Mcp-Session-Id"), "Mcp-Protocol-Version": "2025-11-25"}
 }
 
-// A backend learns of each request which client's it is, and of none more than that one declares.
+// A backend receives with each request a description of its client, and sees only capabilities that the client
+// declares.
 func TestTheBackendKnowsTheClient(t *testing.T) {
 	came := make(chan *interop.Client, 1)
 	h := scripted(t, nil, func(_ context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -124,8 +125,8 @@ func TestTheBackendKnowsTheClient(t *testing.T) {
 	<-pipe.Life.Done()
 }
 
-// What a backend logs reaches a client from the level on that it wants: a legacy one everything
-// before it says so, a modern one nothing.
+// Log messages of a backend reach a client from the level on that it sets. Without a level, a legacy client receives
+// all, a modern client none.
 func TestLogMessagesHaveTheClientsLevel(t *testing.T) {
 	h := scripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 		for _, level := range []string{"debug", "warning", "emergency", "odd"} {
@@ -158,7 +159,7 @@ func TestLogMessagesHaveTheClientsLevel(t *testing.T) {
 	heard("legacy alert", x, "emergency")
 }
 
-// Who has no logging has no levels.
+// A host without logging refuses levels.
 func TestLevelsNeedLogging(t *testing.T) {
 	bare := host.NewFront(&fixed{result: `{"capabilities":{}}`}, nil)
 	t.Cleanup(bare.Close)
@@ -183,7 +184,7 @@ func TestTheClientReachesTheToolbox(t *testing.T) {
 	}
 }
 
-// The header names what a request is about, a task too.
+// The header names the subject of a request, also if it is a task.
 func TestTheHeaderNamesATask(t *testing.T) {
 	h := scripted(t, nil, func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error) {
 		return json.RawMessage(`{}`), nil
@@ -198,7 +199,7 @@ func TestTheHeaderNamesATask(t *testing.T) {
 	}
 }
 
-// Progress is reported with the token of who asked for it, and changes to who listens for them.
+// Progress is reported with the token of the client. Changes are reported only to subscriptions.
 func TestWhatIsSaidFitsTheRequest(t *testing.T) {
 	h := scripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 		for _, note := range []interop.Message{
@@ -231,7 +232,7 @@ func TestWhatIsSaidFitsTheRequest(t *testing.T) {
 		progress, `tools/list_changed"}`, `resources/updated","params":{"uri":"a"}}`, extension)
 }
 
-// The life of a session ends once: when it is deleted, evicted by another one, or ended with the host.
+// The life of a session ends once: when it is deleted, evicted by another session, or ended with the host.
 func TestTheLifeOfASessionEnds(t *testing.T) {
 	came, left := make(chan string, 1), make(chan string, 10)
 	h := scripted(t, &host.Options{MaxSessions: 2}, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
@@ -260,7 +261,7 @@ func TestTheLifeOfASessionEnds(t *testing.T) {
 	}
 	open()
 	second := open()
-	open() // which evicts the first
+	open() // evicts the first session
 	over(names[0])
 	request{method: "DELETE", header: second}.send(t, site)
 	over(names[1])

@@ -12,9 +12,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestConformanceOfTheHost runs the official suite's server scenarios, each
-// revision on its own. What a toolbox cannot pass is with its reason in
-// testdata/conformance; the suite fails on an entry that passes.
+// TestConformanceOfTheHost runs the official suite's server scenarios, each revision separately. testdata/conformance
+// lists the scenarios that a toolbox cannot pass, with reasons. The suite fails on an entry that passes.
 func TestConformanceOfTheHost(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
@@ -37,7 +36,7 @@ func TestConformanceOfTheHost(t *testing.T) {
 	}
 }
 
-// TestTheInspectorListsAndCalls asks a client that nobody here wrote.
+// TestTheInspectorListsAndCalls uses a client from another project.
 func TestTheInspectorListsAndCalls(t *testing.T) {
 	site := newSite(t, conformanceToolbox(), nil)
 	for _, era := range []string{"legacy", "modern"} {
@@ -62,7 +61,7 @@ func TestTheInspectorListsAndCalls(t *testing.T) {
 
 const onePixel = `"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="`
 
-// conformanceToolbox has the tools that the suite asks for by name.
+// conformanceToolbox returns the tools that the suite expects by name.
 func conformanceToolbox() toolbox.Source {
 	reg := toolbox.NewRegistry(nil)
 	image := media(`{"type":"image","data":` + onePixel + `,"mimeType":"image/png"}`)
@@ -108,7 +107,7 @@ func conformanceToolbox() toolbox.Source {
 	return reg
 }
 
-// media is a block in MCP's own grammar.
+// media returns a block in MCP's own grammar.
 func media(raw string) toolbox.Block {
 	return toolbox.Block{Wire: toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(raw)}}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A code that one era has not does not reach its clients: -32042 asks for a URL, -32002 is gone.
+// A code that an era does not have does not reach its clients: -32042 requires a URL, -32002 was removed.
 func TestErrorsAreOfTheClientsEra(t *testing.T) {
 	site := newSite(t, oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		return nil, &interop.RPCError{Code: -32042, Message: "open it", Data: []byte(`{"elicitations":[]}`)}
@@ -23,8 +23,8 @@ func TestErrorsAreOfTheClientsEra(t *testing.T) {
 	}
 }
 
-// A modern client's own capabilities are what a server has seen: that it lacks one is its
-// business. Nobody is asked for input in the answer of a method that has no such.
+// A server sees the capabilities of a modern client, so its error about a missing capability is returned to the client.
+// A result with questions is refused for a method that cannot ask.
 func TestWhatIsMissingIsTheClientsBusiness(t *testing.T) {
 	b := &fixed{err: interop.NewFault(interop.ToolError, "s", "x", &interop.RPCError{Code: -32021, Message: "m", Data: json.RawMessage(`{"requiredCapabilities":{"elicitation":{}}}`)})}
 	h := host.NewFront(b, nil)
@@ -43,8 +43,8 @@ func TestWhatIsMissingIsTheClientsBusiness(t *testing.T) {
 	}
 }
 
-// A header that only looks later than ours decides nothing; a revision that we do not
-// know is refused in the way of the era whose shape the request has.
+// A header with a later date decides nothing. A request with an unknown revision is refused in the form of the era of
+// its shape.
 func TestAVersionIsKnownOrTheShapeDecides(t *testing.T) {
 	site := newSite(t, echoTool(), nil)
 	future := modern("tools/list", "", "")
@@ -65,7 +65,7 @@ func TestAVersionIsKnownOrTheShapeDecides(t *testing.T) {
 	}
 }
 
-// What a client says why it cancels is what the call ends for, and so what its server hears.
+// The reason of a client's cancellation becomes the cause of the call, and so reaches its server.
 func TestTheReasonOfACancellationIsPassedOn(t *testing.T) {
 	causes := make(chan error, 1)
 	begun := make(chan bool, 1)

@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// greeter is a toolbox with one tool.
+// greeter returns a toolbox with one tool.
 func greeter() toolbox.Source {
 	reg := toolbox.NewRegistry(nil)
 	reg.Add(toolbox.Define("greet", "Says hello.", func(_ context.Context, in struct {
@@ -54,7 +54,7 @@ func ExampleNew() {
 	// 2026-07-28 hello world
 }
 
-// What is piped in is answered before ServeIO returns.
+// Piped requests are answered before ServeIO returns.
 func ExampleHost_ServeIO() {
 	host := host.New(greeter(), nil)
 	defer host.Close()
@@ -66,7 +66,7 @@ func ExampleHost_ServeIO() {
 	// {"jsonrpc":"2.0","id":1,"result":{}}
 }
 
-// An in-memory client and host need neither process nor network.
+// An in-memory client and host need neither a process nor a network.
 func ExampleHost_Serve() {
 	host := host.New(greeter(), nil)
 	defer host.Close()
@@ -108,7 +108,7 @@ func (prompts) Handle(_ context.Context, m interop.Message, _ interop.Peer) (jso
 
 func (prompts) Watch(func(interop.Message)) (stop func()) { return func() {} }
 
-// A front publishes whatever a backend answers, in the era of who asks.
+// A front publishes any answer of a backend, in the era of the client.
 func ExampleNewFront() {
 	host := host.NewFront(prompts{}, nil)
 	defer host.Close()
@@ -121,7 +121,7 @@ func ExampleNewFront() {
 	// {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"indus-provider-host","version":"0.1.0"}},"prompts":[{"name":"haiku"}]}}
 }
 
-// The backend that is behind New may be in one of your own.
+// The backend of New may be used in a backend of the program.
 func ExampleTools() {
 	backend := host.Tools(greeter(), nil)
 	result, err := backend.Handle(context.Background(), interop.Message{Method: "tools/list", Era: interop.Legacy}, nil)

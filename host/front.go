@@ -21,23 +21,23 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// front answers the requests of clients, whatever they come over. It keeps
-// every byte of a result that is not the hop's own.
+// front answers the requests of clients over any transport. It keeps every byte of a result that does not belong to the
+// hop.
 type front struct {
 	backend      Backend
 	log          *slog.Logger
-	info         json.RawMessage // how we name ourselves
+	info         json.RawMessage // name and version of this host
 	instructions string
-	exact        bool   // mend nothing
-	scope        string // of what may be cached: "public" where all see the same
+	exact        bool   // send results and tools unchanged
+	scope        string // cacheScope of cacheable results: "public" if all callers see the same
 	kept         adaptedLists
 	holds        tally[toolbox.Principal] // subscriptions to resources
 	exchanges    *exchanges
-	answering    group // requests, subscriptions left out
+	answering    group // requests, without subscriptions
 
 	mu        sync.Mutex
 	listeners map[*noteQueue]func(method string) bool
-	gathering map[string]*time.Timer // of lists that have changed, by method, until they are told of
+	gathering map[string]*time.Timer // list changes by method, until they are broadcast
 	watching  bool
 	closed    bool
 	stop      func() // ends Backend.Watch
@@ -56,7 +56,7 @@ func newFront(b Backend, o *Options, p *parking) *front {
 	return f
 }
 
-// name is how we name ourselves.
+// name returns the name of the backend, or else of the host.
 func (f *front) name() json.RawMessage {
 	if b, ok := f.backend.(Namer); ok {
 		if info := b.Info(); info != nil {
@@ -73,22 +73,22 @@ type frontRequest struct {
 	era        interop.Era
 	caller     toolbox.Principal
 	meta       json.RawMessage // of params; an object, or nil
-	session    *frontSession   // nil where a modern request came over HTTP
-	header     http.Header     // what the backend may see of it; nil: nothing
-	send       sender          // of what belongs to the request; after the answer it sends nothing
-	live       func() bool     // reports whether the client reads what send sends, as far as is known; nil: it does
-	gone       <-chan struct{} // closed when its connection is lost, or the answer is sent; nil: neither is known
-	client     interop.Client  // who asks: set by answer
+	session    *frontSession   // nil for a modern request over HTTP
+	header     http.Header     // the headers that the backend may see; may be nil
+	send       sender          // sends messages that belong to the request; after the answer it sends nothing
+	live       func() bool     // reports whether the client still reads the stream of send, as far as known; nil: it does
+	gone       <-chan struct{} // closed when the connection is lost or the answer is sent; nil: unknown
+	client     interop.Client  // the client, set by answer
 
-	over   bool           // nothing can be asked any more; guarded by session.mu
+	over   bool           // no more questions are allowed; guarded by session.mu
 	asking sync.WaitGroup // the questions in its course
 }
 
-// sender sends a client a notification, or with an id a request, whose params are in pieces.
+// sender sends a client a notification, or a request if it has an id. The params are in pieces.
 type sender func(id json.RawMessage, method string, params ...[]byte) error
 
-// frontAnswer is what a client gets: a result in pieces, which are written one
-// after the other, or an error. The zero answer is none at all.
+// frontAnswer is the reply to a client: a result in pieces, which are written one after the other, or an error. The
+// zero value is no reply at all.
 type frontAnswer struct {
 	result [][]byte
 	err    *interop.RPCError
@@ -97,16 +97,16 @@ type frontAnswer struct {
 
 func (a *frontAnswer) none() bool { return a.result == nil && a.err == nil }
 
-// resultOf is an answer with a result.
+// resultOf returns an answer with a result.
 func resultOf(o wire.Object) frontAnswer { return frontAnswer{result: [][]byte{o.JSON()}} }
 
-// frontError is an answer that is an error.
+// frontError returns an answer that is an error.
 func frontError(status int, code int64, format string, args ...any) frontAnswer {
 	return frontAnswer{status: status, err: &interop.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}}
 }
 
-// answer serves one request. ctx is the request's own; where its cause is
-// errCallDropped nobody waits for an answer any more.
+// answer serves one request. ctx is the request's own. If its cause is errCallDropped, the client no longer waits for
+// an answer.
 func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 	r.knowClient()
 	if r.params != nil && r.params[0] != '{' {
@@ -160,7 +160,7 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 	return f.adapt(r, raw)
 }
 
-// ask puts one request to the backend, whose panics end here.
+// ask sends one request to the backend, and recovers from a panic of the backend.
 func (f *front) ask(ctx context.Context, r *frontRequest, method string, params json.RawMessage) (raw json.RawMessage, err error) {
 	defer r.endQuestions()
 	defer f.withoutPanic(r, method, &err)
@@ -171,7 +171,7 @@ func (f *front) ask(ctx context.Context, r *frontRequest, method string, params 
 	return f.backend.Handle(ctx, m, r.client.Back)
 }
 
-// withoutPanic makes an error of a backend's panic. It is deferred.
+// withoutPanic turns a backend's panic into an error. It is deferred.
 func (f *front) withoutPanic(r *frontRequest, method string, err *error) {
 	if v := recover(); v != nil {
 		f.log.Error("a backend panicked", "method", method, "caller", r.caller, "panic", v, "stack", string(debug.Stack()))
@@ -179,13 +179,13 @@ func (f *front) withoutPanic(r *frontRequest, method string, err *error) {
 	}
 }
 
-// message is the request for a backend, or another one in its course.
+// message returns the request as a backend receives it, or another request in its course.
 func (r *frontRequest) message(method string, params json.RawMessage) interop.Message {
 	return interop.Message{ID: r.id, Params: params, Method: method, Era: r.era, Caller: r.caller, Client: &r.client}
 }
 
-// failure is what a client sees of a backend's error. A code that concerns
-// another hop, or that is gone from the protocol, is translated.
+// failure turns a backend's error into the error for the client. It translates a code that concerns another hop, or
+// that the protocol no longer has.
 func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAnswer {
 	if cause := context.Cause(ctx); cause == errHostClosed || cause == errSessionEnded {
 		return frontError(0, interop.CodeInternal, "%s: %v", r.method, cause)
@@ -200,7 +200,7 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 			if r.era == interop.Modern {
 				out.Code = interop.CodeInvalidParams
 			}
-		case protocol.CodeMissingCapability: // the server was shown what this client declares
+		case protocol.CodeMissingCapability: // the server received the capabilities of this client
 			if r.era == interop.Modern {
 				return frontAnswer{err: &out, status: http.StatusBadRequest}
 			}
@@ -208,7 +208,7 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 		case protocol.CodeHeaderMismatch, protocol.CodeUnsupportedVersion:
 			out.Code = interop.CodeInternal
 		case protocol.CodeURLRequired:
-			if r.era == interop.Modern { // which must not see it, and whom we cannot ask (SEP-2322)
+			if r.era == interop.Modern { // a modern client does not know the code, and cannot be asked here (SEP-2322)
 				out.Code = interop.CodeInternal
 			}
 		}
@@ -228,12 +228,13 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 	return frontError(0, interop.CodeInternal, "%s: internal error", r.method)
 }
 
-// hostError is an error of the host itself, in words for a client.
+// hostError is an error of the host itself, with a text for clients.
 type hostError string
 
 func (e hostError) Error() string { return string(e) }
 
-// drain refuses new requests, ends what clients are asked, and returns what is closed when none is being answered.
+// drain refuses new requests, and ends open questions to clients. The channel that it returns is closed when no request
+// is being answered.
 func (f *front) drain() <-chan struct{} {
 	idle := f.answering.close()
 	f.exchanges.drain()
@@ -244,7 +245,7 @@ func methodNotFound(method string) frontAnswer {
 	return frontError(http.StatusNotFound, interop.CodeMethodNotFound, "method not found: %s", method)
 }
 
-// faultText is a fault with what to try.
+// faultText returns the message of a fault with its advice.
 func faultText(fault *interop.Fault) string {
 	if advice := fault.Advice(); advice != "" {
 		return fault.Message + "; what to try: " + advice
@@ -252,12 +253,12 @@ func faultText(fault *interop.Fault) string {
 	return fault.Message
 }
 
-// back takes what a backend says of a request while it handles it.
+// back receives the messages of a backend that belong to a request, while the backend handles it.
 func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	switch note := isNote(m.Method); {
 	case !note && r.era == interop.Legacy:
 		return r.session.ask(ctx, r, m)
-	case !note: // it answers questions with its next request (SEP-2322)
+	case !note: // a modern client answers questions with its next request (SEP-2322)
 		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "this client cannot be asked: " + protocol.Printable(m.Method, 80)}
 	case !r.hears(m):
 		return nil, nil
@@ -269,10 +270,10 @@ func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMes
 	return nil, r.send(nil, m.Method, m.Params)
 }
 
-// isNote reports a notification's method.
+// isNote reports whether a method belongs to a notification.
 func isNote(method string) bool { return strings.HasPrefix(method, "notifications/") }
 
-// metaOf is the _meta of a request; nil where there is none.
+// metaOf returns the _meta of a request, or nil if it has none.
 func metaOf(params json.RawMessage) json.RawMessage {
 	meta, _ := wire.Lookup(params, "_meta")
 	if len(meta) == 0 || meta[0] != '{' {
@@ -281,22 +282,22 @@ func metaOf(params json.RawMessage) json.RawMessage {
 	return meta
 }
 
-// errorJSON is the error of a response.
+// errorJSON returns the error of a response.
 func errorJSON(e *interop.RPCError) json.RawMessage {
 	return protocol.EncodeError(e.Code, e.Message, e.Data)
 }
 
-// discoverTTL is how long a client may keep what server/discover says, in
-// milliseconds. Lists may not be kept: list_changed reaches only who listens.
+// discoverTTL is how long a client may cache the result of server/discover, in milliseconds. Lists may not be cached,
+// because list_changed reaches only clients that subscribed to it.
 const discoverTTL = "300000"
 
-// supportedVersions is all revisions that the front speaks, newest first.
+// supportedVersions returns all revisions that the front speaks, newest first.
 func supportedVersions() []string {
 	return append([]string{protocol.VersionModern}, protocol.LegacyVersions()...)
 }
 
-// checkModern says why a request is none of 2026-07-28. Its header checks are
-// the transport's (2026-07-28, basic/index, "_meta").
+// checkModern returns an error if a request is not valid in 2026-07-28. The transport checks the headers (2026-07-28,
+// basic/index, "_meta").
 func checkModern(meta json.RawMessage) frontAnswer {
 	version, ok := protocol.LookupString(meta, protocol.MetaVersion)
 	if !ok {
@@ -311,7 +312,7 @@ func checkModern(meta json.RawMessage) frontAnswer {
 	return frontAnswer{}
 }
 
-// unsupportedAnswer is the UnsupportedProtocolVersionError.
+// unsupportedAnswer returns the UnsupportedProtocolVersionError.
 func unsupportedAnswer(version string) frontAnswer {
 	a := frontError(http.StatusBadRequest, protocol.CodeUnsupportedVersion, "unsupported protocol version")
 	a.err.Data = wire.Object{}.Raw("supported", versionsJSON()).Raw("requested", wire.Quote(version)).JSON()
@@ -320,7 +321,7 @@ func unsupportedAnswer(version string) frontAnswer {
 
 func versionsJSON() json.RawMessage { return stringsJSON(supportedVersions()) }
 
-// stringsJSON is an array of strings.
+// stringsJSON returns an array of strings.
 func stringsJSON(list []string) json.RawMessage {
 	quoted := make([][]byte, len(list))
 	for i, s := range list {
@@ -329,11 +330,11 @@ func stringsJSON(list []string) json.RawMessage {
 	return append(append([]byte{'['}, bytes.Join(quoted, []byte(","))...), ']')
 }
 
-// described is what the backend says of itself.
+// described holds the backend's answer to server/discover.
 type described struct {
 	capabilities json.RawMessage
 	instructions string
-	ttl, scope   json.RawMessage // nil: not said
+	ttl, scope   json.RawMessage // nil: the backend gave none
 }
 
 func (f *front) describe(ctx context.Context, r *frontRequest) (described, error) {
@@ -373,8 +374,8 @@ func (f *front) discover(ctx context.Context, r *frontRequest) frontAnswer {
 		Raw("_meta", wire.Object{}.Raw(protocol.MetaServerInfo, f.name()).JSON()))
 }
 
-// initialize answers the legacy handshake. Asked for a revision that it does
-// not know, a 2026 one included, it offers the newest with a handshake.
+// initialize answers the legacy handshake. If the client requests an unknown revision or one without a handshake, it
+// offers the newest revision with a handshake.
 func (f *front) initialize(ctx context.Context, r *frontRequest) frontAnswer {
 	version, ok := protocol.LookupString(r.params, "protocolVersion")
 	if !ok {
@@ -398,7 +399,7 @@ func (f *front) initialize(ctx context.Context, r *frontRequest) frontAnswer {
 		Raw("serverInfo", f.name()).Text("instructions", d.instructions))
 }
 
-// callKey names a request among those in flight: two spellings of one id are one.
+// callKey returns the key of a request among the requests in flight. Two spellings of one id have the same key.
 func callKey(id json.RawMessage) string {
 	if len(id) == 0 {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// shelf is a toolbox whose tools, snapshot and calls a test decides.
+// shelf is a toolbox with tools, a snapshot and calls that a test decides.
 type shelf struct {
 	toolbox.Watchers
 	snapshot func(toolbox.Principal) *toolbox.Snapshot
@@ -26,13 +26,13 @@ func (s *shelf) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return s.snaps
 
 func (s *shelf) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) { return s.do(ctx, c) }
 
-// oneTool is a toolbox with the tool "t", which runs do.
+// oneTool returns a toolbox with the tool "t", which runs do.
 func oneTool(do func(context.Context, toolbox.Call) (*toolbox.Result, error)) *shelf {
 	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{{Name: "t", Schema: json.RawMessage(`{"type":"object"}`)}}}
 	return &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }, do: do}
 }
 
-// wired is a tool as a server's, with its raw object.
+// wired returns a tool of a server, with its raw object.
 func wired(name, raw string) toolbox.Descriptor {
 	var t struct{ InputSchema json.RawMessage }
 	if err := json.Unmarshal([]byte(raw), &t); err != nil {
@@ -42,20 +42,20 @@ func wired(name, raw string) toolbox.Descriptor {
 		Wire: toolbox.Wire{Format: "mcp/legacy", JSON: json.RawMessage(raw)}}
 }
 
-// wireResult is the result of a server's tool.
+// wireResult returns the result of a server's tool.
 func wireResult(raw string) *toolbox.Result {
 	return toolbox.WireResult(toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(raw)},
 		func(toolbox.Wire) toolbox.Decoded { return toolbox.Decoded{} })
 }
 
-// newHost is a host that ends with the test.
+// newHost returns a host that is closed at the end of the test.
 func newHost(t testing.TB, src toolbox.Source, opts *host.Options) *host.Host {
 	h := host.New(src, opts)
 	t.Cleanup(h.Close)
 	return h
 }
 
-// newSite is a host behind a real HTTP server.
+// newSite serves a host over a real HTTP server.
 func newSite(t testing.TB, src toolbox.Source, opts *host.Options) *httptest.Server {
 	return serveSite(t, newHost(t, src, opts))
 }
@@ -78,11 +78,11 @@ const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-
 type request struct {
 	method string // "": POST
 	body   string
-	header map[string]string // over the usual ones; "-" takes one away
+	header map[string]string // in addition to the usual ones; "-" removes one
 	host   string
 }
 
-// modern is a request of 2026-07-28 with its headers; name is for Mcp-Name.
+// modern returns a request of 2026-07-28 with its headers. name is for Mcp-Name.
 func modern(method, name, params string) request {
 	if params != "" {
 		params += ","
@@ -94,7 +94,7 @@ func modern(method, name, params string) request {
 	return request{body: `{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{` + params + modernMeta + `}}`, header: h}
 }
 
-// with is the request with one more header.
+// with returns the request with one more header.
 func (r request) with(key, value string) request {
 	h := map[string]string{key: value}
 	for k, v := range r.header {
@@ -106,7 +106,7 @@ func (r request) with(key, value string) request {
 	return r
 }
 
-// start sends a request and returns what comes; the caller closes its body.
+// start sends a request and returns the response. The caller closes its body.
 func (r request) start(ctx context.Context, t testing.TB, site *httptest.Server) *http.Response {
 	t.Helper()
 	if r.method == "" {
@@ -133,7 +133,7 @@ func (r request) start(ctx context.Context, t testing.TB, site *httptest.Server)
 	return resp
 }
 
-// send sends a request and reads all that comes.
+// send sends a request and reads the whole response.
 func (r request) send(t testing.TB, site *httptest.Server) (*http.Response, string) {
 	t.Helper()
 	resp := r.start(t.Context(), t, site)
@@ -160,16 +160,16 @@ func session(t testing.TB, site *httptest.Server) map[string]string {
 	return h
 }
 
-// events are the messages of an event stream, as they come.
+// events reads the messages of an event stream.
 type events struct {
 	t     testing.TB
 	body  io.ReadCloser
 	buf   []byte
-	last  string // event's id
+	last  string // id of the last event
 	ended bool
 }
 
-// next is the data of the next event that has some; "" at the end of the stream.
+// next returns the data of the next event with data, or "" at the end of the stream.
 func (e *events) next() string {
 	e.t.Helper()
 	for {
@@ -179,7 +179,7 @@ func (e *events) next() string {
 	}
 }
 
-// event is the data of the next event.
+// event returns the data of the next event.
 func (e *events) event() string {
 	e.t.Helper()
 	for {
@@ -235,7 +235,7 @@ func (l *lines) write(s string) {
 	}
 }
 
-// read is the next message, compact.
+// read returns the next message, compact.
 func (l *lines) read() string {
 	l.t.Helper()
 	var m json.RawMessage
@@ -255,7 +255,7 @@ func (l *lines) ask(s string) string {
 	return l.read()
 }
 
-// wait returns what ServeIO returned.
+// wait returns the result of ServeIO.
 func (l *lines) wait() error {
 	l.t.Helper()
 	select {

@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// fuzzHost echoes arguments as a local result, a relayed one, or progress.
+// fuzzHost echoes arguments as a local result, a relayed result, or progress.
 func fuzzHost(f *testing.F) *host.Host {
 	return newHost(f, oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		if c.Progress != nil {
@@ -70,7 +70,7 @@ func FuzzPost(f *testing.F) {
 		}
 		_ = json.Unmarshal(body, &env)
 		for _, header := range []map[string]string{legacy, {"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": env.Method, "Mcp-Name": env.Params.Name}, {}} {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // what listens ends
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // ends subscriptions
 			r := httptest.NewRequestWithContext(ctx, "POST", "/", bytes.NewReader(body))
 			r.Header.Set("Content-Type", "application/json")
 			for k, v := range header {

@@ -70,11 +70,11 @@ func TestParamHeadersMustMatchTheArguments(t *testing.T) {
 			t.Errorf("%s %v: %s %s", tt.args, tt.headers, resp.Status, body)
 		}
 	}
-	// Annotations that clients must refuse bind nobody.
+	// Annotations that clients must refuse have no effect.
 	if resp, body := modern("tools/call", "bad", `"name":"bad","arguments":{"s":["x"]}`).send(t, site); resp.StatusCode != 200 {
 		t.Errorf("%s %s", resp.Status, body)
 	}
-	// Legacy clients know none of this.
+	// Legacy clients know none of these headers.
 	if resp, body := (request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"s":"a"}}}`, header: session(t, site)}).send(t, site); !strings.Contains(body, `"result"`) {
 		t.Errorf("%s %s", resp.Status, body)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// fixed is a backend that answers everything in one way.
+// fixed is a backend that gives every request the same answer.
 type fixed struct {
 	result string
 	err    error
@@ -68,7 +68,7 @@ func TestResultsAreAdaptedToTheEra(t *testing.T) {
 			h := host.NewFront(&fixed{result: tt.raw}, nil)
 			t.Cleanup(h.Close)
 			site := serveSite(t, h)
-			for range 2 { // the second time from what is kept
+			for range 2 { // the second time from the cache
 				_, got := request{body: `{"jsonrpc":"2.0","id":7,"method":"` + tt.method + `"}`, header: session(t, site)}.send(t, site)
 				if tt.legacy == "" {
 					if !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,`) {

@@ -2,14 +2,14 @@ package host
 
 import "sync"
 
-// group counts what runs. Once it is closed, nothing more begins. The zero value is open.
+// group counts running tasks. Once it is closed, no new task starts. The zero value is open.
 type group struct {
 	mu      sync.Mutex
 	closed  bool
 	running sync.WaitGroup
 }
 
-// enter counts one more, which has to leave; false where the group is closed.
+// enter counts one more task, which has to call leave. It returns false if the group is closed.
 func (g *group) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -21,7 +21,7 @@ func (g *group) enter() bool {
 
 func (g *group) leave() { g.running.Done() }
 
-// run runs f in a goroutine of its own; false where the group is closed.
+// run runs f in a goroutine of its own. It returns false if the group is closed.
 func (g *group) run(f func()) bool {
 	if !g.enter() {
 		return false
@@ -33,7 +33,7 @@ func (g *group) run(f func()) bool {
 	return true
 }
 
-// close lets nothing more begin, and returns what is closed when nothing runs any more.
+// close lets no new task start. The channel that it returns is closed when no task runs any more.
 func (g *group) close() (idle <-chan struct{}) {
 	g.mu.Lock()
 	g.closed = true

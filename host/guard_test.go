@@ -18,7 +18,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// direct sends a request to a handler without a network, as if it listened at local.
+// direct sends a request to a handler without a network. The handler sees local as its own address.
 func direct(h http.Handler, local, host string, r request) *httptest.ResponseRecorder {
 	if r.method == "" {
 		r.method = http.MethodPost
@@ -283,7 +283,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestPagesOfAllowedOrigins asks first as a browser does: without a token.
+// TestPagesOfAllowedOrigins begins as a browser does: with a preflight without a token.
 func TestPagesOfAllowedOrigins(t *testing.T) {
 	var tokens identity.Tokens
 	if err := tokens.Set("0123456789abcdef"); err != nil {

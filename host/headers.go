@@ -19,8 +19,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// checkOrigin refuses what a web page could send through a browser: a foreign Host
-// header (DNS rebinding) or a foreign Origin.
+// checkOrigin refuses requests that a web page could send through a browser: with a foreign Host header (DNS rebinding)
+// or a foreign Origin.
 func (h *Host) checkOrigin(r *http.Request) error {
 	if err := h.checkHost(r); err != nil {
 		return err
@@ -37,9 +37,9 @@ func (h *Host) checkOrigin(r *http.Request) error {
 	return nil
 }
 
-// allowOrigin lets the page of an allowed origin send requests and read the answers (the
-// Fetch standard, "CORS protocol"). Nothing is allowed with credentials, as there are
-// no cookies. It reports a preflight, which it has answered.
+// allowOrigin lets the page of an allowed origin send requests and read the answers (the Fetch standard, "CORS
+// protocol"). Credentials are not allowed, because there are no cookies. It returns true for a preflight, which it has
+// answered.
 func (h *Host) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	head := w.Header()
 	head.Add("Vary", "Origin")
@@ -57,7 +57,7 @@ func (h *Host) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 		switch name = strings.ToLower(strings.TrimSpace(name)); name {
 		case "accept", "authorization", "content-type", "last-event-id", "traceparent", "tracestate", "baggage":
 			allowed = append(allowed, name)
-		default: // Mcp-Session-Id, Mcp-Param-…, and what servers get
+		default: // Mcp-Session-Id, Mcp-Param-…, and forwarded headers
 			if mcpHeader.MatchString(name) || h.opts.Forward != nil && slices.Contains(h.opts.Forward(), http.CanonicalHeaderKey(name)) {
 				allowed = append(allowed, name)
 			}
@@ -102,14 +102,14 @@ func (h *Host) allowedOrigin(origin, host string) bool {
 	return loopbackName(hostName(u.Host)) || strings.EqualFold(u.Host, host) && h.ownName(host)
 }
 
-// ownName reports a Host that a web page cannot have made up: its name may have
-// been pointed at us (DNS rebinding), but for an address or a name that is configured.
+// ownName reports whether a Host can be trusted, because it is an address or a configured name. An attacker can point
+// any other name at this host (DNS rebinding).
 func (h *Host) ownName(host string) bool {
 	_, err := netip.ParseAddr(hostName(host))
-	return err == nil || len(h.opts.AllowedHosts) > 0 // then it is one of those, see checkHost
+	return err == nil || len(h.opts.AllowedHosts) > 0 // a configured name is one of AllowedHosts, see checkHost
 }
 
-// hostName is a Host header without its port and brackets.
+// hostName returns a Host header without its port and brackets.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name
@@ -130,13 +130,13 @@ func loopbackAddr(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// refuser is an error that says how to answer the request.
+// refuser is an error that has its own HTTP answer.
 type refuser interface {
 	Refuse() (status int, header http.Header, body string)
 }
 
-// refuseCaller answers whom Authenticate refuses. Only a refuser and an [*interop.HTTPError] have
-// words for strangers.
+// refuseCaller answers a request that Authenticate refuses. Only a refuser and an [*interop.HTTPError] have a text for
+// the client.
 func (h *Host) refuseCaller(w http.ResponseWriter, err error) *refusal {
 	h.opts.Logger.Debug("a caller is refused", "err", err)
 	status, header, body := 0, http.Header(nil), ""
@@ -160,8 +160,8 @@ func (h *Host) refuseCaller(w http.ResponseWriter, err error) *refusal {
 	return refuse(status, body)
 }
 
-// checkStandard says why the Mcp-Method and Mcp-Name headers of a modern
-// request do not match its body (SEP-2243).
+// checkStandard returns an error if the Mcp-Method and Mcp-Name headers of a modern request do not match its body
+// (SEP-2243).
 func checkStandard(h http.Header, method string, params json.RawMessage) error {
 	switch got, ok := headerValue(h, protocol.HeaderMethod); {
 	case !ok:
@@ -187,8 +187,8 @@ func checkStandard(h http.Header, method string, params json.RawMessage) error {
 	return nil
 }
 
-// CheckHeader says why the Mcp-Param-* headers of a tools/call do not match its
-// arguments; see [HeaderChecker].
+// CheckHeader returns an error if the Mcp-Param-* headers of a tools/call do not match its arguments; see
+// [HeaderChecker].
 func (t *toolsBackend) CheckHeader(m interop.Message, h http.Header) error {
 	if m.Method != protocol.MethodToolsCall {
 		return nil
@@ -240,8 +240,7 @@ func checkParam(p protocol.ParamHeader, h http.Header, args json.RawMessage) err
 	return nil
 }
 
-// isRepeated reports a key that stands twice: nobody could say which one the
-// server reads.
+// isRepeated reports whether a key occurs twice. Then it is not known which value the server reads.
 func isRepeated(obj json.RawMessage, key string) bool {
 	members, _ := wire.Members(obj)
 	n := 0
@@ -253,7 +252,7 @@ func isRepeated(obj json.RawMessage, key string) bool {
 	return n > 1
 }
 
-// sameInteger compares numerically, as the specification wishes: 42.0 is 42.
+// sameInteger compares numerically, as the specification requires: 42.0 is 42.
 func sameInteger(got string, value json.RawMessage) bool {
 	if value[0] == '"' {
 		return false
@@ -263,8 +262,8 @@ func sameInteger(got string, value json.RawMessage) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// headerValue is a header that is there once. Of two that differ nobody
-// could say which one an intermediary has read.
+// headerValue returns a header that has one value. If two values differ, it is not known which one an intermediary has
+// read, and the header is ignored.
 func headerValue(h http.Header, canonical string) (string, bool) {
 	values := h[canonical]
 	if len(values) == 0 {
@@ -278,8 +277,8 @@ func headerValue(h http.Header, canonical string) (string, bool) {
 	return values[0], true
 }
 
-// decodeHeader undoes the base64 form of a header's value. What is not visible
-// ASCII must not be in a header as it is.
+// decodeHeader undoes the base64 form of a header's value. It refuses a value with characters outside of visible ASCII,
+// spaces and tabs.
 func decodeHeader(s string) (string, bool) {
 	for i := range len(s) {
 		if (s[i] < ' ' || s[i] > '~') && s[i] != '\t' {

@@ -24,136 +24,133 @@ const (
 	defaultMaxSessions = 10_000
 	defaultMaxClient   = 1000
 	defaultMaxInFlight = 10_000
-	defaultKeepAlive   = 25 * time.Second // below the half minute that proxies wait for a header
+	defaultKeepAlive   = 25 * time.Second // below the 30 s after which proxies give up on a header
 	defaultListWait    = 3 * time.Second  // @openai/agents gives up after 5 s, its start included
 )
 
-// Options tune a [Host]. nil and the zero value are good.
+// Options configure a [Host]. nil and the zero value are valid.
 type Options struct {
-	// Info is how the host names itself. Zero: [DefaultInfo].
+	// Info is the host's name and version. Zero: [DefaultInfo].
 	Info interop.Info
-	// Instructions tell a client's model how to use the host; the backend's own, such as
-	// those of its servers, are behind them. "": only those.
+	// Instructions explain to a client's model how to use the host. The backend's own instructions follow them, for
+	// example the instructions of its servers. "": only the backend's.
 	Instructions string
 	// MaxMessage bounds each message from a client, in bytes. 0: [interop.MaxMessage].
 	MaxMessage int64
-	// Memory bounds the bytes of all messages from clients; give it that of the fleet
-	// ([interop.MountOptions].Memory), so that clients that do not read make room for
-	// answers. nil: 256 MiB of its own.
+	// Memory bounds the bytes of all messages from clients. Share the memory of the fleet
+	// ([interop.MountOptions].Memory), so that clients that do not read make room for answers. nil: 256 MiB of its own.
 	Memory *interop.Memory
-	// Keys seal what clients hold for us, such as the ids of sessions. Hosts that stand for one
-	// another have the same. nil: random ones, whose tokens end with the host.
+	// Keys seal tokens that clients hold, such as the ids of sessions. Replicas of one host need the same keys. nil:
+	// random keys. Tokens sealed with them end with the host.
 	Keys *Keys
-	// Replica is the address of this host for its peers, which stands sealed in the ids of its
-	// sessions. "": it has none.
+	// Replica is the address of this host for its peers. It is sealed in the ids of sessions. "": it has none.
 	Replica string
-	// Logger gets the errors that no client sees. nil: silent.
+	// Logger receives errors that no client sees. nil: silent.
 	Logger *slog.Logger
-	// Authenticate says who sends an HTTP request, such as identity.Guard.Principal. Its error refuses
-	// the request: with the status, header and body of an [*interop.HTTPError] in its chain, or of one with the method
-	// Refuse() (status int, header http.Header, body string), otherwise with 401 and no reason. A session belongs
-	// to who opened it. For a stream that stays open (a GET, subscriptions/listen) it is asked again
-	// every five seconds, and ends it by another answer. nil: everyone is "".
+	// Authenticate returns the caller of an HTTP request, for example identity.Guard.Principal. If it returns an error,
+	// the request is refused. The status, header and body come from an [*interop.HTTPError] in the chain of the error,
+	// or from an error with the method Refuse() (status int, header http.Header, body string). Any other error is
+	// answered with 401 and no reason. A session belongs to the caller that opened it. While a stream stays open (a
+	// GET, subscriptions/listen), Authenticate is called again every five seconds. An error or another caller ends the
+	// stream. nil: every caller is "".
 	Authenticate func(*http.Request) (toolbox.Principal, error)
-	// Forward gives the names of the headers of HTTP requests that the backend gets to see
-	// ([interop.Client].Header), as [http.CanonicalHeaderKey] writes them; it is called for each request.
-	// nil: none.
+	// Forward returns the names of the headers of HTTP requests that the backend may see ([interop.Client].Header), in
+	// the form of [http.CanonicalHeaderKey]. It is called for each request. nil: none.
 	Forward func() []string
-	// AllowedHosts are Host headers accepted in addition to the loopback names: a name, or
-	// name:port. nil: on a loopback address none, on others any.
+	// AllowedHosts are Host headers accepted in addition to the loopback names: a name, or name:port. nil: on a
+	// loopback address none, on others any.
 	AllowedHosts []string
-	// AllowedOrigins are Origin headers accepted in addition to loopback origins and the
-	// server's own, which is an address or one of AllowedHosts: "https://app.example".
-	// Their pages may read the answers (CORS). nil: none.
+	// AllowedOrigins are Origin headers, such as "https://app.example". They are accepted in addition to loopback
+	// origins and the server's own origin, which names an address or one of AllowedHosts. Pages of these origins may
+	// read the answers (CORS). nil: none.
 	AllowedOrigins []string
-	// SessionIdle is how long a legacy HTTP session without stream and call lives.
-	// 0: an hour, negative: for good.
+	// SessionIdle is how long a legacy HTTP session without a stream or call lives. 0: an hour, negative: forever.
 	SessionIdle time.Duration
-	// MaxSessions bounds the legacy HTTP sessions; of the client who has most, the one
-	// idle for longest makes room. 0: 10,000, negative: no bound.
+	// MaxSessions bounds the legacy HTTP sessions. When it is reached, the client with the most sessions loses the one
+	// that was idle longest. 0: 10,000, negative: no bound.
 	MaxSessions int
-	// MaxClientSessions bounds those of one client, which is a principal, or without one an address
-	// (of IPv6: a network of 64 bits); of his, the one idle for longest makes room.
-	// Behind a proxy all have one address. 0: 1,000, negative: no bound.
+	// MaxClientSessions bounds the sessions of one client. When it is reached, the client loses the session that was
+	// idle longest. A client is a principal, or without a principal an address (in IPv6 a network of 64 bits). Behind a
+	// proxy all clients have one address. 0: 1,000, negative: no bound.
 	MaxClientSessions int
-	// Beside is another host: what a client has open, parked or in flight at both counts for its bounds at each, and the sessions and
-	// parked calls of both are bounded by the other's SessionIdle, MaxSessions, MaxClientSessions, MaxParked, MaxClientParked and ParkedWait. Both have the same Keys, Replica and Replay. It may be closed before
-	// this one. nil: none.
+	// Beside is another host that shares its bounds with this one. Sessions, parked calls and requests in flight of a
+	// client at both hosts are counted together. The other host's SessionIdle, MaxSessions, MaxClientSessions,
+	// MaxParked, MaxClientParked and ParkedWait apply to both. Both must have the same Keys, Replica and Replay. The
+	// other host may be closed before this one. nil: none.
 	Beside *Host
-	// MaxInFlight bounds the requests that one client (see MaxClientSessions) or one
-	// connection of [Host.Serve] has in flight: those beyond are refused with HTTP 429,
-	// and a connection is not read any further. A server's own calls have a bound
-	// before: [interop.FleetOptions].MaxCalls. 0: 10,000.
+	// MaxInFlight bounds the requests in flight of one client (see MaxClientSessions), or of one connection of
+	// [Host.Serve]. More requests are refused with HTTP 429; a connection is not read until one of its requests is
+	// answered. Calls to a server are bounded before that by [interop.FleetOptions].MaxCalls. 0: 10,000.
 	MaxInFlight int
-	// Rates bounds how many requests a client (see MaxClientSessions) sends over HTTP: those beyond are refused with HTTP 429, and
-	// Retry-After says when to send the next. Answers to what clients are asked do not count, nor do cancellations. nil: no bound.
+	// Rates bounds the rate of requests of a client (see MaxClientSessions) over HTTP. More requests are refused with
+	// HTTP 429, and Retry-After is the time until the next one is allowed. Answers to questions and cancellations do
+	// not count. nil: no bound.
 	Rates *Rates
-	// KeepAlive is the silence on an open HTTP answer after which a comment is
-	// sent, for which a pending answer becomes an event stream. 0: 25 s, negative: never.
+	// KeepAlive is the silence on an open HTTP answer after which a comment is sent. A pending answer becomes an event
+	// stream for it. 0: 25 s, negative: never.
 	KeepAlive time.Duration
-	// Replay keeps what legacy clients were sent over HTTP, so that one that lost its connection gets
-	// what it missed. nil: [NewReplay] of its own.
+	// Replay keeps the messages sent to legacy clients over HTTP. A client that lost its connection receives the
+	// messages it missed. nil: a [NewReplay] of its own.
 	Replay *Replay
-	// ListWait bounds how long the first list on stdio waits for servers that have
-	// not been heard yet, and of which nothing is listed because it is known: many clients
-	// list once. 0: 3 s, negative: not at all.
+	// ListWait bounds how long the first list on stdio waits for servers that have not answered yet and of which no
+	// cached tools are listed. Many clients list only once. 0: 3 s, negative: not at all.
 	ListWait time.Duration
-	// Library is prompts and resources that are published beside the tools. It concerns [New] and [Tools]. nil: none.
+	// Library holds prompts and resources to publish beside the tools. [New] and [Tools] use it. nil: none.
 	Library *Library
-	// MaxParked bounds the calls of modern clients that wait for answers to what their clients were asked
-	// (SEP-2322). One more fails. 0: 1,000.
+	// MaxParked bounds the calls of modern clients that wait for answers to questions (SEP-2322). One more fails. 0:
+	// 1,000.
 	MaxParked int
-	// MaxClientParked bounds those of one principal. 0: 100.
+	// MaxClientParked bounds the parked calls of one principal. 0: 100.
 	MaxClientParked int
-	// ParkedWait is how long such a call waits for each answer. Then it is cancelled. 0: 5 min.
+	// ParkedWait is how long a parked call waits for each answer before it is cancelled. 0: 5 min.
 	ParkedWait time.Duration
-	// Page is how many tools are on one page of tools/list. It concerns [New] and [Tools]. 0:
-	// all, because many clients read one page.
+	// Page is how many tools are on one page of tools/list. [New] and [Tools] use it. 0: all, because many clients read
+	// only one page.
 	Page int
-	// Exact publishes tools and results as their servers wrote them even where the
-	// clients of an era refuse a whole list for it (a null title), or a result (one that
-	// is no object, before 2026-07-28). false: what they cannot read is left out.
+	// Exact publishes tools and results as their servers wrote them, even if clients of an era refuse them. Such
+	// clients refuse a whole list for a null title, or before 2026-07-28 a result that is no object. false: the parts
+	// that they cannot read are left out.
 	Exact bool
-	// Parameters is the seeds' way: tools are published with the schema that
-	// models see instead of their owner's. It concerns [New] and [Tools].
+	// Parameters publishes tools with the schema for models instead of their owner's schema. The Rust and Python
+	// editions do that. [New] and [Tools] use it.
 	Parameters bool
 }
 
-// Keys seal tokens that clients hold, and open them: nobody else can read or alter one.
+// Keys seal tokens that clients hold, and open them. No other program can read or change them.
 type Keys = sealed.Keys
 
-// NewKeys takes keys of 32 random bytes. The first seals, all open: put a new one in front
-// of the old one, and drop that when its tokens are no longer of use.
+// NewKeys makes Keys from keys of 32 random bytes each. The first key seals, all keys open. To replace a key, put the
+// new one in front of the old one. Drop the old one when its tokens are no longer needed.
 func NewKeys(keys ...[]byte) (*Keys, error) { return sealed.NewKeys(keys...) }
 
-// KeyFile reads keys from a file: one on each line, in hexadecimal or base64, two while one
-// replaces the other. Where there is no file, one is made with a new key, for its owner alone
-// (0600); processes that do so at once agree. A file that others may read or write is refused.
+// KeyFile reads keys from a file, one on each line, in hexadecimal or base64. The file holds two keys while one
+// replaces the other. If there is no file, it creates one with a new key, readable only by its owner (0600). Processes
+// that do so at the same time agree on one key. A file that other users may read or write is refused.
 func KeyFile(ctx context.Context, path string) (*Keys, error) { return sealed.KeyFile(ctx, path) }
 
-// DefaultInfo is how a host names itself, unless its options say otherwise.
+// DefaultInfo returns the name and version of a host without Options.Info.
 func DefaultInfo() interop.Info {
 	return interop.Info{Name: "indus-provider-host", Version: "0.1.0"}
 }
 
-// Host publishes a [Backend] to MCP clients: over HTTP, stdio, or a transport
-// that is handed to it, of which one host may serve any number at once.
+// Host publishes a [Backend] to MCP clients over HTTP, stdio, or a transport that the program passes to it. One host
+// may serve any number of them at once.
 //
-// Every client is answered in its own era: a request with the modern _meta is
-// served by itself, an initialize opens a legacy session.
+// Each client is answered in its own era. A request with the modern _meta stands alone; an initialize opens a legacy
+// session.
 type Host struct {
 	front    *front
 	opts     Options
 	sessions *hostSessions
 	parking  *parking
-	ctx      context.Context // ends with the host, cause errHostClosed
+	ctx      context.Context // ends with the host, with the cause errHostClosed
 	cancel   context.CancelCauseFunc
 
-	inFlight *tally[client] // requests over HTTP to all hosts that stand beside one another
+	inFlight *tally[client] // requests over HTTP to this host and the hosts beside it
 	serving  group          // requests and connections that Close waits for
 }
 
-// The causes for which the host itself refuses or ends a call.
+// The causes with which the host itself refuses or ends a call.
 var (
 	errBusy         = hostError("too many requests of this client are in flight")
 	errHostClosed   = hostError("the host is closing; whether the call took effect is not known")
@@ -167,8 +164,8 @@ func New(src toolbox.Source, opts *Options) *Host {
 	return NewFront(Tools(src, opts), opts)
 }
 
-// NewFront publishes any backend, which must not be nil. It starts nothing. What a backend returns is
-// valid JSON that it does not change any more: the front keeps lists. See [Backend] for the methods that a backend may have.
+// NewFront publishes any backend, which must not be nil. It starts nothing. The backend must return valid JSON and must
+// not change it later, because the front caches lists. [Backend] lists the optional methods.
 func NewFront(b Backend, opts *Options) *Host {
 	h := &Host{}
 	if opts != nil {
@@ -197,8 +194,8 @@ func NewFront(b Backend, opts *Options) *Host {
 	return h
 }
 
-// ServeStdio serves one client on this process's stdin and stdout, in either
-// era. It blocks until stdin ends, which is no error, or ctx does; see [Host.ServeIO]. It closes neither of them.
+// ServeStdio serves one client on this process's stdin and stdout, in either era. It blocks until stdin ends or ctx
+// ends. The end of stdin is no error; see [Host.ServeIO]. It closes neither stdin nor stdout.
 func (h *Host) ServeStdio(ctx context.Context) error {
 	in, restoreIn := pollable(os.Stdin, os.O_RDONLY)
 	defer restoreIn()
@@ -207,21 +204,20 @@ func (h *Host) ServeStdio(ctx context.Context) error {
 	return h.ServeIO(ctx, struct{ io.Reader }{in}, struct{ io.Writer }{out})
 }
 
-// ServeIO serves one client on a pair of streams with a message on each line.
-// It blocks until r ends, ctx ends or the host is closed, and then returns nil.
-// When r has ended, calls in flight have ten seconds to finish; otherwise they
-// are cancelled at once, and so are calls that wait for an answer of the client. Subscriptions
-// end with their result. The error is a [*interop.Fault] of kind [interop.Transport]: r or w failed, or the host
-// was closed before.
+// ServeIO serves one client on a pair of streams with a message on each line. It blocks until r ends, ctx ends or the
+// host is closed, and then returns nil. When r ends, open questions to the client end without an answer, and calls in
+// flight have ten seconds to finish. When ctx ends or the host is closed, all calls are cancelled at once. Parked calls
+// are cancelled, and subscriptions end with their result. The error is an [*interop.Fault] of kind [interop.Transport]:
+// r or w failed, or the host was closed before.
 //
-// Before it returns, ServeIO closes r and w if they are an [io.Closer]. A Read of an r that cannot be closed
-// goes on in one goroutine until it returns by itself.
+// Before it returns, ServeIO closes r and w if they are an [io.Closer]. If r cannot be closed, one goroutine remains in
+// its Read until that returns.
 func (h *Host) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
 	return h.servePipe(ctx, newLineWire(r, w, &h.opts), h.opts.ListWait)
 }
 
-// Serve serves one client on a transport of the SDK's: in memory, or IO. It
-// ends as [Host.ServeIO] does. The first tools/list does not wait for servers.
+// Serve serves one client on a transport of the SDK: in memory, or IO. It ends as [Host.ServeIO] does. The first
+// tools/list does not wait for servers.
 func (h *Host) Serve(ctx context.Context, t mcp.Transport) error {
 	c, err := sdkwire.Dial(ctx, t, int(h.opts.MaxMessage))
 	if err != nil {
@@ -230,11 +226,10 @@ func (h *Host) Serve(ctx context.Context, t mcp.Transport) error {
 	return h.servePipe(ctx, sdkWire{c}, 0)
 }
 
-// Drain is the first half of a gentle end, of which [Host.Close] is the other: new
-// requests are refused from now on, save pings, and those in flight go on, with their progress
-// and their cancellation; but what servers ask clients in their course ends without an answer, which is
-// theirs to make a result of. It returns when all are answered or ctx ends, whose error that is.
-// It may be called twice, and concurrently.
+// Drain is the first half of a graceful shutdown, before [Host.Close]. From now on, new requests except pings are
+// refused. Requests in flight continue, with their progress and cancellation. Open questions to clients end without an
+// answer, and the server that asked decides on the result. Drain returns nil when all requests are answered, or the
+// error of ctx if ctx ends. It may be called twice, and concurrently.
 func (h *Host) Drain(ctx context.Context) error {
 	select {
 	case <-h.front.drain():
@@ -244,10 +239,9 @@ func (h *Host) Drain(ctx context.Context) error {
 	}
 }
 
-// Close ends all sessions and streams, cancels the calls in flight and waits
-// for everything that the host has started; what comes later is refused. It may
-// be called twice. It does not wait for a reader that cannot be interrupted,
-// such as a terminal's stdin.
+// Close ends all sessions and streams, cancels the calls in flight and waits for everything that the host has started.
+// Later requests are refused. It may be called twice. It does not wait for a reader that cannot be interrupted, such as
+// the stdin of a terminal.
 func (h *Host) Close() {
 	idle := h.serving.close()
 	h.cancel(errHostClosed)
@@ -256,7 +250,7 @@ func (h *Host) Close() {
 	h.front.close()
 }
 
-// enter counts one that Close must wait for, and that a client has in flight.
+// enter counts a request that Close must wait for and that its client has in flight.
 func (h *Host) enter(c client) error {
 	if !h.serving.enter() {
 		return errDraining

@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// overs are the ways from a client of the SDK's to a host.
+// overs are the ways to connect a client of the SDK to a host.
 var overs = map[string]func(*testing.T, *host.Host) mcp.Transport{
 	"memory": func(t *testing.T, h *host.Host) mcp.Transport {
 		client, server := mcp.NewInMemoryTransports()
@@ -59,7 +59,7 @@ func eachWay(t *testing.T, run func(t *testing.T, era string, connect func(*host
 	for over, dial := range overs {
 		for _, version := range []string{"2025-06-18", "2026-07-28"} {
 			if over == "HTTP+SSE" && version == "2026-07-28" {
-				continue // which it is older than
+				continue // HTTP+SSE is older than this revision
 			}
 			t.Run(over+" "+version, func(t *testing.T) {
 				run(t, version, func(h *host.Host, opts *mcp.ClientOptions) *mcp.ClientSession {
@@ -195,7 +195,7 @@ func TestSDKClientHearsThatToolsChanged(t *testing.T) {
 			}
 			return out
 		}
-		for { // the client's subscription may still be on its way
+		for { // the client's subscription may be under way
 			if got := names(); !slices.Equal(got, []string{"a"}) {
 				t.Fatalf("%v", got)
 			}

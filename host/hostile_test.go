@@ -33,7 +33,7 @@ func TestCloseDoesNotWaitForClientsThatDoNotRead(t *testing.T) {
 	r := modern("tools/call", "t", `"name":"t"`)
 	one := fmt.Sprintf("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
 		"Mcp-Method: tools/call\r\nMcp-Name: t\r\nContent-Length: %d\r\n\r\n%s", len(r.body), r.body)
-	_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second)) // the server takes no more
+	_ = c.SetWriteDeadline(time.Now().Add(2 * time.Second)) // the server reads no more
 	_, _ = io.WriteString(c, strings.Repeat(one, 1000))
 	closed := make(chan struct{})
 	go func() { h.Close(); close(closed) }()
@@ -52,7 +52,7 @@ func from(h http.Handler, remote string, r request) *httptest.ResponseRecorder {
 	}), "", "", r)
 }
 
-// TestRequestsInFlightAreBoundedByClient, however many sessions it has and in either era.
+// TestRequestsInFlightAreBoundedByClient counts the requests of all sessions of a client, in both eras.
 func TestRequestsInFlightAreBoundedByClient(t *testing.T) {
 	g := newHeldTool()
 	h := newHost(t, g, &host.Options{MaxInFlight: 4}).Handler()
@@ -155,7 +155,7 @@ func TestOneToolDoesNotSpoilTheList(t *testing.T) {
 	}
 }
 
-// clocked is an answer whose connection's read deadlines are kept.
+// clocked is an answer that records the read deadlines of its connection.
 type clocked struct {
 	*httptest.ResponseRecorder
 	deadlines []time.Time
@@ -182,12 +182,12 @@ func TestABodyMustCome(t *testing.T) {
 			t.Errorf("%d: a megabyte gave %v more", length, more)
 		}
 		if late := w.deadlines[n-1]; late.IsZero() != (length < 0) || time.Until(late) > 5*time.Second {
-			t.Errorf("%d: the last deadline is %v", length, late) // none where all has come, soon where net/http reads the rest
+			t.Errorf("%d: the last deadline is %v", length, late) // none if all has arrived, soon if net/http reads the rest
 		}
 	}
 }
 
-// pipes is a listener whose clients are on pipes, whose deadlines follow the bubble's clock.
+// pipes is a listener with clients on pipes. Their deadlines follow the bubble's clock.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -199,7 +199,7 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// dialBubble is a connection to a host in a bubble, and a session there.
+// dialBubble opens a connection and a session to a host in a bubble.
 func dialBubble(src toolbox.Source, readTimeout time.Duration) (client net.Conn, session string, end func()) {
 	h := host.New(src, nil)
 	l := make(pipes)
@@ -210,7 +210,7 @@ func dialBubble(src toolbox.Source, readTimeout time.Duration) (client net.Conn,
 	return client, open(h.Handler())["Mcp-Session-Id"], func() { h.Close(); _ = s.Close() }
 }
 
-// TestAReadTimeoutEndsNoStream of the server's.
+// TestAReadTimeoutEndsNoStream uses a ReadTimeout of the server.
 func TestAReadTimeoutEndsNoStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, session, end := dialBubble(echoTool(), time.Second)
@@ -227,8 +227,7 @@ func TestAReadTimeoutEndsNoStream(t *testing.T) {
 	})
 }
 
-// TestABodyThatDoesNotComeHoldsNothing: net/http reads what a handler leaves of a body
-// before it answers.
+// TestABodyThatDoesNotComeHoldsNothing sends incomplete bodies, which net/http reads before it answers.
 func TestABodyThatDoesNotComeHoldsNothing(t *testing.T) {
 	const head, json = "Host: localhost\r\n", "Content-Type: application/json\r\n"
 	for _, tt := range []struct{ request, status string }{
@@ -254,8 +253,8 @@ func TestABodyThatDoesNotComeHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestAStalledClientMakesRoom: what one sends no more of, or reads no more of, is given up
-// for the next who needs the room; what never fits is refused with 503.
+// TestAStalledClientMakesRoom stalls in the middle of a request or an answer. Its memory is released for the next
+// client. A message that never fits is refused with 503.
 func TestAStalledClientMakesRoom(t *testing.T) {
 	large := strings.Repeat("x", 12<<20)
 	src := oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
@@ -263,7 +262,7 @@ func TestAStalledClientMakesRoom(t *testing.T) {
 	})
 	site := newSite(t, src, &host.Options{Memory: interop.NewMemory(16 << 20)})
 	call := modern("tools/call", "t", `"name":"t","arguments":{"x":"`+large+`"}`)
-	for _, sent := range []int{len(call.body) - 1, len(call.body)} { // the one sends no more, the other reads nothing
+	for _, sent := range []int{len(call.body) - 1, len(call.body)} { // one client stops sending, the other reads nothing
 		c, err := net.Dial("tcp", site.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -279,7 +278,7 @@ func TestAStalledClientMakesRoom(t *testing.T) {
 			if resp.StatusCode == 200 {
 				break
 			}
-			if resp.StatusCode != 503 || time.Since(start) > 20*time.Second { // what has stalled holds its room for 30 s otherwise
+			if resp.StatusCode != 503 || time.Since(start) > 20*time.Second { // otherwise it holds its memory for 30 s
 				t.Fatalf("beside one who sent %d of %d: %s %.200s", sent, len(call.body), resp.Status, body)
 			}
 		}

@@ -18,15 +18,15 @@ import (
 // hostKeyVersion is the form under which net/http keeps headerVersion.
 const hostKeyVersion = "Mcp-Protocol-Version"
 
-// Handler serves MCP over streamable HTTP, both eras, on whatever path it is
-// mounted at. All handlers of one host share its sessions.
+// Handler serves MCP over streamable HTTP, both eras, on the path at which it is mounted. All handlers of one host
+// share its sessions.
 //
-// A server that serves it must have no WriteTimeout, which would end streams; a
-// ReadTimeout is good for its other handlers, and a MaxHeaderBytes. To stop, close the
-// host first and then shut the server down: a server waits for open streams.
+// Its http.Server must have no WriteTimeout, which would end streams. A ReadTimeout, for its other handlers, and a
+// MaxHeaderBytes are recommended. To stop, close the host first and then shut the server down: a server waits for open
+// streams.
 func (h *Host) Handler() http.Handler { return handlerOf(h.serveHTTP) }
 
-// handlerOf serves requests, and writes the refusals of those that are not served.
+// handlerOf serves requests, and writes the refusals of requests that are not served.
 func handlerOf(serve func(http.ResponseWriter, *http.Request) *refusal) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if refused := serve(w, r); refused != nil && refused.body != nil {
@@ -41,10 +41,10 @@ type refusal struct {
 	body   [][]byte
 }
 
-// answered is returned for a request that has its answer, such as a preflight.
+// answered is returned for a request that has its answer already, such as a preflight.
 var answered = &refusal{}
 
-// refuse is a refusal that concerns no message. Only an overload is the host's own failure.
+// refuse returns a refusal that concerns no message. Only an overload is the host's own failure.
 func refuse(status int, text string) *refusal {
 	code := int64(interop.CodeInvalidRequest)
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
@@ -53,7 +53,7 @@ func refuse(status int, text string) *refusal {
 	return &refusal{status, [][]byte{protocol.EncodeRefusal(code, text)}}
 }
 
-// refuseMessage is a refusal of one message; id nil: it is not known.
+// refuseMessage returns a refusal of one message. The id is nil if it is not known.
 func refuseMessage(id json.RawMessage, a frontAnswer) *refusal {
 	return &refusal{a.status, answerFrame(id, a)}
 }
@@ -92,7 +92,7 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) *refusal {
 	return h.postLegacy(w, r, m)
 }
 
-// letIn is who sends a request over HTTP, and for whose bounds it counts.
+// letIn authenticates a request over HTTP, and returns the client for which it counts.
 func (h *Host) letIn(w http.ResponseWriter, r *http.Request) (from client, refused *refusal) {
 	if r.ContentLength != 0 {
 		boundRest(w, bodyWait)
@@ -103,7 +103,7 @@ func (h *Host) letIn(w http.ResponseWriter, r *http.Request) (from client, refus
 	return clientOf(caller, r.RemoteAddr), refused
 }
 
-// entered is enter for a request over HTTP.
+// entered checks the rate of a client and calls enter, for a request over HTTP.
 func (h *Host) entered(w http.ResponseWriter, from client) *refusal {
 	wait := h.opts.Rates.wait(from)
 	err := errTooFast
@@ -136,15 +136,15 @@ func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolb
 	return nil
 }
 
-// modernVersion reports whether a request's headers are of a stateless revision: ours, or
-// one that we do not know with the headers that only these have.
+// modernVersion reports whether the headers of a request belong to a stateless revision. That is 2026-07-28, or an
+// unknown revision if the request has the headers of stateless revisions.
 func modernVersion(h http.Header) bool {
 	v, _ := headerValue(h, hostKeyVersion)
 	unknown := v != "" && !slices.Contains(protocol.LegacyVersions(), v)
 	return v == protocol.VersionModern || unknown && len(h[protocol.HeaderMethod]) > 0 && len(h[protocol.HeaderSession]) == 0
 }
 
-// session is the legacy session that a request names, busy until it is released.
+// session returns the legacy session that a request names. The session is busy until it is released.
 func (h *Host) session(r *http.Request, caller toolbox.Principal) (*hostSession, *refusal) {
 	if v, ok := headerValue(r.Header, hostKeyVersion); len(r.Header[hostKeyVersion]) > 0 && (!ok || !slices.Contains(protocol.LegacyVersions(), v)) {
 		return nil, refuse(http.StatusBadRequest, "unsupported "+protocol.HeaderVersion)
@@ -157,8 +157,8 @@ func (h *Host) session(r *http.Request, caller toolbox.Principal) (*hostSession,
 	return h.use(id, caller, false)
 }
 
-// use is a caller's session, busy until it is released. Its id over HTTP+SSE stands in URLs, and is good for nothing
-// else.
+// use returns a caller's session, which is busy until it is released. The id of a session over HTTP+SSE is part of
+// URLs, so it is not valid for other sessions.
 func (h *Host) use(id string, caller toolbox.Principal, sse bool) (*hostSession, *refusal) {
 	s := h.sessions.use(h, id, caller)
 	if s != nil && (s.sse != nil) == sse {
@@ -175,10 +175,10 @@ func (h *Host) use(id string, caller toolbox.Principal, sse bool) (*hostSession,
 	return nil, refuse(http.StatusNotFound, text)
 }
 
-// errNoSession is the text of a refusal for which clients begin a new session.
+// errNoSession is the text of a refusal after which clients begin a new session.
 const errNoSession = "session not found"
 
-// open makes a busy session.
+// open creates a busy session.
 func (h *Host) open(from client, sse *outlet) (*hostSession, *refusal) {
 	if s := h.sessions.open(h, from, sse); s != nil {
 		return s, nil
@@ -186,7 +186,7 @@ func (h *Host) open(from client, sse *outlet) (*hostSession, *refusal) {
 	return nil, refuse(http.StatusServiceUnavailable, "too many sessions are busy")
 }
 
-// get streams a session's news, or goes on with a stream that its client has lost.
+// get streams the messages of a session, or resumes a stream that its client has lost.
 func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) *refusal {
 	if !accepted(r.Header).stream {
 		return refuse(http.StatusNotAcceptable, "GET needs Accept: text/event-stream")
@@ -210,7 +210,7 @@ func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) *refu
 	return h.resume(w, r, s, name, after)
 }
 
-// request is the request that a message is. s is nil, or the session that it belongs to.
+// request returns the request of a message. s is the session that it belongs to, or nil.
 func (h *Host) request(r *http.Request, m *posted, s *hostSession, send sender) *frontRequest {
 	q := &frontRequest{
 		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Modern, caller: m.from.caller,
@@ -222,7 +222,7 @@ func (h *Host) request(r *http.Request, m *posted, s *hostSession, send sender) 
 	return q
 }
 
-// postModern serves a message of 2026-07-28: it stands for itself.
+// postModern serves a message of 2026-07-28, which stands alone.
 func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) *refusal {
 	switch m.Kind() {
 	case wire.Notification:
@@ -253,7 +253,7 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) *re
 	return nil
 }
 
-// checkModernPost says why a request over HTTP is none of 2026-07-28.
+// checkModernPost returns an error if a request over HTTP is not valid in 2026-07-28.
 func (h *Host) checkModernPost(header http.Header, q *frontRequest, version string) frontAnswer {
 	mismatch := func(why string) frontAnswer {
 		return frontError(http.StatusBadRequest, protocol.CodeHeaderMismatch, "header mismatch: %s", why)
@@ -298,7 +298,7 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) (re
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	// A client that goes away has not cancelled (2025-11-25, basic/transports).
+	// A disconnected client has not cancelled its request (2025-11-25, basic/transports).
 	ctx, call, err := s.begin(context.WithoutCancel(r.Context()), m.ID)
 	switch {
 	case err == errTwice:

@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// withoutElicitationID is the params of a question for a modern client, which knows no notification
-// that names the id.
+// withoutElicitationID returns the params of a question for a modern client. Modern clients know no notification that
+// names the id.
 func withoutElicitationID(m interop.Message) json.RawMessage {
 	if m.Method != protocol.MethodElicit {
 		return m.Params
@@ -21,7 +21,7 @@ func withoutElicitationID(m interop.Message) json.RawMessage {
 	return wire.Without(m.Params, "elicitationId")
 }
 
-// questionKey is the key of the nth question of a request.
+// questionKey returns the key of the nth question of a request.
 func questionKey(method string, n int) string {
 	kind, _, _ := strings.Cut(method, "/")
 	return kind + "-" + strconv.Itoa(n)
@@ -33,12 +33,12 @@ type inputRequest struct {
 	params      json.RawMessage
 }
 
-// inputRequired is a result that asks (2026-07-28, basic/patterns/mrtr).
+// inputRequired returns a result that asks questions (2026-07-28, basic/patterns/mrtr).
 func inputRequired(asks []inputRequest, state string) json.RawMessage {
 	var requests wire.Object
 	for _, a := range asks {
 		params := a.params
-		if len(params) == 0 { // go-sdk's clients read no request without params
+		if len(params) == 0 { // clients of go-sdk read no request without params
 			params = json.RawMessage(`{}`)
 		}
 		requests = requests.Raw(a.key, wire.Object{}.Text("method", a.method).Raw("params", params).JSON())
@@ -47,7 +47,7 @@ func inputRequired(asks []inputRequest, state string) json.RawMessage {
 		Text("requestState", state).JSON()
 }
 
-// inputResponses is what a client answers, by key: valid JSON values.
+// inputResponses returns the answers of a client, by key. They are valid JSON values.
 func inputResponses(params json.RawMessage) (map[string]json.RawMessage, error) {
 	raw, ok := wire.Lookup(params, "inputResponses")
 	if !ok {
@@ -68,28 +68,28 @@ func notAnObject(key string) error {
 	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "inputResponses." + key + " must be an object: the result of what was asked"}
 }
 
-// requestDigest is the digest of the parts that stay the same in all requests of one exchange.
+// requestDigest returns the digest of the parts that stay the same in all requests of one exchange.
 func requestDigest(m interop.Message) [32]byte {
 	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
 }
 
-// tokenOf is the progress token of a request; nil: it has none.
+// tokenOf returns the progress token of a request, or nil if it has none.
 func tokenOf(params json.RawMessage) json.RawMessage { return progressToken(metaOf(params)) }
 
-// parkedPrefix tells our states from those of servers.
+// parkedPrefix distinguishes the host's states from states of servers.
 const parkedPrefix = "indus."
 
-// errReplica is why a call is not gone on with that waits elsewhere.
+// errReplica is returned for a call that waits at another replica.
 var errReplica = hostError("the call waits at another replica, and no request is forwarded: send this there, or the request again without inputResponses and requestState")
 
-// sealParked is the state of an input_required of our own.
+// sealParked returns the state of an input_required of this host.
 func (all *exchanges) sealParked(m interop.Message, digest [32]byte, good time.Duration, data []byte) string {
 	return parkedPrefix + all.keys.Seal(sealed.Token{
 		Kind: sealed.Parked, Replica: all.replica, Principal: string(m.Caller), Digest: digest, Expires: time.Now().Add(good), Data: data,
 	})
 }
 
-// badState is the answer to a state that is not good for the request.
+// badState returns the error for a state that is not valid for the request.
 func badState(why error) error {
 	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "requestState: " + why.Error()}
 }

@@ -76,7 +76,7 @@ func TestABodyThatEndsTooSoon(t *testing.T) {
 	}
 }
 
-// recorder is a ResponseWriter that cannot flush, nor set deadlines.
+// recorder is a ResponseWriter that can neither flush nor set deadlines.
 type recorder struct {
 	bytes.Buffer
 	header http.Header

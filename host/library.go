@@ -15,19 +15,19 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 )
 
-// Library holds prompts and resources of a program, which [New] publishes beside its tools (Options.Library). They are
-// listed in the order in which their names were first added. All methods may be called from any goroutine; clients are
-// notified of changes.
+// Library holds the prompts and resources of a program, which [New] publishes beside its tools (Options.Library). They
+// are listed in the order in which their names were first added. All methods may be called from any goroutine. Clients
+// are notified of changes.
 type Library struct {
 	promptChanges, resourceChanges toolbox.Watchers
 
-	mu        sync.Mutex // guards what follows; the slices themselves never change
+	mu        sync.Mutex // guards the fields below; the slices themselves never change
 	prompts   []Prompt
 	resources []book
 	readers   map[string]map[*reader]bool // by URI
 }
 
-// book is a resource with its template; nil: it is no template.
+// book is a resource with its template. The template is nil if the URI has no variables.
 type book struct {
 	Resource
 	template *uritemplate.Template
@@ -36,22 +36,22 @@ type book struct {
 // reader is one subscription to a resource.
 type reader struct{ updated func(interop.Message) }
 
-// NewLibrary makes an empty library.
+// NewLibrary returns an empty library.
 func NewLibrary() *Library {
 	return &Library{readers: map[string]map[*reader]bool{}}
 }
 
-// Prompt is a message, or several, that a person has a client send to its model.
+// Prompt is one or more messages that a person lets a client send to its model.
 type Prompt struct {
 	// Name is unique in its library.
 	Name string `json:"name"`
 	// Title and Description are for people. "": none.
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Arguments are what the person fills in.
+	// Arguments are filled in by the person.
 	Arguments []Argument `json:"arguments,omitempty"`
-	// Get makes the messages. It gets an argument only if the client sends it; a missing required one is refused
-	// before. It may use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log].
+	// Get returns the messages. arguments has only the arguments that the client sent. A request without a required
+	// argument is refused before. Get may use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log].
 	Get func(ctx context.Context, arguments map[string]string) ([]toolbox.Message, error) `json:"-"`
 }
 
@@ -60,17 +60,17 @@ type Argument struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Required: a request without it is refused.
+	// Required reports that a request without the argument is refused.
 	Required bool `json:"required,omitempty"`
-	// Complete proposes values. nil: none are proposed.
+	// Complete proposes values. nil: no proposals.
 	Complete Completion `json:"-"`
 }
 
-// Completion proposes values that begin with what a person has typed so far, the best first. known are the other
-// arguments, as far as the client has them.
+// Completion returns values that begin with the text that a person has typed so far, best first. known holds the other
+// arguments that the client already has.
 type Completion func(ctx context.Context, typed string, known map[string]string) ([]string, error)
 
-// Words proposes those of the words that begin with what was typed, in any case of letters.
+// Words returns a Completion that proposes the words that begin with the typed text. It ignores case.
 func Words(words ...string) Completion {
 	return func(_ context.Context, typed string, _ map[string]string) ([]string, error) {
 		return slices.DeleteFunc(slices.Clone(words), func(w string) bool {
@@ -79,21 +79,20 @@ func Words(words ...string) Completion {
 	}
 }
 
-// Resource is something that clients read by its URI.
+// Resource is a resource that clients read by its URI.
 type Resource struct {
-	// Resource is the row of the list. A URI with variables ("menu://dishes/{dish}", RFC 6570) is a template, which
-	// answers for all URIs that it fits and that are not listed themselves. Without Read, its Text or Data is the
-	// content.
+	// Resource is the row of the list. A URI with variables ("menu://dishes/{dish}", RFC 6570) is a template. It
+	// answers for all URIs that match it and are not listed themselves. Without Read, the content is Text or Data.
 	toolbox.Resource
-	// Read returns the content. r is the row with the URI that the client asked for, parts the values of the
-	// template's variables. An [fs.ErrNotExist] tells the client that there is no such resource. Read may use
-	// [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log]. nil: the row's own content.
+	// Read returns the content. r is the row with the URI that the client requested. parts holds the values of the
+	// template's variables. If Read returns an [fs.ErrNotExist], the client receives the error that the resource does
+	// not exist. Read may use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log]. nil: the content of the row.
 	Read func(ctx context.Context, r toolbox.Resource, parts map[string]string) (toolbox.Resource, error)
-	// Complete proposes values for variables of a template, by name. nil: none are proposed.
+	// Complete proposes values for variables of a template, by name. nil: no proposals.
 	Complete map[string]Completion
 }
 
-// AddPrompt adds prompts, or replaces those of the same names. It panics on one without a name or without Get.
+// AddPrompt adds prompts, or replaces prompts of the same names. It panics on a prompt without a name or without Get.
 func (l *Library) AddPrompt(prompts ...Prompt) {
 	for _, p := range prompts {
 		if p.Name == "" || p.Get == nil {
@@ -107,15 +106,15 @@ func (l *Library) AddPrompt(prompts ...Prompt) {
 	})
 }
 
-// RemovePrompts removes prompts. Names that are not there are ignored.
+// RemovePrompts removes prompts. Unknown names are ignored.
 func (l *Library) RemovePrompts(names ...string) {
 	l.change(&l.promptChanges, func() {
 		l.prompts = slices.DeleteFunc(slices.Clone(l.prompts), func(p Prompt) bool { return slices.Contains(names, p.Name) })
 	})
 }
 
-// AddResource adds resources and templates, or replaces those of the same URIs. It panics on a URI that is empty, has
-// no scheme or is no template, and on a template without Read.
+// AddResource adds resources and templates, or replaces entries of the same URIs. It panics on a URI that is empty, has
+// no scheme or is not a valid template, and on a template without Read.
 func (l *Library) AddResource(resources ...Resource) {
 	books := make([]book, len(resources))
 	for i, r := range resources {
@@ -141,7 +140,7 @@ func (l *Library) AddResource(resources ...Resource) {
 	})
 }
 
-// RemoveResources removes resources and templates by their URIs. Others are ignored.
+// RemoveResources removes resources and templates by their URIs. Unknown URIs are ignored.
 func (l *Library) RemoveResources(uris ...string) {
 	l.change(&l.resourceChanges, func() {
 		l.resources = slices.DeleteFunc(slices.Clone(l.resources), func(b book) bool { return slices.Contains(uris, b.URI) })
@@ -162,7 +161,7 @@ func (l *Library) Updated(uri string) {
 	}
 }
 
-// put replaces the element that is meant, or appends.
+// put replaces the first element for which meant returns true, or appends.
 func put[T any](list []T, one T, meant func(T) bool) []T {
 	list = slices.Clone(list)
 	if i := slices.IndexFunc(list, meant); i >= 0 {
@@ -179,7 +178,7 @@ func (l *Library) change(changes *toolbox.Watchers, edit func()) {
 	changes.Notify()
 }
 
-// watch reports the lists that have changed.
+// watch reports changes of the lists.
 func (l *Library) watch(notify func(interop.Message)) (stop func()) {
 	stopPrompts := l.promptChanges.Watch(func() { notify(interop.Message{Method: "notifications/prompts/list_changed"}) })
 	stopResources := l.resourceChanges.Watch(func() { notify(interop.Message{Method: "notifications/resources/list_changed"}) })
@@ -189,7 +188,7 @@ func (l *Library) watch(notify func(interop.Message)) (stop func()) {
 	}
 }
 
-// subscribe notifies of updates of a resource until stop is called.
+// subscribe reports updates of a resource until stop is called.
 func (l *Library) subscribe(uri string, updated func(interop.Message)) (stop func(), err error) {
 	if _, _, ok := l.find(uri); !ok {
 		return nil, noResource(protocol.MethodSubscribe, uri)
@@ -210,7 +209,8 @@ func (l *Library) subscribe(uri string, updated func(interop.Message)) (stop fun
 	}, nil
 }
 
-// find is the resource of a URI, or the first template that it fits, with the values of its variables.
+// find returns the resource of a URI. If there is none, it returns the first template that matches, with the values of
+// its variables.
 func (l *Library) find(uri string) (b book, parts map[string]string, ok bool) {
 	l.mu.Lock()
 	all := l.resources

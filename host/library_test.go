@@ -131,7 +131,7 @@ func TestALibraryIsPublished(t *testing.T) {
 	})
 }
 
-// What changes in a library reaches the clients: its lists all of them, and a resource those that subscribed to it.
+// Changes of a library reach the clients. All clients are notified of lists, and subscribed ones of resources.
 func TestALibraryChanges(t *testing.T) {
 	eachWay(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		if era == "2026-07-28" {
@@ -151,7 +151,7 @@ func TestALibraryChanges(t *testing.T) {
 		if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "menu://other"}); err == nil {
 			t.Error("what is not there is subscribed to")
 		}
-		lib.Updated("menu://photo") // to which nobody has subscribed
+		lib.Updated("menu://photo") // without a subscription
 		lib.Updated("menu://today")
 		if uri := <-updates; uri != "menu://today" {
 			t.Error(uri)
@@ -169,7 +169,7 @@ func TestALibraryChanges(t *testing.T) {
 	})
 }
 
-// A modern client is told of the same, once its subscription is acknowledged.
+// A modern client receives the same notifications, once its subscription is acknowledged.
 func TestALibraryChangesForAModernClient(t *testing.T) {
 	lib := library()
 	l := serveLines(t.Context(), t, newHost(t, nil, &host.Options{Library: lib}))
@@ -185,7 +185,7 @@ func TestALibraryChangesForAModernClient(t *testing.T) {
 		}
 	}
 	expect("notifications/subscriptions/acknowledged", `"resourceSubscriptions":["menu://today"]`)
-	lib.Updated("menu://photo") // to which nobody has subscribed
+	lib.Updated("menu://photo") // without a subscription
 	lib.Updated("menu://today")
 	expect("notifications/resources/updated", `"uri":"menu://today"`)
 	lib.RemovePrompts("greet", "other")
@@ -194,7 +194,7 @@ func TestALibraryChangesForAModernClient(t *testing.T) {
 	expect("notifications/resources/list_changed")
 }
 
-// What cannot be published is a mistake of the program's.
+// An entry that cannot be published is a mistake of the program.
 func TestALibraryRefusesWhatCannotBePublished(t *testing.T) {
 	l := host.NewLibrary()
 	for name, add := range map[string]func(){

@@ -17,22 +17,22 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// maxKept bounds the principals whose listings are kept.
+// maxKept bounds the principals with a cached list.
 const maxKept = 16
 
 const (
-	// largeList is from which size on, in bytes, a list is worth a collection: what its servers and
-	// its rendering took is garbage, of several times its size, that the runtime would keep for minutes.
+	// largeList is the size of a list, in bytes, from which on memory is returned to the system. The list's servers and
+	// its rendering leave several times its size as garbage, which the runtime would keep for minutes.
 	largeList    = 1 << 20
-	releaseDelay = 2 * time.Second // more lists may be on their way
+	releaseDelay = 2 * time.Second // waits for more lists
 )
 
-// toolList is one snapshot as tools/list publishes it.
+// toolList is one snapshot in the form in which tools/list publishes it.
 type toolList struct {
 	snapshot *toolbox.Snapshot
-	legacy   *protocol.List // as the clients of these revisions can read it
+	legacy   *protocol.List // in the form that legacy clients can read
 	modern   *protocol.List
-	headers  map[string][]protocol.ParamHeader // by published name; nil where no tool has any
+	headers  map[string][]protocol.ParamHeader // by published name; nil if no tool has any
 }
 
 func (l *toolList) of(era interop.Era) *protocol.List {
@@ -42,7 +42,7 @@ func (l *toolList) of(era interop.Era) *protocol.List {
 	return l.legacy
 }
 
-// list is what p is shown now. It is rendered once for each snapshot.
+// list returns the list that p is shown now. It is rendered once for each snapshot.
 func (t *toolsBackend) list(p toolbox.Principal) *toolList {
 	s := t.src.Snapshot(p)
 	t.mu.Lock()
@@ -67,8 +67,7 @@ func (t *toolsBackend) list(p toolbox.Principal) *toolList {
 	return rendered
 }
 
-// find is the kept listing of a snapshot, which is p's from now on. Call it
-// with mu held.
+// find returns the cached list of a snapshot, and makes it the list of p. Call it with mu held.
 func (t *toolsBackend) find(p toolbox.Principal, s *toolbox.Snapshot) *toolList {
 	for _, l := range t.kept {
 		if l.snapshot == s {
@@ -79,7 +78,7 @@ func (t *toolsBackend) find(p toolbox.Principal, s *toolbox.Snapshot) *toolList 
 	return nil
 }
 
-// keep puts a listing in the place of p's last one. Where there are too many, all others go. Call it with mu held.
+// keep replaces p's cached list. If there are too many principals, all other lists are evicted. Call it with mu held.
 func (t *toolsBackend) keep(p toolbox.Principal, l *toolList) {
 	if _, known := t.kept[p]; t.kept == nil || !known && len(t.kept) >= maxKept {
 		t.kept = map[toolbox.Principal]*toolList{}
@@ -144,7 +143,7 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 	return l
 }
 
-// publish is one tool as it is, under its published name.
+// publish returns a tool unchanged except for its published name.
 func (t *toolsBackend) publish(d *toolbox.Descriptor) ([]byte, error) {
 	schema := d.Schema
 	if t.parameters && d.Parameters != nil {
@@ -169,7 +168,7 @@ func (t *toolsBackend) publish(d *toolbox.Descriptor) ([]byte, error) {
 	return wire.Rewrite(d.Wire.JSON, edits...)
 }
 
-// appendLocal appends the tool object of a tool that is no server's.
+// appendLocal appends the tool object of a tool that belongs to no server.
 func appendLocal(b []byte, d *toolbox.Descriptor, schema json.RawMessage) []byte {
 	b = append(append(b, `{"name":`...), wire.Quote(d.Name)...)
 	if d.Title != "" {
@@ -183,7 +182,7 @@ func appendLocal(b []byte, d *toolbox.Descriptor, schema json.RawMessage) []byte
 		b = append(append(b, `,"outputSchema":`...), d.Output...)
 	}
 	if d.Annotations != nil {
-		hints, _ := json.Marshal(d.Annotations) // booleans always can be written
+		hints, _ := json.Marshal(d.Annotations) // booleans can always be encoded
 		b = append(append(b, `,"annotations":`...), hints...)
 	}
 	return append(b, '}')
@@ -192,12 +191,12 @@ func appendLocal(b []byte, d *toolbox.Descriptor, schema json.RawMessage) []byte
 // isMCP reports whether a wire is in MCP's own grammar.
 func isMCP(w toolbox.Wire) bool { return strings.HasPrefix(w.Format, "mcp/") }
 
-// outputIDs are the output schemas that have a name, by it. A client that compiles all of them
-// with one validator, as those of the TypeScript SDKs do, takes the first schema of a name
-// for every later one: of two servers one would say what the other's results must be.
+// outputIDs maps the $id of an output schema to the schema. Some clients compile all output schemas with one validator,
+// for example clients of the TypeScript SDK. Such a client uses the first schema of an id for every later one. Then the
+// schema of one server would decide about the results of another.
 type outputIDs map[string]string
 
-// taken reports whether another tool has the name of this one's output schema, for another schema.
+// taken reports whether another tool has a different output schema with the same $id.
 func (ids outputIDs) taken(tool json.RawMessage) bool {
 	schema, _ := wire.Lookup(tool, "outputSchema")
 	id, ok := protocol.LookupString(schema, "$id")
@@ -220,9 +219,9 @@ func withoutOutput(tool json.RawMessage) json.RawMessage {
 	return out
 }
 
-// cachingOf is the members that say how long and for whom a list may be kept
-// (2026-07-28, server/utilities/caching): as long as the server allows that allows least,
-// and not at all while servers are yet to be heard.
+// cachingOf returns the members with the time and the scope for which a list may be cached (2026-07-28,
+// server/utilities/caching). The time is the shortest that a server allows. While a server has not answered yet, the
+// list may not be cached.
 func cachingOf(s *toolbox.Snapshot) (members []string) {
 	owners := shownOwners(s)
 	ttl, known := time.Duration(0), len(owners) > 0 && len(s.Pending) == 0
@@ -240,8 +239,8 @@ func cachingOf(s *toolbox.Snapshot) (members []string) {
 	return members
 }
 
-// shownOwners is the owners of which some tool is shown: what another says concerns nobody, and
-// may be why its tools are held back.
+// shownOwners returns the owners with at least one visible tool. Caching hints and instructions of other owners do not
+// matter, and may be the reason why their tools are held.
 func shownOwners(s *toolbox.Snapshot) []toolbox.Owner {
 	shown := map[string]bool{}
 	for i := range s.Tools {
@@ -250,7 +249,7 @@ func shownOwners(s *toolbox.Snapshot) []toolbox.Owner {
 	return slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool { return !shown[o.Server] })
 }
 
-// instructionsOf is what the servers say that have been heard so far.
+// instructionsOf returns the instructions of the servers that have answered so far.
 func instructionsOf(s *toolbox.Snapshot) string {
 	var all []protocol.Saying
 	for _, o := range shownOwners(s) {

@@ -16,17 +16,17 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// maxQueuedNotes bounds what may wait for a slow listener beside changes, which bound themselves:
-// a list or a resource that it asked for waits once.
+// maxQueuedNotes bounds the notifications that wait for a slow listener. Changes of lists and resources do not count.
+// Each of them waits at most once, and at most twice this number of changes waits.
 const maxQueuedNotes = 1024
 
-// maxQueuedBytes bounds what may wait of what servers say and ask outside of any request.
+// maxQueuedBytes bounds the bytes of waiting messages from servers that belong to no request.
 const maxQueuedBytes = 4 << 20
 
-// noteQueue holds what waits to be sent to one listener, in order. put and offer never block. A change
-// waits once, however often it is put, and nothing else takes its room.
+// noteQueue holds the messages that wait for one listener, in order. put and offer never block. A change waits once,
+// however often it is put, and other messages cannot take its room.
 type noteQueue struct {
-	signal chan struct{} // one slot: something is there
+	signal chan struct{} // one slot: a message waits
 
 	mu    sync.Mutex
 	notes watch.Backlog[interop.Message]
@@ -56,8 +56,8 @@ func (b *noteQueue) add(key string, m interop.Message) {
 	b.wake()
 }
 
-// putUpdate adds an update of the resource that the listener asked for, which may be of a part
-// of it: where several parts of it wait, the listener is to look at the whole.
+// putUpdate adds an update for the resource that the listener subscribed to. The update may concern a part of the
+// resource. If updates of several parts wait, they become one update of the whole resource.
 func (b *noteQueue) putUpdate(uri string, m interop.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,15 +68,15 @@ func (b *noteQueue) putUpdate(uri string, m interop.Message) {
 	b.add(key, m)
 }
 
-// withdraw takes back the update of a resource.
+// withdraw removes the waiting update of a resource.
 func (b *noteQueue) withdraw(uri string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.notes.Remove(func(key string, _ interop.Message) bool { return key == updateOf(uri) })
 }
 
-// offer adds one that is no broadcast: each is one of its own, and half of the room is left for
-// those. It reports whether there was room.
+// offer adds a message that is no broadcast. Each of them waits separately, and they may use half of the room. It
+// returns false if there is no room.
 func (b *noteQueue) offer(m interop.Message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *noteQueue) offer(m interop.Message) bool {
 	return room
 }
 
-// restore puts back what could not be sent, before what has come since.
+// restore puts messages that could not be sent back in front of newer ones.
 func (b *noteQueue) restore(notes []interop.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,14 +99,14 @@ func (b *noteQueue) restore(notes []interop.Message) {
 	b.wake()
 }
 
-// questions takes the requests that wait.
+// questions removes the waiting requests and returns them.
 func (b *noteQueue) questions() []interop.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.notes.Remove(func(_ string, m interop.Message) bool { return m.ID != nil })
 }
 
-// remove takes a request back; false where it has been taken already, or never waited.
+// remove removes a waiting request. It returns false if the request is not in the queue.
 func (b *noteQueue) remove(id json.RawMessage) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,14 +121,15 @@ func (b *noteQueue) wake() {
 	}
 }
 
-// take takes all.
+// take removes all messages and returns them.
 func (b *noteQueue) take() []interop.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.notes.Take()
 }
 
-// changeOf names what a notification says has changed; "": it says something else.
+// changeOf returns a key for the list or resource that a notification reports as changed. It returns "" for other
+// notifications.
 func changeOf(m interop.Message) string {
 	switch {
 	case strings.HasSuffix(m.Method, "/list_changed"):
@@ -146,12 +147,12 @@ func updatedURI(m interop.Message) string {
 	return uri
 }
 
-// changeDelay gathers the changes of a list into one notification: twenty
-// servers that come up together are not twenty listings.
+// changeDelay is the time in which changes of a list are combined into one notification. Without it, a start of twenty
+// servers at once would cause twenty listings.
 const changeDelay = 50 * time.Millisecond
 
-// subscribe lets a queue have the backend's notifications that wanted takes; nil
-// takes all. The first one makes the front watch the backend.
+// subscribe adds a queue to the listeners. The queue receives the backend's notifications for which wanted returns
+// true, or all notifications if wanted is nil. The first call makes the front watch the backend.
 func (f *front) subscribe(queue *noteQueue, wanted func(method string) bool) {
 	f.mu.Lock()
 	start := !f.watching && !f.closed
@@ -181,8 +182,8 @@ func (f *front) unsubscribe(queue *noteQueue) {
 	delete(f.listeners, queue)
 }
 
-// told takes a notification of the backend's. One of a list that has changed waits for
-// others of the same list.
+// told receives a notification from the backend. A change of a list is held for changeDelay, to combine it with others
+// of the same list.
 func (f *front) told(m interop.Message) {
 	if !strings.HasSuffix(m.Method, "/list_changed") {
 		f.broadcast(m)
@@ -201,7 +202,7 @@ func (f *front) told(m interop.Message) {
 	})
 }
 
-// broadcast puts a notification into the queue of everyone who wants it.
+// broadcast puts a notification into the queue of each listener that wants it.
 func (f *front) broadcast(m interop.Message) {
 	f.mu.Lock()
 	var queues []*noteQueue
@@ -231,8 +232,8 @@ func (f *front) close() {
 	}
 }
 
-// listChanges is the notifications that a client may subscribe to, by the field
-// of the filter that asks for each and the feature that must declare listChanged.
+// listChanges returns the notifications that a client may subscribe to. Each has the field of the filter that selects
+// it and the feature that must declare listChanged.
 func listChanges() []struct{ field, feature, method string } {
 	return []struct{ field, feature, method string }{
 		{"toolsListChanged", "tools", protocol.NoteToolsChanged},
@@ -241,8 +242,8 @@ func listChanges() []struct{ field, feature, method string } {
 	}
 }
 
-// agreeOn is the part of a filter that the capabilities declare, as members of an object, and
-// the notifications that it stands for. What is agreed of resources is said by hold.
+// agreeOn returns the part of a filter that the capabilities support, as members of an object, and the methods of its
+// notifications. Resources are handled by holding.
 func agreeOn(filter, capabilities json.RawMessage) (agreed wire.Object, methods []string) {
 	for _, c := range listChanges() {
 		if want, _ := wire.Lookup(filter, c.field); string(want) == "true" && protocol.Declares(capabilities, c.feature, "listChanged") {
@@ -253,8 +254,8 @@ func agreeOn(filter, capabilities json.RawMessage) (agreed wire.Object, methods 
 	return agreed, methods
 }
 
-// listen answers subscriptions/listen when the subscription ends: with a result
-// where the host ends it, else not at all (2026-07-28, basic/patterns/subscriptions).
+// listen answers subscriptions/listen when the subscription ends. If the host ends it, the answer is a result.
+// Otherwise there is no answer (2026-07-28, basic/patterns/subscriptions).
 func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	filter, _ := wire.Lookup(r.params, "notifications")
 	if len(filter) == 0 || filter[0] != '{' {
@@ -309,7 +310,7 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 }
 
-// tagged is the params of a notification for the subscription id.
+// tagged returns the params of a notification with the subscription id.
 func tagged(params, id json.RawMessage) json.RawMessage {
 	if len(params) == 0 || params[0] != '{' {
 		params = json.RawMessage(`{}`)
@@ -322,7 +323,7 @@ func tagged(params, id json.RawMessage) json.RawMessage {
 	if err == nil {
 		params, err = wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
 	}
-	if err != nil { // a key stands twice: only the tag is sure
+	if err != nil { // a key occurs twice: only the tag is safe
 		return wire.Object{}.Raw("_meta", wire.Object{}.Raw(protocol.MetaSubscription, id).JSON()).JSON()
 	}
 	return params

@@ -22,7 +22,7 @@ type order struct {
 	Note  *string  `json:"note"`
 }
 
-// ordering is a registry whose tools show what a local tool can be and give.
+// ordering returns a registry with tools that use all features of a local tool.
 func ordering() *toolbox.Registry {
 	place := toolbox.Define("order", "Places an order.", func(ctx context.Context, in orderInput) (order, error) {
 		if in.Item == "nothing" {
@@ -48,8 +48,8 @@ func ordering() *toolbox.Registry {
 	return reg
 }
 
-// A local tool reaches clients with all that its author said of it; what does not fit its
-// schema never runs, and its media arrive as what they are.
+// A local tool is published with all fields that its author set. Arguments that do not match its schema never reach it.
+// Its media arrive unchanged.
 func TestLocalToolsArePublishedWhole(t *testing.T) {
 	eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		s := connect(newHost(t, ordering(), nil), nil)
@@ -100,8 +100,8 @@ func TestLocalToolsArePublishedWhole(t *testing.T) {
 	})
 }
 
-// A client compiles all output schemas with one validator, which goes by $id: the second of two
-// is not published, and no server says what another one's results must be.
+// A client may compile all output schemas with one validator, which uses $id as the key. So the second of two schemas
+// with one $id is not published, and no server decides about the results of another.
 func TestTwoOutputSchemasOfOneName(t *testing.T) {
 	tool := func(name, schema string) toolbox.Tool {
 		return toolbox.Tool{Name: name, Output: json.RawMessage(schema), Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { return nil, nil }}

@@ -15,9 +15,9 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// readers asks real clients for the lists at the URLs on stdin, and says of each how many
-// tools each reader got, or why none: the TypeScript SDK 1, 2 as it is by default and 2 in
-// the modern era, and what a reader of strict UTF-8 does, as the Python and Rust SDKs are.
+// readers requests the lists at the URLs on stdin from real clients. For each URL it prints how many tools each client
+// got, or its error. The clients are the TypeScript SDK 1, the SDK 2 by default and in the modern era, and a strict
+// UTF-8 reader like the Python and Rust SDKs.
 const readers = `
 import { Client as One } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HTTPOne } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -57,7 +57,7 @@ console.log(JSON.stringify(out));
 process.exit(0);
 `
 
-// hostileRows is tools for which clients lose a whole list; who does.
+// hostileRows are tools for which clients lose a whole list. The second column lists these clients.
 var hostileRows = []struct{ row, who string }{
 	{`"title":null`, "one two modern"},
 	{`"description":null`, "one two modern"},
@@ -102,8 +102,8 @@ var hostileRows = []struct{ row, who string }{
 	{`"description":"half a character: \ud83d"`, "strict"},
 }
 
-// TestOneToolLeavesTheListToItsClients asks real clients for 28 good tools and a hostile
-// one, as they are mended, and as they are, where the clients in the table lose them all.
+// TestOneToolLeavesTheListToItsClients lets real clients read 28 good tools and a hostile one. The list is first mended
+// and then exact. With the exact list, the clients in the table lose all tools.
 func TestOneToolLeavesTheListToItsClients(t *testing.T) {
 	var urls []string
 	for _, h := range hostileRows {
@@ -116,7 +116,7 @@ func TestOneToolLeavesTheListToItsClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(peers.Node(t), "--input-type=module", "-e", readers)
-	cmd.Dir = filepath.Join("..", "testdata", "peers") // from where node looks for packages
+	cmd.Dir = filepath.Join("..", "testdata", "peers") // where node searches for packages
 	cmd.Stdin = strings.NewReader(string(in))
 	var errs strings.Builder
 	cmd.Stderr = &errs
@@ -146,7 +146,7 @@ func TestOneToolLeavesTheListToItsClients(t *testing.T) {
 	}
 }
 
-// TestOtherClientsReadTheMendedList asks mcporter and the Inspector for all of them at once.
+// TestOtherClientsReadTheMendedList requests all of them at once with mcporter and the Inspector.
 func TestOtherClientsReadTheMendedList(t *testing.T) {
 	var rows []string
 	for _, h := range hostileRows {
@@ -174,7 +174,7 @@ func TestOtherClientsReadTheMendedList(t *testing.T) {
 	}
 }
 
-// hostileSite is a server with 28 good tools and one for each of these rows, through a host.
+// hostileSite returns the URL of a host in front of a server with 28 good tools and a tool for each row.
 func hostileSite(t *testing.T, exact bool, hostile ...string) string {
 	t.Helper()
 	var rows []string

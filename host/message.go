@@ -19,18 +19,19 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// posted is one message that came over HTTP.
+// posted is one message received over HTTP.
 type posted struct {
 	wire.Envelope
 	method  string
-	version string // that _meta states; "" where it states none
+	version string // from _meta; "" if it has none
 	modern  bool
 	meta    json.RawMessage // of the params; an object, or nil
 	takes   acceptance
 	from    client
 }
 
-// counted is the client whose bounds a message counts for: nobody's, where a request in flight may wait for it, or ends by it.
+// counted returns the client for which a message counts. Responses and cancellations count for no client, because a
+// request in flight may wait for them.
 func (m *posted) counted() client {
 	if m.Kind() == wire.Response || m.Kind() == wire.Notification && m.method == protocol.NoteCancelled {
 		return client{}
@@ -38,7 +39,7 @@ func (m *posted) counted() client {
 	return m.from
 }
 
-// acceptance is what a client takes as an answer.
+// acceptance holds the types of answers that a client accepts.
 type acceptance struct{ json, stream bool }
 
 // receive reads one message.
@@ -71,14 +72,14 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*po
 	}
 	m.method, m.meta = m.MethodName(), metaOf(m.Params)
 	m.version, m.modern = protocol.LookupString(m.meta, protocol.MetaVersion)
-	// A handshake is legacy whatever its header says, as the revision is yet to be agreed on.
+	// A handshake is legacy whatever its headers are, because the revision is not agreed on yet.
 	m.modern = m.modern || modernVersion(r.Header) && m.method != protocol.MethodInitialize
 	m.modern = m.modern && !inSession(r.Header)
 	return m, nil
 }
 
-// spoiltAnswer ends the question of a session that a message would have answered which is broken,
-// or where bad is nil too large: then its beginning says what it is.
+// spoiltAnswer ends the open question that a message would have answered. The message is broken, or too large if bad is
+// nil. The id of a message that is too large is read from its beginning.
 func (h *Host) spoiltAnswer(w http.ResponseWriter, r *http.Request, caller toolbox.Principal, begun []byte, bad *wire.BadFrame) {
 	id, _ := headerValue(r.Header, protocol.HeaderSession)
 	s := h.sessions.use(h, id, caller)
@@ -101,8 +102,8 @@ func (h *Host) spoiltAnswer(w http.ResponseWriter, r *http.Request, caller toolb
 	}
 }
 
-// inSession reports whether a request belongs to a legacy session, whatever its _meta
-// says: a bridge sends in its own session what it was sent by a client of either era.
+// inSession reports whether a request belongs to a legacy session, whatever its _meta contains. A bridge may send
+// messages from clients of either era in its own session.
 func inSession(h http.Header) bool {
 	v, _ := headerValue(h, hostKeyVersion)
 	return len(h[protocol.HeaderSession]) > 0 && (len(h[hostKeyVersion]) == 0 || slices.Contains(protocol.LegacyVersions(), v))
@@ -117,8 +118,8 @@ func jsonBody(h http.Header) bool {
 	return err == nil && kind == "application/json"
 }
 
-// accepted reads the Accept header leniently: none takes everything. Of several ranges
-// the most specific one counts, and a weight of 0 refuses (RFC 9110, section 12.5.1).
+// accepted reads the Accept header. A missing header accepts everything. Of several matching ranges the most specific
+// one counts, and a weight of 0 refuses (RFC 9110, section 12.5.1).
 func accepted(h http.Header) acceptance {
 	values := h["Accept"]
 	if len(values) == 0 || len(values) == 1 && values[0] == "application/json, text/event-stream" {
@@ -154,13 +155,13 @@ func hasNoWeight(params string) bool {
 }
 
 const (
-	// bodyWait is what any body may take, and bodyRate how many bytes a second it
-	// must bring beyond that: who sends less only holds our memory.
+	// bodyWait is the time that any body may take. Beyond that, a body must bring bodyRate bytes a second, so that a
+	// slow client does not hold memory.
 	bodyWait = 30 * time.Second
 	bodyRate = 16 << 10
 )
 
-// dueBody is a body with a deadline that moves on with what has come.
+// dueBody is a body with a deadline that moves on with the bytes received.
 type dueBody struct {
 	io.Reader
 	c     *http.ResponseController
@@ -178,13 +179,13 @@ func (b *dueBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// boundRest bounds how long net/http reads what we leave of a body, for which it waits
-// before it sends the answer, and without end.
+// boundRest bounds how long net/http reads the rest of an unread body. net/http reads it before it sends the answer,
+// and without a limit.
 func boundRest(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d))
 }
 
-// body reads the whole body of a caller's request before anything else is done.
+// body reads the whole body of a request before anything else is done.
 func (h *Host) body(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) (body []byte, err error) {
 	n := r.ContentLength
 	c := http.NewResponseController(w)
@@ -202,14 +203,14 @@ func (h *Host) body(w http.ResponseWriter, r *http.Request, caller toolbox.Princ
 	due := &dueBody{Reader: r.Body, c: c, start: time.Now()}
 	due.moves = h.opts.Memory.Transfer(func() { _ = c.SetReadDeadline(time.Now()) })
 	defer due.moves.End()
-	body, err = wire.ReadAll(due, -1, int(h.opts.MaxMessage), m) // nothing is set aside on a client's word
+	body, err = wire.ReadAll(due, -1, int(h.opts.MaxMessage), m) // the declared length is not trusted for allocation
 	if err == nil && int64(len(body)) < n {
 		err = io.ErrUnexpectedEOF
 	}
 	return body, err
 }
 
-// errNoMessage is JSON that is no message.
+// errNoMessage is returned for JSON that is not a message.
 var errNoMessage = errors.New("neither a request, nor a notification, nor a response of JSON-RPC 2.0")
 
 // readMessage scans one message of a client.
@@ -218,7 +219,7 @@ func readMessage(b []byte) (wire.Envelope, *wire.BadFrame) {
 	if err == nil {
 		err = wire.CheckUTF8(b)
 	}
-	if string(env.Params) == "null" { // which some clients send for none
+	if string(env.Params) == "null" { // some clients send null for no params
 		env.Params = nil
 	}
 	switch {
@@ -234,8 +235,8 @@ func readMessage(b []byte) (wire.Envelope, *wire.BadFrame) {
 	return env, bad
 }
 
-// badFrameError is the answer to what is no message: a parse error where it is
-// no JSON, else an invalid request.
+// badFrameError returns the error for a frame that is no message. It is a parse error if the frame is not JSON, and an
+// invalid request otherwise.
 func badFrameError(bad *wire.BadFrame) *interop.RPCError {
 	e := &interop.RPCError{Code: interop.CodeInvalidRequest, Message: bad.Err.Error()}
 	var syntax *wire.SyntaxError

@@ -11,16 +11,16 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// urlTime is for how long a request may be sent again once its URLs have been opened: a person may take a while.
+// urlTime is how long a client may take to open the URLs and send its request again. A person may need a while.
 const urlTime = 24 * time.Hour
 
-// urlState is the data of a [sealed.Parked] of a request that waits for nothing: it is sent
-// again once its URLs have been opened.
+// urlState is the data of a [sealed.Parked] of a request that waits for no call. The client sends it again after its
+// URLs were opened.
 var urlState = []byte("url")
 
-// urlRequired makes of a legacy server's error that URLs must be opened first
-// (2025-11-25, client/elicitation, "URL Elicitation Required Error") what a modern client knows: a
-// question, after which it sends its request again. Other errors stay.
+// urlRequired converts a legacy server's error that URLs must be opened first (2025-11-25, client/elicitation, "URL
+// Elicitation Required Error"). A modern client receives a question instead, after which it sends its request again.
+// Other errors are returned unchanged.
 func (all *exchanges) urlRequired(m interop.Message, err error) (json.RawMessage, error) {
 	var rpc *interop.RPCError
 	if !errors.As(err, &rpc) || rpc.Code != protocol.CodeURLRequired {
@@ -52,7 +52,7 @@ func (all *exchanges) urlRequired(m interop.Message, err error) (json.RawMessage
 	return inputRequired(asks, all.sealParked(m, requestDigest(m), urlTime, urlState)), nil
 }
 
-// urlsOpened is the params of a request whose URLs were opened, as they were at first.
+// urlsOpened returns the original params of a request that was sent again after its URLs were opened.
 func urlsOpened(params json.RawMessage) (json.RawMessage, error) {
 	answers, err := inputResponses(params)
 	if err != nil {

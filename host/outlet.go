@@ -7,11 +7,11 @@ import (
 
 // outlet is a stream to a client that all its requests share: a pipe, or the event stream of HTTP+SSE.
 type outlet struct {
-	write  func(frame [][]byte) error // a message in pieces, or nil to keep the stream alive
+	write  func(frame [][]byte) error // writes a message in pieces; nil keeps the stream alive
 	broken chan struct{}              // closed when a write has failed, with err
 
-	mu   sync.Mutex // held while writing: it orders what is sent
-	over bool       // nothing is written any more
+	mu   sync.Mutex // held while writing, so that messages are sent in order
+	over bool       // no more writes
 	err  error
 }
 
@@ -19,7 +19,7 @@ func newOutlet(write func(frame [][]byte) error) *outlet {
 	return &outlet{write: write, broken: make(chan struct{})}
 }
 
-// send writes a message, unless it belongs to a request that has its answer. of nil: it belongs to none.
+// send writes a message, unless its request has its answer already. of is nil if it belongs to no request.
 func (o *outlet) send(of *outletReply, frame [][]byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -42,14 +42,14 @@ func (o *outlet) put(frame [][]byte) error {
 	return err
 }
 
-// close waits for the write that is under way, and lets no other begin.
+// close waits for a running write, and prevents later ones.
 func (o *outlet) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.over = true
 }
 
-// outletReply is the way back of one request.
+// outletReply sends the messages of one request.
 type outletReply struct {
 	*outlet
 	id   json.RawMessage
@@ -60,7 +60,7 @@ func (r *outletReply) say(id json.RawMessage, method string, params ...[]byte) e
 	return r.send(r, sayFrame(id, method, params))
 }
 
-// finish sends the answer, after which nothing is sent for the request.
+// finish sends the answer. After it, nothing is sent for the request.
 func (r *outletReply) finish(a frontAnswer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *outletReply) finish(a frontAnswer) {
 	}
 }
 
-// sendNotes sends what waits for a session.
+// sendNotes sends the waiting messages of a session.
 func (s *frontSession) sendNotes(out *outlet) error {
 	for _, m := range s.notes.take() {
 		if err := out.send(nil, sayFrame(m.ID, m.Method, [][]byte{m.Params})); err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// sameSum have one CRC-32.
+// sameSum has two names with the same CRC-32.
 var sameSum = strings.NewReplacer("0", "plumless", "1", "buckeroo")
 
-// named is a snapshot of local tools, a letter each; a digit stands for one of sameSum.
+// named returns a snapshot of local tools, one for each letter. A digit stands for a name of sameSum.
 func named(letters string) *toolbox.Snapshot {
 	s := &toolbox.Snapshot{}
 	for _, l := range letters {
@@ -27,22 +27,21 @@ func named(letters string) *toolbox.Snapshot {
 	return s
 }
 
-// A client that reads page after page misses no tool that stays, and gets none twice,
-// whatever the list becomes meanwhile.
+// A client that reads page after page receives every tool that stays exactly once, however the list changes meanwhile.
 func TestPagesSurviveAChangeOfTheList(t *testing.T) {
 	for _, tt := range []struct{ lists, want string }{
 		{"abcdefgh", "abc def gh"},
 		{"abcdef", "abc def"},
 		{"ab", "ab"},
-		{"abcdefgh abdefgh", "abc def gh"},        // the last of the page has gone
-		{"abcdefgh defgh", "abc def gh"},          // the whole page has
-		{"abcdefgh xabycdefgh", "abc def gh"},     // more came before
-		{"abcdefgh abcxdefgh", "abc xde fgh"},     // and behind
-		{"abcdefgh abcdefgh adegh", "abc def gh"}, // of the second
+		{"abcdefgh abdefgh", "abc def gh"},        // the last tool of the page is removed
+		{"abcdefgh defgh", "abc def gh"},          // the whole page is removed
+		{"abcdefgh xabycdefgh", "abc def gh"},     // tools are added before it
+		{"abcdefgh abcxdefgh", "abc xde fgh"},     // tools are added after it
+		{"abcdefgh abcdefgh adegh", "abc def gh"}, // the last tool of the second page is removed
 		{"abcdefgh abc", "abc "},
-		{"abcdefgh abcdefgh gh", "abc def gh"},     // the first two pages
-		{"abcdefgh abcdefgh abgh", "abc def gh"},   // the second and a part of the first
-		{"abcdefgh abcdefgh xyabgh", "abc def gh"}, // and more came before
+		{"abcdefgh abcdefgh gh", "abc def gh"},     // the first two pages are removed
+		{"abcdefgh abcdefgh abgh", "abc def gh"},   // the second and a part of the first are removed
+		{"abcdefgh abcdefgh xyabgh", "abc def gh"}, // and tools are added before them
 		{"ab0defghi1jk", "ab0 def ghi 1jk"},        // names that another server chose for their CRC-32, see named
 		{"ab0defghi1jk ab0defghi1jk ab01jk", "ab0 def 1jk"},
 	} {
@@ -55,7 +54,7 @@ func TestPagesSurviveAChangeOfTheList(t *testing.T) {
 		var pages []string
 		for cursor, more := "", true; more; {
 			r := modern("tools/list", "", cursor)
-			if len(pages)%2 == 1 { // of whichever era
+			if len(pages)%2 == 1 { // the eras take turns
 				r = request{body: `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{` + cursor + `}}`, header: legacy}
 			}
 			_, body := r.send(t, site)
@@ -102,8 +101,8 @@ func TestAnUnknownCursorIsRefused(t *testing.T) {
 	}
 }
 
-// What servers say reaches clients of both eras under the servers' names, bounded; and a
-// list may be kept as long as the server allows that allows least.
+// Instructions of servers reach clients of both eras under the servers' names, and bounded. A list may be cached for
+// the shortest time that a server allows.
 func TestWhatServersSayReachesClients(t *testing.T) {
 	var servers []interop.Server
 	for id, era := range map[string]string{"old": "legacy", "new": "modern"} {

@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	// gatherTime is for how long questions are gathered after the first: a server that asks
-	// several at once asks them together.
+	// gatherTime is how long questions are gathered after the first one. A server that asks several at once sends them
+	// together.
 	gatherTime = 20 * time.Millisecond
-	// maxParkedAsks and maxQuestionBytes bound what one call leaves open, maxCallerAsked what those of one principal
-	// do, and maxAskedBytes what all of them do.
+	// maxParkedAsks and maxQuestionBytes bound the open questions of one call. maxCallerAsked bounds the bytes of open
+	// questions of one principal, and maxAskedBytes the bytes of all.
 	maxParkedAsks    = 32
 	maxQuestionBytes = 4 << 20
 	maxCallerAsked   = 16 << 20
@@ -41,47 +41,47 @@ const (
 	defaultParkedWait      = 5 * time.Minute
 )
 
-// Why a parked call ends.
+// The causes with which a parked call ends.
 var (
 	errParkedLate = hostError("no answer came to what the client was asked")
 	errParkedFull = hostError("too many calls wait for answers of their clients: answer those, or wait until they expire")
 )
 
-// errNotParked is the answer to a state of which no call waits any more.
+// errNotParked is returned if requestState does not belong to a waiting call.
 var errNotParked = &interop.RPCError{Code: interop.CodeInvalidParams,
 	Message: "requestState: no call waits for these answers any more: they were given before, it was cancelled, or the host was started anew; send the request again without inputResponses and requestState"}
 
-// errStateUsed is the answer to a state whose answers were taken.
+// errStateUsed is returned if the answers for a requestState were received before.
 var errStateUsed = &interop.RPCError{Code: interop.CodeInvalidParams,
 	Message: "requestState: its answers were given before, and each state is good for one request; take that of the last answer"}
 
-// handling is how a backend handles a request.
+// handling is the function with which a backend handles a request.
 type handling func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 
-// exchanges are the requests of modern clients that a backend handles: a question that it asks meanwhile is answered by
-// another request of the client's (SEP-2322). Until then the call is parked.
+// exchanges handles the requests of modern clients during which a backend may ask questions. The client answers a
+// question with its next request (SEP-2322). Until then the call is parked.
 type exchanges struct {
 	*parking
 	ctx     context.Context // ends with close
 	cancel  context.CancelCauseFunc
 	running group
-	ending  chan struct{} // closed when nobody is asked any more
+	ending  chan struct{} // closed when clients may no longer be asked
 	ended   bool          // ending is closed; guarded by parking.mu
 }
 
-// parking is the parked calls of all hosts that stand beside one another, and their bounds.
+// parking holds the parked calls of all hosts that stand beside one another, and their bounds.
 type parking struct {
 	keys    *sealed.Keys
-	replica string        // that it is
-	most    int           // that are parked
-	each    int           // of one principal
-	expiry  time.Duration // of a parked one
+	replica string        // of this host
+	most    int           // bound of all parked calls
+	each    int           // bound of parked calls of one principal
+	expiry  time.Duration // of a parked call
 	lastID  atomic.Uint64
 	asked   tally[toolbox.Principal] // bytes of open questions
-	waiting tally[toolbox.Principal] // calls that are parked
+	waiting tally[toolbox.Principal] // number of parked calls
 
 	mu     sync.Mutex
-	parked map[uint64]*exchange // that were answered with questions, until their result is taken
+	parked map[uint64]*exchange // calls answered with questions, until their result is taken
 }
 
 func newParking(o *Options) *parking {
@@ -89,7 +89,7 @@ func newParking(o *Options) *parking {
 		keys: o.Keys, replica: o.Replica, most: cmp.Or(max(o.MaxParked, 0), defaultMaxParked), each: cmp.Or(max(o.MaxClientParked, 0), defaultMaxClientParked),
 		expiry: cmp.Or(max(o.ParkedWait, 0), defaultParkedWait), parked: map[uint64]*exchange{},
 	}
-	var first [8]byte // states outlive a host whose keys are kept, and name none of another's calls
+	var first [8]byte // with persistent keys, states outlive a host, and must not name a call of the next one
 	_, _ = rand.Read(first[:])
 	p.lastID.Store(binary.BigEndian.Uint64(first[:]))
 	return p
@@ -101,7 +101,7 @@ func newExchanges(p *parking) *exchanges {
 	return all
 }
 
-// handle handles the request of a modern client, or goes on with it.
+// handle handles the request of a modern client, or resumes a parked call.
 func (all *exchanges) handle(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
 	handled := next
 	if protocol.CanBeAsked(m.Client.Capabilities) {
@@ -116,11 +116,11 @@ func (all *exchanges) handle(ctx context.Context, m interop.Message, back intero
 	return result, nil
 }
 
-// asking handles the request of a modern client that can be asked, or goes on with it.
+// asking handles the request of a modern client that can be asked, or resumes a parked call.
 func (all *exchanges) asking(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
 	state, _ := protocol.LookupString(m.Params, "requestState")
 	text, ours := strings.CutPrefix(state, parkedPrefix)
-	if !ours { // nor the backend's own, which it opens
+	if !ours { // a state of the backend's own is opened by the backend
 		return all.begin(ctx, m, back, next)
 	}
 	t, err := all.keys.Open(text, sealed.Want{Kind: sealed.Parked, Principal: string(m.Caller), Digest: requestDigest(m)})
@@ -142,8 +142,8 @@ func (all *exchanges) asking(ctx context.Context, m interop.Message, back intero
 	return all.begin(ctx, m, back, next)
 }
 
-// drain ends what clients are asked: their answers would come too late. What is parked has nobody any more who could
-// take its result, and is cancelled; the other calls go on.
+// drain ends all open questions, because their answers would arrive too late. Parked calls are cancelled, because no
+// request can fetch their result any more. Other calls continue.
 func (all *exchanges) drain() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -155,14 +155,14 @@ func (all *exchanges) drain() {
 	all.cancelParked(errHostClosed, func(*exchange) bool { return true })
 }
 
-// leave cancels the parked calls of a connection that has ended: no request of its client's comes any more.
+// leave cancels the parked calls of a connection that has ended, because its client sends no more requests.
 func (all *exchanges) leave(session string) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.cancelParked(errSessionEnded, func(x *exchange) bool { return x.session == session })
 }
 
-// cancelParked cancels those of the parked calls that are meant. Call it with mu held.
+// cancelParked cancels the parked calls for which meant returns true. Call it with mu held.
 func (all *exchanges) cancelParked(why error, meant func(*exchange) bool) {
 	for _, x := range all.parked {
 		if x.all != all || !meant(x) {
@@ -183,44 +183,44 @@ func (all *exchanges) close() {
 	<-idle
 }
 
-// exchange is one request, whatever number of the client's requests it takes.
+// exchange is one call, which may take several requests of the client.
 type exchange struct {
 	all      *exchanges
 	id       uint64
 	caller   toolbox.Principal
-	caps     json.RawMessage // that the client declares
+	caps     json.RawMessage // the client's capabilities
 	session  string          // the client's connection; "": over HTTP it has none
 	digest   [32]byte
-	token    json.RawMessage // of progress, in the first request; nil: none is wanted
+	token    json.RawMessage // progress token of the first request; nil: none
 	cancel   context.CancelCauseFunc
 	ended    <-chan struct{} // of the call's context
-	news     chan struct{}   // has something in it after a question was asked
+	news     chan struct{}   // one slot: a question was asked
 	done     chan struct{}   // closed when result and err are set
 	result   json.RawMessage
 	err      error
-	panicked any // what next panicked with
+	panicked any // the value with which next panicked
 
 	mu       sync.Mutex
-	back     interop.Peer    // of the request that waits for it; nil: it is parked
-	retoken  json.RawMessage // of progress, in that request
+	back     interop.Peer    // of the waiting request; nil: the call is parked
+	retoken  json.RawMessage // progress token of the waiting request
 	progress *interop.Message
 	open     []*question // in the order in which they were asked
-	asked    int         // so far
-	bytes    int         // of open
+	asked    int         // number of questions so far
+	bytes    int         // of the open questions
 	round    uint64      // how often it was parked
-	held     bool        // it is among all.parked
-	late     *time.Timer // ends it while it is parked
+	held     bool        // it is in all.parked
+	late     *time.Timer // ends the call while it is parked
 }
 
-// question is what a server asks.
+// question is a question of a server.
 type question struct {
 	key    string
 	method string
 	params json.RawMessage
-	answer chan json.RawMessage // takes one
+	answer chan json.RawMessage // receives one answer
 }
 
-// begin has next handle a request, and waits until it is answered or its server asks.
+// begin starts next on a request, and waits for its result or for questions of its server.
 func (all *exchanges) begin(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
 	x := &exchange{
 		all: all, id: all.lastID.Add(1), caller: m.Caller, caps: m.Client.Capabilities, session: m.Client.Session, token: tokenOf(m.Params),
@@ -247,14 +247,14 @@ func (all *exchanges) begin(ctx context.Context, m interop.Message, back interop
 // run handles the request.
 func (x *exchange) run(ctx context.Context, m interop.Message, next handling) {
 	defer close(x.done)
-	defer func() { x.panicked = recover() }() // it is the waiting request's
+	defer func() { x.panicked = recover() }() // it is raised again in the waiting request
 	x.result, x.err = next(ctx, m, x.peer)
 	if x.err != nil && ctx.Err() != nil && errors.Is(x.err, ctx.Err()) {
 		x.err = context.Cause(ctx)
 	}
 }
 
-// wait is the result, or what the server asks.
+// wait returns the result, or the questions of the server.
 func (x *exchange) wait(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	for {
 		select {
@@ -264,7 +264,7 @@ func (x *exchange) wait(ctx context.Context, m interop.Message) (json.RawMessage
 		case <-ctx.Done():
 			return nil, x.abandon(ctx)
 		}
-		select { // more may be asked, and one who asks may do without an answer
+		select { // more questions may follow, and an asker may withdraw its question
 		case <-time.After(gatherTime):
 		case <-x.done:
 			return x.take()
@@ -277,7 +277,7 @@ func (x *exchange) wait(ctx context.Context, m interop.Message) (json.RawMessage
 	}
 }
 
-// take is the result, after which x is no more.
+// take returns the result, and releases x.
 func (x *exchange) take() (json.RawMessage, error) {
 	x.all.release(x)
 	if x.panicked != nil {
@@ -286,7 +286,7 @@ func (x *exchange) take() (json.RawMessage, error) {
 	return x.result, x.err
 }
 
-// abandon ends what nobody waits for any more.
+// abandon cancels a call if no request waits for it any more.
 func (x *exchange) abandon(ctx context.Context) error {
 	x.cancel(context.Cause(ctx))
 	<-x.done
@@ -294,8 +294,8 @@ func (x *exchange) abandon(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// park leaves x to wait for another request, and is the answer to this one. nil: all
-// questions were withdrawn.
+// park parks x until the next request, and returns the answer to the current one. It returns nil if all questions were
+// withdrawn.
 func (x *exchange) park(m interop.Message) (json.RawMessage, error) {
 	if x.digest == ([32]byte{}) {
 		x.digest = requestDigest(m)
@@ -311,7 +311,7 @@ func (x *exchange) park(m interop.Message) (json.RawMessage, error) {
 		return nil, nil
 	}
 	select {
-	case <-x.news: // of a question that is among them
+	case <-x.news: // of a question that is sent now
 	default:
 	}
 	x.back, x.round = nil, x.round+1
@@ -324,7 +324,7 @@ func (x *exchange) park(m interop.Message) (json.RawMessage, error) {
 	return inputRequired(asks, state), nil
 }
 
-// expire ends x where it is still parked.
+// expire ends x if it is still parked.
 func (x *exchange) expire() {
 	x.mu.Lock()
 	parked := x.back == nil
@@ -335,7 +335,7 @@ func (x *exchange) expire() {
 	}
 }
 
-// hold makes room for x among those that are parked.
+// hold adds x to the parked calls if there is room.
 func (all *exchanges) hold(x *exchange) error {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -361,8 +361,8 @@ func (all *exchanges) release(x *exchange) {
 	}
 }
 
-// resume gives the answers of a request to the call that waits for them, whose state t is, and
-// waits on.
+// resume delivers the answers of a request to the call that waits for them, and waits on. The call is named by the
+// state t.
 func (all *exchanges) resume(ctx context.Context, m interop.Message, t sealed.Token, back interop.Peer) (json.RawMessage, error) {
 	id, round := binary.BigEndian.Uint64(t.Data), binary.BigEndian.Uint64(t.Data[8:])
 	all.mu.Lock()
@@ -379,8 +379,8 @@ func (all *exchanges) resume(ctx context.Context, m interop.Message, t sealed.To
 	return x.wait(ctx, m)
 }
 
-// unpark makes a request the one that waits for x, once for each round, and sends what happened
-// last meanwhile on its stream. It returns the client's answers, by key.
+// unpark makes a request the waiting request of x, once for each round. The last progress that arrived meanwhile is
+// sent on the stream of the request. unpark returns the client's answers, by key.
 func (x *exchange) unpark(round uint64, params json.RawMessage, back interop.Peer) (map[string]json.RawMessage, error) {
 	answers, err := inputResponses(params)
 	if err != nil {
@@ -410,7 +410,7 @@ func (x *exchange) unpark(round uint64, params json.RawMessage, back interop.Pee
 	return answers, err
 }
 
-// deliver gives the server's questions their answers. What has none is asked again.
+// deliver passes the answers to the questions. Questions without an answer are asked again.
 func (x *exchange) deliver(answers map[string]json.RawMessage) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -427,7 +427,7 @@ func (x *exchange) deliver(answers map[string]json.RawMessage) {
 	}
 }
 
-// tell reports that there is something to ask.
+// tell signals that there are questions to ask.
 func (x *exchange) tell() {
 	select {
 	case x.news <- struct{}{}:
@@ -435,18 +435,18 @@ func (x *exchange) tell() {
 	}
 }
 
-// forget counts a question out. Call it with mu held.
+// forget stops counting a question. Call it with mu held.
 func (x *exchange) forget(q *question) {
 	x.bytes -= len(q.params)
 	x.all.asked.remove(x.caller, len(q.params))
 }
 
-// peer takes what the server says and asks.
+// peer receives the server's notifications and questions.
 func (x *exchange) peer(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	if !isNote(m.Method) {
 		return x.ask(ctx, m)
 	}
-	if m.Method == protocol.NoteElicited { // of legacy sessions
+	if m.Method == protocol.NoteElicited { // only legacy sessions know it
 		return nil, nil
 	}
 	x.mu.Lock()
@@ -481,7 +481,7 @@ func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage,
 	select {
 	case a := <-q.answer:
 		return a, nil
-	case <-ctx.Done(): // the server no longer asks
+	case <-ctx.Done(): // the server withdrew the question
 	case <-x.ended:
 	case <-x.all.ending:
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// rig is exchanges with one client's requests.
+// rig is exchanges with the requests of one client.
 type rig struct {
 	t    *testing.T
 	all  *exchanges
@@ -34,14 +34,14 @@ func newRig(t *testing.T, o Options, next handling) *rig {
 		back: func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }}
 }
 
-// size is how many are parked.
+// size returns the number of parked calls.
 func (r *rig) size() int {
 	r.all.mu.Lock()
 	defer r.all.mu.Unlock()
 	return len(r.all.parked)
 }
 
-// send sends a request, whose params have more after the arguments.
+// send sends a request. more is added to its params after the arguments.
 func (r *rig) send(ctx context.Context, more string) (asked, error) {
 	m := interop.Message{
 		Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"b":1,"a":2}` + more + `}`), Caller: r.who, Era: interop.Modern,
@@ -65,7 +65,7 @@ type asked struct {
 	Said          string                     `json:"said"`
 }
 
-// answer is what a retry has more, with as many answers as there are keys.
+// answer returns the additional params of a retry with these answers.
 func (a asked) answer(answers string) string {
 	return `,"inputResponses":{` + answers + `},"requestState":` + string(wire.Quote(a.RequestState))
 }
@@ -78,7 +78,7 @@ func (r *rig) must(a asked, err error) asked {
 	return a
 }
 
-// refused checks that an error is -32602 and says something.
+// refused checks that an error is -32602 and contains a text.
 func (r *rig) refused(err error, says string) {
 	r.t.Helper()
 	var rpc *interop.RPCError
@@ -92,7 +92,7 @@ func elicit(ctx context.Context, m interop.Message, message string) (string, err
 	return string(answer), err
 }
 
-// asking is a server that asks each of the messages, one after the other, and says the answers.
+// asking returns a server that asks the messages one after the other, and returns the answers.
 func asking(messages ...string) handling {
 	return func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 		var got []string
@@ -107,7 +107,7 @@ func asking(messages ...string) handling {
 	}
 }
 
-// together is a server that asks all messages at once.
+// together returns a server that asks all messages at once.
 func together(messages ...string) handling {
 	return func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 		got := make([]string, len(messages))
@@ -146,8 +146,8 @@ func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 	})
 }
 
-// A state of before a restart, or of another gateway with the same key, names no call that waits here: not by chance
-// either, as where the ids of both began anew.
+// A state from before a restart, or of another gateway with the same key, never names a call that waits here. The ids
+// of both runs do not begin with the same number.
 func TestAStateOfAnotherRunNamesNoCallOfThisOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := newRig(t, Options{}, asking("who?"))
@@ -188,7 +188,7 @@ func TestQuestionsAreGathered(t *testing.T) {
 		none := r.must(r.send(t.Context(), again.answer(``)))
 		_, err := r.send(t.Context(), none.answer(`"elicitation-1":{},"elicitation-3":7`))
 		r.refused(err, "elicitation-3 must be an object")
-		last := r.must(r.send(t.Context(), none.answer(`"elicitation-1":{"n":1},"elicitation-3":{"n":3}`))) // nothing was taken
+		last := r.must(r.send(t.Context(), none.answer(`"elicitation-1":{"n":1},"elicitation-3":{"n":3}`))) // no answer was accepted
 		if last.Said != `{"n":1} {"n":2} {"n":3}` {
 			t.Errorf("the server got %s", last.Said)
 		}
@@ -405,7 +405,7 @@ func TestAPanicIsTheRequests(t *testing.T) {
 	_, _ = r.send(t.Context(), "")
 }
 
-// A thousand calls of two principals with the same params: each gets its own answers.
+// A thousand calls of two principals have the same params. Each gets its own answers.
 func TestAThousandParked(t *testing.T) {
 	r := newRig(t, Options{MaxClientParked: 500}, asking("who?"))
 	defer r.all.close()
@@ -429,7 +429,7 @@ func TestAThousandParked(t *testing.T) {
 	}
 }
 
-// What one principal is asked leaves room for what others are.
+// Open questions of one principal leave room for questions of others.
 func TestOpenQuestionsOfOnePrincipal(t *testing.T) {
 	var asked tally[toolbox.Principal]
 	room := func(who toolbox.Principal, n int) bool { return asked.add(who, n, maxCallerAsked, maxAskedBytes) }

@@ -21,20 +21,20 @@ import (
 const (
 	// maxListens bounds the subscriptions of one connection.
 	maxListens = 100
-	// lastAnswers is how long calls may go on after their client has closed its
-	// side: what was piped in is answered, even where the servers come up first.
+	// lastAnswers is how long calls may continue after their client has closed its side. So piped requests are
+	// answered, even if the servers have to start first.
 	lastAnswers = 10 * time.Second
-	// lastWrites is how long a client that does not read can hold up the end.
+	// lastWrites is how long a client that does not read can delay the end.
 	lastWrites = 2 * time.Second
 )
 
 // hostWire is a client on a duplex stream. Writes are not concurrent.
 type hostWire interface {
-	// read is [framer]'s.
+	// read blocks for the next message. A [*wire.BadFrame] concerns only that message; any other error ends the stream.
 	read() (wire.Envelope, error)
 	// write sends one message, which is in pieces.
 	write(frame [][]byte) error
-	// close unblocks read and the writes; false where it cannot.
+	// close unblocks read and the writes. It returns false if it cannot.
 	close() bool
 }
 
@@ -44,10 +44,10 @@ type hostPipe struct {
 	wire    hostWire
 	out     *outlet // over wire
 	session *frontSession
-	ctx     context.Context // of its calls: carries values and has no end
+	ctx     context.Context // of its calls: has values and no end
 	slots   chan struct{}
 	listens chan struct{}
-	quit    context.Context // ends listening for subscriptions
+	quit    context.Context // its end ends the subscriptions
 	stop    context.CancelCauseFunc
 
 	running group
@@ -64,7 +64,8 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 		slots: make(chan struct{}, h.opts.MaxInFlight), listens: make(chan struct{}, maxListens),
 	}
 	p.session.listWait = listWait
-	p.session.maxQuestions = min(maxQuestions, h.opts.MaxInFlight-1) // else requests that wait for answers could end the reading
+	// Otherwise waiting requests could use all slots, and reading would stop.
+	p.session.maxQuestions = min(maxQuestions, h.opts.MaxInFlight-1)
 	p.quit, p.stop = context.WithCancelCause(p.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- p.readAll() }()
@@ -98,7 +99,7 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 	return nil
 }
 
-// inTime waits for something at the end, at most lastWrites.
+// inTime waits for done at the end, at most lastWrites.
 func inTime[T any](done <-chan T) {
 	select {
 	case <-done:
@@ -106,13 +107,13 @@ func inTime[T any](done <-chan T) {
 	}
 }
 
-// halt ends the subscriptions; calls go on, but nothing new is started.
+// halt ends the subscriptions. Calls continue, but no new task is started.
 func (p *hostPipe) halt() (idle <-chan struct{}) {
 	defer p.stop(errHostClosed)
 	return p.running.close()
 }
 
-// readAll serves message after message until the stream ends.
+// readAll serves messages until the stream ends.
 func (p *hostPipe) readAll() error {
 	for {
 		env, err := p.wire.read()
@@ -137,7 +138,7 @@ func (p *hostPipe) readAll() error {
 	}
 }
 
-// run starts f when there is a slot for it. It is called by the reader alone.
+// run starts f when there is a slot for it. Only the reader calls it.
 func (p *hostPipe) run(slots chan struct{}, f func()) {
 	select {
 	case slots <- struct{}{}:
@@ -166,8 +167,8 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 	}
 }
 
-// request serves one request in a goroutine of its own, but for a handshake,
-// whose outcome the next message may already rely on.
+// request serves one request in a goroutine of its own. Only a handshake is served before request returns, because the
+// next message may rely on its result.
 func (p *hostPipe) request(env *wire.Envelope, method string) {
 	r := &outletReply{outlet: p.out, id: env.ID}
 	q := &frontRequest{id: env.ID, params: env.Params, meta: metaOf(env.Params), method: method, session: p.session, send: r.say}
@@ -202,7 +203,8 @@ func (p *hostPipe) request(env *wire.Envelope, method string) {
 	}
 }
 
-// era is modern for what states it, and legacy for what comes with or after a handshake.
+// era returns the era of a request. A request that states a version is modern. A handshake, a ping and all requests
+// after a handshake are legacy. Other requests are modern, and are refused because they state no version.
 func (p *hostPipe) era(method string, meta json.RawMessage) interop.Era {
 	if _, stated := wire.Lookup(meta, protocol.MetaVersion); stated {
 		return interop.Modern
@@ -225,8 +227,7 @@ func (p *hostPipe) sendNotes() {
 	}
 }
 
-// smallFrame is up to which size a frame is gathered for a single write: a
-// pipe takes so much at once.
+// smallFrame is the size up to which a frame is copied for a single write. It is the size of a pipe's buffer.
 const smallFrame = 64 << 10
 
 // lineWire is a client on a pair of byte streams, with a message on each line.
@@ -260,8 +261,7 @@ func (l *lineWire) read() (wire.Envelope, error) {
 	return env, nil
 }
 
-// write sends a frame as one line: a small one in one write, of a large one
-// nothing is copied.
+// write sends a frame as one line. It sends a small frame in one write, and copies nothing of a large one.
 func (l *lineWire) write(frame [][]byte) error {
 	size := 1
 	for i, p := range frame {
@@ -302,7 +302,7 @@ func (l *lineWire) close() bool {
 	return l.unblocks
 }
 
-// sdkWire is a client on a connection of the SDK's.
+// sdkWire is a client on a connection of the SDK.
 type sdkWire struct{ c sdkwire.Conn }
 
 func (s sdkWire) read() (wire.Envelope, error) {
@@ -317,7 +317,7 @@ func (s sdkWire) read() (wire.Envelope, error) {
 
 func (s sdkWire) write(frame [][]byte) error {
 	env, err := wire.Scan(join(frame))
-	if err != nil || string(env.ID) == "null" { // which the SDK cannot send
+	if err != nil || string(env.ID) == "null" { // the SDK cannot send an id that is null
 		return err
 	}
 	return s.c.Write(context.Background(), env)
@@ -328,7 +328,7 @@ func (s sdkWire) close() bool {
 	return true
 }
 
-// join is pieces as one, nil where there are none.
+// join joins pieces. It returns nil if there are none.
 func join(pieces [][]byte) json.RawMessage {
 	if len(pieces) == 1 {
 		return pieces[0]
@@ -336,8 +336,7 @@ func join(pieces [][]byte) json.RawMessage {
 	return bytes.Join(pieces, nil)
 }
 
-// endOfStream reports whether a read's error says no more than that the other
-// side, or this one, has closed.
+// endOfStream reports whether an error of a read only means that one of the two sides has closed.
 func endOfStream(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, fs.ErrClosed) || errors.Is(err, context.Canceled)

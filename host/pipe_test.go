@@ -94,7 +94,7 @@ func TestRequestsRunAtOnceAndAreCancelled(t *testing.T) {
 		t.Error("not cancelled")
 	}
 	g.free <- struct{}{}
-	if got := l.read(); !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":2,"result":`) { // and of "a" nothing
+	if got := l.read(); !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":2,"result":`) { // and no reply to "a"
 		t.Error(got)
 	}
 	if got := l.ask(modernLine(`"a"`, "ping", "")); !strings.Contains(got, "-32601") {
@@ -107,7 +107,7 @@ func TestNewsOnStdio(t *testing.T) {
 	l := serveLines(t.Context(), t, newHost(t, reg, nil))
 	run := func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { return nil, nil }
 	l.ask(fmt.Sprintf(initializeLine, "2025-06-18"))
-	reg.Add(toolbox.Tool{Name: "early", Run: run}) // the client has not said that it is ready
+	reg.Add(toolbox.Tool{Name: "early", Run: run}) // the client has not sent notifications/initialized
 	ack := l.ask(modernLine(`"s"`, "subscriptions/listen", `"notifications":{"toolsListChanged":true}`))
 	if ack != `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s"},"notifications":{"toolsListChanged":true}}}` {
 		t.Fatal(ack)
@@ -118,7 +118,7 @@ func TestNewsOnStdio(t *testing.T) {
 		t.Error(got)
 	}
 	l.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`) // what was written before is dealt with
+	l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`) // earlier messages are handled now
 	reg.Add(toolbox.Tool{Name: "b", Run: run})
 	got := map[string]bool{l.read(): true, l.read(): true}
 	if !got[tagged] || !got[`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`] {
@@ -222,7 +222,7 @@ func TestFirstListOnStdioWaitsForServers(t *testing.T) {
 		t.Errorf("it did not wait: %s", got)
 	default:
 	}
-	known := append(tool, toolbox.Descriptor{Name: "known", Server: "slower"}) // and not heard
+	known := append(tool, toolbox.Descriptor{Name: "known", Server: "slower"}) // listed, but not connected yet
 	now.Store(&toolbox.Snapshot{Version: 2, Tools: known, Pending: []string{"slower"}})
 	src.Notify()
 	for range 2 {

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// maxQuestions bounds what the client of one session is asked at once, and maxOfOne what it is
-	// asked in the course of one request, or outside of any: one server does not use them all up.
+	// maxQuestions bounds the open questions of one session. maxOfOne bounds the open questions of one request, and
+	// separately the questions outside of any request. So one server cannot use all of them.
 	maxQuestions = 64
 	maxOfOne     = 16
-	// answerWait bounds how long an answer may take: a person reads, looks something up and types.
+	// answerWait bounds the wait for an answer: a person reads, searches and types.
 	answerWait = time.Hour
-	// streamWait is how long a question waits for a client to open the stream that carries it, as
-	// one does that was cut off.
+	// streamWait is how long a question waits until the client opens a stream for it. For example, a client that lost
+	// its connection opens a new one.
 	streamWait = 30 * time.Second
 )
 
@@ -34,24 +34,25 @@ var (
 	errClientGone    = hostError("the client has closed its side of the connection")
 )
 
-// openQuestion is a request to a client that it has not answered.
+// openQuestion is a request to a client without an answer.
 type openQuestion struct {
-	of   *frontRequest // in whose course it is asked; nil: outside of any request
+	of   *frontRequest // the request during which it is asked; nil: outside of any request
 	told chan questionEnd
 }
 
-// questionEnd is how a question ends: with an answer, or without.
+// questionEnd is the end of a question, with or without an answer.
 type questionEnd struct {
 	result   json.RawMessage
 	err      error
-	withdraw bool // the client is told that nobody waits for its answer any more
+	withdraw bool // notify the client that the answer is no longer needed
 }
 
-// ask puts a question to the session's client and waits for the answer: a result, or the
-// client's error. It goes out on the stream of the request in whose course it is asked; where
-// that cannot carry it, and where of is nil, on the session's own, and without one on that of any request.
+// ask sends a question to the session's client and waits for the answer: a result, or the client's error. of is the
+// request during which it is asked, and the question is sent on the stream of this request. If that stream cannot carry
+// it or of is nil, it is sent on the session's own stream. If the session has none, it is sent on the stream of any
+// request.
 //
-// It ends without an answer when ctx does, the request, or the session, and when the host drains.
+// ask returns without an answer if ctx, the request or the session ends, or if the host drains.
 func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Message) (json.RawMessage, error) {
 	s.mu.Lock()
 	caps := s.caps
@@ -88,7 +89,7 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 			if lost = nil; s.isAnswering(on) {
 				putOut(nil)
 			}
-		case <-ending: // a person may take longer than there is
+		case <-ending: // a person may take longer than the host can wait
 			s.resolve(id, questionEnd{err: errNotAsked, withdraw: true})
 			ending = nil
 		case end := <-q.told:
@@ -98,7 +99,7 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 			return end.result, end.err
 		case <-ctx.Done():
 			s.resolve(id, questionEnd{err: context.Cause(ctx), withdraw: true})
-			ctx = context.WithoutCancel(ctx) // told says the rest
+			ctx = context.WithoutCancel(ctx) // the loop ends with told
 		case <-late:
 			if s.notes.remove(id) {
 				s.resolve(id, questionEnd{err: errNoListener})
@@ -107,7 +108,7 @@ func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Mess
 	}
 }
 
-// pose notes a question, whose id is its own among those of the session.
+// pose registers a question under a new id. The ids of a session are unique.
 func (s *frontSession) pose(of *frontRequest) (id json.RawMessage, q *openQuestion, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +135,7 @@ func (s *frontSession) pose(of *frontRequest) (id json.RawMessage, q *openQuesti
 	return id, q, nil
 }
 
-// askedFor is how many questions are open in the course of a request. Call it with mu held.
+// askedFor returns the number of open questions in the course of a request. Call it with mu held.
 func (s *frontSession) askedFor(of *frontRequest) (n int) {
 	for _, q := range s.questions {
 		if q.of == of {
@@ -144,7 +145,8 @@ func (s *frontSession) askedFor(of *frontRequest) (n int) {
 	return n
 }
 
-// put sends a question, and returns by which way. on is the request on whose stream it went out which need not be its own.
+// put sends a question, and returns the sender that it used. If it used the stream of another request, on is that
+// request.
 func (s *frontSession) put(of *frontRequest, id json.RawMessage, m interop.Message) (way sender, on *frontRequest, err error) {
 	params := withoutToken(m.Params)
 	if of != nil {
@@ -160,7 +162,7 @@ func (s *frontSession) put(of *frontRequest, id json.RawMessage, m interop.Messa
 		s.mu.Lock()
 		open := slices.Clone(s.answering)
 		s.mu.Unlock()
-		for _, r := range slices.Backward(open) { // the newest, because the client may have lost an older one
+		for _, r := range slices.Backward(open) { // newest first, because the client may have lost an older one
 			if (r.live == nil || r.live()) && r.send(id, m.Method, params) == nil {
 				return r.send, r, nil
 			}
@@ -176,7 +178,8 @@ func (s *frontSession) isAnswering(r *frontRequest) bool {
 	return slices.Contains(s.answering, r)
 }
 
-// answers notes that a request is being answered, on whose stream the session's questions can go out. Those that wait for a stream go out now.
+// answers registers a request that is being answered. Questions of the session can be sent on its stream. Questions
+// that waited for a stream are sent now.
 func (s *frontSession) answers(r *frontRequest) {
 	s.mu.Lock()
 	s.answering = append(s.answering, r)
@@ -197,7 +200,7 @@ func (s *frontSession) answeredRequest(r *frontRequest) {
 	s.answering = slices.DeleteFunc(s.answering, func(o *frontRequest) bool { return o == r })
 }
 
-// queue is a [sender] by way of the session's own stream.
+// queue is a [sender] that uses the session's own stream.
 func (s *frontSession) queue(id json.RawMessage, method string, params ...[]byte) error {
 	if !s.notes.offer(interop.Message{ID: id, Method: method, Params: join(params)}) {
 		return errNoListener
@@ -205,18 +208,18 @@ func (s *frontSession) queue(id json.RawMessage, method string, params ...[]byte
 	return nil
 }
 
-// withoutToken is a question's params without a token for progress, which would be reported to
-// us: it is the server's for its hop.
+// withoutToken returns a question's params without a progress token. The token belongs to the server's hop, and the
+// client would report progress to the host.
 func withoutToken(params json.RawMessage) json.RawMessage {
 	return wire.Without(params, "_meta", "progressToken")
 }
 
-// cancelParams is the params of notifications/cancelled for a question.
+// cancelParams returns the params of notifications/cancelled for a question.
 func cancelParams(id json.RawMessage, why error) []byte {
 	return wire.Object{}.Raw("requestId", id).Text("reason", protocol.Printable(why.Error(), maxReason)).JSON()
 }
 
-// resolve ends a question; false where it is none, or none any more.
+// resolve ends a question. It returns false if the id belongs to no open question.
 func (s *frontSession) resolve(id json.RawMessage, end questionEnd) bool {
 	key := callKey(id)
 	s.mu.Lock()
@@ -224,12 +227,12 @@ func (s *frontSession) resolve(id json.RawMessage, end questionEnd) bool {
 	delete(s.questions, key)
 	s.mu.Unlock()
 	if q != nil {
-		q.told <- end // the only one
+		q.told <- end // the only send on this channel
 	}
 	return q != nil
 }
 
-// answered takes a client's response. One to no question, or to one that has ended, is dropped.
+// answered handles a client's response. If it belongs to no open question, it is dropped.
 func (s *frontSession) answered(env *wire.Envelope) {
 	end := questionEnd{result: env.Result}
 	switch {
@@ -241,8 +244,7 @@ func (s *frontSession) answered(env *wire.Envelope) {
 	s.resolve(env.ID, end)
 }
 
-// spoilt ends the question that a message would have answered which cannot be read; false where
-// there is none.
+// spoilt ends the question of an unreadable answer. It returns false if the message answers no open question.
 func (s *frontSession) spoilt(bad *wire.BadFrame) bool {
 	return bad.ID != nil && !bad.Asks && s.resolve(bad.ID, questionEnd{
 		err: &interop.RPCError{Code: interop.CodeInternal, Message: "the client's answer cannot be read: " + bad.Error()},
@@ -256,7 +258,7 @@ func (s *frontSession) isAsked() bool {
 	return len(s.questions) > 0
 }
 
-// endQuestions ends those questions of a session that are meant, and returns them.
+// endQuestions ends the questions of a session for which meant returns true.
 func (s *frontSession) endQuestions(end questionEnd, meant func(*openQuestion) bool) {
 	s.mu.Lock()
 	var over []*openQuestion
@@ -272,7 +274,7 @@ func (s *frontSession) endQuestions(end questionEnd, meant func(*openQuestion) b
 	}
 }
 
-// hearNoMore ends all questions, and takes no new ones: there are no answers any more.
+// hearNoMore ends all questions and refuses new ones, because no more answers arrive.
 func (s *frontSession) hearNoMore(why error) {
 	s.mu.Lock()
 	s.deaf = why
@@ -280,8 +282,8 @@ func (s *frontSession) hearNoMore(why error) {
 	s.endQuestions(questionEnd{err: why}, func(*openQuestion) bool { return true })
 }
 
-// endQuestions ends what is still asked in the course of a request which the backend has
-// answered, and waits until the client knows.
+// endQuestions ends the open questions of a request that the backend has answered, and waits until the client is
+// notified.
 func (r *frontRequest) endQuestions() {
 	s := r.session
 	if s == nil || r.era != interop.Legacy {

@@ -21,8 +21,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asker is a backend whose tools/call asks the client what its arguments say, and returns the
-// answer, or the error, as text.
+// asker is a backend with a tools/call that asks the client the question in its arguments. It returns the answer, or
+// the error, as text.
 func asker(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	var call struct {
 		Arguments struct {
@@ -43,7 +43,7 @@ func asker(ctx context.Context, m interop.Message, back interop.Peer) (json.RawM
 	return json.RawMessage(`{"content":[{"type":"text","text":` + string(text) + `}]}`), err
 }
 
-// asked is the text of an asker's result.
+// asked returns the text of an asker's result.
 func asked(t testing.TB, s *mcp.ClientSession, method, params string, always bool) string {
 	t.Helper()
 	args := map[string]any{"method": method, "params": json.RawMessage(params), "always": always}
@@ -55,7 +55,7 @@ func asked(t testing.TB, s *mcp.ClientSession, method, params string, always boo
 	return r.Content[0].(*mcp.TextContent).Text
 }
 
-// answering is the options of a client that answers everything with its name.
+// answering returns the options of a client that answers all questions with its name.
 func answering(name string) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -74,7 +74,7 @@ const (
 	sampling    = `{"messages":[{"role":"user","content":{"type":"text","text":"2+2"}}],"maxTokens":9}`
 )
 
-// Real clients are asked in the course of a request, and those of a session outside of it.
+// Real clients are asked during a request. Clients with a session are also asked outside of requests.
 func TestClientsAreAsked(t *testing.T) {
 	eachWay(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
@@ -101,7 +101,7 @@ func TestClientsAreAsked(t *testing.T) {
 	})
 }
 
-// Only what a client declares is asked.
+// A client is asked only for capabilities that it declares.
 func TestClientsAreAskedWhatTheyDeclare(t *testing.T) {
 	for _, caps := range []string{`{}`, `{"elicitation":true,"sampling":null,"roots":[]}`} {
 		l := serveLines(t.Context(), t, scripted(t, nil, asker))
@@ -119,17 +119,17 @@ func TestClientsAreAskedWhatTheyDeclare(t *testing.T) {
 	}
 }
 
-// calling is a call of an asker.
+// calling returns a call of an asker.
 func calling(id, method string, always bool) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"ask","arguments":{"method":%q,"params":{},"always":%t}}}`, id, method, always)
 }
 
-// question is what an asker's client is asked first.
+// question returns the question that an asker sends with an id.
 func question(id int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"roots/list","params":{}}`, id)
 }
 
-// answerLine is the result that an asker has for the request id.
+// answerLine returns the result of an asker for the request id.
 func answerLine(id, text string) string {
 	b, _ := json.Marshal(text)
 	return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":` + string(b) + `}]}}`
@@ -137,8 +137,7 @@ func answerLine(id, text string) string {
 
 const allRoots = `{"roots":{}}`
 
-// What answers no question, or none any more, is dropped; what answers one in a way that nobody
-// can read ends it.
+// A response without an open question is dropped. An unreadable response to a question ends it.
 func TestAnswersToNoQuestionAreDropped(t *testing.T) {
 	l := serveLines(t.Context(), t, scripted(t, &host.Options{MaxMessage: 2000}, asker))
 	l.ask(initializing(allRoots))
@@ -164,26 +163,26 @@ func TestAnswersToNoQuestionAreDropped(t *testing.T) {
 		}
 		l.write(answer) // a second time
 		if strings.Contains(tt.want, "cannot be read") {
-			if got := l.read(); !strings.Contains(got, `"error"`) { // now it answers nothing, and is noise
+			if got := l.read(); !strings.Contains(got, `"error"`) { // now it answers no question
 				t.Error(got)
 			}
 		}
 	}
 }
 
-// Whatever ends a question, the server hears why, and the client that nobody waits any more.
+// When a question ends for any reason, the server receives the reason, and the client is notified.
 func TestQuestionsEnd(t *testing.T) {
 	release := make(chan struct{})
 	var back, always interop.Peer
 	heard := make(chan error, 1)
 	h := scripted(t, nil, func(ctx context.Context, m interop.Message, b interop.Peer) (json.RawMessage, error) {
 		switch m.Method {
-		case "cancel": // the server no longer asks
+		case "cancel": // the server withdraws the question
 			ctx, cancel := context.WithCancelCause(ctx)
 			go cancel(context.DeadlineExceeded)
 			_, err := b(ctx, interop.Message{Method: "roots/list"})
 			heard <- err
-		case "leave": // the server answers, and asks on
+		case "leave": // the server answers, and continues to ask
 			back, always = b, m.Client.Always
 			go func() {
 				_, err := b(context.Background(), interop.Message{Method: "roots/list"})
@@ -234,7 +233,7 @@ func TestQuestionsEnd(t *testing.T) {
 		t.Errorf("asked after the answer: %v", err)
 	}
 
-	l.write(call("drop")) // the client cancels its own request, and thereby what is asked in its course
+	l.write(call("drop")) // the client cancels its own request, and thereby the question
 	expect(question(3))
 	l.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"enough"}}`)
 	expect(withdrawn(3, "enough"))
@@ -250,14 +249,14 @@ func TestQuestionsEnd(t *testing.T) {
 	expect(withdrawn(4, "context canceled"))
 	ends("context canceled")
 
-	for i := range 16 { // no more at once
+	for i := range 16 { // the maximum
 		go func() { _, _ = always(context.Background(), interop.Message{Method: "roots/list"}) }()
 		expect(question(5 + i))
 	}
 	if _, err := always(context.Background(), interop.Message{Method: "roots/list"}); err == nil || err.Error() != "the client has too many open questions" {
 		t.Error(err)
 	}
-	l.in.Close() // who has closed its side does not answer any more
+	l.in.Close() // a client that has closed its side does not answer any more
 	if err := l.wait(); err != nil {
 		t.Error(err)
 	}
@@ -266,7 +265,7 @@ func TestQuestionsEnd(t *testing.T) {
 	}
 }
 
-// What one request asks leaves room for others, and all together are bounded.
+// The questions of one request leave room for others, and all together are bounded.
 func TestQuestionsAreBounded(t *testing.T) {
 	const many = "the client has too many open questions"
 	h := scripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -297,7 +296,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// The answer to a question is read although requests that wait for such are as many as may be.
+// The answer to a question is read even if the maximum of requests waits for answers.
 func TestQuestionsLeaveRoomForTheirAnswers(t *testing.T) {
 	h := scripted(t, &host.Options{MaxInFlight: 2}, asker)
 	l := serveLines(t.Context(), t, h)
@@ -348,8 +347,8 @@ func answers(t testing.TB, site *httptest.Server, header map[string]string, stat
 	}
 }
 
-// A question over HTTP goes out on the stream of its request; whoever takes none is asked on the
-// session's. Nobody else can answer it.
+// A question over HTTP is sent on the stream of its request. If the client accepts no stream there, it is sent on the
+// session's stream. No other client can answer it.
 func TestQuestionsOverHTTP(t *testing.T) {
 	site := serveSite(t, scripted(t, &host.Options{MaxMessage: 5000}, asker))
 	mine, other := opened(t, site, allRoots), opened(t, site, allRoots)
@@ -408,7 +407,7 @@ func TestQuestionsOverHTTP(t *testing.T) {
 	stream.Body.Close()
 }
 
-// A question that needs a stream waits for one, but not for good.
+// A question that needs a stream waits for one, but not forever.
 func TestQuestionsWaitForAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := host.NewFront(&script{handle: asker}, nil)
@@ -432,9 +431,9 @@ func TestQuestionsWaitForAStream(t *testing.T) {
 	})
 }
 
-// A client without a stream beside its requests is asked on the stream of any of them where it is not known which one a
-// question belongs to: not on one that it has lost, and not on one that takes none. A question that no request can carry
-// waits for the next.
+// A client without a stream beside its requests is asked on the stream of any request if the question's own request is
+// not known. A lost stream, or a request without a stream, is not used. A question that no request can carry waits for
+// the next request.
 func TestQuestionsTakeAnyStreamOfTheSession(t *testing.T) {
 	t.Parallel()
 	came, release, told := make(chan *interop.Client, 4), make(chan struct{}), make(chan error, 4)
@@ -495,7 +494,7 @@ func TestQuestionsTakeAnyStreamOfTheSession(t *testing.T) {
 	asks()
 	expect("two calls", two, 1)
 	leave()
-	for range two { // it is lost
+	for range two { // the stream is lost
 	}
 	asks()
 	expect("a call that was lost", one, 2)
@@ -503,12 +502,12 @@ func TestQuestionsTakeAnyStreamOfTheSession(t *testing.T) {
 	for range one {
 	}
 	release = make(chan struct{})
-	asks() // before the next call or in its course
+	asks() // before the next call or during it
 	expect("the next call", begin(t.Context(), 104, both), 3)
 	close(release)
 }
 
-// Two clients that are asked at once each answer their own questions.
+// Two clients are asked at once, and each answers its own questions.
 func TestQuestionsDoNotCross(t *testing.T) {
 	h := scripted(t, nil, asker)
 	site := serveSite(t, h)
@@ -534,7 +533,7 @@ func TestQuestionsDoNotCross(t *testing.T) {
 	wg.Wait()
 }
 
-// askers is clients that answer with their names: the TypeScript SDK 1, and 2 in the legacy era.
+// askers are clients that answer with their names: the TypeScript SDK 1, and 2 in the legacy era.
 const askers = `
 import { Client as One } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HTTPOne } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -575,7 +574,7 @@ func TestTypeScriptClientsAreAsked(t *testing.T) {
 	t.Parallel()
 	site := serveSite(t, scripted(t, nil, asker))
 	cmd := exec.Command(peers.Node(t), "--input-type=module", "-e", askers, site.URL)
-	cmd.Dir = filepath.Join("..", "testdata", "peers") // from where node looks for packages
+	cmd.Dir = filepath.Join("..", "testdata", "peers") // where node searches for packages
 	out, err := cmd.CombinedOutput()
 	var got map[string]string
 	if err == nil {
@@ -591,8 +590,7 @@ func TestTypeScriptClientsAreAsked(t *testing.T) {
 	}
 }
 
-// A client that has lost its connection is asked when it comes back, but not by what is too large
-// to be kept for it.
+// A client that has lost its connection is asked when it reconnects. A question too large to be kept is not sent.
 func TestQuestionsToAClientThatComesBack(t *testing.T) {
 	for _, tt := range []struct{ params, want string }{
 		{`{"x":"` + strings.Repeat("x", 100) + `"}`, `{"roots":[]}`},

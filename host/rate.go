@@ -9,13 +9,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxRates bounds the clients whose requests are counted; those that have sent none for a while need no counting.
+// maxRates bounds the clients with a limiter. Clients that were idle for a while need none.
 const maxRates = 10_000
 
 var errTooFast = errors.New("this client sends too many requests in too short a time")
 
-// Rates bounds how many requests each client sends over HTTP. Several hosts may share one. Its methods may be called from
-// any goroutine.
+// Rates bounds how many requests each client sends over HTTP. Several hosts may share one. Its methods may be called
+// from any goroutine.
 type Rates struct {
 	limit rate.Limit
 	burst int
@@ -24,8 +24,8 @@ type Rates struct {
 	of map[client]*rate.Limiter
 }
 
-// NewRates lets each client send so many requests a second on average, and burst at once; a burst below 1 is those of two seconds,
-// ten at least.
+// NewRates allows each client perSecond requests a second on average, and burst requests at once. If burst is below 1,
+// two seconds of requests are allowed at once, and at least ten.
 func NewRates(perSecond float64, burst int) *Rates {
 	if burst < 1 {
 		burst = max(10, int(2*perSecond))
@@ -33,7 +33,7 @@ func NewRates(perSecond float64, burst int) *Rates {
 	return &Rates{limit: rate.Limit(perSecond), burst: burst, of: map[client]*rate.Limiter{}}
 }
 
-// wait is after which time a client may send the request that it sends now; 0: now, and it counts.
+// wait counts a request of a client and returns 0, or returns the time until the client may send it.
 func (r *Rates) wait(c client) time.Duration {
 	if r == nil || c == (client{}) {
 		return 0

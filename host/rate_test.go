@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestRates: who sends too much waits, wherever it sends from and in whichever view, and nobody else does.
+// TestRates checks that a client above its rate must wait, from any address and in any view. Other clients do not wait.
 func TestRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rates := host.NewRates(0.5, 3)
@@ -72,7 +72,7 @@ func TestRates(t *testing.T) {
 	})
 }
 
-// A principal has one share, from whatever number of addresses it comes.
+// A principal has one share, from any number of addresses.
 func TestAPrincipalsBoundsAreItsOwn(t *testing.T) {
 	h := newHost(t, echoTool(), &host.Options{MaxClientSessions: 5, Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
@@ -97,7 +97,7 @@ func TestAPrincipalsBoundsAreItsOwn(t *testing.T) {
 	}
 }
 
-// Hosts that stand beside one another give a client one share of all of them, and each has sessions of its own.
+// Hosts that stand beside one another give a client one common share. Each has its own sessions.
 func TestHostsBesideOneAnother(t *testing.T) {
 	t.Parallel()
 	opts := &host.Options{MaxClientSessions: 3, MaxInFlight: 1, Authenticate: func(r *http.Request) (toolbox.Principal, error) {
@@ -133,12 +133,12 @@ func TestHostsBesideOneAnother(t *testing.T) {
 		}
 	}
 	ann, eve := open(first, "ann"), open(first, "eve")
-	answers(second, "eve", eve, false) // it is another's
+	answers(second, "eve", eve, false) // it belongs to another caller
 	var latest string
 	for range 3 {
 		latest = open(second, "eve")
 	}
-	answers(first, "eve", eve, false) // which has made room
+	answers(first, "eve", eve, false) // it was evicted
 	answers(second, "eve", latest, true)
 	answers(first, "ann", ann, true)
 

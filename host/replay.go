@@ -12,28 +12,27 @@ const (
 	defaultReplayEach = 1 << 20
 	defaultReplayAll  = 32 << 20
 	maxReplayEvents   = 256             // of one session
-	replayTime        = 5 * time.Minute // how long a client may take to come back
+	replayTime        = 5 * time.Minute // how long a client may take to reconnect
 	replaySweep       = time.Minute
-	eventCost         = 128 // bytes that an event takes beside its own
+	eventCost         = 128 // bytes of memory for an event beside its data
 )
 
-// Replay keeps the last events that legacy clients were sent over HTTP, so that one that lost
-// its connection gets what it missed (2025-11-25, basic/transports, "Resumability and
-// Redelivery"): of each session the last 256, for five minutes. Several hosts may share one.
-// All methods may be called from any goroutine.
+// Replay keeps the last events that were sent to legacy clients over HTTP. A client that lost its connection receives
+// the events that it missed (2025-11-25, basic/transports, "Resumability and Redelivery"). It keeps the last 256 events
+// of each session, for five minutes. Several hosts may share one. All methods may be called from any goroutine.
 type Replay struct {
 	each, all int64
 
 	mu    sync.Mutex
 	bytes int64
 	held  map[client]int64
-	with  map[*keptSession]bool // those with events
-	sweep *time.Timer           // nil: none is set
+	with  map[*keptSession]bool // sessions with events
+	sweep *time.Timer           // nil: not set
 }
 
-// NewReplay keeps so many bytes for each session, and in all; where these are taken, the client
-// that holds most of them makes room. 0: 1 MiB and 32 MiB. each below 0: nothing is kept, and
-// no stream can be resumed.
+// NewReplay returns a Replay that keeps at most each bytes of a session, and at most all bytes in total. When all is
+// reached, the client that holds most bytes loses events. 0: 1 MiB and 32 MiB. If each is below 0, no events are kept
+// and no stream can be resumed.
 func NewReplay(each, all int64) *Replay {
 	if each == 0 {
 		each = defaultReplayEach
@@ -44,7 +43,7 @@ func NewReplay(each, all int64) *Replay {
 	return &Replay{each: min(each, all), all: all, held: map[client]int64{}, with: map[*keptSession]bool{}}
 }
 
-// streamName is one stream of a session: of a request's answer, or of news.
+// streamName names one stream of a session: the answer to a request, or the session's own messages.
 type streamName struct {
 	kind   byte // answerStream or newsStream
 	number uint64
@@ -55,7 +54,7 @@ const (
 	newsStream   = 'n'
 )
 
-// keptEvent is one that may be sent again.
+// keptEvent is an event that may be sent again.
 type keptEvent struct {
 	stream streamName
 	seq    uint64
@@ -65,21 +64,21 @@ type keptEvent struct {
 
 func (e *keptEvent) size() int64 { return int64(len(e.data)) + eventCost }
 
-// keptSession is what is kept of one session. Its fields belong to in.mu.
+// keptSession holds the kept events of one session. Its fields are guarded by in.mu.
 type keptSession struct {
 	in     *Replay
 	client client
 
 	seq     uint64 // of the last event
-	streams uint64 // that were begun
+	streams uint64 // number of streams begun
 	events  []keptEvent
 	bytes   int64
-	answers map[uint64]*hostReply        // the streams of answers that are not over, by number
-	holders map[streamName]chan struct{} // closed when another connection goes on with the stream
+	answers map[uint64]*hostReply        // unfinished answer streams, by number
+	holders map[streamName]chan struct{} // closed when another connection takes over the stream
 	over    bool
 }
 
-// session begins to keep the events of a session; nil where nothing is kept.
+// session returns the store for the events of a session, or nil if no events are kept.
 func (r *Replay) session(c client) *keptSession {
 	if r.each < 0 {
 		return nil
@@ -98,28 +97,29 @@ func (k *keptSession) begin(kind byte, reply *hostReply) streamName {
 	return streamName{kind, k.streams}
 }
 
-// begun reports whether there has been such a stream, as far as one can tell.
+// begun reports whether a stream with this name can have existed.
 func (k *keptSession) begun(s streamName) bool {
 	k.in.mu.Lock()
 	defer k.in.mu.Unlock()
 	return s.number > 0 && s.number <= k.streams
 }
 
-// answer is a stream that is not over; nil: there is none.
+// answer returns an unfinished answer stream, or nil if there is none.
 func (k *keptSession) answer(s streamName) *hostReply {
 	k.in.mu.Lock()
 	defer k.in.mu.Unlock()
 	return k.answers[s.number]
 }
 
-// finish says that a stream is over. What is kept of it stays.
+// finish marks a stream as finished. Its events stay.
 func (k *keptSession) finish(s streamName) {
 	k.in.mu.Lock()
 	defer k.in.mu.Unlock()
 	delete(k.answers, s.number)
 }
 
-// hold makes the caller the one that sends a stream's events, until what it returns is closed.
+// hold makes the caller the holder of a stream. Only the holder sends the stream's events. The returned channel is
+// closed when another connection takes over.
 func (k *keptSession) hold(s streamName) chan struct{} {
 	k.in.mu.Lock()
 	defer k.in.mu.Unlock()
@@ -139,7 +139,7 @@ func (k *keptSession) release(s streamName, holder chan struct{}) {
 	}
 }
 
-// mark is the number of an event without a message, which is not kept.
+// mark returns the number of an event without a message. It is not kept.
 func (k *keptSession) mark() uint64 {
 	k.in.mu.Lock()
 	defer k.in.mu.Unlock()
@@ -147,8 +147,8 @@ func (k *keptSession) mark() uint64 {
 	return k.seq
 }
 
-// add keeps an event and returns its number; instead is kept for one that is too large, nil:
-// nothing. Where holder is not nil it must still hold the stream.
+// add keeps an event and returns its number. If the frame is too large, it keeps instead, which may be nil. If holder
+// is not nil and no longer holds the stream, add returns false.
 func (k *keptSession) add(s streamName, holder chan struct{}, frame, instead [][]byte) (seq uint64, ok bool) {
 	r := k.in
 	if !r.keeps(frame) {
@@ -186,8 +186,8 @@ func (k *keptSession) add(s streamName, holder chan struct{}, frame, instead [][
 // keeps reports whether a message is small enough to be kept.
 func (r *Replay) keeps(frame [][]byte) bool { return int64(lengthOf(frame))+eventCost <= r.each }
 
-// takeBack forgets the last event, which could not be sent; false where another connection
-// holds the stream, and sends it.
+// takeBack removes the last event, which could not be sent. If another connection holds the stream and so sends the
+// event, takeBack returns false.
 func (k *keptSession) takeBack(s streamName, holder chan struct{}, seq uint64) bool {
 	k.in.mu.Lock()
 	defer k.in.mu.Unlock()
@@ -203,8 +203,8 @@ func (k *keptSession) takeBack(s streamName, holder chan struct{}, seq uint64) b
 	return true
 }
 
-// after is what is kept of a stream behind one of its events. known says that nothing is
-// missing in between, as far as one can tell.
+// after returns the kept events of a stream that follow the event seq. known is false if no event of the stream is
+// kept, so that events may be missing.
 func (k *keptSession) after(s streamName, seq uint64) (events []keptEvent, known bool) {
 	k.in.mu.Lock()
 	defer k.in.mu.Unlock()
@@ -220,7 +220,7 @@ func (k *keptSession) after(s streamName, seq uint64) (events []keptEvent, known
 	return events, known
 }
 
-// end forgets the session.
+// end removes all events of the session.
 func (k *keptSession) end() {
 	k.in.mu.Lock()
 	defer k.in.mu.Unlock()
@@ -229,7 +229,7 @@ func (k *keptSession) end() {
 	k.drop(len(k.events))
 }
 
-// drop forgets the oldest events. Call it with in.mu held.
+// drop removes the n oldest events. Call it with in.mu held.
 func (k *keptSession) drop(n int) {
 	var size int64
 	for i := range n {
@@ -242,7 +242,7 @@ func (k *keptSession) drop(n int) {
 	k.gave(size)
 }
 
-// gave counts what is no longer kept. Call it with in.mu held.
+// gave subtracts the size of removed events. Call it with in.mu held.
 func (k *keptSession) gave(size int64) {
 	r := k.in
 	k.bytes -= size
@@ -259,8 +259,8 @@ func (k *keptSession) gave(size int64) {
 	}
 }
 
-// victim is the session that makes room: of the client that holds most, the one with the
-// oldest event. Call it with mu held, and only where something is kept.
+// victim returns the session that loses its events. Of the client with the most bytes, it is the session with the
+// oldest event. Call it with mu held, and only if events are kept.
 func (r *Replay) victim() *keptSession {
 	var most client
 	for c, n := range r.held {
@@ -277,7 +277,7 @@ func (r *Replay) victim() *keptSession {
 	return oldest
 }
 
-// expire forgets what nobody has come back for.
+// expire removes the events that are older than replayTime.
 func (r *Replay) expire() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -295,7 +295,7 @@ func (r *Replay) expire() {
 	}
 }
 
-// oneLine is a copy of a message without line breaks; nil where there is none.
+// oneLine returns a copy of a message without line breaks. It returns nil if there is no message.
 func oneLine(frame [][]byte) []byte {
 	if frame == nil {
 		return nil

@@ -20,8 +20,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// cutWriter is a connection over which only so many bytes reach the client. leave is called
-// when it breaks.
+// cutWriter is a connection over which a limited number of bytes reach the client. leave is called when it breaks.
 type cutWriter struct {
 	header http.Header
 	status int
@@ -48,8 +47,8 @@ func (w *cutWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// exchange sends a request over a connection that breaks after so many bytes, and returns its
-// messages that are whole, and the number of the last event.
+// exchange sends a request over a connection that breaks after bytesLeft bytes. It returns the complete messages, and
+// the id of the last event.
 func exchange(t testing.TB, h http.Handler, r request, bytesLeft int) (messages []string, last string, status int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -68,7 +67,7 @@ func exchange(t testing.TB, h http.Handler, r request, bytesLeft int) (messages 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	events := strings.Split(w.got.String(), "\n\n")
-	for _, event := range events[:len(events)-1] { // what is cut off counts for nothing
+	for _, event := range events[:len(events)-1] { // incomplete events do not count
 		for line := range strings.SplitSeq(event, "\n") {
 			if id, ok := strings.CutPrefix(line, "id: "); ok {
 				last = id
@@ -96,7 +95,7 @@ func directSession(t testing.TB, h http.Handler, version string) map[string]stri
 	return header
 }
 
-// talker is a tool that reports each line of its argument, and then answers.
+// talker returns a tool that reports each line of its argument, and then answers.
 func talker() toolbox.Source {
 	return oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		var in struct{ Say []string }
@@ -119,8 +118,8 @@ func resumed(header map[string]string, last string) request {
 	return request{method: http.MethodGet, header: header}.with("Last-Event-ID", last)
 }
 
-// TestTheConnectionBreaksAtEachByte: whatever a client has read when its connection breaks, and
-// breaks again, it gets each message once.
+// TestTheConnectionBreaksAtEachByte breaks a connection at every byte, and again. The client receives each message
+// once.
 func TestTheConnectionBreaksAtEachByte(t *testing.T) {
 	h := newHost(t, talker(), nil).Handler()
 	header := directSession(t, h, "2025-11-25")
@@ -131,7 +130,7 @@ func TestTheConnectionBreaksAtEachByte(t *testing.T) {
 	resumes := 0
 	for cut := 0; ; cut++ {
 		got, last, _ := exchange(t, h, talk(header, "a", "b\nc"), cut)
-		if last == "" { // not even the stream's name has come
+		if last == "" { // not even the stream's id was received
 			continue
 		}
 		if len(got) == len(want) {
@@ -156,8 +155,8 @@ func TestTheConnectionBreaksAtEachByte(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsYetToComeGoesToTheNewConnection: the call goes on, and what it says then
-// comes on the stream that was resumed, also where the old connection has not ended.
+// TestAnAnswerThatIsYetToComeGoesToTheNewConnection resumes the stream of a running call. Later messages arrive on the
+// new connection, even if the old one has not ended.
 func TestAnAnswerThatIsYetToComeGoesToTheNewConnection(t *testing.T) {
 	for _, gone := range []bool{true, false} {
 		g := newHeldTool()
@@ -192,7 +191,7 @@ func TestAnAnswerThatIsYetToComeGoesToTheNewConnection(t *testing.T) {
 		if got := again.next(); !strings.Contains(got, `"progress":2`) {
 			t.Error(got)
 		}
-		// A third one takes over from the second, whose stream ends.
+		// A third connection takes over from the second, which ends.
 		third := &events{t: t, body: resumed(header, first.last).start(t.Context(), t, site).Body}
 		if got := third.next(); !strings.Contains(got, `"progress":2`) {
 			t.Error(got)
@@ -233,14 +232,14 @@ func TestNewsThatWereMissedComeAgain(t *testing.T) {
 	}
 	const changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 	first, leave := get("")
-	first.event() // the stream's name
+	first.event() // the stream's id
 	begin := first.last
 	change("a")
 	if got := first.next(); got != changed {
 		t.Fatal(got)
 	}
 	leave()
-	second, leave := get(begin) // as if it had not come
+	second, leave := get(begin) // as if the event was not received
 	if got := second.next(); got != changed || second.last != first.last {
 		t.Fatal(got, second.last)
 	}
@@ -270,7 +269,7 @@ func TestLastEventIDsThatNameNothing(t *testing.T) {
 		t.Fatal(last)
 	}
 	for id, want := range map[string]int{
-		last: 200, "a1-0": 200, "a1-999": 200, // the stream is known, whatever it was
+		last: 200, "a1-0": 200, "a1-999": 200, // the stream is known, whatever the event
 		"a2-3": 400, "a0-3": 400, "n9-1": 400, "a1": 400, "1-3": 400, "-": 400, "x": 400, "a-1": 400, "a1-": 400,
 		"a01-3": 400, "a+1-3": 400, "a1--3": 400, "a1-3 ": 400, "a18446744073709551616-1": 400, "a1-3\x00": 400, strings.Repeat("a", 1<<16): 400,
 	} {
@@ -327,7 +326,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		}
 		alice := of("alice")
 		exchange(t, h, talk(alice, long, long), 1<<20)
-		for range 20 { // mallory's many sessions take nothing from alice
+		for range 20 { // mallory's many sessions take no room from alice
 			exchange(t, h, talk(of("mallory"), long, long, long), 1<<20)
 		}
 		if got, _, status := exchange(t, h, resumed(alice, "a1-1"), 1<<20); len(got) != 3 || status != 200 {
@@ -373,7 +372,7 @@ func TestOlderRevisionsAreNotPrimed(t *testing.T) {
 	}
 }
 
-// TestAPendingAnswerCanBeResumed: after a while it is a stream with a name, though nothing has been said.
+// TestAPendingAnswerCanBeResumed checks that a pending answer becomes a stream after a while, even without messages.
 func TestAPendingAnswerCanBeResumed(t *testing.T) {
 	for _, beat := range []time.Duration{0, -1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -395,13 +394,13 @@ func TestAPendingAnswerCanBeResumed(t *testing.T) {
 				t.Error(got)
 			}
 			if w := direct(h, "", "", request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header: header}); w.Body.String() != `{"jsonrpc":"2.0","id":1,"result":{}}` {
-				t.Error(w.Body) // at once: one object, of which nothing is kept
+				t.Error(w.Body) // an immediate answer is one object, and is not kept
 			}
 		})
 	}
 }
 
-// FuzzResume has a client lose its connection again and again: it gets what was sent, once.
+// FuzzResume breaks the connection of a client again and again. The client receives each message once.
 func FuzzResume(f *testing.F) {
 	hosted := host.New(talker(), nil)
 	f.Cleanup(hosted.Close)
@@ -417,7 +416,7 @@ func FuzzResume(f *testing.F) {
 		if len(want) != len(say)+1 {
 			t.Fatal(want)
 		}
-		got, last, _ := exchange(t, h, talk(header, say...), 30) // the stream's name
+		got, last, _ := exchange(t, h, talk(header, say...), 30) // the stream's id
 		for _, cut := range append(cuts, 0) {
 			left := int(cut)
 			if cut == 0 {

@@ -15,38 +15,36 @@ import (
 )
 
 const (
-	// writeWait bounds the write of writeChunk bytes to a client that has
-	// stopped reading.
+	// writeWait bounds the write of writeChunk bytes to a client that has stopped reading.
 	writeWait  = 30 * time.Second
 	writeChunk = 256 << 10
-	// buffered is what a server of net/http holds back until its handler has
-	// returned. Anything more may wait for a client that sends requests and reads
-	// no answers, however small each is.
+	// buffered is the number of bytes that net/http holds back until the handler returns. The write of a longer answer
+	// may block if the client reads no answers.
 	buffered = 2 << 10
 )
 
-// hostReply is the HTTP answer to one request: one JSON object, unless
-// something is to be said before; then it becomes an event stream.
+// hostReply is the HTTP answer to one request. It is one JSON object. If a message must be sent before the result, it
+// becomes an event stream.
 type hostReply struct {
 	w      http.ResponseWriter
 	id     json.RawMessage
 	beat   time.Duration // the silence after which a comment is sent; 0: never
 	takes  acceptance
 	memory *interop.Memory
-	failed func()       // called once, when the client can no longer be written to
-	kept   *keptSession // keeps the event stream, for a client that comes back for it; nil: none does
-	primes bool         // the stream begins with an event that is only a number
+	failed func()       // called once, when a write to the client fails
+	kept   *keptSession // keeps the event stream for a reconnect; nil: not kept
+	primes bool         // the stream begins with an event without data
 
-	mu     sync.Mutex // held while writing: it orders what is sent
+	mu     sync.Mutex // held while writing, so that messages are sent in order
 	stream bool       // the event stream has begun
 	over   bool
 	timer  *time.Timer
-	// Of a stream that is kept, once it has begun; w is nil while there is no connection.
+	// The following are used for a stream that is kept, once it has begun. w is nil while there is no connection.
 	name streamName
-	done chan struct{}   // closed when it is over
-	left chan struct{}   // of the connection that w is; nil: the first one
-	gone <-chan struct{} // closed when w's client has left
-	news func() bool     // reports whether the session has a stream for news
+	done chan struct{}   // closed when the answer is sent
+	left chan struct{}   // of the connection w; nil: the first one
+	gone <-chan struct{} // closed when w's client has disconnected
+	news func() bool     // reports whether the session has a stream for its own messages
 }
 
 var (
@@ -56,7 +54,7 @@ var (
 	errNoConnection = errors.New("the client has lost its connection, and this is too large to be kept for it")
 )
 
-// open begins to keep the answer alive.
+// open starts the timer that keeps the connection alive.
 func (r *hostReply) open() {
 	wait := r.beat
 	if r.primes && (wait <= 0 || wait > primeWait) {
@@ -90,18 +88,19 @@ func (r *hostReply) say(id json.RawMessage, method string, params ...[]byte) err
 		return errReplyOver
 	case !r.takes.stream:
 		return errNoStream
-	case id != nil && r.lost() && r.news(): // a question that need not wait for the client to come back
+	case id != nil && r.lost() && r.news(): // a question does not have to wait for the reconnect
 		return errNoStream
 	}
 	frame := sayFrame(id, method, params)
 	err := r.event(frame, nil)
 	if err == nil && id != nil && r.w == nil && !r.kept.in.keeps(frame) {
-		err = errNoConnection // the client will not see it, and so not answer
+		err = errNoConnection // the client will never see it, and so cannot answer
 	}
 	return err
 }
 
-// live reports whether the answer has a connection on which something can be sent before it. It does not wait for a write.
+// live reports whether messages can be sent before the answer now. If a write is running, it returns false instead of
+// waiting.
 func (r *hostReply) live() bool {
 	if !r.mu.TryLock() {
 		return false
@@ -110,8 +109,8 @@ func (r *hostReply) live() bool {
 	return !r.over && r.takes.stream && !r.lost()
 }
 
-// event sends a message. instead is what a client that has lost its connection gets of one
-// that is too large to be kept; nil: nothing. Call it with mu held.
+// event sends a message. If the message is too large to be kept, instead is kept for a client that reconnects. If
+// instead is nil, nothing is kept. Call it with mu held.
 func (r *hostReply) event(frame, instead [][]byte) error {
 	if r.kept == nil {
 		return r.send(eventOf("", frame)...)
@@ -121,7 +120,7 @@ func (r *hostReply) event(frame, instead [][]byte) error {
 	return r.send(eventOf(eventID(r.name, seq), frame)...)
 }
 
-// send writes to the event stream, which the first call begins. Call it with mu held.
+// send writes to the event stream, and begins it if necessary. Call it with mu held.
 func (r *hostReply) send(parts ...[]byte) error {
 	r.begin()
 	if r.lost() {
@@ -153,7 +152,7 @@ func (r *hostReply) begin() {
 		r.name, r.done = r.kept.begin(answerStream, r), make(chan struct{})
 	}
 	if r.primes {
-		_ = writeEvents(r.w, nil, [][]byte{r.kept.prime(r.name)}) // who lost the connection may have read it
+		_ = writeEvents(r.w, nil, [][]byte{r.kept.prime(r.name)}) // even a client that lost its connection may have read it
 	}
 }
 
@@ -197,7 +196,7 @@ func (h *Host) boundWrites(w http.ResponseWriter) (undo func()) {
 	})
 	return func() {
 		if !stop() {
-			<-done // w is not ours after the handler
+			<-done // w may not be used after the handler
 		}
 	}
 }
@@ -214,7 +213,7 @@ func beginStream(w http.ResponseWriter) {
 // writeStream writes and flushes in bounded time.
 func writeStream(w http.ResponseWriter, parts ...[]byte) error { return writeEvents(w, nil, parts) }
 
-// writeEvents does so, unless it stalls and its room is wanted.
+// writeEvents writes and flushes. A stalled write is interrupted when its memory is needed.
 func writeEvents(w http.ResponseWriter, m *interop.Memory, parts [][]byte) error {
 	c := http.NewResponseController(w)
 	if err := writeParts(w, c, m, parts); err != nil {
@@ -226,8 +225,8 @@ func writeEvents(w http.ResponseWriter, m *interop.Memory, parts [][]byte) error
 	return nil
 }
 
-// writeParts writes piece after piece, each part of which has its own deadline;
-// where the server supports none, its own holds.
+// writeParts writes piece after piece. Each writeChunk bytes have their own deadline. If the server supports no write
+// deadlines, only the server's own deadline applies.
 func writeParts(w http.ResponseWriter, c *http.ResponseController, m *interop.Memory, parts [][]byte) error {
 	var t *memory.Transfer
 	if lengthOf(parts) > memory.Small {
@@ -259,7 +258,8 @@ func lengthOf(parts [][]byte) (n int) {
 // writeJSON writes one JSON object, in pieces, as the whole answer.
 func writeJSON(w http.ResponseWriter, status int, parts [][]byte) { writeAnswer(w, nil, status, parts) }
 
-// writeAnswer does so, unless it stalls and its room is wanted.
+// writeAnswer writes one JSON object, in pieces, as the whole answer. A stalled write is interrupted when its memory is
+// needed.
 func writeAnswer(w http.ResponseWriter, m *interop.Memory, status int, parts [][]byte) {
 	size := lengthOf(parts)
 	h := w.Header()
@@ -269,7 +269,7 @@ func writeAnswer(w http.ResponseWriter, m *interop.Memory, status int, parts [][
 		status = http.StatusOK
 	}
 	w.WriteHeader(status)
-	if size <= buffered { // it goes out when the handler has returned
+	if size <= buffered { // it is sent when the handler returns
 		for _, p := range parts {
 			_, _ = w.Write(p)
 		}
@@ -280,7 +280,7 @@ func writeAnswer(w http.ResponseWriter, m *interop.Memory, status int, parts [][
 	_ = c.SetWriteDeadline(time.Time{}) // the connection is used again
 }
 
-// answerFrame is an answer as a message, in pieces.
+// answerFrame returns an answer as a message, in pieces.
 func answerFrame(id json.RawMessage, a frontAnswer) [][]byte {
 	if id == nil {
 		id = json.RawMessage("null")
@@ -296,7 +296,7 @@ func answerFrame(id json.RawMessage, a frontAnswer) [][]byte {
 	return append(frame, []byte("}"))
 }
 
-// sayFrame is a notification, or with an id a request, as a message, in pieces.
+// sayFrame returns a notification, or a request if it has an id, as a message in pieces.
 func sayFrame(id json.RawMessage, method string, params [][]byte) [][]byte {
 	head := []byte(`{"jsonrpc":"2.0",`)
 	if id != nil {
@@ -310,7 +310,7 @@ func sayFrame(id json.RawMessage, method string, params [][]byte) [][]byte {
 	return append(frame, []byte("}"))
 }
 
-// eventOf is a message as a Server-Sent Event. id "": it has none.
+// eventOf returns a message as a Server-Sent Event. id may be "".
 func eventOf(id string, frame [][]byte) [][]byte {
 	head := "event: message\ndata: "
 	if id != "" {

@@ -14,8 +14,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// cacheable reports whether a method's results carry ttlMs and cacheScope
-// (2026-07-28, server/utilities/caching).
+// cacheable reports whether a method's results carry ttlMs and cacheScope (2026-07-28, server/utilities/caching).
 func cacheable(method string) bool {
 	return strings.HasSuffix(method, "/list") || method == "resources/read"
 }
@@ -23,8 +22,8 @@ func cacheable(method string) bool {
 // hopFields are the members of a result that belong to one hop.
 var hopFields = [...]string{"resultType", "_meta", "ttlMs", "cacheScope"}
 
-// hopMembers is where each of the hopFields is among members, nil where it is not; repeated is
-// one that stands twice: one reader would take the first for what it is, another the last.
+// hopMembers returns where each of the hopFields is among members, or nil for absent ones. repeated is a hop field that
+// occurs twice. Of such a field one reader would use the first, another the last.
 func hopMembers(members []wire.Member) (hop [len(hopFields)]*wire.Member, repeated string) {
 	for i := range members {
 		if k := slices.Index(hopFields[:], members[i].Key); k >= 0 {
@@ -37,8 +36,8 @@ func hopMembers(members []wire.Member) (hop [len(hopFields)]*wire.Member, repeat
 	return hop, ""
 }
 
-// adapt fits a backend's result to the era of the client: the fields of the hop
-// are set or taken away, every other byte stays, and none is copied.
+// adapt fits a backend's result to the era of the client. It sets or removes the fields of the hop. All other bytes
+// stay, and are not copied.
 func (f *front) adapt(r *frontRequest, raw json.RawMessage) frontAnswer {
 	isList := strings.HasSuffix(r.method, "/list")
 	key := adaptedKey{r.era, r.method, r.caller}
@@ -75,7 +74,7 @@ func (f *front) adapt(r *frontRequest, raw json.RawMessage) frontAnswer {
 	if kind == "input_required" && !protocol.MayRequireInput(r.method) {
 		return frontError(0, interop.CodeInternal, "%s: the answer is of type %q, which this method does not have", r.method, kind)
 	}
-	var head []byte // the members that are added, each with a comma
+	var head []byte // the added members, each with a comma
 	if r.era == interop.Modern {
 		if hop[0] == nil {
 			head = append(head, `"resultType":"complete",`...)
@@ -99,7 +98,7 @@ func (f *front) adapt(r *frontRequest, raw json.RawMessage) frontAnswer {
 	return frontAnswer{result: result, status: http.StatusOK}
 }
 
-// member is a member of a result for an era; nil where it is left out.
+// member returns a member of a result in the form for an era. It returns nil if the member is left out.
 func (f *front) member(era interop.Era, raw json.RawMessage, m *wire.Member) []byte {
 	switch m.Key {
 	case "resultType", "ttlMs", "cacheScope":
@@ -120,7 +119,7 @@ func (f *front) member(era interop.Era, raw json.RawMessage, m *wire.Member) []b
 	return raw[m.Start:m.End]
 }
 
-// appendMeta appends the member _meta with our name and the rest of another's members.
+// appendMeta appends the member _meta with the host's name and the other members in rest.
 func (f *front) appendMeta(b, rest []byte) []byte {
 	b = append(append(b, `"_meta":{"`+protocol.MetaServerInfo+`":`...), f.name()...)
 	if len(bytes.TrimSpace(rest)) > 0 {
@@ -129,8 +128,8 @@ func (f *front) appendMeta(b, rest []byte) []byte {
 	return append(b, '}')
 }
 
-// foreignMeta is what is between the braces of a _meta, but for its reserved keys, and
-// whether it had any; nil where it is no object.
+// foreignMeta returns the text between the braces of a _meta, without its reserved keys. cut reports whether it had
+// reserved keys. If meta is no object, rest is nil.
 func foreignMeta(meta json.RawMessage) (rest []byte, cut bool) {
 	members, err := wire.Members(meta)
 	if err != nil {
@@ -150,11 +149,11 @@ func foreignMeta(meta json.RawMessage) (rest []byte, cut bool) {
 	return bytes.TrimSuffix(rest, []byte(",")), true
 }
 
-// splice is an object in pieces: head, and then what member returns for each of members. What
-// stays is not copied.
+// splice returns an object in pieces: head, and the output of member for each of members. Unchanged members are not
+// copied.
 func splice(raw json.RawMessage, members []wire.Member, head []byte, member func(*wire.Member) []byte) [][]byte {
 	parts := append(make([][]byte, 0, 6), append([]byte{'{'}, head...))
-	from, to := -1, 0 // of a run of members that stay
+	from, to := -1, 0 // of a run of unchanged members
 	flush := func() {
 		if from >= 0 {
 			parts = append(parts, raw[from:to], []byte(","))
@@ -182,19 +181,18 @@ func splice(raw json.RawMessage, members []wire.Member, head []byte, member func
 		return [][]byte{raw}
 	}
 	flush()
-	last := &parts[len(parts)-1] // it ends with a comma, unless there is nothing at all
+	last := &parts[len(parts)-1] // it ends with a comma, unless the object is empty
 	*last = append(bytes.TrimSuffix(bytes.Clone(*last), []byte(",")), '}')
 	return parts
 }
 
-// adaptedLists remembers how lists were adapted, so that a list that a backend
-// serves from kept bytes is not even looked at again.
+// adaptedLists caches adapted lists. A list that a backend serves from cached bytes is not parsed again.
 type adaptedLists struct {
 	mu    sync.Mutex
 	lists map[adaptedKey]adaptedList
 }
 
-// adaptedKey is for what one list is kept: the last one counts.
+// adaptedKey is the key of a cached list. For each key, only the last list is kept.
 type adaptedKey struct {
 	era    interop.Era
 	method string
@@ -206,7 +204,7 @@ type adaptedList struct {
 	result [][]byte
 }
 
-// get is how raw was adapted; nil where that is not known.
+// get returns the adapted form of raw, or nil if it is not cached.
 func (a *adaptedLists) get(key adaptedKey, raw json.RawMessage) [][]byte {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -219,7 +217,7 @@ func (a *adaptedLists) get(key adaptedKey, raw json.RawMessage) [][]byte {
 func (a *adaptedLists) put(key adaptedKey, raw json.RawMessage, result [][]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.lists == nil || len(a.lists) >= 2*maxKept { // of each era
+	if a.lists == nil || len(a.lists) >= 2*maxKept { // for both eras
 		a.lists = map[adaptedKey]adaptedList{}
 	}
 	a.lists[key] = adaptedList{raw, result}

@@ -12,11 +12,10 @@ import (
 )
 
 const (
-	// primeWait is after which time a pending answer becomes an event stream, so that a client
-	// that loses its connection from then on can come back for it: the stream begins with an event
-	// that is only a number (SEP-1699).
+	// primeWait is the time after which a pending answer becomes an event stream. From then on a client that loses its
+	// connection can reconnect. The stream begins with an event that has only an id (SEP-1699).
 	primeWait = 500 * time.Millisecond
-	// retryAfter is how long a client is to wait before it comes back.
+	// retryAfter is how long a client should wait before it reconnects.
 	retryAfter = time.Second
 )
 
@@ -26,13 +25,13 @@ var (
 	errStreamHeld = errors.New("another connection goes on with the stream")
 )
 
-// eventID names an event of a session: its stream, and its place among all events.
+// eventID names an event of a session. It has the stream, and the number among all events of the session.
 func eventID(s streamName, seq uint64) string {
 	b := strconv.AppendUint([]byte{s.kind}, s.number, 10)
 	return string(strconv.AppendUint(append(b, '-'), seq, 10))
 }
 
-// lastEvent is the event behind which a client wants to go on; zero: it does not say.
+// lastEvent returns the event after which a client wants to resume. It is zero if the header is missing.
 func lastEvent(h http.Header) (s streamName, seq uint64, err error) {
 	if v := h[httpKeyLastEvent]; len(v) == 0 || len(v) == 1 && v[0] == "" {
 		return s, 0, nil
@@ -55,16 +54,16 @@ func lastEvent(h http.Header) (s streamName, seq uint64, err error) {
 // httpKeyLastEvent is the form under which net/http keeps Last-Event-ID.
 const httpKeyLastEvent = "Last-Event-Id"
 
-// prime is an event that is only a number, and says when to come back.
+// prime returns an event without data, with the time after which to reconnect.
 func (k *keptSession) prime(s streamName) []byte {
 	return []byte("id: " + eventID(s, k.mark()) + "\nretry: " + strconv.FormatInt(retryAfter.Milliseconds(), 10) + "\ndata:\n\n")
 }
 
-// primes reports whether a session's client knows events without data: before 2025-11-25 they
-// are not in the protocol, and some clients fail on them.
+// primes reports whether a session's client supports events without data. Before 2025-11-25 they are not in the
+// protocol, and some clients fail on them.
 func (s *hostSession) primes() bool { return s.kept != nil && s.agreed() >= protocol.VersionLegacy }
 
-// keep lets a client come back for an answer, over another connection than that of q.
+// keep lets a client reconnect for an answer over another connection than the one of q.
 func (s *hostSession) keep(r *hostReply, q *http.Request, method string) {
 	if s.kept == nil || !r.takes.stream || method == protocol.MethodInitialize || s.agreed() == "" {
 		return
@@ -89,7 +88,7 @@ func (r *hostReply) lost() bool {
 	}
 }
 
-// tooLarge is what a client gets that comes back for an answer that was not kept.
+// tooLarge returns the answer for a client that reconnects for an answer that was not kept.
 func (r *hostReply) tooLarge() [][]byte {
 	if r.kept == nil {
 		return nil
@@ -98,12 +97,12 @@ func (r *hostReply) tooLarge() [][]byte {
 		"the request was answered while the client had lost its connection, and the answer is larger than what is kept for that (%d KiB)", r.kept.in.each>>10))
 }
 
-// resume goes on with a stream of a session on another connection.
+// resume continues a stream of a session on another connection.
 func (h *Host) resume(w http.ResponseWriter, r *http.Request, s *hostSession, name streamName, after uint64) *refusal {
 	if !s.kept.begun(name) {
 		return refuse(http.StatusBadRequest, errEventName.Error())
 	}
-	if name.kind == newsStream { // what is missing of it could have been missed as well
+	if name.kind == newsStream { // events of it can be lost anyway
 		h.streamNews(w, r, s, name, after)
 		return nil
 	}
@@ -127,7 +126,7 @@ func (h *Host) resume(w http.ResponseWriter, r *http.Request, s *hostSession, na
 	return nil
 }
 
-// eventsOf is kept events as they were sent.
+// eventsOf returns kept events in the form in which they were sent.
 func eventsOf(kept []keptEvent) (parts [][]byte) {
 	for _, e := range kept {
 		parts = append(parts, eventOf(eventID(e.stream, e.seq), [][]byte{e.data})...)
@@ -135,8 +134,8 @@ func eventsOf(kept []keptEvent) (parts [][]byte) {
 	return parts
 }
 
-// attach makes w the connection of a stream that has begun, and sends what w's client has missed.
-// What it returns is closed once another connection takes over; nil: the stream is over.
+// attach makes w the connection of a stream that has begun, and sends the events that the client missed. left is closed
+// when another connection takes over. If the stream is finished, left is nil.
 func (r *hostReply) attach(w http.ResponseWriter, q *http.Request, after uint64) (left chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,7 +150,7 @@ func (r *hostReply) attach(w http.ResponseWriter, q *http.Request, after uint64)
 	return left
 }
 
-// detach leaves the stream without a connection, unless it has another one.
+// detach removes the connection of a stream, unless another one has taken over.
 func (r *hostReply) detach(left chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,9 +160,8 @@ func (r *hostReply) detach(left chan struct{}) {
 	r.kept.release(r.name, left)
 }
 
-// streamNews sends a session's news on a stream: a new one, or one that a client goes on with
-// behind an event. Of several streams each message goes to one (2025-11-25, basic/transports,
-// "Multiple Connections").
+// streamNews sends a session's own messages on a stream. The stream is new, or is resumed after an event. If there are
+// several streams, each message is sent on one (2025-11-25, basic/transports, "Multiple Connections").
 func (h *Host) streamNews(w http.ResponseWriter, r *http.Request, s *hostSession, name streamName, after uint64) {
 	first := [][]byte{[]byte(":\n\n")}
 	var holder chan struct{}
@@ -182,7 +180,7 @@ func (h *Host) streamNews(w http.ResponseWriter, r *http.Request, s *hostSession
 	}
 }
 
-// sendNews sends what waits for a session; what cannot be sent waits on.
+// sendNews sends the waiting messages of a session. Messages that cannot be sent are put back.
 func (h *Host) sendNews(w http.ResponseWriter, s *hostSession, name streamName, holder chan struct{}) error {
 	waiting := s.notes.take()
 	for i, m := range waiting {
@@ -198,7 +196,7 @@ func (h *Host) sendNews(w http.ResponseWriter, s *hostSession, name streamName, 
 		}
 		if err := writeStream(w, eventOf(id, frame)...); err != nil {
 			if holder != nil && !s.kept.takeBack(name, holder, seq) {
-				i++ // who holds the stream has sent it
+				i++ // the holder of the stream has sent it
 			}
 			s.notes.restore(waiting[i:])
 			return err

@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestAQuestionFindsTheClient: one that is asked while its request's connection is lost is put
-// on the stream for news where there is one, and else waits for the client to come back.
+// TestAQuestionFindsTheClient asks while the connection of the request is lost. The question is sent on the session's
+// own stream if there is one. Otherwise it waits until the client reconnects.
 func TestAQuestionFindsTheClient(t *testing.T) {
 	for _, listens := range []bool{false, true} {
 		begun := make(chan struct{})
@@ -69,7 +69,7 @@ func TestAQuestionFindsTheClient(t *testing.T) {
 	}
 }
 
-// cutting breaks the first streams of answers after so many bytes.
+// cutting breaks the first streams of answers after a number of bytes.
 type cutting struct {
 	http.RoundTripper
 	after int64
@@ -98,7 +98,7 @@ func (b *cutBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestRealClientsGetTheirAnswersAcrossALostConnection: the SDK's client, and our own.
+// TestRealClientsGetTheirAnswersAcrossALostConnection uses the client of the SDK and the client of package interop.
 func TestRealClientsGetTheirAnswersAcrossALostConnection(t *testing.T) {
 	t.Parallel()
 	site := newSite(t, talker(), nil)

@@ -7,9 +7,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// newSessionID makes the ids of sessions: sealed, so that a peer that does not have the session
-// can tell whose it is and where. Here only an id that stands in the table is a session, and
-// nothing is opened for that.
+// newSessionID returns the function that creates ids of sessions. They are sealed, so that a peer without the session
+// can see its principal and its replica. A request finds its session only in the table, so no id is opened for that.
 func newSessionID(o *Options) func(toolbox.Principal) string {
 	keys, replica := o.Keys, o.Replica
 	return func(p toolbox.Principal) string {
@@ -22,7 +21,7 @@ var (
 	errSessionForeign = errors.New("it belongs to another replica, and no request is forwarded")
 )
 
-// foreignSession is why an id is no session of a caller's here.
+// foreignSession returns the reason why an id is not a session of the caller on this host.
 func foreignSession(o *Options, id string, caller toolbox.Principal) error {
 	t, err := o.Keys.Open(id, sealed.Want{Kind: sealed.Session, Principal: string(caller)})
 	switch {

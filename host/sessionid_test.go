@@ -14,7 +14,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestASessionIDIsSealed: a peer with the same keys sees whose a session is and where.
+// TestASessionIDIsSealed checks that a peer with the same keys can read the principal and the replica of a session.
 func TestASessionIDIsSealed(t *testing.T) {
 	keys, err := host.KeyFile(t.Context(), filepath.Join(t.TempDir(), "key"))
 	if err != nil {
@@ -35,7 +35,7 @@ func byHeader(r *http.Request) (toolbox.Principal, error) {
 	return toolbox.Principal(r.Header.Get("X-User")), nil
 }
 
-// TestAnotherSessionIsNotFound: to the client all are alike, and the log has the reason.
+// TestAnotherSessionIsNotFound checks that the client cannot distinguish the cases. The log has the reason.
 func TestAnotherSessionIsNotFound(t *testing.T) {
 	var log bytes.Buffer
 	keys := sealed.Random()
@@ -69,7 +69,7 @@ func TestAnotherSessionIsNotFound(t *testing.T) {
 	}
 }
 
-// sessionOf opens a session of a caller's and returns its id.
+// sessionOf opens a session of a caller and returns its id.
 func sessionOf(t *testing.T, site *httptest.Server, caller string) string {
 	t.Helper()
 	resp, body := request{body: strings.ReplaceAll(initializeLine, "%s", "2025-11-25"), header: map[string]string{"X-User": caller}}.send(t, site)

@@ -18,9 +18,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// frontSession is what a client and the host know of each other beyond one
-// request: on stdio and its like the whole connection, of either era; over HTTP
-// a legacy session.
+// frontSession is the state of a client beyond one request. On stdio and other duplex streams it is the whole
+// connection, of either era. Over HTTP it is a legacy session.
 type frontSession struct {
 	front  *front
 	name   string          // interop.Client's Session
@@ -28,23 +27,23 @@ type frontSession struct {
 	life   context.Context // interop.Client's Life
 	die    context.CancelFunc
 	notes  *noteQueue // for a legacy client, once it is initialized
-	held   *holding   // what it subscribed to
+	held   *holding   // its subscriptions
 	// listWait is how long the first tools/list waits for servers; 0: not at all.
 	listWait time.Duration
-	// maxQuestions bounds what the client is asked at once, and streaming reports whether it listens
-	// beside its requests; nil: there is no such stream.
+	// maxQuestions bounds the open questions to the client. streaming reports whether the client has a stream outside
+	// of its requests. If it is nil, the transport has no such stream.
 	maxQuestions int
 	streaming    func() bool
 
 	mu        sync.Mutex
-	version   string          // of the legacy handshake; "" before
-	caps      json.RawMessage // that the client declared in it; nil: none
-	level     string          // of log messages, as of logging/setLevel; "": all
+	version   string          // of the legacy handshake; "" before it
+	caps      json.RawMessage // capabilities of the handshake; nil: none
+	level     string          // of log messages, set by logging/setLevel; "": all
 	calls     map[string]*inFlight
 	answering []*frontRequest          // requests of a legacy client that are being answered, the newest last
-	asked     int64                    // how many questions
+	asked     int64                    // number of questions so far
 	questions map[string]*openQuestion // by callKey of their ids; nil before the first
-	deaf      error                    // why no answers come any more; nil while they do
+	deaf      error                    // why no more answers arrive; nil while they may
 	over      error                    // why the session ended; nil while it lives
 	settled   chan struct{}            // closed when the first tools/list has waited; nil before it
 }
@@ -57,14 +56,14 @@ func newFrontSession(f *front) *frontSession {
 	return s
 }
 
-// agree notes the revision of a handshake and what the client declared: the last one decides.
+// agree stores the version and the capabilities of a handshake. The last handshake counts.
 func (s *frontSession) agree(version string, caps json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.version, s.caps = version, bytes.Clone(declared(caps)) // of the handshake nothing else is kept
+	s.version, s.caps = version, bytes.Clone(declared(caps)) // keep only this part of the handshake
 }
 
-// agreed is the revision of the handshake; "" before it.
+// agreed returns the version of the handshake, or "" before it.
 func (s *frontSession) agreed() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +81,7 @@ func (s *frontSession) initialized() {
 	}
 }
 
-// ended is why the session ended; nil while it lives.
+// ended returns why the session ended, or nil while it lives.
 func (s *frontSession) ended() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,14 +90,14 @@ func (s *frontSession) ended() error {
 
 var errTwice = errors.New("a request with this id is in flight")
 
-// inFlight is a call that runs.
+// inFlight is a running call.
 type inFlight struct {
 	key    string
 	cancel context.CancelCauseFunc
 }
 
-// begin puts the call of a request among those in flight; serve must follow. Its error is
-// errTwice or the session's end.
+// begin adds a call to the calls in flight. serve must follow. The error is errTwice or the reason why the session
+// ended.
 func (s *frontSession) begin(ctx context.Context, id json.RawMessage) (context.Context, *inFlight, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	call := &inFlight{callKey(id), cancel}
@@ -116,7 +115,7 @@ func (s *frontSession) begin(ctx context.Context, id json.RawMessage) (context.C
 	return ctx, call, nil
 }
 
-// serve answers the request of a call, which is over then: who reads the answer may use its id again.
+// serve answers the request of a call and ends the call. A client that reads the answer may use the id again.
 func (s *frontSession) serve(ctx context.Context, call *inFlight, r *frontRequest) frontAnswer {
 	a := s.front.answer(ctx, r)
 	s.mu.Lock()
@@ -128,8 +127,7 @@ func (s *frontSession) serve(ctx context.Context, call *inFlight, r *frontReques
 	return a
 }
 
-// drop cancels a call for the client, if it is in flight; from now on its id
-// may be used again.
+// drop cancels a call for the client if it is in flight. After it, the id may be used again.
 func (s *frontSession) drop(key, reason string) {
 	s.mu.Lock()
 	call := s.calls[key]
@@ -140,16 +138,16 @@ func (s *frontSession) drop(key, reason string) {
 	}
 }
 
-// maxReason bounds how much of a client's reason for a cancellation is passed on, in bytes.
+// maxReason bounds the part of a client's cancellation reason that is passed on, in bytes.
 const maxReason = 300
 
-// droppedError is errCallDropped in the client's own words.
+// droppedError is errCallDropped with the client's own text.
 type droppedError struct{ reason string }
 
 func (e *droppedError) Error() string        { return e.reason }
 func (e *droppedError) Is(target error) bool { return target == errCallDropped }
 
-// end cancels all calls; the session takes no more. Only the first cause counts.
+// end cancels all calls. The session accepts no more calls. Only the first cause counts.
 func (s *frontSession) end(cause error) {
 	s.mu.Lock()
 	if s.over != nil {
@@ -172,8 +170,8 @@ func (s *frontSession) end(cause error) {
 	s.die()
 }
 
-// settle makes the first list of a session wait for servers that
-// have not been heard yet, and others that come meanwhile with it.
+// settle makes the first list of a session wait for servers that have not answered yet. Lists that are requested
+// meanwhile wait too.
 func (s *frontSession) settle(ctx context.Context, p toolbox.Principal) {
 	b, ok := s.front.backend.(Settler)
 	if !ok || s.listWait <= 0 {
@@ -198,7 +196,7 @@ func (s *frontSession) settle(ctx context.Context, p toolbox.Principal) {
 	b.Settle(ctx, p)
 }
 
-// notified takes a client's notification.
+// notified handles a client's notification.
 func (f *front) notified(ctx context.Context, s *frontSession, m interop.Message) {
 	switch m.Method {
 	case protocol.NoteInitialized:
@@ -219,7 +217,7 @@ func (f *front) notified(ctx context.Context, s *frontSession, m interop.Message
 	}
 }
 
-// take takes a notification or a response of a client's that came over HTTP.
+// take handles a notification or a response that a client sent over HTTP.
 func (s *frontSession) take(ctx context.Context, m *posted) {
 	if m.Kind() == wire.Response {
 		s.answered(&m.Envelope)
@@ -236,20 +234,20 @@ const maxSessionStreams = 16
 type hostSession struct {
 	*frontSession
 	id     string
-	client client        // whose bounds it counts for
-	kept   *keptSession  // nil: nothing is
-	sse    *outlet       // of a session over HTTP+SSE, which ends with it; nil: of another
+	client client        // counted for the bounds of this client
+	kept   *keptSession  // nil: no events are kept
+	sse    *outlet       // the stream of a session over HTTP+SSE, which ends with it; otherwise nil
 	done   chan struct{} // closed when the session ends
 
-	// What follows belongs to the table's lock.
+	// The following are guarded by the lock of hostSessions.
 	place   *list.Element
-	busy    int // requests and streams that are open
+	busy    int // open requests and streams
 	streams int
 	seen    time.Time // when it was last busy
 }
 
-// hostSessions is the table of legacy sessions over HTTP, the one that was busy
-// longest ago first. Hosts that stand beside one another share one.
+// hostSessions is the table of legacy sessions over HTTP. The session that was busy longest ago is first. Hosts that
+// stand beside one another share one table.
 type hostSessions struct {
 	newID func(toolbox.Principal) string
 	kept  *Replay
@@ -261,7 +259,7 @@ type hostSessions struct {
 	byID   map[string]*hostSession
 	counts map[client]int
 	order  *list.List
-	sweep  *time.Timer // nil: none is set
+	sweep  *time.Timer // nil: not set
 }
 
 func newHostSessions(o *Options) *hostSessions {
@@ -271,8 +269,8 @@ func newHostSessions(o *Options) *hostSessions {
 	}
 }
 
-// client is whose bounds a request counts for: a principal, wherever it sends from, or an address where there is none. Whoever
-// has one address of IPv6 has all of its network of 64 bits. The zero client has no bounds.
+// client is the key for the bounds of requests. It is a principal, whatever its address, or an address if there is no
+// principal. Of an IPv6 address, it is the network of 64 bits. The zero client has no bounds.
 type client struct {
 	addr   netip.Prefix
 	caller toolbox.Principal
@@ -287,9 +285,9 @@ func clientOf(caller toolbox.Principal, remote string) client {
 	return c
 }
 
-// open makes a busy session of a host for caller; nil where there is no room for it. Where a bound
-// is reached, the client's own stalest session makes room, or that of the client who
-// has most: nobody loses theirs to one who opens many.
+// open creates a busy session of a host for a client. If a bound is reached, it evicts an idle session. At the client's
+// own bound, it is the client's stalest session. At the bound of all, it is the stalest one of the client with the most
+// sessions. So a client that opens many cannot evict sessions of others. It returns nil if there is no room.
 func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 	s := &hostSession{
 		frontSession: newFrontSession(h.front), id: t.newID(c.caller), client: c, kept: t.kept.session(c), sse: sse,
@@ -330,8 +328,8 @@ func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 	return s
 }
 
-// full reports a bound that the client's next session would pass; fullOf, the client's
-// own. Call them with mu held.
+// full reports whether one more session of the client would exceed a bound. fullOf checks only the client's own bound.
+// Call them with mu held.
 func (t *hostSessions) full(c client) bool {
 	return t.limit >= 0 && t.order.Len() >= t.limit || t.fullOf(c)
 }
@@ -340,7 +338,7 @@ func (t *hostSessions) fullOf(c client) bool {
 	return t.each >= 0 && t.counts[c] >= t.each
 }
 
-// use is a caller's session with a host, busy until release; nil where it has none of that id.
+// use returns a caller's session with a host, which is busy until release. It returns nil if there is no such session.
 func (t *hostSessions) use(h *Host, id string, caller toolbox.Principal) *hostSession {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -363,7 +361,7 @@ func (t *hostSessions) release(s *hostSession) {
 	}
 }
 
-// stream counts a GET stream of a session; false where it has too many.
+// stream adds n to the GET streams of a session. It returns false if there are too many.
 func (t *hostSessions) stream(s *hostSession, n int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -382,7 +380,7 @@ func (t *hostSessions) drop(s *hostSession) {
 	s.end(errSessionEnded)
 }
 
-// close ends all sessions of a host whose context has ended, so that it opens no new ones.
+// close ends all sessions of a host. Its context has ended, so the host opens no new ones.
 func (t *hostSessions) close(h *Host, cause error) {
 	t.mu.Lock()
 	var all []*hostSession
@@ -404,7 +402,7 @@ func (t *hostSessions) close(h *Host, cause error) {
 	}
 }
 
-// remove takes a session off the table. Call it with mu held.
+// remove removes a session from the table. Call it with mu held.
 func (t *hostSessions) remove(s *hostSession) {
 	if t.byID[s.id] == s {
 		delete(t.byID, s.id)
@@ -419,8 +417,8 @@ func (t *hostSessions) remove(s *hostSession) {
 	}
 }
 
-// stalest is the session of a client, nil: of all, that has been idle for longest; nil
-// where all are busy. Call it with mu held.
+// stalest returns the session of a client that has been idle longest. If of is nil, it searches all clients. It returns
+// nil if all sessions are busy. Call it with mu held.
 func (t *hostSessions) stalest(of *client) *hostSession {
 	for e := t.order.Front(); e != nil; e = e.Next() {
 		if s := e.Value.(*hostSession); s.busy == 0 && (of == nil || s.client == *of) {
@@ -440,7 +438,7 @@ func (t *hostSessions) schedule() {
 	}
 }
 
-// expire ends the sessions whose time is over.
+// expire ends the sessions that were idle for too long.
 func (t *hostSessions) expire() {
 	t.mu.Lock()
 	t.sweep = nil

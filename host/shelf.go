@@ -22,12 +22,12 @@ var libraryMethods = map[string]func(*toolsBackend, context.Context, interop.Mes
 	"prompts/get": (*toolsBackend).getPrompt, "resources/read": (*toolsBackend).readResource, "completion/complete": (*toolsBackend).complete,
 }
 
-// libraryLists are the lists that a library answers, by the members that they are in.
+// libraryLists maps the list methods of a library to the member with the list.
 var libraryLists = map[string]string{
 	"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
 }
 
-// borrow answers a request for what the library has.
+// borrow answers a request for the library.
 func (t *toolsBackend) borrow(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	list, answer := libraryLists[m.Method], libraryMethods[m.Method]
 	switch {
@@ -44,7 +44,7 @@ func (t *toolsBackend) borrow(ctx context.Context, m interop.Message, back inter
 	return json.Marshal(result)
 }
 
-// page is the page of a list that a request asks for.
+// page returns the page of a list that a request asks for.
 func (t *toolsBackend) page(m interop.Message, l *protocol.List) (json.RawMessage, error) {
 	cursor, _ := wire.Lookup(m.Params, "cursor")
 	var cursors protocol.Cursors
@@ -54,14 +54,14 @@ func (t *toolsBackend) page(m interop.Message, l *protocol.List) (json.RawMessag
 	return l.Page(m.Method, cursor, t.size, cursors)
 }
 
-// rows are the rows of a list, and their names, by which a cursor goes.
+// rows returns the rows of a list, and their names, which cursors use.
 func (l *Library) rows(list string) (names []string, rows [][]byte) {
 	l.mu.Lock()
 	prompts, resources := l.prompts, l.resources
 	l.mu.Unlock()
 	if list == "prompts" {
 		for _, p := range prompts {
-			row, _ := json.Marshal(p) // strings and booleans always can be written
+			row, _ := json.Marshal(p) // strings and booleans can always be encoded
 			names, rows = append(names, p.Name), append(rows, row)
 		}
 		return names, rows
@@ -77,7 +77,7 @@ func (l *Library) rows(list string) (names []string, rows [][]byte) {
 	return names, rows
 }
 
-// prompt is the prompt of a name.
+// prompt returns the prompt with a name.
 func (l *Library) prompt(name string) (Prompt, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,7 +194,7 @@ func (t *toolsBackend) complete(ctx context.Context, m interop.Message) (any, er
 	return map[string]completion{"completion": {values[:min(total, maxCompletions)], total, total > maxCompletions}}, nil
 }
 
-// noResource is the answer to a URI that no resource has.
+// noResource returns the error for a URI without a resource.
 func noResource(method, uri string) error {
 	return &interop.RPCError{
 		Code: protocol.CodeLegacyNotFound, Message: method + ": resource not found: " + protocol.Printable(uri, 200),

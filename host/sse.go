@@ -11,14 +11,14 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// sseSessionKey is the query parameter of an endpoint that names its session.
+// sseSessionKey is the query parameter with the session in the URL of an endpoint.
 const sseSessionKey = "sessionId"
 
-// SSEHandler serves MCP over HTTP+SSE, the transport of 2024-11-05, to clients that know no other:
-// a GET opens a session and its stream, and what it calls its endpoint, on the same path, takes
-// the client's messages. The session ends with the stream, and its calls with it.
+// SSEHandler serves MCP over HTTP+SSE, the transport of 2024-11-05, to clients that know no other transport. A GET
+// opens a session and its stream. The endpoint that the stream names, on the same path, receives the client's messages.
+// The session and its calls end with the stream.
 //
-// It has the same checks and bounds as [Host.Handler], and shares its sessions' table.
+// It has the same checks and bounds as [Host.Handler], and shares its table of sessions.
 func (h *Host) SSEHandler() http.Handler { return handlerOf(h.serveSSE) }
 
 func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) *refusal {
@@ -45,11 +45,11 @@ func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) *refusal {
 		defer over()
 		return h.openSSE(w, stream, from)
 	}
-	w.Header().Set("Allow", "GET") // a client that tries streamable HTTP first goes on with a GET
+	w.Header().Set("Allow", "GET") // a client that tries streamable HTTP first continues with a GET
 	return refuse(http.StatusMethodNotAllowed, "method not allowed: a GET opens a stream, which says where messages go")
 }
 
-// openSSE serves a session for as long as its stream is open.
+// openSSE serves a session while its stream is open.
 func (h *Host) openSSE(w http.ResponseWriter, r *http.Request, from client) *refusal {
 	if !accepted(r.Header).stream {
 		return refuse(http.StatusNotAcceptable, "GET needs Accept: text/event-stream")
@@ -79,8 +79,8 @@ func (h *Host) openSSE(w http.ResponseWriter, r *http.Request, from client) *ref
 	return nil
 }
 
-// attend sends what waits for a session as it comes, and something after each silence, until either fails, the client
-// has left, gone is closed or the session ends.
+// attend sends the waiting messages of a session, and a keep-alive after each silence. It returns if a write fails, the
+// client has disconnected, gone is closed or the session ends.
 func (h *Host) attend(r *http.Request, s *hostSession, gone <-chan struct{}, news, alive func() error) {
 	var silence <-chan time.Time
 	if h.opts.KeepAlive > 0 {
@@ -108,8 +108,8 @@ func (h *Host) attend(r *http.Request, s *hostSession, gone <-chan struct{}, new
 	}
 }
 
-// endpointPath is the path that the client has asked for, whatever has been cut from it since:
-// some clients do not resolve a reference without one.
+// endpointPath returns the path of the original request, before any prefix was stripped. Some clients do not resolve a
+// reference without a path.
 func endpointPath(r *http.Request) string {
 	if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
 		return u.EscapedPath()
@@ -117,8 +117,8 @@ func endpointPath(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// postSSE takes a message of a session over HTTP+SSE. A request is answered on its stream, for which [Host.Close]
-// waits.
+// postSSE accepts a message of a session over HTTP+SSE. A request is answered on the session's stream. [Host.Close]
+// waits for that.
 func (h *Host) postSSE(w http.ResponseWriter, r *http.Request, m *posted, id string) *refusal {
 	from := m.counted()
 	if refused := h.entered(w, from); refused != nil {

@@ -21,7 +21,7 @@ type sseClient struct {
 	*events
 	t    *testing.T
 	site *httptest.Server
-	path string // that messages go to
+	path string // the path for messages
 	end  context.CancelFunc
 }
 
@@ -161,7 +161,7 @@ func TestHTTPAndSSEIsAsStrict(t *testing.T) {
 	if got, body := c.post(`{"jsonrpc":"2.0","id":1,"method":"`+strings.Repeat("x", 200)+`"}`, alice); got != 413 {
 		t.Error(got, body)
 	}
-	for range 2 { // what was refused was not answered on anybody's stream
+	for range 2 { // refused requests were not answered on any stream
 		if got := c.next(); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 			t.Error(got)
 		}
@@ -199,7 +199,7 @@ func TestTheStreamsEndIsTheSessions(t *testing.T) {
 		t.Errorf("the call goes on: %v", err)
 	}
 	got, body := c.post(strings.ReplaceAll(call, "%s", "3"), nil)
-	for got == 429 { // what has ended is still on its way out
+	for got == 429 { // the ended requests may still be counted
 		got, body = c.post(strings.ReplaceAll(call, "%s", "3"), nil)
 	}
 	if got != 404 {
@@ -210,7 +210,7 @@ func TestTheStreamsEndIsTheSessions(t *testing.T) {
 	}
 }
 
-// TestOurOwnEndpointOverHTTPAndSSE: pinned to the transport, and found out.
+// TestOurOwnEndpointOverHTTPAndSSE connects with the transport given, and with the transport found out.
 func TestOurOwnEndpointOverHTTPAndSSE(t *testing.T) {
 	site := sseSite(t, echoTool(), nil)
 	for name, transport := range map[string]interop.TransportConfig{
@@ -228,7 +228,7 @@ func TestOurOwnEndpointOverHTTPAndSSE(t *testing.T) {
 	}
 }
 
-// TestTheInspectorOverHTTPAndSSE asks the TypeScript SDK's client.
+// TestTheInspectorOverHTTPAndSSE uses the client of the TypeScript SDK.
 func TestTheInspectorOverHTTPAndSSE(t *testing.T) {
 	t.Parallel()
 	site := sseSite(t, conformanceToolbox(), nil)

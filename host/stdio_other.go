@@ -4,5 +4,5 @@ package host
 
 import "os"
 
-// pollable is f itself.
+// pollable returns f itself.
 func pollable(f *os.File, _ int) (polled *os.File, restore func()) { return f, func() {} }

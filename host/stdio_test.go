@@ -14,8 +14,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestServeStdioLeavesNoFlags on what others may share: it reads pipes and sockets through
-// the poller, and whoever holds the same open file description finds it blocking afterwards.
+// TestServeStdioLeavesNoFlags checks files that other processes may share. The host reads pipes and sockets through the
+// poller. Afterwards the open file description is blocking again.
 func TestServeStdioLeavesNoFlags(t *testing.T) {
 	pair := map[string]func(p []int) error{
 		"pipe": syscall.Pipe,

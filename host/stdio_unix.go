@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pollable is stdin or stdout read and written through the runtime's poller, which costs a
-// call no thread, and close, which ends that. A blocking read holds a thread, and can hold
-// up a garbage collection of Go 1.26 and 1.27 until more input comes. Only pipes and sockets are
-// polled; anything else, a terminal above all, is f itself.
+// pollable opens stdin or stdout for use with the runtime's poller. Then a read or write holds no thread, and closing
+// the file ends it. A blocking read holds a thread. In Go 1.26 and 1.27 it can also delay a garbage collection until
+// more input arrives. Only pipes and sockets are polled. For other files, such as a terminal, pollable returns f
+// itself.
 //
-// O_NONBLOCK belongs to the open file description, which other processes may share. On Linux
-// a pipe is therefore opened anew. Elsewhere, and for a socket, the flag is set only where
-// neither of the other two standard files is the same one, and is at the end what it was.
+// O_NONBLOCK belongs to the open file description, which other processes may share. On Linux a pipe is therefore opened
+// again. On other systems, and for a socket, the flag is set only if neither of the other two standard files is the
+// same file. restore sets it back.
 func pollable(f *os.File, flag int) (polled *os.File, restore func()) {
 	none := func() {}
 	is, err := f.Stat()
@@ -58,7 +58,7 @@ func pollable(f *os.File, flag int) (polled *os.File, restore func()) {
 	}
 	polled = os.NewFile(uintptr(again), f.Name())
 	return polled, func() {
-		_ = polled.Close() // waits for who reads or writes: with the flag off, that could block
+		_ = polled.Close() // waits for the reader or writer, which could block with the flag off
 		_ = syscall.SetNonblock(fd, was&syscall.O_NONBLOCK != 0)
 	}
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// heldTool is a tool that says when it runs and waits until it is let go.
+// heldTool is a tool that reports its calls, and waits until they are released.
 type heldTool struct {
 	*shelf
 	begun chan toolbox.Call
 	free  chan struct{}
-	ended chan error // the call's context
+	ended chan error // the errors of the calls' contexts
 }
 
 func newHeldTool() *heldTool {
@@ -101,7 +101,7 @@ func TestSilenceIsBroken(t *testing.T) {
 	g := newHeldTool()
 	site := newSite(t, g, &host.Options{KeepAlive: time.Millisecond})
 	legacy := session(t, site)
-	resp := legacyCall(legacy, "7", "").start(t.Context(), t, site) // returns with the header, for which the tool does not wait
+	resp := legacyCall(legacy, "7", "").start(t.Context(), t, site) // returns with the header, before the tool
 	defer resp.Body.Close()
 	p := make([]byte, len("id: a1-1\nretry: 1000\ndata:\n\n:\n\n"))
 	if _, err := io.ReadFull(resp.Body, p); err != nil || string(p) != "id: a1-1\nretry: 1000\ndata:\n\n:\n\n" {
@@ -155,13 +155,13 @@ func TestALegacyClientThatLeavesDoesNotCancel(t *testing.T) {
 	<-g.begun
 	cancel()
 	<-left
-	// The call is still in flight, and can be cancelled by whom it belongs to.
+	// The call is still in flight, and only its own session can cancel it.
 	if resp, body := legacyCall(legacy, "7", "").send(t, site); resp.StatusCode != 400 || !strings.Contains(body, "-32600") {
 		t.Errorf("the same id again: %s %s", resp.Status, body)
 	}
 	other := session(t, site)
 	cancelled := request{body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7.0}}`, header: other}
-	cancelled.send(t, site) // another session's: nothing happens
+	cancelled.send(t, site) // of another session: no effect
 	g.free <- struct{}{}
 	if err := <-g.ended; err != nil {
 		t.Errorf("cancelled: %v", err)
@@ -215,17 +215,17 @@ func TestNewsGoToOneStreamOfASession(t *testing.T) {
 		t.Fatal(got)
 	}
 	began := time.Now()
-	for i := range 20 { // come up together
+	for i := range 20 { // tools added together
 		reg.Add(toolbox.Tool{Name: string(rune('a' + i)), Run: run})
 	}
-	more := int(time.Since(began) / (50 * time.Millisecond)) // the time in which changes are gathered
+	more := int(time.Since(began) / (50 * time.Millisecond)) // the time in which changes are combined
 	if got := <-heard; got != want {
 		t.Fatal(got)
 	}
 	if resp, _ := (request{method: http.MethodDelete, header: legacy}).send(t, site); resp.StatusCode != 204 {
 		t.Fatal(resp.Status)
 	}
-	for ended := 0; ended < 2; { // both streams end, and no more has been said than one change takes
+	for ended := 0; ended < 2; { // both streams end, with at most as many notifications as the time allows
 		if got := <-heard; got == "" {
 			ended++
 		} else if more--; more < 0 {
@@ -268,7 +268,7 @@ func TestListening(t *testing.T) {
 	b.notify(interop.Message{Method: "notifications/prompts/list_changed", Params: json.RawMessage(`{"_meta":{"k":1},"x":2}`)})
 	expect(one, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{"_meta":{"k":1,"io.modelcontextprotocol/subscriptionId":1726000000000},"x":2}}`)
 	expect(two, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{"_meta":{"k":1,"io.modelcontextprotocol/subscriptionId":"x"},"x":2}}`)
-	_ = two.body.Close() // this one leaves
+	_ = two.body.Close() // this client disconnects
 	h.Close()
 	end := func(id string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `,` + ourInfo + `}}}`
@@ -338,7 +338,7 @@ func TestCloseDoesNotWaitForABody(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := make([]byte, len("HTTP/1.1 100 Continue"))
-	if _, err := io.ReadFull(conn, p); err != nil || string(p) != "HTTP/1.1 100 Continue" { // sent when the host reads the body
+	if _, err := io.ReadFull(conn, p); err != nil || string(p) != "HTTP/1.1 100 Continue" { // sent when the body is read
 		t.Fatalf("%q, %v", p, err)
 	}
 	h.Close()

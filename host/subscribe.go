@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// maxHeld bounds the resources that one session, or one subscriptions/listen, is
-	// subscribed to; maxCallerHeld those of all sessions of a caller together.
+	// maxHeld bounds the resources to which one session, or one subscriptions/listen, is subscribed. maxCallerHeld
+	// bounds the subscriptions of all sessions of a caller together.
 	maxHeld       = 1000
 	maxCallerHeld = 100_000
-	// maxSubscribedURI bounds each one's URI, in bytes.
+	// maxSubscribedURI bounds each URI, in bytes.
 	maxSubscribedURI = 4 << 10
-	// subscribeWait bounds how long the acknowledgement of subscriptions/listen waits for
-	// its resources, of which subscribesAtOnce are subscribed to at a time.
+	// subscribeWait bounds how long the acknowledgement of subscriptions/listen waits for its resources.
+	// subscribesAtOnce bounds the resources that are subscribed to at the same time.
 	subscribeWait    = 10 * time.Second
 	subscribesAtOnce = 16
 )
 
-// follow has the listener told of the tasks that it asks for, and is those of which it will be.
+// follow sends the listener the states of the tasks that it names. agreed lists the tasks that the backend accepts.
 func (f *front) follow(ctx context.Context, r *frontRequest, ids []string, queue *noteQueue) (agreed []string, stop func(), err error) {
 	b, ok := f.backend.(Follower)
 	if !ok || len(ids) == 0 {
@@ -37,8 +37,8 @@ func (f *front) follow(ctx context.Context, r *frontRequest, ids []string, queue
 	return b.Follow(ctx, r.message(r.method, nil), ids, func(m interop.Message) { queue.offer(m) })
 }
 
-// subscribed answers resources/subscribe and resources/unsubscribe (2025-11-25,
-// server/resources, "Subscriptions"). Both may be sent twice.
+// subscribed answers resources/subscribe and resources/unsubscribe (2025-11-25, server/resources, "Subscriptions").
+// Both may be sent twice.
 func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
 	uri, ok := protocol.LookupString(r.params, "uri")
 	if err := checkURI(uri); !ok || err != nil {
@@ -60,7 +60,7 @@ func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
 	return resultOf(nil)
 }
 
-// unheld is what the backend answers to the end of a subscription that the session does not hold.
+// unheld returns the backend's reply to resources/unsubscribe for a subscription that the session does not hold.
 func (f *front) unheld(ctx context.Context, r *frontRequest, uri string) (err error) {
 	b, ok := f.backend.(Unsubscriber)
 	if !ok {
@@ -77,7 +77,7 @@ func checkURI(uri string) error {
 	return nil
 }
 
-// filterOf is what a filter has under a key, URIs or ids, each once.
+// filterOf returns the URIs or ids that a filter has under a key, each once.
 func filterOf(filter json.RawMessage, key string) (names []string, err error) {
 	raw, ok := wire.Lookup(filter, key)
 	if !ok {
@@ -103,7 +103,7 @@ func filterOf(filter json.RawMessage, key string) (names []string, err error) {
 	return once, nil
 }
 
-// holding is what one session, or one subscriptions/listen, is subscribed to.
+// holding holds the subscriptions of one session, or of one subscriptions/listen.
 type holding struct {
 	front *front
 	queue *noteQueue
@@ -113,21 +113,21 @@ type holding struct {
 	over bool
 }
 
-// subscription is one of the backend's.
+// subscription is one subscription at the backend.
 type subscription struct {
 	caller   toolbox.Principal
 	answered chan struct{} // closed when the backend has answered
-	err      error         // its answer; set before answered is closed
-	gone     error         // of the context of the request that asked; likewise
-	stop     func()        // ends it; nil before it is answered. Guarded by holding.mu
+	err      error         // the backend's answer; set before answered is closed
+	gone     error         // error of the requester's context; set before answered is closed
+	stop     func()        // ends it; nil before the answer. Guarded by holding.mu
 }
 
 func newHolding(f *front, queue *noteQueue) *holding {
 	return &holding{front: f, queue: queue, held: map[string]*subscription{}}
 }
 
-// add subscribes to a resource for the request that asks for it. A resource that is held already has the answer of
-// the first request, unless that one went away before it had one.
+// add subscribes to a resource for a request. If the resource is held already, the answer is the same as for the first
+// request. If the first request disconnected before its answer, add subscribes again.
 func (h *holding) add(ctx context.Context, r *frontRequest, uri string) error {
 	for {
 		s, fresh, err := h.claim(r.caller, uri)
@@ -148,7 +148,7 @@ func (h *holding) add(ctx context.Context, r *frontRequest, uri string) error {
 	}
 }
 
-// claim returns the subscription to a resource. If it is fresh, it has yet to be opened.
+// claim returns the subscription to a resource. If fresh is true, the caller must open it.
 func (h *holding) claim(caller toolbox.Principal, uri string) (s *subscription, fresh bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,7 +168,7 @@ func (h *holding) claim(caller toolbox.Principal, uri string) (s *subscription, 
 	return s, true, nil
 }
 
-// open asks the backend for a subscription, which may be over before the answer comes.
+// open asks the backend for a subscription, which may have ended before the answer arrives.
 func (h *holding) open(ctx context.Context, r *frontRequest, uri string, s *subscription) error {
 	stop, err := h.front.subscribeTo(ctx, r, uri, func(m interop.Message) { h.updated(s, uri, m) })
 	if err != nil || stop == nil {
@@ -190,7 +190,7 @@ func (h *holding) open(ctx context.Context, r *frontRequest, uri string, s *subs
 	return err
 }
 
-// updated gives an update to the client, unless the subscription has ended.
+// updated sends an update to the client, unless the subscription has ended.
 func (h *holding) updated(s *subscription, uri string, m interop.Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -203,7 +203,7 @@ func tooMany(format string, args ...any) error {
 	return &interop.RPCError{Code: interop.CodeInternal, Message: "too many subscriptions: " + fmt.Sprintf(format, args...)}
 }
 
-// addAll subscribes to resources, and returns those that it could, in order.
+// addAll subscribes to resources. It returns the URIs of the successful subscriptions, in order.
 func (h *holding) addAll(ctx context.Context, r *frontRequest, uris []string) []string {
 	if _, ok := h.front.backend.(Subscriber); !ok || len(uris) == 0 {
 		return nil
@@ -232,7 +232,8 @@ func (h *holding) addAll(ctx context.Context, r *frontRequest, uris []string) []
 	return agreed
 }
 
-// remove ends the subscription to a resource, and reports whether it was held: no update of it is sent any more.
+// remove ends the subscription to a resource, and reports whether it was held. After it, no update of the resource is
+// sent.
 func (h *holding) remove(uri string) (held bool) {
 	h.mu.Lock()
 	s := h.held[uri]
@@ -245,7 +246,7 @@ func (h *holding) remove(uri string) (held bool) {
 	return s != nil
 }
 
-// leave ends a subscription that is held no more. If the backend has yet to answer, open ends it.
+// leave ends a subscription that was removed. If the backend has not answered yet, open ends it.
 func (h *holding) leave(s *subscription) {
 	h.front.holds.remove(s.caller, 1)
 	h.mu.Lock()
@@ -256,7 +257,7 @@ func (h *holding) leave(s *subscription) {
 	}
 }
 
-// end ends all of them; there are no new ones.
+// end ends all subscriptions and prevents new ones.
 func (h *holding) end() {
 	h.mu.Lock()
 	held := h.held

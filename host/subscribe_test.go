@@ -17,15 +17,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// watched is a backend with resources: it counts who subscribes, and says when one changes.
+// watched is a backend with resources. It counts subscriptions, and reports changes on request.
 type watched struct {
 	fixed
-	subscribe func(ctx context.Context, uri string) error // nil: all are good
+	subscribe func(ctx context.Context, uri string) error // nil: all succeed
 
 	mu    sync.Mutex
-	open  map[string][]func(interop.Message) // by caller and URI; nil: it has ended
+	open  map[string][]func(interop.Message) // by caller and URI; nil: the subscription has ended
 	calls int
-	now   int // subscriptions that are open
+	now   int // open subscriptions
 	began chan string
 	ended chan string
 }
@@ -64,7 +64,7 @@ func (w *watched) Subscribe(ctx context.Context, m interop.Message, uri string, 
 	}, nil
 }
 
-// update says that a resource has changed, in the params' own words.
+// update reports a change of a resource, with these params.
 func (w *watched) update(caller, uri, params string) {
 	w.mu.Lock()
 	all := slices.Clone(w.open[caller+" "+uri])
@@ -104,10 +104,10 @@ func TestTenSessionsHaveASubscriptionEach(t *testing.T) {
 		one := session(t, s)
 		sessions = append(sessions, one)
 		expectAnswer(t, s, legacyRequest(one, "resources/subscribe", `"uri":"a:1"`), emptyAnswer)
-		expectAnswer(t, s, legacyRequest(one, "resources/subscribe", `"uri":"a:1"`), emptyAnswer) // again: nothing happens
+		expectAnswer(t, s, legacyRequest(one, "resources/subscribe", `"uri":"a:1"`), emptyAnswer) // again: no effect
 		streams = append(streams, &events{t: t, body: request{method: http.MethodGet, header: one}.start(t.Context(), t, s).Body})
 	}
-	other := session(t, s) // has not asked
+	other := session(t, s) // without a subscription
 	silent := &events{t: t, body: request{method: http.MethodGet, header: other}.start(t.Context(), t, s).Body}
 	if got := w.counts(); got != "10 of 10" {
 		t.Fatalf("subscriptions: %s", got)
@@ -165,7 +165,7 @@ func TestListeningToResources(t *testing.T) {
 		}
 	}
 	_ = one.body.Close()
-	if a, b := <-w.ended, <-w.ended; a == b { // the other one's goes on
+	if a, b := <-w.ended, <-w.ended; a == b { // the other subscription stays
 		t.Errorf("ended %s twice", a)
 	}
 	h.Close()
@@ -250,12 +250,12 @@ func TestPartsOfAResource(t *testing.T) {
 	expectAnswer(t, s, legacyRequest(one, "resources/subscribe", `"uri":"d"`), emptyAnswer)
 	expectAnswer(t, s, legacyRequest(one, "resources/subscribe", `"uri":"e"`), emptyAnswer)
 	expectAnswer(t, s, legacyRequest(one, "resources/subscribe", `"uri":"f"`), emptyAnswer)
-	for i := range 5000 { // while nobody reads
+	for i := range 5000 { // while no client reads
 		w.update("", "d", fmt.Sprintf(`{"uri":"d/%d"}`, i))
 		w.update("", "e", fmt.Sprintf(`{"uri":"e/1","n":%d}`, i))
 	}
 	w.update("", "f", `{"uri":"f"}`)
-	expectAnswer(t, s, legacyRequest(one, "resources/unsubscribe", `"uri":"f"`), emptyAnswer) // takes back what waits
+	expectAnswer(t, s, legacyRequest(one, "resources/unsubscribe", `"uri":"f"`), emptyAnswer) // removes the waiting update
 	w.notify(interop.Message{Method: "notifications/resources/list_changed"})
 	e := &events{t: t, body: request{method: http.MethodGet, header: one}.start(t.Context(), t, s).Body}
 	for _, want := range []string{
@@ -269,7 +269,7 @@ func TestPartsOfAResource(t *testing.T) {
 	}
 }
 
-// TestSDKClientsSubscribe is the clients of the Go SDK, of both eras, in memory.
+// TestSDKClientsSubscribe uses the clients of the Go SDK, of both eras, in memory.
 func TestSDKClientsSubscribe(t *testing.T) {
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		w := newWatched()
@@ -288,7 +288,7 @@ func TestSDKClientsSubscribe(t *testing.T) {
 		if err := cs.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "a:x"}); err != nil {
 			t.Fatalf("%s: %v", version, err)
 		}
-		<-w.began // the SDK's does not wait for the acknowledgement
+		<-w.began // the SDK's client does not wait for the acknowledgement
 		w.update("", "a:x", `{"uri":"a:x"}`)
 		if got := <-heard; got != "a:x" {
 			t.Errorf("%s: heard %s", version, got)
@@ -307,7 +307,7 @@ func TestSDKClientsSubscribe(t *testing.T) {
 	}
 }
 
-// TestUpdatesWaitForNobody is clients that do not read, and one that does in the end.
+// TestUpdatesWaitForNobody has clients that do not read, and one that reads at the end.
 func TestUpdatesWaitForNobody(t *testing.T) {
 	w := newWatched()
 	s := serveSite(t, host.NewFront(w, nil))
@@ -317,7 +317,7 @@ func TestUpdatesWaitForNobody(t *testing.T) {
 		streams = append(streams, &events{t: t, body: r.start(t.Context(), t, s).Body})
 	}
 	big := strings.Repeat("x", 10_000)
-	for i := range 1000 { // more than any buffer takes
+	for i := range 1000 { // more than fits into any buffer
 		w.update("", "a", fmt.Sprintf(`{"uri":"a","n":%d,"x":%q}`, i, big))
 	}
 	w.update("", "a", `{"uri":"a","last":true}`)
@@ -334,7 +334,7 @@ func TestUpdatesWaitForNobody(t *testing.T) {
 	}
 }
 
-// BenchmarkUpdateToAThousandClients is one update until all have it.
+// BenchmarkUpdateToAThousandClients measures one update until all clients have received it.
 func BenchmarkUpdateToAThousandClients(b *testing.B) {
 	w := newWatched()
 	h := host.NewFront(w, nil)

@@ -2,14 +2,14 @@ package host
 
 import "sync"
 
-// tally counts how much each of many has, and what all have together. The zero value is ready.
+// tally keeps a count for each key, and their sum. The zero value is ready.
 type tally[K comparable] struct {
 	mu  sync.Mutex
 	all int
 	of  map[K]int
 }
 
-// add counts n more for one of them. It returns false, and counts nothing, if that is above the bound of each or of all.
+// add adds n to the count of a key. If the bound each or all would be exceeded, it adds nothing and returns false.
 func (t *tally[K]) add(whose K, n, each, all int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -20,14 +20,14 @@ func (t *tally[K]) add(whose K, n, each, all int) bool {
 	return true
 }
 
-// remove counts n less.
+// remove subtracts n from the count of a key.
 func (t *tally[K]) remove(whose K, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count(whose, -n)
 }
 
-// count is guarded by mu.
+// count is called with mu held.
 func (t *tally[K]) count(whose K, n int) {
 	if t.of == nil {
 		t.of = map[K]int{}

@@ -17,15 +17,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// toolClient is the client of a call, as a local tool reaches it.
+// toolClient is the client of a call, in the form for local tools.
 type toolClient struct {
-	client *interop.Client // nil: the call came from elsewhere
-	back   interop.Peer    // nil: nothing reaches it
+	client *interop.Client // nil: the call has no client
+	back   interop.Peer    // nil: the client cannot be reached
 }
 
 var _ toolbox.Client = (*toolClient)(nil)
 
-// withClient is ctx with the client of a request, for servers and for local tools.
+// withClient returns ctx with the client of a request, for servers and for local tools.
 func withClient(ctx context.Context, m interop.Message, back interop.Peer) context.Context {
 	return toolbox.WithClient(interop.WithClient(ctx, m.Client), &toolClient{m.Client, back})
 }
@@ -38,7 +38,7 @@ func (t *toolClient) Session() (name string, life context.Context) {
 	return t.client.Session, t.client.Life
 }
 
-// ask puts a question to the client: params are checked against what it declares.
+// ask sends a question to the client. The params are checked against its capabilities.
 func (t *toolClient) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *toolClient) Elicit(ctx context.Context, message string, schema json.Raw
 	}
 }
 
-// defaultMaxTokens bounds a reply of a client's model unless the tool says otherwise.
+// defaultMaxTokens bounds a reply of a client's model if the tool sets no bound.
 const defaultMaxTokens = 1000
 
 // Sample implements [toolbox.Client] (2025-11-25, client/sampling).
@@ -123,7 +123,7 @@ func (t *toolClient) Sample(ctx context.Context, s toolbox.Sampling) (toolbox.Me
 	return decodeReply(answer)
 }
 
-// encodeMessages is messages as MCP has them: each holds one block, in every revision.
+// encodeMessages encodes messages for MCP. Each has one block, which is valid in every revision.
 func encodeMessages(all []toolbox.Message) (json.RawMessage, error) {
 	if len(all) == 0 {
 		return nil, errors.New("there is no message")
@@ -152,7 +152,7 @@ func encodeMessages(all []toolbox.Message) (json.RawMessage, error) {
 	return append(b, ']'), nil
 }
 
-// decodeReply is the reply of a client's model.
+// decodeReply decodes the reply of a client's model.
 func decodeReply(answer json.RawMessage) (toolbox.Message, error) {
 	var m toolbox.Message
 	m.Role, _ = protocol.LookupString(answer, "role")
@@ -191,8 +191,8 @@ type logHandler struct {
 	with   []func(slog.Handler) slog.Handler // WithAttrs and WithGroup, in order
 }
 
-// Enabled implements [slog.Handler]: a legacy client gets all records until it sets a level, a modern one those that
-// its request asks for.
+// Enabled implements [slog.Handler]. A legacy client receives all records until it sets a level. A modern client
+// receives only the levels that its request asks for.
 func (l *logHandler) Enabled(_ context.Context, level slog.Level) bool {
 	c := l.client.client
 	if c == nil || l.client.back == nil {
@@ -204,7 +204,7 @@ func (l *logHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return reaches(logLevel(level), c.LogLevel)
 }
 
-// Handle implements [slog.Handler]. A record that cannot be sent is dropped: its tool goes on.
+// Handle implements [slog.Handler]. A record that cannot be sent is lost, and the error is returned.
 func (l *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	var line bytes.Buffer
 	data := json.RawMessage(wire.Quote(strings.ToValidUTF8(r.Message, "\uFFFD")))
@@ -223,7 +223,7 @@ func (l *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// logMember leaves out of a record what the notification says by itself.
+// logMember removes the attributes of a record that the notification has in other fields.
 func logMember(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
 		return slog.Attr{}
@@ -245,7 +245,7 @@ func (l *logHandler) then(with func(slog.Handler) slog.Handler) slog.Handler {
 	return &logHandler{l.client, append(l.with[:len(l.with):len(l.with)], with)}
 }
 
-// logLevel is MCP's name of a level.
+// logLevel returns MCP's name of a level.
 func logLevel(level slog.Level) string {
 	for _, known := range []struct {
 		from slog.Level

@@ -26,7 +26,7 @@ type wish struct {
 	Message string `json:"message,omitempty"`
 }
 
-// kitchen has tools that ask, and what became of them in said.
+// kitchen returns tools that ask their clients.
 func kitchen() *toolbox.Registry {
 	tools := toolbox.NewRegistry(nil)
 	tools.Add(
@@ -66,7 +66,7 @@ func kitchen() *toolbox.Registry {
 	return tools
 }
 
-// said is the text of a tool's result.
+// said returns the text of a tool's result.
 func said(t testing.TB, s *mcp.ClientSession, tool, message string) string {
 	t.Helper()
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: wish{message}})
@@ -77,7 +77,7 @@ func said(t testing.TB, s *mcp.ClientSession, tool, message string) string {
 	return r.Content[0].(*mcp.TextContent).Text
 }
 
-// A local tool asks real clients of both eras, over everything that a host serves.
+// A local tool asks real clients of both eras, over every transport of a host.
 func TestALocalToolAsksItsClient(t *testing.T) {
 	eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
@@ -129,7 +129,7 @@ func TestALocalToolAsksItsClient(t *testing.T) {
 	})
 }
 
-// A client's answer is checked against the form, whatever the client has checked.
+// A client's answer is checked against the form, even if the client has checked it.
 func TestAnAnswerFitsItsForm(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"action":"accept","content":{"size":"huge"}}`:             "the client's answer does not fit the form: /size: expected",
@@ -155,7 +155,8 @@ func TestAnAnswerFitsItsForm(t *testing.T) {
 	}
 }
 
-// Logs reach a client from the level on that it asks for: a modern one with each request, a legacy one in its session.
+// Log records reach a client from the level on that it sets. A modern client sets it in each request, a legacy one in
+// its session.
 func TestALocalToolLogs(t *testing.T) {
 	eachWay(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
@@ -189,7 +190,7 @@ func TestALocalToolLogs(t *testing.T) {
 	})
 }
 
-// waiting has a tool that asks, and then waits for its end; its causes come out of ended.
+// waiting returns a tool that asks, and then waits for its end. ended receives the cause.
 func waiting() (tools *toolbox.Registry, ended chan error) {
 	ended = make(chan error, 1)
 	tools = toolbox.NewRegistry(nil)
@@ -203,7 +204,7 @@ func waiting() (tools *toolbox.Registry, ended chan error) {
 
 const elicitingMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
 
-// A tool that asks ends when its client goes, and when the host closes, in both eras; it never waits on.
+// A tool that asks ends when its client disconnects, and when the host drains or closes, in both eras.
 func TestAToolThatAsksEndsWithItsClient(t *testing.T) {
 	for _, end := range []string{"the client goes", "the host closes", "the host drains"} {
 		for _, era := range []string{"legacy", "modern"} {
@@ -222,7 +223,7 @@ func TestAToolThatAsksEndsWithItsClient(t *testing.T) {
 				if got := l.read(); !strings.Contains(got, `elicitation/create`) {
 					t.Fatal(got)
 				}
-				go func() { // what else the client is told
+				go func() { // reads the other messages to the client
 					for m := json.RawMessage(nil); l.out.Decode(&m) == nil; {
 					}
 				}()
@@ -242,7 +243,7 @@ func TestAToolThatAsksEndsWithItsClient(t *testing.T) {
 	}
 }
 
-// A tool learns which session it is called in, and when that ends.
+// A tool receives the name of its session, and is notified when the session ends.
 func TestAToolLearnsOfTheEndOfASession(t *testing.T) {
 	ended := make(chan string, 1)
 	tools := toolbox.NewRegistry(nil)

@@ -24,28 +24,27 @@ import (
 // toolsBackend is a [Backend] over a toolbox.
 type toolsBackend struct {
 	src        toolbox.Source
-	parameters bool         // publish what models see
-	exact      bool         // mend nothing
-	library    *Library     // nil: there are tools alone
+	parameters bool         // publish the schemas for models
+	exact      bool         // send results and tools unchanged
+	library    *Library     // nil: only tools
 	size       int          // tools on a page of tools/list; 0: all
 	keys       *Keys        // seal cursors
 	log        *slog.Logger // nil: silent
 
 	mu      sync.Mutex
-	kept    map[toolbox.Principal]*toolList // what each was shown last
+	kept    map[toolbox.Principal]*toolList // the last list of each principal
 	release *time.Timer                     // of memory; nil before the first large list
 }
 
 var _ Backend = (*toolsBackend)(nil)
 
-// Tools is a [Backend] that publishes a toolbox: tools/list from its snapshots,
-// tools/call into its exact door. A nil src has no tools.
+// Tools returns a [Backend] that publishes a toolbox. tools/list returns its snapshots, and tools/call uses its exact
+// entry (Do). A nil src has no tools.
 //
-// Schemas and whole tools are published as their owners wrote them, but for the name
-// and for what makes the clients of an era refuse a whole list, which is left out. A
-// tool whose input schema is not of type "object" is not published at all.
+// Schemas and whole tools are published as their owners wrote them, except for the name. Parts for which clients of an
+// era refuse a whole list are left out. A tool with an input schema that is not of type "object" is not published.
 //
-// Of the options it heeds Library, Page, Keys, Exact, Parameters and Logger.
+// It uses the options Library, Page, Keys, Exact, Parameters and Logger.
 func Tools(src toolbox.Source, opts *Options) Backend {
 	b := &toolsBackend{src: cmp.Or(src, toolbox.Join())}
 	if opts != nil {
@@ -69,7 +68,7 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 		if says := instructionsOf(s); says != "" {
 			b = append(append(b, `,"instructions":`...), wire.Quote(says)...)
 		}
-		if len(s.Pending) > 0 { // who may have more to say
+		if len(s.Pending) > 0 { // pending servers may add instructions
 			b = append(b, `,"ttlMs":0`...)
 		}
 		return append(b, '}'), nil
@@ -102,22 +101,20 @@ func (t *toolsBackend) Subscribe(_ context.Context, m interop.Message, uri strin
 	return t.library.subscribe(uri, updated)
 }
 
-// Settle waits until no server is pending of which nothing is listed yet, or ctx ends; see
-// [Settler].
+// Settle waits until at least one tool of each pending server is listed, or until ctx ends; see [Settler].
 func (t *toolsBackend) Settle(ctx context.Context, p toolbox.Principal) {
 	watch.Until(ctx, t.src.Watch, func() bool { return !hasUnlisted(t.src.Snapshot(p)) })
 }
 
-// hasUnlisted reports whether a server is pending of which nothing is known either.
+// hasUnlisted reports whether there is a pending server without a listed tool.
 func hasUnlisted(s *toolbox.Snapshot) bool {
 	return slices.ContainsFunc(s.Pending, func(server string) bool {
 		return !slices.ContainsFunc(s.Tools, func(d toolbox.Descriptor) bool { return d.Server == server })
 	})
 }
 
-// call runs one tool. What is wrong with the request is an error, what goes
-// wrong with the tool a result, except where its server answered with an error
-// of its own, which passes on.
+// call runs one tool. An invalid request is an error. A failed tool is a result. If the tool's server answered with an
+// error of its own, that error is returned.
 func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	c, meta, err := readCall(m)
 	if err != nil {
@@ -147,7 +144,7 @@ func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop
 	return result, nil
 }
 
-// readCall takes the params of tools/call apart. The arguments stay as they are.
+// readCall splits the params of tools/call. The arguments are not changed.
 func readCall(m interop.Message) (c toolbox.Call, meta json.RawMessage, err error) {
 	if len(m.Params) == 0 {
 		return c, nil, errors.New("no params")
@@ -186,7 +183,7 @@ func readCall(m interop.Message) (c toolbox.Call, meta json.RawMessage, err erro
 	return c, meta, nil
 }
 
-// failed is what a client sees of a call that gave no result.
+// failed converts the error of a call without a result into the reply for the client.
 func (t *toolsBackend) failed(ctx context.Context, c toolbox.Call, err error) (json.RawMessage, error) {
 	var unknown *toolbox.UnknownTool
 	var rpc *interop.RPCError
@@ -197,7 +194,7 @@ func (t *toolsBackend) failed(ctx context.Context, c toolbox.Call, err error) (j
 	case errors.As(err, &unknown):
 		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: unknown.Error()}
 	case errors.As(err, &fault) && fault.Kind != interop.ToolError && fault.Kind != interop.Protocol:
-		return failedResult(faultText(fault)), nil // an RPC error in it answers something else than the call
+		return failedResult(faultText(fault)), nil // an RPC error in it does not answer this call
 	case errors.As(err, &rpc):
 		return nil, rpc
 	case errors.As(err, &fault) && fault.Kind == interop.Protocol:
@@ -214,13 +211,13 @@ func (t *toolsBackend) failed(ctx context.Context, c toolbox.Call, err error) (j
 	return failedResult(c.Name + ": internal error"), nil
 }
 
-// failedResult is the result of a tool that failed.
+// failedResult returns the result of a tool that failed.
 func failedResult(text string) json.RawMessage {
 	b := append([]byte(`{"content":[{"type":"text","text":`), wire.Quote(text)...)
 	return append(b, `}],"isError":true}`...)
 }
 
-// localResult is the result of a tool that is no server's.
+// localResult returns the result of a tool that belongs to no server.
 func localResult(r *toolbox.Result, era interop.Era) (json.RawMessage, error) {
 	b := []byte(`{"content":[`)
 	for i, block := range r.Blocks() {
@@ -269,8 +266,8 @@ func appendText(b []byte, s string) []byte {
 	return append(wire.AppendQuote(b, s), '}')
 }
 
-// progressToken is a request's wish for reports of its progress; nil where it has
-// none. It is a string or a number, and is given back as it came.
+// progressToken returns the progress token of a request, or nil if it has none. It is a string or a number, and is sent
+// back unchanged.
 func progressToken(meta json.RawMessage) json.RawMessage {
 	token, _ := wire.Lookup(meta, "progressToken")
 	if len(token) == 0 || token[0] != '"' && token[0] != '-' && (token[0] < '0' || token[0] > '9') {
@@ -279,8 +276,8 @@ func progressToken(meta json.RawMessage) json.RawMessage {
 	return token
 }
 
-// progressParams is a report for the one who gave the token. A server's own
-// keeps all else that it says.
+// progressParams returns the params of a progress notification with the client's token. The other members of a server's
+// own notification are kept.
 func progressParams(p toolbox.Progress, token json.RawMessage) json.RawMessage {
 	if isMCP(p.Wire) {
 		params, err := wire.Rewrite(p.Wire.JSON, wire.Edit{Key: "progressToken", Value: token})
@@ -300,7 +297,7 @@ func progressParams(p toolbox.Progress, token json.RawMessage) json.RawMessage {
 	return append(b, '}')
 }
 
-// jsonNumber is a float as JSON, which has no infinities.
+// jsonNumber returns a float as JSON, which has no infinities. They become 0.
 func jsonNumber(f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		f = 0

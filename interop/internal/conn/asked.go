@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// maxAsking bounds the server's own requests that are answered at once, and likewise
-	// those that are refused for that. While there are more, nothing else is read.
+	// maxAsking bounds the server's requests that are answered at the same time, and also the requests that are refused
+	// as too many. Beyond both, reading stops.
 	maxAsking = 64
 	// maxIDBytes bounds the id of a server's request, which is kept until it is answered.
 	maxIDBytes = 1 << 10
 )
 
-// asked answers a request of the server's from a goroutine of its own. of is Request.Of of
-// the call on whose stream it arrived.
+// asked answers a request of the server in a goroutine of its own. If the request arrived on the stream of a call, of
+// is the Request.Of of that call. Otherwise of is 0.
 func (s *session) asked(env *wire.Envelope, of uint64) {
 	if len(env.ID) > maxIDBytes {
 		s.noise.Add(1)
 		return
 	}
-	id := bytes.Clone(env.ID) // an answer to a server that does not read keeps no whole frame
+	id := bytes.Clone(env.ID) // the id must not keep the whole frame in memory
 	select {
 	case s.asking <- struct{}{}:
 	default:
@@ -35,7 +35,7 @@ func (s *session) asked(env *wire.Envelope, of uint64) {
 	m := Message{ID: id, Params: env.Params, Method: env.MethodName(), Era: s.era(), Of: of}
 	ctx, stop := context.WithCancel(s.ctx)
 	s.table.Lock()
-	s.serving[string(id)] = stop // before any message that follows is read
+	s.serving[string(id)] = stop // before any later message is read
 	answered := make(chan struct{})
 	s.asks[answered] = true
 	s.table.Unlock()
@@ -81,8 +81,8 @@ func (s *session) Unasked(ctx context.Context) {
 	}
 }
 
-// deliverBefore delivers the notifications that have arrived before a question: those of its call, or of all calls if
-// the question names none.
+// deliverBefore delivers the notifications that arrived before a question. They are the notifications of the question's
+// call, or of all calls if it names none.
 func (s *session) deliverBefore(of uint64) {
 	s.table.Lock()
 	var calls []*pending
@@ -97,9 +97,9 @@ func (s *session) deliverBefore(of uint64) {
 	}
 }
 
-// refuseBusy answers a request for which there is no room. Each has its answer, because a server waits for it, and
-// a call with the server: where too many are on their way, the next one waits for room, which there is when a
-// server reads, or when noteTimeout is over.
+// refuseBusy refuses a request because there is no room. Every request is answered, because the server may hold a call
+// until then. If too many refusals are under way, refuseBusy waits. There is room when the server reads, or after
+// noteTimeout.
 func (s *session) refuseBusy(id json.RawMessage) {
 	select {
 	case s.busy <- struct{}{}:
@@ -114,7 +114,7 @@ func (s *session) refuseBusy(id json.RawMessage) {
 	}
 }
 
-// answer answers a request of a server's: all but ping is the receiver's to answer or to refuse.
+// answer answers a request of a server. It answers ping itself; the receiver answers or refuses other methods.
 func answer(ctx context.Context, m Message, receive Receiver) (json.RawMessage, error) {
 	if m.Method == protocol.MethodPing {
 		return json.RawMessage(`{}`), nil
@@ -145,8 +145,8 @@ func (s *session) reply(ctx context.Context, id, result json.RawMessage, err err
 	}
 }
 
-// cancelled ends what the server no longer wants: a request of its own, or a call that it
-// will not answer, which only a modern server may say (2026-07-28, basic/patterns/cancellation).
+// cancelled cancels a request of the server, or a call that the server will not answer. Only a modern server may cancel
+// a call (2026-07-28, basic/patterns/cancellation).
 func (s *session) cancelled(m Message) {
 	id, _ := wire.Lookup(m.Params, "requestId")
 	s.table.Lock()

@@ -16,44 +16,42 @@ import (
 
 // Conn is one connection to a server, in one era. All methods may be called from any goroutine.
 type Conn interface {
-	// Call sends a request under an id of the connection's own and waits for its
-	// result. When ctx ends, the server is notified in the transport's own way (legacy
-	// and stdio: notifications/cancelled; modern HTTP: the stream closes) without waiting
-	// for it, and Call returns ctx.Err().
+	// Call sends a request under an id of the connection and waits for its result. When ctx ends, Call returns
+	// ctx.Err() and notifies the server in the transport's own way, without waiting for it. On stdio and in the legacy
+	// era, the server receives notifications/cancelled. On modern HTTP, the stream closes.
 	//
-	// Errors are as they came: a [*protocol.RPCError] is the server's own answer.
+	// Errors are not converted: a [*protocol.RPCError] is the server's own answer.
 	Call(ctx context.Context, r Request) (json.RawMessage, error)
-	// Notify sends a notification of the client's, within 5 s. A modern server takes none.
+	// Notify sends a client's notification, within 5 s. Modern servers accept none, and it sends nothing.
 	Notify(ctx context.Context, method string, params json.RawMessage) error
-	// Unasked waits until the requests that the server has sent so far have their answers, or ctx ends.
+	// Unasked waits until all requests that the server has sent so far are answered, or ctx ends.
 	Unasked(ctx context.Context)
-	// Done is closed when the connection is dead; Err then says why.
+	// Done is closed when the connection is dead. Then Err returns the cause.
 	Done() <-chan struct{}
 	Err() error
-	// Noise is how many lines were received that were no messages.
+	// Noise returns the number of received lines that were no messages.
 	Noise() int
-	// Close ends the connection in bounded time and waits for all that it started. It may
-	// be called twice.
+	// Close ends the connection in bounded time and waits for everything that it started. It may be called twice.
 	Close()
 }
 
 // Request is one request to a server.
 type Request struct {
 	Method string
-	Params json.RawMessage // complete, _meta included; nil: none
+	Params json.RawMessage // complete, with _meta; nil: none
 	Name   string          // the Mcp-Name header of modern HTTP; "": none
 	// ParamHeaders are the arguments that modern HTTP repeats in Mcp-Param-* headers.
 	ParamHeaders []protocol.ParamHeader
 	Token        int64 // the progressToken within Params; 0: none
-	// Receive takes the notifications that belong to this request, in wire order, one at a time, before a
-	// question that follows them, and never after Call has returned. nil: they are dropped.
+	// Receive receives the notifications that belong to this request, in wire order, one at a time. It receives them
+	// before a question that follows them, and never after Call has returned. nil: they are dropped.
 	Receive Receiver
-	Of      uint64 // Message.Of of whatever belongs to this request
+	Of      uint64 // Message.Of of all messages that belong to this request
 
 	quiet bool // part of the handshake: it is not cancelled, and does not end a session
 }
 
-// Message is one request or notification of the server's.
+// Message is a request or notification from the server.
 type Message struct {
 	ID, Params json.RawMessage // ID is nil for a notification
 	Method     string
@@ -61,46 +59,47 @@ type Message struct {
 	Of         uint64 // Request.Of of the request that it belongs to; 0: none
 }
 
-// Receiver takes a message. For a request it returns the result or an error, of which a
-// [*protocol.RPCError] reaches the server as it is; neither is a refusal.
+// Receiver receives a message. For a request it returns the result or an error. A [*protocol.RPCError] is sent to the
+// server unchanged. If both are nil, the request is refused.
 type Receiver func(context.Context, Message) (json.RawMessage, error)
 
-// Handshake is what a server said about itself when the connection was opened.
+// Handshake is the server's description of itself from the opening of the connection.
 type Handshake struct {
 	Era          protocol.Era
-	Version      string          // the revision that was agreed on
+	Version      string          // the agreed revision
 	ServerInfo   json.RawMessage // an object as the server wrote it; nil: none
-	Capabilities json.RawMessage // likewise
+	Capabilities json.RawMessage // an object as the server wrote it; nil: none
 	Instructions string
-	// Dual: a modern server that says that it speaks a legacy revision of ours, too.
+	// Dual reports that a modern server also supports a legacy revision that the client supports.
 	Dual bool
-	// Asks: the server has a way to ask us something. A legacy one over streamable HTTP that
-	// gives no session has none.
+	// Asks reports that the server is able to send requests. A legacy server over streamable HTTP without a session is
+	// not.
 	Asks bool
 }
 
-// Options are what every transport is dialled with. The zero value is good.
+// Options are used for every transport. The zero value is valid.
 type Options struct {
-	Info protocol.Info // our own name
-	// Capabilities is what we declare: to a legacy server in initialize, to a modern one with
-	// server/discover. An object; nil: nothing.
+	Info protocol.Info // name and version of the client
+	// Capabilities are the capabilities of the client, as an object. A legacy server receives them in initialize, a
+	// modern one with server/discover. nil: none.
 	Capabilities json.RawMessage
-	Era          protocol.Era   // the only era to speak; "": find out
-	LastEra      protocol.Era   // what the server spoke last, tried first; "": not known
+	Era          protocol.Era   // the only era to use; "": find out
+	LastEra      protocol.Era   // the server's last known era, tried first; "": not known
 	MaxMessage   int            // bytes of one message; 0: [MaxMessage]
 	Memory       *memory.Budget // of all messages; nil: no bound
-	// Receive takes the server's requests, and its notifications that belong to no request
-	// of ours. nil: requests are refused and notifications dropped.
+	// Receive receives the server's requests, and notifications that belong to no request of the client. nil: requests
+	// are refused and notifications dropped.
 	Receive Receiver
-	// Belongs is asked, by method, for which request (Request.Of) a notification can only be
-	// that names none, in the order in which messages arrive; 0: for none. nil: for none.
+	// Belongs returns the Request.Of of the only request to which a notification of a method can belong if it names
+	// none. It returns 0 if there is no such request. It is called in the order in which messages arrive. nil: there is
+	// none.
 	Belongs func(method string) (of uint64)
-	// Missed is called when notifications may have been lost. nil: nothing is.
+	// Missed is called when notifications may have been lost. nil: it is not called.
 	Missed  func()
 	Logger  *slog.Logger // nil: silent
-	Secrets *secret.Set  // masked in whatever the server says
-	// ProbeWait is how long server/discover may be unanswered before initialize is
-	// tried. 0: 3 s on a stream, 10 s over HTTP.
+	Secrets *secret.Set  // masked in all output of the server
+	// ProbeWait is how long server/discover may be unanswered before initialize is tried. 0: 3 s on a stream, 10 s over
+	// HTTP.
 	ProbeWait time.Duration
 	Trace     Trace
 
@@ -114,15 +113,15 @@ type Trace struct {
 	Noise    func(line string)
 }
 
-// URL is where a server is reached over HTTP.
+// URL is the address of a server over HTTP.
 type URL struct {
 	URL    string
 	Header http.Header  // sent with every request; shared, never changed
-	Client *http.Client // nil: one of the connection's own
-	TLS    *tls.Config  // of the connection's own; nil: the defaults
-	// Wrap wraps what carries the requests; nil: nothing does.
+	Client *http.Client // nil: a client of the connection's own
+	TLS    *tls.Config  // of the connection's own client; nil: the defaults
+	// Wrap wraps the transport of the requests; nil: not wrapped.
 	Wrap func(base http.RoundTripper) http.RoundTripper
-	// Forwards: a request may have headers of its own, see [WithHeader].
+	// Forwards allows a request to have headers of its own, see [WithHeader].
 	Forwards bool
 }
 

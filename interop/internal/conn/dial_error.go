@@ -9,10 +9,10 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// dialError is a server that no transport reached. The most informative step comes first.
+// dialError is the error for a server that no transport reached. The most informative step comes first.
 type dialError struct{ steps []httpStep }
 
-// fail makes one error of all that was tried.
+// fail joins the errors of all steps into one error.
 func (d *httpDial) fail(err error) error {
 	if err == nil {
 		return nil
@@ -25,8 +25,8 @@ func (d *httpDial) fail(err error) error {
 	return e
 }
 
-// stepRank is how much a step's failure says: whether one may enter, then how
-// streamable HTTP went.
+// stepRank returns how informative the error of a step is. Refused access and versions come first, then streamable
+// HTTP.
 func stepRank(s httpStep) int {
 	rank := map[string]int{protocol.MethodInitialize: 2, protocol.MethodDiscover: 1}[s.name]
 	var he *HTTPError
@@ -40,8 +40,8 @@ func stepRank(s httpStep) int {
 	return rank
 }
 
-// Error is the first step's error whole, and the others shortened; what failed
-// in the same way is said once.
+// Error returns the whole error of the first step, and shortened errors of the others. Steps with the same error share
+// one text.
 func (e *dialError) Error() string {
 	var said, texts []string
 	for i, s := range e.steps {

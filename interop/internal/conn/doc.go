@@ -1,36 +1,32 @@
-// Package conn is one connection to an MCP server, whatever carries it.
+// Package conn is one connection to an MCP server, over any transport.
 //
-// [DialStdio], [DialHTTP], [DialSSE] and [DialTransport] connect, find out which era the
-// server speaks, shake hands, and return a [Conn]: Call sends one request and waits for
-// its answer, Close ends it. A connection that died stays dead; package interop makes
-// another one, keeps the deadlines, and turns errors into faults.
+// [DialStdio], [DialHTTP], [DialSSE] and [DialTransport] connect, find out the era of the server, shake hands, and
+// return a [Conn]. Call sends one request and waits for its answer, Close ends the connection. A dead connection stays
+// dead. Package interop opens new ones, keeps the deadlines, and turns errors into faults.
 //
 // # How to read it
 //
-// There are two kinds of connection:
+// Every connection is a session (session.go). It has calls that wait for answers by id, notifications by progress
+// token, requests of the server (asked.go), cancellation, and a graceful close. It does not depend on a transport: a
+// carrier sends one message and delivers the received ones. There are three carriers:
 //
-//   - A session (session.go) is what MCP up to 2025-11-25 is everywhere, and what stdio
-//     is in both eras: calls that wait for answers by id, notifications by progress token,
-//     requests of the server's (asked.go), cancellation, and a close that says goodbye.
-//     It knows nothing of transports: a carrier sends one message and delivers what comes.
-//   - modern (modern.go) is streamable HTTP of 2026-07-28, where each request is a POST of
-//     its own and nothing is left behind.
+//   - stream (stream.go) reads and writes whole messages: of a child process (stdio.go), HTTP+SSE (sse.go), or a
+//     transport of the SDK.
+//   - streamable (streamable.go) is streamable HTTP up to 2025-11-25, with standing and resumed streams in standing.go.
+//   - modern (modern.go) is streamable HTTP of 2026-07-28. Each request is a POST of its own, and the server has no
+//     session.
 //
-// The carriers are stream (stream.go) over anything that reads and writes whole
-// messages: a child process (stdio.go), HTTP+SSE (sse.go), a transport of the SDK's; and
-// streamable (streamable.go, with its standing and resumed streams in standing.go).
-// http*.go is what the three transports over HTTP share, probe.go and http_dial.go are how
-// the era is found out on a stream and over HTTP.
+// The transports over HTTP share http*.go. probe.go finds out the era on a stream, and http_dial.go over HTTP.
 //
 // # Errors
 //
-// Errors are as they came, for interop to classify: a [*protocol.RPCError] is the
-// server's answer, a [*LostError] a connection that died under the call, an
-// [*UnsentError] a call that did not go out, a [*ProtocolError] an answer that is none.
+// Errors are not converted; interop classifies them. A [*protocol.RPCError] is the server's answer. A [*LostError] is a
+// connection that died during the call. An [*UnsentError] is a call that did not run, and may be sent again. A
+// [*ProtocolError] is an invalid answer.
 //
 // # Concurrency
 //
-// A Conn may be used by any number of goroutines. What belongs to a call is delivered in
-// wire order while it waits, never after it has returned; what belongs to none comes from
-// one goroutine of the connection's. A slow Receiver never stalls the reading of a stream.
+// A Conn may be used by any number of goroutines. Messages of a call are delivered in wire order while it waits, never
+// after it has returned. Messages that belong to no call are delivered by one goroutine of the connection. A slow
+// Receiver never delays the reading of a stream.
 package conn

@@ -15,30 +15,30 @@ import (
 )
 
 var (
-	// errClosed is the end of a connection that we closed ourselves.
+	// errClosed is the cause of a connection that the client closed.
 	errClosed = errors.New("connection closed")
-	// errSilent is why a server is sent a message that it ignores.
+	// errSilent is the reason in a message that the server ignores, see wake.
 	errSilent = errors.New("no request: the server has been silent")
-	// errServerCancelled is the end of a request that the server ended itself: a
-	// subscription that it tears down (2026-07-28, basic/patterns/cancellation).
+	// errServerCancelled is the error of a request that the server ended itself, such as a subscription (2026-07-28,
+	// basic/patterns/cancellation).
 	errServerCancelled = errors.New("the server cancelled the request")
 )
 
-// LostError is a connection that died under a call.
+// LostError is the error of a call after its connection died.
 type LostError struct{ Cause error }
 
 func (e *LostError) Error() string { return "connection lost: " + e.Cause.Error() }
 func (e *LostError) Unwrap() error { return e.Cause }
 
-// UnsentError is a connection that had died before a call went out, or on which the
-// server refused to run it: the call may be sent again on another one.
+// UnsentError is the error of a call that did not run. The connection was dead before, or the server refused to run the
+// call. The call may be sent again on another connection.
 type UnsentError struct{ *LostError }
 
 func (e *UnsentError) Unwrap() error { return e.LostError }
 
-// ProtocolError says that a peer sent what the protocol does not allow.
+// ProtocolError reports a message that the protocol does not allow.
 type ProtocolError struct {
-	What  string // "a result that is not valid JSON"
+	What  string // for example "a result that is not valid JSON"
 	Cause error  // nil: none
 }
 
@@ -51,7 +51,7 @@ func (e *ProtocolError) Error() string {
 
 func (e *ProtocolError) Unwrap() error { return e.Cause }
 
-// VersionError says that a server supports none of the revisions that it was asked for.
+// VersionError reports that a server supports none of the requested revisions.
 type VersionError struct{ Supported []string }
 
 func (e *VersionError) Error() string {
@@ -61,7 +61,7 @@ func (e *VersionError) Error() string {
 	return "the server supports only protocol versions " + protocol.Printable(strings.Join(e.Supported, ", "), 200)
 }
 
-// legacy is the newest of our legacy versions that the server supports; "" where there is none.
+// legacy returns the newest legacy version that the server supports, or "" if it supports none.
 func (e *VersionError) legacy() string {
 	for _, v := range protocol.LegacyVersions() {
 		if slices.Contains(e.Supported, v) {
@@ -71,7 +71,7 @@ func (e *VersionError) legacy() string {
 	return ""
 }
 
-// DeadlineError says which of our own deadlines has passed.
+// DeadlineError reports which deadline of the client has passed.
 type DeadlineError struct {
 	After time.Duration
 	What  string // "no answer", "no result in all"
@@ -79,11 +79,11 @@ type DeadlineError struct {
 
 func (e *DeadlineError) Error() string { return fmt.Sprintf("%s within %v", e.What, e.After) }
 
-// HTTPError is an HTTP answer that was not what the protocol asks for.
+// HTTPError is an HTTP answer that the protocol does not expect.
 type HTTPError struct {
 	Status int         // for example 401
 	Body   string      // the beginning of the body, made safe to print
-	Header http.Header // of the answer, for WWW-Authenticate and the like
+	Header http.Header // of the answer, for example WWW-Authenticate
 	// Authorized reports that the request had an Authorization header.
 	Authorized bool
 }
@@ -99,7 +99,7 @@ func (e *HTTPError) Error() string {
 	return s
 }
 
-// AnsweredError is a server's own JSON-RPC error that came with an HTTP status of failure.
+// AnsweredError is a server's own JSON-RPC error with an HTTP status of failure.
 type AnsweredError struct {
 	RPC  *protocol.RPCError
 	HTTP *HTTPError
@@ -108,7 +108,7 @@ type AnsweredError struct {
 func (e *AnsweredError) Error() string   { return e.RPC.Error() }
 func (e *AnsweredError) Unwrap() []error { return []error{e.RPC, e.HTTP} }
 
-// CutError is a stream or a body that ended before the answer did.
+// CutError is a stream or a body that ended before the answer was complete.
 type CutError struct{ Cause error }
 
 func (e *CutError) Error() string {
@@ -125,7 +125,7 @@ func (e *CutError) Unwrap() error {
 	return e.Cause
 }
 
-// SessionError is the death of a connection whose session the server no longer knows.
+// SessionError is the cause of a connection that died because the server no longer knows its session.
 type SessionError struct{ Cause error }
 
 func (e *SessionError) Error() string {
@@ -133,14 +133,14 @@ func (e *SessionError) Error() string {
 }
 func (e *SessionError) Unwrap() error { return e.Cause }
 
-// NotSSEError is a server that was expected to speak HTTP+SSE and seems to speak streamable HTTP.
+// NotSSEError reports a server that seems to speak streamable HTTP, while HTTP+SSE was expected.
 type NotSSEError struct{ Cause error }
 
 func (e *NotSSEError) Error() string { return e.Cause.Error() }
 func (e *NotSSEError) Unwrap() error { return e.Cause }
 
-// networkError is a request that got no answer. Its text shows only the origin of the URL:
-// the rest may be secret.
+// networkError is the error of a request without an answer. Its text shows only the origin of the URL, because the rest
+// may be secret.
 type networkError struct {
 	method string
 	url    *url.URL

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// staleFresh is the age from which an empty directory of a process of indus that is gone is
-// removed. It is long, for the process may be one of another container.
+// staleFresh is the age after which an empty directory of a dead indus process is removed. It is long, because the
+// process may run in another container.
 const staleFresh = 24 * time.Hour
 
-// freshDir makes the directory of a server that starts in a new one, and is "" for others.
-// Its name begins with our process id, so that those which a killed process left can be recognised.
+// freshDir creates the directory of a server that starts in a new one. For other servers it returns "". The name begins
+// with the process id, so that directories of killed processes are recognised.
 func freshDir(s Command) (string, error) {
 	switch {
 	case !s.Fresh:
 		return "", nil
-	case !filepath.IsAbs(s.Dir): // "" would be the system's directory for temporary files, where others write
+	case !filepath.IsAbs(s.Dir): // "" would be the temporary directory of the system, which other users can write
 		return "", fmt.Errorf("no directory for its own to be in: %q", s.Dir)
 	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
@@ -39,7 +39,7 @@ func freshDir(s Command) (string, error) {
 	return os.MkdirTemp(s.Dir, strconv.Itoa(os.Getpid())+"-*")
 }
 
-// removeFresh removes a directory with nothing in it.
+// removeFresh removes an empty directory.
 func removeFresh(dir string) {
 	if dir != "" {
 		_ = os.Remove(dir)

@@ -10,13 +10,13 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// initializeParams is the params of a legacy initialize.
+// initializeParams returns the params of a legacy initialize.
 func initializeParams(o Options, version string) json.RawMessage {
 	return wire.Object{}.Text("protocolVersion", version).Raw("capabilities", declared(o.Capabilities)).
 		Raw("clientInfo", protocol.EncodeInfo(o.Info)).JSON()
 }
 
-// declared is the capabilities that we declare.
+// declared returns the client's capabilities, or an empty object.
 func declared(capabilities json.RawMessage) json.RawMessage {
 	if capabilities == nil {
 		return json.RawMessage(`{}`)
@@ -24,25 +24,25 @@ func declared(capabilities json.RawMessage) json.RawMessage {
 	return capabilities
 }
 
-// ModernMeta is the object that _meta of every modern request holds: our
-// reserved keys and nothing else (2026-07-28, basic/index, "_meta"). capabilities nil: none.
+// ModernMeta returns the _meta of every modern request. It has only the reserved keys (2026-07-28, basic/index,
+// "_meta"). capabilities nil: none.
 func ModernMeta(info protocol.Info, capabilities json.RawMessage) json.RawMessage {
 	return wire.Object{}.Text(protocol.MetaVersion, protocol.VersionModern).
 		Raw(protocol.MetaClientInfo, protocol.EncodeInfo(info)).Raw(protocol.MetaClientCaps, declared(capabilities)).JSON()
 }
 
-// discoverRequest is the request with which the modern era is tried.
+// discoverRequest returns the request that tries the modern era.
 func discoverRequest(o Options) Request {
 	params := wire.Object{}.Raw("_meta", ModernMeta(o.Info, o.Capabilities)).JSON()
 	return Request{Method: protocol.MethodDiscover, Params: params, quiet: true}
 }
 
-// initializeRequest is the request that begins a legacy session.
+// initializeRequest returns the request that begins a legacy session.
 func initializeRequest(o Options, version string) Request {
 	return Request{Method: protocol.MethodInitialize, Params: initializeParams(o, version), quiet: true}
 }
 
-// initialize begins a legacy session with one of our versions.
+// initialize begins a legacy session with one of the supported versions.
 func (s *session) initialize(ctx context.Context, version string) (Handshake, error) {
 	result, err := s.Call(ctx, initializeRequest(s.opts, version))
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *session) initialize(ctx context.Context, version string) (Handshake, er
 	return h, s.notify(ctx, protocol.NoteInitialized, nil)
 }
 
-// otherVersion is the legacy version that a server names when it refuses one; "" where it
-// names none that is left to try.
+// otherVersion returns the legacy version that a server names when it refuses one. It returns "" if there is no other
+// to try.
 func otherVersion(err error, version string) string {
 	var rpc *protocol.RPCError
 	if !errors.As(err, &rpc) {
@@ -70,8 +70,8 @@ func otherVersion(err error, version string) string {
 	return ""
 }
 
-// unsupportedVersion makes a VersionError of the server's error -32022; nil
-// where err is none (2026-07-28, basic/versioning).
+// unsupportedVersion returns a VersionError for the server's error -32022 (2026-07-28, basic/versioning). For other
+// errors it returns nil.
 func unsupportedVersion(err *protocol.RPCError) *VersionError {
 	if err == nil || err.Code != protocol.CodeUnsupportedVersion {
 		return nil
@@ -80,8 +80,8 @@ func unsupportedVersion(err *protocol.RPCError) *VersionError {
 	return &VersionError{stringItems(supported)}
 }
 
-// parseInitialize reads the result of a legacy initialize. Its error is a
-// [*ProtocolError], around a [*VersionError] where only the version is not ours.
+// parseInitialize reads the result of a legacy initialize. Its error is a [*ProtocolError]. If only the version is
+// unsupported, it wraps a [*VersionError].
 func parseInitialize(result json.RawMessage) (Handshake, error) {
 	m, err := object(result)
 	if err != nil {
@@ -98,9 +98,8 @@ func parseInitialize(result json.RawMessage) (Handshake, error) {
 	return h, nil
 }
 
-// parseDiscover reads the result of a server/discover. The error is a
-// [*VersionError] where the server is modern and yet not of 2026-07-28, else a
-// [*ProtocolError]: then whoever answered did not know the question.
+// parseDiscover reads the result of a server/discover. If the server is modern but does not support 2026-07-28, the
+// error is a [*VersionError]. Otherwise the error is a [*ProtocolError]: the server did not know the method.
 func parseDiscover(result json.RawMessage) (Handshake, error) {
 	m, err := object(result)
 	if err != nil {
@@ -116,21 +115,20 @@ func parseDiscover(result json.RawMessage) (Handshake, error) {
 	h := Handshake{Era: protocol.Modern, Version: protocol.VersionModern, Capabilities: objectOrNil(m["capabilities"]), Asks: true}
 	h.Dual = (&VersionError{supported}).legacy() != ""
 	_ = json.Unmarshal(m["instructions"], &h.Instructions)
-	h.ServerInfo = objectOrNil(m["serverInfo"]) // where the drafts had it
+	h.ServerInfo = objectOrNil(m["serverInfo"]) // the place in the drafts
 	if info, ok := wire.Lookup(m["_meta"], protocol.MetaServerInfo); ok {
 		h.ServerInfo = objectOrNil(info)
 	}
 	return h, nil
 }
 
-// object is the members of a JSON object. Keys are compared exactly, which
-// decoding into a struct would not do.
+// object returns the members of a JSON object. Keys are compared exactly. Decoding into a struct would ignore case.
 func object(b json.RawMessage) (m map[string]json.RawMessage, err error) {
 	err = json.Unmarshal(b, &m)
 	return m, err
 }
 
-// objectOrNil is b where it is an object.
+// objectOrNil returns b if it is an object.
 func objectOrNil(b json.RawMessage) json.RawMessage {
 	if len(b) == 0 || b[0] != '{' {
 		return nil
@@ -138,7 +136,7 @@ func objectOrNil(b json.RawMessage) json.RawMessage {
 	return b
 }
 
-// stringItems is the strings of a JSON array; anything else is left out.
+// stringItems returns the strings of a JSON array. Other elements are left out.
 func stringItems(b json.RawMessage) []string {
 	items, _ := wire.Elements(b)
 	var out []string

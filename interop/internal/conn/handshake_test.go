@@ -17,7 +17,7 @@ func TestParseInitialize(t *testing.T) {
 	if h, err = parseInitialize(json.RawMessage(`{"protocolVersion":"2024-11-05","capabilities":null,"instructions":7}`)); err != nil || h.Capabilities != nil || h.ServerInfo != nil || h.Instructions != "" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	for s, other := range map[string]bool{ // other: a version, and yet none of ours
+	for s, other := range map[string]bool{ // other: a version that is not supported
 		`{}`: false, `null`: false, `[]`: false, `{"protocolVersion":7}`: false, `{"ProtocolVersion":"2025-11-25"}`: false,
 		`{"protocolVersion":"1.0"}`: true, `{"protocolVersion":"2026-07-28"}`: true,
 	} {

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// httpIdlePerHost keeps that many connections to a server open between calls:
-	// a gateway's clients come in bursts.
+	// httpIdlePerHost is the number of idle connections to a server that stay open. A gateway's clients come in bursts.
 	httpIdlePerHost = 128
 	httpIdleTime    = 90 * time.Second
 	httpDialTime    = 30 * time.Second // of TCP; the context may be shorter
@@ -27,24 +26,24 @@ const (
 	httpLeaveWait = 2 * time.Second
 )
 
-// httpServer is one server at a URL, as the three transports over HTTP reach
-// it. It is immutable; what lives is in the connections.
+// httpServer is one server at a URL, for the three transports over HTTP. It is immutable; the connections hold the
+// state.
 type httpServer struct {
 	url    *url.URL
-	host   string      // the configured Host header; "": the URL's
+	host   string      // the configured Host header; "": the host of the URL
 	header http.Header // the configured headers, shared: never changed
 	client *http.Client
 	own    *http.Transport // nil: the client was injected
 	opts   Options
 
-	forwards bool // what is posted may have headers of its own
+	forwards bool // posted messages may have headers of their own
 }
 
-// newHTTPServer checks what is configured; it does no I/O.
+// newHTTPServer checks the configuration. It does no I/O.
 func newHTTPServer(to URL, o Options) (*httpServer, error) {
 	u, err := url.Parse(to.URL)
 	if err != nil {
-		return nil, errors.New("the URL is not valid") // url's own error repeats it, secrets and all
+		return nil, errors.New("the URL is not valid") // the error of package url repeats the URL with its secrets
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("the URL must begin with http:// or https:// and name a host")
@@ -80,16 +79,15 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 	return s, nil
 }
 
-// httpReserved are the headers that belong to the connection, to the body or to the
-// protocol: they are not the user's to set.
+// httpReserved are the headers that belong to the connection, the body or the protocol. Users cannot set them.
 var httpReserved = []string{
 	"Host", "Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type",
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
 	httpKeyVersion, protocol.HeaderMethod, protocol.HeaderName, protocol.HeaderSession, httpKeyLastEvent,
 }
 
-// newHTTPTransport is a transport of our own: a proxy from the environment, no
-// deadline on answers, because a context says how long each may take.
+// newHTTPTransport returns a transport with a proxy from the environment. It has no deadline for answers, because
+// contexts bound each of them.
 func newHTTPTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: httpDialTime, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -106,10 +104,9 @@ func newHTTPTransport() *http.Transport {
 	}
 }
 
-// checkRedirect follows a redirect only to the same origin, and only where the
-// method and the body stay (307 and 308; a GET in any way): nothing that is
-// configured, said or asked may reach another origin, and a call that has
-// become a GET is no call. What is not followed is an [*HTTPError].
+// checkRedirect follows a redirect only to the same origin, and only if the method and the body stay (307 and 308; any
+// redirect of a GET). No configuration, message or question may reach another origin, and a call must not become a GET.
+// A redirect that is not followed is an [*HTTPError].
 func checkRedirect(then func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, via []*http.Request) error {
 		if !sameOrigin(next.URL, via[0].URL) || next.Method != via[0].Method || len(via) > httpMaxRedirects {
@@ -137,15 +134,15 @@ func urlPort(u *url.URL) string {
 	return "80"
 }
 
-// close closes idle connections where they are ours.
+// close closes the idle connections of the connection's own transport.
 func (s *httpServer) close() {
 	if s.own != nil {
 		s.own.CloseIdleConnections()
 	}
 }
 
-// orContext is the caller's own error where its context has ended, the death
-// of the connection where that came first, else err.
+// orContext returns the caller's own error if its context has ended. If the connection died first, it returns a
+// LostError. Otherwise it returns err.
 func orContext(ctx context.Context, l *lifetime, err error) error {
 	if cerr := ctx.Err(); cerr != nil {
 		return cerr

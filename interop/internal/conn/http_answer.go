@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	httpErrorBytes = 256 << 10 // read of a body that is an error
-	httpMasked     = 64 << 10  // of which secrets are masked
-	httpExcerpt    = 300       // shown of that
+	httpErrorBytes = 256 << 10 // read of an error's body
+	httpMasked     = 64 << 10  // part of it in which secrets are masked
+	httpExcerpt    = 300       // part of that in an error's text
 )
 
-// events reads an answer that is a stream.
+// events returns a reader for an answer that is a stream.
 func (s *httpServer) events(r *httpReply) *wire.Events {
 	return wire.NewEvents(&r.body, s.opts.MaxMessage).Within(s.opts.Memory)
 }
@@ -42,8 +42,8 @@ func (s *httpServer) response(r *httpReply, id json.RawMessage) (json.RawMessage
 	return s.result(r, &env, id)
 }
 
-// secrets are those to mask in what a reply says: those of the configuration, and the credential of the
-// request itself, which a sign-in or the caller may have brought.
+// secrets returns the secrets to mask in a reply. They are the configured ones and the credential of the request, which
+// may come from a sign-in or the caller.
 func (s *httpServer) secrets(r *httpReply) *secret.Set {
 	if r.Request == nil {
 		return s.opts.Secrets
@@ -51,8 +51,8 @@ func (s *httpServer) secrets(r *httpReply) *secret.Set {
 	return s.opts.Secrets.With(r.Request.Header["Authorization"]...)
 }
 
-// learning knows what a sign-in puts on requests, before they go out: on HTTP+SSE, and the streams that stand, what a server says
-// of one may come before its answer.
+// learning adds the credential of each request to the secrets before the request is sent. On HTTP+SSE and on standing
+// streams, a message that quotes the credential may arrive before the answer.
 type learning struct {
 	base http.RoundTripper
 	set  *secret.Set
@@ -64,8 +64,8 @@ func (l learning) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.base.RoundTrip(r)
 }
 
-// result is what a response says, if it is the response to the request id.
-// An error without an id can only mean the request whose answer it came as.
+// result returns the result of a response if it answers the request id. An error without an id can only belong to the
+// request of this reply.
 func (s *httpServer) result(r *httpReply, env *wire.Envelope, id json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Equal(env.ID, id) && (env.Error == nil || string(env.ID) != "null") {
 		return nil, &ProtocolError{fmt.Sprintf("an answer to %s, where %s was asked", protocol.Printable(string(env.ID), 40), id), nil}
@@ -76,7 +76,7 @@ func (s *httpServer) result(r *httpReply, env *wire.Envelope, id json.RawMessage
 	return s.opts.Secrets.Result(env.Result), nil
 }
 
-// readBody reads a body of at most limit bytes. Of one that is longer, or cut off, it returns the beginning too.
+// readBody reads a body of at most limit bytes. If a body is longer or cut off, it also returns the beginning.
 func (s *httpServer) readBody(r *httpReply, limit int) ([]byte, error) {
 	b, err := wire.ReadAll(&r.body, r.ContentLength, limit, memory.Meter{Budget: s.opts.Memory})
 	var long *wire.TooLong
@@ -96,12 +96,11 @@ func tooLong(limit int, long *wire.TooLong) error {
 	return &ProtocolError{fmt.Sprintf("an answer of more than %d bytes", limit), long}
 }
 
-// failure makes an error of an answer whose status is not 2xx: an
-// [*HTTPError], or the JSON-RPC error in its body where the status lets that
-// be the server's own answer and not that of something before it.
+// failure returns the error for an answer with a status other than 2xx. It is an [*HTTPError], or the JSON-RPC error in
+// the body. The latter needs a status with which the server itself may answer, and not an intermediary.
 func (s *httpServer) failure(r *httpReply) error {
 	body, _ := s.readBody(r, min(httpErrorBytes, s.opts.MaxMessage))
-	if len(body) == 0 { // longer than that by its own account: its beginning will do
+	if len(body) == 0 { // longer by its declared length; the beginning is enough
 		body, _ = io.ReadAll(io.LimitReader(&r.body, httpErrorBytes))
 	}
 	he, secrets := s.httpError(r, body), s.secrets(r)
@@ -119,7 +118,7 @@ func (s *httpServer) failure(r *httpReply) error {
 	return he
 }
 
-// httpError shows the beginning of an answer, masked before it is cut.
+// httpError returns an error with the beginning of an answer, masked before it is cut.
 func (s *httpServer) httpError(r *httpReply, body []byte) *HTTPError {
 	h, secrets := r.Header.Clone(), s.secrets(r)
 	secrets.Header(h)
@@ -130,8 +129,8 @@ func (s *httpServer) httpError(r *httpReply, body []byte) *HTTPError {
 	}
 }
 
-// ownStatus reports a status with which an MCP server itself may answer a
-// request. The others speak of access, load and what is in between.
+// ownStatus reports whether an MCP server itself may answer a request with a status. The other statuses concern access,
+// load and intermediaries.
 func ownStatus(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests,
@@ -141,7 +140,7 @@ func ownStatus(status int) bool {
 	return status >= 400
 }
 
-// odd is the error of a 2xx that is neither of the two types that may answer.
+// odd returns the error for a 2xx answer with a type other than the two allowed ones.
 func (s *httpServer) odd(r *httpReply) error {
 	if r.StatusCode == http.StatusAccepted || r.StatusCode == http.StatusNoContent {
 		return &ProtocolError{fmt.Sprintf("HTTP %d in place of an answer", r.StatusCode), nil}
@@ -153,8 +152,8 @@ func (s *httpServer) odd(r *httpReply) error {
 	}
 }
 
-// isStream reports whether a reply answers with a stream of events, or else with one message. Its error says why the
-// reply is no answer. A server that names no type means the usual one.
+// isStream reports whether a reply is a stream of events. Otherwise it is one message. If the reply is no answer, the
+// error is the reason. A missing type means JSON.
 func (s *httpServer) isStream(r *httpReply) (bool, error) {
 	if r.StatusCode/100 != 2 {
 		return false, s.failure(r)

@@ -18,7 +18,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// rawRequest is what a raw server reads of a POST.
+// rawRequest is a POST as a raw server reads it.
 type rawRequest struct {
 	ID     json.RawMessage
 	Method string
@@ -35,7 +35,7 @@ func readRequest(r *http.Request) rawRequest {
 	return req
 }
 
-// rawModern is a modern server that leaves all but server/discover to h.
+// rawModern returns a modern server that passes all requests but server/discover to h.
 func rawModern(h rawHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		r := readRequest(hr)
@@ -47,8 +47,8 @@ func rawModern(h rawHandler) http.Handler {
 	})
 }
 
-// rawLegacy is a legacy server with a session that leaves all after the
-// handshake to h, GET and DELETE included.
+// rawLegacy returns a legacy server with a session. It passes all requests after the handshake to h, with GET and
+// DELETE.
 func rawLegacy(capabilities string, h rawHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		r := readRequest(hr)
@@ -244,7 +244,7 @@ func TestHTTPDeathByAnswer(t *testing.T) {
 
 func TestHTTPDeathByRefusal(t *testing.T) {
 	bothEras(t, dialOptions{}, func(w http.ResponseWriter, r rawRequest) {}, func(t *testing.T, c Conn, era protocol.Era) {
-		// Another dial target stands in for a server that has gone.
+		// Another dial target replaces a server that has gone.
 		switch carrier := c.(*session).carrier.(type) {
 		case *modern:
 			carrier.server = goneServer(t, carrier.server)
@@ -260,7 +260,7 @@ func TestHTTPDeathByRefusal(t *testing.T) {
 	})
 }
 
-// goneServer is s at a port where nobody listens.
+// goneServer returns s at a port without a listener.
 func goneServer(t *testing.T, s *httpServer) *httpServer {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -363,14 +363,14 @@ func TestHTTPReusesItsConnection(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if len(seen) > 5 { // a stream's end may still be on its way
+			if len(seen) > 5 { // a stream's end may be under way
 				t.Errorf("%s: %d connections", body, len(seen))
 			}
 		})
 	}
 }
 
-// FuzzAnswer feeds any body to the path of a JSON answer and of a stream.
+// FuzzAnswer passes any body to the path of a JSON answer and of a stream.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`), false)
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":[1]}}`), false)

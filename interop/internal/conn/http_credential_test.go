@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// bearer puts a credential on requests that no configuration has, as a sign-in does.
+// bearer adds a credential that is not in the configuration to requests, as a sign-in does.
 type bearer struct{ http.RoundTripper }
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -22,7 +22,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.RoundTripper.RoundTrip(r)
 }
 
-// echoOverSSE is a server that refuses with the credential of the request.
+// echoOverSSE returns a server with errors that contain the credential of the request.
 func echoOverSSE(t *testing.T) *httptest.Server {
 	out := make(chan string, 4)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
@@ -70,7 +70,7 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 		}
 	}
 	wantMasked(c)
-	// Nor is one that was renewed since the stream was opened, however often.
+	// A credential that was renewed since the stream was opened is also masked, however often.
 	u, o := dialOptions{url: echoOverSSE(t).URL}.split()
 	u.Wrap = func(base http.RoundTripper) http.RoundTripper { return &renewed{base: base} }
 	again, _, err := DialSSE(t.Context(), u, o)
@@ -83,7 +83,7 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 	}
 }
 
-// renewed has another credential for each request.
+// renewed uses another credential for each request.
 type renewed struct {
 	base http.RoundTripper
 	n    atomic.Int64
@@ -95,7 +95,7 @@ func (b *renewed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.base.RoundTrip(r)
 }
 
-// What a call's request has of its caller's headers, that which resumes its answer has too.
+// A request that resumes an answer has the same forwarded headers as the call.
 func TestForwardedHeadersOfAResumedAnswer(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) {
@@ -125,7 +125,7 @@ func TestForwardedHeadersOfAResumedAnswer(t *testing.T) {
 	}
 }
 
-// A server that says a request's own credential back is not repeated, wherever it says it.
+// If a server repeats the credential of a request, it is masked everywhere.
 func TestCredentialThatIsSaidBack(t *testing.T) {
 	t.Parallel()
 	says := func(w http.ResponseWriter, r rawRequest) {

@@ -13,13 +13,12 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// httpProbeWait is what server/discover may take before initialize is tried
-// instead: a server of before 2026-07-28 may open a stream for it and be silent.
+// httpProbeWait is how long server/discover may take before initialize is tried. A server from before 2026-07-28 may
+// open a stream for it and send nothing.
 const httpProbeWait = 10 * time.Second
 
-// DialHTTP finds out which of the transports over HTTP a server speaks, and
-// connects: server/discover of 2026-07-28, else initialize, else HTTP+SSE. No
-// request is sent twice but these three.
+// DialHTTP finds out which HTTP transport a server speaks, and connects. It tries server/discover of 2026-07-28, then
+// initialize, then HTTP+SSE. Only these three requests may be sent twice.
 func DialHTTP(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
 	o = o.withDefaults()
 	o.ProbeWait = cmp.Or(o.ProbeWait, httpProbeWait)
@@ -38,7 +37,7 @@ func DialHTTP(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
 	return c, h, nil
 }
 
-// httpDial is one attempt to connect, and how its steps failed so far.
+// httpDial is one attempt to connect, with the errors of its steps so far.
 type httpDial struct {
 	Options
 	server *httpServer
@@ -79,7 +78,7 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 	if !tried {
 		c, h, failed = d.initialize(ctx, version)
 	}
-	if failed != nil && d.silent && ctx.Err() == nil { // it may only have been starting
+	if failed != nil && d.silent && ctx.Err() == nil { // the server may only have been starting
 		if c, h, err := d.discover(ctx); err == nil {
 			return c, h, nil
 		}
@@ -90,7 +89,7 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 	return d.fallback(ctx, failed)
 }
 
-// fallback tries HTTP+SSE, where what initialize got leaves room for it.
+// fallback tries HTTP+SSE, if the error of initialize allows it.
 func (d *httpDial) fallback(ctx context.Context, err error) (Conn, Handshake, error) {
 	if !maybeSSE(err) {
 		return nil, Handshake{}, d.fail(err)
@@ -102,17 +101,16 @@ func (d *httpDial) fallback(ctx context.Context, err error) (Conn, Handshake, er
 	return c, h, d.fail(err)
 }
 
-// record keeps how a step failed the last time.
+// record stores the last error of a step.
 func (d *httpDial) record(name string, err error) {
 	if unsent, ok := errors.AsType[*UnsentError](err); ok {
-		err = unsent.Cause // nothing was connected that could be lost
+		err = unsent.Cause // there was no connection that could be lost
 	}
 	d.steps = slices.DeleteFunc(d.steps, func(s httpStep) bool { return s.name == name })
 	d.steps = append(d.steps, httpStep{name, err})
 }
 
-// discover tries the modern era. A server may refuse our version and name it
-// as one that it supports: then it is asked once more.
+// discover tries the modern era. If a server refuses 2026-07-28 but names it as supported, discover tries once more.
 func (d *httpDial) discover(ctx context.Context) (Conn, Handshake, error) {
 	c := newModern(d.server)
 	h, err := d.askDiscover(ctx, c)
@@ -154,8 +152,8 @@ func (d *httpDial) askDiscover(ctx context.Context, c *session) (Handshake, erro
 	return Handshake{}, err
 }
 
-// initialize tries streamable HTTP up to 2025-11-25: with one of our versions, and once
-// more with another where the server refuses that one and names what it supports.
+// initialize tries streamable HTTP up to 2025-11-25. If the server refuses the version and names a supported one, it
+// tries once more.
 func (d *httpDial) initialize(ctx context.Context, version string) (Conn, Handshake, error) {
 	c, h, err := openStreamable(ctx, d.server, version)
 	if other := otherVersion(err, version); other != "" {
@@ -167,10 +165,9 @@ func (d *httpDial) initialize(ctx context.Context, version string) (Conn, Handsh
 	return c, h, err
 }
 
-// isFinal reports a failure after which another step could not do better: there
-// is nobody, nobody may enter, or a modern server has refused (2026-07-28,
-// basic/transports/streamable-http, "Backward Compatibility"). A 403 is not
-// final for the next step: some gates let pass only the methods that they know.
+// isFinal reports whether no further step can succeed: there is no server, access is refused, or a modern server has
+// refused (2026-07-28, basic/transports/streamable-http, "Backward Compatibility"). A 403 is not final, because some
+// gates allow only the methods that they know.
 func isFinal(err error) bool {
 	var ne *networkError
 	var he *HTTPError
@@ -181,14 +178,14 @@ func isFinal(err error) bool {
 	case errors.As(err, &he):
 		return he.Status/100 == 3 || he.Status == http.StatusUnauthorized ||
 			he.Status == http.StatusProxyAuthRequired || he.Status == http.StatusTooManyRequests
-	case errors.As(err, &ne): // one that hung up may only not have liked the question
+	case errors.As(err, &ne): // a server that closed the connection may only have disliked this request
 		return !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET)
 	}
 	return false
 }
 
-// maybeSSE reports whether a server that gave this answer to initialize may be
-// one of HTTP+SSE, which knows no POST at this URL.
+// maybeSSE reports whether a server that gave this answer to initialize may speak HTTP+SSE. Such a server accepts no
+// POST at this URL.
 func maybeSSE(err error) bool {
 	var he *HTTPError
 	if !errors.As(err, &he) {

@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// recorder writes down what a server is asked: "POST initialize", "GET", …
+// recorder records the requests to a server: "POST initialize", "GET", …
 type recorder struct {
 	mu   sync.Mutex
 	list []string
@@ -46,7 +46,7 @@ func (r *recorder) String() string {
 	return strings.Join(r.list, ", ")
 }
 
-// each answers every request alike.
+// each returns a handler that gives every request the same answer.
 func each(status int, typ, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", typ)
@@ -85,9 +85,9 @@ func TestHTTPNegotiation(t *testing.T) {
 	for name, tt := range map[string]struct {
 		h       http.Handler
 		o       dialOptions
-		version string // "" where no step leads anywhere
+		version string // "" if no step succeeds
 		asked   string
-		status  int    // of the HTTPError that is found first
+		status  int    // of the first HTTPError
 		text    string // in the error
 	}{
 		"modern":                {h: sdk(mcp.StreamableHTTPOptions{Stateless: true}), version: protocol.VersionModern, asked: discover},
@@ -214,7 +214,7 @@ func TestHTTPSilentProbe(t *testing.T) {
 			}
 			mu.Unlock()
 			if quiet {
-				io.Copy(io.Discard, hr.Body) // only then net/http sees the client go
+				io.Copy(io.Discard, hr.Body) // only then net/http notices that the client has disconnected
 				<-hr.Context().Done()
 				return
 			}

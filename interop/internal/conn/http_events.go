@@ -9,21 +9,20 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// eventStream is what the streams that answer one request have in common: the
-// first one, and those that resume it.
+// eventStream is the state of the streams that answer one request: the first one, and the ones that resume it.
 type eventStream struct {
 	id     json.RawMessage
 	server *httpServer
-	reply  *httpReply                 // that is read
+	reply  *httpReply                 // the reply that is being read
 	lastID string                     // of the last event that had one; "": none
-	retry  time.Duration              // the server's wish before a reconnect; -1: none
+	retry  time.Duration              // the server's wait before a reconnect; -1: none
 	heard  bool                       // an event came since it was last reset
-	note   func(*wire.Envelope) error // takes notifications; an error ends the call
-	ask    func(*wire.Envelope)       // takes the server's requests; nil: it may not send any
+	note   func(*wire.Envelope) error // receives notifications; an error ends the call
+	ask    func(*wire.Envelope)       // receives the server's requests; nil: it may not send any
 }
 
-// answer takes the answer to p from the reply r, and from the streams that resume one that was cut. If resume is nil,
-// none does.
+// answer receives the answer to p from the reply r, and from the streams that resume a cut one. If resume is nil,
+// streams are not resumed.
 func (s *eventStream) answer(
 	ctx context.Context, l *lifetime, p *pending, r *httpReply, resume func(cut error) (*httpReply, error),
 ) error {
@@ -53,8 +52,8 @@ func (s *eventStream) answer(
 	return err
 }
 
-// read takes messages until the request's answer has come: final is true then,
-// and result and err are the answer. Otherwise err says how the stream ended.
+// read reads messages until the answer to the request arrives. Then final is true, and result and err are the answer.
+// Otherwise err is the reason why the stream ended.
 func (s *eventStream) read(r *httpReply, events *wire.Events) (result json.RawMessage, err error, final bool) {
 	s.reply = r
 	events.AtOnce = true
@@ -83,7 +82,7 @@ func (s *eventStream) read(r *httpReply, events *wire.Events) (result json.RawMe
 	}
 }
 
-// message takes one message of the stream.
+// message handles one message of the stream.
 func (s *eventStream) message(data []byte) (result json.RawMessage, err error, final bool) {
 	env, err := wire.Scan(data)
 	if err != nil {

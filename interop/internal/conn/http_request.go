@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// Values and canonical keys of headers; the slices are shared and never changed.
+// Values and canonical keys of headers. The slices are shared and never changed.
 var (
 	httpAcceptBoth   = []string{"application/json, text/event-stream"}
 	httpAcceptEvents = []string{"text/event-stream"}
@@ -21,19 +21,19 @@ var (
 
 const (
 	httpKeyVersion   = "Mcp-Protocol-Version" // protocol.HeaderVersion as http.Header spells it
-	httpKeyLastEvent = "Last-Event-Id"        // likewise
+	httpKeyLastEvent = "Last-Event-Id"        // Last-Event-ID as http.Header spells it
 	httpKeyAccept    = "Accept"
 	httpKeyType      = "Content-Type"
 
 	httpDrainBytes = 32 << 10
-	// httpDrainTime is what the end of a stream may take after its final message,
-	// so that the connection can be used again.
+	// httpDrainTime is how long a stream may take to end after its final message. Then the connection can be used
+	// again.
 	httpDrainTime = time.Second
-	// httpAnswerWait is how long the answer to a message without a result is still waited for when its sender has gone.
+	// httpAnswerWait is how long the answer to a message without a result is awaited after its sender has gone.
 	httpAnswerWait = 250 * time.Millisecond
 )
 
-// headers is a new header with what is configured, and room for more.
+// headers returns a new header with the configured headers, and room for more.
 func (s *httpServer) headers(accept []string) http.Header {
 	h := make(http.Header, len(s.header)+8)
 	maps.Copy(h, s.header)
@@ -43,23 +43,22 @@ func (s *httpServer) headers(accept []string) http.Header {
 
 type headerKey struct{}
 
-// WithHeader is ctx for a call whose own request, and those that resume its answer, have these headers too, and
-// no others do, where the URL says that it forwards some.
+// WithHeader returns ctx for a call with additional headers. Only its own request and the requests that resume its
+// answer have them. The URL must allow it (Forwards).
 func WithHeader(ctx context.Context, h http.Header) context.Context {
 	return context.WithValue(ctx, headerKey{}, h)
 }
 
-// httpReply is an answer whose body is open. Until it is closed or detached,
-// the end of the caller's context ends it.
+// httpReply is an answer with an open body. Until it is closed or detached, it ends with the caller's context.
 type httpReply struct {
 	*http.Response
 	body   endReader
 	cancel context.CancelFunc
-	leave  func() bool // the caller's context no longer ends it
-	forget func() bool // likewise the connection's
+	leave  func() bool // detaches it from the caller's context
+	forget func() bool // detaches it from the connection's context
 }
 
-// endReader knows whether its end was seen.
+// endReader records whether its end was reached.
 type endReader struct {
 	io.ReadCloser
 	ended bool
@@ -73,8 +72,8 @@ func (r *endReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// send makes one request, which ends when ctx or the connection does. It has a
-// context of its own, so that drain can let go of the caller's.
+// send makes one request, which ends when ctx or the connection does. It has a context of its own, so that drain can
+// detach it from the caller's.
 func (s *httpServer) send(ctx context.Context, l *lifetime, method string, h http.Header, body []byte) (*httpReply, error) {
 	rctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := &httpReply{cancel: cancel, leave: context.AfterFunc(ctx, cancel), forget: context.AfterFunc(l.ctx, cancel)}
@@ -83,7 +82,7 @@ func (s *httpServer) send(ctx context.Context, l *lifetime, method string, h htt
 		reader = bytes.NewReader(body)
 		h[httpKeyType] = httpTypeJSON
 	}
-	if s.forwards && (body != nil || h[httpKeyLastEvent] != nil) { // the latter has the answer of a call go on
+	if s.forwards && (body != nil || h[httpKeyLastEvent] != nil) { // the latter resumes the answer of a call
 		own, _ := ctx.Value(headerKey{}).(http.Header)
 		maps.Copy(h, own)
 	}
@@ -109,13 +108,13 @@ func (r *httpReply) release() {
 	r.cancel()
 }
 
-// close ends the reply where it stands.
+// close ends the reply immediately.
 func (r *httpReply) close() {
 	_ = r.body.Close()
 	r.release()
 }
 
-// drain lets the connection be used again, if the stream ends soon.
+// drain reads the rest of the stream, so that the connection can be used again. It gives up after httpDrainTime.
 func (r *httpReply) drain(l *lifetime) {
 	if r.body.ended || r.ContentLength == 0 {
 		r.close()
@@ -133,7 +132,7 @@ func (r *httpReply) drain(l *lifetime) {
 	}
 }
 
-// mediaType is the type of the answer, in lower case and without parameters.
+// mediaType returns the type of the answer, in lower case and without parameters.
 func (r *httpReply) mediaType() string {
 	t, _, _ := strings.Cut(r.Header.Get(httpKeyType), ";")
 	return strings.ToLower(strings.TrimSpace(t))
@@ -156,11 +155,12 @@ func (s *httpServer) openEvents(ctx context.Context, l *lifetime, h http.Header)
 	return nil, err
 }
 
-// deliver posts a message that has no answer: 202 by the specification, and whatever stands
-// in the body of another 2xx is ignored.
+// deliver posts a message that has no answer. The specification requires status 202; the body of another 2xx is
+// ignored.
 //
-// Who goes away meanwhile does not end it at once: net/http (Go 1.26) lets others have the connection before it hands over
-// an answer without a body, and would cancel their request, whose call fails then (its issue 41600 was the like).
+// If ctx ends meanwhile, the request is not ended at once. net/http (Go 1.26) gives the connection to another request
+// before it returns an answer without a body. Ending this request would then cancel the other one, and its call would
+// fail (its issue 41600 was similar).
 func (s *httpServer) deliver(ctx context.Context, l *lifetime, h http.Header, e wire.Envelope) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// testPatience is how long an event may take; a test that passes never waits for it.
+// testPatience is how long an event may take. A test that passes never waits for it.
 const testPatience = 20 * time.Second
 
 // noLeaks fails t if goroutines are left once all its cleanups have run.
@@ -38,7 +38,7 @@ func serve(t *testing.T, h http.Handler) string {
 	return s.URL
 }
 
-// sdkServer is a server with tools that do what their names say.
+// sdkServer is a server with tools named after their function.
 type sdkServer struct {
 	*mcp.Server
 	started, ended chan struct{} // of "hang"
@@ -94,12 +94,12 @@ func (s *sdkServer) sse() http.Handler {
 
 var clientInfo = protocol.Info{Name: "indus-protocol-bridge", Version: "0.1.0"}
 
-// dialOptions are [URL] and [Options] in one.
+// dialOptions combines [URL] and [Options].
 type dialOptions struct {
 	url     string
 	headers http.Header
 	client  *http.Client
-	era     protocol.Era // what the server spoke last
+	era     protocol.Era // the server's last known era
 	pin     protocol.Era
 	max     int
 	memory  *memory.Budget
@@ -127,7 +127,7 @@ func dialSSE(ctx context.Context, o dialOptions) (Conn, Handshake, error) {
 	return DialSSE(ctx, u, opts)
 }
 
-// dialed connects to url, and closes with the test.
+// dialed connects to url. The connection is closed at the end of the test.
 func dialed(t *testing.T, o dialOptions) (Conn, Handshake) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
@@ -140,7 +140,7 @@ func dialed(t *testing.T, o dialOptions) (Conn, Handshake) {
 	return c, h
 }
 
-// toolCall is a call of a tool, as the endpoint makes it in that era.
+// toolCall returns a call of a tool, as the endpoint makes it in that era.
 func toolCall(era protocol.Era, name, args string, token int64) Request {
 	meta := ""
 	if token != 0 {
@@ -158,7 +158,7 @@ func toolCall(era protocol.Era, name, args string, token int64) Request {
 	}
 }
 
-// notes collects what is told, by method.
+// notes collects messages, by method.
 type notes struct {
 	mu   sync.Mutex
 	list []Message
@@ -175,7 +175,7 @@ func (n *notes) take(_ context.Context, m Message) (json.RawMessage, error) {
 	return nil, &protocol.RPCError{Code: protocol.CodeMethodNotFound, Message: "no"}
 }
 
-// next is the next message that came.
+// next returns the next message.
 func (n *notes) next(t *testing.T) Message {
 	t.Helper()
 	select {
@@ -196,7 +196,7 @@ func wait(t *testing.T, c <-chan struct{}, what string) {
 	}
 }
 
-// everyTransport is the servers of the SDK that the three transports meet.
+// everyTransport runs f with servers of the SDK over the three transports.
 func everyTransport(t *testing.T, f func(t *testing.T, s *sdkServer, h http.Handler, era protocol.Era)) {
 	for _, tt := range []struct {
 		name string
@@ -355,7 +355,7 @@ func TestHTTPOverHTTP2WithAnInjectedClient(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	client := server.Client()
-	client.Timeout = time.Nanosecond // of no effect: it would end streams
+	client.Timeout = time.Nanosecond // no effect: it would end streams
 	c, _ := dialed(t, dialOptions{url: server.URL, client: client})
 	if _, err := c.Call(t.Context(), toolCall(protocol.Modern, "echo", `{}`, 0)); err != nil {
 		t.Fatal(err)
@@ -383,7 +383,7 @@ func TestModernHTTPSubscriptionThatTheServerEnds(t *testing.T) {
 			rawEvents(w, `data: {"jsonrpc":"2.0","id":7,"method":"forbidden"}`+"\n\n"+
 				`data: {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}`+"\n\n")
 			rawEvents(w, "data: "+strings.ReplaceAll(end, "ID", string(r.ID))+"\n\n")
-			<-r.HTTP.Context().Done() // we must not wait for the stream to end
+			<-r.HTTP.Context().Done() // the client must not wait for the end of the stream
 		}))})
 		n := newNotes()
 		result, err := c.Call(t.Context(), Request{Method: protocol.MethodListen, Receive: n.take})

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// closeWait bounds the wait for goroutines: it only runs out where a Receiver ignores its context.
+// closeWait bounds the wait for goroutines. It only expires if a Receiver ignores its context.
 const closeWait = 5 * time.Second
 
-// lifetime is how long something lives: it dies of one cause, and is waited for.
+// lifetime is the life of a connection or of a part of it. It ends with one cause, and waits for its goroutines.
 type lifetime struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -35,7 +35,7 @@ func (l *lifetime) Err() error {
 	return l.cause
 }
 
-// alive is nil, or what a call on a dead connection returns.
+// alive returns nil, or the error of a call on a dead connection.
 func (l *lifetime) alive() error {
 	if cause := l.Err(); cause != nil {
 		return &UnsentError{&LostError{cause}}
@@ -43,7 +43,7 @@ func (l *lifetime) alive() error {
 	return nil
 }
 
-// die ends a life; only the first cause counts. What runs goes on until cancel.
+// die ends a life. Only the first cause counts. Running goroutines continue until cancel.
 func (l *lifetime) die(cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,14 +53,14 @@ func (l *lifetime) die(cause error) {
 	}
 }
 
-// rejected ends a connection because of what a server answered to a call instead of running
-// it, and is what that call returns: it may be sent again on another connection.
+// rejected ends a connection, because the server refused a call without running it. It returns the error of the call,
+// which may be sent again on another connection.
 func (l *lifetime) rejected(cause error) error {
 	l.die(cause)
 	return &UnsentError{&LostError{cause}}
 }
 
-// spawn starts f unless the life has ended. The end waits for it.
+// spawn starts f, unless the life has ended. end waits for it.
 func (l *lifetime) spawn(f func(context.Context)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,7 @@ func (l *lifetime) spawn(f func(context.Context)) bool {
 	return true
 }
 
-// end stops what was started and waits for it.
+// end stops the goroutines and waits for them.
 func (l *lifetime) end() {
 	l.die(errClosed)
 	l.cancel()
@@ -80,7 +80,7 @@ func (l *lifetime) end() {
 	l.wait(ctx)
 }
 
-// wait returns when nothing runs any more, or ctx has ended. The life must be dead.
+// wait returns when no goroutine runs any more, or ctx has ended. The life must be dead.
 func (l *lifetime) wait(ctx context.Context) {
 	idle := make(chan struct{})
 	go func() { defer close(idle); l.running.Wait() }()

@@ -12,9 +12,9 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// modern carries a session over streamable HTTP of 2026-07-28: a POST for each request, whose
-// answer is the response, with or without notifications before it. The server has no
-// session. The connection dies when the server turns out to be gone, or of another era.
+// modern carries a session over streamable HTTP of 2026-07-28. Each request is a POST. Its answer is the response, with
+// or without notifications before it. The server has no session. The connection dies if the server is gone or of
+// another era.
 type modern struct {
 	s      *session
 	server *httpServer
@@ -28,9 +28,8 @@ func newModern(server *httpServer) *session {
 	return s
 }
 
-// send posts a request and takes its answer, from the goroutine of the call. An event stream has no deadline of its
-// own: a subscription is a call that lasts. There are no notifications: the end of a request's stream is its
-// cancellation.
+// send posts a request and receives its answer, in the goroutine of the call. An event stream has no deadline of its
+// own, because a subscription is a long call. Notifications are not sent: a request is cancelled by closing its stream.
 func (c *modern) send(ctx context.Context, e wire.Envelope, p *pending) error {
 	if p == nil {
 		return nil
@@ -73,7 +72,7 @@ func (c *modern) headers(x *Request) http.Header {
 	return h
 }
 
-// paramText is the argument at a path; false where there is none that a header can hold.
+// paramText returns the argument at a path. It returns false if there is none that fits in a header.
 func paramText(value json.RawMessage, path []string) (text string, ok bool) {
 	for _, key := range path {
 		if value, ok = wire.Lookup(value, key); !ok {
@@ -83,9 +82,8 @@ func paramText(value json.RawMessage, path []string) (text string, ok bool) {
 	return protocol.PrimitiveText(value)
 }
 
-// judge ends the connection where an error means that the next call can only
-// fail too: nobody listens there, no MCP server is at the URL, or it no longer
-// speaks our version. Whoever dials again finds out what it speaks now.
+// judge ends the connection if an error means that the next call must fail too. There is no server, no MCP server at
+// the URL, or the server no longer supports the version. The next dial finds out its version again.
 func (c *modern) judge(err error) error {
 	var he *HTTPError
 	var rpc *protocol.RPCError

@@ -10,12 +10,12 @@ import (
 	"github.com/indusagi/indus/internal/watch"
 )
 
-// pending is a call that waits for its answer. What arrives for it is kept here, until the
-// goroutine of the call takes it: reading a stream never waits for a slow Receiver.
+// pending is a call that waits for its answer. It keeps the messages of the call until the goroutine of the call takes
+// them. So the reading of a stream never waits for a slow Receiver.
 type pending struct {
 	ctx     context.Context
 	request *Request
-	signal  chan struct{} // one slot: something is there
+	signal  chan struct{} // one slot: a message or the result waits
 
 	mu     sync.Mutex
 	notes  backlog
@@ -31,7 +31,7 @@ func newPending(ctx context.Context, r *Request) *pending {
 	return &pending{ctx: ctx, request: r, signal: make(chan struct{}, 1)}
 }
 
-// add keeps a notification for [pending.take]; false where the call has its answer already.
+// add keeps a notification for [pending.take]. It returns false if the call has its answer already.
 func (p *pending) add(m Message) (kept bool) {
 	if p.request.Receive == nil {
 		return true
@@ -56,21 +56,21 @@ func (p *pending) finish(result json.RawMessage, err error) {
 	signalOnce(p.signal)
 }
 
-// outcome is the result, once it is there.
+// outcome returns the result, once it is set.
 func (p *pending) outcome() (result json.RawMessage, err error, done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.result, p.err, p.done
 }
 
-// take is outcome, after the notifications that have arrived before it are delivered.
+// take delivers the notifications that arrived before the result, and returns the result.
 func (p *pending) take() (result json.RawMessage, err error, done bool) {
 	result, err, done = p.outcome()
 	p.deliver()
 	return result, err, done
 }
 
-// deliver hands over the notifications, one goroutine at a time.
+// deliver passes the notifications to Receive, one goroutine at a time.
 func (p *pending) deliver() {
 	p.delivering.Lock()
 	defer p.delivering.Unlock()
@@ -84,7 +84,7 @@ func (p *pending) deliver() {
 	}
 }
 
-// leave ends deliveries: the call returns.
+// leave ends deliveries, because the call returns.
 func (p *pending) leave() {
 	p.delivering.Lock()
 	defer p.delivering.Unlock()
@@ -98,20 +98,20 @@ func signalOnce(signal chan<- struct{}) {
 	}
 }
 
-// How much may wait for a slow Receiver, in messages and in bytes. Only progress and logs come in
-// numbers, and the newest are the ones that matter: the oldest are dropped. Changes are dropped
-// last; of resources there may be many.
+// These are the bounds of the messages that wait for a slow Receiver, in messages and bytes. Only progress and logs are
+// numerous, and the newest matter most, so the oldest are dropped. Changes are dropped last; there may be many of
+// resources.
 const (
 	maxQueued      = 1024
 	maxChanges     = 8 * maxQueued
 	maxQueuedBytes = 8 << 20
 )
 
-// backlog is messages that wait, in wire order and within bounds. A change waits once.
+// backlog holds waiting messages, in wire order and within bounds. A change waits once.
 type backlog struct{ watch.Backlog[Message] }
 
 func (b *backlog) put(m Message) {
-	m.Params = bytes.Clone(m.Params) // it would keep all of its frame
+	m.Params = bytes.Clone(m.Params) // the params must not keep the whole frame in memory
 	b.Put(changeOf(m), len(m.Params)+len(m.Method), m)
 	for {
 		switch changes, others, size := b.Size(); {
@@ -125,7 +125,7 @@ func (b *backlog) put(m Message) {
 	}
 }
 
-// changeOf is what a message says has changed: a list, or a resource; "": it says something else.
+// changeOf returns a key for the list or resource that a message reports as changed. It returns "" for other messages.
 func changeOf(m Message) string {
 	switch {
 	case !ConcernsAll(m.Method):
@@ -136,7 +136,7 @@ func changeOf(m Message) string {
 	return m.Method
 }
 
-// queue hands messages that belong to no call to one goroutine, in wire order.
+// queue passes messages that belong to no call to one goroutine, in wire order.
 type queue struct {
 	mu     sync.Mutex
 	waits  backlog

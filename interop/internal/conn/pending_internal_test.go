@@ -7,7 +7,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// A flood of logs takes no change away, nor the other way round.
+// Many log messages do not displace changes, and many changes do not displace log messages.
 func TestChangesAreNotLostForLogs(t *testing.T) {
 	var b backlog
 	update := func(i int) Message {

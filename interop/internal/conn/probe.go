@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// probeWait is how long server/discover stays alone on a stream before
-	// initialize is sent after it: many servers of before 2026-07-28 ignore what
-	// they do not know, and a cold npx is to be waited for, not killed.
+	// probeWait is how long server/discover stays the only request on a stream before initialize is sent after it. Many
+	// servers from before 2026-07-28 ignore unknown methods. A silent server is not killed, because a cold npx needs
+	// time to start.
 	probeWait = 3 * time.Second
-	// streamLeaveWait bounds how long the server of a stream is notified that calls are
-	// cancelled: whoever interrupts a call often closes the next moment.
+	// streamLeaveWait bounds the time in which Close notifies the server of a stream of cancelled calls. A program
+	// often interrupts a call and closes the connection right after.
 	streamLeaveWait = 250 * time.Millisecond
 )
 
-// DialTransport connects over a transport of the SDK's.
+// DialTransport connects over a transport of the SDK.
 func DialTransport(ctx context.Context, t mcp.Transport, o Options) (Conn, Handshake, error) {
 	o = o.withDefaults()
 	c, err := sdkwire.Dial(ctx, t, o.MaxMessage)
@@ -32,7 +32,7 @@ func DialTransport(ctx context.Context, t mcp.Transport, o Options) (Conn, Hands
 	return openStream(ctx, injected{c}, o, cmp.Or(o.Era, o.LastEra))
 }
 
-// openStream shakes hands over f, and closes it where that fails.
+// openStream shakes hands over f, and closes it if that fails.
 func openStream(ctx context.Context, f framer, o Options, era protocol.Era) (Conn, Handshake, error) {
 	s := newSession(o, streamLeaveWait)
 	s.run(f)
@@ -59,24 +59,23 @@ func openStream(ctx context.Context, f framer, o Options, era protocol.Era) (Con
 	return s, h, nil
 }
 
-// opening is the outcome of one of the two opening requests. Its era is "" where there
-// is none: the connection, or the time to connect, has ended.
+// opening is the outcome of one of the two opening requests. Its era is "" if the connection or the time to connect
+// ended first.
 type opening struct {
 	shake Handshake
 	err   error
 	era   protocol.Era
 }
 
-// final reports an outcome after which nothing else is tried.
+// final reports an outcome after which no other request is tried.
 func (o *opening) final() bool {
 	var lost *LostError
 	return o.err == nil || o.era == "" || errors.As(o.err, &lost) ||
 		errors.Is(o.err, context.Canceled) || errors.Is(o.err, context.DeadlineExceeded)
 }
 
-// probe finds out which era the server speaks. server/discover goes first;
-// any error, or silence for a while, sends initialize after it on the same
-// stream, and the first valid answer decides (2026-07-28, basic/versioning).
+// probe finds out the era of the server. It sends server/discover first. After an error, or silence for a while, it
+// sends initialize on the same stream. The first valid answer decides (2026-07-28, basic/versioning).
 func (s *session) probe(ctx context.Context, era protocol.Era) (Handshake, error) {
 	outcomes := make(chan opening, 2)
 	ask := func(era protocol.Era) {
@@ -141,8 +140,8 @@ func (s *session) open(ctx context.Context, era protocol.Era) (Handshake, error)
 	return parse(result)
 }
 
-// clearer is the error to show where both requests failed: of a modern server
-// that names its versions, what it said to the first.
+// clearer returns the error to show if both requests failed. If a modern server names its versions, it is the error of
+// the first request.
 func clearer(discover, initialize error) error {
 	var version *VersionError
 	var rpc *protocol.RPCError
@@ -155,9 +154,9 @@ func clearer(discover, initialize error) error {
 	return initialize
 }
 
-// maybeUpset reports whether a handshake that began with server/discover may have failed
-// because of it: the server left, or has refused the initialize that followed, and not for
-// its version. Some take the first message, whatever it is, for the beginning of a session.
+// maybeUpset reports whether a handshake may have failed because it began with server/discover. The server left, or
+// refused the initialize that followed, for a reason other than its version. Some servers treat any first message as
+// the beginning of a session.
 func maybeUpset(err error) bool {
 	var lost *LostError
 	var version *VersionError

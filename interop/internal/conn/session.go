@@ -16,29 +16,28 @@ import (
 )
 
 const (
-	// noteTimeout bounds a message that nobody waits for.
+	// noteTimeout bounds a message without an answer.
 	noteTimeout = 5 * time.Second
-	// cancelsAtOnce bounds how many calls are cancelled at once when a session closes.
+	// cancelsAtOnce bounds how many calls are cancelled at the same time when a session closes.
 	cancelsAtOnce = 16
 )
 
-// carrier is how the messages of a session travel.
+// carrier transports the messages of a session.
 type carrier interface {
-	// send sends one message whole, whatever becomes of ctx, or not at all. p is the call
-	// whose request it is; nil for any other message. Streamable HTTP, where the answer to
-	// a POST is the answer to the request, also takes that answer.
+	// send sends one message whole or not at all, even if ctx ends. p is the call of the request, or nil for other
+	// messages. On streamable HTTP, the answer to a POST is the answer to the request, so send also receives it.
 	send(ctx context.Context, e wire.Envelope, p *pending) error
-	// leave ends the session at the server, as far as the transport has a word for that.
+	// leave ends the session at the server, if the transport has a message for that.
 	leave(ctx context.Context)
 	// close ends the transport; it is bounded.
 	close()
 }
 
-// session is requests and answers in both directions over a carrier: stdio, injected
-// transports and HTTP+SSE through [stream], streamable HTTP through [streamable].
+// session handles requests and answers in both directions over a carrier. Stdio, injected transports and HTTP+SSE use
+// [stream]. Streamable HTTP uses [streamable] up to 2025-11-25, and [modern] since 2026-07-28.
 type session struct {
-	*lifetime           // of calls, and of the answers to the server
-	transport *lifetime // of what outlives calls: their cancellation, and the carrier
+	*lifetime           // of calls, and of answers to the server
+	transport *lifetime // of the carrier, and of cancellations, which outlive their calls
 	carrier   carrier   // set before the first call
 	leaveWait time.Duration
 	opts      Options
@@ -50,7 +49,7 @@ type session struct {
 	noise  atomic.Int64
 	queue  queue         // notifications that belong to no call
 	asking chan struct{} // slots for the server's requests
-	busy   chan struct{} // slots for refusing those beyond
+	busy   chan struct{} // slots for refusals of further requests
 
 	unmatched unmatched
 
@@ -58,7 +57,7 @@ type session struct {
 	pending map[int64]*pending            // calls by request id
 	tokens  map[int64]*pending            // by progress token
 	serving map[string]context.CancelFunc // the server's requests, by id
-	asks    map[chan struct{}]bool        // each closed when such a request has its answer
+	asks    map[chan struct{}]bool        // each closed when a server's request has its answer
 }
 
 var _ Conn = (*session)(nil)
@@ -152,19 +151,19 @@ func (s *session) notify(ctx context.Context, method string, params json.RawMess
 	return s.carrier.send(ctx, wire.Envelope{Method: wire.Quote(method), Params: params}, nil)
 }
 
-// cancelCall notifies the server that nobody waits for an answer any more.
+// cancelCall notifies the server that the answer to a call is no longer needed.
 func (s *session) cancelCall(ctx context.Context, id int64, reason error) error {
 	params := wire.Object{}.Raw("requestId", strconv.AppendInt(nil, id, 10)).Text("reason", reason.Error()).JSON()
 	return s.notify(ctx, protocol.NoteCancelled, params)
 }
 
-// Close cancels the calls in flight, because a server may keep them running otherwise,
-// leaves the session and ends the transport.
+// Close cancels the calls in flight, because a server may continue them otherwise. Then it leaves the session and ends
+// the transport.
 func (s *session) Close() {
 	s.closing.Do(func() {
 		alive, ids := s.Err() == nil, s.inFlight()
 		s.die(errClosed)
-		if alive { // else they have ended, each in its own way
+		if alive { // otherwise the calls have ended already
 			s.loseAll(errClosed)
 		}
 		s.cancel()
@@ -183,7 +182,7 @@ func (s *session) Close() {
 	})
 }
 
-// loseAll ends the calls in flight: what a server answers to their cancellation is not their answer.
+// loseAll ends the calls in flight. The server's replies to their cancellation are not their answers.
 func (s *session) loseAll(cause error) {
 	s.table.Lock()
 	defer s.table.Unlock()
@@ -205,7 +204,7 @@ func (s *session) cancelAll(ctx context.Context, ids []int64) {
 	}
 }
 
-// inFlight is the ids of the calls that the server must be notified of when they end.
+// inFlight returns the ids of the calls that must be cancelled at the server when they end.
 func (s *session) inFlight() []int64 {
 	s.table.Lock()
 	defer s.table.Unlock()
@@ -218,7 +217,7 @@ func (s *session) inFlight() []int64 {
 	return ids
 }
 
-// waiting is the calls that wait for an answer; a subscription only waits for its end.
+// waiting returns the calls that wait for an answer. Subscriptions are left out, because they wait only for their end.
 func (s *session) waiting() (calls []*pending) {
 	s.table.Lock()
 	defer s.table.Unlock()
@@ -247,7 +246,7 @@ func (s *session) forget(id int64, p *pending) {
 	delete(s.tokens, p.request.Token)
 }
 
-// only is the one call that waits for an answer, subscriptions aside; nil: none does, or several do.
+// only returns the call that waits for an answer if there is exactly one, or nil. Subscriptions do not count.
 func (s *session) only() (one *pending) {
 	s.table.Lock()
 	defer s.table.Unlock()
@@ -263,8 +262,8 @@ func (s *session) only() (one *pending) {
 	return one
 }
 
-// call is the call with a request id, or with a progress token; nil: there is none. A number that a server repeats as a
-// string, or as 1.0, counts, as for most clients.
+// call returns the call with a request id or a progress token, or nil. Like most clients, it also accepts a number that
+// the server repeats as a string or as 1.0.
 func (s *session) call(from map[int64]*pending, raw json.RawMessage) *pending {
 	if text, ok := wire.Unquote(raw); ok {
 		raw = json.RawMessage(text)
@@ -278,7 +277,7 @@ func (s *session) call(from map[int64]*pending, raw json.RawMessage) *pending {
 	return from[n]
 }
 
-// callOf is the call whose Request.Of is of; nil: there is none, or it is 0.
+// callOf returns the call with Request.Of equal to of. If there is none or of is 0, it returns nil.
 func (s *session) callOf(of uint64) *pending {
 	s.table.Lock()
 	defer s.table.Unlock()
@@ -290,8 +289,8 @@ func (s *session) callOf(of uint64) *pending {
 	return nil
 }
 
-// notified takes a notification of the server's. on is the call on whose own stream it
-// arrived; nil: it came otherwise. It returns the call that the notification was added to.
+// notified handles a notification of the server. on is the call with its own stream on which the notification arrived,
+// or nil. notified returns the call to which it added the notification.
 func (s *session) notified(env *wire.Envelope, on *pending) (owner *pending) {
 	m := Message{Params: env.Params, Method: env.MethodName(), Era: s.era()}
 	if m.Method == protocol.NoteCancelled {
@@ -307,13 +306,13 @@ func (s *session) notified(env *wire.Envelope, on *pending) (owner *pending) {
 	if owner != nil && owner.add(m) {
 		return owner
 	}
-	if m.Method != protocol.NoteProgress { // of a call that has its answer
+	if m.Method != protocol.NoteProgress { // progress of a call that has its answer is dropped
 		s.queue.put(m)
 	}
 	return nil
 }
 
-// ConcernsAll reports a notification that belongs to no call, whatever stream it arrives on.
+// ConcernsAll reports whether a notification belongs to no call, whatever stream it arrives on.
 func ConcernsAll(method string) bool {
 	return strings.HasSuffix(method, "/list_changed") || method == protocol.NoteResourceUpdated
 }

@@ -12,21 +12,21 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// sseEndpointWait is what the first event may take once the stream is open: it
-// is all that tells HTTP+SSE from any other stream of events.
+// sseEndpointWait is how long the first event may take once the stream is open. Only that event distinguishes HTTP+SSE
+// from any other stream of events.
 const sseEndpointWait = 10 * time.Second
 
-// sse is HTTP+SSE, the transport of 2024-11-05, as one duplex stream: a
-// GET that brings all messages, and a POST for each that goes out.
+// sse is HTTP+SSE, the transport of 2024-11-05, as one duplex stream. A GET receives all messages, and each sent
+// message is a POST.
 type sse struct {
 	s      *session
 	server *httpServer // at the URL of the stream
-	posts  *httpServer // at the URL that the endpoint event named
+	posts  *httpServer // at the URL of the endpoint event
 	reply  *httpReply
 	events *wire.Events
 }
 
-// DialSSE connects to a server that speaks HTTP+SSE and nothing else.
+// DialSSE connects to a server that speaks only HTTP+SSE.
 func DialSSE(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
 	server, err := newHTTPServer(u, o.withDefaults())
 	if err != nil {
@@ -43,13 +43,13 @@ func DialSSE(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
 	return c, h, nil
 }
 
-// openSSE opens the stream, waits so long for its endpoint event, and shakes hands.
+// openSSE opens the stream, waits at most wait for its endpoint event, and shakes hands.
 func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn, Handshake, error) {
 	s := newSession(server.opts, httpLeaveWait)
 	f := &sse{s: s, server: server}
 	err := f.open(ctx, wait)
 	if err != nil {
-		f.events = nil // nobody can be answered
+		f.events = nil // there is no way to send an answer
 	}
 	s.run(f)
 	var h Handshake
@@ -67,14 +67,14 @@ func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn,
 	return s, h, nil
 }
 
-// open opens the stream and waits for the event that says where messages go to: another
-// origin would get what is configured for this one.
+// open opens the stream and waits for the event with the URL for messages. It refuses another origin, which would
+// receive the headers configured for this one.
 func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 	if f.reply, err = f.server.openEvents(ctx, f.s.transport, f.server.headers(httpAcceptEvents)); err != nil {
 		return err
 	}
 	f.events = f.server.events(f.reply)
-	if req := f.reply.Request; req != nil { // every answer comes on this stream
+	if req := f.reply.Request; req != nil { // every answer arrives on this stream
 		f.server.opts.Secrets.Learn(req.Header.Get("Authorization"))
 	}
 	var late atomic.Bool
@@ -101,7 +101,7 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 			return &ProtocolError{"an endpoint of another origin: " + origin(u), nil}
 		}
 		if !t.Stop() && late.Load() {
-			continue // the stream has been ended
+			continue // the timer has ended the stream
 		}
 		f.reply.leave() // from here on the stream lives as long as the connection
 		posts := *f.server

@@ -14,8 +14,8 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// rawSSE is a server of HTTP+SSE that shakes hands by itself and leaves the
-// rest to h, with say for what goes onto the stream; "" ends the stream.
+// rawSSE returns a server of HTTP+SSE. It does the handshake itself and passes other requests to h. say writes to the
+// stream; "" ends the stream.
 func rawSSE(endpoint string, h func(w http.ResponseWriter, r rawRequest, say func(string))) http.Handler {
 	stream := make(chan string, 100)
 	say := func(s string) { stream <- s }
@@ -74,7 +74,7 @@ func TestSSEEndpoint(t *testing.T) {
 					paths <- hr.URL.String()
 				}
 			}))
-			// Each request meets a server of its own, so that no handshake comes about.
+			// Each request gets a server of its own, so that there is no handshake.
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if tt.path != "" {
@@ -181,7 +181,7 @@ func TestSSEWithoutAnEndpointEvent(t *testing.T) {
 	}
 }
 
-// A stream that is given up is not read any more: its requests could not be answered.
+// A refused stream is not read any more, because its requests could not be answered.
 func TestSSEAsksBesideABadEndpoint(t *testing.T) {
 	noLeaks(t)
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -196,7 +196,7 @@ func TestSSEAsksBesideABadEndpoint(t *testing.T) {
 	}
 }
 
-// A request of the server's that is refused has an id of the server's: it answers no call.
+// A refused request of the server has an id of the server, so it answers no call.
 func TestABrokenRequestAnswersNoCall(t *testing.T) {
 	noLeaks(t)
 	c := dialedSSE(t, dialOptions{max: 1000, url: serve(t, rawSSE("/m", func(w http.ResponseWriter, r rawRequest, say func(string)) {
@@ -213,8 +213,8 @@ func TestABrokenRequestAnswersNoCall(t *testing.T) {
 	}
 }
 
-// A call that is cancelled while its message is on its way does not end the request that carries it: whoever has the
-// connection next would get its error.
+// A call that is cancelled while its message is being sent does not end the request with the message. Otherwise the
+// next request on the connection would get its error.
 func TestACancelledCallOverSSELeavesItsConnectionToOthers(t *testing.T) {
 	noLeaks(t)
 	inner := newSDKServer().sse()

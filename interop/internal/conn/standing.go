@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	httpRetryDefault = time.Second            // before a reconnect that the server did not time
-	httpRetryFloor   = 100 * time.Millisecond // of a stream that brings nothing, whatever the server wishes
-	httpRetryMax     = 30 * time.Second       // of our own back-off
+	httpRetryDefault = time.Second            // before a reconnect without a time from the server
+	httpRetryFloor   = 100 * time.Millisecond // for a stream without events, whatever the server requests
+	httpRetryMax     = 30 * time.Second       // of the client's own backoff
 	httpResumeTries  = 5                      // failures in a row before a call is given up
 )
 
-// events is what the streams of one call have in common; p is nil for the standing stream.
+// events returns the state of the streams of one call. p is nil for the standing stream.
 func (c *streamable) events(id json.RawMessage, p *pending) *eventStream {
 	of := uint64(0)
 	if p != nil {
@@ -38,8 +38,8 @@ func (c *streamable) events(id json.RawMessage, p *pending) *eventStream {
 	}
 }
 
-// resume opens the stream that goes on where the last one was cut: a server may end the connection at any time after an
-// event with an id, and go on where the client asks for more (2025-11-25, basic/transports; SEP-1699).
+// resume opens the stream that continues a cut one. A server may end the connection at any time after an event with an
+// id, and continue when the client reconnects (2025-11-25, basic/transports; SEP-1699).
 func (c *streamable) resume(ctx context.Context, s *eventStream, cut error) (*httpReply, error) {
 	wait := s.retry
 	if wait < 0 {
@@ -61,7 +61,7 @@ func (c *streamable) resume(ctx context.Context, s *eventStream, cut error) (*ht
 	}
 }
 
-// get opens a stream of events. lastID resumes one; "" opens the standing one.
+// get opens a stream of events. lastID resumes a stream; "" opens the standing one.
 func (c *streamable) get(ctx context.Context, lastID string) (*httpReply, error) {
 	h := c.headers(httpAcceptEvents)
 	if lastID != "" {
@@ -70,9 +70,8 @@ func (c *streamable) get(ctx context.Context, lastID string) (*httpReply, error)
 	return c.server.openEvents(ctx, c.s.lifetime, h)
 }
 
-// declaresStream reports whether a server declares anything that it would
-// say on a standing stream: changes, updates, logs. One that does not is spared
-// a connection.
+// declaresStream reports whether a server declares a feature that uses a standing stream: changes, updates or logs. For
+// other servers, no connection is opened for it.
 func declaresStream(capabilities json.RawMessage) bool {
 	_, logs := wire.Lookup(capabilities, "logging")
 	return logs || protocol.Declares(capabilities, "resources", "subscribe") ||
@@ -81,10 +80,9 @@ func declaresStream(capabilities json.RawMessage) bool {
 		protocol.Declares(capabilities, "resources", "listChanged")
 }
 
-// stand keeps the standing stream, on which the server says and asks what
-// belongs to no call, until the connection dies. A server that has none, and
-// says so, is not asked again. The stream's death is not the connection's. tried is called
-// when the server has answered.
+// stand keeps the standing stream open until the connection dies. On this stream the server sends messages that belong
+// to no call. If the server answers that it has none, stand returns. The end of the stream does not end the connection.
+// tried is called when the server has answered.
 func (c *streamable) stand(ctx context.Context, tried func()) {
 	defer tried()
 	s := c.events(nil, nil)
@@ -105,14 +103,14 @@ func (c *streamable) stand(ctx context.Context, tried func()) {
 				failed = 0
 			}
 		case !mayPass(err):
-			if opened { // it was there, so the answer is about the session
+			if opened { // the stream existed, so the answer concerns the session
 				_ = c.judge(err)
 			}
 			if s.lastID == "" {
 				c.s.log.Debug("no standing stream", "err", err)
 				return
 			}
-			s.lastID = "" // or about the event, which it no longer has
+			s.lastID = "" // or the event, which the server no longer has
 		default:
 			failed++
 		}
@@ -129,8 +127,8 @@ func (c *streamable) stand(ctx context.Context, tried func()) {
 	}
 }
 
-// standWhile takes messages from one standing stream until it ends. There is no
-// call that a broken message could fail: it is logged and left out.
+// standWhile reads messages from one standing stream until it ends. A broken message belongs to no call, so it is
+// logged and skipped.
 func (c *streamable) standWhile(s *eventStream, r *httpReply) {
 	defer r.close()
 	events := c.server.events(r)
@@ -143,9 +141,8 @@ func (c *streamable) standWhile(s *eventStream, r *httpReply) {
 	}
 }
 
-// mayPass reports a failure of a reconnect that may be over the next time: no
-// answer, or one of a server (or of what is before it) that is overloaded
-// or starting.
+// mayPass reports whether a failed reconnect may succeed the next time. There was no answer, or the server or an
+// intermediary is overloaded or starting.
 func mayPass(err error) bool {
 	var ne *networkError
 	var he *HTTPError
@@ -159,7 +156,7 @@ func mayPass(err error) bool {
 	return false
 }
 
-// pause waits, or returns why it must not.
+// pause waits for d. It returns an error if ctx or the connection ends.
 func (c *streamable) pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -171,7 +168,7 @@ func (c *streamable) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// jittered is d, doubled with each try up to the maximum, and up to a quarter more.
+// jittered returns d, doubled with each try up to the maximum, plus up to a quarter.
 func jittered(d time.Duration, tries int) time.Duration {
 	for ; tries > 0 && d < httpRetryMax; tries-- {
 		d = min(2*d, httpRetryMax)

@@ -27,29 +27,29 @@ const ExitWait = time.Second
 // Command is the process of a server that speaks over stdio.
 type Command struct {
 	proc.Command
-	// Fresh starts it in a new, empty directory below Dir, which is made where it is
-	// missing; the new directory is removed at the end, unless something is in it.
+	// Fresh starts the process in a new, empty directory below Dir, which is created if necessary. At the end, the new
+	// directory is removed if it is empty.
 	Fresh bool
 }
 
 // stdio is newline-delimited JSON over the pipes of a child process.
 type stdio struct {
 	p     *proc.Process
-	dir   string // the directory that is the process's own; "": none
+	dir   string // the directory that belongs to the process; "": none
 	opts  *Options
 	lines *wire.Lines
-	out   *unended // what lines reads from
+	out   *unended // the input of lines
 
-	writing chan struct{} // one slot: who writes
-	rest    []byte        // of a frame whose writer went away in its middle
-	deaf    atomic.Bool   // the server closed its stdin and lived on: we ended it
+	writing chan struct{} // one slot, held by the writer
+	rest    []byte        // the unsent rest of an interrupted frame
+	deaf    atomic.Bool   // the server closed its stdin but did not exit, and was killed
 	closing chan struct{} // closed by close
-	last    []byte        // the beginning of the last line; of the reader alone
+	last    []byte        // the beginning of the last line; only for the reader
 	once    sync.Once
 }
 
-// DialStdio starts the server's process and connects to it. A process that server/discover
-// may have upset is started again, and only spoken to as a legacy server.
+// DialStdio starts the server's process and connects to it. If server/discover may have upset the process, it is
+// started again, and addressed only as a legacy server.
 func DialStdio(ctx context.Context, cmd Command, o Options) (Conn, Handshake, error) {
 	o = o.withDefaults()
 	era := cmp.Or(o.Era, o.LastEra)
@@ -88,7 +88,7 @@ func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
 	if o.Trace.Started != nil {
 		o.Trace.Started(p.Pid(), f.stderr)
 	}
-	go func() { // a descendant in a session of its own may hold stdout for ever
+	go func() { // a descendant in a session of its own may hold stdout forever
 		<-p.Done()
 		_ = p.Stdout().SetReadDeadline(time.Now().Add(ExitWait))
 	}()
@@ -114,12 +114,12 @@ func (f *stdio) read() (wire.Envelope, error) {
 	return wire.Envelope{}, f.exit(err)
 }
 
-// keep keeps the beginning of a line, for an error that names it.
+// keep stores the beginning of a line, for an error that quotes it.
 func (f *stdio) keep(line []byte) {
 	f.last = append(f.last[:0], line[:min(len(line), 2*maxUnmatchedBytes)]...)
 }
 
-// maxNoise is how much of a line is reported, in bytes.
+// maxNoise bounds the part of a line that is reported, in bytes.
 const maxNoise = 200
 
 // reportNoise reports a line that is no JSON object, and so no message.
@@ -131,8 +131,8 @@ func (f *stdio) reportNoise(line []byte) {
 	}
 }
 
-// exit explains the end of a pipe by how the process ended. It waits a while
-// for that, unless we are ending it ourselves.
+// exit explains the end of a pipe with the exit of the process. It waits at most ExitWait for the exit. If close was
+// called, it does not wait.
 func (f *stdio) exit(err error) *ExitError {
 	late := time.After(ExitWait)
 	e := &ExitError{pipe: err}
@@ -144,7 +144,7 @@ func (f *stdio) exit(err error) *ExitError {
 		case <-f.closing:
 		case <-late:
 			select {
-			case <-f.p.Exited(): // and what it leaves is being ended, which is bounded
+			case <-f.p.Exited(): // its remaining processes are being ended, which is bounded
 				late, waiting = nil, true
 			default:
 				e.lives = true
@@ -158,25 +158,25 @@ func (f *stdio) exit(err error) *ExitError {
 	return e
 }
 
-// stderr is what the server has said there last: servers print what they refuse.
+// stderr returns the end of the server's stderr. Servers print there why they refuse something.
 func (f *stdio) stderr() string { return f.opts.Secrets.Tail(f.p.Stderr()) }
 
 // ExitError is the end of a server's process, or of a pipe to it.
 type ExitError struct {
 	exited bool
-	status error // nil where it exited with 0, or has not exited
-	lives  bool  // long after its pipe ended
+	status error // nil if it exited with 0, or has not exited
+	lives  bool  // still running long after its pipe ended
 	stderr string
 	pipe   error
 }
 
-// signalled reports whether a process did not exit by itself.
+// signalled reports whether a process was ended by a signal.
 func signalled(status error) bool {
 	var e *exec.ExitError
 	return errors.As(status, &e) && e.ExitCode() < 0
 }
 
-// errDeaf is the end of a server that went on without its stdin.
+// errDeaf is the error of a server that continued without its stdin.
 var errDeaf = errors.New("the server closed its stdin")
 
 func (e *ExitError) Error() string {
@@ -196,11 +196,11 @@ func (e *ExitError) Unwrap() []error {
 	return slices.DeleteFunc([]error{e.status, e.pipe}, func(err error) bool { return err == nil })
 }
 
-// maxStderrNote is how much of a server's stderr an error shows, in bytes.
+// maxStderrNote bounds the part of a server's stderr in an error, in bytes.
 const maxStderrNote = 500
 
-// stderrNote shows in an error what a server said last on stderr: from the first
-// line on that speaks of an error, for a stack trace may follow, else the end.
+// stderrNote returns a part of a server's stderr for an error. It begins at the first line that mentions an error,
+// because a stack trace may follow. Otherwise it is the end.
 func stderrNote(tail string) string {
 	shown, says := tail[max(0, len(tail)-maxStderrNote):], "its stderr ends"
 	for line := range strings.Lines(tail) {
@@ -215,8 +215,8 @@ func stderrNote(tail string) string {
 	return fmt.Sprintf("; %s: %q", says, shown)
 }
 
-// write sends a frame whole. Where ctx ends in the middle of it, the next
-// writer sends the rest first, so that the stream stays a stream of messages.
+// write sends a frame whole. If ctx ends in the middle, the next writer sends the rest first, so that the stream stays
+// valid.
 func (f *stdio) write(ctx context.Context, e wire.Envelope) error {
 	select {
 	case f.writing <- struct{}{}:
@@ -240,8 +240,8 @@ func (f *stdio) write(ctx context.Context, e wire.Envelope) error {
 	return f.wrote(ctx, err)
 }
 
-// wrote explains a write that failed: ctx ended, or else the server is gone, or
-// no longer reads. A process that lives without its stdin is ended.
+// wrote explains a failed write: ctx ended, the server is gone, or the server no longer reads. A process that closed
+// its stdin but still runs is killed.
 func (f *stdio) wrote(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -249,11 +249,11 @@ func (f *stdio) wrote(ctx context.Context, err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, os.ErrClosed) { // by package proc, because the process has exited
+	if errors.Is(err, os.ErrClosed) { // package proc closed it, because the process has exited
 		err = syscall.EPIPE
 	}
 	e := f.exit(err)
-	if e.lives { // or its leader has exited, and others of its group hold the pipes
+	if e.lives { // or its leader has exited, and other processes of its group hold the pipes
 		f.deaf.Store(true)
 		f.p.Kill()
 		e = f.exit(err)
@@ -261,7 +261,7 @@ func (f *stdio) wrote(ctx context.Context, err error) error {
 	return &LostError{e}
 }
 
-// deadline makes a blocked write end when ctx does, until the returned function is called.
+// deadline ends a blocked write when ctx ends, until undo is called.
 func (f *stdio) deadline(ctx context.Context) (undo func()) {
 	if ctx.Done() == nil {
 		return func() {}

@@ -14,8 +14,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
-// A server that answers no call before it has read one more line stands for one whose
-// runtime has stalled in a blocking read of stdin.
+// The server answers no call before it has read one more line. It simulates a server with a runtime that has stalled in
+// a blocking read of stdin.
 func TestASilentServerIsWokenOnce(t *testing.T) {
 	noLeaks(t)
 	log := filepath.Join(t.TempDir(), "log")
@@ -46,7 +46,7 @@ func TestASilentServerIsWokenOnce(t *testing.T) {
 	}
 }
 
-// An answer over the limit fails its call also where the server writes the id last.
+// An answer over the limit fails its call, even if the server writes the id last.
 func TestAnAnswerThatIsTooLongFailsItsCall(t *testing.T) {
 	noLeaks(t)
 	const server = `read x; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'
@@ -75,7 +75,7 @@ func TestAnAnswerThatIsTooLongFailsItsCall(t *testing.T) {
 	wait(t, c.Done(), "the end of a connection of which nobody knows whose answer is lost")
 }
 
-// What wakes a server changes nothing for one that is only slow.
+// The message that wakes a server has no effect on a server that is only slow.
 func TestWakingASlowPeerIsHarmless(t *testing.T) {
 	noLeaks(t)
 	name, args := peers.Everything(t, "stdio")

@@ -14,20 +14,20 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// framer moves whole messages over one duplex stream: one reader, many writers.
+// framer sends and receives whole messages over one duplex stream. It has one reader and many writers.
 type framer interface {
-	// read blocks for the next message, whose bytes are the caller's. A
-	// [*wire.BadFrame] concerns that message alone; any other error is the stream's end.
+	// read blocks for the next message. The caller owns its bytes. A [*wire.BadFrame] concerns only that message; any
+	// other error ends the stream.
 	read() (wire.Envelope, error)
-	// write sends one message whole, whatever becomes of ctx, or not at all.
+	// write sends one message whole or not at all, even if ctx ends.
 	write(ctx context.Context, e wire.Envelope) error
 	// close unblocks read and is bounded; it may be called twice.
 	close()
 }
 
-// wakeAfter is how long a call over stdio may be silent before the server is sent one
-// message that it ignores. A server built with Go 1.26 or 1.27 that reads stdin with
-// blocking reads can stop in its garbage collector until one more byte arrives (docs/stall.md).
+// wakeAfter is how long a call over stdio may be silent before the server receives one message that it ignores. A
+// server built with Go 1.26 or 1.27 that reads stdin with blocking reads can stop in its garbage collector until one
+// more byte arrives (docs/stall.md).
 const wakeAfter = time.Second
 
 // stream carries a session over a framer.
@@ -67,8 +67,8 @@ func (c *stream) send(ctx context.Context, e wire.Envelope, p *pending) error {
 	return err
 }
 
-// wake sends the cancellation of a request that was never made, if calls still wait: every
-// revision has it, and servers ignore it (basic/utilities/cancellation).
+// wake cancels a request that was never made, if calls still wait. Every revision has this message, and servers ignore
+// it (basic/utilities/cancellation).
 func (c *stream) wake() {
 	if len(c.s.waiting()) == 0 {
 		return
@@ -109,12 +109,12 @@ func (c *stream) readAll() {
 	}
 }
 
-// dispatch passes a message to whom it concerns.
+// dispatch passes a message to its handler or call.
 func (c *stream) dispatch(env *wire.Envelope) {
 	kind := env.Kind()
 	if kind != wire.Response && string(env.Version) != `"2.0"` {
 		c.unmatched(env)
-		c.refuse(&wire.BadFrame{Err: errNoVersion}) // somebody's log, which may well have ids and methods
+		c.refuse(&wire.BadFrame{Err: errNoVersion}) // probably a log line, which may have ids and methods
 		return
 	}
 	switch kind {
@@ -128,7 +128,8 @@ func (c *stream) dispatch(env *wire.Envelope) {
 		}
 		switch {
 		case p == nil:
-			if n, err := strconv.ParseInt(string(env.ID), 10, 64); err != nil || n < 1 || n > c.s.nextID.Load() { // else it is late
+			// A reply to an id that was used before is only late.
+			if n, err := strconv.ParseInt(string(env.ID), 10, 64); err != nil || n < 1 || n > c.s.nextID.Load() {
 				c.unmatched(env)
 			}
 		case env.Error != nil:
@@ -152,7 +153,7 @@ func (c *stream) dispatch(env *wire.Envelope) {
 
 var errNoVersion = &ProtocolError{What: "JSON that is not JSON-RPC 2.0"}
 
-// unmatched notes that what arrived last answers no request. env is nil where it is no message.
+// unmatched records that the last received bytes answer no request. env is nil if they are no message.
 func (c *stream) unmatched(env *wire.Envelope) {
 	f, ok := c.framer.(*stdio)
 	switch {
@@ -166,11 +167,11 @@ func (c *stream) unmatched(env *wire.Envelope) {
 	}
 }
 
-// refuse counts what is no message, and fails the call that it seems to answer.
+// refuse counts a frame that is no message, and fails the call that it seems to answer.
 func (c *stream) refuse(bad *wire.BadFrame) {
 	c.s.noise.Add(1)
 	if bad.Asks {
-		return // the server counts its own requests
+		return // the ids of the server's requests are its own
 	}
 	for _, id := range append([]json.RawMessage{bad.ID}, bad.More...) {
 		if p := c.s.call(c.s.pending, id); p != nil {
@@ -183,8 +184,8 @@ func (c *stream) refuse(bad *wire.BadFrame) {
 	}
 }
 
-// unknownAnswer fails the one call that waits for an answer which was too long to see its
-// id: some servers write it last. Where several wait, it ends the connection for all.
+// unknownAnswer handles an answer that was too long to see its id, because some servers write the id last. If one call
+// waits, it fails. If several calls wait, the connection ends.
 func (c *stream) unknownAnswer(long *wire.TooLong) {
 	calls := c.s.waiting()
 	if len(calls) == 1 {
@@ -195,14 +196,14 @@ func (c *stream) unknownAnswer(long *wire.TooLong) {
 	}
 }
 
-// rpcError reads the error of a response, and masks it.
+// rpcError reads the error of a response, and masks its secrets.
 func rpcError(raw json.RawMessage, secrets *secret.Set) *protocol.RPCError {
 	e := protocol.ParseError(raw)
 	e.Message, e.Data = secrets.Mask(e.Message), secrets.JSON(e.Data)
 	return e
 }
 
-// injected carries messages over a transport of the SDK's.
+// injected carries messages over a transport of the SDK.
 type injected struct{ c sdkwire.Conn }
 
 func (f injected) read() (wire.Envelope, error) { return f.c.Read() }

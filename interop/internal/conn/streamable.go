@@ -14,9 +14,8 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// streamable carries a session over streamable HTTP up to 2025-11-25: a POST for each
-// message, and where the server has something to say outside of calls, a standing GET
-// stream. The connection dies with the server's session.
+// streamable carries a session over streamable HTTP up to 2025-11-25, with a POST for each message. If the server may
+// send messages outside of calls, there is also a standing GET stream. The connection dies with the server's session.
 type streamable struct {
 	s      *session
 	server *httpServer
@@ -25,8 +24,7 @@ type streamable struct {
 
 var _ carrier = (*streamable)(nil)
 
-// standWait is how long the standing stream of a connection on which we can be asked is
-// waited for.
+// standWait bounds the wait for the standing stream, if the server may ask questions on the connection.
 const standWait = 500 * time.Millisecond
 
 // openStreamable shakes hands.
@@ -43,10 +41,10 @@ func openStreamable(ctx context.Context, server *httpServer, version string) (Co
 	if asks := server.opts.Capabilities != nil; asks || declaresStream(h.Capabilities) {
 		stands := make(chan struct{})
 		s.spawn(func(ctx context.Context) { c.stand(ctx, sync.OnceFunc(func() { close(stands) })) })
-		if asks { // some servers ask there during the first call, and are not heard elsewhere
+		if asks { // some servers ask only there, already during the first call
 			select {
 			case <-stands:
-			case <-time.After(standWait): // of those whose answer begins with the first event
+			case <-time.After(standWait): // some servers answer only with the first event
 			case <-ctx.Done():
 			}
 		}
@@ -54,7 +52,7 @@ func openStreamable(ctx context.Context, server *httpServer, version string) (Co
 	return s, h, nil
 }
 
-// headers is those of a message in the session.
+// headers returns the headers of a message in the session.
 func (c *streamable) headers(accept []string) http.Header {
 	h := c.server.headers(accept)
 	if id := c.id.Load(); id != nil {
@@ -70,13 +68,13 @@ func (c *streamable) send(ctx context.Context, e wire.Envelope, p *pending) erro
 	switch {
 	case p == nil:
 		return c.judge(c.server.deliver(ctx, c.s.transport, c.headers(httpAcceptBoth), e))
-	case p.request.quiet: // there is no session yet that could be over
+	case p.request.quiet: // there is no session yet that could have ended
 		return c.exchange(ctx, e, p)
 	}
 	return c.judge(c.exchange(ctx, e, p))
 }
 
-// exchange posts a request and takes its answer, from the goroutine of the call.
+// exchange posts a request and receives its answer, in the goroutine of the call.
 func (c *streamable) exchange(ctx context.Context, e wire.Envelope, p *pending) error {
 	r, err := c.server.send(ctx, c.s.lifetime, http.MethodPost, c.headers(httpAcceptBoth), wire.EncodeEnvelope(e))
 	if err != nil {
@@ -92,7 +90,7 @@ func (c *streamable) exchange(ctx context.Context, e wire.Envelope, p *pending) 
 	return s.answer(ctx, c.s.lifetime, p, r, func(cut error) (*httpReply, error) { return c.resume(ctx, s, cut) })
 }
 
-// begin keeps the session's id, of which only visible ASCII is allowed.
+// begin stores the session's id. Only visible ASCII is allowed.
 func (c *streamable) begin(id string) error {
 	for i := range len(id) {
 		if id[i] < 0x21 || id[i] > 0x7e {
@@ -117,9 +115,8 @@ func (c *streamable) leave(ctx context.Context) {
 
 func (c *streamable) close() { c.server.close() }
 
-// judge ends the connection where an error means that its session is over, or
-// that nobody is there any more. What was sent did then not run, unless its answer had
-// begun; a 400 that is only taken for the end of a session may be a tool's.
+// judge ends the connection if an error means that the session or the server is gone. Then the message did not run,
+// unless its answer had begun. A 400 that is only assumed to mean the end of a session may come from a tool.
 func (c *streamable) judge(err error) error {
 	var he *HTTPError
 	var cut *CutError
@@ -151,9 +148,8 @@ func namesSession(he *HTTPError) bool {
 	return strings.Contains(body, "session id") || strings.Contains(body, "session-id")
 }
 
-// over reports whether an answer says that the session is: 404 by the specification, and
-// 400 with a word about sessions by many servers that were started anew. A 404
-// that carries "method not found" is an answer of its own.
+// over reports whether an answer means that the session has ended. The specification requires 404. Many restarted
+// servers send 400 with a text about sessions. A 404 with "method not found" is an answer of its own.
 func (c *streamable) over(he *HTTPError, err error) bool {
 	var rpc *protocol.RPCError
 	switch he.Status {

@@ -31,7 +31,7 @@ func TestLegacyHTTPResumesACall(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first func(http.ResponseWriter)
 		next  []func(w http.ResponseWriter, id json.RawMessage)
-		last  string // the Last-Event-IDs that were sent
+		last  string // the received Last-Event-IDs
 		told  string
 		text  string // in the error; "": the call succeeds
 	}{
@@ -305,7 +305,7 @@ func TestLegacyHTTPBoundsTheServersRequests(t *testing.T) {
 	}
 }
 
-// A server that asks more than there is room for waits for no answer in vain.
+// If a server sends more requests than there is room for, each is still answered.
 func TestEachRequestOfAServersIsAnswered(t *testing.T) {
 	noLeaks(t)
 	const all = 400

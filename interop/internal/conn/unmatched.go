@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	maxUnmatched      = 8   // of what arrived and answers no request is kept
-	maxUnmatchedBytes = 120 // of each, as they arrived
+	maxUnmatched      = 8   // number of descriptions that are kept
+	maxUnmatchedBytes = 120 // of each, as received
 )
 
-// unmatched is what arrived on a stream and answers no request, as far as it explains a request without an answer.
+// unmatched records received bytes that answer no request. They may explain a request without an answer.
 type unmatched struct {
 	mu    sync.Mutex
 	count int
 	last  [maxUnmatched]string // number i is at i % maxUnmatched
 }
 
-// add notes what arrived, masked, and returns how a person is shown it.
+// add records received bytes, masked, and returns their description for a person.
 func (u *unmatched) add(s *session, raw []byte) string {
 	raw = bytes.TrimRight(raw, "\r\n")
 	text := unmatchedKind(raw) + s.quoted(raw)
@@ -35,7 +35,7 @@ func (u *unmatched) add(s *session, raw []byte) string {
 	return text
 }
 
-// quoted is the beginning of what arrived, masked.
+// quoted returns the beginning of received bytes, masked.
 func (s *session) quoted(raw []byte) string {
 	text := s.opts.Secrets.Mask(string(raw[:min(len(raw), 2*maxUnmatchedBytes)]))
 	return strconv.Quote(text[:min(len(text), maxUnmatchedBytes)])
@@ -49,7 +49,8 @@ func (u *unmatched) total() int {
 
 const answersNone = "what arrived answers no request: "
 
-// since describes the first that is kept of what arrived after that many; "" if nothing did.
+// since describes the entries after the first before ones. It quotes the oldest of them that is kept, and counts the
+// others. It returns "" if there are none.
 func (u *unmatched) since(before int) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -64,7 +65,7 @@ func (u *unmatched) since(before int) string {
 	return text
 }
 
-// unmatchedKind names what bytes are, if they are what servers are known to send in place of messages.
+// unmatchedKind names known kinds of bytes that servers send instead of messages.
 func unmatchedKind(raw []byte) string {
 	start := bytes.TrimLeft(raw, " \t")
 	switch {
@@ -82,7 +83,7 @@ func unmatchedKind(raw []byte) string {
 	return ""
 }
 
-// UnmatchedError is a deadline that has passed while bytes arrived that answer no request.
+// UnmatchedError is a passed deadline, during which bytes arrived that answer no request.
 type UnmatchedError struct {
 	Late *DeadlineError
 	What string // describes the bytes
@@ -92,7 +93,8 @@ func (e *UnmatchedError) Error() string { return e.Late.Error() + "; " + e.What 
 
 func (e *UnmatchedError) Unwrap() []error { return []error{e.Late, context.DeadlineExceeded} }
 
-// late is the error of a request that ended with ctx, when before things had arrived that answer nothing.
+// late returns the error of a request that ended with ctx. before is the number of entries when the request began. If
+// entries were added since, they explain the passed deadline.
 func (s *session) late(ctx context.Context, before int) error {
 	what := s.unmatched.since(before)
 	if c, ok := s.carrier.(*stream); ok && what == "" {
@@ -107,7 +109,7 @@ func (s *session) late(ctx context.Context, before int) error {
 	return ctx.Err()
 }
 
-// unended reads lines, and keeps the beginning of one that has not ended yet.
+// unended reads lines, and keeps the beginning of an unfinished line.
 type unended struct {
 	io.Reader
 	mu   sync.Mutex
@@ -127,7 +129,7 @@ func (u *unended) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// describe names the line that has not ended; "" if there is none.
+// describe names the unfinished line. It returns "" if there is none.
 func (u *unended) describe(s *session) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()

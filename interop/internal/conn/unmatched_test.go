@@ -18,7 +18,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// answering is a server that is ready, and answers each further request with these bytes.
+// answering returns a connection to a server that answers each further request with these bytes.
 func answering(t *testing.T, bytes string) Conn {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "answer")
@@ -37,7 +37,7 @@ func answering(t *testing.T, bytes string) Conn {
 	return c
 }
 
-// TestWhatArrivesAndAnswersNothingIsNamed: the deadline's error quotes it, and says what it is.
+// TestWhatArrivesAndAnswersNothingIsNamed checks that the error of the deadline quotes and describes the bytes.
 func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bytes string
@@ -63,7 +63,7 @@ func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
 			arrived := func() bool {
 				return c.unmatched.total() == tt.lines && (tt.lines > 0 || c.carrier.(*stream).framer.(*stdio).out.describe(c) != "")
 			}
-			go func() { // the deadline passes once all of it has arrived
+			go func() { // the deadline passes once all bytes have arrived
 				for ctx.Err() == nil && !arrived() {
 					runtime.Gosched()
 				}
@@ -80,7 +80,7 @@ func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
 	}
 }
 
-// TestAnErrorWithoutAnIdAnswersTheOnlyRequest, and an id that is the number as a string, or as 2.0, is that number.
+// TestAnErrorWithoutAnIdAnswersTheOnlyRequest also accepts an id as a string, or as 2.0.
 func TestAnErrorWithoutAnIdAnswersTheOnlyRequest(t *testing.T) {
 	for _, id := range []string{`"id":null,`, ``} {
 		c := answering(t, `{"jsonrpc":"2.0",`+id+`"error":{"code":-32700,"message":"cannot read that"}}`+"\n")
@@ -98,8 +98,8 @@ func TestAnErrorWithoutAnIdAnswersTheOnlyRequest(t *testing.T) {
 	}
 }
 
-// TestAWriteToAServerThatHasExited: however it is noticed, the error has the end of the process. Package proc closes the pipe of
-// a process that it has reaped.
+// TestAWriteToAServerThatHasExited checks that the error has the end of the process, however it is noticed. Package
+// proc closes the pipe of a process that it has reaped.
 func TestAWriteToAServerThatHasExited(t *testing.T) {
 	o := Options{}.withDefaults()
 	f, err := startStdio(t.Context(), Command{Command: proc.Command{Path: "true", Env: proc.Environ(os.Environ(), nil, false)}}, &o)
