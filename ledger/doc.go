@@ -28,8 +28,6 @@
 //		fmt.Println(a.Names(), a.Counts())
 //	}
 //
-// # The log and what it comes to
-//
 // # The log and its snapshot
 //
 // An [Entry] is one event. [Reduce] folds entries to a [Snapshot], and is the only function that does. A [Ledger] is a
