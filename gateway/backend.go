@@ -96,8 +96,7 @@ func (v *view) offers(row *methodRow) bool {
 	})
 }
 
-// lacks reports whether the one server of the view declares that it does not have a list. The server then answers the
-// request itself.
+// lacks reports whether the view's one server declares that it does not have a list. The server then answers itself.
 func (v *view) lacks(row *methodRow) bool {
 	d := v.gateway.says(v.scope.server)
 	return d.capabilities != nil && !protocol.Has(d.capabilities, row.needs)
@@ -160,8 +159,7 @@ func (v *view) ifToolsChanged(notify func(interop.Message)) func(interop.Message
 	}
 }
 
-// Info returns the serverInfo of the one server of a transparent view. If it is nil, the host's options apply. It
-// implements [host.Namer].
+// Info implements [host.Namer]: the serverInfo of a transparent view's server, or nil if the host's options apply.
 func (v *view) Info() json.RawMessage {
 	if !v.exact {
 		return nil

@@ -120,9 +120,8 @@ func (v *view) noteListed(row *methodRow, who asker, m *merged) {
 	l.differ = l.differ || m.private || !slices.EqualFunc(l.rows, m.rows, bytes.Equal)
 }
 
-// tellLists notifies the clients of a view that its tools, prompts or resources changed. If the view has only parts of
-// servers, it first compares the lists of prompts and resources with the lists that clients have. Most changes of a
-// server do not change the view.
+// tellLists notifies the clients of a view that its tools, prompts or resources changed. Most changes do not change a
+// view of parts of servers. For such a view, it first compares the prompts and resources with the lists of the clients.
 func (v *view) tellLists(feature string) {
 	changed := v.changes[feature]
 	if feature == "tools" || !v.isPartial() { // ifToolsChanged compares the common list of tools

@@ -385,8 +385,8 @@ func (c *crowd) stealSession(ctx context.Context) {
 	}
 }
 
-// Two principals, of both eras and on all transports, use servers of both eras that send too much, while the state of
-// one principal is stolen. Nothing crosses. The test takes a moment, or minutes with INDUS_SOAK.
+// Two principals, of both eras and on all transports, use servers of both eras that send too much. Meanwhile the state
+// of one principal is stolen. Nothing crosses. The test takes a moment, or minutes with INDUS_SOAK.
 func TestSoakNothingCrosses(t *testing.T) {
 	t.Parallel()
 	wait := 700 * time.Millisecond

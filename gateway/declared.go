@@ -17,11 +17,9 @@ import (
 // capabilities share the same lists. Clients that declare nothing share the lists for such clients.
 
 const (
-	// maxKinds bounds the kinds of clients that a view remembers, besides clients that declare nothing. Above it, all
-	// kinds are dropped.
+	// maxKinds bounds the remembered kinds of clients that declare something. Above it, all kinds are dropped.
 	maxKinds = 32
-	// learnPatience is how long a request waits for the lists for clients of its kind. A list that arrives later is
-	// announced by list_changed.
+	// learnPatience is how long a request waits for the lists of its kind. Later lists are announced by list_changed.
 	learnPatience = 10 * time.Second
 	// learnTime bounds the requests to the servers, which may have to be started.
 	learnTime = 2 * time.Minute
@@ -99,16 +97,14 @@ func (v *view) handleTools(ctx context.Context, m interop.Message, back interop.
 	return v.shownTo(who).tools.Handle(ctx, m, back)
 }
 
-// isNews reports whether a call names an unknown tool. The client may have got it in a list before the gateway was
-// restarted.
+// isNews reports whether a call names an unknown tool. It may be in a client's list from before a restart.
 func isNews(k *clientKind, m interop.Message) bool {
 	name, _ := protocol.LookupString(m.Params, "name")
 	tools := k.source.Snapshot(m.Caller).Tools
 	return !slices.ContainsFunc(tools, func(d toolbox.Descriptor) bool { return d.Name == name })
 }
 
-// learn asks the view's servers for the lists for clients like c, if these are not known. It waits for at most
-// learnPatience.
+// learn asks the view's servers for unknown lists for clients like c, and waits for at most learnPatience.
 func (v *view) learn(ctx context.Context, c *interop.Client, caller toolbox.Principal) {
 	g := v.gateway
 	v.varied.Store(true)

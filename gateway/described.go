@@ -46,8 +46,7 @@ func (g *Gateway) describe(server string, most int) {
 	}
 }
 
-// toKeep returns the lists of a server that all clients see, as members of an object. It omits lists that do not fit
-// into room bytes.
+// toKeep returns the lists of a server that all clients see, as members of an object of at most room bytes.
 func (s *serverLists) toKeep(server string, room int) (b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +70,8 @@ func (s *serverLists) toKeep(server string, room int) (b []byte) {
 	return b
 }
 
-// recall returns the description from the last connection of a server, in this run or an earlier one. The first call
-// also restores the lists of the server.
+// recall returns the description of a server from its last connection, in this run or an earlier one. The first call
+// also restores the server's lists.
 func (g *Gateway) recall(server string) declared {
 	g.mu.Lock()
 	d, ok := g.known[server]

@@ -122,8 +122,7 @@ func (v *view) united(era interop.Era) json.RawMessage {
 	return append(b, '}')
 }
 
-// anyDeclares reports whether a server declares the capability at a path of keys. It asks only servers that may have
-// entries of that kind in the view.
+// anyDeclares reports whether a server with such entries in the view declares the capability at a path of keys.
 func (v *view) anyDeclares(what subject, path ...string) bool {
 	return slices.ContainsFunc(v.servers(), func(s string) bool { return v.scope.may(s, what) && v.gateway.declares(s, path) })
 }

@@ -71,8 +71,7 @@ type taskFollower struct {
 	lost   bool     // a connection was lost, and with it states since then
 }
 
-// followers returns a follower for each server of the view that made some of these tasks, if its origin is still the
-// same.
+// followers returns a follower for each server of the view that made some of these tasks and has the same origin still.
 func (v *view) followers(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (all []*taskFollower) {
 	for _, s := range v.gateway.attached.Fleet.Servers() {
 		if !v.scope.may(s.ID, byTool) || !v.gateway.declares(s.ID, []string{"extensions", extTasks}) {
@@ -96,8 +95,7 @@ func (v *view) followers(ctx context.Context, m interop.Message, ids []string, t
 	return all
 }
 
-// keep asks the server again whenever the connection is lost. It ends with ctx, if the server refuses, or if another
-// server has its name.
+// keep asks the server again after each lost connection. It ends with ctx, or if the server refuses or loses its name.
 func (f *taskFollower) keep(ctx context.Context) {
 	defer f.answer()
 	params, _ := json.Marshal(map[string]any{"notifications": map[string]any{"taskIds": slices.Sorted(maps.Keys(f.ids))}})

@@ -28,14 +28,11 @@ type Options struct {
 	Ledger *ledger.Options
 	// Host configures the host of every view. The servers share its Memory.
 	Host host.Options
-	// WellKnown answers requests below /.well-known/, such as identity.Guard.Metadata. If it is nil, these paths are
-	// not found.
+	// WellKnown answers requests below /.well-known/, such as identity.Guard.Metadata. If it is nil, they get 404.
 	WellKnown http.Handler
-	// Pages answers requests below /oauth/, such as oauth.Site, which serves the addresses that SignIn returns. If it
-	// is nil, these paths are not found.
+	// Pages answers requests below /oauth/, such as oauth.Site with the addresses that SignIn returns. Nil means 404.
 	Pages http.Handler
-	// Local has tools of the program itself. The view of everything lists them before the tools of the servers. If it
-	// is nil, there are none.
+	// Local has tools of the program itself. The view of everything lists them first. Nil means that there are none.
 	Local toolbox.Source
 	// Expose returns the tools that the view of everything and the named views show in place of their own, such as
 	// catalog.Over. If it is nil, they show their own.
@@ -47,16 +44,16 @@ type Options struct {
 	// not know. Tools that its configuration excludes, or that are held because they changed, are treated as in its own
 	// view. If it is "", all servers are served.
 	Transparent string
-	// Tap receives all messages that pass the gateway, from many goroutines. It must not block or change bytes. If it
-	// is nil, there is no tap.
+	// Tap receives all messages that pass the gateway, from many goroutines. It must not block or change bytes. It may
+	// be nil.
 	Tap func(Tapped)
-	// Drain is the time that calls in flight have when [Gateway.Run] ends or [Gateway.Stop] is called. 0 means 10 s,
-	// and a negative value means no time.
+	// Drain is the time that calls in flight have at the end of [Gateway.Run] and in [Gateway.Stop]. 0 means 10 s, and
+	// a negative value no time.
 	Drain time.Duration
-	// SignIn is called if a request fails because its principal has to sign in to a server, and the client can be asked
-	// to open a URL. It begins a sign-in and returns the address to open. If the client reports that it opened the
-	// address, SignIn is called with opened and waits until the sign-in is over. If it then returns no error, the
-	// request is made again. If SignIn is nil, the fault states the command to type.
+	// SignIn is called if a request fails because its principal has to sign in to a server. The client must support
+	// opening a URL. Without opened, SignIn begins a sign-in and returns the address to open. With opened, the client
+	// has the address: SignIn waits until the sign-in is over, and if it returns no error, the request is made again.
+	// If SignIn is nil, the fault states the command to type.
 	SignIn func(ctx context.Context, server string, p toolbox.Principal, opened bool) (address string, err error)
 }
 
@@ -64,9 +61,9 @@ type Options struct {
 type View struct {
 	// Servers holds patterns of server ids, with * and ?. If it is nil, the view has all servers.
 	Servers []string
-	// Tools, Prompts and Resources hold patterns of the entries in the view. Tools and prompts are matched by their
-	// qualified names, resources and templates by SERVER__URI. If all three are nil, the view contains its servers
-	// completely. Otherwise it has only entries that match, and the pages (ui://) of its tools. If Prompts is nil,
+	// Tools, Prompts and Resources hold patterns of the entries in the view: of the qualified names of tools and
+	// prompts, and of SERVER__URI for resources and templates. If all three are nil, the view has its servers
+	// completely. Otherwise it has only matching entries and the pages (ui://) of its tools. Nil Prompts means that
 	// Tools selects prompts too.
 	Tools, Prompts, Resources []string
 	// Expose returns the tools that the view shows in place of its own. If it is nil, Options.Expose applies.
@@ -185,8 +182,7 @@ func (g *Gateway) forward(servers []interop.Server) {
 }
 
 // Reload applies another configuration. It adds and removes servers, without a failed call to the servers that stay,
-// and changes the named views. A view is closed with its sessions if its server is gone, or if its selection is gone or
-// changed.
+// and changes the named views. A view is closed with its sessions if its server or selection is gone, or changed.
 func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	g.mu.Lock()
 	g.named = views
@@ -213,9 +209,9 @@ const (
 	pathSSE  = "/sse"
 )
 
-// ViewOf parses the path of a request. It returns the name of the view ("" is the view of everything), which may not
-// exist. below is "/mcp", or "/sse" for clients of HTTP+SSE. [Gateway.Handler] uses it, and code that checks whether a
-// caller may use a view should use it too.
+// ViewOf parses the path of a request. It returns the name of the view, which may not exist. "" is the view of
+// everything. below is "/mcp", or "/sse" for HTTP+SSE. [Gateway.Handler] uses ViewOf, and so should code that checks
+// whether a caller may use a view.
 func ViewOf(path string) (below, name string, ok bool) {
 	for _, below = range []string{pathHTTP, pathSSE} {
 		if name, ok = strings.CutPrefix(path, below); ok && (name == "" || name[0] == '/') {

@@ -8,9 +8,8 @@ import (
 // pathHealth is the path for load balancers.
 const pathHealth = "/healthz"
 
-// health answers any caller: 200 while clients are served, 503 once the gateway is drained. It does not depend on the
-// servers: a server that is down is no reason to send clients elsewhere. It does not name them either, because not
-// every caller may know them.
+// health answers any caller: 200 while clients are served, 503 once the gateway is drained. A server that is down is no
+// reason to send clients elsewhere, and not every caller may know the servers.
 func (g *Gateway) health(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

@@ -63,8 +63,7 @@ type listKey struct {
 	private        bool // the list is for this caller only
 }
 
-// counted reports whether the list is for one caller or one kind of client. The number of such lists has no natural
-// bound.
+// counted reports whether the list is for one caller or one kind of client. The number of these has no natural bound.
 func (k listKey) counted() bool { return k.private || k.declared != interop.Declared{} }
 
 // keptListing holds the cached list and the state of its refresh.
@@ -78,8 +77,7 @@ type keptListing struct {
 	failed  int       // failures since the last success
 }
 
-// kept returns the cached list, or nil if there is none. It also reports whether the server was asked, with or without
-// success.
+// kept returns the cached list, or nil if there is none, and whether the server was asked, with or without success.
 func (s *serverLists) kept(server string, row *methodRow, who asker) (last *listing, asked bool) {
 	d := s.gateway.declaredTo(server, who)
 	s.gateway.recall(server)
@@ -93,8 +91,7 @@ func (s *serverLists) kept(server string, row *methodRow, who asker) (last *list
 	return k.last, asked
 }
 
-// declaredTo returns the capabilities that the client declares, if the server may list something else to such clients.
-// Otherwise it returns the zero value.
+// declaredTo returns the capabilities of a client if the server may list something else for them, and zero otherwise.
 func (g *Gateway) declaredTo(server string, who asker) interop.Declared {
 	if d := who.kind.declared; g.attached.Fleet.Differs(server, d) {
 		return d
@@ -165,8 +162,7 @@ func (l *listing) length() int {
 	return l.size
 }
 
-// good reports whether the cached list is still valid. It is if its ttl is not over, or if the server would have
-// announced a change.
+// good reports whether the cached list is valid: its ttl is not over, or the server would have announced a change.
 func (k *keptListing) good(row *methodRow, e *interop.Endpoint) bool {
 	l := k.last
 	if l == nil || l.endpoint != e || k.at != k.changes {

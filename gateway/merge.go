@@ -19,7 +19,7 @@ import (
 const maxMerged = 16
 
 // merged is one list of a view: the rows of all its servers, in the order of the configuration. It is immutable, except
-// for the fields that mu guards.
+// for fields below mu.
 type merged struct {
 	row     *methodRow
 	parts   []part
@@ -49,8 +49,8 @@ type part struct {
 	shown bool // false: the server is down, and its rows only keep their names
 }
 
-// merged returns the list that a caller sees. If wait is true, it reads the lists that are unknown or no longer good.
-// Otherwise it uses the cached lists.
+// merged returns the list that a caller sees. If wait is true, lists that are unknown or no longer good are read.
+// Otherwise only cached lists are used.
 func (v *view) merged(ctx context.Context, row *methodRow, who asker, wait bool) *merged {
 	return v.mergedOf(row, who, v.parts(ctx, row, who, wait))
 }
@@ -94,8 +94,8 @@ func (v *view) parts(ctx context.Context, row *methodRow, who asker, wait bool) 
 	return parts
 }
 
-// known returns the owner of a name according to the cached lists. It reports false if an earlier server has not been
-// asked yet and may list the name too, because the order of replies must not decide.
+// known returns the owner of a name according to the cached lists. It reports false if an earlier server may list the
+// name too but has not been asked yet. The order of replies must not decide.
 func (v *view) known(ctx context.Context, row *methodRow, who asker, name string) (ownName, bool) {
 	parts := v.parts(ctx, row, who, false)
 	var before []string
@@ -209,8 +209,8 @@ func (v *view) shownURI(row *methodRow, server, uri string) string {
 	return uri
 }
 
-// page returns the part of the list that a cursor selects. Its ttlMs is the rest of the smallest ttl of the parts, or
-// none while servers are pending.
+// page returns the part of the list that a cursor selects. Its ttlMs is the rest of m.ttl, or none if servers are
+// pending.
 func (m *merged) page(cursor json.RawMessage, size int, pending bool, sealed protocol.Cursors) (json.RawMessage, error) {
 	left := max(m.ttl-time.Since(m.since), 0).Truncate(time.Second).Milliseconds()
 	if pending {

@@ -6,8 +6,8 @@ import (
 )
 
 // methodRow describes one method. Methods that the front answers itself have no row: initialize, ping, server/discover,
-// logging/setLevel. The front also answers resources/subscribe, resources/unsubscribe and subscriptions/listen, and
-// asks the view for them (subscribe.go).
+// logging/setLevel, and resources/subscribe, resources/unsubscribe and subscriptions/listen. For the last three it asks
+// the view (subscribe.go).
 type methodRow struct {
 	name string
 	era  interop.Era // the only era that has the method; "": both
@@ -89,8 +89,7 @@ const (
 	extApps   = "io.modelcontextprotocol/ui"
 )
 
-// appLinks returns the paths at which a tool names the page for its results (SEP-1865): the current path and the former
-// one.
+// appLinks returns the present and the former path at which a tool names the page for its results (SEP-1865).
 func appLinks() [][]string {
 	return [][]string{{"_meta", "ui", "resourceUri"}, {"_meta", "ui/resourceUri"}}
 }

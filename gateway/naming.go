@@ -44,9 +44,8 @@ func namingPeer(next interop.Peer) interop.Peer {
 	}
 }
 
-// nameServer adds the name of the asking server to the params of a question. The name stands in _meta and, in an
-// elicitation, at the beginning of the message, which a person reads. The messages of sampling are for a model and
-// stay.
+// nameServer adds the name of the asking server to the params of a question: in _meta and, in an elicitation, before
+// the message, which a person reads. The messages of sampling are for a model and stay unchanged.
 func nameServer(server, method string, params json.RawMessage) (json.RawMessage, error) {
 	if len(params) == 0 {
 		params = json.RawMessage(`{}`)

@@ -32,8 +32,7 @@ const stateTime = 24 * time.Hour
 // severalKey marks contexts in which questions name their server.
 type severalKey struct{}
 
-// viewKey is the context key of the view that handles a request. Tokens that are sealed in this context belong to the
-// view.
+// viewKey is the context key of the view that handles a request. Tokens that are sealed in the context belong to it.
 type viewKey struct{}
 
 // viewOf returns the name of the view that handles the request.
@@ -70,8 +69,7 @@ func badState(why error) error {
 	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "requestState: " + why.Error()}
 }
 
-// endpoints returns the options for the connections of each server: the options of others, extended by upstream, typed
-// and the tap.
+// endpoints returns the options for each server's connections: the options of others with upstream, typed and the tap.
 func (g *Gateway) endpoints(others func(interop.Server) *interop.EndpointOptions) func(interop.Server) *interop.EndpointOptions {
 	return func(s interop.Server) *interop.EndpointOptions {
 		var e interop.EndpointOptions

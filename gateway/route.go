@@ -19,9 +19,8 @@ const (
 	maxTemplate  = 1 << 10 // maximum size of a template that is matched, in bytes
 	maxTemplates = 1000    // maximum number of templates that are matched
 	maxAsked     = 64      // maximum number of servers that are asked for an unlisted URI
-	// askWait bounds the whole search, and askedAtOnce is the number of servers that are asked at a time. A server that
-	// has not answered after askTurn no longer counts among these. Thus maxAsked servers are asked in half of askWait,
-	// even if most of them hang.
+	// askWait bounds the whole search. askedAtOnce servers are asked at a time. A server that has not answered after
+	// askTurn no longer counts. Thus maxAsked servers are asked in half of askWait, even if most of them hang.
 	askWait     = 30 * time.Second
 	askedAtOnce = 8
 	askTurn     = 2 * time.Second
@@ -70,8 +69,7 @@ func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message)
 	return v.askOwner(ctx, row, of, name, m, wire.Edit{Key: "name", Value: wire.Quote(of.own)})
 }
 
-// lookup finds the owner of a listed name. It tries the cached lists first, because reading a list takes time of its
-// servers.
+// lookup finds the owner of a listed name. It tries cached lists first, because servers need time to list.
 func (v *view) lookup(ctx context.Context, list string, who asker, name string) (ownName, bool) {
 	row := v.gateway.table[list]
 	if of, ok := v.known(ctx, row, who, name); ok {
@@ -224,9 +222,8 @@ func unknownThere(err error) bool {
 	return errors.As(err, &fault) && fault.Kind == interop.NotConnected
 }
 
-// ownersOf returns the servers that may own a URI, if the URI is in the view. It tries in this order: the server named
-// in the URI, the server that lists it, the first server with a matching template. Otherwise it returns all running
-// servers that have resources.
+// ownersOf returns the servers that may own a URI in the view: the server named in the URI, the server that lists it,
+// or the first server with a matching template. Otherwise it returns all running servers with resources.
 func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri string) []ownName {
 	if server := v.scope.server; server != "" {
 		return []ownName{{server, uri}}
@@ -267,8 +264,7 @@ type template struct {
 	*uritemplate.Template
 }
 
-// match returns the owner of the first template (RFC 6570) that expands to uri. It tries the templates of one server,
-// or of all servers if server is "".
+// match returns the owner of the first template (RFC 6570) that expands to uri. server "" means any server.
 func (m *merged) match(uri, server string) (ownName, bool) {
 	m.mu.Lock()
 	if m.routes == nil {
@@ -284,8 +280,7 @@ func (m *merged) match(uri, server string) (ownName, bool) {
 	return ownName{}, false
 }
 
-// templates returns the templates to match. A template must begin with a scheme, because a template that begins with a
-// variable matches every URI.
+// templates returns the templates to match. They begin with a scheme, because an initial variable matches every URI.
 func (m *merged) templates() []template {
 	routes := make([]template, 0, len(m.order))
 	for _, name := range m.order { // includes servers that are down: no other server answers for them
@@ -301,7 +296,7 @@ func (m *merged) templates() []template {
 	return routes
 }
 
-// complete sends the request to the owner of the prompt or resource whose argument is completed.
+// complete sends the request to the owner of the prompt or resource that it names.
 func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	ref, err := oneMember(m, m.Params, "ref")
 	if err != nil {

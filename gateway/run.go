@@ -58,8 +58,8 @@ func (g *Gateway) Stop() error {
 	return err
 }
 
-// Drain refuses new requests in every view, ends the questions of servers to clients, and waits for requests in flight.
-// See [host.Host.Drain].
+// Drain refuses new requests in every view, ends questions to clients, and waits for requests in flight. See
+// [host.Host.Drain].
 func (g *Gateway) Drain(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true // no view is made any more

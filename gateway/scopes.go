@@ -8,8 +8,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// scope selects the parts of servers that a view has: everything at /mcp, a selection at /mcp/@NAME, one server at
-// /mcp/SERVER.
+// scope is the part of all servers in a view: everything at /mcp, a selection at /mcp/@NAME, one server at /mcp/SERVER.
 type scope struct {
 	View
 	everything bool   // includes Options.Local

@@ -15,8 +15,8 @@ import (
 // signInWait is how long a request waits for a person after the client has opened the address.
 const signInWait = 2 * time.Minute
 
-// signingIn wraps next: if a request fails because a sign-in is missing, its client is asked to open the address of one
-// (2025-11-25, client/elicitation, "URL Elicitation Required Error"). A modern client is asked in a result, see
+// signingIn wraps next: if a request fails for lack of a sign-in, its client is asked to open an address (2025-11-25,
+// client/elicitation, "URL Elicitation Required Error"). A modern client is asked in a result, see
 // [interop.Client].Opened.
 func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
 	return func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -118,8 +118,7 @@ func (g *Gateway) tellSignedIn(server string, m interop.Message, client *interop
 	return id
 }
 
-// maxTold bounds the elicitations with a pending notification, and maxToldOf the elicitations of one principal among
-// them.
+// maxTold bounds the elicitations with a pending notification, and maxToldOf the number for one principal.
 const (
 	maxTold   = 10_000
 	maxToldOf = 200

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Subscribe implements [host.Subscriber]. It subscribes to a resource at the server that has it. If no server lists it,
-// it subscribes at each server that agrees.
+// Subscribe implements [host.Subscriber]. It subscribes at the server that has the resource. If no server lists the
+// resource, it subscribes at every server that agrees.
 func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error) {
 	who := v.askerOf(m.Caller, m.Client)
 	ctx = interop.WithClient(ctx, m.Client)

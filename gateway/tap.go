@@ -7,27 +7,24 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Tapped is a message that passes the gateway, as Options.Tap receives it. Messages of clients are shown as the host
-// read them, messages of servers as they pass over the connection. Messages that the host answers itself are not shown:
-// handshakes, pings, subscriptions, and requests with a modern client's answers for a waiting call. Handshakes of
-// servers are not shown either.
+// Tapped is a message that passes the gateway, as Options.Tap receives it: from a client as the host read it, from a
+// server as it passes over the connection. Messages that the host answers itself are not shown: handshakes, pings,
+// subscriptions, and requests with answers for a waiting call. Handshakes of servers are not shown either.
 type Tapped struct {
 	// Exchange is equal for a request and its reply, and unique otherwise. 0 means a notification.
 	Exchange uint64
-	// Client reports whether the message passes between a client and the gateway. Otherwise it passes between the
-	// gateway and a server.
+	// Client reports whether the message passes between a client and the gateway. Otherwise the peer is a server.
 	Client bool
 	// Sent reports whether the gateway sends the message. Otherwise the gateway received it.
 	Sent bool
-	// Server is the server at the other end. For a message of a client it is the one server of the view, or "" if the
-	// view may have several.
+	// Server is the other end of the connection. For a client's message it is the server of its view, "" if there are
+	// several.
 	Server string
 	// Session is the client's legacy session or stdio connection. "" means that it has none.
 	Session string
 	// Message is the request or notification. The receiver does not own the bytes in Message, Result and Err.
 	Message interop.Message
-	// Answer reports whether this is the reply to Message. The reply is Result or Err. If neither is set, the request
-	// was refused.
+	// Answer reports whether this is the reply to Message: Result or Err. If neither is set, the request was refused.
 	Answer bool
 	Result json.RawMessage
 	Err    error

@@ -15,12 +15,12 @@ import (
 )
 
 // A task has one of two shapes. In the extension (SEP-2663), a result of type "task" creates it. In 2025-11-25
-// (SEP-1686), a call with a member "task" asks for it. In both shapes the client gets a sealed id, which contains the
-// server of the task. No other client can use the id.
+// (SEP-1686), a call with a member "task" asks for it. The client gets a sealed id, which contains the server. No other
+// client can use it.
 //
 // A server has one list of the tasks of all its clients, so tasks/list, which only 2025-11-25 has, is refused. The
-// states of a task reach a client of the extension that names the task (follow.go). In 2025-11-25, they reach a session
-// that does not share its connection.
+// states of a task reach a client of the extension that names the task (follow.go), or a legacy session with its own
+// connection.
 
 // isTask reports whether a method is about one task or all tasks.
 func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
@@ -78,8 +78,8 @@ func (g *Gateway) upstreamTask(ctx context.Context, of origin, m interop.Message
 	return result, nil
 }
 
-// taskFor rewrites a server's result about a task for the client. id is the client's id, as JSON. If names is true,
-// questions in the result name the server.
+// taskFor rewrites a server's result about a task for the client with this id, as JSON. If names is true, questions in
+// it name the server.
 func taskFor(server string, id json.RawMessage, names bool, result json.RawMessage) (_ json.RawMessage, err error) {
 	var edits []wire.Edit
 	if _, ok := wire.Lookup(result, "taskId"); ok {
@@ -101,8 +101,7 @@ func taskFor(server string, id json.RawMessage, names bool, result json.RawMessa
 	return wire.Rewrite(result, edits...)
 }
 
-// taskPeer wraps the peer of a legacy client. Messages from the server get the client's ids of tasks, and the client's
-// answers get the server's ids.
+// taskPeer wraps the peer of a legacy client. Messages get the client's ids of tasks, and answers the server's ids.
 func (v *view) taskPeer(caller toolbox.Principal) func(next interop.Peer) interop.Peer {
 	return func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {

@@ -15,8 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// shownTools holds the tools that a view shows, under their names in the view. The pages of apps in them have the form
-// of the view.
+// shownTools holds the tools of a view, under their names in the view, and with their pages in the form of the view.
 type shownTools struct {
 	*view
 	// models reports whether the tools are for models only. Tools for apps alone are then left out (SEP-1865).
@@ -124,8 +123,7 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 
 func (t *shownTools) misses(server string) bool { return !t.scope.may(server, byTool) }
 
-// name returns the name of a tool in the view. It returns false if the tool is not in the view. A rule may have renamed
-// the tool.
+// name returns the name of a tool in the view, which a rule may have changed. False means that the view lacks the tool.
 func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {
 	if t.scope.server == "" {
 		return d.Name, t.scope.admits(d.Server, byTool, d.Name)
@@ -147,8 +145,7 @@ func (t *shownTools) qualified(name string) string {
 	return name
 }
 
-// linked returns the row of a tool with the page's URI in the form of the view, or nil if the row does not change. It
-// adds the page to pages.
+// linked returns the row of a tool with its page in the form of the view, and adds it to pages. Nil means no change.
 func (t *shownTools) linked(d *toolbox.Descriptor, pages map[ownName]bool) json.RawMessage {
 	if t.scope.server != "" {
 		return nil
@@ -208,8 +205,7 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	return t.fitted(ctx, c, r), err
 }
 
-// checkModels refuses a call of a tool that is for apps alone. It waits until the tool is listed, because only the list
-// shows this.
+// checkModels refuses a call of a tool for apps alone. Only a list shows that, so it waits until the tool is listed.
 func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
 	n := t.names(c.Caller)
 	if !n.apps[c.Name] && n.byName[c.Name] == nil {

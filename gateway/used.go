@@ -22,8 +22,7 @@ type usedStates struct {
 	of map[toolbox.Principal]map[[sha256.Size]byte]time.Time // the time at which each state expires
 }
 
-// take marks a state as used, and reports whether this is the first use. undo removes the mark if its error shows that
-// the request did not reach the server.
+// take marks a state as used, and reports whether this is the first use. undo unmarks it unless the server answered.
 func (u *usedStates) take(p toolbox.Principal, state string, until time.Time) (undo func(error), first bool) {
 	sum := sha256.Sum256([]byte(state))
 	u.mu.Lock()

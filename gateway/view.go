@@ -21,8 +21,7 @@ type view struct {
 	opts    host.Options
 	exact   bool // clients see the one server as if the gateway were not there
 
-	// changes has, by feature, the listeners for changes of a list. For tools, these are the lists for some kinds of
-	// clients.
+	// changes has, by feature, the watchers of list changes. For tools, only of the lists for some kinds of clients.
 	changes map[string]*watch.List
 	varied  atomic.Bool // a client connected that may see other tools than most clients
 

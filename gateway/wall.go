@@ -95,8 +95,7 @@ func climbs(uri string) bool {
 	return true
 }
 
-// admits reports whether a part of a server is in the view, or is the page of a tool in the view. pages are the pages
-// of the caller's tools.
+// admits reports whether a part of a server is in the view, or is in pages, the pages of the caller's tools.
 func (v *view) admits(pages map[ownName]bool, what subject, of ownName) bool {
 	name := of.own
 	if what != byURI {
@@ -105,8 +104,7 @@ func (v *view) admits(pages map[ownName]bool, what subject, of ownName) bool {
 	return v.scope.admits(of.server, what, name) || what == byURI && pages[of]
 }
 
-// pagesFor returns the pages of the tools that a caller sees. It returns nil if the view has resources whether or not a
-// tool links to them.
+// pagesFor returns the pages of the tools that a caller sees, or nil if the view has resources without regard to tools.
 func (v *view) pagesFor(who asker) map[ownName]bool {
 	if v.isPartial() {
 		return v.toolsOf(who).pages

@@ -31,7 +31,7 @@ func newFetcher(c *http.Client) fetcher {
 	return fetcher{&own}
 }
 
-// do sends a request whose context has a deadline. It returns the body of a response with status 200.
+// do sends a request, which must have a deadline in its context. It returns the body of a response with status 200.
 func (f fetcher) do(r *http.Request) ([]byte, error) {
 	r.Header.Set("Accept", "application/json")
 	res, err := f.client.Do(r)

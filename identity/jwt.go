@@ -16,7 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Issuer is an authorization server whose signed tokens are accepted.
+// Issuer is an authorization server with signed tokens that are accepted.
 type Issuer struct {
 	// URL is its issuer identifier, exactly as tokens have it in iss: https, or http on this machine.
 	URL string

@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// pulled returns a server whose tool echo was approved in an earlier run, and now has another description.
+// pulled returns a server with a tool echo that was approved in an earlier run, and now has another description.
 func pulled(t *testing.T) (s *shelf, path string) {
 	t.Helper()
 	s, path = newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), logPath(t)

@@ -35,7 +35,7 @@ func TestAttachWhileTheLogIsOpened(t *testing.T) {
 	}
 }
 
-// Close ends an attachment whose log never opens.
+// Close ends an attachment even if its log never opens.
 func TestCloseWhileTheLogIsOpened(t *testing.T) {
 	a := ledger.Attach(t.Context(), ledger.Empty(), nil, &ledger.Options{
 		Open: func(ctx context.Context) ledger.Log { <-ctx.Done(); return nil },

@@ -48,7 +48,7 @@ func present(entries []ledger.Entry, servers []interop.Server) map[string]string
 	return out
 }
 
-// randomLog makes random logs of a few concurrent runs, whose servers come, go and change.
+// randomLog makes random logs of a few concurrent runs. Their servers come, go and change.
 type randomLog struct {
 	*rand.Rand
 	servers []interop.Server

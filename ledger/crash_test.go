@@ -7,8 +7,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// A crash may leave any part of the bytes that were being written. In each case, all entries whose Append had returned
-// are there, nothing is fatal, and the log goes on.
+// A crash may leave any part of the bytes that were being written. In each case, all entries are there for which Append
+// had returned. Nothing is fatal, and the log goes on.
 func TestCrashAtEveryByte(t *testing.T) {
 	path := logPath(t)
 	f := ledger.Unsynced(open(t, path))

@@ -69,8 +69,8 @@ func Diff(before, after []Entry) []Change {
 	return pairChanges(rest, after, now)
 }
 
-// pairChanges returns the changes for the tools that are left on the earlier side, and then for the tools that are left
-// on the later side.
+// pairChanges returns the changes for the tools that are left on the earlier side, then for the tools left on the later
+// side.
 func pairChanges(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 	for _, b := range before {
 		later := now[b.anyConfig()]

@@ -290,9 +290,9 @@ func (f *File) wrote(batch []*record, lines []byte) (kept []Entry) {
 	return kept
 }
 
-// Read implements [Log]. It waits at most for an append that is under way. It reads archives only if after is the
-// number of an entry before the log: the present does not depend on entries that only an archive has. If the log has no
-// entry with the number after, because it was removed, Read returns all entries.
+// Read implements [Log]. It waits at most for an append that is under way. It reads archives only if they have entries
+// after the number after. If that is 0 it reads none, because the present does not depend on entries that only an
+// archive has. If the log has no entry with the number after, because it was removed, Read returns all entries.
 func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {

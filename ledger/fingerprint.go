@@ -14,10 +14,10 @@ import (
 const fingerprintChars = 16
 
 // Fingerprint identifies the configuration of servers by the parts that decide which programs run. For each server
-// these are its id and transport, its command, arguments and directory ([interop.Server.Identity]), its URL, the names
-// of its variables and headers, and descriptions that replace the server's own. It leaves out the values of variables
-// and headers, which may be secrets. It also leaves out which tools are mounted, and under which names: a tool that is
-// denied or renamed for a while keeps its approval.
+// these are its id and transport, its command, arguments and directory ([interop.Server.Identity]), and its URL. The
+// names of its variables and headers, and descriptions that replace the server's own, count too. The values of
+// variables and headers, which may be secrets, do not. Neither do the rules for mounting: a tool that is denied or
+// renamed for a while keeps its approval.
 func Fingerprint(servers ...interop.Server) string {
 	h := sha256.New()
 	part := func(texts ...string) {

@@ -92,9 +92,9 @@ func (f *File) leases(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// Reap ends the runs whose process is gone without an End, and returns their number. Their tools are no longer live. A
-// run without a lease is left alone. [Attach] calls it at its beginning. A program that needs the live tools of now
-// should call it too.
+// Reap ends the runs of processes that ended without an End, and returns the number of these runs. Their tools are no
+// longer live. A run without a lease is left alone. [Attach] calls Reap at its beginning. A program that needs the
+// tools that are live now should call it too.
 func (f *File) Reap(ctx context.Context) (ended int, err error) {
 	gone, err := f.abandoned(ctx)
 	defer func() {
@@ -159,7 +159,7 @@ type fileLog interface {
 
 var _ fileLog = (*File)(nil)
 
-// keep ends runs whose process is gone, and takes the lease of this run.
+// keep ends the runs of processes that are gone, and takes the lease of this run.
 func (a *Attachment) keep(l fileLog) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWrite) // Close waits for it
 	defer cancel()

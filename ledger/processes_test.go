@@ -191,7 +191,7 @@ func TestProcessesKilledWhileTheyAppend(t *testing.T) {
 	wantKept(t, path, acked)
 }
 
-// A run whose process was killed is over once Reap finds it. A run that goes on is not.
+// A run of a killed process is over once Reap finds it. A run that goes on is not.
 func TestReap(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)
