@@ -86,7 +86,8 @@ func (g *Gateway) tellLater(key paceKey) (now bool) {
 	return false
 }
 
-// tell notifies the clients of the views that have a server that one of its lists may have changed. It does not block.
+// tell reports a possible change of a server's list to the clients of all views that have the server. It does not
+// block.
 func (g *Gateway) tell(server, feature string) {
 	for _, v := range g.allViews() {
 		if v.concerns(server, feature) && (feature != "tools" || v.varied.Load()) {

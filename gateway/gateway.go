@@ -182,7 +182,8 @@ func (g *Gateway) forward(servers []interop.Server) {
 }
 
 // Reload applies another configuration. It adds and removes servers, without a failed call to the servers that stay,
-// and changes the named views. A view is closed with its sessions if its server or selection is gone, or changed.
+// and changes the named views. A view is closed with its sessions if its server or selection is gone, or if it has
+// another selection now.
 func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	g.mu.Lock()
 	g.named = views

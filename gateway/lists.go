@@ -22,7 +22,7 @@ const (
 	// list that could not be read the last time.
 	listPatience = 2 * time.Second
 	// listRetry is the time after a failure in which a list is not requested again. It doubles with each failure up to
-	// listRetry << maxRetryShift, 5 min 20 s. Otherwise all clients would wait for a server that hangs again and again.
+	// listRetry << maxRetryShift, 5 min 20 s. Without it, each request would wait for a server that hangs.
 	listRetry     = 5 * time.Second
 	maxRetryShift = 6
 	// maxPrivateLists bounds the number of lists of single callers and of kinds of clients, and maxPrivateBytes their
@@ -58,7 +58,7 @@ func newServerLists(g *Gateway) *serverLists {
 
 type listKey struct {
 	server, method string
-	declared       interop.Declared // of the clients, if the server may list something else to them; zero: all clients
+	declared       interop.Declared // capabilities of the clients, if they may get another list; zero: all clients
 	caller         toolbox.Principal
 	private        bool // the list is for this caller only
 }
@@ -412,8 +412,8 @@ func (l *listing) add(page []wire.Member, rows []json.RawMessage) {
 	l.rows, l.ttl, l.private = append(l.rows, rows...), min(l.ttl, ttl), l.private || private
 }
 
-// changed invalidates the cached lists of a server for a feature ("prompts" or "resources"; "" means all). to is the
-// principal that the change was reported to; "" means all principals.
+// changed invalidates the cached lists of a server for a feature, "prompts" or "resources". The server reported the
+// change to the principal to. "" means all features, or all principals.
 func (s *serverLists) changed(server, feature string, to toolbox.Principal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

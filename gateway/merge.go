@@ -70,7 +70,7 @@ func (v *view) mergedOf(row *methodRow, who asker, parts []part) *merged {
 		}
 	}
 	m := v.merge(row, parts, pages)
-	kept := slices.DeleteFunc(slices.Clone(v.lists[row.name]), func(o *merged) bool { return !o.private && !m.private }) // all clients share one version
+	kept := slices.DeleteFunc(slices.Clone(v.lists[row.name]), func(o *merged) bool { return !o.private && !m.private }) // a list without private parts has one version
 	kept = append([]*merged{m}, kept...)
 	v.lists[row.name] = kept[:min(len(kept), maxMerged)]
 	return m

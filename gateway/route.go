@@ -82,8 +82,8 @@ func (v *view) lookup(ctx context.Context, list string, who asker, name string) 
 	return of, ok
 }
 
-// askOwner sends a request to the owner under the owner's own name; called is the name that the client used. It
-// rewrites the URIs in the result to the form of the view.
+// askOwner sends a request to the owner under the owner's own name. The client used the name called. askOwner rewrites
+// the URIs in the result to the form of the view.
 func (v *view) askOwner(ctx context.Context, row *methodRow, of ownName, called string, m interop.Message, edit wire.Edit) (json.RawMessage, error) {
 	var err error
 	if of.own != called {
@@ -325,7 +325,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	switch {
 	case !found:
 		return nil, invalidParams(m, "nothing named %q is available", protocol.Printable(name, 80))
-	case !v.gateway.declares(of.server, []string{"completions"}): // because of another server
+	case !v.gateway.declares(of.server, []string{"completions"}): // another server declares it
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil
 	}
 	if of.own != name {

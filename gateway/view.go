@@ -21,9 +21,10 @@ type view struct {
 	opts    host.Options
 	exact   bool // clients see the one server as if the gateway were not there
 
-	// changes has, by feature, the watchers of list changes. For tools, only of the lists for some kinds of clients.
+	// changes has, by feature, the watchers of list changes. Tools have watchers only for lists for some kinds of
+	// clients.
 	changes map[string]*watch.List
-	varied  atomic.Bool // a client connected that may see other tools than most clients
+	varied  atomic.Bool // a client may have another list of tools than the common one
 
 	collide atomic.Bool // two servers had a URI in common
 	mu      sync.Mutex
@@ -110,7 +111,7 @@ func (g *Gateway) scopeNamed(name string) *scope {
 	return nil
 }
 
-// dropViews ends views and their sessions, if their server or name is gone or now means something else.
+// dropViews ends views and their sessions, if the server or selection is gone or the selection is another one now.
 func (g *Gateway) dropViews() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -232,7 +232,7 @@ func (i *Issuer) identity(claims jwt.MapClaims) (*Identity, error) {
 	if subject == "" || len(subject) > maxSubject {
 		return nil, invalidf("it has no %s, or one longer than %d bytes", i.Claim, maxSubject)
 	}
-	if strings.ContainsRune(subject, utf8.RuneError) { // replaces any bytes that are not text: two subjects would be equal
+	if strings.ContainsRune(subject, utf8.RuneError) { // it may stand for any bytes: two subjects would be equal
 		return nil, invalidf("its %s is no text", i.Claim)
 	}
 	id := &Identity{

@@ -85,8 +85,8 @@ func newRecord(e Entry) *record {
 	return r
 }
 
-// clip shortens a long text. A hash at its end keeps different texts apart. A clipped text stays the same if it is
-// clipped again.
+// clip shortens a text that is too long or not UTF-8. A hash at its end keeps different texts apart. Clipping a text a
+// second time does not change it.
 func clip(s string) string {
 	if len(s) <= maxText && utf8.ValidString(s) {
 		return s

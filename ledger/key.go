@@ -43,7 +43,8 @@ func ContentKey(qualified string, schema json.RawMessage) Key {
 	return Key(contentPrefix + hex.EncodeToString(sum[:])[:contentChars])
 }
 
-// quoteRaw keeps the bytes of a string that is not UTF-8 and has no canonical form. Thus two names never become equal.
+// quoteRaw keeps the bytes of a string that is not UTF-8, because it has no canonical form. Thus two names never become
+// equal.
 func quoteRaw(dst []byte, s string) []byte {
 	if utf8.ValidString(s) {
 		return wire.AppendQuote(dst, s)
