@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Both are what a host serves.
+// A host serves both types.
 var (
 	_, _ host.Backend       = (*view)(nil), tappedView{}
 	_, _ host.Settler       = (*view)(nil), tappedView{}
@@ -27,7 +27,7 @@ var (
 	_, _ host.Namer         = (*view)(nil), tappedView{}
 )
 
-// Handle implements [host.Backend]: what becomes of a request says its row in methods.
+// Handle implements [host.Backend]. The row of the method decides how the request is handled.
 func (v *view) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	return v.relayed(context.WithValue(ctx, viewKey{}, v), m, back, v.handle)
 }
@@ -56,22 +56,22 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 	return v.route(ctx, row, m)
 }
 
-// restricts reports whether a server's configuration decides which of its tools there are: what has changed since it was
-// approved is held back, or tools are left out. Those are guarded wherever they are shown, in a transparent view too.
+// restricts reports whether the configuration of a server limits its tools: it holds tools that changed since their
+// approval, or it excludes tools. Such tools are guarded in every view, in a transparent view too.
 func (g *Gateway) restricts(server string) bool {
 	for _, s := range g.attached.Fleet.Servers() {
 		if s.ID == server {
 			return s.Changes.Guards() || s.Tools.Allow != nil || len(s.Tools.Deny) > 0
 		}
 	}
-	return true // nothing is known of it
+	return true // its configuration is unknown
 }
 
-// tellWait bounds the passing on of a notification.
+// tellWait bounds the forwarding of a notification.
 const tellWait = 5 * time.Second
 
-// tell passes on what a client says outside of any request: that its roots changed, and where the view has one server,
-// whatever it says. Servers hear it that can ask the client in its session.
+// tell forwards notifications that a client sends outside of any request. If the view has one server, it forwards all
+// of them, otherwise only a change of the roots. They go to the servers that can ask the client in its session.
 func (v *view) tell(ctx context.Context, m interop.Message) {
 	if m.Client == nil || m.Method != noteRoots && v.scope.server == "" {
 		return
@@ -81,8 +81,8 @@ func (v *view) tell(ctx context.Context, m interop.Message) {
 	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m, v.scope.has)
 }
 
-// offers reports whether the view may have a method at all: a core one always, because a server may come, one
-// of an extension where a server declares it.
+// offers reports whether the view may have a method. A core method is always offered, because a server that has it may
+// come. A method of an extension is offered if a server declares it.
 func (v *view) offers(row *methodRow) bool {
 	if v.scope.server != "" || row.needs[0] != "extensions" {
 		return true
@@ -96,13 +96,13 @@ func (v *view) offers(row *methodRow) bool {
 	})
 }
 
-// lacks reports whether a list is one that the one server of a view says that it does not have: it may say so itself.
+// lacks reports whether the view's one server declares that it does not have a list. The server then answers itself.
 func (v *view) lacks(row *methodRow) bool {
 	d := v.gateway.says(v.scope.server)
 	return d.capabilities != nil && !protocol.Has(d.capabilities, row.needs)
 }
 
-// unlisted answers a method that the table does not have, or not for this client.
+// unlisted answers a method that is not in the table, or not for this client.
 func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	server := v.scope.server
 	if server == "" {
@@ -111,7 +111,7 @@ func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage
 	result, err := v.ask(ctx, server, m)
 	var refused *interop.HTTPError
 	if errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusNotFound || refused.Status == http.StatusNotImplemented) {
-		return nil, methodNotFound(m) // go-sdk's legacy servers answer what they do not know with a text
+		return nil, methodNotFound(m) // go-sdk's legacy servers answer unknown methods with a text
 	}
 	return result, err
 }
@@ -129,7 +129,8 @@ func (v *view) Watch(notify func(interop.Message)) (stop func()) {
 	})
 }
 
-// ifToolsChanged is notify, called if a list of tools of the view is another one. That of everything has tools that are of no server.
+// ifToolsChanged wraps notify so that it is called only if a list of tools of the view changed. The view of everything
+// always notifies, because it also has tools of no server.
 func (v *view) ifToolsChanged(notify func(interop.Message)) func(interop.Message) {
 	if v.scope.everything {
 		return notify
@@ -158,7 +159,7 @@ func (v *view) ifToolsChanged(notify func(interop.Message)) func(interop.Message
 	}
 }
 
-// Info is how the one server of a transparent view names itself; nil: as the host's options say. It implements [host.Namer].
+// Info implements [host.Namer]: the serverInfo of a transparent view's server, or nil if the host's options apply.
 func (v *view) Info() json.RawMessage {
 	if !v.exact {
 		return nil
@@ -166,7 +167,7 @@ func (v *view) Info() json.RawMessage {
 	return v.gateway.says(v.scope.server).info
 }
 
-// Settle waits until what p is shown is complete. It implements [host.Settler].
+// Settle waits until the tools for p are complete. It implements [host.Settler].
 func (v *view) Settle(ctx context.Context, p toolbox.Principal) {
 	if s, ok := v.plain.tools.(host.Settler); ok {
 		s.Settle(ctx, p)

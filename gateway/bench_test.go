@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// BenchmarkRequest is a request of each kind that goes to one server, in memory on both sides.
+// BenchmarkRequest sends a request of each kind to one server, in memory on both sides.
 func BenchmarkRequest(b *testing.B) {
 	const text = "a few words, as an answer may have"
 	s := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)

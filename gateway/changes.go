@@ -10,21 +10,21 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// pace is how often a list of a server has changed of late.
+// pace records how often a list of a server changed recently.
 type pace struct {
 	watch.Pace
-	waits *time.Timer // until clients are told; nil: nothing is to be told
+	waits *time.Timer // runs until clients are notified; nil: no notification is due
 }
 
-// paceKey is a list of a server's.
+// paceKey identifies a list of a server.
 type paceKey struct{ server, feature string }
 
-// happened takes what happens to servers: what they list comes and goes with them.
+// happened handles the events of servers, because their lists appear and disappear with them.
 func (g *Gateway) happened(e interop.Event) {
 	switch e.Kind {
 	case interop.ServerReady:
 		g.remember(e.Server)
-	case interop.ServerFaulted: // what the ledger has of it was listed until now
+	case interop.ServerFaulted: // until now clients saw its lists from the ledger
 		if !g.down()(e.Server) {
 			return
 		}
@@ -42,7 +42,7 @@ func (g *Gateway) happened(e interop.Event) {
 	}
 }
 
-// said takes what servers say outside of any request.
+// said handles the notifications that servers send outside of any request.
 func (g *Gateway) said(server string, m interop.Message) {
 	for _, feature := range []string{"tools", "prompts", "resources"} {
 		if m.Method != listChanged(feature) {
@@ -55,10 +55,10 @@ func (g *Gateway) said(server string, m interop.Message) {
 	}
 }
 
-// listChanged is the notification that a list of a feature is another one.
+// listChanged returns the method of the notification that a list of a feature changed.
 func listChanged(feature string) string { return "notifications/" + feature + "/list_changed" }
 
-// tellLater reports whether clients are to be told of a change at once; else they are later.
+// tellLater reports whether clients are to be notified at once. Otherwise it schedules the notification.
 func (g *Gateway) tellLater(key paceKey) (now bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -86,8 +86,8 @@ func (g *Gateway) tellLater(key paceKey) (now bool) {
 	return false
 }
 
-// tell tells the clients of the views that have a server that a list of it may be another. It does
-// not block.
+// tell reports a possible change of a server's list to the clients of all views that have the server. It does not
+// block.
 func (g *Gateway) tell(server, feature string) {
 	for _, v := range g.allViews() {
 		if v.concerns(server, feature) && (feature != "tools" || v.varied.Load()) {
@@ -98,7 +98,7 @@ func (g *Gateway) tell(server, feature string) {
 
 // listedRows is the list that the clients of a kind have.
 type listedRows struct {
-	client *interop.Client // one of them; nil: they declare nothing
+	client *interop.Client // one of these clients; nil: they declare nothing
 	rows   [][]byte
 	differ bool // clients have different lists; guarded by view.mu
 }
@@ -121,11 +121,11 @@ func (v *view) noteListed(row *methodRow, who asker, m *merged) {
 	l.differ = l.differ || m.private || !slices.EqualFunc(l.rows, m.rows, bytes.Equal)
 }
 
-// tellLists notifies the clients of a view that its prompts or resources have changed. If the view has only parts of servers, it
-// first compares the lists with those that clients have, because most changes of a server are no changes of the view.
+// tellLists notifies the clients of a view that its tools, prompts or resources changed. Most changes do not change a
+// view of parts of servers. For such a view, it first compares the prompts and resources with the lists of the clients.
 func (v *view) tellLists(feature string) {
 	changed := v.changes[feature]
-	if feature == "tools" || !v.isPartial() { // what is listed to everybody is compared before anybody is told
+	if feature == "tools" || !v.isPartial() { // ifToolsChanged compares the common list of tools
 		changed.Notify()
 		return
 	}
@@ -136,8 +136,8 @@ func (v *view) tellLists(feature string) {
 	})
 }
 
-// listsOthers reports whether a list of a feature differs from the list that clients have. It drops the record of such a list:
-// the next client that asks for the list makes a new one.
+// listsOthers reports whether a list of a feature differs from the list that clients have. It drops the record of such
+// a list: the next client that requests the list makes a new record.
 func (v *view) listsOthers(feature string) bool {
 	v.mu.Lock()
 	others := v.crowded
@@ -170,14 +170,14 @@ func (v *view) listsOther(k *clientKind, row *methodRow, l *listedRows) bool {
 	return other
 }
 
-// isForEach reports whether each principal may have a list of its own, because a server has a connection for each.
+// isForEach reports whether each principal may have its own list, because a server has a connection for each principal.
 func (v *view) isForEach(row *methodRow) bool {
 	return slices.ContainsFunc(v.gateway.attached.Fleet.Servers(), func(s interop.Server) bool {
 		return s.Pool.Per == interop.PerPrincipal && v.scope.may(s.ID, row.names)
 	})
 }
 
-// concerns reports whether the view may have parts of a server that a list of a feature has.
+// concerns reports whether the view may contain entries of a server's list of this feature.
 func (v *view) concerns(server, feature string) bool {
 	switch feature {
 	case "tools":
@@ -188,7 +188,7 @@ func (v *view) concerns(server, feature string) bool {
 	return v.scope.may(server, byURI) || v.scope.may(server, byTool) // the pages of tools
 }
 
-// forgetPaces stops what is still to be told of a server; "": of all.
+// forgetPaces stops the pending notifications of a server. "" means all servers.
 func (g *Gateway) forgetPaces(server string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// meta is what the modern requests of these tests carry.
+// meta is the _meta of the modern requests in these tests.
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},` +
 	`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
-// jobs is a server of tasks, the ids of which anybody could guess.
+// jobs is a server of tasks with ids that are easy to guess.
 type jobs struct{ script }
 
 func newJobs() *jobs {
@@ -41,7 +41,7 @@ func newJobs() *jobs {
 	return j
 }
 
-// modernHeaders are those that a modern request repeats of its body.
+// modernHeaders sets the headers that repeat parts of a modern request's body.
 func modernHeaders(r *http.Request, method, params string) {
 	r.Header.Set(protocol.HeaderVersion, "2026-07-28")
 	r.Header.Set(protocol.HeaderMethod, method)
@@ -52,7 +52,7 @@ func modernHeaders(r *http.Request, method, params string) {
 	}
 }
 
-// stealTask uses ann's task as bob, altered, late, by its own name and elsewhere.
+// stealTask uses ann's task: as bob, altered, expired, under its own name and elsewhere.
 func (c *crowd) stealTask(ctx context.Context) {
 	_, reply := c.post(ctx, "ann", "", "tools/call", `{"name":"jobs__make","arguments":{"for":"ann"},`+meta+`}`)
 	var made struct{ Result struct{ TaskID string } }
@@ -72,7 +72,7 @@ func (c *crowd) stealTask(ctx context.Context) {
 			{"bob", id}, {"bob", "T-ann"}, {"ann", "T-ann"}, {"ann", id[:9] + "_" + id[10:]}, {"ann", id + "A"}, {"ann", c.keys.Seal(token)},
 		} {
 			if theft.id == id && theft.who == "ann" {
-				continue // one in 64 is not altered
+				continue // in one of 64 runs this id is not altered
 			}
 			if _, reply := c.post(ctx, theft.who, "", method, `{"taskId":"`+theft.id+`",`+meta+`}`); !strings.Contains(reply, `"error"`) {
 				c.Errorf("%s: %s has ann's task by %q: %s", method, theft.who, theft.id, reply)
@@ -85,7 +85,7 @@ func (c *crowd) stealTask(ctx context.Context) {
 	c.note("task")
 }
 
-// answerTwice answers each of a call's two questions several times at once: one answer is taken.
+// answerTwice answers each of a call's two questions several times at once. Only one answer is accepted.
 func (c *crowd) answerTwice(ctx context.Context) {
 	const params = `{"name":"old__twice","arguments":{"for":"ann"},` + meta
 	_, reply := c.post(ctx, "ann", "", "tools/call", params+"}")
@@ -135,7 +135,7 @@ func (c *crowd) answerTwice(ctx context.Context) {
 	}
 }
 
-// expired is the state of a call that asks, as it is when its time is over.
+// expired returns the state of a call that asks, with its deadline in the past.
 func (c *crowd) expired(server, state string) string {
 	kind, tool, prefix := sealed.RequestState, "ask", ""
 	if text, ours := strings.CutPrefix(state, "indus."); ours {
@@ -150,7 +150,7 @@ func (c *crowd) expired(server, state string) string {
 	return prefix + c.keys.Seal(token)
 }
 
-// listen hears of what is somebody's own, on streams of its own, and of nothing else.
+// listen subscribes to the updates of one principal, on its own streams. It fails if other updates arrive.
 func (c *crowd) listen(ctx context.Context, who string) {
 	for c.living() {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -184,7 +184,7 @@ func (c *crowd) listen(ctx context.Context, who string) {
 					Meta map[string]any `json:"_meta"`
 				}
 			}
-			if err := json.Unmarshal([]byte(data), &m); (err != nil || m.Params.Meta[protocol.MetaSubscription] != who) && ctx.Err() == nil { // else it may be cut
+			if err := json.Unmarshal([]byte(data), &m); (err != nil || m.Params.Meta[protocol.MetaSubscription] != who) && ctx.Err() == nil { // otherwise the event may be cut off
 				c.Errorf("%s hears %s: %v", who, data, err)
 			}
 			if m.Method == protocol.NoteResourceUpdated {

@@ -27,17 +27,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// gossip is a server that says and asks whatever it can, in time and late, about whoever has called it last: each
-// of its messages says for whom it is.
+// gossip is a server that sends messages and questions to the client of the last call, during the call and after it.
+// Each message names the principal that it is for.
 type gossip struct {
 	*mcp.Server
 	late   sync.WaitGroup
-	owned  bool     // each of its connections is one principal's
-	owners sync.Map // whose a connection is, where it is one principal's
+	owned  bool     // each connection belongs to one principal
+	owners sync.Map // the principal of each connection, if it has only one
 	mixed  atomic.Int64
 }
 
-// hears notes whose call comes on a connection: one on which somebody can be asked is his alone.
+// hears records the principal of a call on a connection. A connection on which a client can be asked belongs to one
+// principal.
 func (g *gossip) hears(r *mcp.CallToolRequest, who string) {
 	p := r.Session.InitializeParams()
 	if !g.owned && (p == nil || p.ProtocolVersion == "2026-07-28" || p.Capabilities == nil || p.Capabilities.Elicitation == nil) {
@@ -88,7 +89,7 @@ func newGossip() *gossip {
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Message: "for " + in.For})
 		}
 		say(ctx)
-		g.late.Go(func() { // it should be quiet by now
+		g.late.Go(func() { // by now it should be quiet
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Millisecond)
 			defer cancel()
 			say(ctx)
@@ -99,7 +100,7 @@ func newGossip() *gossip {
 	return g
 }
 
-// diary is a server each of whose lists is another one, and for him alone who asked.
+// diary is a server that returns a different list each time. Each list is private to the caller.
 type diary struct {
 	script
 	serial atomic.Int64
@@ -124,21 +125,22 @@ type crowd struct {
 	keys  *sealed.Keys
 	web   *httptest.Server
 	until time.Time
-	did   sync.Map // what has happened at all
+	did   sync.Map // the kinds of events that have happened
 
 	mu    sync.Mutex
-	pages map[string]string // who has seen a page
+	pages map[string]string // the principal that has seen each page
 }
 
 func (c *crowd) note(what string) { c.did.Store(what, true) }
 
-// living reports whether they go on: for their time, and on a slow machine until everything has happened once.
+// living reports whether the clients go on. They go on for their time and, on a slow machine, until each kind of event
+// has happened once.
 func (c *crowd) living() bool {
 	now := time.Now()
 	return now.Before(c.until) || !c.Failed() && now.Before(c.until.Add(20*time.Second)) && len(c.missing()) > 0
 }
 
-// missing is what has not happened.
+// missing returns the kinds of events that have not happened.
 func (c *crowd) missing() (out []string) {
 	for _, what := range []string{"question", "progress", "log", "update", "page", "theft", "task", "listened"} {
 		if _, ok := c.did.Load(what); !ok {
@@ -148,7 +150,7 @@ func (c *crowd) missing() (out []string) {
 	return out
 }
 
-// mine checks that something is for one of them.
+// mine checks that a text is for the principal that got it.
 func (c *crowd) mine(who, what, text string) {
 	c.note(what)
 	if !strings.HasSuffix(text, who) {
@@ -180,7 +182,7 @@ func (c *crowd) client(who string, asked bool) *mcp.Client {
 		},
 	}
 	if !asked {
-		o.Capabilities = &mcp.ClientCapabilities{} // else it has roots, which it can be asked for
+		o.Capabilities = &mcp.ClientCapabilities{} // otherwise the client has roots, and can be asked for them
 	} else {
 		o.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			c.mine(who, "question", r.Params.Message)
@@ -193,7 +195,7 @@ func (c *crowd) client(who string, asked bool) *mcp.Client {
 	return mcp.NewClient(&mcp.Implementation{Name: who, Version: "1"}, o)
 }
 
-// live is what one client does.
+// live runs one client.
 func (c *crowd) live(ctx context.Context, who, version, path string, asked bool) {
 	web := &http.Client{Transport: bearer(who)}
 	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: c.web.URL + path, HTTPClient: web}
@@ -240,7 +242,7 @@ func (c *crowd) live(ctx context.Context, who, version, path string, asked bool)
 	}
 }
 
-// post sends one message as it is.
+// post sends one message without changes.
 func (c *crowd) post(ctx context.Context, who, session, method, params string) (status int, reply string) {
 	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.web.URL+"/mcp", strings.NewReader(body))
@@ -277,7 +279,7 @@ func (c *crowd) send(r *http.Request) (status int, reply string) {
 	return w.StatusCode, string(all)
 }
 
-// steal uses what ann holds as bob, altered, and twice.
+// steal uses the state of ann's call: as bob, altered, and twice.
 func (c *crowd) steal(ctx context.Context) {
 	for i := 0; c.living(); i++ {
 		server := []string{"old", "new"}[i%2]
@@ -318,7 +320,7 @@ func (c *crowd) steal(ctx context.Context) {
 			retry("ann", strings.Replace(params, server+"__", other+"__", 1), state),
 			retry("ann", strings.Replace(params, `"arguments"`, `"n":1,"arguments"`, 1), state),
 			retry("ann", params, c.expired(server, state)),
-			!retry("ann", params, state), // whose it is
+			!retry("ann", params, state), // ann's own retry
 			server == "old" && retry("ann", params, state),
 		}
 		for k, yes := range taken {
@@ -383,8 +385,8 @@ func (c *crowd) stealSession(ctx context.Context) {
 	}
 }
 
-// Two principals, of both eras and on all transports, at servers of both that talk too much, while what one of
-// them holds is stolen: nothing crosses. A moment of it; with INDUS_SOAK, minutes.
+// Two principals, of both eras and on all transports, use servers of both eras that send too much. Meanwhile the state
+// of one principal is stolen. Nothing crosses. The test takes a moment, or minutes with INDUS_SOAK.
 func TestSoakNothingCrosses(t *testing.T) {
 	t.Parallel()
 	wait := 700 * time.Millisecond

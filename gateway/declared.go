@@ -13,27 +13,26 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Servers may list more to clients that declare a capability, or something else. Clients that declare the same
-// share what they are listed; those that declare nothing see what servers list to such.
+// Servers may list more, or other, entries to clients that declare a capability. Clients that declare the same
+// capabilities share the same lists. Clients that declare nothing share the lists for such clients.
 
 const (
-	// maxKinds bounds the kinds of clients that declare something and that a view knows; beyond it all are forgotten.
+	// maxKinds bounds the remembered kinds of clients that declare something. Above it, all kinds are dropped.
 	maxKinds = 32
-	// learnPatience is how long a list waits for what its servers list to clients of its kind. One that comes
-	// later is announced by list_changed.
+	// learnPatience is how long a request waits for the lists of its kind. Later lists are announced by list_changed.
 	learnPatience = 10 * time.Second
-	// learnTime bounds the asking itself: servers may have to be started for it.
+	// learnTime bounds the requests to the servers, which may have to be started.
 	learnTime = 2 * time.Minute
 )
 
-// clientKind is clients of a view that declare the same.
+// clientKind is the state for all clients of a view that declare the same capabilities.
 type clientKind struct {
 	declared interop.Declared // zero: nothing
 	shown    *shownTools
-	source   toolbox.Source             // what is shown in the place of shown
+	source   toolbox.Source             // the tools that replace shown, see View.Expose
 	tools    host.Backend               // answers tools/list and tools/call
 	learned  atomic.Bool                // servers were asked at least once
-	listed   map[*methodRow]*listedRows // of a view of parts of servers, see [view.tellLists]; guarded by view.mu
+	listed   map[*methodRow]*listedRows // if the view has parts of servers, see [view.tellLists]; guarded by view.mu
 }
 
 func (v *view) newKind(d interop.Declared) *clientKind {
@@ -43,7 +42,7 @@ func (v *view) newKind(d interop.Declared) *clientKind {
 	return k
 }
 
-// asker is who wants to see a list.
+// asker identifies the client that requests a list.
 type asker struct {
 	caller toolbox.Principal
 	client *interop.Client // nil: none
@@ -54,7 +53,7 @@ func (v *view) askerOf(caller toolbox.Principal, c *interop.Client) asker {
 	return asker{caller, c, v.kindOf(c)}
 }
 
-// kindOf is the kind of a client.
+// kindOf returns the kind of a client.
 func (v *view) kindOf(c *interop.Client) *clientKind {
 	d := c.Declared()
 	if d == (interop.Declared{}) && v.plain != nil {
@@ -80,7 +79,7 @@ func (v *view) kindOf(c *interop.Client) *clientKind {
 	return fresh
 }
 
-// shownTo is the kind of clients whose tools a client is shown: its own, or all's where it is shown the same.
+// shownTo returns the kind that the client's tools are taken from: its own kind, or plain if the tools are the same.
 func (v *view) shownTo(who asker) *clientKind {
 	if s := v.gateway.attached.Snapshot(who.caller); s.For(who.kind.declared) != s {
 		return who.kind
@@ -93,20 +92,19 @@ func (v *view) handleTools(ctx context.Context, m interop.Message, back interop.
 	who := v.askerOf(m.Caller, m.Client)
 	if k := who.kind; k != v.plain && (m.Method == protocol.MethodToolsList || !k.learned.Load() && isNews(k, m)) {
 		v.learn(ctx, m.Client, m.Caller)
-		k.learned.Store(true) // not before: calls that come meanwhile wait too
+		k.learned.Store(true) // only now, so that calls that arrive meanwhile wait too
 	}
 	return v.shownTo(who).tools.Handle(ctx, m, back)
 }
 
-// isNews reports whether a call is of a tool that nobody knows: a client may have been listed it before the gateway was
-// started anew.
+// isNews reports whether a call names an unknown tool. It may be in a client's list from before a restart.
 func isNews(k *clientKind, m interop.Message) bool {
 	name, _ := protocol.LookupString(m.Params, "name")
 	tools := k.source.Snapshot(m.Caller).Tools
 	return !slices.ContainsFunc(tools, func(d toolbox.Descriptor) bool { return d.Name == name })
 }
 
-// learn asks the view's servers what they list to clients like c, where that is not known, and waits for a while.
+// learn asks the view's servers for unknown lists for clients like c, and waits for at most learnPatience.
 func (v *view) learn(ctx context.Context, c *interop.Client, caller toolbox.Principal) {
 	g := v.gateway
 	v.varied.Store(true)

@@ -20,7 +20,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// choosy is a server that lists some of what it has only to clients that can be elicited from, and one tool otherwise.
+// choosy is a server that lists some entries only to clients that declare elicitation. It lists one tool differently to
+// them.
 func choosy() *script {
 	asked := func(m interop.Message) bool {
 		return m.Client != nil && bytes.Contains(m.Client.Capabilities, []byte(`"elicitation"`))
@@ -57,7 +58,7 @@ func asking() *mcp.ClientOptions {
 	}}
 }
 
-// texts are what a client is listed, by kind.
+// texts returns the names of the tools, prompts and resources that a client is listed.
 func texts(t *testing.T, s *mcp.ClientSession) (all []string) {
 	t.Helper()
 	for tool, err := range s.Tools(t.Context(), nil) {
@@ -81,8 +82,9 @@ func texts(t *testing.T, s *mcp.ClientSession) (all []string) {
 	return all
 }
 
-// Each client is listed what the server lists to clients that declare what it does: one that can be asked misses nothing, and one
-// that cannot sees nothing that would fail for it. Who comes first is no matter.
+// Each client sees the lists that the server has for clients with the same capabilities. A client that can be asked
+// misses nothing. A client that cannot be asked sees nothing that would fail for it. The order of the clients does not
+// matter.
 func TestListsAreByWhatClientsDeclare(t *testing.T) {
 	t.Parallel()
 	for _, server := range []interop.Era{interop.Legacy, interop.Modern} {
@@ -129,7 +131,7 @@ func TestListsAreByWhatClientsDeclare(t *testing.T) {
 	}
 }
 
-// A client that was listed a tool before the gateway was started anew calls it without looking again.
+// A client knows a tool from before the gateway was restarted, and calls it without listing it again.
 func TestCallOfAToolThatIsListedToSome(t *testing.T) {
 	t.Parallel()
 	g := scripts{"s": choosy()}.open(t, gateway.Options{}, interop.Server{ID: "s", Era: interop.Legacy})
@@ -138,7 +140,7 @@ func TestCallOfAToolThatIsListedToSome(t *testing.T) {
 	}
 	able := dialWith(t, g, "/mcp", interop.Legacy, asking())
 	var calling sync.WaitGroup
-	for range 10 { // those that come while the first one waits for the list wait too
+	for range 10 { // calls that come while the first call waits for the list wait too
 		calling.Go(func() {
 			if r, err := able.CallTool(t.Context(), &mcp.CallToolParams{Name: "s__ask"}); err != nil || r.IsError {
 				t.Errorf("%v %v", r, err)
@@ -151,8 +153,8 @@ func TestCallOfAToolThatIsListedToSome(t *testing.T) {
 	}
 }
 
-// What is listed to some is kept account of like all else: it is in the ledger, and where changes are held back it is what was
-// approved, or it is not there.
+// Tools that are listed only to some clients are in the ledger too. If changes are held, only approved versions of them
+// are listed.
 func TestWhatIsListedToSomeIsGuarded(t *testing.T) {
 	t.Parallel()
 	s := choosy()
@@ -164,7 +166,7 @@ func TestWhatIsListedToSomeIsGuarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := dialWith(t, g, "/mcp", interop.Legacy, asking())
-	want := []string{"s__echo plain", "s__ask", "s__denied", "s__form", "x:1", "x:2"} // that of echo which is listed to all was approved
+	want := []string{"s__echo plain", "s__ask", "s__denied", "s__form", "x:1", "x:2"} // the common version of echo was approved
 	if diff := cmp.Diff(want, texts(t, client)); diff != "" {
 		t.Error(diff)
 	}
@@ -173,7 +175,8 @@ func TestWhatIsListedToSomeIsGuarded(t *testing.T) {
 	}
 }
 
-// What leaves the list of all has not become one that is listed to some, because a list of theirs was had before.
+// A tool that leaves the common list does not become a tool for some clients, although an older list for some clients
+// has it.
 func TestWhatIsGoneIsListedToNobody(t *testing.T) {
 	t.Parallel()
 	const row = `{"name":%q,"inputSchema":{"type":"object"}}`
@@ -199,7 +202,7 @@ func TestWhatIsGoneIsListedToNobody(t *testing.T) {
 	samples := &mcp.ClientOptions{CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 		return nil, errors.New("no")
 	}}
-	for _, o := range []*mcp.ClientOptions{asking(), samples} { // each has a connection of its own
+	for _, o := range []*mcp.ClientOptions{asking(), samples} { // each client has its own connection
 		if _, err := dialWith(t, g, "/mcp", interop.Legacy, o).ListTools(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +225,7 @@ func TestWhatIsGoneIsListedToNobody(t *testing.T) {
 	listed := make(chan struct{}, 10)
 	defer fleet.Watch(func() { listed <- struct{}{} })()
 	gone.Store(true)
-	s.tells[1](interop.Message{Method: "notifications/tools/list_changed"}) // on one of these alone
+	s.tells[1](interop.Message{Method: "notifications/tools/list_changed"}) // on the connection of one client only
 	for len(fleet.Snapshot("").Tools) > 1 {
 		<-listed
 	}

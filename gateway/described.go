@@ -8,20 +8,20 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// The ledger has beside a server's tools what else it says of itself, as one object:
+// Beside the tools of a server, the ledger holds a description of the server, as one object:
 //
 //	{"capabilities":{…},"instructions":"…","info":{…},"lists":{"prompts/list":[rows],…}}
 //
-// So what a lazy server has is known while it does not run. What is listed to one caller, or to clients that declare
-// something, is not in it.
+// Thus the lists of a lazy server are known while it does not run. Lists for one caller, or for clients that declare
+// something, are not part of the description.
 
-// maxDescribed bounds how often a server's is written in one run, but for the last time, at its end: a server may list something
-// else each time.
+// maxDescribed bounds how often a description is written in one run, because a server may list something else each
+// time. The last write, at the end of the run, is always possible.
 const maxDescribed = 8
 
-// describe writes to the ledger what a server says of itself, if that was written less than most times.
+// describe writes the description of a server to the ledger, if it was written less than most times.
 func (g *Gateway) describe(server string, most int) {
-	g.describing.Lock() // else an older description is written after a newer one; neither of what is called here waits
+	g.describing.Lock() // keeps descriptions in order; the calls below do not wait
 	defer g.describing.Unlock()
 	g.mu.Lock()
 	d := g.known[server]
@@ -46,7 +46,7 @@ func (g *Gateway) describe(server string, most int) {
 	}
 }
 
-// toKeep is the lists of a server that all see, as members of an object of so many bytes: what has no room is left out.
+// toKeep returns the lists of a server that all clients see, as members of an object of at most room bytes.
 func (s *serverLists) toKeep(server string, room int) (b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,8 @@ func (s *serverLists) toKeep(server string, room int) (b []byte) {
 	return b
 }
 
-// recall is what a server said of itself when it was connected last, in this run or an earlier one, with which its lists then begin.
+// recall returns the description of a server from its last connection, in this run or an earlier one. The first call
+// also restores the server's lists.
 func (g *Gateway) recall(server string) declared {
 	g.mu.Lock()
 	d, ok := g.known[server]
@@ -79,7 +80,7 @@ func (g *Gateway) recall(server string) declared {
 		return d
 	}
 	raw, ok := g.attached.Described(server)
-	if !ok { // nor is it known yet what is known of it
+	if !ok { // the server is not attached, or not yet
 		return declared{}
 	}
 	d.capabilities, _ = wire.Lookup(raw, "capabilities")
@@ -97,7 +98,7 @@ func (g *Gateway) recall(server string) declared {
 	return d
 }
 
-// restore begins with what a server listed in an earlier run.
+// restore fills the cache with the lists of an earlier run, where it has none.
 func (s *serverLists) restore(server string, lists json.RawMessage) {
 	members, _ := wire.Members(lists)
 	s.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// discover is what the view can do, and how its servers say that they are used.
+// discover returns the capabilities of the view and the instructions of its servers.
 func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage {
 	server := v.scope.server
 	if server != "" {
@@ -27,14 +27,14 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 	if says != "" {
 		b = append(append(b, `,"instructions":`...), wire.Quote(says)...)
 	}
-	if v.pending() { // who may have more to say
+	if v.pending() { // they may add to it
 		b = append(b, `,"ttlMs":0`...)
 	}
 	return append(b, '}')
 }
 
-// await waits for the server of a view to be heard, as long as it has to connect. An idle one is connected where
-// it is not known what it says of itself: a legacy client is told once.
+// await waits until the server of a view has connected, for at most its connect timeout. An idle server is started if
+// its description is not known, because a legacy client gets the capabilities only once.
 func (v *view) await(ctx context.Context, server string) {
 	fleet := v.gateway.attached.Fleet
 	e, err := fleet.Endpoint(server, "")
@@ -46,7 +46,7 @@ func (v *view) await(ctx context.Context, server string) {
 		ctx, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
 	}
-	v.gateway.settled(ctx, server) // one that has just been added is not idle yet
+	v.gateway.settled(ctx, server) // a server that was just added is not idle yet
 	if fleet.Idle(server) && v.gateway.says(server).capabilities == nil {
 		if _, done, err := fleet.Use(ctx, server); err == nil {
 			done()
@@ -54,8 +54,8 @@ func (v *view) await(ctx context.Context, server string) {
 	}
 }
 
-// own is what the one server of a view says of itself, or said when it was last heard. Its tools may change whatever it
-// says, because it may be connected again.
+// own returns the capabilities and instructions of the view's one server, of now or of its last connection. Except in a
+// transparent view, tools always have listChanged: a new connection of the server may have other tools.
 func (v *view) own(server string) (caps json.RawMessage, says string) {
 	d := v.gateway.says(server)
 	if d.capabilities == nil {
@@ -69,7 +69,7 @@ func (v *view) own(server string) (caps json.RawMessage, says string) {
 		tools = changing
 	}
 	edits := []wire.Edit{{Key: "tools", Value: tools}}
-	if tasks, ok := wire.Lookup(d.capabilities, "tasks"); ok { // which are not listed: see tasks.go
+	if tasks, ok := wire.Lookup(d.capabilities, "tasks"); ok { // the gateway does not list tasks, see tasks.go
 		if tasks, err := wire.Rewrite(tasks, wire.Edit{Key: "list"}); err == nil {
 			edits = append(edits, wire.Edit{Key: "tasks", Value: tasks})
 		}
@@ -80,7 +80,7 @@ func (v *view) own(server string) (caps json.RawMessage, says string) {
 	return d.capabilities, d.instructions
 }
 
-// sayings are what the servers say of how they are used. One of which nothing is in the view says nothing.
+// sayings returns the instructions of the servers. It omits servers that have nothing in the view.
 func (v *view) sayings(who asker) []protocol.Saying {
 	var all []protocol.Saying
 	for _, server := range v.servers() {
@@ -98,8 +98,8 @@ func (v *view) sayings(who asker) []protocol.Saying {
 	return all
 }
 
-// united is what all servers declare. Prompts and resources are declared even where no server has any yet:
-// a legacy client is told once. Tasks of 2025-11-25 are declared to clients of that time.
+// united returns the capabilities of all servers together. Prompts and resources are declared even if no server has any
+// yet, because a legacy client gets the capabilities only once. Tasks of 2025-11-25 are declared to legacy clients.
 func (v *view) united(era interop.Era) json.RawMessage {
 	b := []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}`)
 	if v.anyDeclares(byPrompt, "completions") || v.anyDeclares(byURI, "completions") {
@@ -122,12 +122,12 @@ func (v *view) united(era interop.Era) json.RawMessage {
 	return append(b, '}')
 }
 
-// anyDeclares reports whether a server declares what a path of keys leads to, of which the view may have parts of a kind.
+// anyDeclares reports whether a server with such entries in the view declares the capability at a path of keys.
 func (v *view) anyDeclares(what subject, path ...string) bool {
 	return slices.ContainsFunc(v.servers(), func(s string) bool { return v.scope.may(s, what) && v.gateway.declares(s, path) })
 }
 
-// extensions are those of the servers that the table knows, with what any of them says of one.
+// extensions returns the extensions of the servers that the table knows, each with the merged settings of all servers.
 func (v *view) extensions() json.RawMessage {
 	var edits []wire.Edit
 	for _, key := range []string{extTasks, extSkills, extApps} {
@@ -157,7 +157,7 @@ func (v *view) extensions() json.RawMessage {
 	return out
 }
 
-// withMembers is an object with the members of all's key that it lacks, or that are true there.
+// withMembers adds the members of all[key] to obj, if obj lacks them or they are true in all[key].
 func withMembers(obj, all json.RawMessage, key string) json.RawMessage {
 	more, ok := wire.Lookup(all, key)
 	if !ok || more[0] != '{' {

@@ -1,5 +1,5 @@
-// Package gateway puts many MCP servers behind one: their tools, prompts, resources and
-// completions, what they report and what they ask, for clients of both eras.
+// Package gateway serves many MCP servers as one server: their tools, prompts, resources and completions, their
+// notifications and their questions. It serves clients of both eras.
 //
 //	g := gateway.New(ctx, servers, nil)
 //	defer g.Close()
@@ -7,56 +7,57 @@
 //
 // # Views
 //
-// Each path is a view, with clients and lists of its own:
+// Each path is a view, with its own clients and lists:
 //
-//	/mcp          everything, under qualified names (server__name)
+//	/mcp          all servers, under qualified names (server__name)
 //	/mcp/SERVER   one server, under its own names
-//	/mcp/@NAME    a selection that Options.Views has by that name; a server @NAME is at /mcp/@@NAME
+//	/mcp/@NAME    the selection NAME of Options.Views; a server with the id @NAME is at /mcp/@@NAME
 //
 // # Methods
 //
-// What becomes of a method is a row of one table (methods.go): where in its params and
-// results the owner's name stands, what is rewritten and what is merged. A method
-// that has no row passes on a view of one server, and is unknown on the others.
+// One table (methods.go) has a row for each method. The row states where the owner's name stands in params and results,
+// what is rewritten and what is merged. A method without a row passes through a view of one server, and is unknown on
+// the other views.
 //
 // # Names
 //
-// A name is its owner's own, qualified (server__name), shown in a view, or called by a client, which may
-// call what is not listed. On views of several servers tools and prompts are named as [interop.QualifiedName] has it. A
-// resource keeps its URI, unless it could be taken for another server's: ui:// and skill://
-// have the server first in their path (ui://SERVER/page.html), and a URI that an earlier
-// server of the configuration lists too is indus://SERVER/URI. Links in results are changed in
-// the same way, and what a client asks for is changed back.
+// A name has up to four forms: the owner's own name, the qualified name (server__name), the name that a view lists, and
+// the name that a client calls. A client may call a name that is not listed. Views of several servers name tools and
+// prompts by [interop.QualifiedName].
 //
-// A URI that nobody lists is the first server's whose template it fits, in the order of the
-// configuration; else those with resources are asked, up to 64, eight at a time and half a minute in all, and the first in that
-// order counts that knows it. Idle servers are not started for that. A
-// server that is down keeps its URIs: nobody else answers for it.
+// A resource keeps its URI, with two exceptions. The path of a ui:// or skill:// URI begins with the server
+// (ui://SERVER/page.html). A URI that an earlier server of the configuration also lists becomes indus://SERVER/URI.
+// Links in results are rewritten in the same way, and URIs in requests are translated back.
+//
+// A URI that no server lists belongs to the first server, in the order of the configuration, with a matching template.
+// If no template matches, the servers that have resources are asked: at most 64, eight at a time, for half a minute in
+// all. The first server in that order that knows the URI answers. Idle servers are not started for this. A server that
+// is down keeps its URIs, so that no other server can answer for it.
 //
 // # Lists
 //
-// All pages of all servers are one list, in the order of the configuration. What a server
-// listed is kept until it says that it changed, or its ttlMs is over; where it says neither,
-// it is asked each time. A list with a private part is each principal's own.
+// A list contains all pages of all servers, in the order of the configuration. The list of a server is cached until the
+// server sends list_changed or its ttlMs is over. If a server offers neither, it is asked each time. A list with a
+// private part is kept for each principal separately.
 //
 // # Changes
 //
-// Updates of a resource reach the clients that asked for them (resources/subscribe, or
-// subscriptions/listen), in their own era and whatever their server's is; a server has one
-// subscription to a resource, however many clients hold it. A connection that was lost is made
-// again with its subscriptions, and each client is then sent one update of each, because nothing
-// is replayed. A list that has changed is told of to all clients of the views that have its
-// server, once for changes that come close together, and ever less often while a server changes
-// it all the time.
+// Updates of a resource reach the clients that subscribed to it (resources/subscribe, or subscriptions/listen). Each
+// client gets them in its own era, whatever the era of the server is. A server has one subscription to a resource,
+// however many clients hold it. A lost connection is made again with its subscriptions. Each client is then sent one
+// update of each resource, because nothing is replayed.
+//
+// If a list changes, all clients of the views that contain the server are notified. Changes that come close together
+// cause one notification. While a server changes its list all the time, the notifications become less frequent.
 //
 // # Questions
 //
-// What a server asks its client (elicitation, sampling, roots) reaches the client whose
-// request the server handles, in that client's own era, and it is never asked what it has not
-// declared. The four pairings are in relay.go. A call of a modern client's that a legacy server asks in is
-// parked by its host (see [host.Options].ParkedWait), and its connection with it; what it is resumed with, a modern server's
-// requestState and the ids of tasks are sealed: for one principal, one request and one server.
+// A question of a server (elicitation, sampling, roots) reaches the client that sent the request which the server
+// handles. The client gets it in its own era, and only if it declared the capability. relay.go lists the four pairings
+// of eras. If a legacy server asks during a call of a modern client, the host parks the call and its connection (see
+// [host.Options].ParkedWait). The state that resumes it, a modern server's requestState and the ids of tasks are
+// sealed: each is valid for one principal, one request and one server.
 //
-// On a view of several servers an elicitation's message begins with "[SERVER] ", and the _meta of every question
-// has the server's id as com.indusagi/server.
+// On a view of several servers, the message of an elicitation begins with "[SERVER] ". There the _meta of every
+// question has the id of the server as com.indusagi/server.
 package gateway

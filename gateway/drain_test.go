@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// patient is a server whose tool asks, and then says what came of it.
+// patient is a server with a tool that asks a question. It reports how the question ended.
 func patient(ended chan<- error) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "patient"}, nil)
 	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -22,8 +22,8 @@ func patient(ended chan<- error) *mcp.Server {
 	return s
 }
 
-// A person who has been asked does not keep a gateway from its end, nor a server from being taken out: the server
-// learns that nobody answers, and its client what the server made of that, or that there is nothing any more.
+// An open question to a person delays neither the end of a gateway nor the removal of a server. The server gets an
+// error for the question. The client gets the server's result, or an error if there is none.
 func TestOpenQuestionsEndWithWhatAskedThem(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*gateway.Gateway) error{
@@ -64,7 +64,7 @@ func TestOpenQuestionsEndWithWhatAskedThem(t *testing.T) {
 					t.Error("somebody answered")
 				}
 				if era == interop.Modern {
-					close(enough) // the client comes back with an answer
+					close(enough) // the client sends its answer
 				}
 				switch r := <-got; {
 				case era == interop.Modern && name == "stop":

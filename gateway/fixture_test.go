@@ -11,10 +11,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// shelf is servers of the SDK, in memory, by id.
+// shelf holds servers of the SDK, in memory, by id.
 type shelf map[string]*mcp.Server
 
-// servers is their configuration, in the order of ids.
+// servers returns the configuration of the servers, in the order of ids.
 func (shelf) servers(ids ...string) []interop.Server {
 	out := make([]interop.Server, len(ids))
 	for i, id := range ids {
@@ -23,7 +23,7 @@ func (shelf) servers(ids ...string) []interop.Server {
 	return out
 }
 
-// options lets a gateway reach them. A server that is nil cannot be reached.
+// options connects a gateway to the servers. A server that is nil cannot be reached.
 func (s shelf) options(t testing.TB) *ledger.Options {
 	return &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 		Endpoint: func(of interop.Server) *interop.EndpointOptions {
@@ -40,7 +40,7 @@ func (s shelf) options(t testing.TB) *ledger.Options {
 	}}}
 }
 
-// open is a gateway before the servers of that order, all of which have been heard.
+// open returns a gateway for the servers ids, after all of them have answered.
 func (s shelf) open(t testing.TB, opts gateway.Options, ids ...string) *gateway.Gateway {
 	t.Helper()
 	if opts.Ledger == nil {
@@ -51,7 +51,7 @@ func (s shelf) open(t testing.TB, opts gateway.Options, ids ...string) *gateway.
 	return g
 }
 
-// dial is a client of the SDK at a view, in one of the eras.
+// dial connects a client of the SDK to a view, in one of the eras.
 func dial(t testing.TB, g *gateway.Gateway, path string, era interop.Era) *mcp.ClientSession {
 	t.Helper()
 	return dialWith(t, g, path, era, nil)

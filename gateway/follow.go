@@ -18,14 +18,14 @@ const (
 	noteTask = "notifications/tasks"
 	// followWait bounds how long servers have to agree.
 	followWait = 10 * time.Second
-	// followRetry is the first pause before one is asked again that was lost. It doubles up to maxFollowRetry, and begins anew after
-	// one that has lasted for longer.
+	// followRetry is the first pause before a server is asked again after a lost connection. It doubles up to
+	// maxFollowRetry. It starts anew after a connection that lasted longer than the pause.
 	followRetry    = 100 * time.Millisecond
 	maxFollowRetry = 30 * time.Second
 )
 
-// Follow implements [host.Follower]: the states of tasks that a client names by its sealed ids (SEP-2663, "Task Status
-// Notifications"). Each server is asked for those that it made, for as long as the client listens.
+// Follow implements [host.Follower]. It follows the states of the tasks that a client names by its sealed ids
+// (SEP-2663, "Task Status Notifications"). Each server is asked for its own tasks, for as long as the client listens.
 func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (agreed []string, stop func(), err error) {
 	path := []string{"extensions", extTasks}
 	if m.Client == nil || !protocol.Has(m.Client.Capabilities, path) {
@@ -47,7 +47,7 @@ func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, told
 		select {
 		case <-f.answered:
 		case <-late.C:
-			late.Reset(0) // nor are the others waited for
+			late.Reset(0) // the other servers are not waited for either
 		case <-ctx.Done():
 		}
 		agreed = append(agreed, f.agreement()...)
@@ -59,19 +59,19 @@ func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, told
 type taskFollower struct {
 	view     *view
 	server   string
-	of       origin // what it was when it made them
+	of       origin // the origin of the server that made the tasks
 	request  interop.Message
-	ids      map[string]string // the client's, by the server's
+	ids      map[string]string // the client's ids, by the server's ids
 	told     func(interop.Message)
 	answer   func()        // closes answered
-	answered chan struct{} // the server has agreed, or refused
+	answered chan struct{} // closed when the server has agreed or refused
 
 	mu     sync.Mutex
-	agreed []string // of the client's ids
-	lost   bool     // a connection was: what was said since nobody has heard
+	agreed []string // ids of the client
+	lost   bool     // a connection was lost, and with it states since then
 }
 
-// followers are the servers of a view that have made these tasks, and still are what they were.
+// followers returns a follower for each server of the view that made some of these tasks and has the same origin still.
 func (v *view) followers(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (all []*taskFollower) {
 	for _, s := range v.gateway.attached.Fleet.Servers() {
 		if !v.scope.may(s.ID, byTool) || !v.gateway.declares(s.ID, []string{"extensions", extTasks}) {
@@ -95,7 +95,7 @@ func (v *view) followers(ctx context.Context, m interop.Message, ids []string, t
 	return all
 }
 
-// keep asks the server until ctx ends, it refuses, or another has its name: also when its connection was lost.
+// keep asks the server again after each lost connection. It ends with ctx, or if the server refuses or loses its name.
 func (f *taskFollower) keep(ctx context.Context) {
 	defer f.answer()
 	params, _ := json.Marshal(map[string]any{"notifications": map[string]any{"taskIds": slices.Sorted(maps.Keys(f.ids))}})
@@ -125,7 +125,7 @@ func (f *taskFollower) keep(ctx context.Context) {
 	}
 }
 
-// hear takes what the server says in the course of it.
+// hear receives the messages that the server sends while it is followed.
 func (f *taskFollower) hear(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	switch m.Method {
 	case protocol.NoteAcknowledged:
@@ -151,7 +151,7 @@ func (f *taskFollower) hear(ctx context.Context, m interop.Message) (json.RawMes
 		own, _ := protocol.LookupString(m.Params, "taskId")
 		id, ok := f.ids[own]
 		if !ok {
-			break // nobody asked for that one
+			break // the client did not ask for this task
 		}
 		if state, err := taskFor(f.server, wire.Quote(id), f.view.scope.server == "", m.Params); err == nil {
 			f.tell(state)
@@ -160,7 +160,7 @@ func (f *taskFollower) hear(ctx context.Context, m interop.Message) (json.RawMes
 	return nil, nil
 }
 
-// catchUp tells of the states that the tasks have now: nothing is replayed.
+// catchUp sends the current states of the tasks, because nothing is replayed.
 func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 	if f.view.scope.server == "" {
 		ctx = context.WithValue(ctx, severalKey{}, true)
@@ -178,7 +178,7 @@ func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 	}
 }
 
-// tell tells the client of the state of a task that has its id.
+// tell sends the client the state of a task. The state already has the client's id.
 func (f *taskFollower) tell(state json.RawMessage) {
 	v, row := f.view, f.view.gateway.table["tasks/get"]
 	f.told(interop.Message{Method: noteTask, Params: v.fit(row, ownName{server: f.server}, "", v.askerOf(f.request.Caller, f.request.Client), state)})

@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// following opens a subscriptions/listen of who's, and gives its messages.
+// following opens a subscriptions/listen for a principal and returns its messages.
 func following(t *testing.T, web *httptest.Server, who, capabilities, id string) <-chan string {
 	t.Helper()
 	params := fmt.Sprintf(`{"notifications":{"taskIds":[%q]},"_meta":{"%s":"2026-07-28","%s":%s}}`, id, protocol.MetaVersion, protocol.MetaClientCaps, capabilities)
@@ -46,7 +46,7 @@ func following(t *testing.T, web *httptest.Server, who, capabilities, id string)
 	return said
 }
 
-// Who has a task hears of its states under the id that it has, and nobody else does.
+// The owner of a task is notified of its states under its own id. No other principal is.
 func TestTasksAreFollowed(t *testing.T) {
 	t.Parallel()
 	steps := make(chan string)
@@ -99,9 +99,9 @@ func TestTasksAreFollowed(t *testing.T) {
 	want(following(t, web, "bob", takesTasks, id), protocol.NoteAcknowledged, `"notifications":{}`)
 	ann := following(t, web, "ann", takesTasks, id)
 	want(ann, protocol.NoteAcknowledged, `"notifications":{"taskIds":["`+id+`"]}`)
-	steps <- `"taskId":"T-2","status":"working"` // which nobody asked for
+	steps <- `"taskId":"T-2","status":"working"` // not requested
 	steps <- `"taskId":"T-1","status":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"who?"}}}`
 	want(ann, `"notifications/tasks"`, `"taskId":"`+id+`"`, `"input_required"`, `[jobs] who?`, `"io.modelcontextprotocol/subscriptionId":"L"`)
-	steps <- "" // what was said until it is there again is asked for
+	steps <- "" // after the connection returns, the state is read
 	want(ann, `"notifications/tasks"`, `"taskId":"`+id+`"`, `"completed"`)
 }

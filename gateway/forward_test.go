@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// callerHeader sets a header of each request of a client's.
+// callerHeader sets headers on each request of a client.
 type callerHeader struct{ id, token string }
 
 func (c callerHeader) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -24,15 +24,15 @@ func (c callerHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Clients at once, over real sockets: each call brings its own caller's headers to the server, and of those only what
-// is configured for it.
+// Clients call at the same time over real sockets. Each call brings its own caller's headers to the server, and only
+// the headers that are configured for that server.
 func TestForwardedHeadersDoNotCross(t *testing.T) {
 	upstream := func(of string) string {
 		server := mcp.NewServer(&mcp.Implementation{Name: of, Version: "1"}, nil)
 		mcp.AddTool(server, &mcp.Tool{Name: "who"}, func(_ context.Context, r *mcp.CallToolRequest, in struct {
 			As string `json:"as"`
 		}) (*mcp.CallToolResult, any, error) {
-			token := r.Extra.Header.Get("Authorization") // which no result repeats
+			token := r.Extra.Header.Get("Authorization") // no result repeats it
 			switch token {
 			case "":
 			case "Bearer token-of-" + in.As:

@@ -21,63 +21,63 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Options tune a gateway. nil and the zero value are good.
+// Options configures a gateway. Nil and the zero value are valid.
 type Options struct {
-	// Ledger says how servers are connected and kept account of. nil: they are connected while
-	// clients are served, and nothing is kept.
+	// Ledger configures the connections to the servers and the ledger of their tools. If it is nil, the servers connect
+	// while clients are served, and nothing is kept.
 	Ledger *ledger.Options
-	// Host is the options of every view's host; its Memory is shared with the servers.
+	// Host configures the host of every view. The servers share its Memory.
 	Host host.Options
-	// WellKnown answers requests below /.well-known/, such as identity.Guard.Metadata. nil: there is nothing.
+	// WellKnown answers requests below /.well-known/, such as identity.Guard.Metadata. If it is nil, they get 404.
 	WellKnown http.Handler
-	// Pages answers requests below /oauth/, such as oauth.Site, whose addresses SignIn returns. nil: there is nothing.
+	// Pages answers requests below /oauth/, such as oauth.Site with the addresses that SignIn returns. Nil means 404.
 	Pages http.Handler
-	// Local is tools of one's own, which the view of everything has before those of servers.
-	// nil: none.
+	// Local has tools of the program itself. The view of everything lists them first. Nil means that there are none.
 	Local toolbox.Source
-	// Expose is what the view of everything and the named ones show in place of their tools,
-	// such as catalog.Over. nil: the tools themselves.
+	// Expose returns the tools that the view of everything and the named views show in place of their own, such as
+	// catalog.Over. If it is nil, they show their own.
 	Expose func(toolbox.Source) toolbox.Source
-	// Views are the named ones, by name.
+	// Views holds the named views, by name.
 	Views map[string]View
-	// Transparent is the id of a server that is served as if the gateway were not there, by every path and on
-	// stdio: its names, capabilities, instructions and errors, its tools as it lists them, and methods that
-	// nobody here knows. Where its configuration leaves tools out, or holds back those that have changed, they
-	// are listed and called as in its own view. "": all servers are served.
+	// Transparent is the id of a server that every path and stdio serve as if the gateway were not there. Clients see
+	// its names, capabilities, instructions and errors, its tools as it lists them, and methods that the gateway does
+	// not know. Tools that its configuration excludes, or that are held because they changed, are treated as in its own
+	// view. If it is "", all servers are served.
 	Transparent string
-	// Tap is shown all that goes over the gateway, from many goroutines. It must neither block nor change
-	// bytes. nil: none.
+	// Tap receives all messages that pass the gateway, from many goroutines. It must not block or change bytes. It may
+	// be nil.
 	Tap func(Tapped)
-	// Drain is how long calls in flight have when [Gateway.Run] or [Gateway.Stop] ends it. 0: 10 s,
-	// negative: not at all.
+	// Drain is the time that calls in flight have at the end of [Gateway.Run] and in [Gateway.Stop]. 0 means 10 s, and
+	// a negative value no time.
 	Drain time.Duration
-	// SignIn is called where a request fails because its principal has to sign in to a server, and the client
-	// can be asked to open a URL: it begins a sign-in, and returns the address that is opened. With opened the
-	// client says that it is: then SignIn waits until the sign-in is over, and the request is made again, where the
-	// error is nil. nil: the fault says what to type.
+	// SignIn is called if a request fails because its principal has to sign in to a server. The client must support
+	// opening a URL. Without opened, SignIn begins a sign-in and returns the address to open. With opened, the client
+	// has the address: SignIn waits until the sign-in is over, and if it returns no error, the request is made again.
+	// If SignIn is nil, the fault states the command to type.
 	SignIn func(ctx context.Context, server string, p toolbox.Principal, opened bool) (address string, err error)
 }
 
-// View is a selection of servers and their tools.
+// View selects servers and their tools.
 type View struct {
-	// Servers are patterns of the servers in it, with * and ?. nil: all.
+	// Servers holds patterns of server ids, with * and ?. If it is nil, the view has all servers.
 	Servers []string
-	// Tools, Prompts and Resources are patterns of what of those servers is in it: of qualified names, and of resources
-	// and templates of SERVER__URI. If all three are nil, the view has its servers as a whole. Else nothing is in it that none of
-	// them names, but for the pages of its tools (ui://). If Prompts is nil, Tools names prompts too.
+	// Tools, Prompts and Resources hold patterns of the entries in the view: of the qualified names of tools and
+	// prompts, and of SERVER__URI for resources and templates. If all three are nil, the view has its servers
+	// completely. Otherwise it has only matching entries and the pages (ui://) of its tools. Nil Prompts means that
+	// Tools selects prompts too.
 	Tools, Prompts, Resources []string
-	// Expose is what it shows in place of its tools. nil: as Options.Expose does. Of two configurations
-	// ([Gateway.Reload]) only whether there is one is compared.
+	// Expose returns the tools that the view shows in place of its own. If it is nil, Options.Expose applies.
+	// [Gateway.Reload] compares only whether Expose is set.
 	Expose func(toolbox.Source) toolbox.Source
-	// Profile shapes the schemas of what it shows. nil: they are as their servers wrote them.
+	// Profile shapes the schemas of the tools in the view. If it is nil, they stay as the servers wrote them.
 	Profile *schema.Profile
 }
 
-// Gateway is many servers behind one. All methods may be called from any goroutine.
+// Gateway serves many servers as one. All methods may be called from any goroutine.
 type Gateway struct {
 	opts     Options
 	attached *ledger.Attachment
-	all      *view // of everything
+	all      *view // the view of everything
 	began    time.Time
 	made     chan struct{} // closed at the end of New
 	table    map[string]*methodRow
@@ -85,37 +85,37 @@ type Gateway struct {
 	ctx      context.Context // ends with the gateway
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
-	unwatch  func() // what happens to servers
+	unwatch  func() // stops watching the events of the fleet
 
 	describing sync.Mutex // held while a description is made and given to the ledger
 
 	mu     sync.Mutex
-	views  map[string]*view // the others, by path element; made when they are first asked for
+	views  map[string]*view // the other views, by path element; a view is made at its first request
 	named  map[string]View
 	known  map[string]declared // by server
-	noted  map[string]bool     // what was logged
+	noted  map[string]bool     // the notes that were logged
 	paces  map[paceKey]*pace
 	closed bool
-	// signIns are the elicitations of legacy sessions that wait for a sign-in.
+	// signIns holds the elicitations of legacy sessions that wait for a sign-in.
 	signIns map[signInKey]string
 
-	forwards atomic.Pointer[[]string] // names of headers that some server gets of requests
+	forwards atomic.Pointer[[]string] // names of the request headers that are forwarded to some server
 
 	used   usedStates
-	tapped atomic.Uint64 // exchanges that Options.Tap was shown
+	tapped atomic.Uint64 // number of exchanges that were given to Options.Tap
 }
 
-// Format is what every verb of package fmt prints: how many servers there are.
+// Format prints the number of servers, for every verb of package fmt.
 func (g *Gateway) Format(w fmt.State, _ rune) { _, _ = fmt.Fprint(w, g.attached.Fleet) }
 
-// New connects the servers and publishes them. It returns at once, whatever the servers do;
-// ctx bounds nothing but the reading of the ledger. The caller closes what it gets.
+// New connects the servers and publishes them. It returns at once, whatever the servers do. ctx bounds only the reading
+// of the ledger. The caller closes the gateway.
 func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
 	g := &Gateway{views: map[string]*view{}, table: methodTable(), known: map[string]declared{}, noted: map[string]bool{}, paces: map[paceKey]*pace{}, began: time.Now(), made: make(chan struct{})}
 	if opts != nil {
 		g.opts = *opts
 	}
-	g.opts.Host.Keys = cmp.Or(g.opts.Host.Keys, sealed.Random()) // the same for all views, and for what the gateway itself seals
+	g.opts.Host.Keys = cmp.Or(g.opts.Host.Keys, sealed.Random()) // also for tokens of the gateway itself
 	g.opts.Host.Replay = cmp.Or(g.opts.Host.Replay, host.NewReplay(0, 0))
 	g.forward(servers)
 	if g.opts.Host.Forward == nil {
@@ -131,7 +131,7 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 		g.all = g.newView("", &scope{everything: true})
 	}
 	g.unwatch = g.attached.Fleet.Events(g.happened)
-	for _, st := range g.attached.Status() { // those that are ready already
+	for _, st := range g.attached.Status() { // servers that are ready already
 		g.remember(st.Server)
 		g.lists.learn(st.Server)
 	}
@@ -139,7 +139,7 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	return g
 }
 
-// ledgerOptions is Options.Ledger with what the gateway itself has to hear.
+// ledgerOptions returns Options.Ledger, extended so that the gateway receives the notifications of the servers.
 func (g *Gateway) ledgerOptions() *ledger.Options {
 	var o ledger.Options
 	if g.opts.Ledger != nil {
@@ -158,7 +158,7 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 			told(server, m)
 		}
 		select {
-		case <-g.made: // before, nothing was listed that could have changed
+		case <-g.made: // before New ends, no client has a list that could have changed
 			g.said(server, m)
 		default:
 		}
@@ -167,10 +167,10 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	return &o
 }
 
-// Attached is the servers: their health, what is enrolled of them, and how it is changed.
+// Attached returns the attached servers: their health, their enrolled tools, and the methods that change them.
 func (g *Gateway) Attached() *ledger.Attachment { return g.attached }
 
-// forward sees to it that requests bring the headers that the servers get.
+// forward stores the names of the request headers that the servers get. The hosts pass these headers on.
 func (g *Gateway) forward(servers []interop.Server) {
 	var names []string
 	for _, s := range servers {
@@ -181,9 +181,9 @@ func (g *Gateway) forward(servers []interop.Server) {
 	g.forwards.Store(&names)
 }
 
-// Reload takes another configuration: servers come and go without a failed call to those that
-// stay, and so do named views. A view of what is gone, or of a selection that is another one now, ends
-// with its sessions.
+// Reload applies another configuration. It adds and removes servers, without a failed call to the servers that stay,
+// and changes the named views. A view is closed with its sessions if its server or selection is gone, or if it has
+// another selection now.
 func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	g.mu.Lock()
 	g.named = views
@@ -193,7 +193,7 @@ func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	g.attached.Apply(servers)
 	g.dropViews()
 	is := g.attached.Fleet.Servers()
-	stays := func(id string) bool { // what another said who had this name is not this one's
+	stays := func(id string) bool { // lists of another server that had this id do not count for the new one
 		same := func(s interop.Server) bool { return s.ID == id }
 		before, now := slices.IndexFunc(was, same), slices.IndexFunc(is, same)
 		return now >= 0 && (before < 0 || originOf(was[before]) == originOf(is[now]))
@@ -204,14 +204,15 @@ func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	maps.DeleteFunc(g.known, func(id string, _ declared) bool { return !stays(id) })
 }
 
-// The paths below which views are.
+// All views are below these paths.
 const (
 	pathHTTP = "/mcp"
 	pathSSE  = "/sse"
 )
 
-// ViewOf is what a request's path means: the name of a view, which may not be there ("" is everything), below "/mcp" or,
-// for clients of HTTP+SSE, "/sse". Who checks whether a caller may use a view asks here, as [Gateway.Handler] does.
+// ViewOf parses the path of a request. It returns the name of the view, which may not exist. "" is the view of
+// everything. below is "/mcp", or "/sse" for HTTP+SSE. [Gateway.Handler] uses ViewOf, and so should code that checks
+// whether a caller may use a view.
 func ViewOf(path string) (below, name string, ok bool) {
 	for _, below = range []string{pathHTTP, pathSSE} {
 		if name, ok = strings.CutPrefix(path, below); ok && (name == "" || name[0] == '/') {
@@ -221,8 +222,8 @@ func ViewOf(path string) (below, name string, ok bool) {
 	return "", "", false
 }
 
-// Handler serves all views over streamable HTTP, below /mcp, and over HTTP+SSE, for clients that
-// know no other, below /sse. Who is not let in is answered in the same way whether a view is there or not.
+// Handler serves all views: over streamable HTTP below /mcp, and over HTTP+SSE below /sse, for clients that support
+// nothing newer. A caller that is refused gets the same response whether the view exists or not.
 func (g *Gateway) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		below, name, ok := ViewOf(r.URL.Path)
@@ -254,8 +255,8 @@ func (g *Gateway) Handler() http.Handler {
 	})
 }
 
-// findView is the view of a name, made if need be; nil: the request is answered. Who is refused here is not asked about a
-// second time, which might let them in, and to what they did not ask for.
+// findView returns the view of a name, and makes it if necessary. If it returns nil, the request is answered. A request
+// that fails authentication is refused here: a second check might admit it, and to a view that it did not name.
 func (g *Gateway) findView(w http.ResponseWriter, r *http.Request, name string) *view {
 	if who := g.opts.Host.Authenticate; who != nil {
 		if _, err := who(r); err != nil {
@@ -263,31 +264,29 @@ func (g *Gateway) findView(w http.ResponseWriter, r *http.Request, name string) 
 			return nil
 		}
 	}
-	_ = g.attached.Wait(r.Context()) // until it is known which servers there are
+	_ = g.attached.Wait(r.Context()) // until the ledger is read and the servers are known
 	v := g.viewNamed(name)
-	if v == nil { // which a web page that may not ask is not told either
+	if v == nil { // a web page that is not allowed does not learn this either
 		g.all.host.Refuse(w, r, errNoView)
 	}
 	return v
 }
 
-// errNoView is the answer to a request for a view that is not there.
+// errNoView is returned for a request to a view that does not exist.
 var errNoView = &interop.HTTPError{
 	Status: http.StatusNotFound,
 	Body:   "there is no such view: /mcp is everything, /mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names",
 }
 
-// ServeStdio serves the view of everything to one client on this process's stdin and stdout;
-// see [host.Host.ServeStdio].
+// ServeStdio serves the view of everything to one client on the process's stdin and stdout. See [host.Host.ServeStdio].
 func (g *Gateway) ServeStdio(ctx context.Context) error { return g.all.host.ServeStdio(ctx) }
 
-// ServeIO does so on a pair of streams; see [host.Host.ServeIO].
+// ServeIO serves the view of everything to one client on a pair of streams. See [host.Host.ServeIO].
 func (g *Gateway) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
 	return g.all.host.ServeIO(ctx, r, w)
 }
 
-// Close ends every client's session and every server, and waits for all of it. It may be
-// called twice.
+// Close ends the sessions of all clients and all servers, and waits for them. It may be called twice.
 func (g *Gateway) Close() {
 	g.mu.Lock()
 	g.closed = true

@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// pathHealth is what load balancers ask for.
+// pathHealth is the path for load balancers.
 const pathHealth = "/healthz"
 
-// health answers a load balancer, whoever asks: 200 while clients are served, 503 from when the gateway is drained. That a
-// server is down is no reason to send clients elsewhere, and what servers there are is not everybody's to know.
+// health answers any caller: 200 while clients are served, 503 once the gateway is drained. A server that is down is no
+// reason to send clients elsewhere, and not every caller may know the servers.
 func (g *Gateway) health(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

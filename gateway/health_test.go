@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Whoever asks learns whether clients are served, and nothing of the servers.
+// Every caller can see whether clients are served, but nothing about the servers.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	g := shelf{}.open(t, gateway.Options{Host: host.Options{

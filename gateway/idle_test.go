@@ -21,7 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// life counts what happens to servers.
+// life counts the events of servers.
 type life struct {
 	mu   sync.Mutex
 	seen []string
@@ -62,8 +62,8 @@ func (l *life) wait(t testing.TB, event string, times int) {
 	}
 }
 
-// Of a lazy server the tools are known, and nothing else: a list that nobody has seen starts it, once. What it listed
-// is kept while it is idle, and what is used of it starts it again.
+// Of a lazy server only the tools are known. A list that is not cached starts it, once. Its list stays cached while it
+// is idle, and use of an entry starts it again.
 func TestListsOfAnIdleServer(t *testing.T) {
 	t.Parallel()
 	s := library("a", "file:///a")
@@ -103,7 +103,7 @@ func TestListsOfAnIdleServer(t *testing.T) {
 		t.Errorf("%v, %v", p, err)
 	}
 	seen.wait(t, "a: idle", 3)
-	one := dial(t, g, "/mcp/a", interop.Legacy) // what it says of itself is known
+	one := dial(t, g, "/mcp/a", interop.Legacy) // its description is known
 	if got := one.InitializeResult(); got.Instructions != "Use a." {
 		t.Errorf("%+v", got)
 	}
@@ -114,7 +114,7 @@ func TestListsOfAnIdleServer(t *testing.T) {
 	}
 }
 
-// tellingLog tells of descriptions that are in it.
+// tellingLog reports the descriptions that were written to it.
 type tellingLog struct {
 	*ledger.File
 	written chan<- ledger.Entry
@@ -130,8 +130,8 @@ func (l tellingLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledg
 	return kept, err
 }
 
-// What a server said of itself and listed in an earlier run is known while it does not run: no list starts it, on HTTP or stdio, and
-// what is used of it does.
+// The description and the lists of an earlier run are known while the server does not run. No list starts it, on HTTP
+// or stdio. Use of an entry does.
 func TestWhatIdleServersHaveIsInTheLedger(t *testing.T) {
 	t.Parallel()
 	with := shelf{"a": library("a", "file:///a"), "b": mcp.NewServer(&mcp.Implementation{Name: "b", Version: "1"}, nil)}
@@ -164,7 +164,7 @@ func TestWhatIdleServersHaveIsInTheLedger(t *testing.T) {
 		return names
 	}
 	g, _ := run(false)
-	c := dial(t, g, "/mcp", interop.Legacy) // which declares roots
+	c := dial(t, g, "/mcp", interop.Legacy) // it declares roots
 	want, said := listed(c), c.InitializeResult()
 	for entry := range written {
 		if bytes.Contains(entry.Capability.Wire.JSON, []byte(`"resources/templates/list"`)) {
@@ -213,10 +213,10 @@ func TestWhatIdleServersHaveIsInTheLedger(t *testing.T) {
 	}
 }
 
-// What a server said of itself and listed is not that of another which gets its name, in this run or in the next.
+// The description and the lists of a server do not apply to another server that gets its name, in this run or the next.
 func TestWhatAServerSaidIsNotItsSuccessors(t *testing.T) {
 	t.Parallel()
-	with := shelf{"one": library("one")} // the other cannot be reached
+	with := shelf{"one": library("one")} // the other server cannot be reached
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")
 	seen := &life{more: make(chan struct{})}
 	run := func(config ...interop.Server) *gateway.Gateway {
@@ -263,7 +263,8 @@ func TestWhatAServerSaidIsNotItsSuccessors(t *testing.T) {
 	}
 }
 
-// A client of one lazy server is told what that says of itself, which starts it: also one that comes at once.
+// A client of one lazy server gets the server's description, which starts the server. This holds for a client that
+// comes at once, too.
 func TestAnIdleServerSaysWhatItIs(t *testing.T) {
 	t.Parallel()
 	for range 20 {

@@ -17,39 +17,39 @@ import (
 
 const (
 	maxListPages = 1000
-	listWait     = 3 * time.Second // of host.Options.ListWait: 0
-	// listPatience is how long a client that could be shown an older list waits for a newer one, or anybody for one that
-	// could not be had the last time.
+	listWait     = 3 * time.Second // if host.Options.ListWait is 0
+	// listPatience is how long a client waits for a newer list if an older one is cached. It also bounds the wait for a
+	// list that could not be read the last time.
 	listPatience = 2 * time.Second
-	// listRetry is how long a list that could not be had is not asked for again. It doubles up to listRetry <<
-	// maxRetryShift, 5 min 20 s: for a server that hangs, all who list would wait again and again.
+	// listRetry is the time after a failure in which a list is not requested again. It doubles with each failure up to
+	// listRetry << maxRetryShift, 5 min 20 s. Without it, each request would wait for a server that hangs.
 	listRetry     = 5 * time.Second
 	maxRetryShift = 6
-	// maxPrivateLists bounds the lists of single callers and of kinds of clients, and maxPrivateBytes what they take together; beyond it those
-	// of the principal that has most are dropped.
+	// maxPrivateLists bounds the number of lists of single callers and of kinds of clients, and maxPrivateBytes their
+	// total size. Above a limit, the lists of the principal that has most are evicted.
 	maxPrivateLists = 1024
 	maxPrivateBytes = 64 << 20
 )
 
-// listing is what one server listed, as it wrote it. It is immutable.
+// listing is the list of one server, as the server wrote it. It is immutable.
 type listing struct {
-	endpoint *interop.Endpoint // which listed it
+	endpoint *interop.Endpoint // the endpoint that sent the list
 	rows     []json.RawMessage
-	ttl      time.Duration     // 0: it does not say
-	private  bool              // for the caller who asked, and nobody else
-	caller   toolbox.Principal // who that is; "": it is for more
-	size     int               // of what it was read from, in bytes
+	ttl      time.Duration     // 0: the server gave none
+	private  bool              // only for the caller of the request
+	caller   toolbox.Principal // that caller; "": the list is for several callers
+	size     int               // bytes of the replies that it was read from
 	at       time.Time
 }
 
-// serverLists keeps what servers list, of all kinds but tools, which the fleet keeps.
+// serverLists caches the lists of the servers. Lists of tools are cached by the fleet instead.
 type serverLists struct {
 	gateway *Gateway
 
 	mu      sync.Mutex
 	lists   map[listKey]*keptListing
-	private int // lists that there may be any number of
-	bytes   int // that these take
+	private int // number of lists of single callers and of kinds of clients
+	bytes   int // size of these lists
 }
 
 func newServerLists(g *Gateway) *serverLists {
@@ -58,26 +58,26 @@ func newServerLists(g *Gateway) *serverLists {
 
 type listKey struct {
 	server, method string
-	declared       interop.Declared // by whom, if the server may list something else to them; zero: everybody
+	declared       interop.Declared // capabilities of the clients, if they may get another list; zero: all clients
 	caller         toolbox.Principal
-	private        bool // it is caller's alone
+	private        bool // the list is for this caller only
 }
 
-// counted reports a list that there may be any number of.
+// counted reports whether the list is for one caller or one kind of client. The number of these has no natural bound.
 func (k listKey) counted() bool { return k.private || k.declared != interop.Declared{} }
 
-// keptListing is the last that was listed, and what is done for a newer one.
+// keptListing holds the cached list and the state of its refresh.
 type keptListing struct {
 	last    *listing // nil before the first
-	private bool     // each caller has one of his own
-	changes int      // how often the server said that it has changed
-	at      int      // changes when last was asked for
+	private bool     // each caller has its own list
+	changes int      // how often the server reported a change
+	at      int      // the value of changes when last was requested
 	asking  chan struct{}
-	retry   time.Time // it is not asked for before
-	failed  int       // how often it could not be had, since it last could
+	retry   time.Time // no request is sent before this time
+	failed  int       // failures since the last success
 }
 
-// kept returns the cached list, or nil if there is none, and whether the server has listed, or failed to.
+// kept returns the cached list, or nil if there is none, and whether the server was asked, with or without success.
 func (s *serverLists) kept(server string, row *methodRow, who asker) (last *listing, asked bool) {
 	d := s.gateway.declaredTo(server, who)
 	s.gateway.recall(server)
@@ -91,7 +91,7 @@ func (s *serverLists) kept(server string, row *methodRow, who asker) (last *list
 	return k.last, asked
 }
 
-// declaredTo is what a client declares, if the server may list something else to it than to everybody.
+// declaredTo returns the capabilities of a client if the server may list something else for them, and zero otherwise.
 func (g *Gateway) declaredTo(server string, who asker) interop.Declared {
 	if d := who.kind.declared; g.attached.Fleet.Differs(server, d) {
 		return d
@@ -99,7 +99,7 @@ func (g *Gateway) declaredTo(server string, who asker) interop.Declared {
 	return interop.Declared{}
 }
 
-// find is the list that a caller sees. Call it with mu held.
+// find returns the list that a caller sees. The caller of find holds mu.
 func (s *serverLists) find(
 	server string, row *methodRow, d interop.Declared, caller toolbox.Principal,
 ) (listKey, *keptListing) {
@@ -126,7 +126,7 @@ func (s *serverLists) keyed(key listKey) *keptListing {
 	return k
 }
 
-// forgetMost makes room for a list: those of the principal that has most of them go. Call it with mu held.
+// forgetMost makes room for a list: it evicts the lists of the principal that has most. The caller holds mu.
 func (s *serverLists) forgetMost(room listKey) {
 	counts := map[toolbox.Principal]int{}
 	most := room.caller
@@ -140,7 +140,7 @@ func (s *serverLists) forgetMost(room listKey) {
 	s.forget(func(other listKey) bool { return other.counted() && other != room && other.caller == most })
 }
 
-// forget forgets lists. Call it with mu held.
+// forget removes the lists that which selects. The caller holds mu.
 func (s *serverLists) forget(which func(listKey) bool) {
 	for key, k := range s.lists {
 		if !which(key) {
@@ -154,7 +154,7 @@ func (s *serverLists) forget(which func(listKey) bool) {
 	}
 }
 
-// length is how many bytes a listing takes; 0 where there is none.
+// length returns the size of a listing in bytes, or 0 if there is none.
 func (l *listing) length() int {
 	if l == nil {
 		return 0
@@ -162,8 +162,7 @@ func (l *listing) length() int {
 	return l.size
 }
 
-// good reports whether what is kept is what the server would list now: it would have said
-// that it changed, or allows it to be kept for a while.
+// good reports whether the cached list is valid: its ttl is not over, or the server would have announced a change.
 func (k *keptListing) good(row *methodRow, e *interop.Endpoint) bool {
 	l := k.last
 	if l == nil || l.endpoint != e || k.at != k.changes {
@@ -175,8 +174,8 @@ func (k *keptListing) good(row *methodRow, e *interop.Endpoint) bool {
 	return row.follows && protocol.Declares(e.Capabilities(), row.needs[0], "listChanged")
 }
 
-// get is what a server lists for a caller: what is kept where that is good, else what it lists now, where it
-// lists it in time. nil: nothing is known.
+// get returns the list of a server for a caller. It returns the cached list if that is good. Otherwise it asks the
+// server and returns the new list, if it arrives in time. It returns nil if no list is known.
 func (s *serverLists) get(ctx context.Context, server string, row *methodRow, who asker) *listing {
 	e, err := s.gateway.attached.Fleet.Endpoint(server, who.caller)
 	if err != nil {
@@ -190,10 +189,10 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 	}
 	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.needs)
 	d := s.gateway.declaredTo(server, who)
-	for range 3 { // a list may change, or turn out to be private, while it is asked for
+	for range 3 { // a list may change, or turn out to be private, while it is read
 		s.mu.Lock()
 		key, k := s.find(server, row, d, who.caller)
-		if idle && k.last == nil { // it is not started for what it lists to some
+		if idle && k.last == nil { // an idle server is not started for the list of one kind of client
 			d = interop.Declared{}
 			key, k = s.find(server, row, d, who.caller)
 		}
@@ -234,8 +233,8 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, wh
 	return last
 }
 
-// waitFor waits for a server that has not answered yet and of which no list is known. Like the first tools/list on
-// stdio it waits until the gateway is ListWait old, and no longer. It reports whether it has waited.
+// waitFor waits for a server that has not answered yet, if no list of it is known. Like the first tools/list on stdio,
+// it waits at most until the gateway is ListWait old. It reports whether it waited.
 func (s *serverLists) waitFor(ctx context.Context, server string, row *methodRow, who asker) bool {
 	g := s.gateway
 	left := time.Until(g.began.Add(protocol.Duration(g.opts.Host.ListWait, listWait)))
@@ -251,7 +250,7 @@ func (s *serverLists) waitFor(ctx context.Context, server string, row *methodRow
 	return true
 }
 
-// begin begins to ask for a list. Call it with mu held.
+// begin starts to read a list. The caller holds mu.
 func (s *serverLists) begin(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing) {
 	k.asking = make(chan struct{})
 	s.gateway.running.Go(func() {
@@ -262,13 +261,13 @@ func (s *serverLists) begin(ctx context.Context, server string, row *methodRow, 
 		if !key.counted() {
 			s.gateway.describe(server, maxDescribed)
 		}
-		if time.Since(began) >= listPatience { // clients were given an older list meanwhile
+		if time.Since(began) >= listPatience { // meanwhile clients got an older list
 			s.gateway.tell(server, row.needs[0])
 		}
 	})
 }
 
-// learn asks a server that is ready for the lists that the ledger does not have, so that the next start has them.
+// learn reads the lists of a ready server that the ledger does not have, so that the next start has them.
 func (s *serverLists) learn(server string) {
 	e, err := s.gateway.attached.Fleet.Endpoint(server, "")
 	if o := s.gateway.opts.Ledger; err != nil || isPerPrincipal(e) || o == nil || o.Log == nil && o.Open == nil {
@@ -283,7 +282,8 @@ func (s *serverLists) learn(server string) {
 	}
 }
 
-// beginForAll sees to it that what all see of a list is known once, for the ledger, where it is asked for others. Call it with mu held.
+// beginForAll starts to read the list that all clients see, unless it is known. The ledger needs it once, even if only
+// special lists are requested. The caller holds mu.
 func (s *serverLists) beginForAll(server string, row *methodRow) {
 	key := listKey{server: server, method: row.name}
 	if k := s.keyed(key); k.last == nil && !k.private && k.failed == 0 && k.asking == nil {
@@ -291,7 +291,7 @@ func (s *serverLists) beginForAll(server string, row *methodRow) {
 	}
 }
 
-// await waits for a listing under way; false: it takes too long.
+// await waits until a list is read. It returns false if that takes too long.
 func (s *serverLists) await(ctx context.Context, asking <-chan struct{}, has bool) bool {
 	var late <-chan time.Time
 	if has {
@@ -306,8 +306,8 @@ func (s *serverLists) await(ctx context.Context, asking <-chan struct{}, has boo
 	return false
 }
 
-// ask asks a server for a list and keeps it. A failure leaves what was kept. The client of ctx, if there is one, is one of those for
-// whom the list is. It reports whether it is another list.
+// ask reads a list from a server and caches it. A failure leaves the cached list in place. If ctx has a client, the
+// list is for that client among others. ask reports whether the list changed.
 func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing) (fresh bool) {
 	s.mu.Lock()
 	at := k.changes
@@ -325,11 +325,11 @@ func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, ke
 		k.retry = time.Now().Add(listRetry << min(k.failed, maxRetryShift))
 		k.failed++
 		return false
-	case l == nil: // it has none, as is known now
+	case l == nil: // the server is now known to have no such list
 	case l.private && !key.private:
-		k.last, k.private = nil, true // its caller asks again, for himself
+		k.last, k.private = nil, true // the caller asks again for its own list
 	case k.last != nil && l.same(k.last):
-		k.at, k.retry = at, time.Time{} // and what was made of it is kept
+		k.at, k.retry = at, time.Time{} // the merged lists that were made of it stay
 	default:
 		s.keep(key, k, l)
 		k.at, k.retry, fresh = at, time.Time{}, true
@@ -338,7 +338,7 @@ func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, ke
 	return fresh
 }
 
-// keep makes a listing the last one. Call it with mu held.
+// keep stores a listing as the last one. The caller holds mu.
 func (s *serverLists) keep(key listKey, k *keptListing, l *listing) {
 	if key.counted() && s.lists[key] == k {
 		if s.bytes += l.length() - k.last.length(); s.bytes > maxPrivateBytes {
@@ -348,7 +348,7 @@ func (s *serverLists) keep(key listKey, k *keptListing, l *listing) {
 	k.last = l
 }
 
-// asked is what a server lists now; nil where it declares that it has nothing of the kind.
+// asked reads a list from a server. It returns nil if the server does not declare the capability.
 func (s *serverLists) asked(ctx context.Context, server string, row *methodRow, key listKey) (*listing, error) {
 	e, done, err := s.gateway.attached.Fleet.Use(ctx, server)
 	if err != nil {
@@ -364,7 +364,7 @@ func (s *serverLists) asked(ctx context.Context, server string, row *methodRow, 
 		defer cancel()
 	}
 	l, err := s.pages(ctx, e, row, key)
-	if err == nil && isPerPrincipal(e) { // it came over a connection of the caller's, which may be newer
+	if err == nil && isPerPrincipal(e) { // it came over the caller's own connection, which may be newer
 		l.private = true
 		if own, err := s.gateway.attached.Fleet.Endpoint(server, key.caller); err == nil {
 			l.endpoint = own
@@ -373,18 +373,18 @@ func (s *serverLists) asked(ctx context.Context, server string, row *methodRow, 
 	return l, err
 }
 
-// same reports whether two listings say the same, for an unlimited time.
+// same reports whether two listings are equal and neither has a ttl.
 func (l *listing) same(o *listing) bool {
 	return l.endpoint == o.endpoint && l.ttl == 0 && o.ttl == 0 && l.private == o.private &&
 		slices.EqualFunc(l.rows, o.rows, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// pages asks for page after page.
+// pages reads all pages of a list.
 func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, key listKey) (*listing, error) {
 	l := &listing{endpoint: e, at: time.Now(), ttl: protocol.MaxTTL, caller: key.caller}
 	pages := protocol.Pages{Method: row.name, Key: row.list, Most: maxListPages, MaxBytes: interop.MaxMessage}
 	ask := e.Do
-	if key.declared != (interop.Declared{}) || isPerPrincipal(e) { // on the connection of the client, or of the principal
+	if key.declared != (interop.Declared{}) || isPerPrincipal(e) { // on the connection of the client or principal
 		ask = func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 			return s.gateway.attached.Fleet.Request(ctx, e.Server().ID, m)
 		}
@@ -403,7 +403,7 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 	return l, nil
 }
 
-// isPerPrincipal reports whether each principal has a connection of its own to a server.
+// isPerPrincipal reports whether each principal has its own connection to a server.
 func isPerPrincipal(e *interop.Endpoint) bool { return e.Server().Pool.Per == interop.PerPrincipal }
 
 // add appends a page.
@@ -412,7 +412,8 @@ func (l *listing) add(page []wire.Member, rows []json.RawMessage) {
 	l.rows, l.ttl, l.private = append(l.rows, rows...), min(l.ttl, ttl), l.private || private
 }
 
-// changed forgets what a server lists of a feature: "prompts" or "resources"; "": of all; for whoever it says it to, "": all.
+// changed invalidates the cached lists of a server for a feature, "prompts" or "resources". The server reported the
+// change to the principal to. "" means all features, or all principals.
 func (s *serverLists) changed(server, feature string, to toolbox.Principal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -424,7 +425,7 @@ func (s *serverLists) changed(server, feature string, to toolbox.Principal) {
 	}
 }
 
-// drop forgets servers that are gone.
+// drop removes the lists of servers that are gone.
 func (s *serverLists) drop(has func(server string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Whoever lists waits once for a server that hangs, and then ever less often, and not for long.
+// A client that lists waits once for a server that hangs. Later waits are short and less and less frequent.
 func TestAServerThatHangsOnItsListsDelaysLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -46,7 +46,7 @@ func TestAServerThatHangsOnItsListsDelaysLittle(t *testing.T) {
 	})
 }
 
-// Who owns a name that two servers list is no matter of which of them lists sooner.
+// The owner of a name that two servers list does not depend on which server answers first.
 func TestTheFirstServerOwnsANameHoweverLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

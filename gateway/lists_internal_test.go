@@ -7,7 +7,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// What is kept for single callers is bounded in number and in bytes, and comes to nothing when its server goes.
+// The lists for single callers are bounded in number and in bytes. They are removed when their server goes.
 func TestPrivateListsAreBounded(t *testing.T) {
 	for _, size := range []int{1, 1 << 20, maxPrivateBytes + 1} {
 		s := newServerLists(nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// library is a server with a prompt, resources and a template, which say whose they are.
+// library returns a server with a prompt, resources and a template. Each of them returns the id of the server.
 func library(id string, uris ...string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: id, Version: "1"}, &mcp.ServerOptions{
 		Instructions: "Use " + id + ".",
@@ -54,7 +54,7 @@ func eras(t *testing.T, run func(t *testing.T, era interop.Era)) {
 	}
 }
 
-// Prompts have the server in their names, and resources their own URIs where one server has them.
+// Prompts have the server in their names. A resource keeps its URI if only one server has it.
 func TestListsOfAllServers(t *testing.T) {
 	t.Parallel()
 	g := twoLibraries().open(t, gateway.Options{}, "a", "b")
@@ -114,7 +114,7 @@ func TestListsOfAllServers(t *testing.T) {
 	})
 }
 
-// What is wrong with a list of one principal is logged with the principal.
+// A log line about a list of one principal names the principal.
 func TestALogLineNamesWhoseListItIs(t *testing.T) {
 	t.Parallel()
 	said := make(chan string, 10)
@@ -129,7 +129,7 @@ func TestALogLineNamesWhoseListItIs(t *testing.T) {
 	}
 }
 
-// lines takes what is logged.
+// lines collects log records.
 type lines chan<- string
 
 func (l lines) Write(p []byte) (int, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A tool of the program asks the client in its own name: the message begins with no server's.
+// A tool of the program asks the client in its own name: the message has no server at its beginning.
 func TestALocalToolAsksThroughAGateway(t *testing.T) {
 	local := toolbox.NewRegistry(nil)
 	local.Add(toolbox.Define("ask", "", func(ctx context.Context, _ struct{}) (string, error) {

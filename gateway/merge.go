@@ -15,47 +15,47 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// maxMerged bounds the versions of one list that are kept, for callers who see different ones.
+// maxMerged bounds the cached versions of one list, for callers that see different ones.
 const maxMerged = 16
 
-// merged is one list of a view: the rows of all its servers, in configuration order. But for what
-// is guarded by mu it is immutable.
+// merged is one list of a view: the rows of all its servers, in the order of the configuration. It is immutable, except
+// for fields below mu.
 type merged struct {
 	row     *methodRow
 	parts   []part
-	pages   map[ownName]bool   // of the tools that the caller is shown, see [view.pagesFor]
-	byName  map[string]ownName // what is listed, and what a server that is down listed, by its name here
-	names   map[ownName]string // the other way round, where the two names differ
+	pages   map[ownName]bool   // pages of the tools that the caller sees, see [view.pagesFor]
+	byName  map[string]ownName // owners by the name in the view, also of rows of servers that are down
+	names   map[ownName]string // the inverse of byName, for names that differ
 	keys    []string           // the names of rows
 	order   []string           // the names of byName, in order
 	rows    [][]byte
-	ttl     time.Duration // the least of the parts'; 0: it may not be kept
-	since   time.Time     // from which ttl counts
-	private bool          // a part is
+	ttl     time.Duration // the smallest ttl of the parts; 0: the list may not be cached
+	since   time.Time     // the time from which ttl counts
+	private bool          // a part is private
 
 	mu     sync.Mutex
-	list   *protocol.List // as it was rendered last
-	left   int64          // ttlMs of it
+	list   *protocol.List // the last rendered list
+	left   int64          // its ttlMs
 	routes []template     // of resources/templates/list, in order; nil: not made yet
 }
 
-// ownName is a server's own name for something.
+// ownName is a server's own name for a tool, prompt, resource or task.
 type ownName struct{ server, own string }
 
-// part is what one server contributes.
+// part is the contribution of one server.
 type part struct {
 	server string
 	*listing
-	shown bool // false: it is down, and what it listed keeps its names
+	shown bool // false: the server is down, and its rows only keep their names
 }
 
-// merged is a list as a caller sees it now. wait: it asks those servers whose list is not known, or not good
-// any more; else it is what is known.
+// merged returns the list that a caller sees. If wait is true, lists that are unknown or no longer good are read.
+// Otherwise only cached lists are used.
 func (v *view) merged(ctx context.Context, row *methodRow, who asker, wait bool) *merged {
 	return v.mergedOf(row, who, v.parts(ctx, row, who, wait))
 }
 
-// mergedOf is the list of those parts that there are.
+// mergedOf returns the list of the parts that have a listing.
 func (v *view) mergedOf(row *methodRow, who asker, parts []part) *merged {
 	var pages map[ownName]bool
 	if row.names == byURI {
@@ -70,13 +70,13 @@ func (v *view) mergedOf(row *methodRow, who asker, parts []part) *merged {
 		}
 	}
 	m := v.merge(row, parts, pages)
-	kept := slices.DeleteFunc(slices.Clone(v.lists[row.name]), func(o *merged) bool { return !o.private && !m.private }) // of all there is one
+	kept := slices.DeleteFunc(slices.Clone(v.lists[row.name]), func(o *merged) bool { return !o.private && !m.private }) // a list without private parts has one version
 	kept = append([]*merged{m}, kept...)
 	v.lists[row.name] = kept[:min(len(kept), maxMerged)]
 	return m
 }
 
-// parts is what each server has, in their order; those that wait are asked side by side.
+// parts returns the list of each server, in order. If wait is true, the servers are asked in parallel.
 func (v *view) parts(ctx context.Context, row *methodRow, who asker, wait bool) []part {
 	servers := v.servers()
 	parts := make([]part, len(servers))
@@ -94,8 +94,8 @@ func (v *view) parts(ctx context.Context, row *methodRow, who asker, wait bool) 
 	return parts
 }
 
-// known is whose a name is by what is known, unless a server that comes first has not been asked yet and may list it too:
-// it is no matter of who answers sooner.
+// known returns the owner of a name according to the cached lists. It reports false if an earlier server may list the
+// name too but has not been asked yet. The order of replies must not decide.
 func (v *view) known(ctx context.Context, row *methodRow, who asker, name string) (ownName, bool) {
 	parts := v.parts(ctx, row, who, false)
 	var before []string
@@ -107,14 +107,14 @@ func (v *view) known(ctx context.Context, row *methodRow, who asker, name string
 	return of, ok && (first < 0 || slices.Contains(before, of.server))
 }
 
-// mayYetList reports whether a server that is connected has a list and was not asked for it.
+// mayYetList reports whether a connected server has the list and was not asked for it.
 func (v *view) mayYetList(server string, row *methodRow, who asker) bool {
 	g := v.gateway
 	_, asked := g.lists.kept(server, row, who)
 	return !asked && !g.attached.Fleet.Idle(server) && !g.isPending(server) && g.declares(server, row.needs)
 }
 
-// merge makes a list of its parts.
+// merge joins the parts to one list.
 func (v *view) merge(row *methodRow, parts []part, pages map[ownName]bool) *merged {
 	m := &merged{row: row, parts: parts, pages: pages, byName: map[string]ownName{}, names: map[ownName]string{}}
 	first := true
@@ -183,7 +183,7 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 	m.keys, m.rows = append(m.keys, name), append(m.rows, raw)
 }
 
-// shownName is the name under which a row is shown in the view; false: it is not in it.
+// shownName returns the name of a row in the view. It returns false if the row is not in the view.
 func (v *view) shownName(m *merged, server, own string) (string, bool) {
 	if !v.admits(m.pages, m.row.names, ownName{server, own}) {
 		return "", false
@@ -198,7 +198,7 @@ func (v *view) shownName(m *merged, server, own string) (string, bool) {
 	return name, true
 }
 
-// shownURI is the form of a server's URI that a row of a list, or a result, has in the view.
+// shownURI returns the form that a server's URI has in the view.
 func (v *view) shownURI(row *methodRow, server, uri string) string {
 	if v.scope.server != "" {
 		return uri
@@ -209,8 +209,8 @@ func (v *view) shownURI(row *methodRow, server, uri string) string {
 	return uri
 }
 
-// page is the part of the list that a cursor asks for. ttlMs is what is left of the parts', and nothing
-// while servers are yet to be heard.
+// page returns the part of the list that a cursor selects. Its ttlMs is the rest of m.ttl, or none if servers are
+// pending.
 func (m *merged) page(cursor json.RawMessage, size int, pending bool, sealed protocol.Cursors) (json.RawMessage, error) {
 	left := max(m.ttl-time.Since(m.since), 0).Truncate(time.Second).Milliseconds()
 	if pending {
@@ -235,7 +235,7 @@ func (m *merged) page(cursor json.RawMessage, size int, pending bool, sealed pro
 // list answers a list method.
 func (v *view) list(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	cursor, _ := wire.Lookup(m.Params, "cursor")
-	_ = v.gateway.attached.Wait(ctx) // until the ledger is read, and it is known which servers there are
+	_ = v.gateway.attached.Wait(ctx) // until the ledger is read and the servers are known
 	who := v.askerOf(m.Caller, m.Client)
 	all := v.merged(ctx, row, who, true)
 	v.noteListed(row, who, all)

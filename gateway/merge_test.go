@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// listed is a result's rows by a member of each, and its own members but the rows.
+// listed returns a member of each row of a result, and the other members of the result.
 func listed(t testing.TB, a answer, list, id string) (ids []string, rest map[string]json.RawMessage) {
 	t.Helper()
 	if a.Error != nil {
@@ -37,7 +37,7 @@ func listed(t testing.TB, a answer, list, id string) (ids []string, rest map[str
 	return ids, rest
 }
 
-// paged answers with one row a page. The cursor of the second page is "".
+// paged answers with one row per page. The cursor of the second page is "".
 func paged(list, id string, rows ...string) func(interop.Message) (string, error) {
 	return func(m interop.Message) (string, error) {
 		var p struct{ Cursor *string }
@@ -68,12 +68,12 @@ func resources(answer func(interop.Message) (string, error)) *script {
 	}}
 }
 
-// All pages of all servers are one list, which is read again page by page.
+// All pages of all servers form one list, which the client reads page by page.
 func TestPagesOfServersAreOneList(t *testing.T) {
 	t.Parallel()
 	g := scripts{
 		"a": resources(paged("resources", "uri", "x:1", "x:2", "x:3")),
-		"b": resources(says(`{"resources":[{"uri":"x:4"}],"nextCursor":"again"}`)), // without end
+		"b": resources(says(`{"resources":[{"uri":"x:4"}],"nextCursor":"again"}`)), // never ends
 	}.open(t, gateway.Options{Host: host.Options{Page: 2}}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
 	var all []string
 	for cursor := "{}"; ; {
@@ -92,7 +92,7 @@ func TestPagesOfServersAreOneList(t *testing.T) {
 	}
 }
 
-// A row that cannot be used takes nothing from the others.
+// A row that cannot be used does not affect the other rows.
 func TestBadRowsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	g := scripts{
@@ -106,7 +106,7 @@ func TestBadRowsAreLeftOut(t *testing.T) {
 	}
 }
 
-// A server that is down contributes nothing, and keeps its names: nobody else answers for it.
+// A server that is down adds no entries to the list but keeps its names, so that no other server can answer for it.
 func TestServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}]}`)), "b": resources(says(`{"resources":[{"uri":"x:1"}]}`))}
@@ -157,7 +157,7 @@ func TestServerThatIsDown(t *testing.T) {
 	}
 }
 
-// A list is kept as long as its servers allow, and for whom they allow it.
+// A list is cached for as long as its servers allow, and only for the clients that they allow.
 func TestListsAreKept(t *testing.T) {
 	t.Parallel()
 	private := func(m interop.Message) (string, error) {
@@ -175,12 +175,12 @@ func TestListsAreKept(t *testing.T) {
 			t.Errorf("%s: %s %d", who, rest["cacheScope"], ttl)
 		}
 	}
-	if a, b := s["a"].times("resources/list"), s["b"].times("resources/list"); a != 1 || b != 3 { // of b one that showed that it is private
+	if a, b := s["a"].times("resources/list"), s["b"].times("resources/list"); a != 1 || b != 3 { // the first list of b shows that b's lists are private
 		t.Errorf("asked %d and %d times", a, b)
 	}
 }
 
-// What no server allows to be kept is asked for each time; a server that says when its list changes allows it.
+// A list that its server does not allow to cache is read each time. list_changed allows a server's list to be cached.
 func TestListsThatFollow(t *testing.T) {
 	t.Parallel()
 	s := scripts{"a": resources(says(`{"resources":[]}`)), "b": resources(says(`{"resources":[]}`))}
@@ -189,12 +189,12 @@ func TestListsThatFollow(t *testing.T) {
 	for range 3 {
 		ask(t, g, "/mcp", "resources/list", "{}")
 	}
-	if a, b := s["a"].times("resources/list"), s["b"].times("resources/list"); a != 3 || b > 2 { // once more where it was not heard from the beginning
+	if a, b := s["a"].times("resources/list"), s["b"].times("resources/list"); a != 3 || b > 2 { // once more if list_changed was not heard from the beginning
 		t.Errorf("asked %d and %d times", a, b)
 	}
 }
 
-// No server lists, or links to, what counts as another's.
+// No server lists, or links to, a URI that belongs to another server.
 func TestNoServerSpeaksForAnother(t *testing.T) {
 	t.Parallel()
 	s := scripts{
@@ -220,7 +220,7 @@ func TestNoServerSpeaksForAnother(t *testing.T) {
 			t.Errorf("%s: %s, not %s", uris[i], got.Result, has)
 		}
 	}
-	for _, gone := range []string{"indus://c/x:1", "ui://c/form", "ui://form", "skill://c/SKILL.md"} { // nor for one that is not here any more
+	for _, gone := range []string{"indus://c/x:1", "ui://c/form", "ui://form", "skill://c/SKILL.md"} { // nor to a server that is gone
 		if got := ask(t, g, "/mcp", "resources/read", fmt.Sprintf(`{"uri":%q}`, gone)); got.Error == nil {
 			t.Errorf("%s: %s", gone, got.Result)
 		}

@@ -5,29 +5,29 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// methodRow is what becomes of one method: a row of the table. Methods that the front answers by itself have none:
-// initialize, ping, server/discover, logging/setLevel; and resources/subscribe, resources/unsubscribe and
-// subscriptions/listen, for which it asks the view (subscribe.go).
+// methodRow describes one method. Methods that the front answers itself have no row: initialize, ping, server/discover,
+// logging/setLevel, and resources/subscribe, resources/unsubscribe and subscriptions/listen. For the last three it asks
+// the view (subscribe.go).
 type methodRow struct {
 	name string
-	era  interop.Era // the only one that has it; "": both
-	// needs is the server capability that it stands or falls with, as a path of keys.
+	era  interop.Era // the only era that has the method; "": both
+	// needs is the server capability that the method depends on, as a path of keys.
 	needs []string
-	// before is the one that it had in 2025-11-25; nil: the same, or it had none.
+	// before is the capability in 2025-11-25. If it is nil, it was the same, or there was none.
 	before []string
 	does   answerer
-	// at is where in the params the owner's name stands, and names what that is.
+	// at is the path in the params at which the owner's name stands, and names is the kind of this name.
 	at    []string
 	names subject
-	// list is, of a merged list, the member that has the rows, and id that which tells them apart.
+	// list is the member of a merged list that has the rows, and id is the member that identifies a row.
 	list, id string
-	// follows: list_changed of its feature says when the list is another one.
+	// follows reports whether list_changed of the feature announces changes of the list.
 	follows bool
-	// uris is where URIs stand in the result; of a merged list, in each row, id aside.
+	// uris holds the paths of URIs in the result or, in a merged list, in each row besides id.
 	uris [][]string
 }
 
-// answerer is who answers a method.
+// answerer selects the handler of a method.
 type answerer int
 
 const (
@@ -36,20 +36,20 @@ const (
 	fromOwner                 // the server that the params name
 )
 
-// subject is what the owner's name in the params is.
+// subject is the kind of the owner's name in the params.
 type subject int
 
 const (
 	byTool   subject = iota + 1 // a name of tools/list
 	byPrompt                    // a name of prompts/list
 	byURI                       // of a resource, listed or not
-	byRef                       // a prompt's name, a resource's URI or a template: completion/complete
-	byTask                      // an id that a result has brought
+	byRef                       // a prompt's name, a resource's URI or a template, in completion/complete
+	byTask                      // a task id of an earlier result
 )
 
-// methods is the table: every method of 2024-11-05 to 2026-07-28, and of the extensions tasks (SEP-2663, and
-// before it SEP-1686), apps (SEP-1865, which has no methods of its own) and skills (SEP-2640). A method that
-// is not here goes to the server as it is where a view has one, and is unknown elsewhere.
+// methods returns the table: every method of 2024-11-05 to 2026-07-28, and of three extensions. These are tasks
+// (SEP-2663, before it SEP-1686), apps (SEP-1865, without methods of its own) and skills (SEP-2640). A method that is
+// not in the table is passed on unchanged if the view has one server. Other views do not know it.
 func methods() []methodRow {
 	tools, prompts, resources := []string{"tools"}, []string{"prompts"}, []string{"resources"}
 	tasks, skills := []string{"extensions", extTasks}, []string{"extensions", extSkills}
@@ -82,19 +82,19 @@ func methods() []methodRow {
 	}
 }
 
-// The extensions whose methods and members the table knows.
+// The table uses methods and members of these extensions.
 const (
 	extTasks  = "io.modelcontextprotocol/tasks"
 	extSkills = "io.modelcontextprotocol/skills"
 	extApps   = "io.modelcontextprotocol/ui"
 )
 
-// appLinks is where a tool names the page that shows its results (SEP-1865): as Apps has it, and as it was before.
+// appLinks returns the present and the former path at which a tool names the page for its results (SEP-1865).
 func appLinks() [][]string {
 	return [][]string{{"_meta", "ui", "resourceUri"}, {"_meta", "ui/resourceUri"}}
 }
 
-// methodTable is the table by name.
+// methodTable returns the table by name.
 func methodTable() map[string]*methodRow {
 	rows := methods()
 	byName := make(map[string]*methodRow, len(rows))

@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// reachedBy is a client that is reached by what wrap makes of its peers.
+// reachedBy returns a copy of the client with its peers wrapped.
 func reachedBy(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *interop.Client {
 	with := *c
 	for _, p := range []*interop.Peer{&with.Back, &with.Always} {
@@ -24,10 +24,10 @@ func reachedBy(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *in
 	return &with
 }
 
-// namingPeer is a client that is told which server asks.
+// namingPeer wraps a peer so that the client learns which server asks.
 func namingPeer(next interop.Peer) interop.Peer {
 	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-		if m.Server == "" { // a tool of this program asks: what comes from a server names it (interop)
+		if m.Server == "" { // a tool of this program asks; interop names all other servers
 			return next(ctx, m)
 		}
 		if m.Method == noteElicited {
@@ -44,8 +44,8 @@ func namingPeer(next interop.Peer) interop.Peer {
 	}
 }
 
-// nameServer is the params of a question that says which server asks: in _meta, and where a
-// person reads a message at its beginning. That of sampling is for a model, and stays.
+// nameServer adds the name of the asking server to the params of a question: in _meta and, in an elicitation, before
+// the message, which a person reads. The messages of sampling are for a model and stay unchanged.
 func nameServer(server, method string, params json.RawMessage) (json.RawMessage, error) {
 	if len(params) == 0 {
 		params = json.RawMessage(`{}`)
@@ -80,8 +80,8 @@ func nameServer(server, method string, params json.RawMessage) (json.RawMessage,
 	return nameElicitation(server, params), nil
 }
 
-// legible drops what could write over the name at the beginning of a message, or turn it about: control
-// characters but for tabs and line feeds, and those of bidirectional text.
+// legible drops characters that could overwrite or reorder the name at the beginning of a message. These are control
+// characters, except tabs and line feeds, and the controls of bidirectional text.
 func legible(r rune) rune {
 	if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
 		return -1
@@ -89,7 +89,7 @@ func legible(r rune) rune {
 	return r
 }
 
-// nameElicitation is params whose elicitationId no other server can name.
+// nameElicitation adds the server's name to the elicitationId in params, so that the ids of servers cannot collide.
 func nameElicitation(server string, params json.RawMessage) json.RawMessage {
 	id, ok := protocol.LookupString(params, "elicitationId")
 	if !ok {
@@ -102,8 +102,8 @@ func nameElicitation(server string, params json.RawMessage) json.RawMessage {
 	return named
 }
 
-// nameURLs is an error that wants URLs opened first, with the server's name in each (2025-11-25,
-// client/elicitation, "URL Elicitation Required Error"). Other errors stay.
+// nameURLs adds the server's name to each elicitation of an error that requires opening URLs first (2025-11-25,
+// client/elicitation, "URL Elicitation Required Error"). It returns other errors unchanged.
 func nameURLs(server string, failed error) error {
 	var fault *interop.Fault
 	var rpc *interop.RPCError
@@ -129,7 +129,7 @@ func nameURLs(server string, failed error) error {
 	return &f
 }
 
-// nameRequests does so for what an input_required asks, an object.
+// nameRequests adds the server's name to each question of an input_required result. requests is an object.
 func nameRequests(server string, requests json.RawMessage) (json.RawMessage, error) {
 	members, err := wire.Members(requests)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// person answers everything that a client of the SDK is asked, and remembers it.
+// person answers all questions to a client of the SDK, and records them.
 type person struct {
 	name string
 
@@ -35,7 +35,7 @@ func (p *person) note(s string) {
 	p.asked = append(p.asked, s)
 }
 
-// was reports whether something was asked since the last time.
+// was returns the questions since the last call.
 func (p *person) was() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +45,7 @@ func (p *person) was() []string {
 	return all
 }
 
-// client is a client of the SDK with everything that can be asked of one.
+// client returns a client of the SDK that declares all capabilities to be asked.
 func (p *person) client() *mcp.Client {
 	c := mcp.NewClient(&mcp.Implementation{Name: "person", Version: "1"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{
@@ -78,7 +78,7 @@ func text(r *mcp.CallToolResult) string {
 	return strings.Join(all, "\n")
 }
 
-// urlAsker is a server in memory that asks for a URL to be opened.
+// urlAsker returns a server in memory that asks the client to open a URL.
 func urlAsker() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "open"}, func(_ context.Context, r *mcp.CallToolRequest, _ any) (*mcp.CallToolResult, any, error) {
@@ -92,8 +92,8 @@ func urlAsker() *mcp.Server {
 	return s
 }
 
-// What servers ask, in every pairing of eras: the person is asked, is told by whom, and
-// the server gets the answer.
+// In every pairing of eras, the person gets the question of a server with the server's name, and the server gets the
+// answer.
 func TestEveryPairingAsks(t *testing.T) {
 	t.Parallel()
 	sdk := peers.SDKEverythingServer(t)
@@ -112,7 +112,7 @@ func TestEveryPairingAsks(t *testing.T) {
 			switch {
 			case s.Transport == nil:
 				return inMemory(s)
-			case s.ID == "npm": // it lists only what the connection that is asked could be asked
+			case s.ID == "npm": // it lists only tools that its connection supports
 				return &interop.EndpointOptions{Capabilities: json.RawMessage(`{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`)}
 			}
 			return nil
@@ -182,7 +182,7 @@ func TestEveryPairingAsks(t *testing.T) {
 			check("npm", "trigger-elicitation-request", nil, "Name: Ada", "elicitation  [%s] Please provide inputs for the following fields:")
 			check("npm", "trigger-url-elicitation", map[string]any{"url": "https://a.example/y", "elicitationId": "e2"}, "accept",
 				"elicitation url [%s] Please open the link to complete this action. https://a.example/y")
-			if era == interop.Modern { // -32042, and once it is opened the server asks once more
+			if era == interop.Modern { // -32042; after the URL is opened, the server asks once more
 				check("npm", "trigger-url-elicitation", map[string]any{"url": "https://a.example/z", "errorPath": true}, "accept",
 					"elicitation url [npm] Open this link to satisfy the prerequisite, then retry the request. https://modelcontextprotocol.io",
 					"elicitation url [npm] Please open the link to complete this action. https://a.example/z")
@@ -204,7 +204,7 @@ func TestRootsAtTheBeginning(t *testing.T) {
 		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 		client.AddRoots(&mcp.Root{URI: "file://" + root, Name: "r"})
 		session := dialClient(t, g, "/mcp/fs", era, client)
-		for got := ""; !strings.Contains(got, root); { // it reads the directory after it has the roots
+		for got := ""; !strings.Contains(got, root); { // the server reads the directory after it has the roots
 			result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "list_allowed_directories", Arguments: map[string]any{}})
 			if err != nil {
 				t.Fatal(err)
@@ -214,7 +214,7 @@ func TestRootsAtTheBeginning(t *testing.T) {
 	})
 }
 
-// bearer sends requests of one principal.
+// bearer sends the requests of one principal.
 type bearer string
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -223,8 +223,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// The same calls at the same time, by two principals of both eras at servers of both: each gets the
-// answers of its own person.
+// Two principals of both eras make the same calls at the same time, at servers of both eras. Each gets the answers of
+// its own person.
 func TestAnswersDoNotCross(t *testing.T) {
 	t.Parallel()
 	greeter := func() *mcp.Server {

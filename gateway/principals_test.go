@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// notebooks are servers of the SDK, one for each connection, in which one writes pages.
+// notebooks connects to servers of the SDK, one for each connection. A tool writes pages into them.
 type notebooks struct{ dialled atomic.Int32 }
 
 func (n *notebooks) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -45,7 +45,7 @@ func (n *notebooks) Connect(ctx context.Context) (mcp.Connection, error) {
 	return ours.Connect(ctx)
 }
 
-// authorized sends as somebody.
+// authorized sends requests with an Authorization header.
 type authorized string
 
 func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -54,7 +54,7 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Two principals write into, list, read and follow what is one server by its name, and each has its own.
+// Two principals write into, list, read and follow a server with one name. Each principal has its own server.
 func TestAServerForEachPrincipal(t *testing.T) {
 	t.Parallel()
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
@@ -109,7 +109,7 @@ func TestAServerForEachPrincipal(t *testing.T) {
 			}
 			for who, c := range clients {
 				want := fmt.Sprintf("[page:%[1]s] [book__%[1]s]", who)
-				for notebookOf(t, c) != want { // as soon as the change has been heard
+				for notebookOf(t, c) != want { // until the change arrives
 					if t.Context().Err() != nil {
 						t.Fatal("the list is not the principal's")
 					}
@@ -131,7 +131,7 @@ func TestAServerForEachPrincipal(t *testing.T) {
 	}
 }
 
-// notebookOf is the resources and prompts that a client is shown.
+// notebookOf returns the resources and prompts that a client sees.
 func notebookOf(t *testing.T, c *mcp.ClientSession) string {
 	t.Helper()
 	uris, names := []string{}, []string{}

@@ -6,7 +6,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// What servers ask their clients, and what they say of it.
+// These are the questions of servers to their clients, and the notifications about them.
 const (
 	askElicit    = protocol.MethodElicit
 	askSampling  = protocol.MethodSample
@@ -15,10 +15,10 @@ const (
 	noteRoots    = "notifications/roots/list_changed"
 )
 
-// metaServer is the member of _meta that says which server asks.
+// metaServer is the member of _meta that names the asking server.
 const metaServer = "com.indusagi/server"
 
-// requestDigest is the digest of the parts that stay the same in all requests of one exchange.
+// requestDigest returns the digest of the parts that are equal in all requests of one exchange.
 func requestDigest(m interop.Message) [32]byte {
 	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
 }

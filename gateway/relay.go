@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// What a server asks while it handles a request, by the eras of client and server:
+// Questions of a server during a request take one of four ways, by the eras of client and server:
 //
 //	client  server
 //	legacy  legacy  Client.Back takes the question, as it is (interop: a lane)
@@ -26,16 +26,16 @@ import (
 //
 // On a view of several servers each question names the server that asks.
 
-// stateTime is for how long a server's requestState is good: a person may take a while.
+// stateTime is the validity of a server's requestState. It is long because a person may take a while to answer.
 const stateTime = 24 * time.Hour
 
-// severalKey is of contexts in which questions name their server.
+// severalKey marks contexts in which questions name their server.
 type severalKey struct{}
 
-// viewKey is of contexts of the requests to a view. What is sealed in one belongs to it.
+// viewKey is the context key of the view that handles a request. Tokens that are sealed in the context belong to it.
 type viewKey struct{}
 
-// viewOf is the name of the view of a request.
+// viewOf returns the name of the view that handles the request.
 func viewOf(ctx context.Context) string {
 	if v, ok := ctx.Value(viewKey{}).(*view); ok {
 		return v.name
@@ -43,10 +43,10 @@ func viewOf(ctx context.Context) string {
 	return ""
 }
 
-// handling is how a view handles a request.
+// handling is the signature of the functions with which a view handles a request.
 type handling func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 
-// relayed has next handle a request in a way that lets servers ask the client that sent it.
+// relayed passes a request to next so that servers can ask the client that sent it.
 func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
 	if m.Client == nil {
 		return next(ctx, m, back)
@@ -64,12 +64,12 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 	return next(ctx, m, back)
 }
 
-// badState is the answer to a state that is not good for the request.
+// badState returns the error for a requestState that is not valid for the request.
 func badState(why error) error {
 	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "requestState: " + why.Error()}
 }
 
-// endpoints gives the options of each server's connections, which are others' but for upstream.
+// endpoints returns the options for each server's connections: the options of others with upstream, typed and the tap.
 func (g *Gateway) endpoints(others func(interop.Server) *interop.EndpointOptions) func(interop.Server) *interop.EndpointOptions {
 	return func(s interop.Server) *interop.EndpointOptions {
 		var e interop.EndpointOptions
@@ -89,23 +89,23 @@ func (g *Gateway) endpoints(others func(interop.Server) *interop.EndpointOptions
 	}
 }
 
-// origin is whose a sealed token is: a server's name, and what runs by that name, because after a reload
-// that may be another.
+// origin identifies the server that a sealed token belongs to: its name and the fingerprint of its configuration. After
+// a reload the name may belong to another server.
 type origin struct{ server, runs string }
 
 func originOf(s interop.Server) origin {
 	return origin{s.ID, ledger.Fingerprint(interop.Server{ID: s.ID, Transport: s.Transport, Identity: s.Identity})}
 }
 
-// seal is what a token carries of a server's own, which was sent in the view of ctx.
+// seal returns the data of a token: the origin, the view of ctx and the server's own bytes.
 func (o origin) seal(ctx context.Context, own []byte) []byte {
 	return append([]byte(o.server+"\x00"+o.runs+"\x00"+viewOf(ctx)+"\x00"), own...)
 }
 
-// errOtherView is returned for a token that was given to a client of another view: no part of one view reaches another.
+// errOtherView is returned for a token that was made in another view. Tokens do not pass from one view to another.
 var errOtherView = errors.New("it was made in another view")
 
-// openOrigin undoes it, for a request to the same view.
+// openOrigin undoes seal, for a request to the same view.
 func openOrigin(ctx context.Context, data []byte) (of origin, own string, err error) {
 	of.server, own, _ = strings.Cut(string(data), "\x00")
 	of.runs, own, _ = strings.Cut(own, "\x00")
@@ -116,8 +116,8 @@ func openOrigin(ctx context.Context, data []byte) (of origin, own string, err er
 	return of, own, nil
 }
 
-// upstream wraps what goes to a server for a client, whatever way the server was found: the state of a
-// request and the ids of tasks reach the client sealed, for it alone, and come back as they were.
+// upstream wraps the requests that go to a server for a client. It seals the state of a request and the ids of tasks
+// for that client, and opens them when they come back.
 func (g *Gateway) upstream(of origin) func(next interop.Peer) interop.Peer {
 	return func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
@@ -160,7 +160,7 @@ func (g *Gateway) passOn(ctx context.Context, era interop.Era, of origin, m inte
 	return result, nil
 }
 
-// typed seals what a modern client gets that asks, or is a task.
+// typed seals the results to modern clients that ask for input or create a task.
 func (g *Gateway) typed(of origin) func(context.Context, interop.Message, string, json.RawMessage) (json.RawMessage, error) {
 	return func(ctx context.Context, m interop.Message, kind string, result json.RawMessage) (json.RawMessage, error) {
 		switch kind {
@@ -173,8 +173,8 @@ func (g *Gateway) typed(of origin) func(context.Context, interop.Message, string
 	}
 }
 
-// openState is the params of a request with the server's own state, which counts as used unless used is called with an error that
-// is not the server's.
+// openState returns the params of a request with the server's own state in place of the sealed one. The state counts as
+// used, unless used is called with an error that does not come from the server.
 func (g *Gateway) openState(ctx context.Context, of origin, m interop.Message) (params json.RawMessage, used func(error), err error) {
 	state, err := protocol.OneMember(m.Params, "requestState")
 	if err != nil {
@@ -205,7 +205,7 @@ func (g *Gateway) openState(ctx context.Context, of origin, m interop.Message) (
 	return params, used, nil
 }
 
-// sealState is a server's input_required for its client.
+// sealState returns a server's input_required result with its state sealed for the client.
 func (g *Gateway) sealState(ctx context.Context, of origin, m interop.Message, result json.RawMessage) (json.RawMessage, error) {
 	var edits []wire.Edit
 	if state, ok := wire.Lookup(result, "requestState"); ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// seam is one server behind a gateway's upstream: it gets params, and answers result.
+// seam is one server behind the upstream of a gateway. It records params and answers with result.
 type seam struct {
 	t      *testing.T
 	g      *Gateway
@@ -41,13 +41,13 @@ func (s *seam) do(ctx context.Context, method, params string) (json.RawMessage, 
 	ctx = interop.WithClient(ctx, &interop.Client{Era: s.era})
 	of, m := originOf(interop.Server{ID: s.server, Transport: interop.HTTP{URL: s.url}}), interop.Message{Method: method, Params: json.RawMessage(params), Caller: s.who}
 	result, err := s.g.upstream(of)(next)(ctx, m)
-	if kind, ok := protocol.LookupString(result, "resultType"); ok { // as interop.EndpointOptions has it
+	if kind, ok := protocol.LookupString(result, "resultType"); ok { // as interop.EndpointOptions does
 		return s.g.typed(of)(ctx, m, kind, result)
 	}
 	return result, err
 }
 
-// refused checks that a request was, before the server got it.
+// refused checks that a request is refused before the server gets it.
 func (s *seam) refused(method, params, says string) {
 	s.t.Helper()
 	s.got = ""
@@ -98,7 +98,7 @@ func TestResultsThatDoNotAskStay(t *testing.T) {
 	for _, result := range []string{
 		`{"content":[{"type":"text","text":"input_required and a \"task\""}]}`,
 		`{"resultType":"complete","requestState":"x"}`,
-		`{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}}}`, // no state: none is added
+		`{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}}}`, // without a state, none is added
 	} {
 		s.result = result
 		if out, err := s.do(t.Context(), "tools/call", `{"name":"t"}`); err != nil || string(out) != result {
@@ -115,7 +115,7 @@ func TestResultsThatDoNotAskStay(t *testing.T) {
 	}
 }
 
-// Tasks of both shapes: the id is sealed in what brings it, and is the client's in what is said of it later.
+// For tasks of both shapes, the result that creates a task has the sealed id. Later results have the client's id.
 func TestTaskIDsAreSealed(t *testing.T) {
 	for _, test := range []struct {
 		era           interop.Era
@@ -207,7 +207,7 @@ func TestQuestionsOfAResultNameTheirServer(t *testing.T) {
 	}
 }
 
-// What a client might read as another question is none: it would not have the server's name.
+// A member that a client might read as another question is an error: that question would not have the server's name.
 func TestAQuestionOfTwoMeaningsIsNotAsked(t *testing.T) {
 	s := newSeam(t)
 	for _, q := range []string{

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The views of what a configuration no longer has end, with their sessions; the others go on.
+// A view ends with its sessions if its configuration is gone. The other views go on.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	s := threeServers()
@@ -46,7 +46,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// What real servers have, one of npm's and one of Go, reaches real clients as they have it.
+// The entries of real servers, one from npm and one in Go, reach real clients unchanged.
 func TestRealServers(t *testing.T) {
 	t.Parallel()
 	command, args := peers.Everything(t, "stdio")
@@ -75,7 +75,7 @@ func TestRealServers(t *testing.T) {
 			if err != nil || len(p.Messages) == 0 {
 				t.Errorf("%s: %v", path, err)
 			}
-			r, err = c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "demo://resource/dynamic/text/7"}) // of a template
+			r, err = c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "demo://resource/dynamic/text/7"}) // matches a template
 			if err != nil || !strings.Contains(r.Contents[0].Text, "7") {
 				t.Errorf("%s: a template: %v", path, err)
 			}

@@ -9,7 +9,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// oneMember is the value of a key of a request's params that says whom it concerns, and says it once.
+// oneMember returns the value of a key in the params of a request. It returns an error if the key is missing or stands
+// twice, because the value decides which server gets the request.
 func oneMember(m interop.Message, obj json.RawMessage, key string) (json.RawMessage, error) {
 	value, err := protocol.OneMember(obj, key)
 	switch {
@@ -21,7 +22,7 @@ func oneMember(m interop.Message, obj json.RawMessage, key string) (json.RawMess
 	return value, nil
 }
 
-// oneString is oneMember of a string.
+// oneString is oneMember for a string.
 func oneString(m interop.Message, obj json.RawMessage, key string) (string, error) {
 	raw, err := oneMember(m, obj, key)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// A URI in the form that names its server says whose and which it was, whatever both are.
+// A URI in the form that names its server can be split into the server and the original URI, whatever both are.
 func FuzzOwnedURI(f *testing.F) {
 	for _, uri := range []string{"ui://form.html", "skill://x/y/SKILL.md", "file:///a?b#c", "indus://b/x", "", "ui://", "ui:///", "é\x00/"} {
 		f.Add("server", uri)
@@ -31,8 +31,8 @@ func FuzzOwnedURI(f *testing.F) {
 	})
 }
 
-// What goes to a client and comes back is what was sent, whatever a server answers: all rows of the table, and no byte
-// that is not of a URI.
+// A URI that is rewritten for a client and back is the original, for any server's answer. This holds for all rows of
+// the table, and no other byte changes.
 func FuzzTable(f *testing.F) {
 	for _, raw := range []string{
 		`{"content":[{"type":"resource_link","uri":"ui://a"},{"type":"resource","resource":{"uri":"ui:\/\/b","text":"ui://c"}}, {"uri":7}] }`,
@@ -72,7 +72,7 @@ func FuzzTable(f *testing.F) {
 			same := bytes.Equal(out, raw)
 			var a, b any
 			if json.Unmarshal(raw, &a) != nil || json.Unmarshal(back, &b) != nil {
-				return // what only wire can read
+				return // only package wire can read it
 			}
 			if !same && !reflect.DeepEqual(a, b) {
 				t.Fatalf("%v: %s came back as %s", path, raw, back)
@@ -84,7 +84,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// Most results are passed on after a look: those that can have a link are told from those that only mention one.
+// Most results pass after a scan, which separates results that can contain a link from results that only mention one.
 func TestLinksAreSeen(t *testing.T) {
 	table := methodTable()
 	for _, test := range []struct {
@@ -95,7 +95,7 @@ func TestLinksAreSeen(t *testing.T) {
 		{"tools/call", `{"content":[{"type":"resource","resource":{"URI":"skill:\/\/a"}}]}`, true},
 		{"tools/call", `{"content":[{"type":"\u0072esource","resource":{"uri":"indus://a"}}]}`, true},
 		{"tools/call", `{"content":[{"type":"resource_link","uri":"u\u0069\u003a//a"}]}`, true},
-		{"tools/call", `{"content":[{"type":"\u0072esource","resource":{"uri":"x:1"}}]}`, true}, // which two servers may have
+		{"tools/call", `{"content":[{"type":"\u0072esource","resource":{"uri":"x:1"}}]}`, true}, // two servers may have it
 		{"tools/call", `{"content":[{"type":"resource_link","uri":"ui\u003A//a"}]}`, true},
 		{"tools/call", `{"content":[{"type":"resource_link","uri":"file:///a"}]}`, false},
 		{"tools/call", `{"content":[{"type":"text","text":"ui:// \u003cb\u003e \u00e9 \u0000"}],"structuredContent":{"uri":"ui://a"}}`, false},

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// What a tool asks in several rounds reaches the client with the name of its server, whatever the eras are.
+// A tool's questions in several rounds reach the client with the name of the server, in all pairings of eras.
 func TestRoundsOfQuestions(t *testing.T) {
 	t.Parallel()
 	s := mcp.NewServer(&mcp.Implementation{Name: "a", Version: "1"}, nil)
@@ -43,7 +43,8 @@ func TestRoundsOfQuestions(t *testing.T) {
 	}
 }
 
-// A result that asks and says that it does not is no way around the server's name: go-sdk's clients would answer it.
+// A result with inputRequests that claims to be complete is refused, because it would avoid the server's name: go-sdk's
+// clients would answer its questions.
 func TestCompleteResultsAskNothing(t *testing.T) {
 	t.Parallel()
 	s := &raw{answers: map[string]string{

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	maxTemplate  = 1 << 10 // of one that is matched, in bytes
-	maxTemplates = 1000    // that are matched
-	maxAsked     = 64      // servers that are asked for a URI that nobody lists
-	// askWait bounds that in all, and askedAtOnce how many are asked at a time. One that has not answered for askTurn does not count
-	// as one of them any more, so that maxAsked are asked in half of askWait, even if most hang.
+	maxTemplate  = 1 << 10 // maximum size of a template that is matched, in bytes
+	maxTemplates = 1000    // maximum number of templates that are matched
+	maxAsked     = 64      // maximum number of servers that are asked for an unlisted URI
+	// askWait bounds the whole search. askedAtOnce servers are asked at a time. A server that has not answered after
+	// askTurn no longer counts. Thus maxAsked servers are asked in half of askWait, even if most of them hang.
 	askWait     = 30 * time.Second
 	askedAtOnce = 8
 	askTurn     = 2 * time.Second
@@ -56,7 +56,7 @@ func (v *view) route(ctx context.Context, row *methodRow, m interop.Message) (js
 	return nil, methodNotFound(m)
 }
 
-// getPrompt asks the owner of a prompt.
+// getPrompt sends the request to the owner of the prompt.
 func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	name, err := oneString(m, m.Params, "name")
 	if err != nil {
@@ -69,8 +69,7 @@ func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message)
 	return v.askOwner(ctx, row, of, name, m, wire.Edit{Key: "name", Value: wire.Quote(of.own)})
 }
 
-// lookup finds who owns what a list calls name: what is known first, because a list that has to be asked for
-// costs its servers' time.
+// lookup finds the owner of a listed name. It tries cached lists first, because servers need time to list.
 func (v *view) lookup(ctx context.Context, list string, who asker, name string) (ownName, bool) {
 	row := v.gateway.table[list]
 	if of, ok := v.known(ctx, row, who, name); ok {
@@ -83,8 +82,8 @@ func (v *view) lookup(ctx context.Context, list string, who asker, name string) 
 	return of, ok
 }
 
-// askOwner asks a server by its own name for what the client calls called, and gives its URIs the form
-// that they have in the view.
+// askOwner sends a request to the owner under the owner's own name. The client used the name called. askOwner rewrites
+// the URIs in the result to the form of the view.
 func (v *view) askOwner(ctx context.Context, row *methodRow, of ownName, called string, m interop.Message, edit wire.Edit) (json.RawMessage, error) {
 	var err error
 	if of.own != called {
@@ -99,7 +98,7 @@ func (v *view) askOwner(ctx context.Context, row *methodRow, of ownName, called 
 	return v.fit(row, of, called, v.askerOf(m.Caller, m.Client), raw), nil
 }
 
-// fit gives the URIs of a server's result the form that they have in the view.
+// fit rewrites the URIs in a server's result to the form of the view.
 func (v *view) fit(row *methodRow, of ownName, called string, who asker, raw json.RawMessage) json.RawMessage {
 	if v.scope.server != "" || len(row.uris) == 0 || of.own == called && !v.mayLink(row, raw) {
 		return raw
@@ -119,8 +118,8 @@ func (v *view) fit(row *methodRow, of ownName, called string, who asker, raw jso
 	return raw
 }
 
-// mayLink reports whether a result may have URIs that are others in the view, at the cost of a look at most of them:
-// content that links says that it is a "resource" or a "resource_link".
+// mayLink reports whether a result may contain URIs that are different in the view. It scans the bytes for the marks of
+// links: such content has the type "resource" or "resource_link".
 func (v *view) mayLink(row *methodRow, raw json.RawMessage) bool {
 	if slices.Contains(row.uris[len(row.uris)-1], "resource") && !wire.Begins(raw, "resource") {
 		return false
@@ -128,7 +127,7 @@ func (v *view) mayLink(row *methodRow, raw json.RawMessage) bool {
 	return v.collide.Load() || wire.Begins(raw, "ui:", "skill:", "indus:")
 }
 
-// readURI asks the owner of a URI.
+// readURI sends the request to the owner of a URI.
 func (v *view) readURI(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	uri, err := oneString(m, m.Params, "uri")
 	if err != nil {
@@ -151,9 +150,9 @@ func (v *view) readURI(ctx context.Context, row *methodRow, m interop.Message) (
 	return raw, err
 }
 
-// firstKnown asks several servers side by side, and is the answer of the first, in their order, that knows what it is asked for:
-// who answers sooner does not matter. What the others are still asked is cancelled. known: there is one, or may be: one that does not
-// answer in time keeps no other from being heard.
+// firstKnown asks several servers at once and returns the reply of the first server, in their order, that knows the
+// URI. The order of replies does not matter. Outstanding requests to the other servers are cancelled. A server that
+// does not answer in time is skipped. known is false if every server answered that it does not know the URI.
 func firstKnown(ctx context.Context, of []ownName, ask func(context.Context, ownName) (json.RawMessage, error)) (raw json.RawMessage, err error, known bool) {
 	type answer struct {
 		raw json.RawMessage
@@ -199,7 +198,7 @@ func firstKnown(ctx context.Context, of []ownName, ask func(context.Context, own
 
 var errLate error = &interop.RPCError{Code: interop.CodeInternal, Message: "no server that answers in time has it, and not all do"}
 
-// isLate reports whether a server has not answered in time.
+// isLate reports whether a server did not answer in time.
 func isLate(err error) bool {
 	fault, ok := errors.AsType[*interop.Fault](err)
 	return ok && fault.Kind == interop.Timeout || errors.Is(err, context.DeadlineExceeded)
@@ -213,8 +212,7 @@ func (v *view) unknownURI(m interop.Message, uri string) error {
 	return &interop.RPCError{Code: protocol.CodeLegacyNotFound, Message: text}
 }
 
-// unknownThere reports whether a server's error may mean that it does not know what it was asked for, or
-// that it could not be asked.
+// unknownThere reports whether an error may mean that the server does not know the URI, or that it could not be asked.
 func unknownThere(err error) bool {
 	var rpc *interop.RPCError
 	if errors.As(err, &rpc) {
@@ -224,8 +222,8 @@ func unknownThere(err error) bool {
 	return errors.As(err, &fault) && fault.Kind == interop.NotConnected
 }
 
-// ownersOf returns the servers that may own a URI, of those whose URI is in the view: the server named in it, the server that
-// lists it, the first server with a matching template, or all running servers that have resources.
+// ownersOf returns the servers that may own a URI in the view: the server named in the URI, the server that lists it,
+// or the first server with a matching template. Otherwise it returns all running servers with resources.
 func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri string) []ownName {
 	if server := v.scope.server; server != "" {
 		return []ownName{{server, uri}}
@@ -241,7 +239,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri stri
 		}
 		return nil
 	}
-	if protocol.IsOwned(uri) { // of a server that is not here; no other answers in its name
+	if protocol.IsOwned(uri) { // its server is not in the view; no other server answers in its name
 		return nil
 	}
 	if of, ok := v.lookup(ctx, "resources/list", who, uri); ok {
@@ -259,14 +257,14 @@ func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri stri
 	return all
 }
 
-// template is one of resources/templates/list.
+// template is an entry of resources/templates/list.
 type template struct {
 	ownName
 	shared bool // its URIs are the same in the view
 	*uritemplate.Template
 }
 
-// match returns the first template that a URI is an expansion of (RFC 6570): of one server, or of all if server is "".
+// match returns the owner of the first template (RFC 6570) that expands to uri. server "" means any server.
 func (m *merged) match(uri, server string) (ownName, bool) {
 	m.mu.Lock()
 	if m.routes == nil {
@@ -282,10 +280,10 @@ func (m *merged) match(uri, server string) (ownName, bool) {
 	return ownName{}, false
 }
 
-// templates are those that are matched: of a scheme, because one that begins with a variable fits everything.
+// templates returns the templates to match. They begin with a scheme, because an initial variable matches every URI.
 func (m *merged) templates() []template {
 	routes := make([]template, 0, len(m.order))
-	for _, name := range m.order { // also those of servers that are down: nobody else answers for them
+	for _, name := range m.order { // includes servers that are down: no other server answers for them
 		of := m.byName[name]
 		scheme, _, _ := strings.Cut(of.own, "{")
 		if len(name) > maxTemplate || len(routes) == maxTemplates || !strings.Contains(scheme, ":") {
@@ -298,7 +296,7 @@ func (m *merged) templates() []template {
 	return routes
 }
 
-// complete asks the owner of what an argument is completed of.
+// complete sends the request to the owner of the prompt or resource that it names.
 func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	ref, err := oneMember(m, m.Params, "ref")
 	if err != nil {
@@ -327,7 +325,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	switch {
 	case !found:
 		return nil, invalidParams(m, "nothing named %q is available", protocol.Printable(name, 80))
-	case !v.gateway.declares(of.server, []string{"completions"}): // which another server of the view does
+	case !v.gateway.declares(of.server, []string{"completions"}): // another server declares it
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil
 	}
 	if of.own != name {
@@ -341,5 +339,5 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	return v.ask(ctx, of.server, m)
 }
 
-// isServer reports whether the view has a server of that id.
+// isServer reports whether the view has a server with this id.
 func (v *view) isServer(id string) bool { return slices.Contains(v.servers(), id) }

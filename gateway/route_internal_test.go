@@ -11,7 +11,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// A server that does not answer hides from nobody what those behind it have; where none says that it has it, nobody knows.
+// A server that does not answer does not hide the resources of the servers after it. If no server has the URI, it is
+// unknown.
 func TestAServerThatHangsHidesNoOther(t *testing.T) {
 	t.Parallel()
 	ask := func(ctx context.Context, of ownName) (json.RawMessage, error) {

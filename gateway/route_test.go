@@ -12,11 +12,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// An argument is completed by who has the prompt, the template or the resource.
+// An argument is completed by the server that has the prompt, the template or the resource.
 func TestCompletions(t *testing.T) {
 	t.Parallel()
 	s := twoLibraries()
-	s["c"] = mcp.NewServer(&mcp.Implementation{Name: "c", Version: "1"}, nil) // which completes nothing
+	s["c"] = mcp.NewServer(&mcp.Implementation{Name: "c", Version: "1"}, nil) // it has no completions
 	s["c"].AddPrompt(&mcp.Prompt{Name: "greet"}, nil)
 	g := s.open(t, gateway.Options{}, "a", "b", "c")
 	eras(t, func(t *testing.T, era interop.Era) {
@@ -46,7 +46,7 @@ func TestCompletions(t *testing.T) {
 	})
 }
 
-// What names its owner in two ways is refused: a server would read the other.
+// Params that name the owner in two ways are refused, because a server could read the other name.
 func TestAmbiguousParamsAreRefused(t *testing.T) {
 	t.Parallel()
 	g := twoLibraries().open(t, gateway.Options{}, "a", "b").Handler()
@@ -61,8 +61,8 @@ func TestAmbiguousParamsAreRefused(t *testing.T) {
 	}
 }
 
-// Of a URI that no list has, the first server is asked whose template it fits; else those with resources, and the
-// first of them that knows it has answered, however late.
+// If no list has a URI, the first server with a matching template is asked. Otherwise the servers that have resources
+// are asked, and the first of them that knows the URI answers, however late.
 func TestURIsThatNobodyLists(t *testing.T) {
 	t.Parallel()
 	sooner := make(chan struct{})
@@ -103,7 +103,7 @@ func TestURIsThatNobodyLists(t *testing.T) {
 	}
 }
 
-// Skills have their server first in the path, and all else as it was.
+// The URIs of skills begin with their server. Nothing else changes.
 func TestSkills(t *testing.T) {
 	t.Parallel()
 	const skill = `{"uri":"skill://x/y/SKILL.md","frontmatter":{"name":"y"},"resources":[{"uri":"skill://x/y/SKILL.md","digest":"sha256:0","size":1},{"uri":"repo://x/y/z","size":2}]}`
@@ -151,7 +151,7 @@ func TestSkills(t *testing.T) {
 	}
 }
 
-// A method that nobody here knows goes to the one server of a view, and is unknown where there are several.
+// A method that the gateway does not know goes to the one server of a view. It is unknown on views of several servers.
 func TestUnknownMethods(t *testing.T) {
 	t.Parallel()
 	s := resources(says(`{"resources":[]}`))
@@ -165,7 +165,7 @@ func TestUnknownMethods(t *testing.T) {
 	}
 }
 
-// A view declares what its servers do, and says what they say.
+// A view has the capabilities and the instructions of its servers.
 func TestWhatViewsDeclare(t *testing.T) {
 	t.Parallel()
 	s := scripts{
@@ -180,7 +180,7 @@ func TestWhatViewsDeclare(t *testing.T) {
 	for path, want := range map[string][2]string{
 		"/mcp": {
 			`{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{},"extensions":{"io.modelcontextprotocol/tasks":{},"io.modelcontextprotocol/ui":{"m":1}}}`,
-			quoted("a", "tools") + "\n\n" + quoted("b", "prompts and resources"), // c has no tools, of which it could speak
+			quoted("a", "tools") + "\n\n" + quoted("b", "prompts and resources"), // c has no tools, so its instructions are left out
 		},
 		"/mcp/a":    {`{"tools":{"x":1,"listChanged":true},"logging":{},"experimental":{}}`, "Read me."},
 		"/mcp/b":    {`{"prompts":{},"completions":{},"extensions":{"io.modelcontextprotocol/ui":{"m":1},"io.modelcontextprotocol/tasks":{}}}`, "Read me."},

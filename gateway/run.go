@@ -15,22 +15,22 @@ import (
 
 const (
 	defaultDrain = 10 * time.Second
-	// shutdownWait bounds how long answers that are being written are waited for.
+	// shutdownWait bounds the wait for responses that are being written.
 	shutdownWait = 5 * time.Second
 )
 
-// Run serves [Gateway.Handler] on l until ctx ends, and then ends the gateway: clients that are
-// connected are refused new requests, and what is in flight has Options.Drain to be answered.
-// It returns nil then, [context.DeadlineExceeded] where calls were given up, or why l failed.
+// Run serves [Gateway.Handler] on l until ctx ends, and then stops the gateway. Connected clients can send no new
+// requests, and requests in flight have Options.Drain to finish. Run then returns nil, or [context.DeadlineExceeded] if
+// calls were given up. If l fails, it returns that error.
 func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 	logger := cmp.Or(g.opts.Host.Logger, slog.New(slog.DiscardHandler))
-	server := &http.Server{ // whom nobody has admitted yet holds little, and not for long
+	server := &http.Server{ // limits for clients that are not authenticated yet
 		Handler: g.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
 	unused := context.AfterFunc(ctx, func() {
-		_ = l.Close()   // clients that are connected learn of the end, or cancel their calls
+		_ = l.Close()   // connected clients can still learn of the end, or cancel their calls
 		err := g.Stop() // ends the streams, for which Shutdown would wait
 		end, cancel := context.WithTimeout(context.Background(), shutdownWait)
 		defer cancel()
@@ -40,7 +40,7 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 		ended <- err
 	})
 	err := server.Serve(l)
-	if unused() { // nobody asked it to end
+	if unused() { // l failed before ctx ended
 		_ = server.Close()
 		g.Close()
 		return err
@@ -48,8 +48,8 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 	return <-ended
 }
 
-// Stop is a gentle [Gateway.Close]: what is in flight has Options.Drain to be answered. The error
-// is [context.DeadlineExceeded] where calls were given up.
+// Stop drains the gateway and then closes it. Requests in flight have Options.Drain to finish. It returns
+// [context.DeadlineExceeded] if calls were given up.
 func (g *Gateway) Stop() error {
 	end, cancel := context.WithTimeout(context.Background(), protocol.Duration(g.opts.Drain, defaultDrain))
 	defer cancel()
@@ -58,7 +58,7 @@ func (g *Gateway) Stop() error {
 	return err
 }
 
-// Drain refuses new requests in every view, ends what servers ask clients, and waits for what is in flight; see
+// Drain refuses new requests in every view, ends questions to clients, and waits for requests in flight. See
 // [host.Host.Drain].
 func (g *Gateway) Drain(ctx context.Context) error {
 	g.mu.Lock()

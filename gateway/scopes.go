@@ -8,15 +8,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// scope is what a view has of all servers: at /mcp everything, at /mcp/@NAME a selection, at /mcp/SERVER one server.
+// scope is the part of all servers in a view: everything at /mcp, a selection at /mcp/@NAME, one server at /mcp/SERVER.
 type scope struct {
 	View
-	everything bool   // also what Options.Local has
-	server     string // the only one; "": there may be several
+	everything bool   // includes Options.Local
+	server     string // the only server; "": there may be several
 }
 
-// shown is the name under which a tool or prompt is shown: in the view of one server as the server, or a rule for tools,
-// has it.
+// shown returns the name under which the view shows a tool or prompt. The view of one server uses the server's own
+// name, or the name that a rule for tools gives.
 func (s *scope) shown(server, own string) string {
 	if s.server != "" {
 		return own
@@ -24,7 +24,7 @@ func (s *scope) shown(server, own string) string {
 	return interop.QualifiedName(server, own)
 }
 
-// tools is what the view shows in the place of its tools.
+// tools returns the tools that the view shows, after Expose and Profile.
 func (s *scope) tools(o *Options, shown *shownTools) toolbox.Source {
 	if s.server != "" {
 		return shown
@@ -39,21 +39,21 @@ func (s *scope) tools(o *Options, shown *shownTools) toolbox.Source {
 	}
 	if expose != nil {
 		exposed := expose(src)
-		shown.models = exposed != src // else its clients see them all, and know which are for apps
+		shown.models = exposed != src // without Expose, clients see all tools and select by visibility
 		src = exposed
 	}
-	if s.Profile != nil { // last, for it is about the schemas that clients see
+	if s.Profile != nil { // last, because clients see these schemas
 		src = shapedFor(s.Profile, src)
 	}
 	return src
 }
 
-// matchesAny reports whether one of the patterns stands for a name; nil: all names.
+// matchesAny reports whether one of the patterns matches a name. Nil matches all names.
 func matchesAny(patterns []string, name string) bool {
 	return patterns == nil || slices.ContainsFunc(patterns, func(p string) bool { return protocol.Matches(p, name) })
 }
 
-// same reports whether two scopes show the same. Of Expose it is only known whether there is one.
+// same reports whether two scopes show the same. Of Expose, it compares only whether it is set.
 func (s *scope) same(o *scope) bool {
 	same := func(a, b []string) bool { return slices.Equal(a, b) && (a == nil) == (b == nil) }
 	return o != nil && s.server == o.server && (s.Expose == nil) == (o.Expose == nil) && s.Profile == o.Profile &&

@@ -25,8 +25,8 @@ type script struct {
 
 	mu    sync.Mutex
 	asked []string                // methods
-	kill  func()                  // its last connection
-	tells []func(interop.Message) // its clients something outside of requests, in the order in which they came
+	kill  func()                  // closes its last connection
+	tells []func(interop.Message) // send a message outside of requests to its clients, in the order of connection
 }
 
 func (s *script) Handle(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
@@ -55,7 +55,7 @@ func (s *script) Info() json.RawMessage {
 	return json.RawMessage(s.info)
 }
 
-// times is how often a method was asked for.
+// times returns how often a method was requested.
 func (s *script) times(method string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,17 +67,17 @@ func (s *script) times(method string) (n int) {
 	return n
 }
 
-// says is an answer that never changes.
+// says returns an answer that never changes.
 func says(text string) func(interop.Message) (string, error) {
 	return func(interop.Message) (string, error) { return text, nil }
 }
 
-// discovers is what a server declares.
+// discovers returns an answer with the capabilities of a server.
 func discovers(capabilities string) func(interop.Message) (string, error) {
 	return says(`{"capabilities":` + capabilities + `,"instructions":"Read me."}`)
 }
 
-// scripts are servers by id.
+// scripts holds servers by id.
 type scripts map[string]*script
 
 func (s scripts) options(t testing.TB) *ledger.Options {
@@ -112,7 +112,7 @@ func (s scripts) open(t testing.TB, opts gateway.Options, servers ...interop.Ser
 	return g
 }
 
-// answer is what a modern client gets for one request: a result, or an error.
+// answer is the reply to one request of a modern client: a result or an error.
 type answer struct {
 	Result json.RawMessage
 	Error  *struct {
@@ -168,7 +168,7 @@ func askAs(t testing.TB, g http.Handler, path, principal, method, params string)
 	return a
 }
 
-// sorted is JSON with its members in order.
+// sorted formats JSON with sorted members.
 func sorted(t testing.TB, raw json.RawMessage) string {
 	t.Helper()
 	var v any

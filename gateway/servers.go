@@ -10,15 +10,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// declared is what a server said of itself when it was last connected.
+// declared is the description that a server gave when it was last connected.
 type declared struct {
-	capabilities json.RawMessage // nil: it never was
+	capabilities json.RawMessage // nil: the server was never connected
 	instructions string
 	info         json.RawMessage
-	written      int // how often it was, to the ledger
+	written      int // how often it was written to the ledger
 }
 
-// remember keeps what a server says of itself for as long as it is lost, and for the next run.
+// remember stores the description of a server, for the time when it is not connected and for the next run.
 func (g *Gateway) remember(server string) {
 	d := g.says(server)
 	if d.capabilities == nil {
@@ -32,7 +32,7 @@ func (g *Gateway) remember(server string) {
 	g.describe(server, maxDescribed)
 }
 
-// says is what a server says of itself, or has said before it was lost, or when it last ran.
+// says returns the description of a server: from its connection, or from its last one in this run or an earlier one.
 func (g *Gateway) says(server string) declared {
 	if e, err := g.attached.Fleet.Endpoint(server, ""); err == nil {
 		if caps := e.Capabilities(); caps != nil {
@@ -42,19 +42,19 @@ func (g *Gateway) says(server string) declared {
 	return g.recall(server)
 }
 
-// declares reports whether a server says that it has what a path of keys leads to.
+// declares reports whether a server declares the capability at a path of keys.
 func (g *Gateway) declares(server string, path []string) bool {
 	return protocol.Has(g.says(server).capabilities, path)
 }
 
-// mayDeclare is declares, and true of a server that has not said anything yet.
+// mayDeclare reports the same as declares, but true for a server without a description.
 func (g *Gateway) mayDeclare(server string, path []string) bool {
 	d := g.says(server)
 	return d.capabilities == nil || protocol.Has(d.capabilities, path)
 }
 
-// down reports which servers have nothing to show: they are not connected, and their lists are withdrawn. A server that
-// has not answered yet shows the lists that the ledger has.
+// down returns a function that reports whether a server has nothing to show: it is not connected, and its lists are
+// withdrawn. A server that has not answered yet shows the lists from the ledger.
 func (g *Gateway) down() func(server string) bool {
 	s := g.attached.Fleet.Snapshot("")
 	return func(server string) bool {
@@ -71,13 +71,13 @@ func (g *Gateway) isPending(server string) bool {
 	return slices.Contains(g.attached.Fleet.Snapshot("").Pending, server)
 }
 
-// pending reports whether servers of the view have not been heard yet.
+// pending reports whether a server of the view has neither answered nor failed yet.
 func (v *view) pending() bool {
 	return slices.ContainsFunc(v.gateway.attached.Fleet.Snapshot("").Pending, v.scope.has)
 }
 
-// note logs what of a server's is left out, once for as long as it is connected.
-// caller is whose list it is; "": everybody's.
+// note logs that an entry of a server's list is left out, and why. It logs each note once. caller is the principal that
+// the list is for, or "" if the list is for all.
 func (g *Gateway) note(server string, caller toolbox.Principal, why string) {
 	g.mu.Lock()
 	key := server + "\x00" + string(caller) + "\x00" + why
@@ -92,11 +92,11 @@ func (g *Gateway) note(server string, caller toolbox.Principal, why string) {
 	}
 }
 
-// maxNoted bounds what is remembered to have been logged.
+// maxNoted bounds the notes that are remembered as logged.
 const maxNoted = 1000
 
-// heard waits until all servers of the view were heard once, or have failed, as long as one has to connect. It reports
-// whether there was one to wait for.
+// heard waits until all servers of the view have answered or failed once, for at most the default connect timeout. It
+// reports whether there was a server to wait for.
 func (v *view) heard(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, protocol.DefaultConnect)
 	defer cancel()
@@ -110,7 +110,7 @@ func (v *view) heard(ctx context.Context) bool {
 	return waited
 }
 
-// settled waits until a server was heard once, or failed, or ctx ends.
+// settled waits until a server has answered or failed once, or until ctx ends.
 func (g *Gateway) settled(ctx context.Context, server string) {
 	watch.Until(ctx, g.attached.Fleet.Watch, func() bool { return !g.isPending(server) })
 }

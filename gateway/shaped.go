@@ -8,8 +8,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// shaped shows tools with the schemas that a profile makes of theirs (as Parameters, see
-// host.Options), and turns arguments for those into arguments for the tools'.
+// shaped shows tools with schemas that are adapted to a profile (as with Parameters, see host.Options). It maps
+// arguments for the adapted schemas back to the schemas of the tools.
 type shaped struct{ *toolbox.Box }
 
 func shapedFor(p *schema.Profile, src toolbox.Source) toolbox.Source {
@@ -22,7 +22,7 @@ func (s shaped) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 	return out.Result, out.Err
 }
 
-// restoredOnTheWire puts the arguments into the params that a client sent.
+// restoredOnTheWire puts the mapped arguments into the params that the client sent.
 func restoredOnTheWire(next toolbox.Do) toolbox.Do {
 	return func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		if c.Wire.JSON != nil {

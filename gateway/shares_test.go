@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A principal has its share of sessions in all views together.
+// The limit of sessions for a principal applies to all views together.
 func TestSessionsOfAllViewsAreOneShare(t *testing.T) {
 	t.Parallel()
 	g := scripts{"a": {}}.open(t, gateway.Options{Host: host.Options{MaxClientSessions: 1, Authenticate: func(r *http.Request) (toolbox.Principal, error) {

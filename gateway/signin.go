@@ -12,11 +12,12 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// signInWait is how long a request waits for a person whose client has opened the address.
+// signInWait is how long a request waits for a person after the client has opened the address.
 const signInWait = 2 * time.Minute
 
-// signingIn has a request that fails for want of a sign-in ask its client to open the address of one (2025-11-25,
-// client/elicitation, "URL Elicitation Required Error"; a modern client is asked in a result, see [interop.Client].Opened).
+// signingIn wraps next: if a request fails for lack of a sign-in, its client is asked to open an address (2025-11-25,
+// client/elicitation, "URL Elicitation Required Error"). A modern client is asked in a result, see
+// [interop.Client].Opened.
 func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
 	return func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 		result, err := next(ctx, m, back)
@@ -45,8 +46,8 @@ func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
 	}
 }
 
-// awaitSignIn waits until a sign-in is over, after which the next request connects at once. Other servers are left alone: a client
-// that says again and again that it has opened the address would have all of them asked.
+// awaitSignIn waits until a sign-in is over. It then makes only this server connect again. Otherwise a client that
+// reports again and again that it opened the address would cause requests to all servers.
 func (g *Gateway) awaitSignIn(ctx context.Context, server string, caller toolbox.Principal) error {
 	_, err := g.opts.SignIn(ctx, server, caller, true)
 	if err == nil {
@@ -55,8 +56,8 @@ func (g *Gateway) awaitSignIn(ctx context.Context, server string, caller toolbox
 	return err
 }
 
-// do calls a tool. That it wants a sign-in is no tool's failure where the client can be asked for one: a host
-// would make a result of it.
+// do calls a tool. If the call fails because a sign-in is missing and the client can be asked for one, do returns a
+// protocol fault. The host would turn another fault into the result of the tool.
 func (g *Gateway) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	r, err := g.attached.Do(ctx, c)
 	fault, ok := errors.AsType[*interop.Fault](err)
@@ -69,7 +70,7 @@ func (g *Gateway) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, erro
 	}
 	if !client.Opened {
 		if _, failed := g.opts.SignIn(ctx, fault.Server, c.Caller, false); failed != nil {
-			return r, err // it is not the client's to give
+			return r, err // this client cannot sign in there
 		}
 	}
 	f := *fault
@@ -77,15 +78,15 @@ func (g *Gateway) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, erro
 	return nil, &f
 }
 
-// signInKey is one of a legacy session that waits for a sign-in.
+// signInKey identifies a legacy session that waits for a sign-in.
 type signInKey struct {
 	server  string
 	caller  toolbox.Principal
 	session string
 }
 
-// tellSignedIn names an elicitation, and tells a legacy session when it is over ("Completion Notifications for URL
-// Mode Elicitation"): its client waits for that, and then makes its request again.
+// tellSignedIn returns the id of an elicitation, and notifies a legacy session when the sign-in is over ("Completion
+// Notifications for URL Mode Elicitation"). The client of the session waits for that, and then sends its request again.
 func (g *Gateway) tellSignedIn(server string, m interop.Message, client *interop.Client) (id string) {
 	always := client.Always
 	if m.Era == interop.Modern || always == nil {
@@ -98,7 +99,7 @@ func (g *Gateway) tellSignedIn(server string, m interop.Message, client *interop
 		return id
 	}
 	if id = rand.Text(); g.closed || g.manySignIns(m.Caller) {
-		return id // of whose end nobody is told
+		return id // no notification follows
 	}
 	if g.signIns == nil {
 		g.signIns = map[signInKey]string{}
@@ -117,13 +118,13 @@ func (g *Gateway) tellSignedIn(server string, m interop.Message, client *interop
 	return id
 }
 
-// maxTold bounds the elicitations of whose end sessions are told, and maxToldOf those of one principal.
+// maxTold bounds the elicitations with a pending notification, and maxToldOf the number for one principal.
 const (
 	maxTold   = 10_000
 	maxToldOf = 200
 )
 
-// manySignIns reports a bound that is reached. Call it with mu held.
+// manySignIns reports whether a bound is reached. The caller holds mu.
 func (g *Gateway) manySignIns(caller toolbox.Principal) bool {
 	own := 0
 	for key := range g.signIns {
@@ -134,7 +135,7 @@ func (g *Gateway) manySignIns(caller toolbox.Principal) bool {
 	return len(g.signIns) >= maxTold || own >= maxToldOf
 }
 
-// signInFirst is a fault that asks to open an address.
+// signInFirst returns a fault that asks the client to open an address.
 func signInFirst(fault *interop.Fault, id, address string) error {
 	type elicitation struct {
 		Mode    string `json:"mode"`

@@ -22,7 +22,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// guarded is a server that calls tools for those alone who have a token of the authorization server.
+// guarded returns the URL of a server that accepts only tokens of the authorization server.
 func guarded(t *testing.T, as *authserver.Server) string {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
@@ -50,7 +50,8 @@ func guarded(t *testing.T, as *authserver.Server) string {
 	return web.URL + "/mcp"
 }
 
-// A call that needs a sign-in asks a client of either era to open its address, and goes on when the person has signed in.
+// A call that needs a sign-in asks a client of either era to open the address. It goes on after the person has signed
+// in.
 func TestCallThatNeedsASignIn(t *testing.T) {
 	t.Parallel()
 	as := authserver.Start(t, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestViewsOverHTTPAndSSE: a client that knows no other transport has each view at /sse.
+// TestViewsOverHTTPAndSSE checks that a client that supports only HTTP+SSE can use each view at /sse.
 func TestViewsOverHTTPAndSSE(t *testing.T) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "greet"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {

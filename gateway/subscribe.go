@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Subscribe implements [host.Subscriber]: updates of a resource of the view, from the server
-// that has it. Where nobody lists it, each server that agrees may be the one.
+// Subscribe implements [host.Subscriber]. It subscribes at the server that has the resource. If no server lists the
+// resource, it subscribes at every server that agrees.
 func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error) {
 	who := v.askerOf(m.Caller, m.Client)
 	ctx = interop.WithClient(ctx, m.Client)
@@ -52,7 +52,7 @@ func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, upd
 	}, nil
 }
 
-// Unsubscribe answers for a resource to which the client is not subscribed, as its server does.
+// Unsubscribe answers for a resource to which the client is not subscribed, in the way the resource's server answers.
 func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) error {
 	owners := v.ownersOf(ctx, []string{"resources"}, v.askerOf(m.Caller, m.Client), uri)
 	switch {
@@ -60,7 +60,7 @@ func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) e
 		return v.unknownURI(m, uri)
 	case !slices.ContainsFunc(owners, func(of ownName) bool { return v.gateway.declares(of.server, []string{"resources", "subscribe"}) }):
 		return methodNotFound(m)
-	case len(owners) > 1: // none of them lists it
+	case len(owners) > 1: // no server lists it
 		return v.unknownURI(m, uri)
 	}
 	params, err := wire.Rewrite(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(owners[0].own)})
@@ -71,8 +71,8 @@ func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) e
 	return v.gateway.attached.Fleet.Unsubscribe(interop.WithClient(ctx, m.Client), owners[0].server, owners[0].own, m)
 }
 
-// updateOf rewrites a server's update to the URI under which the view has the resource. The server may name a part of the
-// resource. If that part is not in the view, the update names the resource.
+// updateOf rewrites a server's update to use the URI under which the view has the resource. The server may name a part
+// of the resource. If that part is not in the view, the update names the resource.
 func (v *view) updateOf(of ownName, called string, who asker, params json.RawMessage) json.RawMessage {
 	if v.scope.server != "" {
 		return params

@@ -29,7 +29,7 @@ func pairings(t *testing.T, run func(t *testing.T, client, server interop.Era)) 
 	}
 }
 
-// bulletin is a library that counts its subscriptions.
+// bulletin is a server that counts its subscriptions.
 type bulletin struct {
 	*mcp.Server
 	subscribed, unsubscribed chan string
@@ -53,7 +53,7 @@ func newBulletin(uris ...string) *bulletin {
 	return b
 }
 
-// openEra is a gateway before servers of one era, all of which have been heard.
+// openEra returns a gateway for servers of one era, after all of them have answered.
 func (s shelf) openEra(t testing.TB, era interop.Era, ids ...string) *gateway.Gateway {
 	t.Helper()
 	servers := s.servers(ids...)
@@ -68,7 +68,7 @@ func (s shelf) openEra(t testing.TB, era interop.Era, ids ...string) *gateway.Ga
 	return g
 }
 
-// hearing is a client of the SDK that hears what changes.
+// hearing returns a client of the SDK, and a channel of the changes that it is notified of.
 func hearing(t testing.TB, g *gateway.Gateway, path string, era interop.Era) (c *mcp.ClientSession, heard chan string) {
 	t.Helper()
 	heard = make(chan string, 1000)
@@ -94,8 +94,8 @@ func hearing(t testing.TB, g *gateway.Gateway, path string, era interop.Era) (c 
 	return c, heard
 }
 
-// until does something, again and again, until something is heard: the SDK's modern client does not
-// say when its subscription was acknowledged.
+// until repeats do until the notification want arrives. The SDK's modern client does not report when its subscription
+// is acknowledged.
 func until(t testing.TB, heard <-chan string, want string, do func()) {
 	t.Helper()
 	late := time.After(30 * time.Second)
@@ -122,7 +122,7 @@ func (b *bulletin) update(t testing.TB, uri string) {
 	}
 }
 
-// Two clients are one subscription, at the server that has the resource.
+// Two clients share one subscription, at the server that has the resource.
 func TestUpdatesReachWhoAsked(t *testing.T) {
 	t.Parallel()
 	pairings(t, func(t *testing.T, client, server interop.Era) {
@@ -155,7 +155,7 @@ func TestUpdatesReachWhoAsked(t *testing.T) {
 		if n := len(b.unsubscribed); n != 0 {
 			t.Errorf("unsubscribed %d times", n)
 		}
-		if client == interop.Legacy { // else it goes with the stream
+		if client == interop.Legacy { // a modern subscription ends with its stream
 			if err := two.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: uri}); err != nil {
 				t.Error(err)
 			}
@@ -173,7 +173,7 @@ func TestUpdatesReachWhoAsked(t *testing.T) {
 	})
 }
 
-// A view of one server has the server's own URIs, and its refusals.
+// A view of one server uses the server's own URIs and returns its errors.
 func TestSubscriptionsOfOneServer(t *testing.T) {
 	t.Parallel()
 	b, plain := newBulletin("file:///x"), library("plain", "file:///x")
@@ -193,7 +193,7 @@ func TestSubscriptionsOfOneServer(t *testing.T) {
 	}
 }
 
-// What servers list, and servers themselves, come and go.
+// Clients are notified when the lists of servers change, and when servers come and go.
 func TestListsThatChange(t *testing.T) {
 	t.Parallel()
 	pairings(t, func(t *testing.T, client, server interop.Era) {
@@ -231,7 +231,7 @@ func TestListsThatChange(t *testing.T) {
 	})
 }
 
-// A connection that was lost is made again, with its subscriptions, and who asked is told to look.
+// A lost connection is made again with its subscriptions, and the subscribers get an update.
 func TestUpdatesAfterAGap(t *testing.T) {
 	t.Parallel()
 	b := newBulletin("file:///x")
@@ -251,7 +251,7 @@ func TestUpdatesAfterAGap(t *testing.T) {
 			return &interop.EndpointOptions{Transport: ours}
 		},
 	}}}
-	t.Cleanup(func() { // behind the gateway's, which connects anew
+	t.Cleanup(func() { // runs after the gateway is closed, which reconnects
 		for _, s := range sessions {
 			_ = s.Close()
 		}
@@ -272,7 +272,7 @@ func TestUpdatesAfterAGap(t *testing.T) {
 	}
 }
 
-// A server that changes its lists without end is not heard without end.
+// A server that changes its lists without end does not cause notifications without end.
 func TestAServerThatChangesItsListsAllTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBulletin("file:///x")
@@ -308,7 +308,7 @@ func TestAServerThatChangesItsListsAllTheTime(t *testing.T) {
 			})
 			time.Sleep(100 * time.Millisecond)
 		}
-		time.Sleep(time.Minute) // the last one is told
+		time.Sleep(time.Minute) // the last change is reported
 		g.Close()
 		_ = far.Close()
 		<-served
@@ -319,7 +319,7 @@ func TestAServerThatChangesItsListsAllTheTime(t *testing.T) {
 	})
 }
 
-// stray is a server that reports updates of what nobody asked it for.
+// stray is a server that sends updates of resources that were not requested.
 type stray struct{ script }
 
 func (s *stray) Subscribe(_ context.Context, _ interop.Message, _ string, updated func(interop.Message)) (stop func(), err error) {
@@ -327,7 +327,7 @@ func (s *stray) Subscribe(_ context.Context, _ interop.Message, _ string, update
 	return func() {}, nil
 }
 
-// A modern server's updates are of what was asked for, or of a part of it.
+// A modern server's updates must be of the requested resource, or of a part of it.
 func TestUpdatesOfWhatNobodyAskedForAreNone(t *testing.T) {
 	t.Parallel()
 	s := &stray{}
@@ -354,7 +354,7 @@ func TestUpdatesOfWhatNobodyAskedForAreNone(t *testing.T) {
 	}
 }
 
-// The end of a subscription that a client does not hold is answered by the server, as it is without a gateway.
+// If a client ends a subscription that it does not hold, the server answers, as it does without a gateway.
 func TestUnsubscribeWithoutASubscription(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ capabilities, answer, want string }{

@@ -7,29 +7,30 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Tapped is a message that goes over the gateway, as Options.Tap is shown it: one of a client's as the
-// host has read it, one of a server's as it goes over the connection. What the host answers itself
-// (handshakes, pings, subscriptions, and the requests that bring a modern client's answers to a call that waits for them) is not among them, nor are the servers' handshakes.
+// Tapped is a message that passes the gateway, as Options.Tap receives it: from a client as the host read it, from a
+// server as it passes over the connection. Messages that the host answers itself are not shown: handshakes, pings,
+// subscriptions, and requests with answers for a waiting call. Handshakes of servers are not shown either.
 type Tapped struct {
-	// Exchange is the same of a request and of its answer, and of nothing else. 0: a notification.
+	// Exchange is equal for a request and its reply, and unique otherwise. 0 means a notification.
 	Exchange uint64
-	// Client: it goes between a client and the gateway; otherwise between the gateway and a server.
+	// Client reports whether the message passes between a client and the gateway. Otherwise the peer is a server.
 	Client bool
-	// Sent: the gateway sends it; otherwise it has received it.
+	// Sent reports whether the gateway sends the message. Otherwise the gateway received it.
 	Sent bool
-	// Server is the one at the other end, or of a client's message that whose view it is; "": any.
+	// Server is the other end of the connection. For a client's message it is the server of its view, "" if there are
+	// several.
 	Server string
-	// Session is the client's legacy session or its stdio connection; "": it has none.
+	// Session is the client's legacy session or stdio connection. "" means that it has none.
 	Session string
-	// Message is the request or notification. It and the others hold bytes that are not the receiver's.
+	// Message is the request or notification. The receiver does not own the bytes in Message, Result and Err.
 	Message interop.Message
-	// Answer: it is the answer to Message, which is Result or Err; neither is a refusal.
+	// Answer reports whether this is the reply to Message: Result or Err. If neither is set, the request was refused.
 	Answer bool
 	Result json.RawMessage
 	Err    error
 }
 
-// tap shows a message, and then its answer.
+// tap shows a message. The function that it returns shows the reply.
 func (g *Gateway) tap(t Tapped) (answered func(json.RawMessage, error)) {
 	if !isNote(t.Message.Method) {
 		t.Exchange = g.tapped.Add(1)
@@ -41,14 +42,14 @@ func (g *Gateway) tap(t Tapped) (answered func(json.RawMessage, error)) {
 	}
 }
 
-// tapServer is interop.EndpointOptions.Tap for a server.
+// tapServer returns the interop.EndpointOptions.Tap for a server.
 func (g *Gateway) tapServer(id string) func(bool, interop.Message) func(json.RawMessage, error) {
 	return func(sent bool, m interop.Message) func(json.RawMessage, error) {
 		return g.tap(Tapped{Sent: sent, Server: id, Message: m})
 	}
 }
 
-// tappedView is a view of whose clients' messages Options.Tap is shown.
+// tappedView is a view that shows the messages of its clients to Options.Tap.
 type tappedView struct{ *view }
 
 // Handle implements [host.Backend].
@@ -66,7 +67,7 @@ func (v tappedView) Handle(ctx context.Context, m interop.Message, back interop.
 	})(ctx, m)
 }
 
-// tapPeer is a way of a client's messages, or to a client, of which Options.Tap is shown what goes it.
+// tapPeer wraps a peer that takes messages from a client, or to a client, and shows these messages to Options.Tap.
 func (v tappedView) tapPeer(shown Tapped, sent bool, next interop.Peer) interop.Peer {
 	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 		shown := shown

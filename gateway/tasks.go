@@ -14,22 +14,23 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A task is of two shapes: that of the extension (SEP-2663), which a result of type "task" brings, and that
-// of 2025-11-25 (SEP-1686), which a call with a member "task" asks for. Of both the client gets the id sealed:
-// it says which server has the task, and nobody else can name it.
+// A task has one of two shapes. In the extension (SEP-2663), a result of type "task" creates it. In 2025-11-25
+// (SEP-1686), a call with a member "task" asks for it. The client gets a sealed id, which contains the server. No other
+// client can use it.
 //
-// What all clients of a server have is one list there: tasks/list, which only 2025-11-25 has, is refused. The states of a task
-// reach a client of the extension that names the task (follow.go). Before, they reach the session that alone uses a connection.
+// A server has one list of the tasks of all its clients, so tasks/list, which only 2025-11-25 has, is refused. The
+// states of a task reach a client of the extension that names the task (follow.go), or a legacy session with its own
+// connection.
 
-// isTask reports a method that is about one task, or about all.
+// isTask reports whether a method is about one task or all tasks.
 func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
-// sealTask is the id of a server's task for its client. It is good for as long as the server keeps the task.
+// sealTask seals the id of a server's task for its client. The sealed id does not expire.
 func (g *Gateway) sealTask(ctx context.Context, of origin, caller toolbox.Principal, own string) string {
 	return g.opts.Host.Keys.SealSame(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: of.seal(ctx, []byte(own))})
 }
 
-// taskOwner is the server that has the task of a request, and its id there.
+// taskOwner returns the server that has the task of a request, and the server's own id of the task.
 func (g *Gateway) taskOwner(ctx context.Context, m interop.Message) (of origin, own string, err error) {
 	id, err := oneString(m, m.Params, "taskId")
 	if err != nil {
@@ -50,7 +51,7 @@ func (g *Gateway) openTask(ctx context.Context, caller toolbox.Principal, id str
 	return openOrigin(ctx, t.Data)
 }
 
-// upstreamTask passes on a request about a task.
+// upstreamTask passes a request about a task to its server.
 func (g *Gateway) upstreamTask(ctx context.Context, of origin, m interop.Message, next interop.Peer) (json.RawMessage, error) {
 	if m.Method == "tasks/list" {
 		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
@@ -77,7 +78,8 @@ func (g *Gateway) upstreamTask(ctx context.Context, of origin, m interop.Message
 	return result, nil
 }
 
-// taskFor is what a server says of a task for the client that has its id, which is JSON. names: its questions name the server.
+// taskFor rewrites a server's result about a task for the client with this id, as JSON. If names is true, questions in
+// it name the server.
 func taskFor(server string, id json.RawMessage, names bool, result json.RawMessage) (_ json.RawMessage, err error) {
 	var edits []wire.Edit
 	if _, ok := wire.Lookup(result, "taskId"); ok {
@@ -99,12 +101,11 @@ func taskFor(server string, id json.RawMessage, names bool, result json.RawMessa
 	return wire.Rewrite(result, edits...)
 }
 
-// taskPeer is a legacy client whose server's messages name tasks by the ids that the client has, and whose answers name
-// them to the server by the server's.
+// taskPeer wraps the peer of a legacy client. Messages get the client's ids of tasks, and answers the server's ids.
 func (v *view) taskPeer(caller toolbox.Principal) func(next interop.Peer) interop.Peer {
 	return func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-			if !bytes.Contains(m.Params, []byte("task")) { // as most: see relatedTask and noteTaskStatus
+			if !bytes.Contains(m.Params, []byte("task")) { // most messages; see relatedTask and noteTaskStatus
 				return next(ctx, m)
 			}
 			in := context.WithValue(ctx, viewKey{}, v)
@@ -129,13 +130,13 @@ func (v *view) taskPeer(caller toolbox.Principal) func(next interop.Peer) intero
 	}
 }
 
-// noteTaskStatus is sent by servers of 2025-11-25.
+// noteTaskStatus is the notification that servers of 2025-11-25 send.
 const noteTaskStatus = "notifications/tasks/status"
 
-// relatedTask is where a message of 2025-11-25 names the task that it belongs to.
+// relatedTask returns the path at which a message of 2025-11-25 names its task.
 func relatedTask() []string { return []string{"_meta", protocol.MetaRelatedTask, "taskId"} }
 
-// sealCreated is the result of a call that has become a task, whose id is at a path of keys.
+// sealCreated seals the id of a task in the result of the call that created it. path is the path of the id.
 func (g *Gateway) sealCreated(ctx context.Context, of origin, m interop.Message, result json.RawMessage, path ...string) (json.RawMessage, error) {
 	found := false
 	out := wire.EditStrings(result, path, func(own string) string {

@@ -25,18 +25,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// raw is a server that answers each method with bytes, and keeps the params that it got.
+// raw is a server that answers each method with bytes, and records the params.
 type raw struct {
 	answers map[string]string
-	streams func(mcp.Connection, *jsonrpc.Request) // answers subscriptions/listen; nil: as answers says
-	refusal string                                 // the text of errors; "": that of an unknown method
-	before  func(mcp.Connection, *jsonrpc.Request) // an answer; nil: nothing is
+	streams func(mcp.Connection, *jsonrpc.Request) // answers subscriptions/listen; nil: answers is used
+	refusal string                                 // the text of errors; "": the text for an unknown method
+	before  func(mcp.Connection, *jsonrpc.Request) // runs before an answer; nil: nothing runs
 
 	mu  sync.Mutex
 	got map[string]string
 }
 
-// gateway is one before the server, and those who have a bearer token in front of it.
+// gateway returns a gateway for the server. Its principals are the bearer tokens of the requests.
 func (s *raw) gateway(t *testing.T, id string, era interop.Era, opts gateway.Options) *httptest.Server {
 	t.Helper()
 	s.got = map[string]string{}
@@ -100,13 +100,13 @@ func (s *raw) params(method string) json.RawMessage {
 	return json.RawMessage(s.got[method])
 }
 
-// post sends a modern request, of a client with capabilities, and returns the result or the error.
+// post sends a modern request of a client with these capabilities, and returns the result or the error.
 func post(t *testing.T, web *httptest.Server, who, capabilities, method, params string) (result json.RawMessage, failed *interop.RPCError) {
 	t.Helper()
 	return postTo(t, web, "/mcp", who, capabilities, method, params)
 }
 
-// postTo is post to a view.
+// postTo is post to the view at path.
 func postTo(t *testing.T, web *httptest.Server, path, who, capabilities, method, params string) (result json.RawMessage, failed *interop.RPCError) {
 	t.Helper()
 	meta := fmt.Sprintf(`{"%s":"2026-07-28","%s":%s}`, protocol.MetaVersion, protocol.MetaClientCaps, capabilities)
@@ -134,7 +134,7 @@ func postTo(t *testing.T, web *httptest.Server, path, who, capabilities, method,
 	return answerOf(t, resp.Body)
 }
 
-// answerOf reads the answer of a request, as an object or an event.
+// answerOf reads the reply to a request, as an object or an event.
 func answerOf(t *testing.T, r io.Reader) (result json.RawMessage, failed *interop.RPCError) {
 	t.Helper()
 	body, err := io.ReadAll(r)
@@ -271,8 +271,8 @@ func TestTasksOfALegacyServer(t *testing.T) {
 	}
 }
 
-// What a legacy server says and asks in the course of a task names it by the id that the client has, and the client's answer
-// names it by the server's, on a view of several servers and on its own.
+// During a task, the messages and questions of a legacy server name the task by the client's id. The client's answers
+// name it by the server's id. This holds on a view of several servers and on the server's own view.
 func TestMessagesOfALegacyTask(t *testing.T) {
 	t.Parallel()
 	const related = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"T-1"}}`
@@ -364,7 +364,7 @@ func TestMessagesOfALegacyTask(t *testing.T) {
 	}
 }
 
-// sseData is the data of events.
+// sseData returns the data of events.
 func sseData(r io.Reader) io.Reader {
 	data, into := io.Pipe()
 	go func() {

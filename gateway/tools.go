@@ -15,26 +15,25 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// shownTools is the tools of all servers as a view has them: those that it shows, under the names that they have
-// there, with the pages of apps where the view has those.
+// shownTools holds the tools of a view, under their names in the view, and with their pages in the form of the view.
 type shownTools struct {
 	*view
-	// models: they are for models alone, so that what is for apps alone is not among them (SEP-1865).
+	// models reports whether the tools are for models only. Tools for apps alone are then left out (SEP-1865).
 	models   bool
-	declared interop.Declared // by the clients that are shown it
+	declared interop.Declared // by the clients that see these tools
 
 	choosing sync.Mutex
 	last     *toolNames
-	changes  int // how often another list was made
+	changes  int // how often the list changed
 }
 
-// toolNames is the tools of one snapshot.
+// toolNames holds the names of the tools of one snapshot.
 type toolNames struct {
-	of     *toolbox.Snapshot // which all servers have
+	of     *toolbox.Snapshot // the snapshot of all servers
 	shown  *toolbox.Snapshot
-	byName map[string]*toolbox.Descriptor // of of.Tools, by the name in the view
-	apps   map[string]bool                // what is for apps alone, where it is not shown
-	pages  map[ownName]bool               // that tools of the view name
+	byName map[string]*toolbox.Descriptor // tools of of.Tools, by their names in the view
+	apps   map[string]bool                // tools for apps alone, if they are left out
+	pages  map[ownName]bool               // pages that tools of the view name
 }
 
 var _ toolbox.Source = (*shownTools)(nil)
@@ -59,7 +58,7 @@ func (t *shownTools) names(p toolbox.Principal) *toolNames {
 	return t.last
 }
 
-// changed is how often the list of the view was another one.
+// changed returns how often the list of the view changed.
 func (t *shownTools) changed() int {
 	t.names("")
 	t.choosing.Lock()
@@ -67,12 +66,12 @@ func (t *shownTools) changed() int {
 	return t.changes
 }
 
-// choose makes the snapshot of a view.
+// choose makes the snapshot of the view.
 func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 	n := &toolNames{of: s, shown: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))}, byName: make(map[string]*toolbox.Descriptor, len(s.Tools)),
 		apps: map[string]bool{}, pages: map[ownName]bool{}}
 	if t.last != nil {
-		for name := range t.last.apps { // of a server that is down now, whose tools are withdrawn
+		for name := range t.last.apps { // tools of a server that is down and therefore withdrawn
 			if s.DownOwner(name) != "" {
 				n.apps[name] = true
 			}
@@ -124,7 +123,7 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 
 func (t *shownTools) misses(server string) bool { return !t.scope.may(server, byTool) }
 
-// name is what a tool is called in the view; false: it is not in it. Rules may have renamed it.
+// name returns the name of a tool in the view, which a rule may have changed. False means that the view lacks the tool.
 func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {
 	if t.scope.server == "" {
 		return d.Name, t.scope.admits(d.Server, byTool, d.Name)
@@ -138,7 +137,7 @@ func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {
 	return name, t.scope.admits(d.Server, byTool, name)
 }
 
-// qualified is the qualified name of what the view shows under a name.
+// qualified returns the qualified name of the tool that the view shows as name.
 func (t *shownTools) qualified(name string) string {
 	if server := t.scope.server; server != "" {
 		return interop.QualifiedName(server, name)
@@ -146,7 +145,7 @@ func (t *shownTools) qualified(name string) string {
 	return name
 }
 
-// linked is a tool's row with the form that its page has in the view; nil: it stays. The page is one of pages then.
+// linked returns the row of a tool with its page in the form of the view, and adds it to pages. Nil means no change.
 func (t *shownTools) linked(d *toolbox.Descriptor, pages map[ownName]bool) json.RawMessage {
 	if t.scope.server != "" {
 		return nil
@@ -167,7 +166,7 @@ func (t *shownTools) linked(d *toolbox.Descriptor, pages map[ownName]bool) json.
 	return row
 }
 
-// forModels reports whether a tool is for models: it is, unless it says that it is for apps alone.
+// forModels reports whether a tool is for models. It is, unless its visibility limits it to apps.
 func forModels(tool json.RawMessage) bool {
 	if !bytes.Contains(tool, []byte(`"visibility"`)) {
 		return true
@@ -196,7 +195,7 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	own := c
 	if d, ok := t.names(c.Caller).byName[c.Name]; ok {
 		own.Name = d.Name
-	} else if own.Name = t.qualified(c.Name); !t.mayHave(own.Name) { // it may be of a server that is not up
+	} else if own.Name = t.qualified(c.Name); !t.mayHave(own.Name) { // its server may be down
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
 	r, err := t.gateway.do(ctx, own)
@@ -206,7 +205,7 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	return t.fitted(ctx, c, r), err
 }
 
-// checkModels refuses a call of what is for apps alone, which is known once it is listed.
+// checkModels refuses a call of a tool for apps alone. Only a list shows that, so it waits until the tool is listed.
 func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
 	n := t.names(c.Caller)
 	if !n.apps[c.Name] && n.byName[c.Name] == nil {
@@ -221,8 +220,8 @@ func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
 	return nil
 }
 
-// mayHave reports whether a name that is not listed may be a tool of the view's servers, and of no other: they
-// decide then, who may be down, or hold it back.
+// mayHave reports whether an unlisted name may be a tool of the view's servers, and of no other server. These servers
+// then decide about the call: they may be down, or hold the tool.
 func (t *shownTools) mayHave(qualified string) bool {
 	mine := false
 	for _, s := range t.gateway.attached.Fleet.Servers() {
@@ -237,7 +236,7 @@ func (t *shownTools) mayHave(qualified string) bool {
 	return mine
 }
 
-// fitted is a call's result, where there is one, with the form that its links have in the view.
+// fitted returns the result of a call with its links in the form of the view. r may be nil.
 func (t *shownTools) fitted(ctx context.Context, c toolbox.Call, r *toolbox.Result) *toolbox.Result {
 	row := t.gateway.table[protocol.MethodToolsCall]
 	if r == nil || t.scope.server != "" || !t.mayLink(row, r.Wire().JSON) {

@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// A transparent server is as if nothing were between it and its clients: what it declares, what it lists however odd
-// that is, what nobody here knows.
+// The clients of a transparent server see its capabilities, its lists even if they are odd, and methods that the
+// gateway does not know.
 func TestTransparent(t *testing.T) {
 	t.Parallel()
 	const tools = `{"tools":[{"name":"odd","title":null,"inputSchema":{"type":"string"}},{"name":"odd","inputSchema":{}}],"x":1}`
@@ -46,8 +46,8 @@ func TestTransparent(t *testing.T) {
 	}
 }
 
-// What a configuration keeps from clients, it keeps from those of a transparent view: neither a tool that it denies nor
-// one that changed since it was approved is listed or called.
+// A transparent view guards tools too. It neither lists nor calls a tool that is denied, or that changed since it was
+// approved.
 func TestTransparentGuards(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: map[string]func(interop.Message) (string, error){
@@ -72,7 +72,7 @@ func TestTransparentGuards(t *testing.T) {
 			o := scripts{"s": s}.options(t)
 			o.Policy = tt.policy
 			if tt.listed == nil {
-				o.Log = unreadable{} // what was approved is not known
+				o.Log = unreadable{} // the approved tools are unknown
 			}
 			g := gateway.New(t.Context(), []interop.Server{tt.server}, &gateway.Options{Transparent: "s", Ledger: o})
 			t.Cleanup(g.Close)
@@ -96,7 +96,7 @@ func TestTransparentGuards(t *testing.T) {
 	}
 }
 
-// unreadable is a log of which nobody can say what was approved.
+// unreadable is a log that cannot be read, so that the approved tools are unknown.
 type unreadable struct{}
 
 func (unreadable) Append(context.Context, ...ledger.Entry) ([]ledger.Entry, error) {

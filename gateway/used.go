@@ -10,19 +10,19 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// maxUsed bounds the states of one principal that are remembered to have been used.
+// maxUsed bounds the number of used states that are remembered for one principal.
 const maxUsed = 10_000
 
-// errStateUsed is returned for a requestState of a server that was sent before.
+// errStateUsed is returned if a client sends the same requestState of a server a second time.
 var errStateUsed = errors.New("its answers were given before, and each state is good for one request; take that of the last answer")
 
-// usedStates are the requestStates that clients have sent and that have not expired. The zero value is ready.
+// usedStates holds the requestStates that clients have sent and that have not expired. The zero value is ready.
 type usedStates struct {
 	mu sync.Mutex
-	of map[toolbox.Principal]map[[sha256.Size]byte]time.Time // their ends
+	of map[toolbox.Principal]map[[sha256.Size]byte]time.Time // the time at which each state expires
 }
 
-// take reports whether a state is used for the first time. undo takes that back where the request did not get to its server.
+// take marks a state as used, and reports whether this is the first use. undo unmarks it unless the server answered.
 func (u *usedStates) take(p toolbox.Principal, state string, until time.Time) (undo func(error), first bool) {
 	sum := sha256.Sum256([]byte(state))
 	u.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// view is what the clients of one path see: a host of their own over a scope.
+// view serves the clients of one path: it has its own host and a scope.
 type view struct {
 	gateway *Gateway
 	name    string // the element of its path, see [ViewOf]
@@ -19,17 +19,18 @@ type view struct {
 	plain   *clientKind // clients that declare nothing
 	host    *host.Host
 	opts    host.Options
-	exact   bool // the one server of it is as if nothing were between it and its clients
+	exact   bool // clients see the one server as if the gateway were not there
 
-	// changes has, by feature, who is told that a list has changed; of tools, one that is listed to some clients.
+	// changes has, by feature, the watchers of list changes. Tools have watchers only for lists for some kinds of
+	// clients.
 	changes map[string]*watch.List
-	varied  atomic.Bool // a client has been here that may be listed other tools than all
+	varied  atomic.Bool // a client may have another list of tools than the common one
 
-	collide atomic.Bool // two servers have had a URI in common
+	collide atomic.Bool // two servers had a URI in common
 	mu      sync.Mutex
 	lists   map[string][]*merged             // by method, the newest first
-	kinds   map[interop.Declared]*clientKind // of clients that have been here
-	crowded bool                             // kinds were forgotten, and with them what is listed to them
+	kinds   map[interop.Declared]*clientKind // kinds of clients that have connected
+	crowded bool                             // kinds were dropped, and with them the records of their lists
 }
 
 func (g *Gateway) newView(name string, s *scope) *view {
@@ -38,7 +39,7 @@ func (g *Gateway) newView(name string, s *scope) *view {
 	return g.start(&view{name: name, scope: s}, o)
 }
 
-// newTransparent is a view of one server as it is.
+// newTransparent returns a view of one server that does not change it.
 func (g *Gateway) newTransparent(server string) *view {
 	o := g.opts.Host
 	o.Exact, o.Instructions, o.Page = true, "", 0
@@ -60,7 +61,7 @@ func (g *Gateway) start(v *view, o host.Options) *view {
 	return v
 }
 
-// viewMade is the view of a path below /mcp if it has been asked for before; nil: it has not, or there is none.
+// viewMade returns the view of a path below /mcp if it exists already, or nil.
 func (g *Gateway) viewMade(name string) *view {
 	if name == "" || g.all.exact {
 		return g.all
@@ -70,7 +71,7 @@ func (g *Gateway) viewMade(name string) *view {
 	return g.views[name]
 }
 
-// viewNamed is the view of a path below /mcp; nil: there is none.
+// viewNamed returns the view of a path below /mcp, and makes it if necessary. It returns nil if there is no such view.
 func (g *Gateway) viewNamed(name string) *view {
 	if name == "" || g.all.exact {
 		return g.all
@@ -88,13 +89,13 @@ func (g *Gateway) viewNamed(name string) *view {
 		g.views[name] = v
 	}
 	g.mu.Unlock()
-	if v != fresh { // somebody else was faster, or all ends
+	if v != fresh { // another goroutine was faster, or the gateway is closed
 		fresh.host.Close()
 	}
 	return v
 }
 
-// scopeNamed is the scope of a path below /mcp; nil: there is none. Call it with mu held.
+// scopeNamed returns the scope of a path below /mcp, or nil if there is none. The caller holds mu.
 func (g *Gateway) scopeNamed(name string) *scope {
 	if selected, ok := strings.CutPrefix(name, "@"); ok && strings.HasPrefix(selected, "@") {
 		name = selected // no view has such a name; a server may
@@ -110,7 +111,7 @@ func (g *Gateway) scopeNamed(name string) *scope {
 	return nil
 }
 
-// dropViews ends the views whose server or name is gone, or another now, with their sessions.
+// dropViews ends views and their sessions, if the server or selection is gone or the selection is another one now.
 func (g *Gateway) dropViews() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,7 +133,7 @@ func (g *Gateway) allViews() []*view {
 	return all
 }
 
-// servers is the ids of the scope's servers, in configuration order.
+// servers returns the ids of the view's servers, in the order of the configuration.
 func (v *view) servers() []string {
 	var ids []string
 	for _, st := range v.gateway.attached.Status() {
@@ -143,5 +144,5 @@ func (v *view) servers() []string {
 	return ids
 }
 
-// isNote reports a notification's method.
+// isNote reports whether a method is a notification.
 func isNote(method string) bool { return strings.HasPrefix(method, "notifications/") }

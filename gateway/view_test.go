@@ -22,7 +22,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// withTools adds tools to a server, which say whose they are.
+// withTools adds tools to a server. Their results contain the id of the server.
 func withTools(s *mcp.Server, id string, names ...string) *mcp.Server {
 	for _, name := range names {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}, Meta: mcp.Meta{"ui": map[string]any{"resourceUri": "ui://form.html"}}},
@@ -41,7 +41,7 @@ func threeServers() shelf {
 	}
 }
 
-// names is what a view lists: tools with their pages, prompts and resources.
+// names returns the names in a view: tools with their pages, prompts and resources.
 func names(t *testing.T, c *mcp.ClientSession) (out []string) {
 	t.Helper()
 	for tool, err := range c.Tools(t.Context(), nil) {
@@ -74,7 +74,7 @@ func TestViews(t *testing.T) {
 	for _, tt := range []struct {
 		path string
 		want []string
-		call string // of the first server's tool x
+		call string // the first server's tool x
 		link string // in its result
 	}{
 		{"/mcp", []string{
@@ -114,8 +114,8 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// A view that shows other tools in the place of its servers' has their prompts, resources and instructions all the same, and
-// finds nothing that is for apps alone.
+// A view that shows other tools in place of its servers' tools still has their prompts, resources and instructions. Its
+// clients cannot find tools that are for apps alone.
 func TestExposedViews(t *testing.T) {
 	t.Parallel()
 	with := shelf{"a": withTools(library("a", "file:///a"), "a", "x")}
@@ -156,7 +156,7 @@ func TestExposedViews(t *testing.T) {
 	}
 }
 
-// encoded is a result as JSON.
+// encoded returns a result as JSON.
 func encoded(t *testing.T, result any) string {
 	t.Helper()
 	b, err := json.Marshal(result)
@@ -166,7 +166,7 @@ func encoded(t *testing.T, result any) string {
 	return string(b)
 }
 
-// Who asks for a view that is not there learns how views are named, and no name of one.
+// A request for a view that does not exist gets an explanation of the paths, but no name of a view.
 func TestNoView(t *testing.T) {
 	t.Parallel()
 	g := threeServers().open(t, gateway.Options{}, "a")
@@ -178,7 +178,7 @@ func TestNoView(t *testing.T) {
 			t.Errorf("%s: %d %s", path, w.Code, body)
 		}
 	}
-	for _, path := range []string{"/mcp/a", "/mcp/nobody"} { // a web page learns neither that there is one nor that there is none
+	for _, path := range []string{"/mcp/a", "/mcp/nobody"} { // a web page cannot learn whether a view exists
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", path, strings.NewReader("{}"))
 		r.Header.Set("Origin", "https://evil.example")
 		if g.Handler().ServeHTTP(w, r); w.Code != 403 {
@@ -191,7 +191,8 @@ func TestNoView(t *testing.T) {
 	}
 }
 
-// Who is refused once is not let in because another look, an instant later, would do so: least of all to the view of everything.
+// A refused request stays refused, even if a second check an instant later would admit it. In particular it does not
+// reach the view of everything.
 func TestWhoIsRefusedIsNotAskedAboutAgain(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -214,7 +215,7 @@ func TestWhoIsRefusedIsNotAskedAboutAgain(t *testing.T) {
 	}
 }
 
-// What is for apps alone is nobody else's, whether its server is up, is down, or has not been heard yet.
+// A tool for apps alone is not available to models, whether its server is up, is down, or has not answered yet.
 func TestAppsToolsOfServersThatAreNotUp(t *testing.T) {
 	t.Parallel()
 	over := func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) }
@@ -255,7 +256,7 @@ func TestAppsToolsOfServersThatAreNotUp(t *testing.T) {
 	}
 }
 
-// That a list has changed is reported to the views whose list it is, and to no other.
+// A change of a list is reported only to the views that contain the list.
 func TestChangesOfOtherViews(t *testing.T) {
 	t.Parallel()
 	with := threeServers()
@@ -266,7 +267,7 @@ func TestChangesOfOtherViews(t *testing.T) {
 			notes := make(chan string, 100)
 			heard[path] = notes
 			o := &mcp.ClientOptions{
-				Capabilities:               &mcp.ClientCapabilities{}, // else b may list something else to it
+				Capabilities:               &mcp.ClientCapabilities{}, // otherwise b may list something else to it
 				ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { notes <- "tools" },
 				PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { notes <- "prompts" },
 				ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { notes <- "resources" },
@@ -283,7 +284,8 @@ func TestChangesOfOtherViews(t *testing.T) {
 	})
 }
 
-// Clients of a view of parts of a server are notified of changes of the prompts and resources in the view, and of no others.
+// Clients of a view of parts of a server are notified of changes of the prompts and resources in the view, and of no
+// others.
 func TestChangesOfOtherParts(t *testing.T) {
 	t.Parallel()
 	prompt := func(s *mcp.Server, name string) {
@@ -308,7 +310,7 @@ func TestChangesOfOtherParts(t *testing.T) {
 				}))
 			}
 			passes := func(want string) {
-				for <-heard["/mcp/b"] != want { // there may be others: b has become ready
+				for <-heard["/mcp/b"] != want { // others may come first, because b has become ready
 				}
 			}
 			expect := func(want string) {
@@ -320,7 +322,7 @@ func TestChangesOfOtherParts(t *testing.T) {
 			prompt(with["b"], "other")
 			passes("prompts")
 			resource(with["b"], "mine:1")
-			expect("resources") // and not prompts first
+			expect("resources") // and no prompts before
 			resource(with["b"], "other:1")
 			passes("resources")
 			prompt(with["b"], "mine")
@@ -329,7 +331,7 @@ func TestChangesOfOtherParts(t *testing.T) {
 	})
 }
 
-// A server whose id begins as the name of a view does has a path, which is never that of a view.
+// A server with an id that begins like the name of a view has its own path. It never has the path of a view.
 func TestServersCalledLikeViews(t *testing.T) {
 	t.Parallel()
 	g := shelf{"@x": withTools(library("@x"), "server", "t"), "y": withTools(library("y"), "y", "u")}.open(t, gateway.Options{Views: map[string]gateway.View{"x": {Servers: []string{"y"}}}}, "@x", "y")

@@ -10,11 +10,11 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A view is a wall: what it does not name does not exist in it, by any method. [scope.admits] decides that for tools,
-// prompts and URIs. Every row of the table names one of these (methods.go), and a row that names none is denied.
+// A view is a wall: no method reaches a part of a server that the view does not name. [scope.admits] decides this for
+// tools, prompts and URIs. Every row of the table names one of these kinds (methods.go). A row without one is denied.
 
-// admits reports whether a part of a server is in the view: a tool or a prompt by its qualified name, a resource, a template
-// or a skill by the server's own URI.
+// admits reports whether a part of a server is in the view. Tools and prompts are matched by their qualified names.
+// Resources, templates and skills are matched by the server's own URI.
 func (s *scope) admits(server string, what subject, name string) bool {
 	if !s.mayHave(server) {
 		return false
@@ -32,12 +32,12 @@ func (s *scope) admits(server string, what subject, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return protocol.Matches(p, name) })
 }
 
-// mayHave reports whether a server is one of the view's.
+// mayHave reports whether the view selects a server.
 func (s *scope) mayHave(server string) bool {
 	return (s.server == "" || s.server == server) && matchesAny(s.Servers, server)
 }
 
-// patterns are those of one kind of parts. whole: the view has its servers as a whole.
+// patterns returns the patterns for one kind of parts. whole reports whether the view has its servers completely.
 func (s *scope) patterns(what subject) (of []string, whole bool) {
 	switch {
 	case s.Tools == nil && s.Prompts == nil && s.Resources == nil:
@@ -52,7 +52,7 @@ func (s *scope) patterns(what subject) (of []string, whole bool) {
 	return nil, false
 }
 
-// may reports whether the view can have a part of that kind of a server, whatever the server lists.
+// may reports whether the view can contain a part of that kind from a server, whatever the server lists.
 func (s *scope) may(server string, what subject) bool {
 	patterns, whole := s.patterns(what)
 	return s.mayHave(server) && (whole || slices.ContainsFunc(patterns, func(p string) bool {
@@ -60,12 +60,12 @@ func (s *scope) may(server string, what subject) bool {
 	}))
 }
 
-// has reports whether the view can have anything of a server.
+// has reports whether the view can contain any part of a server.
 func (s *scope) has(server string) bool {
 	return s.may(server, byTool) || s.may(server, byPrompt) || s.may(server, byURI)
 }
 
-// canBegin reports whether a pattern takes some name that begins so.
+// canBegin reports whether a pattern matches some name that begins with beginning.
 func canBegin(pattern, beginning string) bool {
 	head, _, open := strings.Cut(pattern, "*")
 	p, b := []rune(head), []rune(beginning)
@@ -77,10 +77,10 @@ func canBegin(pattern, beginning string) bool {
 	return open || len(p) > len(b)
 }
 
-// maxEncodings bounds how often a URI may be percent-encoded that a pattern takes.
+// maxEncodings bounds how often a URI may be percent-encoded to match a pattern.
 const maxEncodings = 4
 
-// climbs reports whether a URI may lead out of the directory that it seems to be in: a pattern takes no such URI.
+// climbs reports whether a URI may lead out of the directory that it seems to be in. No pattern matches such a URI.
 func climbs(uri string) bool {
 	for range maxEncodings {
 		if slices.Contains(strings.FieldsFunc(uri, func(r rune) bool { return strings.ContainsRune(`/\\?#&=;:`, r) }), "..") {
@@ -95,7 +95,7 @@ func climbs(uri string) bool {
 	return true
 }
 
-// admits reports whether a part of a server is in the view, or is the page of a tool that is: pages are those of the caller's tools.
+// admits reports whether a part of a server is in the view, or is in pages, the pages of the caller's tools.
 func (v *view) admits(pages map[ownName]bool, what subject, of ownName) bool {
 	name := of.own
 	if what != byURI {
@@ -104,7 +104,7 @@ func (v *view) admits(pages map[ownName]bool, what subject, of ownName) bool {
 	return v.scope.admits(of.server, what, name) || what == byURI && pages[of]
 }
 
-// pagesFor are the pages of the tools that a caller is shown; nil where the view has resources whether or not a tool links to them.
+// pagesFor returns the pages of the tools that a caller sees, or nil if the view has resources without regard to tools.
 func (v *view) pagesFor(who asker) map[ownName]bool {
 	if v.isPartial() {
 		return v.toolsOf(who).pages
@@ -112,23 +112,23 @@ func (v *view) pagesFor(who asker) map[ownName]bool {
 	return nil
 }
 
-// isPartial reports whether the view has parts of servers, and not servers as a whole.
+// isPartial reports whether the view has parts of servers instead of complete servers.
 func (v *view) isPartial() bool {
 	_, whole := v.scope.patterns(byTool)
 	return !whole
 }
 
-// toolsOf is the tools that a caller is shown, or that the view has in their place.
+// toolsOf returns the tools that a caller sees, before Expose.
 func (v *view) toolsOf(who asker) *toolNames {
 	return who.kind.shown.names(who.caller)
 }
 
-// belongs reports whether some part of a server is in the view, as far as is known.
+// belongs reports whether some part of a server is known to be in the view.
 func (v *view) belongs(server string, who asker) bool {
 	if slices.ContainsFunc(v.toolsOf(who).shown.Tools, func(d toolbox.Descriptor) bool { return d.Server == server }) {
 		return true
 	}
-	if !v.isPartial() { // one whose tools are all held back, or denied, is not there
+	if !v.isPartial() { // a server with only held or denied tools does not belong
 		return !v.gateway.declares(server, []string{"tools"})
 	}
 	for _, list := range []string{"prompts/list", "resources/list", "resources/templates/list", "skills/list"} {

@@ -20,10 +20,10 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// walled is a server that has something of everything. All that it returns has a mark, <ID.PART>, of the part that it is about.
-// Each URI has the server in it, so that a request shows whose part it is after.
+// walled returns a server that supports every method. Everything that it returns has a mark, <ID.PART>, which names the
+// part. Each URI contains the server, so that a request shows which server it is for.
 func walled(id string) *script {
-	own := regexp.MustCompile(`^(\w+://\w*/?)?` + id + `\b|^\w$`) // of its URIs, names and ids of tasks
+	own := regexp.MustCompile(`^(\w+://\w*/?)?` + id + `\b|^\w$`) // matches its URIs, names and ids of tasks
 	knows := func(name string) bool { return own.MatchString(name) }
 	text := func(part string) string { return `{"type":"text","text":"<` + id + `.` + part + `>"}` }
 	named := func(key string, more string) func(m interop.Message) (string, error) {
@@ -92,7 +92,7 @@ const (
 
 var mark = regexp.MustCompile(`<([a-c]\.[^<>]*)>`)
 
-// marks are the parts that a text is about, each once.
+// marks returns the parts that a text names, each once.
 func marks(text string) []string {
 	found := map[string]bool{}
 	for _, m := range mark.FindAllStringSubmatch(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text), -1) {
@@ -101,7 +101,7 @@ func marks(text string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// whole is all parts of such a server.
+// whole returns all parts of such a server.
 func whole(id string) (parts []string) {
 	for _, own := range []string{
 		"x", "y", "p", "q", "file:///ID/r", "file:///ID/s", "file:///ID/u", "ui://ID-x", "ui://ID-y", "ui://ID-z",
@@ -115,7 +115,7 @@ func whole(id string) (parts []string) {
 // viewAsker sends requests to a view, in one era, and returns the text of each answer.
 type viewAsker func(method, params string) string
 
-// modernAsker is one of a modern client that takes tasks.
+// modernAsker returns the viewAsker of a modern client that supports tasks.
 func modernAsker(t *testing.T, h http.Handler, path string) viewAsker {
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
@@ -128,7 +128,7 @@ func modernAsker(t *testing.T, h http.Handler, path string) viewAsker {
 	}
 }
 
-// legacyAsker is one of a legacy session.
+// legacyAsker returns the viewAsker of a legacy session.
 func legacyAsker(t *testing.T, h http.Handler, path string) viewAsker {
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
@@ -169,7 +169,8 @@ func legacyAsker(t *testing.T, h http.Handler, path string) viewAsker {
 	}
 }
 
-// TestWalls sends every method of the table to every kind of view, for every part of every server: what a view does not name is not in it.
+// TestWalls sends every method of the table to every kind of view, for every part of every server. A view contains only
+// the parts that it names.
 func TestWalls(t *testing.T) {
 	t.Parallel()
 	everything := slices.Concat(whole("a"), whole("b"), whole("c"))
@@ -201,7 +202,7 @@ func TestWalls(t *testing.T) {
 		opts.Views[strings.ReplaceAll(name, " ", "-")] = v.View
 	}
 	g := scripts{"a": walled("a"), "b": walled("b"), "c": walled("c")}.open(t, opts, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"})
-	tasks := map[string]string{} // made on the view of everything: their ids by part
+	tasks := map[string]string{} // ids by part; made on the view of everything
 	all := modernAsker(t, g.Handler(), "/mcp")
 	for _, s := range []string{"a", "b", "c"} {
 		id, _ := protocol.LookupString(json.RawMessage(all("tools/call", `{"name":"`+s+`__x","arguments":{"later":true}}`)), "taskId")
@@ -234,7 +235,7 @@ func TestWalls(t *testing.T) {
 	}
 }
 
-// wall is one view that is probed, in one era, with one method.
+// wall probes one view, in one era, with one method.
 type wall struct {
 	*testing.T
 	ask             viewAsker
@@ -245,11 +246,11 @@ type wall struct {
 	tasks           map[string]string
 }
 
-// wallProbes have what to ask with each method.
+// wallProbes holds the requests for each method.
 var wallProbes = map[string]func(*wall){
 	"tools/list": func(w *wall) {
 		want := w.these(`x|y`)
-		if w.exposed { // the four describe themselves
+		if w.exposed { // the four tools of the catalog have no marks
 			want = nil
 		}
 		w.lists(want)
@@ -307,7 +308,7 @@ var wallProbes = map[string]func(*wall){
 	},
 }
 
-// name is what a tool or a prompt is called in the view.
+// name returns the name of a tool or prompt in the view.
 func (w *wall) name(server, own string) string {
 	if w.single && server == "a" {
 		return own
@@ -315,7 +316,7 @@ func (w *wall) name(server, own string) string {
 	return server + "__" + own
 }
 
-// of is the parts among all whose own names a pattern takes.
+// of returns the parts in all with an own name that matches pattern.
 func of(all []string, pattern string) (out []string) {
 	own := regexp.MustCompile(`^[a-c]\.(` + pattern + `)$`)
 	for _, part := range all {
@@ -327,10 +328,10 @@ func of(all []string, pattern string) (out []string) {
 	return out
 }
 
-// these are the parts of the view.
+// these returns the matching parts of the view.
 func (w *wall) these(pattern string) []string { return of(w.want, pattern) }
 
-// lists compares what a list, or a description, is about.
+// lists checks that a list, or a description, names exactly the parts want.
 func (w *wall) lists(want []string) {
 	w.Helper()
 	if diff := cmp.Diff(want, marks(w.ask(w.method, `{}`))); diff != "" {
@@ -338,7 +339,7 @@ func (w *wall) lists(want []string) {
 	}
 }
 
-// each asks for all parts of all servers: those of the view are there, others are not.
+// each requests all matching parts of all servers. Only the parts of the view may be found.
 func (w *wall) each(pattern string, params func(server, own string) string) {
 	w.Helper()
 	for _, part := range of(w.all, pattern) {
@@ -350,7 +351,7 @@ func (w *wall) each(pattern string, params func(server, own string) string) {
 	}
 }
 
-// eachURI does so with the URIs that a part may be asked for by.
+// eachURI does the same with all URIs that may name a part.
 func (w *wall) eachURI(pattern string, subscribes bool) {
 	w.Helper()
 	for _, part := range of(w.all, pattern) {
@@ -360,23 +361,23 @@ func (w *wall) eachURI(pattern string, subscribes bool) {
 		if w.single {
 			uris = uris[:1]
 			if subscribes && server != "a" {
-				continue // the server itself would say
+				continue // the server itself would answer
 			}
 		}
 		for _, uri := range uris {
 			is := slices.Contains(w.want, part)
 			got := w.ask(w.method, `{"uri":"`+uri+`"}`)
 			there := slices.Contains(marks(got), part)
-			if subscribes { // the server has no updates, and is asked all the same
+			if subscribes { // the server has no updates, but it is asked
 				there = !strings.Contains(got, "no resource") || is && strings.HasSuffix(uri, "/u")
 			}
-			if uri == own && protocol.IsOwned(own) && !w.single { // which names no server of a view of several
+			if uri == own && protocol.IsOwned(own) && !w.single { // it names no server of this view
 				is = false
 			}
 			if is != there {
 				w.Errorf("%s %s %s: %s", w.era, w.method, uri, got)
 			}
-			if !w.single && strings.HasPrefix(own, "file:") { // nor by a way round
+			if !w.single && strings.HasPrefix(own, "file:") { // nor by a path through ..
 				if got := w.ask(w.method, `{"uri":"`+strings.Replace(own, "/"+server+"/", "/"+server+"/../"+server+"/%2e%2e/", 1)+`"}`); len(w.want) < len(whole("a")) && !strings.HasPrefix(got, "error: ") {
 					w.Errorf("%s %s: a way round to %s: %s", w.era, w.method, uri, got)
 				}
@@ -385,7 +386,7 @@ func (w *wall) eachURI(pattern string, subscribes bool) {
 	}
 }
 
-// noTasks asks for tasks that were made on the view of everything, and for one that is made here.
+// noTasks requests tasks that were made on the view of everything, and a task that is made on this view.
 func (w *wall) noTasks() {
 	w.Helper()
 	for part, id := range w.tasks {

@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// gated is a transport that connects once its gate is open, unless that brings an error.
+// gated is a transport that connects after a receive from gate, unless the received value is an error.
 type gated struct {
 	mcp.Transport
 	gate <-chan error
@@ -35,16 +35,16 @@ func (g gated) Connect(ctx context.Context) (mcp.Connection, error) {
 	}
 }
 
-// warmStart is a gateway that has served a library before, in the second run, while its server has not answered yet.
+// warmStart is a gateway in its second run, which has served a library before. Its server has not answered yet.
 type warmStart struct {
 	*gateway.Gateway
 	library *mcp.Server
-	gate    chan error // closed: the server comes
+	gate    chan error // closed: the server answers
 	seen    *life
 	want    []string
 }
 
-// listedNames is all that a client is listed but tools.
+// listedNames returns the names of all entries that a client is listed, except tools.
 func listedNames(t testing.TB, c *mcp.ClientSession) (names []string) {
 	t.Helper()
 	for p, err := range c.Prompts(t.Context(), nil) {
@@ -65,7 +65,7 @@ func listedNames(t testing.TB, c *mcp.ClientSession) (names []string) {
 	return names
 }
 
-// newWarmStart serves a library to no client at all until the ledger has its lists, and then begins again.
+// newWarmStart runs a gateway without clients until the ledger has the lists, and then starts a second run.
 func newWarmStart(t *testing.T, o gateway.Options) *warmStart {
 	w := &warmStart{library: library("a", "file:///a"), gate: make(chan error), seen: &life{more: make(chan struct{})},
 		want: []string{"a__greet", "file:///a", "a:///{name}"}}
@@ -104,7 +104,8 @@ func newWarmStart(t *testing.T, o gateway.Options) *warmStart {
 	return w
 }
 
-// listens waits until a modern client's subscription is acknowledged: what happens before, it is not notified of.
+// listens returns a channel that is closed when a modern client's subscription is acknowledged. The client is not
+// notified of earlier changes.
 func listens(c *mcp.Client) (acknowledged <-chan struct{}) {
 	done := make(chan struct{})
 	once := sync.OnceFunc(func() { close(done) })
@@ -119,7 +120,7 @@ func listens(c *mcp.Client) (acknowledged <-chan struct{}) {
 	return done
 }
 
-// piped is a client on stdio.
+// piped connects a client over stdio.
 func (w *warmStart) piped(t *testing.T, client *mcp.Client) *mcp.ClientSession {
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
@@ -136,8 +137,8 @@ func (w *warmStart) piped(t *testing.T, client *mcp.Client) *mcp.ClientSession {
 	return c
 }
 
-// At a second start prompts, resources and templates are listed as the ledger has them, whether a client of the first
-// run listed them or not; when the server answers, clients are notified.
+// At a second start, prompts, resources and templates are listed from the ledger, whether a client of the first run
+// listed them or not. When the server answers, clients are notified.
 func TestListsAtAWarmStart(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"stdio", "HTTP legacy", "HTTP modern", "one server"} {
@@ -186,7 +187,7 @@ func TestListsAtAWarmStart(t *testing.T) {
 	}
 }
 
-// Lists that come at the same time are written in order: the ledger never gets fewer of them again.
+// Lists that arrive at the same time are written in order, so that the ledger never loses one again.
 func TestListsAreWrittenInOrder(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -203,7 +204,7 @@ func TestListsAreWrittenInOrder(t *testing.T) {
 			most = max(most, bytes.Count(says, []byte(`/list":[`)))
 		}
 		g.Close()
-		for len(written) > 0 { // at its end the gateway writes what the ledger does not have
+		for len(written) > 0 { // at its end the gateway writes only lists that the ledger lacks
 			if says := (<-written).Capability.Wire.JSON; bytes.Count(says, []byte(`/list":[`)) < 3 {
 				t.Fatalf("the ledger has less again: %s", says)
 			}
@@ -211,7 +212,7 @@ func TestListsAreWrittenInOrder(t *testing.T) {
 	}
 }
 
-// What is read or got of a list from the ledger waits for its server.
+// A request that uses an entry of a list from the ledger waits for the server.
 func TestUseOfAListAtAWarmStart(t *testing.T) {
 	t.Parallel()
 	w := newWarmStart(t, gateway.Options{})
@@ -228,7 +229,7 @@ func TestUseOfAListAtAWarmStart(t *testing.T) {
 	}
 }
 
-// If the server cannot be reached, what the ledger has of it is listed no more, as with its tools.
+// If the server cannot be reached, its lists from the ledger are withdrawn, like its tools.
 func TestListsOfAServerThatDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	w := newWarmStart(t, gateway.Options{})

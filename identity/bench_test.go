@@ -14,7 +14,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// BenchmarkCall is a small call through a host, by how its caller is known: without the network, which would hide the difference.
+// BenchmarkCall measures a small call through a host with each kind of authentication. It uses no network, which would
+// hide the difference.
 //
 //	go test -run '^$' -bench Call -count 5 ./identity
 func BenchmarkCall(b *testing.B) {
@@ -52,7 +53,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkGuard is what a guard adds to a call.
+// BenchmarkGuard measures the time that a guard adds to a call.
 func BenchmarkGuard(b *testing.B) {
 	keys := identity.NewKeys(b.TempDir() + "/keys.json")
 	key, _, err := keys.Add(b.Context(), identity.Key{Name: "ann"})

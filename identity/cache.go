@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// maxCached bounds how many tokens are remembered.
+// maxCached bounds the number of tokens in a cache.
 const maxCached = 10_000
 
-// tokenHash stands for a token where it is remembered.
+// tokenHash is the key of a token in a cache.
 type tokenHash [sha256.Size]byte
 
 func hashOf(token string) tokenHash { return sha256.Sum256([]byte(token)) }
 
-// tokenCache is what is known of tokens, each until a time of its own.
+// tokenCache holds a value for each token, until the time given to put.
 type tokenCache[V any] struct {
 	mu sync.Mutex
 	of map[tokenHash]cached[V]
@@ -36,7 +36,7 @@ func (c *tokenCache[V]) get(h tokenHash) (v V, ok bool) {
 	return found.value, true
 }
 
-// put makes room where there is none: of what is over, and if that is not enough of anything.
+// put adds an entry. If the cache is full, it evicts expired entries and then, if necessary, any others.
 func (c *tokenCache[V]) put(h tokenHash, v V, until time.Time) {
 	now := time.Now()
 	if !now.Before(until) {

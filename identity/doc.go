@@ -1,5 +1,5 @@
-// Package identity says who sends an HTTP request: by API keys, by the tokens of authorization servers, or by a list of tokens. It
-// knows no MCP.
+// Package identity authenticates HTTP requests: by API keys, by tokens of authorization servers, or by a list of
+// tokens. It does not depend on MCP.
 //
 // Begin with [NewGuard]:
 //
@@ -7,34 +7,38 @@
 //	http.Handle("/", guard.Handler(mux))                                        // any handler
 //	h := host.New(tools, &host.Options{Authenticate: guard.Principal})          // MCP
 //
-// Guard.Principal is for host.Options.Authenticate; [FromContext] has the whole identity behind a handler of [Guard.Handler].
+// Guard.Principal is for host.Options.Authenticate. Behind a handler of [Guard.Handler], [FromContext] returns the
+// whole identity.
 //
 // # Tokens
 //
-// A token comes in the Authorization header (RFC 6750, section 2.1), never in a URL. [Keys] are API keys of a file, [JWT] is tokens that
-// authorization servers sign (RFC 9068), [Introspection] asks the authorization server about each (RFC 7662), and [Tokens] is a list.
-// A guard asks them in order, and the first that knows the kind of a token decides.
+// A token comes in the Authorization header (RFC 6750, section 2.1), never in a URL. There are four verifiers. [Keys]
+// accepts the API keys of a file. [JWT] accepts tokens that authorization servers sign (RFC 9068). [Introspection] asks
+// the authorization server about each token (RFC 7662). [Tokens] accepts a list of tokens. A guard asks its verifiers
+// in order, and the first that knows the kind of a token decides.
 //
 // # Resources
 //
-// A guard may stand before several resources (Options.Resource), each with a URL of its own. A token of an authorization server
-// is good for the resource that it was issued for (RFC 8707), and an API key for the views that it names. What is refused is told
-// how to get a token: by a challenge, and by metadata at the well-known places (RFC 9728). Both follow from the name that was asked for,
-// whether there is such a resource or not: they tell nobody which ones there are.
+// A guard may protect several resources (Options.Resource), each with its own URL. A token of an authorization server
+// is valid for the resource that it was issued for (RFC 8707). An API key is valid for the views that it names. A
+// refused client learns how to get a token: from a challenge, and from metadata at the well-known places (RFC 9728).
+// Both depend only on the requested name, whether the resource exists or not. Thus they do not reveal which resources
+// exist.
 //
 // # Faults
 //
-// An error of [Guard.Authenticate] is a [*Refusal]: 401, 403, or 503 where nobody can say whose a token is. None is let in then.
+// An error of [Guard.Authenticate] is a [*Refusal] with the status 401 or 403, or 503 if no verifier can check the
+// token. The request is refused in each case.
 //
 // # Bounds
 //
-// A token has 16 KiB at most. Of tokens that were found good 10,000 are remembered, each until it expires. What an authorization server
-// sends is bounded (1 MiB, 10 s), redirects are not followed, and tokens signed with unknown keys make it be asked once in 5 minutes, however
-// many come.
+// A token has at most 16 KiB. A cache holds up to 10,000 valid tokens, each until it expires. A response of an
+// authorization server is limited to 1 MiB and 10 s, and redirects are not followed. Tokens that are signed with
+// unknown keys cause one request to the authorization server in 5 minutes, however many arrive.
 //
 // # Concurrency
 //
-// All methods may be called from any goroutine. Who needs something fetches it, and others that need it meanwhile wait with
-// them. When a request is given up, what was fetched for it goes on for the others, and ends within 10 s; nothing else runs
-// in the background, and nothing need be closed.
+// All methods may be called from any goroutine. The first request that needs keys or an answer fetches them, and other
+// requests wait for the same fetch. If a request is cancelled, its fetch goes on for the others and ends within 10 s.
+// Nothing else runs in the background, and nothing needs to be closed.
 package identity

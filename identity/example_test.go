@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/identity"
 )
 
-// Any handler lets in who has an API key.
+// Any handler can admit only requests with an API key.
 func ExampleGuard_Handler() {
 	file, err := os.CreateTemp("", "keys-*.json")
 	if err != nil {
@@ -18,7 +18,7 @@ func ExampleGuard_Handler() {
 		return
 	}
 	_ = file.Close()
-	_ = os.Remove(file.Name()) // a file that is not there has no keys
+	_ = os.Remove(file.Name()) // a file that does not exist has no keys
 	defer os.Remove(file.Name())
 	defer os.Remove(file.Name() + ".lock")
 	keys := identity.NewKeys(file.Name())
@@ -44,7 +44,8 @@ func ExampleGuard_Handler() {
 	// 200 hello, user:alice
 }
 
-// Tokens of an authorization server are good for the resource that they were issued for, and who has none is told where to get one.
+// Tokens of an authorization server are valid for the resource that they were issued for. A client without a token
+// learns where to get one.
 func ExampleNewJWT() {
 	tokens, err := identity.NewJWT(nil, identity.Issuer{URL: "https://as.example.com"})
 	if err != nil {

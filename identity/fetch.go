@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// fetchWait bounds one question to an authorization server.
+	// fetchWait bounds one request to an authorization server.
 	fetchWait = 10 * time.Second
-	// maxFetch bounds its answer, in bytes.
+	// maxFetch bounds the response, in bytes.
 	maxFetch = 1 << 20
 )
 
-// fetcher asks authorization servers. It follows no redirect: where one leads nobody has configured.
+// fetcher sends requests to authorization servers. It follows no redirect, because the target is not configured.
 type fetcher struct{ client *http.Client }
 
 func newFetcher(c *http.Client) fetcher {
@@ -31,7 +31,7 @@ func newFetcher(c *http.Client) fetcher {
 	return fetcher{&own}
 }
 
-// do sends a request whose context has a deadline, and returns the body of a 200.
+// do sends a request, which must have a deadline in its context. It returns the body of a response with status 200.
 func (f fetcher) do(r *http.Request) ([]byte, error) {
 	r.Header.Set("Accept", "application/json")
 	res, err := f.client.Do(r)
@@ -57,13 +57,14 @@ func (f fetcher) get(ctx context.Context, address string) ([]byte, error) {
 	return f.do(r)
 }
 
-// serverMetadata is what is read of an authorization server's metadata (RFC 8414, OpenID Connect Discovery).
+// serverMetadata holds the members of an authorization server's metadata that are used (RFC 8414, OpenID Connect
+// Discovery).
 type serverMetadata struct {
 	Issuer string `json:"issuer"`
 	Keys   string `json:"jwks_uri"`
 }
 
-// keysOf discovers where an issuer's keys are.
+// keysOf discovers the address of an issuer's keys.
 func (f fetcher) keysOf(ctx context.Context, issuer string) (string, error) {
 	u, err := url.Parse(issuer)
 	if err != nil {
@@ -95,7 +96,7 @@ func (f fetcher) keysOf(ctx context.Context, issuer string) (string, error) {
 	return "", err
 }
 
-// checkAddress refuses what nobody should be asked at: without TLS only this machine may be.
+// checkAddress refuses addresses that must not be used. Without TLS, only this machine is allowed.
 func checkAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {

@@ -16,44 +16,45 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Options tune a [Guard]. nil and the zero value are good.
+// Options configures a [Guard]. Nil and the zero value are valid.
 type Options struct {
-	// URL is where clients reach the server: its scheme and host, such as "https://mcp.example.com". With the path of a
-	// resource it is the audience that a token must have. "": "http://" and the Host header, which must be a
-	// loopback name with the port of the connection, or one of Hosts.
+	// URL is the scheme and host under which clients reach the server, such as "https://mcp.example.com". URL and the
+	// path of a resource form the audience that a token must have. If it is "", the URL is "http://" and the Host
+	// header. That header must be a loopback name with the port of the connection, or an entry of Hosts.
 	URL string
-	// Hosts are Host headers, each a name or name:port as clients write it, that URL may be made of. nil: none.
+	// Hosts holds the Host headers that may be used for URL, each a name or name:port as clients write it. Nil means
+	// none.
 	Hosts []string
-	// Resource says what a request is for. nil: everything is one resource, at the path of URL.
+	// Resource returns the resource that a request is for. If it is nil, there is one resource, at the path of URL.
 	Resource func(*http.Request) Resource
-	// Scopes are what a token must have, where it has scopes; "{view}" in one stands for the name of the
-	// resource, and for "*" where that is "". nil: none.
+	// Scopes holds the scopes that a token must have, if it has scopes. "{view}" in a scope is replaced by the name of
+	// the resource, or by "*" if that is "". Nil means none.
 	Scopes []string
-	// Issuers are the authorization servers that metadata name. nil: there are no metadata.
+	// Issuers holds the authorization servers that the metadata name. If it is nil, there are no metadata.
 	Issuers []string
-	// Realm is what challenges name. "": "indus".
+	// Realm is the realm of challenges. "" means "indus".
 	Realm string
-	// Trouble hears why tokens of some kind cannot be checked, and nil when one was again and none has failed for a minute. It must
-	// not block. nil: nobody does.
+	// Trouble is called with the error if a verifier cannot check tokens. It is called with nil when the verifier has
+	// checked a token again and has not failed for a minute. It must not block. It may be nil.
 	Trouble func(error)
 }
 
-// Resource is what a request is for.
+// Resource is the resource that a request is for.
 type Resource struct {
-	// Path is that of its URL, escaped. "": it is none, and has no metadata.
+	// Path is the path of its URL, escaped. If it is "", the resource has no URL and no metadata.
 	Path string
-	// Name is what [Identity].Views has. "" is everything, which only an identity without Views may use.
+	// Name is the name that [Identity].Views uses. "" means everything. Only an identity without Views may use that.
 	Name string
 }
 
-// Guard says who sends a request, or how it is refused. Its methods may be called from any goroutine.
+// Guard authenticates requests. Its methods may be called from any goroutine.
 type Guard struct {
 	opts      Options
 	verifiers []Verifier
-	failed    []atomic.Int64 // when each last could not check a token, in nanoseconds of Unix; 0: it can
+	failed    []atomic.Int64 // when each verifier last failed to check a token, in Unix nanoseconds; 0: it works
 }
 
-// NewGuard asks the verifiers in order. With none of them it refuses everyone.
+// NewGuard returns a guard that asks the verifiers in order. Without verifiers it refuses every request.
 func NewGuard(opts *Options, verifiers ...Verifier) *Guard {
 	g := &Guard{verifiers: verifiers, failed: make([]atomic.Int64, len(verifiers))}
 	if opts != nil {
@@ -72,13 +73,14 @@ func NewGuard(opts *Options, verifiers ...Verifier) *Guard {
 }
 
 const (
-	// maxToken bounds a bearer token, in bytes: those with many groups in them have a few thousand.
+	// maxToken bounds a bearer token, in bytes. Tokens with many groups have a few thousand.
 	maxToken = 16 << 10
-	// maxResource bounds what a challenge repeats of a path, in bytes.
+	// maxResource bounds the part of a path that a challenge repeats, in bytes.
 	maxResource = 512
 )
 
-// isBearer reports a text of the grammar of bearer tokens (RFC 6750, section 2.1). A regular expression would cost as much as all else.
+// isBearer reports whether a text has the grammar of bearer tokens (RFC 6750, section 2.1). A regular expression would
+// take as long as the rest of the check.
 func isBearer(token string) bool {
 	body := strings.TrimRight(token, "=")
 	for i := range len(body) {
@@ -91,7 +93,7 @@ func isBearer(token string) bool {
 	return body != ""
 }
 
-// Principal is a host.Options.Authenticate: who sends a request. Its error is a [*Refusal].
+// Principal returns the principal of a request, for host.Options.Authenticate. Its error is a [*Refusal].
 func (g *Guard) Principal(r *http.Request) (toolbox.Principal, error) {
 	id, err := g.Authenticate(r)
 	if err != nil {
@@ -100,9 +102,9 @@ func (g *Guard) Principal(r *http.Request) (toolbox.Principal, error) {
 	return id.Principal, nil
 }
 
-// Authenticate says who sends a request by its Authorization header, and nothing else: never by its URL. Its
-// error is a [*Refusal]: 401 where there is no token, or none that is valid for this resource; 403 where it is good for
-// others, or has not the scopes; 503 where nobody can say.
+// Authenticate returns the identity of a request. It uses only the Authorization header, never the URL. Its error is a
+// [*Refusal]. The status is 401 if there is no token, or none that is valid for this resource. It is 403 if the token
+// is for other resources or lacks scopes, and 503 if the token cannot be checked.
 func (g *Guard) Authenticate(r *http.Request) (*Identity, error) {
 	to := g.opts.Resource(r)
 	token, sent := tokenOf(r.Header)
@@ -127,8 +129,8 @@ func (g *Guard) Authenticate(r *http.Request) (*Identity, error) {
 	return id, nil
 }
 
-// Identify says whose a token is, whatever it is good for: for who has a person prove with it who they are. Its error is
-// that of a [Verifier].
+// Identify returns the identity of a token without checking the resource and the scopes. Use it if a person proves
+// their identity with a token. Its error is an error of a [Verifier].
 func (g *Guard) Identify(ctx context.Context, token string) (*Identity, error) {
 	if len(token) > maxToken || !isBearer(token) {
 		return nil, ErrInvalid
@@ -136,10 +138,11 @@ func (g *Guard) Identify(ctx context.Context, token string) (*Identity, error) {
 	return g.verify(ctx, token)
 }
 
-// leeway is what clocks may differ by.
+// leeway is the allowed difference between clocks.
 const leeway = time.Minute
 
-// tokenOf is the bearer token of a request; "" where there is none, or more than one could take it for.
+// tokenOf returns the bearer token of a request. It returns "" if there is none, or if the header could be read in more
+// than one way.
 func tokenOf(h http.Header) (token string, sent bool) {
 	values := h["Authorization"]
 	if len(values) != 1 {
@@ -167,11 +170,11 @@ func (g *Guard) verify(ctx context.Context, token string) (id *Identity, err err
 	return id, err
 }
 
-// troubleRest is for how long a verifier must not have failed before Options.Trouble hears that it does no longer: one of
-// its issuers may be away, and whoever likes sends tokens in the name of that one, between those of others.
+// troubleRest is the time without failures after which Options.Trouble is called with nil. It is needed because one of
+// several issuers may be down: anyone can send tokens of that issuer between valid tokens of others.
 const troubleRest = time.Minute
 
-// note says what a verifier has come to.
+// note records the result of a verifier, and calls Options.Trouble if necessary.
 func (g *Guard) note(ctx context.Context, failed *atomic.Int64, err error) {
 	last := failed.Load()
 	switch {
@@ -185,7 +188,7 @@ func (g *Guard) note(ctx context.Context, failed *atomic.Int64, err error) {
 	}
 }
 
-// scopes are those that a resource requires. They follow from its name alone, whether or not there is such a one.
+// scopes returns the scopes that a resource requires. They depend only on its name, whether the resource exists or not.
 func (g *Guard) scopes(to Resource) []string {
 	name := "*"
 	if to.Name != "" {
@@ -198,8 +201,8 @@ func (g *Guard) scopes(to Resource) []string {
 	return out
 }
 
-// challenge refuses with 401, and says where metadata are (RFC 9728, section 5.1). Without a token there is no
-// error in it (RFC 6750, section 3.1).
+// challenge returns a refusal with 401 and the address of the metadata (RFC 9728, section 5.1). If no token was sent,
+// the challenge has no error (RFC 6750, section 3.1).
 func (g *Guard) challenge(r *http.Request, to Resource, sent bool, cause error) *Refusal {
 	out := &Refusal{Status: http.StatusUnauthorized, Reason: "a bearer token is required: send Authorization: Bearer TOKEN", Err: cause}
 	code := ""
@@ -213,7 +216,7 @@ func (g *Guard) challenge(r *http.Request, to Resource, sent bool, cause error) 
 	return out
 }
 
-// stepUp refuses with 403, and says which scopes are required (RFC 6750, section 3.1).
+// stepUp returns a refusal with 403 and the required scopes (RFC 6750, section 3.1).
 func (g *Guard) stepUp(r *http.Request, to Resource) *Refusal {
 	return &Refusal{
 		Status: http.StatusForbidden, Reason: "the token has not the scopes that this view requires",
@@ -238,7 +241,8 @@ func (g *Guard) bearer(r *http.Request, to Resource, code string) string {
 	return out
 }
 
-// address is the URL of a resource; "" where it is not known by which name we were reached.
+// address returns the URL of a resource. It returns "" if the name under which the request reached the server is not
+// its own.
 func (g *Guard) address(r *http.Request, to Resource) string {
 	if at := g.origin(r); at != "" {
 		return at + to.Path
@@ -246,8 +250,8 @@ func (g *Guard) address(r *http.Request, to Resource) string {
 	return ""
 }
 
-// origin is the scheme and host of a resource's URL; "" where a client could have made it up: a token that was issued for
-// another server of the same machine would be good here.
+// origin returns the scheme and host of a resource's URL. It returns "" if the client may have made up the Host header.
+// Otherwise a token for another server on the same machine would be valid here.
 func (g *Guard) origin(r *http.Request) string {
 	if g.opts.URL != "" {
 		return strings.TrimSuffix(g.opts.URL, "/")
@@ -262,7 +266,7 @@ func (g *Guard) origin(r *http.Request) string {
 	return "http://" + strings.ToLower(r.Host)
 }
 
-// loopback reports a request to a loopback name with the port that it came in by.
+// loopback reports whether a request is for a loopback name with the port at which it arrived.
 func loopback(r *http.Request) bool {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	tcp, ok := local.(*net.TCPAddr)

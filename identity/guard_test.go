@@ -130,7 +130,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A token for a server beside ours is not good here because somebody writes the other's name into Host.
+// A token for another server on this machine is not accepted because the Host header has the name of that server.
 func TestNobodyMakesUpTheResource(t *testing.T) {
 	t.Parallel()
 	who := known{
@@ -142,13 +142,13 @@ func TestNobodyMakesUpTheResource(t *testing.T) {
 		ok               bool
 	}{
 		{"", "here", "127.0.0.1:7332", true},
-		{"", "here", "localhost:7332", false}, // its own name, and another one
+		{"", "here", "localhost:7332", false}, // its own name, but another one
 		{"", "beside", "127.0.0.1:9999", false},
 		{"", "public", "mcp.example", false},
 		{"", "named", "mcp.lan:7332", true},
 		{"", "named", "MCP.lan:7332", true},
 		{"https://mcp.example", "public", "127.0.0.1:7332", true},
-		{"https://mcp.example/", "public", "evil.example", true}, // which is the host's to check
+		{"https://mcp.example/", "public", "evil.example", true}, // the host checks it
 		{"https://mcp.example", "here", "127.0.0.1:7332", false},
 	} {
 		g := identity.NewGuard(&identity.Options{URL: tt.url, Hosts: []string{"mcp.lan:7332"}, Resource: views}, who)
@@ -195,7 +195,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// FuzzAuthorization: no header lets anybody in but the one with the token, and none is repeated in the answer.
+// FuzzAuthorization checks that only a header with the token is accepted, and that no header is repeated in the answer.
 func FuzzAuthorization(f *testing.F) {
 	const secret = "s3cret-token-of-ann"
 	g := identity.NewGuard(&identity.Options{Issuers: []string{"https://as.example"}}, known{secret: {Principal: "user:ann"}}, identity.NewKeys(f.TempDir()+"/none"), new(identity.Tokens))
@@ -226,7 +226,8 @@ func refusal(g *identity.Guard, authorization string) error {
 	return err
 }
 
-// That tokens cannot be checked is said once, however they alternate with others, and that they can be again once that lasts.
+// Trouble is reported once, however failures alternate with successes. Its end is reported after a minute without
+// failures.
 func TestTroubleIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
@@ -253,7 +254,8 @@ func TestTroubleIsToldOnce(t *testing.T) {
 	})
 }
 
-// A browser's preflight brings no token and is answered by the handler; all else, and what only looks so, is challenged.
+// A browser's preflight brings no token and is answered by the handler. All other requests, and requests that only
+// resemble a preflight, are challenged.
 func TestPreflights(t *testing.T) {
 	t.Parallel()
 	g := identity.NewGuard(&identity.Options{Realm: `my "own" realm`})
@@ -284,7 +286,7 @@ func TestPreflights(t *testing.T) {
 	}
 }
 
-// Entra's tokens have the name of a scope that clients ask for by the address of its API.
+// Clients of Entra request a scope by the address of its API. The tokens have only the name of the scope.
 func TestScopesOfAnAPI(t *testing.T) {
 	t.Parallel()
 	g := identity.NewGuard(&identity.Options{URL: "https://mcp.example", Scopes: []string{"api://app/mcp"}}, known{

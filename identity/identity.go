@@ -12,59 +12,63 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Identity is who sends a request, and what they may do. It is not changed by who gets it.
+// Identity is the authenticated sender of a request with its rights. Callers that receive an Identity must not change
+// it.
 type Identity struct {
-	// Principal is who: "key:ID" or "user:NAME" of an API key, "token:…" of a plain token, and of an authorization
-	// server's token its issuer, "#" and the escaped subject. No two kinds can have one in common.
+	// Principal is the sender: "key:ID" or "user:NAME" for an API key, and "token:…" for a plain token. For a token of
+	// an authorization server, it is the issuer, "#" and the escaped subject. Principals of different kinds are never
+	// equal.
 	Principal toolbox.Principal
-	// Scopes are what was granted (RFC 6749, section 3.3). nil: it is not bounded by scopes, as of an API key.
+	// Scopes holds the granted scopes (RFC 6749, section 3.3). Nil means that scopes do not limit the identity, as for
+	// an API key.
 	Scopes []string
-	// Views are the names of the resources that it is good for. nil: all.
+	// Views holds the names of the resources that it may use. Nil means all.
 	Views []string
-	// Audience are the resources that it was issued for, as URLs (RFC 8707). nil: any.
+	// Audience holds the resources that the token was issued for, as URLs (RFC 8707). Nil means any.
 	Audience []string
-	// Expires is when it ends. Zero: never.
+	// Expires is the time at which it expires. Zero means never.
 	Expires time.Time
 }
 
-// Verifier knows the tokens of one kind. Its method may be called from any goroutine.
+// Verifier verifies tokens of one kind. Its method may be called from any goroutine.
 type Verifier interface {
-	// Verify says whose a bearer token is. Its error is or wraps [ErrForeign] where another
-	// verifier may know it, and [ErrInvalid] where nobody does; any other means that nobody can say now. No error
-	// contains the token.
+	// Verify returns the identity of a bearer token. Its error is or wraps [ErrForeign] if another verifier may know
+	// the token, and [ErrInvalid] if no verifier does. Any other error means that the token cannot be checked now. No
+	// error contains the token.
 	Verify(ctx context.Context, token string) (*Identity, error)
 }
 
 var (
-	// ErrForeign means that a token is none of a verifier's.
+	// ErrForeign means that the token is of a kind that the verifier does not know.
 	ErrForeign = errors.New("a token of another kind")
-	// ErrInvalid means that a token is refused: altered, expired, revoked, or for somebody else.
+	// ErrInvalid means that a token is refused: it is altered, expired, revoked, or for another purpose.
 	ErrInvalid = errors.New("the token is not valid")
-	// ErrBusy means that too many tokens are being asked about.
+	// ErrBusy means that too many tokens are being checked.
 	ErrBusy = errors.New("too many tokens are being checked")
 )
 
-// invalidf is ErrInvalid with its reason, which is for logs.
+// invalidf returns ErrInvalid with a reason for logs.
 func invalidf(format string, a ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...)
 }
 
-// told is a reason of ErrInvalid that is for who sent the token, too: it was good in all else, so that nobody learns from it.
+// told is an ErrInvalid with a reason that the sender of the token may see too. Apart from this reason the token was
+// valid, so that the text helps no attacker.
 type told struct{ reason string }
 
 func (t *told) Error() string { return ErrInvalid.Error() + ": " + t.reason }
 
 func (t *told) Unwrap() error { return ErrInvalid }
 
-// Refusal is how a request is refused.
+// Refusal describes how a request is refused.
 type Refusal struct {
 	// Status is 401, 403 or 503.
 	Status int
 	// Header has the challenge (RFC 6750, section 3), or Retry-After.
 	Header http.Header
-	// Reason is for who sent it.
+	// Reason is the text for the sender of the request.
 	Reason string
-	// Err is the cause, for logs. nil: there is none.
+	// Err is the cause, for logs. Nil means that there is none.
 	Err error
 }
 
@@ -77,17 +81,17 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Refuse is how to answer: what package host asks of an error of its Options.Authenticate.
+// Refuse returns the response. Package host calls it on an error of its Options.Authenticate.
 func (r *Refusal) Refuse() (status int, header http.Header, reason string) {
 	return r.Status, r.Header, r.Reason
 }
 
-// permits reports a resource by its name.
+// permits reports whether the identity may use the resource of this name.
 func (id *Identity) permits(view string) bool {
 	return id.Views == nil || slices.Contains(id.Views, view)
 }
 
-// issuedFor reports whether the audience has a resource; a slash at the end makes no difference.
+// issuedFor reports whether the audience contains a resource. A slash at the end makes no difference.
 func (id *Identity) issuedFor(resource string) bool {
 	if id.Audience == nil {
 		return true
@@ -96,8 +100,8 @@ func (id *Identity) issuedFor(resource string) bool {
 	return resource != "" && slices.ContainsFunc(id.Audience, func(a string) bool { return strings.TrimSuffix(a, "/") == resource })
 }
 
-// granted reports whether the scopes have all that are required. A scope that clients ask for with the address of an API in
-// front, as Entra has it (api://API/NAME), stands in a token for that API by its name alone.
+// granted reports whether the identity has all required scopes. Clients of Entra request a scope with the address of
+// the API (api://API/NAME). A token for that API has only the name.
 func (id *Identity) granted(required []string) bool {
 	return id.Scopes == nil || !slices.ContainsFunc(required, func(s string) bool {
 		name := s[strings.LastIndex(s, "/")+1:]
@@ -107,7 +111,7 @@ func (id *Identity) granted(required []string) bool {
 
 type identityKey struct{}
 
-// FromContext is the identity of a request that [Guard.Handler] has let in; nil where there is none.
+// FromContext returns the identity of a request that [Guard.Handler] has admitted, or nil if there is none.
 func FromContext(ctx context.Context) *Identity {
 	id, _ := ctx.Value(identityKey{}).(*Identity)
 	return id

@@ -15,50 +15,51 @@ import (
 )
 
 const (
-	// introspectionRest is how long an answer about a token counts: one that was revoked is good for so long.
+	// introspectionRest is how long the answer about a token is cached. A revoked token stays valid for that time.
 	introspectionRest = time.Minute
-	// maxAsking bounds the tokens that are being asked about: whoever sends made-up ones makes us ask about each. Those
-	// that were good within knownTime have as many places of their own.
+	// maxAsking bounds the number of tokens that are checked at a time, because each made-up token causes a request.
+	// Tokens that were valid within knownTime have as many places of their own.
 	maxAsking = 64
 	knownTime = time.Hour
 )
 
-// IntrospectionOptions say where to ask about tokens (RFC 7662), and who we are there.
+// IntrospectionOptions configures requests about tokens (RFC 7662).
 type IntrospectionOptions struct {
-	// Issuer is the authorization server's identifier, which begins the names of its principals.
+	// Issuer is the authorization server's identifier. The names of its principals begin with it.
 	Issuer string
-	// Endpoint is where to ask: https, or http on this machine.
+	// Endpoint is the address of the introspection endpoint: https, or http on this machine.
 	Endpoint string
 	// ClientID and ClientSecret are sent in the Authorization header.
 	ClientID     string
 	ClientSecret func() string
-	// Audience are values of aud that are good for every resource. nil: aud must be the URL of the resource.
+	// Audience holds values of aud that are valid for every resource. If it is nil, aud must be the URL of the
+	// resource.
 	Audience []string
-	// Claim names the principal. "": sub.
+	// Claim names the claim with the principal. "" means sub.
 	Claim string
-	// Apps: as [Issuer.Apps].
+	// Apps has the meaning of [Issuer.Apps].
 	Apps bool
-	// Client asks, without following redirects. nil: the default one.
+	// Client sends the requests, without following redirects. If it is nil, the default client does.
 	Client *http.Client
 }
 
-// Introspection is a [Verifier] that asks the authorization server about each token, and again after a minute. Who does not
-// answer lets nobody in.
+// Introspection is a [Verifier] that asks the authorization server about each token, and again after a minute. If the
+// server does not answer, the token is refused.
 type Introspection struct {
 	opts    IntrospectionOptions
 	issuer  Issuer
 	fetcher fetcher
 	good    tokenCache[*Identity]
-	bad     tokenCache[error]    // apart, so that made-up tokens displace no others
-	known   tokenCache[struct{}] // those that were good
+	bad     tokenCache[error]    // separate, so that made-up tokens evict no others
+	known   tokenCache[struct{}] // tokens that were valid
 	flights singleflight.Group
 	asking  chan struct{}
-	again   chan struct{} // about those that are known
+	again   chan struct{} // for known tokens
 }
 
 var _ Verifier = (*Introspection)(nil)
 
-// NewIntrospection asks nobody before a token comes.
+// NewIntrospection returns a verifier. It sends no request before a token arrives.
 func NewIntrospection(opts IntrospectionOptions) (*Introspection, error) {
 	if err := checkAddress(opts.Issuer); err != nil {
 		return nil, fmt.Errorf("issuer: %w", err)
@@ -76,7 +77,7 @@ func NewIntrospection(opts IntrospectionOptions) (*Introspection, error) {
 	}, nil
 }
 
-// Verify knows all tokens: ask it last.
+// Verify never returns [ErrForeign]: put this verifier last.
 func (i *Introspection) Verify(ctx context.Context, token string) (*Identity, error) {
 	h := hashOf(token)
 	if id, ok := i.good.get(h); ok {
@@ -85,7 +86,7 @@ func (i *Introspection) Verify(ctx context.Context, token string) (*Identity, er
 	if err, ok := i.bad.get(h); ok {
 		return nil, err
 	}
-	flight := i.flights.DoChan(string(h[:]), func() (any, error) { // also for those who wait with us
+	flight := i.flights.DoChan(string(h[:]), func() (any, error) { // also for requests that wait for the same answer
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchWait)
 		defer cancel()
 		return i.ask(ctx, h, token)
@@ -140,7 +141,7 @@ func (i *Introspection) ask(ctx context.Context, h tokenHash, token string) (*Id
 	return id, nil
 }
 
-// identity is whose a token is by the answer about it.
+// identity returns the identity that the answer about a token describes.
 func (i *Introspection) identity(answer map[string]any) (*Identity, error) {
 	if active, _ := answer["active"].(bool); !active {
 		return nil, invalidf("it is not active")

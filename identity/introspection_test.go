@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/identity"
 )
 
-// introspector answers about tokens as a test wants.
+// introspector gives the answers about tokens that a test sets.
 type introspector struct {
 	mu     sync.Mutex
 	answer string
@@ -73,7 +73,7 @@ func newIntrospection(t *testing.T, i *introspector) *identity.Introspection {
 	return v
 }
 
-// activeUntil is the answer about ann's token.
+// activeUntil returns an answer about ann's token.
 func activeUntil(exp time.Time) string {
 	return fmt.Sprintf(`{"active":true,"iss":%q,"sub":"ann","aud":"https://mcp.example/mcp","scope":"mcp","exp":%d}`, issuer, exp.Unix())
 }
@@ -115,7 +115,8 @@ func TestIntrospection(t *testing.T) {
 	}
 }
 
-// An answer counts for a minute, and no longer than the token does; who waits for one asks with the others.
+// An answer is cached for a minute, but not longer than the token is valid. Concurrent requests share one request to
+// the server.
 func TestIntrospectionIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &introspector{answer: activeUntil(time.Now().Add(100 * time.Second)), wait: time.Second}
@@ -131,7 +132,7 @@ func TestIntrospectionIsRemembered(t *testing.T) {
 		all.Wait()
 		for _, tt := range []struct {
 			after time.Duration
-			says  string // from then on
+			says  string // the answer from then on
 			asked int
 			ok    bool
 		}{
@@ -149,7 +150,8 @@ func TestIntrospectionIsRemembered(t *testing.T) {
 	})
 }
 
-// Made-up tokens make it ask about 64 at a time, and an authorization server that hangs lets nobody in, in bounded time.
+// At most 64 made-up tokens are checked at a time. If the authorization server hangs, requests are refused in bounded
+// time.
 func TestIntrospectionIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &introspector{wait: time.Hour}
@@ -177,7 +179,7 @@ func TestIntrospectionIsBounded(t *testing.T) {
 	})
 }
 
-// A question that is given up is not waited for, and its answer serves whoever asks next.
+// A cancelled request does not wait for the answer. The answer serves the next request.
 func TestAQuestionOutlivesItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &introspector{answer: activeUntil(time.Now().Add(time.Hour)), wait: 5 * time.Second}
@@ -194,7 +196,7 @@ func TestAQuestionOutlivesItsRequest(t *testing.T) {
 	})
 }
 
-// Who was let in before is asked about again however many made-up tokens are being asked about.
+// A token that was valid before is checked again, however many made-up tokens are being checked.
 func TestMadeUpTokensKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &introspector{answer: activeUntil(time.Now().Add(time.Hour)), wait: 5 * time.Second}
@@ -202,7 +204,7 @@ func TestMadeUpTokensKeepNobodyOut(t *testing.T) {
 		if _, err := v.Verify(t.Context(), "ann"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Minute) // what is remembered of ann is over
+		time.Sleep(2 * time.Minute) // ann's cache entry has expired
 		var all sync.WaitGroup
 		for n := range 64 {
 			all.Go(func() { _, _ = v.Verify(t.Context(), fmt.Sprint("made-up-", n)) })

@@ -16,25 +16,28 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Issuer is an authorization server whose signed tokens are good.
+// Issuer is an authorization server with signed tokens that are accepted.
 type Issuer struct {
 	// URL is its issuer identifier, exactly as tokens have it in iss: https, or http on this machine.
 	URL string
-	// Keys is where its keys are (a JWK Set). "": where its metadata say (RFC 8414, OpenID Connect Discovery).
+	// Keys is the address of its keys (a JWK Set). If it is "", the metadata of the issuer have it (RFC 8414, OpenID
+	// Connect Discovery).
 	Keys string
-	// Audience are values of aud that are good for every resource, for servers that do not know resource
-	// indicators (RFC 8707). nil: aud must be the URL of the resource.
+	// Audience holds values of aud that are valid for every resource, for servers that do not support resource
+	// indicators (RFC 8707). If it is nil, aud must be the URL of the resource.
 	Audience []string
-	// Algorithms are those that may sign: RS256, ES256, EdDSA, or another that takes a public key. nil: these three.
+	// Algorithms holds the accepted signature algorithms: RS256, ES256, EdDSA, or others with a public key. Nil means
+	// these three.
 	Algorithms []string
-	// Claim names the principal. It must not change, nor be given to somebody else later. "": sub.
+	// Claim names the claim with the principal. Its value must not change, nor be given to another person later. ""
+	// means sub.
 	Claim string
-	// Apps: tokens that an application has for itself, without a person (idtyp is "app"), are good too.
+	// Apps accepts tokens that an application has for itself, without a person (idtyp is "app").
 	Apps bool
 }
 
-// JWT is a [Verifier] of tokens that authorization servers sign (RFC 9068). A token is verified once, and then remembered until it
-// expires or its issuer has other keys.
+// JWT is a [Verifier] of tokens that authorization servers sign (RFC 9068). A verified token is cached until it expires
+// or its issuer has other keys.
 type JWT struct {
 	issuers map[string]*trusted
 	known   tokenCache[*verified]
@@ -49,18 +52,18 @@ type trusted struct {
 	parser *jwt.Parser
 }
 
-// verified is a token that was found good, by some keys.
+// verified is a valid token, with the keys that verified it.
 type verified struct {
 	identity *Identity
 	issuer   *trusted
 	by       *publicKeys
 }
 
-// publicAlgorithms take a public key: with the others, who can verify can also sign.
+// publicAlgorithms holds the algorithms with a public key. With the others, a verifier could also sign.
 var publicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
-// NewJWT trusts these issuers. It asks none of them before a token comes. client is what asks them, without
-// following redirects; nil: the default one.
+// NewJWT returns a verifier that trusts these issuers. It sends them no request before a token arrives. client sends
+// the requests, without following redirects. If it is nil, the default client does.
 func NewJWT(client *http.Client, issuers ...Issuer) (*JWT, error) {
 	j := &JWT{issuers: map[string]*trusted{}}
 	for _, one := range issuers {
@@ -89,7 +92,7 @@ func NewJWT(client *http.Client, issuers ...Issuer) (*JWT, error) {
 	return j, nil
 }
 
-// Verify knows the tokens that name one of the issuers.
+// Verify accepts the tokens that name one of the issuers.
 func (j *JWT) Verify(ctx context.Context, token string) (*Identity, error) {
 	if !strings.HasPrefix(token, "ey") || strings.Count(token, ".") != 2 {
 		return nil, ErrForeign
@@ -124,8 +127,8 @@ func (j *JWT) Verify(ctx context.Context, token string) (*Identity, error) {
 	return good.identity, nil
 }
 
-// checkHead refuses tokens for other purposes, and those that want something of us that we do not know (RFC 7515,
-// section 4.1.11). RFC 9068 wants at+jwt; most servers say JWT, or nothing.
+// checkHead refuses tokens for other purposes, and tokens with critical extensions (RFC 7515, section 4.1.11). RFC 9068
+// requires at+jwt, but most servers send JWT, or no type.
 func checkHead(head map[string]any) error {
 	if _, ok := head["crit"]; ok {
 		return invalidf("crit is not supported")
@@ -170,7 +173,7 @@ func (t *trusted) verify(ctx context.Context, token string) (*verified, error) {
 	return &verified{id, t, keys}, nil
 }
 
-// unknownKey reports a token that other keys might verify.
+// unknownKey reports whether other keys might verify a token.
 func unknownKey(token *jwt.Token, err error) bool {
 	if errors.Is(err, jwkset.ErrKeyNotFound) {
 		return true
@@ -182,17 +185,18 @@ func unknownKey(token *jwt.Token, err error) bool {
 	return !names && (errors.Is(err, jwt.ErrTokenSignatureInvalid) || errors.Is(err, jwt.ErrTokenUnverifiable))
 }
 
-// checkAccess refuses the claims of what is no access token, and of an application's own unless apps are let in.
+// checkAccess refuses claims of tokens that are not access tokens. It also refuses tokens of applications, unless apps
+// is set.
 func checkAccess(claims map[string]any, apps bool) error {
-	for _, other := range []string{"at_hash", "c_hash", "events"} { // which ID and logout tokens have
+	for _, other := range []string{"at_hash", "c_hash", "events"} { // claims of ID and logout tokens
 		if _, ok := claims[other]; ok {
 			return invalidf("it is no access token: it has %s", other)
 		}
 	}
 	for claim, good := range map[string][]string{
-		"typ":        {"bearer", "at+jwt", "jwt"},               // Keycloak's
+		"typ":        {"bearer", "at+jwt", "jwt"},               // Keycloak
 		"token_type": {"bearer", "access_token", "at+jwt"},      // RFC 7662, section 2.2
-		"token_use":  {"access", "access_token", "accesstoken"}, // Cognito's, Hydra's
+		"token_use":  {"access", "access_token", "accesstoken"}, // Cognito, Hydra
 	} {
 		if typ, ok := claims[claim]; ok && typ != "" && !slices.Contains(good, strings.ToLower(fmt.Sprint(typ))) {
 			return invalidf("it is no access token: its %s is %.40q", claim, fmt.Sprint(typ))
@@ -210,8 +214,8 @@ func checkAccess(claims map[string]any, apps bool) error {
 // maxSubject bounds the name of a principal, in bytes (OpenID Connect Core, section 2).
 const maxSubject = 255
 
-// identity is whose the claims of a token are. The principal is the issuer, which has no "#", and behind one
-// the subject.
+// identity returns the identity that the claims of a token describe. The principal is the issuer, which has no "#",
+// followed by "#" and the subject.
 func (i *Issuer) identity(claims jwt.MapClaims) (*Identity, error) {
 	if err := checkAccess(claims, i.Apps); err != nil {
 		return nil, err
@@ -228,7 +232,7 @@ func (i *Issuer) identity(claims jwt.MapClaims) (*Identity, error) {
 	if subject == "" || len(subject) > maxSubject {
 		return nil, invalidf("it has no %s, or one longer than %d bytes", i.Claim, maxSubject)
 	}
-	if strings.ContainsRune(subject, utf8.RuneError) { // which stands for any bytes that are no text: two subjects would be one
+	if strings.ContainsRune(subject, utf8.RuneError) { // it may stand for any bytes: two subjects would be equal
 		return nil, invalidf("its %s is no text", i.Claim)
 	}
 	id := &Identity{
@@ -244,7 +248,8 @@ func (i *Issuer) identity(claims jwt.MapClaims) (*Identity, error) {
 	return id, nil
 }
 
-// scopesIn is the scopes of a token: a text (RFC 9068, section 2.2.3), or scp as Entra and Okta have it.
+// scopesIn returns the scopes of a token: from scope, a text (RFC 9068, section 2.2.3), or from scp, as Entra and Okta
+// send it.
 func scopesIn(claims map[string]any) (out []string) {
 	for _, name := range []string{"scope", "scp"} {
 		switch v := claims[name].(type) {

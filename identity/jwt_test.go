@@ -36,11 +36,11 @@ const (
 	keysURL = "https://as.example/keys"
 )
 
-// provider is an authorization server that does what a test wants: a client of it never leaves the process.
+// provider is an authorization server in the process, with responses that a test sets.
 type provider struct {
 	mu    sync.Mutex
 	keys  []map[string]any
-	serve func(w http.ResponseWriter) // in place of the keys; nil: they are
+	serve func(w http.ResponseWriter) // in place of the keys; nil: the keys are served
 	asked map[string]int
 }
 
@@ -77,7 +77,7 @@ func (p *provider) times(url string) int {
 
 func b64(n *big.Int) string { return base64.RawURLEncoding.EncodeToString(n.Bytes()) }
 
-// jwk is the public key of a signer.
+// jwk returns the public key of a signer.
 func jwk(kid string, key crypto.Signer) map[string]any {
 	switch pub := key.Public().(type) {
 	case *rsa.PublicKey:
@@ -112,7 +112,7 @@ func newEC(t testing.TB) *ecdsa.PrivateKey {
 	return k
 }
 
-// claimsOf is those of a good token, with changes; nil takes one away.
+// claimsOf returns the claims of a valid token, with changes. A nil value removes a claim.
 func claimsOf(changes map[string]any) jwt.MapClaims {
 	c := jwt.MapClaims{"iss": issuer, "sub": "ann|1", "aud": "https://mcp.example/mcp", "exp": time.Now().Add(time.Hour).Unix(), "scope": "mcp read"}
 	maps.Copy(c, changes)
@@ -143,7 +143,8 @@ func newJWT(t testing.TB, p *provider, one identity.Issuer) *identity.JWT {
 	return j
 }
 
-// Who sends a token that was good in all else is told what it lacks; of any other token only that it is not valid.
+// If a token has only one defect, its sender learns this defect. For any other token, the sender learns only that it is
+// not valid.
 func TestWhatAGoodTokenLacksIsTold(t *testing.T) {
 	t.Parallel()
 	p := &provider{keys: []map[string]any{jwk("rsa", rsaKey())}}
@@ -200,7 +201,7 @@ func TestJWT(t *testing.T) {
 		"nbf within the minute":      {claim("nbf", now.Add(50*time.Second).Unix()), true},
 		"expired":                    {claim("exp", now.Add(-61*time.Second).Unix()), false},
 		"issued within the minute":   {claim("iat", now.Add(30*time.Second).Unix()), true},
-		"issued in the future":       {claim("iat", now.Add(90*time.Second).Unix()), true}, // which says nothing (RFC 7519, section 4.1.6)
+		"issued in the future":       {claim("iat", now.Add(90*time.Second).Unix()), true}, // not a reason to refuse (RFC 7519, section 4.1.6)
 		"nbf in the future":          {claim("nbf", now.Add(time.Hour).Unix()), false},
 		"no exp":                     {claim("exp", nil), false},
 		"exp is a text":              {claim("exp", "never"), false},
@@ -249,7 +250,7 @@ func TestJWT(t *testing.T) {
 	}
 }
 
-// What configuration may not say.
+// NewJWT refuses these configurations.
 func TestIssuersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, one := range []identity.Issuer{
@@ -265,7 +266,8 @@ func TestIssuersThatAreRefused(t *testing.T) {
 	}
 }
 
-// A flood of tokens with keys that nobody knows is one question in five minutes, at once or one after the other.
+// A flood of tokens with unknown keys causes one request in five minutes, whether they arrive at once or one after the
+// other.
 func TestUnknownKeysAskOnce(t *testing.T) {
 	rsaKey()
 	synctest.Test(t, func(t *testing.T) {
@@ -280,7 +282,7 @@ func TestUnknownKeysAskOnce(t *testing.T) {
 			}
 			all.Wait()
 		}
-		for _, want := range []int{2, 2, 3} { // the first of all, and one of five minutes
+		for _, want := range []int{2, 2, 3} { // the first request, and one in five minutes
 			if flood(200); p.times(keysURL) != want {
 				t.Errorf("asked %d times, want %d", p.times(keysURL), want)
 			}
@@ -289,7 +291,7 @@ func TestUnknownKeysAskOnce(t *testing.T) {
 	})
 }
 
-// A new key is good as soon as a token names it, and one that was withdrawn no longer than an hour.
+// A new key is valid as soon as a token names it. A withdrawn key is valid for at most an hour.
 func TestKeysRotate(t *testing.T) {
 	rsaKey()
 	synctest.Test(t, func(t *testing.T) {
@@ -322,8 +324,8 @@ func TestKeysRotate(t *testing.T) {
 	})
 }
 
-// An authorization server that does not answer, or sends too much, delays nobody whose keys are known, and lets nobody in
-// where none are.
+// An authorization server that does not answer, or sends too much, does not delay requests with known keys. Without
+// known keys, requests are refused.
 func TestBadKeySets(t *testing.T) {
 	rsaKey()
 	huge := func(w http.ResponseWriter) {
@@ -379,7 +381,7 @@ func TestBadKeySets(t *testing.T) {
 	}
 }
 
-// A request that is given up does not wait, nor keep others from the keys.
+// A cancelled request does not wait, and does not keep other requests from the keys.
 func TestAFetchOutlivesItsRequest(t *testing.T) {
 	rsaKey()
 	synctest.Test(t, func(t *testing.T) {
@@ -404,7 +406,7 @@ func TestAFetchOutlivesItsRequest(t *testing.T) {
 	})
 }
 
-// FuzzJWT: nothing but what the issuer signed is let in.
+// FuzzJWT checks that only tokens of the issuer are accepted.
 func FuzzJWT(f *testing.F) {
 	p := &provider{keys: []map[string]any{jwk("rsa", rsaKey())}}
 	j := newJWT(f, p, identity.Issuer{Keys: keysURL})

@@ -20,27 +20,28 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// KeyPrefix is what the tokens of API keys begin with, so that who scans texts for secrets can tell them.
+// KeyPrefix is the beginning of the tokens of API keys, so that scanners for secrets can find them.
 const KeyPrefix = "indus_"
 
 // Key is an API key without its secret.
 type Key struct {
-	// ID names it: ten letters and digits, made by [Keys.Add].
+	// ID identifies the key: ten letters and digits, made by [Keys.Add].
 	ID string `json:"id"`
-	// Name is whose it is; several keys may have one name, and are one principal then, "user:NAME". "": the key is a principal of
-	// its own, "key:ID".
+	// Name is the owner of the key. Several keys with one name are one principal, "user:NAME". If it is "", the key is
+	// its own principal, "key:ID".
 	Name string `json:"principal,omitempty"`
-	// Views are the names of the resources that it is good for. nil: all; an empty list is none, and stays so in the file.
+	// Views holds the names of the resources that the key is valid for. Nil means all. An empty list means none, and
+	// stays an empty list in the file.
 	Views []string `json:"views,omitzero"`
-	// Created is when it was made.
+	// Created is the time at which the key was made.
 	Created time.Time `json:"created"`
-	// Expires is when it ends. Zero: never.
+	// Expires is the time at which the key expires. Zero means never.
 	Expires time.Time `json:"expires,omitzero"`
-	// Hash is the SHA-256 of its secret, of 256 random bits, in hexadecimal.
+	// Hash is the SHA-256 of the secret, which has 256 random bits, in hexadecimal.
 	Hash string `json:"sha256"`
 }
 
-// Principal is whose requests carry it.
+// Principal returns the principal of requests with this key.
 func (k *Key) Principal() toolbox.Principal {
 	if k.Name != "" {
 		return toolbox.Principal("user:" + k.Name)
@@ -48,26 +49,26 @@ func (k *Key) Principal() toolbox.Principal {
 	return toolbox.Principal("key:" + k.ID)
 }
 
-// Expired reports a key that has ended.
+// Expired reports whether the key has expired.
 func (k *Key) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
 
-// Keys is the API keys of a file, and their [Verifier]. Processes may share the file: what one adds or removes, the others heed from
-// their next request on. All methods may be called from any goroutine.
+// Keys holds the API keys of a file, and is their [Verifier]. Processes may share the file: a change by one applies in
+// the others from the next request on. All methods may be called from any goroutine.
 type Keys struct{ file *statefile.File[keyList] }
 
 var _ Verifier = (*Keys)(nil)
 
-// apiKey is a key as it is looked up.
+// apiKey is a key in the form for lookups.
 type apiKey struct {
 	Key
 	hash     [sha256.Size]byte
 	identity Identity
 }
 
-// NewKeys is the keys of the file at path. It does no I/O: a file that is not there has none.
+// NewKeys returns the keys of the file at path. It does no I/O. A file that does not exist has no keys.
 func NewKeys(path string) *Keys { return &Keys{newKeyFile(path)} }
 
-// Verify knows tokens that begin with [KeyPrefix].
+// Verify accepts tokens that begin with [KeyPrefix].
 func (k *Keys) Verify(ctx context.Context, token string) (*Identity, error) {
 	rest, ok := strings.CutPrefix(token, KeyPrefix)
 	if !ok {
@@ -92,16 +93,17 @@ func (k *Keys) Verify(ctx context.Context, token string) (*Identity, error) {
 	return &key.identity, nil
 }
 
-// keyName is what may stand for a person or a program: it is shown, and typed. At most 128 of them.
+// keyName is the grammar of the name of a person or a program, because the name is shown and typed. It has at most 128
+// characters.
 var keyName = regexp.MustCompile(`^[A-Za-z0-9._@+-]+$`)
 
 // ErrName means that a text cannot be the name of a principal.
 var ErrName = errors.New("no name of a principal")
 
-// maxKeys bounds those of one file.
+// maxKeys bounds the number of keys in a file.
 const maxKeys = 10_000
 
-// Add makes a key of what k says: its Name, Views and Expires. The token is shown nowhere else and cannot be had again.
+// Add makes a key with the Name, Views and Expires of key. The token is returned only here and cannot be recovered.
 func (k *Keys) Add(ctx context.Context, key Key) (token string, added Key, err error) {
 	if key.Name != "" && (len(key.Name) > 128 || !keyName.MatchString(key.Name)) {
 		return "", Key{}, fmt.Errorf("%q is %w: write letters, digits and ._@+-, at most 128", key.Name, ErrName)
@@ -121,10 +123,10 @@ func (k *Keys) Add(ctx context.Context, key Key) (token string, added Key, err e
 	return KeyPrefix + id + "." + secret, key, nil
 }
 
-// ErrNoKey means that no key has an id.
+// ErrNoKey means that no key has this id.
 var ErrNoKey = errors.New("there is no such key")
 
-// Remove ends a key: the next request that carries it is refused.
+// Remove removes a key. The next request with this key is refused.
 func (k *Keys) Remove(ctx context.Context, id string) error {
 	return k.change(ctx, func(list []Key) ([]Key, error) {
 		i := slices.IndexFunc(list, func(o Key) bool { return o.ID == id })
@@ -135,13 +137,13 @@ func (k *Keys) Remove(ctx context.Context, id string) error {
 	})
 }
 
-// List is the keys in the order of their making, those that have expired included.
+// List returns the keys in the order in which they were made, including expired keys.
 func (k *Keys) List() ([]Key, error) {
 	list, err := k.file.Read(context.Background())
 	return slices.Clone(list.all), err
 }
 
-// change rewrites the file, one process after the other.
+// change rewrites the file, one process at a time.
 func (k *Keys) change(ctx context.Context, edit func([]Key) ([]Key, error)) error {
 	return k.file.Update(ctx, func(list keyList) (_ keyList, err error) {
 		list.all, err = edit(list.all)
@@ -149,7 +151,7 @@ func (k *Keys) change(ctx context.Context, edit func([]Key) ([]Key, error)) erro
 	})
 }
 
-// maxKeysFile bounds the file of keys, in bytes: those of maxKeys keys take less than half of it.
+// maxKeysFile bounds the size of the file, in bytes. A file with maxKeys keys takes less than half of it.
 const maxKeysFile = 8 << 20
 
 // keysFile is the form of the file.
@@ -158,13 +160,14 @@ type keysFile struct {
 	Keys    []Key `json:"keys"`
 }
 
-// keyList is the keys of a file. A file that is not there has none.
+// keyList holds the keys of a file. A file that does not exist has no keys.
 type keyList struct {
 	all  []Key
 	byID map[string]*apiKey
 }
 
-// newKeyFile is the file of keys at path. A file that others may read or write is refused where the system has modes.
+// newKeyFile returns the file of keys at path. On systems with file modes, it refuses a file that other users may read
+// or write.
 func newKeyFile(path string) *statefile.File[keyList] {
 	return &statefile.File[keyList]{
 		Path: path,
@@ -189,7 +192,7 @@ func decodeKeys(text []byte) (keyList, error) {
 	}
 	var out keysFile
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields() // a field that says more than this version knows might be a limit
+	d.DisallowUnknownFields() // an unknown field might be a limit
 	if err := d.Decode(&out); err != nil {
 		return list, err
 	}

@@ -30,7 +30,7 @@ func added(t *testing.T, k *identity.Keys, key identity.Key) (string, identity.K
 	return token, made
 }
 
-// What another process removes or adds counts for the very next request.
+// A change by another process applies to the very next request.
 func TestKeysFollowTheirFile(t *testing.T) {
 	t.Parallel()
 	path, serving := keyFile(t)
@@ -89,7 +89,7 @@ func TestAKeyIsItsSecretAndNothingElse(t *testing.T) {
 	}
 }
 
-// A file that cannot be trusted lets nobody in, and says so.
+// With a file that cannot be trusted, every key is refused with the reason.
 func TestFilesOfKeysThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -116,7 +116,7 @@ func TestFilesOfKeysThatAreRefused(t *testing.T) {
 	}
 }
 
-// A key for no view is good for none when it is read again, and not for all.
+// A key for no view is valid for no view when it is read again, and not for all.
 func TestAKeyForNoViewIsForNone(t *testing.T) {
 	t.Parallel()
 	_, k := keyFile(t)
@@ -126,7 +126,8 @@ func TestAKeyForNoViewIsForNone(t *testing.T) {
 	}
 }
 
-// TestKeysOfManyProcesses adds keys from several at once, one of which is killed again and again: none is lost.
+// TestKeysOfManyProcesses adds keys from several processes at once. One of them is killed again and again. No key is
+// lost.
 func TestKeysOfManyProcesses(t *testing.T) {
 	if path := os.Getenv("INDUS_TEST_KEYS"); path != "" {
 		for i := range 25 {
@@ -158,7 +159,7 @@ func TestKeysOfManyProcesses(t *testing.T) {
 	for range 3 {
 		victim := child("victim")
 		for start, n := time.Now(), count(t, k); count(t, k) == n && time.Since(start) < time.Second; {
-			continue // until something is being written
+			continue // until a key is being written
 		}
 		_ = victim.Process.Kill()
 		_ = victim.Wait()

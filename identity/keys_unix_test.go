@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/identity"
 )
 
-// A pipe in the place of the keys lets nobody in, and nobody waits for its writer.
+// With a pipe in place of the file, every key is refused, and no request waits for the writer of the pipe.
 func TestAPipeIsNoFileOfKeys(t *testing.T) {
 	t.Parallel()
 	path, k := keyFile(t)
@@ -25,7 +25,7 @@ func TestAPipeIsNoFileOfKeys(t *testing.T) {
 	}
 }
 
-// Who reads the file by another name hears of a key that was removed.
+// A key that is removed under one name of the file is also refused by readers under another name.
 func TestALinkToKeysStaysOne(t *testing.T) {
 	t.Parallel()
 	path, k := keyFile(t)

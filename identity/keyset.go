@@ -15,39 +15,39 @@ import (
 )
 
 const (
-	// keysRest is after which time keys are fetched anew: one that was withdrawn is good for so long.
+	// keysRest is the age at which keys are fetched again. A withdrawn key stays valid for that time.
 	keysRest = time.Hour
-	// keysLast is how long keys are used that cannot be fetched anew.
+	// keysLast is how long keys are used if they cannot be fetched again.
 	keysLast = 24 * time.Hour
-	// keysRetry is how often an issuer is asked whose keys are known: because of tokens with unknown
-	// ones, however many these are, or because it did not answer.
+	// keysRetry is the shortest time between requests to an issuer with known keys. It applies after a token with an
+	// unknown key, however many such tokens arrive, and if the issuer did not answer.
 	keysRetry = 5 * time.Minute
-	// firstRetry is how often it is asked while nothing is known.
+	// firstRetry is the shortest time between requests while no keys are known.
 	firstRetry = 10 * time.Second
-	// maxIssuerKeys bounds the keys of one issuer: a token that names none is tried with each.
+	// maxIssuerKeys bounds the keys of one issuer: a token that names no key is tried with each.
 	maxIssuerKeys = 100
 )
 
-// publicKeys are those of an issuer at one time.
+// publicKeys holds the keys of an issuer at one time.
 type publicKeys struct{ find jwt.Keyfunc }
 
-// keySet is the keys of an issuer, which are fetched when they are needed, by one for all who wait.
+// keySet holds the keys of an issuer. It fetches them when they are needed, once for all waiting requests.
 type keySet struct {
 	issuer  string
 	fetcher fetcher
 
 	mu      sync.Mutex
 	address string // "": not discovered yet
-	text    []byte // that held was made of
+	text    []byte // the text of held
 	held    *publicKeys
-	fetched time.Time     // when held was
-	tried   time.Time     // when the last answer came, or none
-	asked   time.Time     // the last time because of an unknown key
-	flight  chan struct{} // closed when what is being fetched is there; nil: nothing is
-	err     error         // of the last time
+	fetched time.Time     // when held was fetched
+	tried   time.Time     // when the last fetch ended
+	asked   time.Time     // the last fetch because of an unknown key
+	flight  chan struct{} // closed when the fetch ends; nil: there is no fetch
+	err     error         // of the last fetch
 }
 
-// current is the keys as of late.
+// current returns keys that are recent enough.
 func (s *keySet) current(ctx context.Context) (*publicKeys, error) {
 	s.mu.Lock()
 	now := time.Now()
@@ -63,7 +63,7 @@ func (s *keySet) current(ctx context.Context) (*publicKeys, error) {
 	return s.await(ctx)
 }
 
-// afresh is the keys after a token has named one that is not among them.
+// afresh returns the keys after a token named an unknown key.
 func (s *keySet) afresh(ctx context.Context) (*publicKeys, error) {
 	s.mu.Lock()
 	if now := time.Now(); s.flight == nil {
@@ -76,11 +76,11 @@ func (s *keySet) afresh(ctx context.Context) (*publicKeys, error) {
 	return s.await(ctx)
 }
 
-// await fetches, or waits for who does. Call it with mu held; it lets go of it.
+// await starts a fetch, or waits for the fetch under way. The caller holds mu, and await releases it.
 func (s *keySet) await(ctx context.Context) (*publicKeys, error) {
 	if s.flight == nil {
 		s.flight = make(chan struct{})
-		go s.fetch(ctx, s.address) // it ends within fetchWait
+		go s.fetch(ctx, s.address) // ends within fetchWait
 	}
 	flight := s.flight
 	s.mu.Unlock()
@@ -97,8 +97,8 @@ func (s *keySet) await(ctx context.Context) (*publicKeys, error) {
 	return nil, s.err
 }
 
-// fetch asks the issuer, also where the request that wanted it has been given up: else whoever sends such
-// could keep others from it.
+// fetch asks the issuer. It goes on if its request is cancelled, because otherwise a client that cancels requests could
+// keep others from the keys.
 func (s *keySet) fetch(ctx context.Context, address string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchWait)
 	defer cancel()
@@ -111,7 +111,7 @@ func (s *keySet) fetch(ctx context.Context, address string) {
 		s.tried = time.Now()
 		if s.err = err; err == nil {
 			s.address, s.fetched = address, time.Now()
-			if !bytes.Equal(text, s.text) { // others make all tokens be verified again
+			if !bytes.Equal(text, s.text) { // with other keys, all tokens are verified again
 				s.held, s.text = keys, text
 			}
 		}
@@ -132,7 +132,7 @@ func (s *keySet) fetch(ctx context.Context, address string) {
 	}
 }
 
-// parseKeys reads a JWK Set (RFC 7517). Keys of kinds that are not known, or that are not for signatures, are left out.
+// parseKeys reads a JWK Set (RFC 7517). It omits keys of unknown kinds, and keys that are not for signatures.
 func parseKeys(text []byte) (*publicKeys, error) {
 	var set jwkset.JWKSMarshal
 	if err := json.Unmarshal(text, &set); err != nil {

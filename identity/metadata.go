@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// metadataPath is where a resource's metadata are: in front of its path (RFC 9728, section 3.1).
+// metadataPath precedes the path of a resource in the path of its metadata (RFC 9728, section 3.1).
 const metadataPath = "/.well-known/oauth-protected-resource"
 
-// metadata is what a client has to know to get a token (RFC 9728, section 2).
+// metadata has the information that a client needs to get a token (RFC 9728, section 2).
 type metadata struct {
 	Resource string   `json:"resource"`
 	Servers  []string `json:"authorization_servers"`
@@ -20,8 +20,9 @@ type metadata struct {
 	Name     string   `json:"resource_name"`
 }
 
-// Metadata serves the metadata of all resources at their well-known places. One that is not there has some like every
-// other, so that they tell nobody what there is. Web pages of any origin may read them. All else is 404.
+// Metadata serves the metadata of all resources at their well-known places. A resource that does not exist has metadata
+// like any other, so that they do not reveal which resources exist. Web pages of any origin may read them. All other
+// paths get 404.
 func (g *Guard) Metadata() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, ok := strings.CutPrefix(r.URL.Path, metadataPath)
@@ -66,8 +67,9 @@ func (g *Guard) describe(w http.ResponseWriter, r *http.Request, path string) {
 	_, _ = w.Write(body)
 }
 
-// Handler lets in who may be, and serves the metadata. What next serves finds the caller by [FromContext]. A browser's preflight
-// (Fetch, "CORS-preflight request") brings no credentials: next answers it, and FromContext returns nil.
+// Handler authenticates requests for next, and serves the metadata. In next, [FromContext] returns the caller. A
+// browser's preflight (Fetch, "CORS-preflight request") brings no credentials: next answers it, and FromContext returns
+// nil.
 func (g *Guard) Handler(next http.Handler) http.Handler {
 	wellKnown := g.Metadata()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// toolID is a tool of a server under one configuration, by the name that the log has.
+// toolID identifies a tool of a server under one configuration, by its name in the log.
 type toolID struct{ config, server, name string }
 
 func (e Entry) toolID() toolID { return toolID{e.Config, e.Server, clip(e.Tool)} }
 
-// approvals holds the Sum of each tool's approved version. The first listing of a server approves all its tools, and
-// enrolls the server: later tools of it wait for a person.
+// approvals holds the Sum of each tool's approved version. The first listing of a server approves all its tools and
+// enrolls the server. Later tools of the server wait for a person.
 type approvals struct {
 	sums     map[toolID]string
-	enrolled map[origin]bool // the zero origin stands for every server: earlier approvals are not known
+	enrolled map[origin]bool // the zero origin stands for every server: earlier approvals are unknown
 }
 
 func newApprovals() approvals {
 	return approvals{sums: map[toolID]string{}, enrolled: map[origin]bool{}}
 }
 
-// take records the approval of an entry, if it is one, and that its server is enrolled.
+// take records the approval in an entry, if it is one, and the enrollment of its server.
 func (a approvals) take(e Entry) {
 	switch {
 	case e.Op == Reset:
@@ -36,7 +36,7 @@ func (a approvals) take(e Entry) {
 	}
 }
 
-// approve records the approval of an entry: a person's, or the first listing of its server.
+// approve records the approval in an entry: by a person, or by the first listing of the server.
 func (a approvals) approve(e Entry) {
 	_, ok := a.sums[e.toolID()]
 	if e.Op == Accept || e.Op == Enroll && !e.Changed && !ok {
@@ -52,15 +52,15 @@ func approvalsOf(entries []Entry) approvals {
 	return a
 }
 
-// isChanged reports whether a version is not approved, although its tool or its server is known.
+// isChanged reports whether a version is not approved although its tool or its server is known.
 func (a approvals) isChanged(t toolID, sum string) bool {
 	approved, ok := a.sums[t]
 	return approved != sum && (ok || a.enrolled[origin{}] || a.enrolled[origin{t.server, t.config}])
 }
 
 // Changed returns the newest version of each tool whose newest version is not approved, in the order of the log. The
-// tool differs from its approved version, or is new on an enrolled server ([Approved] returns false). An Enroll is
-// live nevertheless; a Hold is kept back.
+// tool differs from its approved version, or is new on an enrolled server ([Approved] returns false). The tool of an
+// Enroll is live nevertheless. The tool of a Hold is not.
 func Changed(entries []Entry) []Entry {
 	entries = sortedLog(entries)
 	approved, newest := approvalsOf(entries), map[toolID]int{}
@@ -78,8 +78,8 @@ func Changed(entries []Entry) []Entry {
 	return out
 }
 
-// Approved is the version of a tool that was approved last, as the log has it: what
-// an entry of [Changed] is compared with, by [Diff].
+// Approved returns the version of a tool that was approved last, as the log has it. [Diff] compares an entry of
+// [Changed] with it.
 func Approved(entries []Entry, of Entry) (Entry, bool) {
 	entries = sortedLog(entries)
 	sum, ok := approvalsOf(entries).sums[of.toolID()]
@@ -92,9 +92,8 @@ func Approved(entries []Entry, of Entry) (Entry, bool) {
 	return found, ok && found.Op != ""
 }
 
-// Approve records that a person accepts versions of tools, given as entries of
-// [Changed]. Who attached under [interop.HoldChanges] lets them in within moments; note
-// says who it was.
+// Approve records that a person accepts versions of tools, given as entries of [Changed]. An attachment under
+// [interop.HoldChanges] lists them within moments. note names the person.
 func Approve(ctx context.Context, log Log, note string, versions ...Entry) error {
 	var accepts []Entry
 	run := string(NewKey())

@@ -9,7 +9,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// What another process accepts is noticed, also after the log became an archive, and after it was removed and begun anew.
+// An Accept by another process is noticed, also after the log became an archive, and after it was removed and begun
+// anew.
 func TestAnAcceptAfterTheLogIsAnother(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, path string){
 		"it is the same": func(*testing.T, string) {},
@@ -21,7 +22,7 @@ func TestAnAcceptAfterTheLogIsAnother(t *testing.T) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
-			put(t, open(t, path), ledger.Changed(before)...) // as a run that starts now writes it
+			put(t, open(t, path), ledger.Changed(before)...) // as a run that starts now would write it
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

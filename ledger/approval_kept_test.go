@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// slowLog holds up the polls: each has read the log, and goes on when it gets a value.
+// slowLog delays the polls: a poll that has read the log continues after a receive from next.
 type slowLog struct {
 	*ledger.File
 	read, next chan struct{}
@@ -29,7 +29,7 @@ func (l *slowLog) Read(ctx context.Context, after uint64) ([]ledger.Entry, error
 	return s, err
 }
 
-// What was read before a tool was accepted takes nothing back.
+// A poll that read the log before a tool was accepted does not revoke the approval.
 func TestAPollBesideAnAccept(t *testing.T) {
 	s, path := pulled(t)
 	log := &slowLog{open(t, path), make(chan struct{}), make(chan struct{}), t.Context().Done()}
@@ -48,7 +48,7 @@ func TestAPollBesideAnAccept(t *testing.T) {
 	}
 }
 
-// What others accept makes no tool live that is denied in this run.
+// An Accept by another process does not make a tool live that is denied in this run.
 func TestADeniedToolIsAcceptedElsewhere(t *testing.T) {
 	s, path := pulled(t)
 	a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.DenyChanges, Poll: time.Millisecond})
@@ -59,13 +59,13 @@ func TestADeniedToolIsAcceptedElsewhere(t *testing.T) {
 	if err := ledger.Approve(t.Context(), elsewhere, "somebody", ledger.Changed(read(t, elsewhere))...); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond) // there is nothing to wait for
+	time.Sleep(100 * time.Millisecond) // there is no event to wait for
 	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || listed(a) != "fs__read" {
 		t.Errorf("it says %q, and there is %s", got, listed(a))
 	}
 }
 
-// A tool whose name the log has shortened is held as any other.
+// A tool with a name that the log has shortened is held like any other.
 func TestALongNameIsHeld(t *testing.T) {
 	name := "echo" + strings.Repeat("x", 1100)
 	s := newShelf(t, "fs", row(name, "Echoes."))

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// with is a tool object with another member.
+// with returns a tool object with another member.
 func with(tool, member string) string { return strings.Replace(tool, "{", "{"+member+",", 1) }
 
 // A client sees every member of a tool object, so a change of any of them is held.
@@ -32,8 +32,8 @@ func TestAChangeOfAnyMemberIsHeld(t *testing.T) {
 	}
 }
 
-// A server whose tools the ledger has enrolled adds a tool, or renames one: the tool waits, in this run and in the next
-// one, until a person accepts it.
+// If an enrolled server adds or renames a tool, the tool waits until a person accepts it. This holds in this run and in
+// the next one.
 func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), logPath(t)
 	log := open(t, path)
@@ -72,7 +72,8 @@ func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 	}
 }
 
-// A lenient run approves no new tool for a strict one: it is live there, and held here.
+// A run that accepts changes approves no new tool for a run that holds them. The tool is live in the first run, and
+// held in the second.
 func TestANewToolUnderAcceptIsNotApproved(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	attach(t, configs(s), &ledger.Options{Log: open(t, path)}).Close()
@@ -91,7 +92,7 @@ func TestANewToolUnderAcceptIsNotApproved(t *testing.T) {
 	}
 }
 
-// Under deny no new tool comes into a run, whoever accepts it meanwhile.
+// Under deny, no new tool becomes live in a run, even if a person accepts it meanwhile.
 func TestANewToolUnderDeny(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log := open(t, path)
@@ -115,8 +116,8 @@ func TestANewToolUnderDeny(t *testing.T) {
 	}
 }
 
-// A log that was removed while the leases of its runs are still there begins with an entry that says so: no tool counts
-// as approved, in that run and in later ones, until a person accepts it.
+// A log that was removed while the leases of its runs still exist begins with a Reset entry. No tool counts as
+// approved, in that run and in later ones, until a person accepts it.
 func TestARemovedLogResetsNoApprovals(t *testing.T) {
 	s, other, path := newShelf(t, "fs", row("echo", "Echoes.")), newShelf(t, "web", row("read", "Reads.")), logPath(t)
 	attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges}).Close()
@@ -155,7 +156,7 @@ func TestARemovedLogResetsNoApprovals(t *testing.T) {
 	}
 }
 
-// A log that is removed while it is written goes on with the same entry.
+// A log that is removed while it is in use goes on with the same entry.
 func TestALogThatIsRemovedInMidRun(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log := open(t, path)

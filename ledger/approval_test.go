@@ -15,8 +15,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// pulled is a server whose tool echo was approved in an earlier run, and has another
-// description now.
+// pulled returns a server with a tool echo that was approved in an earlier run, and now has another description.
 func pulled(t *testing.T) (s *shelf, path string) {
 	t.Helper()
 	s, path = newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), logPath(t)
@@ -53,7 +52,7 @@ func TestPolicyAccept(t *testing.T) {
 	}
 }
 
-// A held tool is neither seen nor called, until somebody else accepts it.
+// A held tool is neither listed nor called, until another process accepts it.
 func TestPolicyHold(t *testing.T) {
 	s, path := pulled(t)
 	log := open(t, path)
@@ -80,8 +79,7 @@ func TestPolicyHold(t *testing.T) {
 	}
 }
 
-// A tool that changes while it is live is withdrawn, and live again once it is what
-// it was.
+// A tool that changes while it is live is withdrawn. It is live again when it has its old form.
 func TestPolicyHoldInMidRun(t *testing.T) {
 	s := newShelf(t, "fs", row("echo", "Echoes."))
 	log := open(t, logPath(t))
@@ -98,7 +96,7 @@ func TestPolicyHoldInMidRun(t *testing.T) {
 	}
 }
 
-// A server that comes back with other tools gets no call that waited for it.
+// If a server comes back with other tools, calls that waited for it are not sent to changed tools.
 func TestPolicyHoldAcrossALoss(t *testing.T) {
 	s := newShelf(t, "fs", row("echo", "Echoes."))
 	mount := atOnce()
@@ -118,8 +116,8 @@ func TestPolicyHoldAcrossALoss(t *testing.T) {
 	}
 }
 
-// A call that was let through, and finds its connection dead, is let through anew: the
-// server may have come back with other tools.
+// If the connection of an admitted call is dead, the call is admitted again before it is repeated: the server may have
+// come back with other tools.
 func TestPolicyHoldOfACallUnderWay(t *testing.T) {
 	s := newShelf(t, "fs", row("echo", "Echoes."))
 	mount := atOnce()
@@ -167,7 +165,7 @@ func TestPolicyDeny(t *testing.T) {
 	}
 }
 
-// Where nobody can tell what was approved, nothing was.
+// If the log cannot be read, no tool is approved.
 func TestPolicyWithoutItsLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	f := open(t, dir)
@@ -180,14 +178,13 @@ func TestPolicyWithoutItsLog(t *testing.T) {
 	}
 }
 
-// What is known of a server is listed at once; a call of it waits until the server
-// has said what it is now.
+// At a warm start, the known tools are listed at once. A call waits until the server has listed its present tools.
 func TestPolicyHoldOfAWarmStart(t *testing.T) {
 	s, path := pulled(t)
 	a := attach(t, configs(s), &ledger.Options{
 		Log: open(t, path), Warm: true, Policy: interop.HoldChanges, Mount: &interop.MountOptions{Wait: -1},
 	})
-	for range 2 { // while it is awaited, and then
+	for range 2 { // while the server is awaited, and after
 		if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
 			t.Errorf("it says %q", got)
 		}

@@ -18,16 +18,16 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// archiveAt is the size at which the log becomes an archive, in bytes. A log that begins with more than half of that
-// has to be twice as long as its first entry.
+// archiveAt is the size at which the log becomes an archive, in bytes. If the first entry takes more than half of that,
+// the log becomes an archive at twice the length of this entry.
 const archiveAt = 2 << 20
 
-// archiveName is where the entries up to a number are.
+// archiveName returns the name of the archive with the entries up to last.
 func (f *File) archiveName(last uint64) string { return f.path + "." + strconv.FormatUint(last, 10) }
 
-// archive makes the log an archive, and begins a new log with an entry that holds what is approved and live. Call it
-// under the lock, with mu held, when tail has read everything. The archive is a copy, and the new log replaces the old
-// one in one step: a reader finds one of them, and after a crash in between the next append does it again.
+// archive makes the log an archive, and begins a new log with an entry that holds the approved and live tools. The
+// caller holds the lock and mu, and tail has read everything. The archive is a copy, and the new log replaces the old
+// one in one step. A reader therefore finds one of them. After a crash in between, the next append repeats the step.
 func (f *File) archive() error {
 	old, err := atomicfile.ReadPlain(f.path, math.MaxInt64-1)
 	if err != nil {
@@ -47,12 +47,12 @@ func (f *File) archive() error {
 	if err := atomicfile.Replace(atomicfile.Real(f.path), line, nil); err != nil {
 		return err
 	}
-	_ = os.Remove(f.path + ".checkpoint") // which earlier versions kept
+	_ = os.Remove(f.path + ".checkpoint") // of earlier versions
 	f.tail, f.seen = nil, 0
 	return nil
 }
 
-// firstLine is the line of an Archive entry behind tail.
+// firstLine returns the line of an Archive entry that follows tail.
 func (f *File) firstLine(body []byte, note string) []byte {
 	sum := sha256.Sum256(body)
 	e := Entry{Op: Archive, Run: string(NewKey()), At: time.Now(), Sum: hex.EncodeToString(sum[:]), Note: note}
@@ -61,8 +61,8 @@ func (f *File) firstLine(body []byte, note string) []byte {
 	return r.appendLine(nil)
 }
 
-// carriedLines is the body of an Archive entry that follows a log: the lines of what is carried. Of each tool object
-// one line has the text.
+// carriedLines returns the body of an Archive entry that follows a log: the lines of the carried entries. Each tool
+// object is in one of these lines only.
 func carriedLines(log []byte) []byte {
 	var entries []Entry
 	heads, bodies := map[string][]byte{}, map[string][]byte{}
@@ -92,7 +92,7 @@ func carriedLines(log []byte) []byte {
 	return append(out, "]}"...)
 }
 
-// cutBody cuts a line behind its hash.
+// cutBody cuts a line after its hash.
 func cutBody(line []byte) (head, rest []byte) {
 	at := bytes.Index(line, []byte(hashKey))
 	if at < 0 {
@@ -102,7 +102,8 @@ func cutBody(line []byte) (head, rest []byte) {
 	return line[:at:at], line[at:]
 }
 
-// carried is the lines that an Archive entry holds; nil if it is none, or they cannot be read.
+// carried returns the lines that an Archive entry holds. It returns nil if the entry is none, or if its lines cannot be
+// read.
 func (r *record) carried() [][]byte {
 	if r.Op != Archive || r.body == nil {
 		return nil
@@ -119,8 +120,8 @@ func (r *record) carried() [][]byte {
 	return lines
 }
 
-// archives returns the names of the archives before a log that begins so, the oldest first, as far back as one with an
-// entry after a number, and the name of the next one if it is not there.
+// archives returns the names of the archives before the log that begins with begin, the oldest first. It goes back as
+// far as archives have entries after the number after. missing is the name of the next archive if that does not exist.
 func (f *File) archives(begin []byte, after uint64) (names []string, missing string, err error) {
 	for before := uint64(math.MaxUint64); ; {
 		first, ok := firstOf(begin)
@@ -139,7 +140,7 @@ func (f *File) archives(begin []byte, after uint64) (names []string, missing str
 	}
 }
 
-// firstOf reads the head of the first line of a log, unchecked.
+// firstOf reads the head of the first line of a log without checking it.
 func firstOf(log []byte) (Entry, bool) {
 	head, _, ok := bytes.Cut(log, []byte(hashKey))
 	var r record
@@ -163,8 +164,8 @@ func readBegin(name string) ([]byte, error) {
 	return b[:n], nil
 }
 
-// readAll reads the log, and before it as many archives as have an entry after a number. It returns the name of an
-// archive that is not there.
+// readAll reads the log, and before it all archives that have an entry after the number after. It returns the name of
+// an archive that does not exist.
 func (f *File) readAll(ctx context.Context, s *scan, after uint64) (of os.FileInfo, missing string, err error) {
 	log, of, err := f.load(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// archived is a log that became an archive a few times, and what its files are called, the oldest first.
+// archived returns a log that became an archive a few times, and the names of the archives, the oldest first.
 func archived(t *testing.T) (path string, f *ledger.File, archives []string) {
 	t.Helper()
 	path = logPath(t)
@@ -31,7 +31,7 @@ func archived(t *testing.T) (path string, f *ledger.File, archives []string) {
 	return path, f, filesOf(t, path)
 }
 
-// filesOf is the archives of a log, the oldest first.
+// filesOf returns the archives of a log, the oldest first.
 func filesOf(t *testing.T, path string) []string {
 	t.Helper()
 	names, err := filepath.Glob(path + ".[0-9]*")
@@ -88,7 +88,7 @@ func TestALogBecomesAnArchive(t *testing.T) {
 	}
 }
 
-// An archive that is not there is reported; what is approved, known and live does not need it.
+// An archive that does not exist is reported. The approved, known and live tools do not depend on it.
 func TestAnArchiveThatIsRemoved(t *testing.T) {
 	path, f, archives := archived(t)
 	want, all := read(t, f), history(t, f)
@@ -111,7 +111,7 @@ func TestAnArchiveThatIsRemoved(t *testing.T) {
 	}
 }
 
-// Every byte of an archive that is changed is found, and so is every byte of the entry that holds what is approved.
+// A change of any byte of an archive is found, and so is a change of any byte of the entry that holds the approvals.
 func TestVerifyFindsEveryByteOfAnArchive(t *testing.T) {
 	path, f, archives := archived(t)
 	first, _, _ := bytes.Cut(contents(t, path), []byte("\n"))
@@ -130,7 +130,7 @@ func TestVerifyFindsEveryByteOfAnArchive(t *testing.T) {
 	wantWhole(t, f, len(history(t, f)))
 }
 
-// A log whose first entry is written anew, with another approval, is not what its archives come to.
+// If the first entry of a log is rewritten with another approval, it does not match the archives.
 func TestAForgedFirstEntry(t *testing.T) {
 	path, f, _ := archived(t)
 	first, _, _ := bytes.Cut(contents(t, path), []byte("\n"))
@@ -149,8 +149,7 @@ func TestAForgedFirstEntry(t *testing.T) {
 	}
 }
 
-// If the first entry is damaged, what was approved is not known: no tool counts as approved because it is listed for the
-// first time.
+// If the first entry is damaged, the approvals are unknown: a first listing approves no tools.
 func TestADamagedFirstEntry(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"its head":  func(b []byte) []byte { return bytes.Replace(b, []byte(`"op":"archive"`), []byte(`"op":"archivf"`), 1) },
@@ -163,7 +162,7 @@ func TestADamagedFirstEntry(t *testing.T) {
 			write(t, path, damage(contents(t, path)))
 			s := newShelf(t, "other", row("echo", "Echoes."))
 			log := ledger.Archived(open(t, path), 1)
-			for range 2 { // and so it stays, in the next log too
+			for range 2 { // the same holds in the next log
 				a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
 				if got := listed(a); got != "" {
 					t.Errorf("there is %s", got)
@@ -177,7 +176,7 @@ func TestADamagedFirstEntry(t *testing.T) {
 	}
 }
 
-// A crash may leave an archive beside the log that it is a copy of, and a part of a new file. The next append goes on.
+// A crash may leave an archive beside the log that it copies, and a part of a new file. The next append goes on.
 func TestCrashWhileALogBecomesAnArchive(t *testing.T) {
 	path := logPath(t)
 	f := ledger.Archived(open(t, path), 1<<20)
@@ -217,12 +216,13 @@ func TestCrashWhileALogBecomesAnArchive(t *testing.T) {
 	}
 }
 
-// temporary is where a file is written before it has its name.
+// temporary returns the path at which a file is written before it has its name.
 func temporary(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
 }
 
-// If a log cannot become an archive, it grows, and nothing is lost. Another file in the archive's place is left alone.
+// If a log cannot become an archive, it grows, and nothing is lost. Another file with the name of the archive is left
+// alone.
 func TestALogThatCannotBecomeAnArchive(t *testing.T) {
 	path := logPath(t)
 	f := ledger.Archived(open(t, path), 100)
@@ -244,7 +244,7 @@ func TestALogThatCannotBecomeAnArchive(t *testing.T) {
 	}
 }
 
-// A log that holds much becomes an archive when it is twice as long as that.
+// A log with a long first entry becomes an archive at twice the length of this entry.
 func TestALogThatHoldsMuch(t *testing.T) {
 	path := logPath(t)
 	f := ledger.Archived(open(t, path), 2000)
@@ -261,13 +261,13 @@ func TestALogThatHoldsMuch(t *testing.T) {
 	wantWhole(t, f, len(history(t, f)))
 }
 
-// A new log may have the inode of an earlier file, and be as long as that was: a process that has read that one sees that it is
-// another.
+// A new log may have the inode and the length of an earlier file. A process that has read the earlier file notices that
+// the log is another.
 func TestArchivedFileWithTheSameInode(t *testing.T) {
 	path := logPath(t)
 	idle, other := open(t, path), open(t, path)
 	story(t, other)
-	put(t, idle, ledger.Entry{Op: ledger.Health, Run: "A"}) // it has read all
+	put(t, idle, ledger.Entry{Op: ledger.Health, Run: "A"}) // idle has read all entries
 	long := len(contents(t, path))
 	if err := os.Link(path, path+".inode"); err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func TestArchivedFileWithTheSameInode(t *testing.T) {
 	wantWhole(t, other, len(log))
 }
 
-// A log that is removed while its archives are there is reported, and begins anew: they are not taken for its own.
+// A log that is removed while its archives exist is reported, and begins anew. The archives do not count as its own.
 func TestARemovedLogWithArchives(t *testing.T) {
 	path, _, archives := archived(t)
 	if err := os.Remove(path); err != nil {
@@ -313,7 +313,7 @@ func TestARemovedLogWithArchives(t *testing.T) {
 	}
 }
 
-// A log of an earlier version, with a checkpoint and without the text of old versions, goes on: what it approved is approved.
+// A log of an earlier version, with a checkpoint and without the text of old versions, goes on. Its approvals stay.
 func TestALogFromBeforeArchives(t *testing.T) {
 	path := logPath(t)
 	open(t, path)

@@ -16,82 +16,79 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Options tune an attachment. nil and the zero value are good.
+// Options configures an attachment. Nil and the zero value are valid.
 type Options struct {
-	// Mount says how the servers are connected and their tools shown; its Filter and
-	// Admit are the attachment's own. nil: the zero options.
+	// Mount configures the connections to the servers and the tools. Attach replaces its Filter and Admit. If it is
+	// nil, the zero options apply.
 	Mount *interop.MountOptions
-	// Log keeps what happens; it stays its owner's to close. nil: nothing is kept,
-	// and approvals last as long as the attachment.
+	// Log stores the entries. Its owner closes it. If it is nil, nothing is stored, and approvals last as long as the
+	// attachment.
 	Log Log
-	// Open opens the log in place of Log, while the attachment is in use already: Attach
-	// returns at once, its servers are pending, and calls of their tools wait. It gives nil
-	// where nothing is to be kept; its context ends with Close. nil: Log counts.
+	// Open opens the log, in place of Log, while the attachment is already in use. Attach returns at once, its servers
+	// are pending, and calls of their tools wait. Open returns nil if nothing is to be stored. Its context ends with
+	// Close. If Open is nil, Log applies.
 	Open func(context.Context) Log
-	// Policy is what becomes at least of tools that are not as they were approved;
-	// Server.Changes may be stricter. "":
-	// [interop.AcceptChanges].
+	// Policy is the minimum policy for tools that differ from their approved version. Server.Changes may be stricter.
+	// "" means [interop.AcceptChanges].
 	Policy interop.ChangePolicy
-	// Warm lists what the log knows of a server until it answers itself, unless Mount
-	// says what is known. false: only what servers list is listed.
+	// Warm lists the tools that the log has of a server until the server answers, unless Mount.Known is set. If it is
+	// false, only tools that servers list are listed.
 	Warm bool
-	// By is who runs this, for who reads the log.
+	// By names the user or program of this run, for readers of the log.
 	By string
-	// Poll is how often the log is asked for approvals while a tool is held. 0: 2 s.
+	// Poll is the interval at which the log is read for approvals while a tool is held. 0 means 2 s.
 	Poll time.Duration
 }
 
 const defaultPoll = 2 * time.Second
 
-// Attachment is servers whose live tools are a [Ledger]: what they list, lose and
-// change is enrolled and retired, as it happens, and written to the log.
+// Attachment connects servers and keeps a [Ledger] of their live tools. It enrolls and retires tools as servers list,
+// lose and change them, and writes this to the log.
 //
-// It is a [toolbox.Source]: the live tools, and those that are listed because they are known.
+// It is a [toolbox.Source] of the live tools, and of tools that are listed from the log.
 type Attachment struct {
-	// Box is the attachment's tools for models. It is live.
+	// Box has the attachment's tools for models. It is live.
 	Box *toolbox.Box
-	// Fleet has each server's health. [Attachment.Apply] brings and takes servers.
+	// Fleet has the health of each server. [Attachment.Apply] adds and removes servers.
 	Fleet *interop.Fleet
-	// Run is the ULID of this run, by which the log knows it.
+	// Run is the ULID of this run, which identifies it in the log.
 	Run string
-	// Enrolled is how many tools Attach has enrolled before it returned.
+	// Enrolled is the number of tools that Attach enrolled before it returned.
 	Enrolled int
 
 	opts       Options
 	logger     *slog.Logger
 	watchers   toolbox.Watchers
-	stop       func() // looking at the fleet
+	stop       func() // stops watching the fleet
 	background sync.WaitGroup
 	release    func() // ends the run's lease; set in the background
 	closing    sync.Once
 	done       chan struct{}
 	polling    sync.Once
 	known      func(server string) []toolbox.Wire // set before the servers are in the fleet
-	cancel     context.CancelFunc                 // of the opening of the log
+	cancel     context.CancelFunc                 // cancels the opening of the log
 	started    chan struct{}                      // closed when the servers are in the fleet
-	stale      atomic.Bool                        // something has happened since the last look
+	stale      atomic.Bool                        // something happened since the last look
 	wake       chan struct{}                      // gets a value when the follower has to look
 
 	mu       sync.Mutex
 	guard    guard
 	journal  journal
-	seen     *toolbox.Snapshot // of the fleet, as it was last looked at
-	shown    *toolbox.Snapshot // what of it is let through
-	settling bool              // Attach has not returned: what comes is enrolled in the end, in configuration order
+	seen     *toolbox.Snapshot // snapshot of the fleet at the last look
+	shown    *toolbox.Snapshot // the tools of seen that are not held or denied
+	settling bool              // Attach has not returned: tools are enrolled at its end, in the order of the configuration
 	pending  bool              // the servers are not in the fleet yet
 	closed   bool
 }
 
-// Format is what every verb of package fmt prints: the run, and how many servers it has.
+// Format prints the run and the number of its servers, for every verb of package fmt.
 func (a *Attachment) Format(w fmt.State, _ rune) { _, _ = fmt.Fprintf(w, "run %s: %v", a.Run, a.Fleet) }
 
-// Attach connects the servers and enrolls their tools: the ledger that it begins
-// with is not changed, and [Attachment.Ledger] is what comes of it. It never fails: a
-// server that cannot be reached enrolls nothing, its fault is in Status, and it
-// enrolls its tools when it comes. Without servers nothing happens, and what l has of
-// other servers stays. It returns as
-// [interop.Mount] does; ctx bounds that wait and the reading of the log. The caller
-// closes what it gets.
+// Attach connects the servers and enrolls their tools. l is the ledger that it begins with, which does not change.
+// [Attachment.Ledger] returns the result. Attach never fails: a server that cannot be reached enrolls nothing and has
+// its fault in Status. It enrolls its tools when it connects. Without servers nothing happens, and the tools of other
+// servers in l stay. Attach returns at the time at which [interop.Mount] does. ctx bounds only this wait and the
+// reading of the log. The caller closes the attachment.
 func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := newAttachment(l, servers, o)
 	m := *a.opts.Mount
@@ -102,7 +99,7 @@ func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options)
 	a.background.Go(a.follow)
 	if a.opts.Open != nil {
 		m.Wait = -1
-		ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx)) // it ends with Close
+		ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx)) // ends with Close
 		a.Box = interop.Mount(ctx, nil, &m).Box
 		a.background.Go(func() { a.start(ctx, servers) })
 		return a
@@ -120,7 +117,7 @@ func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options)
 	return a
 }
 
-// start opens the log, and then gives the fleet its servers.
+// start opens the log, and then adds the servers to the fleet.
 func (a *Attachment) start(ctx context.Context, servers []interop.Server) {
 	defer close(a.started)
 	log := a.opts.Open(ctx)
@@ -138,11 +135,10 @@ func (a *Attachment) start(ctx context.Context, servers []interop.Server) {
 	a.startPolling()
 }
 
-// maxRecall bounds the reading of the log beside clients that wait.
+// maxRecall bounds the reading of the log while clients wait.
 const maxRecall = 30 * time.Second
 
-// Wait waits until the log is open and the servers are being connected; without
-// Options.Open they always are.
+// Wait waits until the log is open and the servers are being connected. Without Options.Open it returns at once.
 func (a *Attachment) Wait(ctx context.Context) error {
 	select {
 	case <-a.started:
@@ -152,8 +148,7 @@ func (a *Attachment) Wait(ctx context.Context) error {
 	}
 }
 
-// filter begins to look at a fleet, in which nothing is yet, and is what an
-// attachment's box sees of it.
+// filter begins to watch a fleet that is still empty, and returns the source for the attachment's box.
 func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 	a.Fleet = fleet
 	a.update()
@@ -198,9 +193,8 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	return a
 }
 
-// recall reads what was approved, and what the servers had when they were heard last. That
-// precedes the servers: it says which era they are spoken to in. All else that is done with
-// the log is done beside them.
+// recall reads the approvals, and the last known tools of the servers. It runs before the servers are connected,
+// because the era of a server depends on it. All other work with the log is done in the background.
 func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
 	state := StateOf(nil)
 	if a.opts.Log != nil {
@@ -221,7 +215,7 @@ func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
 	}
 	known, asked := state.Known(servers), new(sync.Map)
 	a.known = func(server string) []toolbox.Wire {
-		if _, again := asked.LoadOrStore(server, true); again { // configured anew, it is another
+		if _, again := asked.LoadOrStore(server, true); again { // with another configuration, it is another server
 			return nil
 		}
 		return known(server)
@@ -237,7 +231,7 @@ func (a *Attachment) enrolled() (n int) {
 	return n
 }
 
-// Ledger is what is enrolled now.
+// Ledger returns the ledger of the tools that are enrolled now.
 func (a *Attachment) Ledger() Ledger {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -245,13 +239,13 @@ func (a *Attachment) Ledger() Ledger {
 	return a.journal.ledger
 }
 
-// Status is the health of every server, in order.
+// Status returns the health of every server, in order.
 func (a *Attachment) Status() []interop.EndpointStatus { return a.Fleet.Status() }
 
-// Names is what the live tools are mounted as.
+// Names returns the names under which the live tools are mounted.
 func (a *Attachment) Names() []string { return a.Ledger().Snapshot().Names() }
 
-// Counts is how many tools of each server are live, 0 where none are.
+// Counts returns the number of live tools of each server, or 0 for a server without any.
 func (a *Attachment) Counts() map[string]int {
 	counts := map[string]int{}
 	for _, st := range a.Status() {
@@ -263,7 +257,7 @@ func (a *Attachment) Counts() map[string]int {
 	return counts
 }
 
-// Capabilities is the live tools as models see them, in the order of the ledger.
+// Capabilities returns the live tools as models see them, in the order of the ledger.
 func (a *Attachment) Capabilities() []Capability {
 	byName := map[string]Capability{}
 	for _, c := range Capabilities(a.Box) {
@@ -278,8 +272,8 @@ func (a *Attachment) Capabilities() []Capability {
 	return out
 }
 
-// Changed is the tools that are not as they were approved: of an Enroll it is live
-// all the same, a Hold is kept back.
+// Changed returns the tools that differ from their approved version. The tool of an Enroll is live nevertheless. The
+// tool of a Hold is not.
 func (a *Attachment) Changed() []Entry {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -297,7 +291,7 @@ func (a *Attachment) Changed() []Entry {
 	return out
 }
 
-// Accept approves what Changed has of a tool, in the log first. note says who it was.
+// Accept approves the version of a tool that Changed returns. It writes to the log first. note names the person.
 func (a *Attachment) Accept(ctx context.Context, server, name, note string) error {
 	changed := a.Changed()
 	i := slices.IndexFunc(changed, func(e Entry) bool { return e.Server == server && e.Tool == name })
@@ -324,7 +318,7 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 	return nil
 }
 
-// Policy is what becomes of a server's tools that are not as they were approved.
+// Policy returns the policy for the tools of a server that differ from their approved version.
 func (a *Attachment) Policy(server string) interop.ChangePolicy {
 	for _, s := range a.Fleet.Servers() {
 		if s.ID == server {
@@ -334,7 +328,7 @@ func (a *Attachment) Policy(server string) interop.ChangePolicy {
 	return a.opts.Policy.Strictest("")
 }
 
-// strict is servers with the policies that hold: each its own, or the attachment's.
+// strict returns the servers with the policy that applies to each: its own or the attachment's, whichever is stricter.
 func (a *Attachment) strict(servers []interop.Server) []interop.Server {
 	out := slices.Clone(servers)
 	guards := a.opts.Policy.Guards()
@@ -348,10 +342,9 @@ func (a *Attachment) strict(servers []interop.Server) []interop.Server {
 	return out
 }
 
-// Apply makes the attachment consist of servers, as [interop.Fleet.Apply] does, which
-// says what becomes of calls meanwhile. A configuration that is not the one before is
-// recorded as a [Reload]; what it brings and takes follows as it happens. After Close
-// it does nothing.
+// Apply replaces the servers of the attachment, as [interop.Fleet.Apply] does, which describes the effect on calls. If
+// the configuration differs from the previous one, a [Reload] is recorded. The tools that come and go are recorded as
+// this happens. After Close it does nothing.
 func (a *Attachment) Apply(servers []interop.Server) {
 	<-a.started
 	strict := a.strict(servers)
@@ -365,10 +358,9 @@ func (a *Attachment) Apply(servers []interop.Server) {
 	a.update()
 }
 
-// Detach takes servers out: their tools are retired at once, and nobody else's are.
-// It does not wait: their connections close in the background, when calls in flight
-// have ended or MountOptions.Drain is over; Close waits for that. Without any it is
-// [Attachment.Close]. It never fails, and gives what is enrolled then.
+// Detach removes servers. Their tools are retired at once, and tools of other servers stay. It does not wait: the
+// connections close in the background, when calls in flight have ended or MountOptions.Drain is over. Close waits for
+// that. Without arguments it is [Attachment.Close]. It never fails, and returns the resulting ledger.
 func (a *Attachment) Detach(servers ...string) Ledger {
 	if len(servers) == 0 {
 		a.Close()
@@ -378,7 +370,7 @@ func (a *Attachment) Detach(servers ...string) Ledger {
 	return a.Ledger()
 }
 
-// Flush waits until all that has happened is in the log, or cannot be written.
+// Flush waits until all entries so far are in the log, or cannot be written.
 func (a *Attachment) Flush(ctx context.Context) error {
 	if err := a.Wait(ctx); err != nil {
 		return err
@@ -387,9 +379,8 @@ func (a *Attachment) Flush(ctx context.Context) error {
 	return a.journal.recorder.flush(ctx)
 }
 
-// Close retires all that is live, ends the run in the log, closes every connection
-// and waits for all of that; for the log it waits a few seconds at most. It never
-// fails and may be called twice.
+// Close retires all live tools, ends the run in the log, closes every connection and waits for all of that. It waits at
+// most a few seconds for the log. It never fails and may be called twice.
 func (a *Attachment) Close() {
 	a.cancel()
 	<-a.started

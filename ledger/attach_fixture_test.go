@@ -17,12 +17,11 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// giveUp is how long an event may take before a test fails. A test that passes
-// never waits for it.
+// giveUp is how long an event may take before a test fails. A test that passes never waits for it.
 const giveUp = 60 * time.Second
 
-// shelf is a real server, in a process of its own, whose tools are in a file. They
-// are called by the names of the fixture's: echo, hang, ….
+// shelf is a real server, in its own process, with a file of its tools. The tools have the names of the fixture's
+// tools: echo, hang, ….
 type shelf struct {
 	*fixture.Server
 	id, file string
@@ -36,7 +35,7 @@ func newShelf(t testing.TB, id string, tools ...string) *shelf {
 	return s
 }
 
-// fill changes what the server lists. It does not say so: Send("change") does.
+// fill changes the tools that the server lists. Send("change") makes the server announce the change.
 func (s *shelf) fill(t testing.TB, tools ...string) {
 	t.Helper()
 	temp := s.file + ".new"
@@ -68,12 +67,12 @@ func (s *shelf) kill(t testing.TB, n int) {
 	}
 }
 
-// row is a tool of a shelf.
+// row returns a tool of a shelf.
 func row(name, description string) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":{"message":{"type":"string"}}}}`, name, description)
 }
 
-// rowWith is one with another schema.
+// rowWith returns a tool with another schema.
 func rowWith(name, description, property string) string {
 	return strings.Replace(row(name, description), `"message"`, fmt.Sprintf("%q", property), 1)
 }
@@ -86,13 +85,13 @@ func configs(shelves ...*shelf) []interop.Server {
 	return out
 }
 
-// atOnce is for tests in which servers are killed: they come back at once, and
-// their tools go at once.
+// atOnce returns options for tests in which servers are killed: the servers come back at once, and their tools are
+// withdrawn at once.
 func atOnce() *interop.MountOptions {
 	return &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: interop.Restart{First: time.Millisecond, Max: 20 * time.Millisecond}, Grace: -1}}
 }
 
-// attach is an attachment that ends with the test.
+// attach returns an attachment that ends with the test.
 func attach(t testing.TB, servers []interop.Server, o *ledger.Options) *ledger.Attachment {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
@@ -102,7 +101,7 @@ func attach(t testing.TB, servers []interop.Server, o *ledger.Options) *ledger.A
 	return a
 }
 
-// await waits until something is true of an attachment.
+// await waits until ok returns true.
 func await(t testing.TB, a *ledger.Attachment, what string, ok func() bool) {
 	t.Helper()
 	changed := make(chan struct{}, 1)
@@ -115,7 +114,7 @@ func await(t testing.TB, a *ledger.Attachment, what string, ok func() bool) {
 	defer a.Box.Watch(wake)()
 	defer a.Fleet.Events(func(interop.Event) { wake() })()
 	late := time.After(giveUp)
-	again := time.NewTicker(20 * time.Millisecond) // events are told before all have heard them
+	again := time.NewTicker(20 * time.Millisecond) // an event may arrive before its effects are visible
 	defer again.Stop()
 	for !ok() {
 		select {
@@ -133,7 +132,7 @@ func isLive(a *ledger.Attachment, name string) func() bool {
 
 func isNot(ok func() bool) func() bool { return func() bool { return !ok() } }
 
-// listed is what the box shows.
+// listed returns the names of the tools in the box.
 func listed(a *ledger.Attachment) string {
 	var names []string
 	for _, d := range a.Box.Snapshot("").Tools {
@@ -154,7 +153,7 @@ func say(t testing.TB, a *ledger.Attachment, name, message string) string {
 	return a.Box.Run(ctx, toolbox.Call{Name: name, Input: in}).Text()
 }
 
-// told is a log as words: what, which server, which tool, why.
+// told returns the entries of a log as words: operation, server, tool and reason.
 func told(t testing.TB, a *ledger.Attachment, log ledger.Log) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)

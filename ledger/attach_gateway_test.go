@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// A catalog stands over what the ledger lets through: what it keeps back can
-// neither be found nor called by way of the four, and what is live is enrolled as ever.
+// A catalog over an attachment has only the tools that are not held. Held tools can neither be found nor called through
+// the catalog. Live tools are enrolled as usual.
 func TestAttachGateway(t *testing.T) {
 	s := newShelf(t, "fs", row("echo", "returns the message"), row("block", "returns a block"))
 	log := open(t, logPath(t))

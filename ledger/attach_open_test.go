@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// While the log is being opened the servers are pending, and a call of their tools waits; then what the
-// log knows of them counts from the first tool on.
+// While the log is being opened, the servers are pending, and calls of their tools wait. Then the entries of the log
+// apply from the first tool on.
 func TestAttachWhileTheLogIsOpened(t *testing.T) {
 	s, path := pulled(t)
 	opens := make(chan struct{})
@@ -35,7 +35,7 @@ func TestAttachWhileTheLogIsOpened(t *testing.T) {
 	}
 }
 
-// Close ends an attachment whose log never opens.
+// Close ends an attachment even if its log never opens.
 func TestCloseWhileTheLogIsOpened(t *testing.T) {
 	a := ledger.Attach(t.Context(), ledger.Empty(), nil, &ledger.Options{
 		Open: func(ctx context.Context) ledger.Log { <-ctx.Done(); return nil },

@@ -101,7 +101,7 @@ func TestDetachSome(t *testing.T) {
 	}
 }
 
-// One process's exit retires nothing of another's.
+// The end of one process does not retire tools of another.
 func TestRunsShareALog(t *testing.T) {
 	s := newShelf(t, "fs", row("echo", ""))
 	path := logPath(t)
@@ -119,7 +119,7 @@ func TestRunsShareALog(t *testing.T) {
 	wantWhole(t, open(t, path), 5)
 }
 
-// Two pairs may have one plain name; they are two tools all the same.
+// Two pairs of server and tool may have the same plain name. They are two tools nevertheless.
 func TestOnePlainNameForTwo(t *testing.T) {
 	a := attach(t, configs(newShelf(t, "a", row("b__c", "")), newShelf(t, "a__b", row("c", ""))), nil)
 	if live := a.Ledger().Snapshot(); len(live.Live) != 2 || live.ByServer["a"] != 1 || live.ByServer["a__b"] != 1 {
@@ -127,7 +127,7 @@ func TestOnePlainNameForTwo(t *testing.T) {
 	}
 }
 
-// What is attached again runs again, and keeps its place.
+// A tool that is attached again can be run again, and keeps its place.
 func TestAttachAgain(t *testing.T) {
 	s := newShelf(t, "fs", row("echo", ""))
 	path := logPath(t)

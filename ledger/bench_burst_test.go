@@ -12,8 +12,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Servers of twenty tools come up beside each other: what each event costs must not grow with the
-// number of servers.
+// Servers of twenty tools connect at the same time. The cost of each event must not grow with the number of servers.
 func BenchmarkServersComeUp(b *testing.B) {
 	for _, n := range []int{10, 50} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

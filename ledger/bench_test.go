@@ -7,7 +7,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// many is entries of n tools.
+// many returns n entries of tools.
 func many(n int) []ledger.Entry {
 	out := make([]ledger.Entry, n)
 	for i := range out {
@@ -38,7 +38,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// What a start costs before any server is connected.
+// BenchmarkAttach measures a start before any server is connected.
 func BenchmarkAttach(b *testing.B) {
 	path := logPath(b)
 	put(b, open(b, path), many(20_000)...)

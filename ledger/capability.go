@@ -13,25 +13,24 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Capability is a tool that was grafted from a server.
+// Capability is a tool of a server.
 type Capability struct {
-	// Name is what it is mounted as, Server and Tool are the owner's id and its own
+	// Name is the name under which the tool is mounted. Server is the id of its server, and Tool is the server's own
 	// name for it.
 	Name, Server, Tool string
-	// Description is the owner's text, or of [Capabilities] the text for models.
+	// Description is the server's text. [Capabilities] sets it to the text for models.
 	Description string
-	// Schema is its owner's input schema, byte for byte.
+	// Schema is the server's input schema, byte for byte.
 	Schema json.RawMessage
-	// Parameters is the schema that models are shown; Schema where nobody adapted it.
+	// Parameters is the schema for models. It equals Schema if that was not adapted.
 	Parameters json.RawMessage
-	// Wire is the owner's whole tool object, byte for byte; zero where there is none.
+	// Wire is the server's whole tool object, byte for byte. It is zero if there is none.
 	Wire toolbox.Wire
 
 	run func(context.Context, toolbox.Call) toolbox.Outcome
 }
 
-// Capabilities is every tool of a box as models see it, in order; each is run
-// through the box.
+// Capabilities returns every tool of a box as models see it, in order. Each runs through the box.
 func Capabilities(box *toolbox.Box) []Capability {
 	descriptors := box.Descriptors()
 	out := make([]Capability, len(descriptors))
@@ -52,7 +51,7 @@ func capability(d toolbox.Descriptor, run func(context.Context, toolbox.Call) to
 	return c
 }
 
-// entry is an event of the tool, without a number.
+// entry returns an event of the tool, without a number.
 func (c *Capability) entry(op Op, at time.Time) Entry {
 	e := Entry{Op: op, Server: c.Server, Tool: c.Tool, Name: c.Name, Capability: c, At: at}
 	e.Sum = sumOf(c)
@@ -70,7 +69,7 @@ func sumOf(c *Capability) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// object is the tool object of a tool that came without one.
+// object returns a tool object for a tool that came without one.
 func (c *Capability) object() json.RawMessage {
 	out := wire.AppendQuote([]byte(`{"name":`), c.Tool)
 	out = wire.AppendQuote(append(out, `,"description":`...), c.Description)
@@ -80,12 +79,11 @@ func (c *Capability) object() json.RawMessage {
 	return append(out, '}')
 }
 
-// callPrefix is before the name in the id of a capability's calls.
+// callPrefix precedes the name in the id of a capability's calls.
 const callPrefix = "bridge_"
 
-// Run calls the tool for the local user and gives what it said as [Project] does. It
-// never fails: whatever goes wrong is a result that says so. A capability that was
-// read from a log cannot be run, for its server is not attached.
+// Run calls the tool for the local user and returns the outcome as [Project] does. It never fails: an error is a result
+// that describes it. A capability from a log cannot be run, because its server is not attached.
 func (c Capability) Run(ctx context.Context, input json.RawMessage) *toolbox.Result {
 	if c.run == nil {
 		return toolbox.ErrorResult(c.Name + " is not attached")
@@ -93,8 +91,8 @@ func (c Capability) Run(ctx context.Context, input json.RawMessage) *toolbox.Res
 	return Project(c.run(ctx, toolbox.Call{ID: callPrefix + c.Name, Name: c.Name, Input: input}))
 }
 
-// Project is an outcome as one block of text: a string is its content, null is
-// empty, and anything else is its JSON, indented. An error stays one.
+// Project returns an outcome as one block of text. For a string this is its content, for null it is empty, and for any
+// other value it is indented JSON. An error stays an error.
 func Project(o toolbox.Outcome) *toolbox.Result {
 	text := o.Text()
 	switch trimmed := bytes.TrimSpace(o.Output); {
@@ -112,16 +110,16 @@ func Project(o toolbox.Outcome) *toolbox.Result {
 	return toolbox.NewResult(toolbox.Text(text))
 }
 
-// Card is a tool for help and introspection, beside those that are built in.
+// Card describes a tool for help and introspection, beside the built-in tools.
 type Card struct {
 	Name    string          `json:"name"`
 	Server  string          `json:"server"`
 	Tool    string          `json:"tool"`
-	Summary string          `json:"summary,omitempty"` // the description's first line
-	Schema  json.RawMessage `json:"schema,omitempty"`  // what models are shown
+	Summary string          `json:"summary,omitempty"` // the first line of the description
+	Schema  json.RawMessage `json:"schema,omitempty"`  // the schema for models
 }
 
-// Card presents the tool.
+// Card returns the card of the tool.
 func (c Capability) Card() Card {
 	line, _, _ := strings.Cut(strings.TrimSpace(c.Description), "\n")
 	return Card{Name: c.Name, Server: c.Server, Tool: c.Tool, Summary: strings.TrimSpace(line), Schema: c.Parameters}

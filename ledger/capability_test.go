@@ -24,7 +24,7 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// A tool is called under its name, with an id that says who called.
+// A tool is called under its name, with an id that names the caller.
 func TestCapabilityRunsThroughTheBox(t *testing.T) {
 	var called toolbox.Call
 	shelf := toolbox.NewRegistry(nil)

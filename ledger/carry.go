@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// carried returns the entries on which the present depends, in the order of the log. Without the others, [StateOf],
-// [Changed], [Approved] and [Live] come to the same, and so does what is shown of the runs that go on.
+// carried returns the entries that the present depends on, in the order of the log. Without the other entries,
+// [StateOf], [Changed], [Approved] and [Live] return the same. Information about runs that go on also stays the same.
 func carried(entries []Entry) []Entry {
 	entries = sortedLog(entries)
 	c := carrier{kept: map[uint64]bool{}, first: map[slot]uint64{}, last: map[slot]uint64{}}
@@ -42,14 +42,14 @@ type carrier struct {
 	first, last map[slot]uint64
 }
 
-// slot is a place of which the first or the last entry is kept.
+// slot identifies a group of entries, of which the first or the last is kept.
 type slot struct {
 	what, run string
 	tool      toolID
 	key       Key
 }
 
-// servers takes what is approved, enrolled and said of a server, in whatever run.
+// servers takes the approvals, enrollments and descriptions of a server, from any run.
 func (c *carrier) servers(e Entry, approved string) {
 	tool, from := e.toolID(), toolID{config: e.Config, server: e.Server}
 	switch e.Op {
@@ -72,7 +72,7 @@ func (c *carrier) servers(e Entry, approved string) {
 	}
 }
 
-// running takes what is shown of a run that goes on: its configuration, and how its servers are.
+// running takes the entries that show a run that goes on: its configuration, and the health of its servers.
 func (c *carrier) running(e Entry) {
 	server := toolID{server: e.Server}
 	c.setFirst(slot{what: "server", run: e.Run, tool: server}, e)
@@ -87,7 +87,7 @@ func (c *carrier) running(e Entry) {
 	}
 }
 
-// healthOf returns whether a note says that a server is lost or ready.
+// healthOf returns NoteLost if the note reports a lost server, and noteReady otherwise.
 func healthOf(note string) string {
 	if strings.HasPrefix(note, NoteLost) {
 		return NoteLost
@@ -95,7 +95,7 @@ func healthOf(note string) string {
 	return noteReady
 }
 
-// live keeps what is live of one run's entries, and the last entry.
+// live keeps the live entries of one run, and its last entry.
 func (c *carrier) live(entries []Entry) {
 	for _, e := range FromLog(entries).Compact().Log() {
 		c.kept[e.Seq] = true
@@ -108,8 +108,8 @@ func (c *carrier) setFirst(s slot, e Entry) {
 	}
 }
 
-// close returns what is kept, with what makes that mean the same: where its run begins and ends, and of each enrollment
-// how its key was retired.
+// close returns the kept entries with the entries that they need: where their runs begin and end, and how the key of
+// each enrollment was retired.
 func (c *carrier) close(entries []Entry) []Entry {
 	for _, seqs := range []map[slot]uint64{c.first, c.last} {
 		for _, seq := range seqs {

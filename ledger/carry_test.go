@@ -14,7 +14,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// present is all that a log says of the present: what is approved, known, changed and live, and which runs go on.
+// present returns the present state of a log: the approved, known, changed and live tools, and the runs that go on.
 func present(entries []ledger.Entry, servers []interop.Server) map[string]string {
 	state := ledger.StateOf(entries)
 	out := state.Approved()
@@ -48,13 +48,13 @@ func present(entries []ledger.Entry, servers []interop.Server) map[string]string
 	return out
 }
 
-// writer of random logs: a few runs at a time, whose servers come, go and change.
+// randomLog makes random logs of a few concurrent runs. Their servers come, go and change.
 type randomLog struct {
 	*rand.Rand
 	servers []interop.Server
-	runs    []string // that go on
+	runs    []string // runs that go on
 	began   int
-	newest  map[string]ledger.Entry // versions of tools, which a person may accept
+	newest  map[string]ledger.Entry // versions of tools that a person may accept
 }
 
 func (r *randomLog) next() ledger.Entry {
@@ -108,7 +108,7 @@ func (r *randomLog) next() ledger.Entry {
 	return e
 }
 
-// Whatever is written by whom, and however often the log becomes an archive, the present is that of all entries.
+// The present state of a log is the same as for all its entries, however often the log became an archive.
 func TestThePresentIsThatOfTheWholeLog(t *testing.T) {
 	for range 4 {
 		seed := rand.Uint64()
@@ -140,7 +140,7 @@ func againstTheLog(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// What is carried is no more after it was carried.
+// The entries that are carried are all carried again.
 func TestWhatIsCarriedIsCarriedAgain(t *testing.T) {
 	log := randomLog{Rand: rand.New(rand.NewPCG(rand.Uint64(), 1)), servers: []interop.Server{{ID: "a"}, {ID: "b"}}, newest: map[string]ledger.Entry{}}
 	var all []ledger.Entry

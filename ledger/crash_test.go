@@ -7,8 +7,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// A crash may leave any part of what was being written. Whatever it leaves, every
-// entry whose Append had returned is there, nothing is fatal, and the log goes on.
+// A crash may leave any part of the bytes that were being written. In each case, all entries are there for which Append
+// had returned. Nothing is fatal, and the log goes on.
 func TestCrashAtEveryByte(t *testing.T) {
 	path := logPath(t)
 	f := ledger.Unsynced(open(t, path))
@@ -55,7 +55,7 @@ func TestCrashThatLeavesZeros(t *testing.T) {
 	wantWhole(t, f, len(kept)+1)
 }
 
-// Who has the log open finds what another left torn, and cuts it.
+// A process that has the log open finds the torn end that another process left, and cuts it.
 func TestAppendBehindATornLine(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)

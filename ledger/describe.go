@@ -8,15 +8,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// MaxDescription is the largest description of a server that is kept, in bytes.
+// MaxDescription is the largest description of a server that is stored, in bytes.
 const MaxDescription = 512 << 10
 
 // describeFormat is the format of a description's object.
 const describeFormat = "indus/description"
 
-// Describe keeps what a server says of itself and lists beside its tools, in the log too: one JSON object of at most
-// [MaxDescription], which means something to its writer alone. It reports whether that is news; else nothing happens. It never
-// waits, and how often it is called is the caller's to bound.
+// Describe stores the description of a server: one JSON object of at most [MaxDescription], also in the log. Only its
+// writer knows its meaning. If the description is not new, nothing happens, and news is false. Describe never waits.
+// The caller limits how often it is called.
 func (a *Attachment) Describe(server string, description json.RawMessage) (news bool) {
 	from, ok := a.originOf(server)
 	a.mu.Lock()
@@ -30,8 +30,9 @@ func (a *Attachment) Describe(server string, description json.RawMessage) (news 
 	return true
 }
 
-// Described is what [Attachment.Describe] was given of a server last under its very configuration, by this run or an earlier one;
-// nil: nothing. ok is false where there is no such server, or not yet.
+// Described returns the description that [Attachment.Describe] got last for a server under this configuration, in this
+// run or an earlier one. It returns nil if there is none. ok is false if the server does not exist, or does not exist
+// yet.
 func (a *Attachment) Described(server string) (description json.RawMessage, ok bool) {
 	from, ok := a.originOf(server)
 	a.mu.Lock()
@@ -39,7 +40,7 @@ func (a *Attachment) Described(server string) (description json.RawMessage, ok b
 	return a.journal.says[from], ok
 }
 
-// originOf is a server as it is configured now; false: there is none.
+// originOf returns a server with its present configuration. It returns false if there is none.
 func (a *Attachment) originOf(id string) (origin, bool) {
 	for _, s := range a.Fleet.Servers() {
 		if s.ID == id {

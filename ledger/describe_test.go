@@ -8,7 +8,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// What a server says of itself outlives the run, an archive, and a text of before; under another configuration it is unknown.
+// The description of a server is kept after the run, in an archive, and beside an earlier text. Under another
+// configuration it is unknown.
 func TestADescriptionIsKept(t *testing.T) {
 	t.Parallel()
 	path := logPath(t)

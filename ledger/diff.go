@@ -10,50 +10,47 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// Change is what became of one tool between two times.
+// Change is the change of one tool between two times.
 type Change struct {
 	Kind string // [Come], [Gone] or [Edited]
-	// Server and Tool are whose it is; Name is what it is mounted as.
+	// Server and Tool are the id of the server and its own name for the tool. Name is the name under which the tool is
+	// mounted.
 	Server, Tool, Name string
-	// Before and After are its Enroll entries; of a tool that came or went one is the
-	// zero Entry.
+	// Before and After are the Enroll entries of the tool. If the tool came or went, one of them is the zero Entry.
 	Before, After Entry
-	// Fields is what a changed tool has otherwise, in the order of its object. It is
-	// empty where only whitespace or the order of members changed, or where the log
-	// has kept no more than a sum.
+	// Fields holds the differences of a changed tool, in the order of its object. It is empty if only whitespace or the
+	// order of members changed, or if the log has only a sum of the tool.
 	Fields []Field
 }
 
-// What becomes of tools.
+// These are the kinds of changes.
 const (
 	Come   = "come"
 	Gone   = "gone"
 	Edited = "changed"
 )
 
-// Field is one place of a tool object, or another value, that changed.
+// Field is one difference between two tool objects, or two other values.
 type Field struct {
-	// Path is a JSON Pointer (RFC 6901): "/description",
-	// "/inputSchema/properties/path/type".
+	// Path is a JSON Pointer (RFC 6901): "/description", "/inputSchema/properties/path/type".
 	Path string `json:"path"`
-	// Before and After are the values, nil where there was or is none.
+	// Before and After are the values. They are nil if there was or is none.
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
-	// Words is the change of a text, word by word; nil of other values.
+	// Words is the change of a text, word by word. It is nil for other values.
 	Words []Word `json:"words,omitempty"`
 }
 
-// Word is a stretch of a text: words with the space before them.
+// Word is a part of a text: words, each with the space before it.
 type Word struct {
-	Op   string `json:"op"` // " " if both texts have it, "-" the earlier one, "+" the later one
+	Op   string `json:"op"` // " " if both texts have it, "-" for the earlier text, "+" for the later one
 	Text string `json:"text"`
 }
 
-// Diff says what became of the tools between two times, given what [Live] or a
-// [Snapshot] had then: first those that changed or went, in their order, then those
-// that came.
+// Diff returns the changes of the tools between two times, given the entries of [Live] or a [Snapshot] at each. Changed
+// and removed tools come first, in the order of before, then the new tools.
 func Diff(before, after []Entry) []Change {
-	same := map[version]int{} // versions that are on both sides, and how often
+	same := map[version]int{} // how often each version is on both sides
 	for _, e := range after {
 		same[e.version()]++
 	}
@@ -63,7 +60,7 @@ func Diff(before, after []Entry) []Change {
 			rest = append(rest, e)
 		}
 	}
-	now := map[toolID][]Entry{} // of the later ones what is not
+	now := map[toolID][]Entry{} // the later entries that are not on both sides
 	for _, e := range slices.Backward(after) {
 		if same[e.version()]--; same[e.version()] >= 0 {
 			now[e.anyConfig()] = append([]Entry{e}, now[e.anyConfig()]...)
@@ -72,8 +69,8 @@ func Diff(before, after []Entry) []Change {
 	return pairChanges(rest, after, now)
 }
 
-// pairChanges is what became of the tools that are left on the earlier side, and then of those
-// that are left on the later one.
+// pairChanges returns the changes for the tools that are left on the earlier side, then for the tools left on the later
+// side.
 func pairChanges(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 	for _, b := range before {
 		later := now[b.anyConfig()]
@@ -95,7 +92,7 @@ func pairChanges(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 	return out
 }
 
-// anyConfig and version tell tools apart whatever their server's configuration.
+// anyConfig and version identify tools independently of their server's configuration.
 func (e Entry) anyConfig() toolID { return toolID{"", e.Server, e.Tool} }
 func (e Entry) version() version  { return version{"", e.Server, e.Tool, e.Sum} }
 
@@ -110,8 +107,8 @@ func fields(before, after Entry) []Field {
 	return Fields(before.Capability.Wire.JSON, after.Capability.Wire.JSON)
 }
 
-// Fields is where two values of JSON differ; nil where one of them is none. What nests more than 64 levels deep is
-// named as a whole, and after 1,000 places nothing is.
+// Fields returns the differences between two JSON values. It returns nil if one of them is not valid. A difference that
+// is nested more than 64 levels deep is reported as a whole. At most 1,000 differences are reported.
 func Fields(before, after json.RawMessage) []Field {
 	if !wire.Valid(before) || !wire.Valid(after) {
 		return nil
@@ -126,8 +123,7 @@ const (
 	maxDiffFields = 1000
 )
 
-// differ collects the places where two values differ, down to a depth and a number:
-// beyond that a place is named as a whole, or not at all.
+// differ collects the differences between two values, up to maxDiffDepth and maxDiffFields.
 type differ struct{ fields []Field }
 
 func (d *differ) compare(path string, a, b json.RawMessage, depth int) {
@@ -180,8 +176,8 @@ func (d *differ) members(path string, a, b json.RawMessage, depth int) bool {
 	return true
 }
 
-// elements compares arrays: the same values are at the beginning and at the end,
-// and what is between them is compared place by place.
+// elements compares arrays. It skips equal values at the beginning and at the end, and compares the rest place by
+// place.
 func (d *differ) elements(path string, a, b json.RawMessage, depth int) bool {
 	as, aErr := wire.Elements(a)
 	bs, bErr := wire.Elements(b)

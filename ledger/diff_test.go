@@ -11,13 +11,13 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// rawTool is a tool of an object.
+// rawTool returns the Enroll of a tool with this object.
 func rawTool(tool, object string) ledger.Entry {
 	c := ledger.Capability{Server: "s", Tool: tool, Name: "s__" + tool, Wire: toolbox.Wire{JSON: json.RawMessage(object)}}
 	return ledger.Empty().Enroll(start, c).Log()[0]
 }
 
-// fieldsOf is a diff as lines: path, before, after.
+// fieldsOf returns a diff as lines: path, before, after.
 func fieldsOf(changes []ledger.Change) []string {
 	var out []string
 	for _, c := range changes {
@@ -62,7 +62,7 @@ func TestDiffOfTools(t *testing.T) {
 	before := []ledger.Entry{rawTool("a", "{}"), rawTool("b", "{}"), rawTool("c", "{}"), rawTool("c", `{"v":2}`)}
 	after := []ledger.Entry{rawTool("b", "{}"), rawTool("c", `{"v":2}`), rawTool("d", "{}"), rawTool("c", `{"v":3}`), rawTool("d", "{}")}
 	want := []string{"gone a", "changed c", "  /v  -> 3", "come d", "come d"}
-	// Of two versions of one tool those are compared that are not there still.
+	// Of several versions of a tool, only the versions that are not on both sides are compared.
 	if diff := cmp.Diff(want, fieldsOf(ledger.Diff(before, after))); diff != "" {
 		t.Error(diff)
 	}
@@ -112,7 +112,7 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-// asJSONHas is s in UTF-8.
+// asJSONHas returns s in valid UTF-8.
 func asJSONHas(t *testing.T, s string) (out string) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(quoted(t, s)), &out); err != nil {

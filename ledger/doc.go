@@ -1,8 +1,8 @@
-// Package ledger keeps account of which tools of which MCP servers are enrolled: a
-// log of what happened, and what it comes to.
+// Package ledger records which tools of which MCP servers are enrolled. It keeps a log of events and derives the
+// present state from it.
 //
-// Reach for [Attach] first. It mounts servers as [interop.Mount] does, enrolls what
-// they list, follows what becomes of them, and writes all of it to a log:
+// Begin with [Attach]. It mounts servers as [interop.Mount] does, enrolls the tools that they list, follows their
+// changes, and writes all of it to a log:
 //
 //	package main
 //
@@ -28,73 +28,68 @@
 //		fmt.Println(a.Names(), a.Counts())
 //	}
 //
-// # The log and what it comes to
+// # The log and its snapshot
 //
-// An [Entry] is one event. [Reduce] folds entries to a [Snapshot], and is the only
-// way there; a [Ledger] is a log and its snapshot as one value, whose transitions
-// give new ones. Nothing of this does I/O or knows the time.
+// An [Entry] is one event. [Reduce] folds entries to a [Snapshot], and is the only function that does. A [Ledger] is a
+// log and its snapshot as one value. Its methods return new ledgers. These functions do no I/O and do not read the
+// clock.
 //
-// [Log] is where entries are kept; [File] is one, that any number of processes share.
-// Every entry has its run, and what one run retires is nothing to another: [Runs]
-// parts them, [Live] is what is live in any of them, [Until] is the log as it was at
-// a time, and [Diff] is what changed between two times, down to the words of a
-// description and the places of a schema. A [State] is what is remembered of servers that do
-// not run: what is approved, what each listed last, and what it said of itself ([Attachment.Describe]).
+// [Log] stores entries. [File] is a Log that any number of processes share. Every entry belongs to a run, and an entry
+// of one run does not retire a tool of another. [Runs] separates the runs, and [Live] returns the tools that are live
+// in any of them. [Until] returns the log up to a time. [Diff] returns the changes between two times, down to the words
+// of a description and the places of a schema. A [State] holds the knowledge about servers that do not run: the
+// approvals, the last list of each server, and its description ([Attachment.Describe]).
 //
 // # Changed tools
 //
 // A tool that is approved and then changes is the oldest trick against users of MCP servers. The first listing of a
-// server approves its tools, and enrolls the server. Later the [interop.ChangePolicy] decides about a tool that differs
-// in any byte of its object, and about a tool that is new: the stricter of the server's own ([interop.Server.Changes])
-// and of Options.Policy. [Changed], [Approved] and [Approve] are for the person. If the log was removed ([File.Removed]), no
-// listing approves anything.
+// server approves its tools, and enrolls the server. Later the [interop.ChangePolicy] decides about a tool that is new,
+// or that differs in any byte of its object. The stricter of [interop.Server.Changes] and Options.Policy applies.
+// [Changed], [Approved] and [Approve] let a person decide. If the log was removed ([File.Removed]), no listing approves
+// anything.
 //
-// What is approved is a server's tool by the server's own name. What the configuration
-// makes of it ([interop.ToolRules]) does not matter to that: a tool that is denied for a
-// while, or renamed, keeps its approval and its key. Only a description that the
-// configuration puts in the place of the server's own is part of the [Fingerprint],
-// and with it the server is configured anew.
+// An approval is for the tool of a server under the server's own name. The rules of the configuration
+// ([interop.ToolRules]) do not matter: a tool that is denied for a while, or renamed, keeps its approval and its key.
+// Only a description that the configuration puts in place of the server's own is part of the [Fingerprint]. If it
+// changes, the server counts as configured anew.
 //
 // # Reload
 //
-// [Attachment.Apply] gives an attachment other servers, and no call fails of it. The log
-// has a [Reload], and of each server what becomes of it: tools of a server that goes on in
-// another configuration are enrolled again, with that configuration, and not retired in
-// between.
+// [Attachment.Apply] gives an attachment other servers, and no call fails because of it. The log gets a [Reload], and
+// entries for the tools of each server. If a server goes on with another configuration, its tools are enrolled again
+// with that configuration, and not retired in between.
 //
 // # The file
 //
-// A [File] is JSON Lines. Each line has the hash of the one before; [File.Verify] names the lines that are not as they
-// were written. A tool object is in a file once, however often it is enrolled. Entries are never dropped: each run adds
+// A [File] is JSON Lines. Each line has the hash of the line before it. [File.Verify] reports the lines that were
+// altered. A tool object is in a file once, however often it is enrolled. Entries are never dropped: each run adds
 // about 500 bytes for each tool that it enrolls.
 //
 // At 2 MiB the file becomes an archive, ledger.jsonl.N, where N is the number of its last entry. The new file begins
-// with an [Archive] entry, whose Prev is the hash of that one. It holds the lines on which the present depends: what is
-// approved, what each server listed last, and the runs that go on. So a start costs the same however long the history
-// is. [File.Read] reads the log alone; [File.History] and Verify read the archives too. An archive may be moved away:
-// the history then begins behind it, and Verify reports it.
+// with an [Archive] entry, whose Prev is the hash of that last entry. It holds the lines that the present depends on:
+// the approvals, the last list of each server, and the runs that go on. So a start costs the same however long the
+// history is. [File.Read] reads the log alone. [File.History] and Verify read the archives too. An archive may be moved
+// away: then the history begins after it, and Verify reports it.
 //
-// Any process that may write the file can write all of it anew. To notice that, keep a [Head] elsewhere.
+// Any process that may write the file can replace all of it. To notice that, keep a [Head] elsewhere.
 //
 // # Concurrency
 //
-// Values (Entry, Snapshot, Ledger, Capability) are immutable and may be shared; what
-// they hold must not be changed. The methods of File and Attachment may be called
-// from any goroutine, and those of several Files from several processes. An append
-// locks the log for as long as it takes to write and sync one batch. An attachment
-// never waits for the log: one goroutine writes all that has happened meanwhile as
-// one batch; [Attachment.Flush] waits for it, and Close does.
+// Values (Entry, Snapshot, Ledger, Capability) are immutable and may be shared. Do not change their contents. The
+// methods of File and Attachment may be called from any goroutine. Several processes may use Files of the same path. An
+// append locks the log for as long as it takes to write and sync one batch. An attachment never waits for the log: one
+// goroutine writes all waiting entries as one batch. [Attachment.Flush] and Close wait for that.
 //
 // # Errors
 //
-// Nothing that is in a log is an error: what is torn, altered or no entry at all is a [Damage], is read over and can be
-// asked for. Reduce and ContentKey are defined for every input. Errors are those of the file system and of contexts,
-// and begin with "ledger: ". Attach and Detach never fail: a server's fault is in its status, and a log that cannot be
-// written is reported to the logger and by Flush. Where a log cannot be read, or its first entry is damaged, no tool
-// counts as approved because it is listed for the first time.
+// The contents of a log never cause an error. A line that is torn, altered or not an entry is a [Damage]: it is skipped
+// and reported on request. Reduce and ContentKey are defined for every input. Errors come from the file system and from
+// contexts, and begin with "ledger: ". Attach and Detach never fail: the fault of a server is in its status. A log that
+// cannot be written is reported to the logger and by Flush. If a log cannot be read, or its first entry is damaged, a
+// first listing approves no tools.
 //
 // # Testing
 //
-// Package interop/interoptest has servers in memory to attach. A log of a test is a
-// File in its temporary directory.
+// Package interop/interoptest has servers in memory to attach. A test can use a File in its temporary directory as the
+// log.
 package ledger

@@ -15,12 +15,12 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A line is the head of an entry, its hash, and perhaps a body:
+// A line consists of the head of an entry, its hash, and optionally a body:
 //
 //	{"seq":7,…,"prev":"<hash of the line before>","hash":"<SHA-256 of what precedes it>","body":{the tool object}}
 //
-// The hash covers the head alone; the head has the sum of the body. So a body can be left out, because an earlier line
-// has it, and the chain holds. The body of an Archive entry is {"entries":[the lines that it holds]}.
+// The hash covers only the head, and the head has the sum of the body. So a body can be left out if an earlier line has
+// it, and the chain is still valid. The body of an Archive entry is {"entries":[the lines that it holds]}.
 const (
 	hashKey  = `,"hash":"`
 	bodyKey  = `,"body":`
@@ -29,21 +29,21 @@ const (
 )
 
 const (
-	// maxBody is the largest tool object that is kept; of a larger one only the sum.
+	// maxBody is the size of the largest tool object that is stored. Of a larger one, only the sum is stored.
 	maxBody = 1 << 20
-	// maxLine is the longest line that is read. None that we write is near it.
+	// maxLine is the length of the longest line that is read. The lines that this package writes are much shorter.
 	maxLine = 4 << 20
-	// maxFirst is that of the first line of a file, which holds what is approved and live.
+	// maxFirst is the limit for the first line of a file, which holds the approved and live tools.
 	maxFirst = 64 << 20
 	// maxText bounds every other text of a line.
 	maxText = 1 << 10
-	// maxSeq is what every reader of JSON accepts.
+	// maxSeq is the largest integer that every JSON reader accepts.
 	maxSeq = 1<<53 - 1
 )
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// record is an entry as its line has it.
+// record is an entry in the form of its line.
 type record struct {
 	Entry
 	format string // of the tool object
@@ -56,7 +56,7 @@ type member struct {
 	text *string
 }
 
-// members is the texts of a line, in their order.
+// members returns the texts of a line, in order.
 func (r *record) members() [11]member {
 	return [...]member{
 		{"run", &r.Run}, {"op", (*string)(&r.Op)}, {"server", &r.Server}, {"tool", &r.Tool}, {"name", &r.Name}, {"key", (*string)(&r.Key)},
@@ -64,8 +64,8 @@ func (r *record) members() [11]member {
 	}
 }
 
-// newRecord is e as a line can hold it: texts in UTF-8 and of bounded length, the time in
-// milliseconds, the sum of its tool, and its tool object unless that is too large.
+// newRecord converts an entry to the form of a line. Texts become valid UTF-8 of bounded length, and the time is
+// truncated to milliseconds. The record has the sum of its tool, and the tool object unless it is too large.
 func newRecord(e Entry) *record {
 	r := &record{Entry: e}
 	if e.Capability != nil {
@@ -85,7 +85,8 @@ func newRecord(e Entry) *record {
 	return r
 }
 
-// clip keeps two long texts apart by a hash. What it has clipped it leaves alone.
+// clip shortens a text that is too long or not UTF-8. A hash at its end keeps different texts apart. Clipping a text a
+// second time does not change it.
 func clip(s string) string {
 	if len(s) <= maxText && utf8.ValidString(s) {
 		return s
@@ -125,13 +126,13 @@ func (r *record) appendLine(dst []byte) []byte {
 	return append(dst, "}\n"...)
 }
 
-// isOneObject reports whether raw comes out of a line as it went in.
+// isOneObject reports whether raw can be written into a line and read back unchanged.
 func isOneObject(raw []byte) bool {
 	return len(raw) > 0 && raw[0] == '{' && raw[len(raw)-1] == '}' && utf8.Valid(raw) &&
 		bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 && wire.Valid(raw)
 }
 
-// Why a line is refused.
+// These are the reasons to refuse a line.
 var (
 	errLine    = errors.New("it is no entry")
 	errHash    = errors.New("it was altered: its hash is not that of its text")
@@ -139,9 +140,8 @@ var (
 	errTooLong = errors.New("it is too long to be an entry")
 )
 
-// readLine reads a line without its end. The body is nil where the line has none,
-// and where it does not match its sum: then the error is errBody. With errHash
-// the entry is what the line claims to be. text makes strings.
+// readLine reads a line without its end. The body is nil if the line has none, or if it does not match its sum. In the
+// second case the error is errBody. With errHash, the entry has the contents that the line claims. text makes strings.
 func readLine(line []byte, text func([]byte) string) (r record, err error) {
 	at := bytes.Index(line, []byte(hashKey))
 	if at < 0 || len(line) < at+len(hashKey)+hashLen+2 {
@@ -160,8 +160,8 @@ func readLine(line []byte, text func([]byte) string) (r record, err error) {
 	return r, err
 }
 
-// readHead reads what the hash covers, flat members all of them. It skips those that
-// it does not know: a later version may have more.
+// readHead reads the part that the hash covers, an object without nested values. It skips unknown members, because a
+// later version may have more.
 func (r *record) readHead(head []byte, text func([]byte) string) (ok bool) {
 	head, ok = bytes.CutPrefix(head, []byte(`{`))
 	members := r.members()
@@ -192,7 +192,7 @@ func (r *record) readHead(head []byte, text func([]byte) string) (ok bool) {
 	return ok && r.Seq > 0
 }
 
-// cutMember is the first member of an object without its braces, and what follows it.
+// cutMember returns the first member of an object without its braces, and the rest of the object.
 func cutMember(b []byte) (key, value, rest []byte, ok bool) {
 	b, ok = bytes.CutPrefix(b, []byte(`"`))
 	if key, b, _ = bytes.Cut(b, []byte(`":`)); !ok || len(b) == 0 {
@@ -215,7 +215,7 @@ func cutMember(b []byte) (key, value, rest []byte, ok bool) {
 	return key, b[:end], bytes.TrimPrefix(b[end:], []byte(",")), true
 }
 
-// unquote is a string of JSON as text makes it, which is asked where nothing is escaped.
+// unquote returns the string that JSON text encodes. It calls text to make the string if nothing is escaped.
 func unquote(value []byte, text func([]byte) string) (string, bool) {
 	for i, c := range value {
 		if c < 0x20 || c > 0x7e || c == '\\' || c == '"' && i > 0 && i < len(value)-1 {
@@ -228,7 +228,7 @@ func unquote(value []byte, text func([]byte) string) (string, bool) {
 	return text(value[1 : len(value)-1]), true
 }
 
-// readBody reads what follows the hash. It is covered by nothing but the sum.
+// readBody reads the part after the hash. Only the sum protects it.
 func readBody(rest []byte, sum string) ([]byte, error) {
 	inner, ok := bytes.CutSuffix(rest, []byte("}"))
 	if !ok {
@@ -252,7 +252,7 @@ func readBody(rest []byte, sum string) ([]byte, error) {
 	return body, nil
 }
 
-// recorded is an entry's tool as its tool object describes it. It cannot be run.
+// recorded returns the tool that the tool object of an entry describes. It cannot be run.
 func recorded(e *Entry, w toolbox.Wire) *Capability {
 	c := &Capability{Name: e.Name, Server: e.Server, Tool: e.Tool, Wire: w}
 	if !wire.Valid(w.JSON) {

@@ -8,8 +8,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Whatever a line says, reading it is safe, and what is read and written again is
-// read as the same.
+// Reading any line is safe. An entry that is read and written again reads as the same entry.
 func FuzzReadLine(f *testing.F) {
 	c := capability("fs", "read", "Reads.", anyObject)
 	f.Add(bytes.TrimSpace(ledger.AppendLine(enrolled("A", 1, c))))
@@ -32,7 +31,7 @@ func FuzzReadLine(f *testing.F) {
 	})
 }
 
-// Whatever an entry says is kept as it is, or clipped, and reads back.
+// Any entry is stored unchanged, or clipped, and can be read back.
 func FuzzAppendLine(f *testing.F) {
 	f.Add("fs", "read", `{"name":"read"}`)
 	f.Add(`","hash":"`, "\xff", "{\n}")

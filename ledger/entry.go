@@ -6,82 +6,80 @@ import (
 	"time"
 )
 
-// Op says what an [Entry] records.
+// Op is the kind of event that an [Entry] records.
 type Op string
 
-// What is recorded. [Reduce] goes by Enroll, Retire and End; it reads over the
-// others, and over those of a later version.
+// These are the kinds of events. [Reduce] uses Enroll, Retire and End. It ignores the others, and any kinds that a
+// later version adds.
 const (
-	Begin  Op = "begin"  // a run begins; Config is its configuration's fingerprint, Note whose it is
+	Begin  Op = "begin"  // a run begins; Config is the fingerprint of its configuration, Note names its user
 	Enroll Op = "enroll" // a tool is live from now on, or in a new version
-	Retire Op = "retire" // it is not any more; Note says why
-	Hold   Op = "hold"   // it is listed, and kept back: this version is not approved
-	Accept Op = "accept" // a person approved this version of it
-	Health Op = "health" // its server was lost, or is back; Note says which
+	Retire Op = "retire" // a tool is not live any more; Note gives the reason
+	Hold   Op = "hold"   // a tool is listed but held: this version is not approved
+	Accept Op = "accept" // a person approved this version of a tool
+	Health Op = "health" // a server was lost or is back, see Note
 	Reload Op = "reload" // the run goes on with another configuration; Config is its fingerprint
-	End    Op = "end"    // the run is over: nothing of it is live
-	// Reset: the log before this entry was removed, and with it what was approved. From here on no tool counts as
-	// approved because it is listed for the first time.
+	End    Op = "end"    // the run is over: none of its tools is live
+	// Reset records that the log before this entry was removed, and with it the approvals. From here on, a first
+	// listing approves no tools.
 	Reset Op = "reset"
-	// Archive: the entries before this one are in a file of their own. This one, the first of its file, holds those on
-	// which the present depends, and Log.Read returns them in its place.
+	// Archive records that the entries before this one are in a file of their own. It is the first entry of its file,
+	// and holds the entries that the present depends on. Log.Read returns them in its place.
 	Archive Op = "archive"
-	// Describe: what a server says of itself and lists beside its tools; Capability.Wire has it, as
-	// [Attachment.Describe] was given it.
+	// Describe records the description of a server. Capability.Wire has it, as [Attachment.Describe] got it.
 	Describe Op = "describe"
 )
 
-// hasObject reports whether entries have a tool object, or a description.
+// hasObject reports whether such entries have a tool object or a description.
 func (o Op) hasObject() bool { return o == Enroll || o == Hold || o == Describe }
 
-// Entry is one event of the log. Entries are immutable, and so is what they point to.
+// Entry is one event of the log. Entries and the values that they point to are immutable.
 type Entry struct {
 	Op  Op
 	Key Key
-	// Server and Tool are the owner's id and its own name for the tool; Name is what
-	// the tool is mounted as.
+	// Server is the id of the server, and Tool is the server's own name for the tool. Name is the name under which the
+	// tool is mounted.
 	Server, Tool, Name string
-	// Capability is the tool, of an Enroll or a Hold, or the description of a server; nil of all others, and where
-	// the log has kept no more than Sum of it.
+	// Capability is the tool of an Enroll or a Hold, or the description of a server. It is nil for other entries, and
+	// if the log has stored only Sum.
 	Capability *Capability
-	// Seq orders the log: 1, 2, 3, … A later entry of a key stands.
+	// Seq orders the log: 1, 2, 3, … The latest entry of a key counts.
 	Seq uint64
-	// At is when it happened, by the clock of who wrote it, to the millisecond.
+	// At is the time of the event, by the clock of the writer, to the millisecond.
 	At time.Time
-	// Run is the ULID of the run that wrote it, "" where there is no more than one.
+	// Run is the ULID of the run that wrote the entry. It is "" if there is only one run.
 	Run string
-	// Config is the [Fingerprint] of the server, or in a Begin or Reload of all servers.
+	// Config is the [Fingerprint] of the server. In a Begin or Reload, it is the fingerprint of all servers.
 	Config string
-	// Sum is the SHA-256 of the owner's whole tool object: of the bytes as they came, never
-	// of a canonical form. Approvals go by it.
+	// Sum is the SHA-256 of the server's whole tool object: of the received bytes, never of a canonical form. Approvals
+	// are for a sum.
 	Sum string
-	// Changed: this version is not approved. An Enroll is live nevertheless, because the
-	// policy accepts changes.
+	// Changed reports that this version is not approved. The tool of an Enroll is live nevertheless, because the policy
+	// accepts changes.
 	Changed bool
-	// Note is a word to the reader.
+	// Note is a remark for the reader.
 	Note string
-	// Prev and Hash chain the lines of a [File]; "" in memory.
+	// Prev and Hash chain the lines of a [File]. They are "" in memory.
 	Prev, Hash string
 }
 
-// Notes of entries that are read again, or shown.
+// These notes are read by this package, or shown.
 const (
 	NoteLost     = "lost"     // the server is gone, its tools may come back
-	noteUnlisted = "unlisted" // the server does not list it any more
-	noteLeftOut  = "left out" // the configuration leaves it out: interop.ToolRules
+	noteUnlisted = "unlisted" // the server does not list the tool any more
+	noteLeftOut  = "left out" // the configuration excludes the tool: interop.ToolRules
 	NoteRemoved  = "removed"  // the server is not configured any more
-	noteReplaced = "replaced" // it has another schema now
-	noteHeld     = "held"     // what it became is kept back
-	noteDenied   = "denied"   // so it is, and for the whole run
+	noteReplaced = "replaced" // the tool has another schema now
+	noteHeld     = "held"     // the new version is held
+	noteDenied   = "denied"   // the new version is denied for the whole run
 	noteReady    = "ready"    // the server is back
 	noteSome     = "listed to clients that declare a capability"
-	noteSeen     = "seen" // of a Describe: by a command, which enrolls nothing
+	noteSeen     = "seen" // of a Describe by a command, which enrolls nothing
 	noteReset    = "the ledger before this was removed: its approvals are not known"
 )
 
-// order is total but for entries that say the same, so that what is made of a log
-// does not depend on the order in which it is given, not even of a broken one that
-// has a number twice.
+// order compares entries. Only entries with equal contents compare as equal. Thus the result for a log does not depend
+// on the order of its entries, not even if a broken log has a number twice.
 func (e Entry) order(o Entry) int {
 	if e.Seq != o.Seq {
 		return cmp.Compare(e.Seq, o.Seq)

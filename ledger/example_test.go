@@ -15,13 +15,13 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// greeter is a server in memory.
+// greeter returns a server in memory.
 func greeter() *interoptest.Server {
 	return interoptest.NewServer("greeter", toolbox.Define("greet", "Greets somebody.",
 		func(context.Context, struct{}) (string, error) { return "hello", nil }))
 }
 
-// newPath is a place for an example's log.
+// newPath returns a path for an example's log.
 func newPath() (path string, remove func()) {
 	dir, err := os.MkdirTemp("", "ledger")
 	if err != nil {
@@ -47,7 +47,7 @@ func ExampleAttach() {
 	for _, c := range a.Capabilities() {
 		fmt.Println(*c.Run(ctx, json.RawMessage(`{}`)).Blocks()[0].Text)
 	}
-	a.Detach() // all, which writes the log too
+	a.Detach() // all servers; this writes the log too
 
 	entries, err := file.Read(ctx, 0)
 	if err != nil {
@@ -70,7 +70,7 @@ func ExampleReduce() {
 		Enroll(at, ledger.Capability{Name: "fs__read", Server: "fs", Tool: "read"}).
 		Enroll(at, ledger.Capability{Name: "web__get", Server: "web", Tool: "get"}).
 		Withdraw(at, "fs")
-	snapshot := ledger.Reduce(l.Log()) // which is l.Snapshot()
+	snapshot := ledger.Reduce(l.Log()) // the same as l.Snapshot()
 	fmt.Println(snapshot.Names(), snapshot.ByServer, snapshot.HighWater)
 	// Output: [web__get] map[web:1] 3
 }
@@ -109,7 +109,7 @@ func ExampleFile_Verify() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	text[len(text)/2] ^= 1 // somebody's hand
+	text[len(text)/2] ^= 1 // tamper with the log
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		log.Fatal(err)
 	}

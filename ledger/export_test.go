@@ -12,7 +12,7 @@ const (
 	MaxBody = maxBody
 )
 
-// Unsynced makes a file that many tests write not wait for the disk.
+// Unsynced makes a file skip its syncs, for tests that write much.
 func Unsynced(f *File) *File {
 	f.sync = func(*os.File) error { return nil }
 	return f
@@ -24,10 +24,10 @@ func Archived(f *File, bytes int64) *File {
 	return f
 }
 
-// Carried is the entries on which the present depends.
+// Carried returns the entries that the present depends on.
 func Carried(entries []Entry) []Entry { return carried(entries) }
 
-// Approved is what a state has of approvals, by server and tool.
+// Approved returns the approvals in a state, by server and tool.
 func (s *State) Approved() map[string]string {
 	out := map[string]string{}
 	for t, sum := range s.approved.sums {
@@ -36,7 +36,7 @@ func (s *State) Approved() map[string]string {
 	return out
 }
 
-// Described is what a state has of what servers say of themselves, by server and configuration.
+// Described returns the descriptions of servers in a state, by server and configuration.
 func (s *State) Described(servers []interop.Server) map[string]string {
 	out := map[string]string{}
 	for from, says := range s.described(servers) {
@@ -54,10 +54,10 @@ func ReadLine(line []byte) (Entry, []byte, error) {
 	return r.Entry, r.body, err
 }
 
-// AppendLine is the line of an entry as a File writes it.
+// AppendLine returns the line of an entry as a File writes it.
 func AppendLine(e Entry) []byte { return newRecord(e).appendLine(nil) }
 
-// VerifyBytes is the damage of a log in memory.
+// VerifyBytes returns the damage of a log in memory.
 func VerifyBytes(b []byte) []Damage {
 	s := newScan()
 	if torn := s.read(b); torn > 0 {
@@ -66,5 +66,5 @@ func VerifyBytes(b []byte) []Damage {
 	return s.damage
 }
 
-// PollNow looks for approvals that other processes have written.
+// PollNow reads approvals that other processes have written.
 func PollNow(a *Attachment) { a.poll() }

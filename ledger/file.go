@@ -17,33 +17,32 @@ import (
 	"github.com/indusagi/indus/internal/filelock"
 )
 
-// FileOptions tune a [File]. nil and the zero value are good.
+// FileOptions configures a [File]. Nil and the zero value are valid.
 type FileOptions struct {
-	// Logger logs damage. nil: silent.
+	// Logger logs damage. If it is nil, nothing is logged.
 	Logger *slog.Logger
 }
 
-// File is a [Log] in a file of JSON Lines, which any number of processes of one machine share. The file is opened, and
-// a lock beside it held, for each append alone: there is nothing to close. At 2 MiB it becomes an archive beside a new
-// file. Reading takes no lock but to see where the last whole line ends.
+// File is a [Log] in a file of JSON Lines, which any number of processes of one machine share. The file is open, and a
+// lock beside it held, only during an append: there is nothing to close. At 2 MiB the file becomes an archive beside a
+// new file. Reading takes the lock only to find where the last whole line ends.
 type File struct {
 	path   string
 	logger *slog.Logger
-	sync   func(*os.File) error // tests count
+	sync   func(*os.File) error // replaced in tests
 	size   int64                // archiveAt, or less in tests
 
 	mu    sync.Mutex
-	tail  *scan       // what was read so far
-	info  os.FileInfo // of the file that it was read from
-	seen  int         // damages of tail that were logged
+	tail  *scan       // the part that was read so far
+	info  os.FileInfo // of the file that tail was read from
+	seen  int         // number of damages of tail that were logged
 	last  lastRead
 	reset bool // this process began the log anew, because it had been removed
 
-	leased sync.Map // run: its file, which would be closed if nobody knew of it
+	leased sync.Map // run: its open file; without a reference it would be closed
 }
 
-// lastRead is up to where a log was read, so that who asks again and again learns
-// cheaply that there is nothing new.
+// lastRead records how far a log was read, so that repeated reads learn cheaply that there is nothing new.
 type lastRead struct {
 	info os.FileInfo
 	high uint64
@@ -51,9 +50,8 @@ type lastRead struct {
 
 var _ Log = (*File)(nil)
 
-// OpenFile opens the log at path, and makes it where there is none, with its
-// directory, for nobody but its owner. A line at its end that was cut off is
-// removed: no [File.Append] has returned for it. Else the log is not read before the
+// OpenFile opens the log at path. If it does not exist, OpenFile makes it and its directory, for the owner only. A last
+// line that was cut off is removed: no [File.Append] has returned for it. Otherwise the log is not read before the
 // first Read or Append. ctx bounds the wait for the lock.
 func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	f := &File{path: path, logger: slog.New(slog.DiscardHandler), sync: (*os.File).Sync, size: archiveAt}
@@ -69,8 +67,8 @@ func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	return f, nil
 }
 
-// repair cuts off a torn end. It reads the log only where there is one: who opens it reads it
-// anyway, or appends in the background.
+// repair cuts off a torn end. It reads the log only if there is one, because the caller reads the log anyway, or
+// appends in the background.
 func (f *File) repair(ctx context.Context) error {
 	return f.exclusive(ctx, func(file *os.File) error {
 		info, err := f.stat(file)
@@ -85,7 +83,7 @@ func (f *File) repair(ctx context.Context) error {
 	})
 }
 
-// Damage is what was found wrong while the log was read, so far.
+// Damage returns the damage that reading the log has found so far.
 func (f *File) Damage() []Damage {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,8 +93,8 @@ func (f *File) Damage() []Damage {
 	return slices.Clone(f.tail.damage)
 }
 
-// exclusive calls do with the file, and mu held, while nobody else writes. It waits for other processes before it takes
-// mu, so that nobody waits for them who only wants to know what this one has read.
+// exclusive calls do with the file and mu held, while no other process writes. It waits for other processes before it
+// takes mu. Thus a caller that only needs the state of this process does not wait for them.
 func (f *File) exclusive(ctx context.Context, do func(*os.File) error) error {
 	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
@@ -113,7 +111,7 @@ func (f *File) exclusive(ctx context.Context, do func(*os.File) error) error {
 	return do(file)
 }
 
-// atEnd is exclusive when tail has read everything.
+// atEnd calls do as exclusive does, after tail has read everything.
 func (f *File) atEnd(ctx context.Context, do func(*os.File) error) error {
 	err := f.exclusive(ctx, func(file *os.File) error {
 		if err := f.catchUp(file); err != nil {
@@ -145,14 +143,14 @@ func (f *File) open() (*os.File, error) {
 	return file, nil
 }
 
-// hasRemains reports whether the files beside the log show that there was one: the leases of runs, or an archive.
+// hasRemains reports whether files beside the log show that there was a log: the leases of runs, or an archive.
 func (f *File) hasRemains() bool {
 	_, runs := os.Lstat(f.path + runsSuffix)
 	archives, _ := filepath.Glob(f.path + ".[0-9]*")
 	return runs == nil || len(archives) > 0
 }
 
-// begin writes the first entry of a log that was removed. Call it with mu held.
+// begin writes the first entry of a log that was removed. The caller holds mu.
 func (f *File) begin(file *os.File) error {
 	f.tail = newScan()
 	batch, lines := f.records([]Entry{{Op: Reset, Run: string(NewKey()), Note: noteReset}})
@@ -170,8 +168,8 @@ func (f *File) begin(file *os.File) error {
 	return err
 }
 
-// Removed reports whether f found that the log had been removed while its leases or its archives are still there, and
-// began a new one, whose first entry is a [Reset].
+// Removed reports whether f found that the log had been removed, and began a new log with a [Reset]. It finds this if
+// leases or archives of the old log still exist.
 func (f *File) Removed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,13 +184,13 @@ func (f *File) stat(file *os.File) (os.FileInfo, error) {
 	return info, err
 }
 
-// catchUp reads what others have written since, and cuts a torn end.
+// catchUp reads the lines that other processes have written since, and cuts a torn end.
 func (f *File) catchUp(file *os.File) error {
 	info, err := f.stat(file)
 	if err != nil {
 		return err
 	}
-	// It may have become an archive, and the new file may have the inode of an earlier one; or somebody has cut it.
+	// The log may have become an archive, and the new file may have the inode of an earlier one. Or the file was cut.
 	if f.tail == nil || !os.SameFile(info, f.info) || info.Size() < f.tail.offset || !f.tail.isIn(file) {
 		f.tail, f.seen = newScan(), 0
 	}
@@ -211,7 +209,7 @@ func (f *File) catchUp(file *os.File) error {
 	return nil
 }
 
-// warn logs damage that was not logged before. Call it with mu held.
+// warn logs damage that was not logged before. The caller holds mu.
 func (f *File) warn() {
 	for _, d := range f.tail.damage[f.seen:] {
 		f.logger.Warn("the ledger is damaged", "path", f.path, "what", d.String())
@@ -219,8 +217,8 @@ func (f *File) warn() {
 	f.seen = len(f.tail.damage)
 }
 
-// Append implements [Log]: one write, and one sync of the disk. What it could not
-// write whole it takes back.
+// Append implements [Log]. It does one write and one sync of the disk. It removes a batch that it could not write
+// completely.
 func (f *File) Append(ctx context.Context, entries ...Entry) (kept []Entry, err error) {
 	if len(entries) == 0 {
 		return nil, nil
@@ -247,8 +245,8 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (kept []Entry, err 
 	return kept, err
 }
 
-// rotate begins a new log. If that fails, for example on a full disk, this one grows, and the next attempt is made when
-// it has grown by as much again. Call it with mu held.
+// rotate begins a new log. If that fails, for example on a full disk, the present log grows. The next attempt is made
+// when it has grown by as much again. The caller holds mu.
 func (f *File) rotate() {
 	if err := f.archive(); err != nil {
 		f.tail.grown = f.tail.offset
@@ -256,8 +254,7 @@ func (f *File) rotate() {
 	}
 }
 
-// records is entries as they will be kept, and their lines. A tool object that the log has
-// is not written again.
+// records converts entries to records and lines. It leaves out tool objects that the log has already.
 func (f *File) records(entries []Entry) (batch []*record, lines []byte) {
 	now, prev, bodies := time.Now(), f.tail.prev, map[string]bool{}
 	for i, e := range entries {
@@ -277,7 +274,7 @@ func (f *File) records(entries []Entry) (batch []*record, lines []byte) {
 	return batch, lines
 }
 
-// wrote has tail go on after what was written.
+// wrote moves tail past the written lines.
 func (f *File) wrote(batch []*record, lines []byte) (kept []Entry) {
 	for _, r := range batch {
 		f.tail.line++
@@ -293,9 +290,9 @@ func (f *File) wrote(batch []*record, lines []byte) (kept []Entry) {
 	return kept
 }
 
-// Read implements [Log]. It waits no longer than for an append that is under way. It reads archives only for entries
-// after a number that is in one of them: the present depends on none that only an archive has. If the log has no entry
-// with that number, because it was removed, Read returns all.
+// Read implements [Log]. It waits at most for an append that is under way. It reads archives only if they have entries
+// after the number after. If that is 0 it reads none, because the present does not depend on entries that only an
+// archive has. If the log has no entry with the number after, because it was removed, Read returns all entries.
 func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
@@ -310,11 +307,12 @@ func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 	return f.entries(ctx, after, after)
 }
 
-// History is all entries, those of the archives too. Where an archive is not there, it begins behind it, with what is
-// carried.
+// History returns all entries, including the entries of the archives. If an archive does not exist, the history begins
+// after it, with the carried entries.
 func (f *File) History(ctx context.Context) ([]Entry, error) { return f.entries(ctx, 0, 0) }
 
-// entries reads the entries after a number, and as many archives as have one after another number.
+// entries returns the entries after the number after. It reads all archives that have an entry after the number
+// archived.
 func (f *File) entries(ctx context.Context, after, archived uint64) (out []Entry, err error) {
 	s, tools := newScan(), toolObjects{}
 	s.each = func(r *record, _ []byte) {
@@ -338,8 +336,8 @@ func (f *File) entries(ctx context.Context, after, archived uint64) (out []Entry
 	return sortedLog(out), nil
 }
 
-// adopt makes a scan of the file's complete lines tail, so that the first append need not read
-// them again. Call it with mu held.
+// adopt makes a complete scan of the file the new tail, so that the first append need not read the file again. The
+// caller holds mu.
 func (f *File) adopt(s *scan, of os.FileInfo) {
 	if f.tail == nil && s.offset == of.Size() {
 		s.each, s.carries = nil, nil
@@ -354,14 +352,14 @@ func (f *File) hasRead(info os.FileInfo, after uint64) bool {
 	return after > 0 && after == f.last.high && isSame(f.last.info, info)
 }
 
-// isSame reports whether a file is as it was.
+// isSame reports whether a file is unchanged.
 func isSame(was, is os.FileInfo) bool {
 	return was != nil && os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
 }
 
-// load reads the log, up to where it ended while nobody wrote: what has no end then was cut off, and is not being
-// written. What it read stays as it is, whatever is written meanwhile: new lines follow it, and an archive is another
-// file.
+// load reads the log up to its end at a time when no process wrote. A last line without an end was therefore cut off,
+// and is not being written. Later writes do not change the bytes that were read: new lines follow them, and an archive
+// is another file.
 func (f *File) load(ctx context.Context) (log []byte, of os.FileInfo, err error) {
 	file, of, err := f.openToRead(ctx)
 	if err != nil {
@@ -390,8 +388,7 @@ func (f *File) openToRead(ctx context.Context) (file *os.File, of os.FileInfo, e
 	return file, of, err
 }
 
-// syncDir makes a new name durable. Where directories cannot be synced it is up to the
-// system.
+// syncDir makes a new name durable, on systems that can sync directories.
 func syncDir(path string) {
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = dir.Sync()

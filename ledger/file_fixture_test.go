@@ -15,10 +15,10 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// start is when the tests' logs begin.
+// start is the time at which the tests' logs begin.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// capability is a tool with a whole tool object.
+// capability returns a tool with a whole tool object.
 func capability(server, tool, description, schema string) ledger.Capability {
 	raw := fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":%s}`, tool, description, schema)
 	return ledger.Capability{
@@ -30,7 +30,7 @@ func capability(server, tool, description, schema string) ledger.Capability {
 
 const anyObject = `{"type":"object"}`
 
-// enrolled is the Enroll of a tool.
+// enrolled returns the Enroll of a tool.
 func enrolled(run string, second int, c ledger.Capability) ledger.Entry {
 	return ledger.Entry{
 		Op: ledger.Enroll, Key: ledger.ContentKey(interop.QualifiedName(c.Server, c.Tool), c.Schema), Server: c.Server,
@@ -43,7 +43,7 @@ func retired(second int, e ledger.Entry) ledger.Entry {
 	return e
 }
 
-// logPath is where a test's log is.
+// logPath returns the path of a test's log.
 func logPath(t testing.TB) string { return filepath.Join(t.TempDir(), "state", "ledger.jsonl") }
 
 func open(t testing.TB, path string) *ledger.File {
@@ -73,7 +73,7 @@ func read(t testing.TB, f ledger.Log) []ledger.Entry {
 	return entries
 }
 
-// history is all entries, those of archives too.
+// history returns all entries, including the entries of archives.
 func history(t testing.TB, f *ledger.File) []ledger.Entry {
 	t.Helper()
 	entries, err := f.History(t.Context())
@@ -117,10 +117,10 @@ func write(t testing.TB, path string, b []byte) {
 
 var sameEntries = cmp.Options{cmpopts.IgnoreUnexported(ledger.Capability{}), cmpopts.EquateEmpty()}
 
-// diffEntries compares what is kept with what was written.
+// diffEntries compares stored entries with the written ones.
 func diffEntries(want, got []ledger.Entry) string { return cmp.Diff(want, got, sameEntries) }
 
-// story is a log of two runs: 11 entries in 5 batches.
+// story writes a log of two runs: 11 entries in 5 batches.
 func story(t testing.TB, f ledger.Log) []ledger.Entry {
 	t.Helper()
 	a := enrolled("A", 1, capability("fs", "read", "Reads a file.", anyObject))

@@ -10,7 +10,8 @@ import (
 	"github.com/indusagi/indus/internal/filelock"
 )
 
-// TestOtherProcessesAreWaitedForWithoutTheMutex: while another process has the file, only those wait who want it too.
+// TestOtherProcessesAreWaitedForWithoutTheMutex checks that while another process holds the file, only callers that
+// need the file wait.
 func TestOtherProcessesAreWaitedForWithoutTheMutex(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")
 	synctest.Test(t, func(t *testing.T) {

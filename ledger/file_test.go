@@ -75,7 +75,7 @@ func TestRunsAreApart(t *testing.T) {
 	if got := runs[0].Live().Names(); len(got) != 0 {
 		t.Errorf("A has ended, and has %v", got)
 	}
-	// "fs read" was retired by B itself, and the end of A is nothing to it.
+	// "fs read" was retired by B itself. The end of A does not affect it.
 	if diff := cmp.Diff([]string{"web__get"}, runs[1].Live().Names()); diff != "" {
 		t.Error(diff)
 	}
@@ -99,7 +99,7 @@ func TestAtATime(t *testing.T) {
 	}
 }
 
-// Texts come back as they were as far as JSON can say them, and are bounded.
+// Texts are read back unchanged if JSON can represent them, and are bounded.
 func TestFileTakesHostileEntries(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)
@@ -128,7 +128,7 @@ func TestFileTakesHostileEntries(t *testing.T) {
 	}
 }
 
-// What others wrote, a line of any length or none at all, is read over.
+// Foreign lines of any length, and empty lines, are skipped.
 func TestFileReadsOverForeignLines(t *testing.T) {
 	path := logPath(t)
 	put(t, open(t, path), ledger.Entry{Op: ledger.Begin, Run: "A"})
@@ -178,7 +178,7 @@ func TestOpenFileSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A log that somebody removed begins anew; nobody who has it open minds.
+// A log that was removed begins anew, without an error for processes that have it open.
 func TestFileThatWasRemoved(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)

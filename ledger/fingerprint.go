@@ -10,15 +10,14 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// fingerprintChars is enough to tell configurations apart, and too little to guess
-// what is in them.
+// fingerprintChars is long enough to separate configurations, and too short to guess their contents.
 const fingerprintChars = 16
 
-// Fingerprint tells configurations apart by what they run: of each server its id,
-// transport, command, arguments and directory ([interop.Server.Identity]), URL, the names of its variables and
-// headers, and the descriptions that it puts in the place of the server's own. The
-// values of variables and headers, which may be secrets, are not in it, nor is which
-// tools are mounted, and as what: a tool that is denied or renamed for a while keeps its approval.
+// Fingerprint identifies the configuration of servers by the parts that decide which programs run. For each server
+// these are its id and transport, its command, arguments and directory ([interop.Server.Identity]), and its URL. The
+// names of its variables and headers, and descriptions that replace the server's own, count too. The values of
+// variables and headers, which may be secrets, do not. Neither do the rules for mounting: a tool that is denied or
+// renamed for a while keeps its approval.
 func Fingerprint(servers ...interop.Server) string {
 	h := sha256.New()
 	part := func(texts ...string) {
@@ -57,7 +56,7 @@ func Fingerprint(servers ...interop.Server) string {
 	return hex.EncodeToString(h.Sum(nil))[:fingerprintChars]
 }
 
-// pairsOf is keys and values, by turns, in the order of the keys.
+// pairsOf returns each key followed by its value, in the order of the keys.
 func pairsOf(texts map[string]string) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(texts)) {

@@ -8,14 +8,14 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// guard is the part of an attachment that knows which versions of tools are approved. The attachment's mu guards it.
+// guard is the part of an attachment that holds the approved versions of tools. The attachment's mu guards it.
 type guard struct {
 	active   bool              // changed tools of some server are held or denied
-	held     map[toolID]Entry  // tools that are kept back, and were recorded
-	kept     map[string]toolID // tools that are kept back, by name
+	held     map[toolID]Entry  // held or denied tools that were recorded
+	kept     map[string]toolID // held or denied tools, by name
 	approved approvals
-	// enrolling has the servers that this run enrolled, until one lists more to clients that declare a capability: that
-	// list belongs to its first listing.
+	// enrolling has the servers that this run enrolled. A server is removed when it lists more to clients that declare
+	// a capability, because that list still belongs to its first listing.
 	enrolling map[origin]bool
 	accepts   int    // calls of Accept
 	polled    uint64 // the number up to which the log was read
@@ -28,7 +28,7 @@ type summed struct {
 	sum string
 }
 
-// recall takes the approvals of a log, which is nil if it could not be read.
+// recall takes the approvals of a log. s is nil if the log could not be read.
 func (g *guard) recall(s *State) {
 	if s == nil {
 		g.approved.enrolled[origin{}] = true
@@ -39,7 +39,7 @@ func (g *guard) recall(s *State) {
 	maps.Copy(g.approved.enrolled, s.approved.enrolled)
 }
 
-// sumOf returns the sum of a tool object. It is computed once for the same bytes.
+// sumOf returns the sum of a tool object. It computes the sum once for the same bytes.
 func (g *guard) sumOf(d *toolbox.Descriptor) string {
 	if known, ok := g.summed[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.raw, d.Wire.JSON) {
 		return known.sum
@@ -49,7 +49,7 @@ func (g *guard) sumOf(d *toolbox.Descriptor) string {
 	return g.summed[d.Name].sum
 }
 
-// isChanged reports whether a listed version is not approved. note is that of its Enroll.
+// isChanged reports whether a listed version is not approved. note is the note for its Enroll.
 func (g *guard) isChanged(t toolID, sum, note string) bool {
 	if _, known := g.approved.sums[t]; !known && note == noteSome && g.enrolling[origin{t.server, t.config}] {
 		return false
@@ -69,14 +69,15 @@ func (g *guard) enroll(e Entry) {
 }
 
 // take takes the approvals that other processes have written, and reports whether there are any. After an Accept of
-// this process, which may not be in entries, the log is read again. A tool that is denied stays so in this run.
+// this process, which may not be in entries, the log is read again instead. A tool that is denied stays denied in this
+// run.
 func (g *guard) take(entries []Entry, accepts int, isDenied func(server string) bool) (news bool) {
 	if g.accepts != accepts {
 		return false
 	}
 	again := false
 	for _, e := range entries {
-		again = again || isDenied(e.Server) // which another configuration may change
+		again = again || isDenied(e.Server) // another configuration may change the denial
 		if !again {
 			g.polled = e.Seq
 		}

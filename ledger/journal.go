@@ -7,8 +7,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// journal is the part of an attachment that knows what was enrolled and said, and writes it to the log. The
-// attachment's mu guards it.
+// journal is the part of an attachment that holds the enrolled tools and the descriptions, and writes them to the log.
+// The attachment's mu guards it.
 type journal struct {
 	run, by  string
 	config   string // of all servers
@@ -16,11 +16,11 @@ type journal struct {
 	ledger   Ledger
 	mine     map[string]bool // every server that the fleet had
 	says     map[origin]json.RawMessage
-	health   map[string]string // of each server that was lost, or never up, the note that was written
+	health   map[string]string // the written note of each server that was lost or never ready
 	begun    bool
 }
 
-// commit enters a batch in the ledger and sends it to the log.
+// commit adds a batch to the ledger and sends it to the log.
 func (j *journal) commit(batch ...Entry) {
 	if len(batch) == 0 {
 		return
@@ -43,7 +43,7 @@ func (j *journal) commit(batch ...Entry) {
 	j.recorder.put(batch...)
 }
 
-// reload records another configuration. Before the run has begun, its Begin has it.
+// reload records another configuration. If the run has not begun, its Begin will have the configuration.
 func (j *journal) reload(config string) {
 	if config == j.config {
 		return
@@ -54,7 +54,7 @@ func (j *journal) reload(config string) {
 	}
 }
 
-// hear records what an event says of a server's health that was not said before.
+// hear records a change of a server's health, if it is new.
 func (j *journal) hear(e interop.Event) {
 	said, down := j.health[e.Server]
 	note := noteReady
@@ -79,7 +79,7 @@ func (j *journal) hear(e interop.Event) {
 	j.commit(Entry{Op: Health, Server: e.Server, At: time.Now(), Note: note})
 }
 
-// end retires all that is live of the run's servers, in the ledger: in the log, the End of the run does.
+// end retires all live tools of the run's servers in the ledger. In the log, the End of the run does this.
 func (j *journal) end() {
 	now := time.Now()
 	var retires []Entry

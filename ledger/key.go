@@ -13,8 +13,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Key is what a tool is enrolled under. Of two enrollments with one key the later
-// one stands.
+// Key is the key under which a tool is enrolled. Of two enrollments with one key, the later one counts.
 type Key string
 
 const (
@@ -22,15 +21,13 @@ const (
 	contentChars  = 32
 )
 
-// ContentKey is a pure function of a tool's identity, which is its qualified name,
-// [interop.QualifiedName], and its schema as its owner wrote it; nil is none. The same tool
-// has the same key in every process, whatever the order of its schema's members,
-// and one whose schema changed has another.
+// ContentKey returns a pure function of a tool's identity: its qualified name, [interop.QualifiedName], and its schema
+// as the server wrote it. A nil schema means none. The same tool has the same key in every process, whatever the order
+// of its schema's members. If its schema changes, it has another key.
 //
-// It is "bk_" and 32 hex digits of the SHA-256 of {"name":…,"schema":…} in
-// canonical form (RFC 8785), or of its bytes where it has none: it is defined for
-// every input. The canonical form rounds large numbers, so no guard against change
-// goes by keys: see [Entry].
+// The key is "bk_" and 32 hex digits of the SHA-256 of {"name":…,"schema":…} in canonical form (RFC 8785). If there is
+// no canonical form, its bytes are hashed: the key is defined for every input. The canonical form rounds large numbers,
+// so protection against changes does not use keys. See [Entry].
 func ContentKey(qualified string, schema json.RawMessage) Key {
 	if len(schema) == 0 {
 		schema = json.RawMessage("null")
@@ -46,8 +43,8 @@ func ContentKey(qualified string, schema json.RawMessage) Key {
 	return Key(contentPrefix + hex.EncodeToString(sum[:])[:contentChars])
 }
 
-// quoteRaw keeps the bytes of a string that is not UTF-8, which has no canonical
-// form: no two names become one.
+// quoteRaw keeps the bytes of a string that is not UTF-8, because it has no canonical form. Thus two names never become
+// equal.
 func quoteRaw(dst []byte, s string) []byte {
 	if utf8.ValidString(s) {
 		return wire.AppendQuote(dst, s)
@@ -55,13 +52,12 @@ func quoteRaw(dst []byte, s string) []byte {
 	return append(append(append(dst, '"'), s...), '"')
 }
 
-// NewKey is a key of its own, a ULID, for what has no lasting identity. Keys of one
-// process sort in the order in which they were minted.
+// NewKey returns a new unique key, a ULID, for things without a lasting identity. The keys of one process sort in the
+// order in which they were made.
 func NewKey() Key { return Key(ulid.Make().String()) }
 
-// ServerOf is what is before the first "__" of a qualified name; "" where there
-// is none, or nothing before it. It is for names of which nothing else is known: an
-// [Entry] says whose it is.
+// ServerOf returns the part of a qualified name before the first "__". It returns "" if there is no "__", or nothing
+// before it. Use it only for names without an [Entry], which has the server.
 func ServerOf(qualified string) string {
 	if server, _, ok := strings.Cut(qualified, interop.Qualifier); ok {
 		return server
@@ -69,8 +65,7 @@ func ServerOf(qualified string) string {
 	return ""
 }
 
-// ToolOf is the bare name: what stands after the server's, or all where [ServerOf]
-// is "".
+// ToolOf returns the part of a qualified name after the server, or the whole name if [ServerOf] returns "".
 func ToolOf(qualified string) string {
 	if server, tool, ok := strings.Cut(qualified, interop.Qualifier); ok && server != "" {
 		return tool

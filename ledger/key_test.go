@@ -71,7 +71,7 @@ func TestNameVectors(t *testing.T) {
 	}
 }
 
-// The identity is the whole name, however long, whatever it is mounted as.
+// The identity is the whole name, however long, and whatever the tool is mounted as.
 func TestContentKeyTellsLongNamesApart(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	if ledger.ContentKey(interop.QualifiedName("s", long+"a"), nil) == ledger.ContentKey(interop.QualifiedName("s", long+"b"), nil) {

@@ -13,14 +13,14 @@ import (
 	"github.com/indusagi/indus/internal/filelock"
 )
 
-// runsSuffix is behind the log's name in the name of the directory of leases.
+// runsSuffix follows the log's name in the name of the directory of leases.
 const runsSuffix = ".runs"
 
 // noteVanished is the note of an End that the run did not write itself.
 const noteVanished = "its process is gone"
 
-// Lease says for as long as this process lives and uses f, or until release is
-// called, that a run goes on: a file beside the log is locked. [Attach] does it.
+// Lease shows other processes that a run goes on: it locks a file beside the log. The lease lasts until release is
+// called, or until this process ends or no longer uses f. [Attach] calls it.
 func (f *File) Lease(ctx context.Context, run string) (release func(), err error) {
 	if _, err := ulid.ParseStrict(run); err != nil {
 		return nil, fmt.Errorf("ledger: run %q is no ULID: %w", run, err)
@@ -44,10 +44,10 @@ func (f *File) Lease(ctx context.Context, run string) (release func(), err error
 	return func() { f.leased.Delete(run); file.Close(); os.Remove(name) }, nil
 }
 
-// leaseWritten is the content of the lease of a run all of whose entries are in the log, or soon will be.
+// leaseWritten is the content of a lease if all entries of its run are in the log, or soon will be.
 const leaseWritten = "written"
 
-// mark says in a run's lease whether its entries can be written. On a full disk a file can still be cut.
+// mark records in a run's lease whether its entries can be written. Shortening a file works even on a full disk.
 func (f *File) mark(run string, written bool) {
 	file, ok := f.leased.Load(run)
 	if !ok {
@@ -60,9 +60,9 @@ func (f *File) mark(run string, written bool) {
 	}
 }
 
-// Unwritten returns the runs that go on and cannot write the log: what they hold back is not in it.
+// Unwritten returns the runs that go on but cannot write the log. The log lacks the tools that they hold.
 func (f *File) Unwritten(ctx context.Context) (runs []string, err error) {
-	if _, err := f.Reap(ctx); err != nil { // which needs to write where a run is over
+	if _, err := f.Reap(ctx); err != nil { // has to write if a run is over
 		f.logger.Warn("runs that are over cannot be ended", "err", err)
 	}
 	files, err := os.ReadDir(f.path + runsSuffix)
@@ -80,7 +80,7 @@ func (f *File) Unwritten(ctx context.Context) (runs []string, err error) {
 	return runs, nil
 }
 
-// leases keeps everybody else from making and reaping leases.
+// leases prevents other processes from making and reaping leases until unlock is called.
 func (f *File) leases(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(f.path+runsSuffix, 0o700); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -92,9 +92,9 @@ func (f *File) leases(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// Reap ends the runs whose process is gone without having said so, and says how many
-// there were: nothing of them is live any more. A run without a lease is left alone.
-// [Attach] does it before it begins; so does who wants to know what is live now.
+// Reap ends the runs of processes that ended without an End, and returns the number of these runs. Their tools are no
+// longer live. A run without a lease is left alone. [Attach] calls Reap at its beginning. A program that needs the
+// tools that are live now should call it too.
 func (f *File) Reap(ctx context.Context) (ended int, err error) {
 	gone, err := f.abandoned(ctx)
 	defer func() {
@@ -116,7 +116,7 @@ func (f *File) Reap(ctx context.Context) (ended int, err error) {
 	return len(ends), err
 }
 
-// abandoned is the leases that nobody holds, locked by us.
+// abandoned returns the leases that no process holds. It locks them.
 func (f *File) abandoned(ctx context.Context) (gone []*os.File, err error) {
 	unlock, err := f.leases(ctx)
 	if err != nil {
@@ -159,7 +159,7 @@ type fileLog interface {
 
 var _ fileLog = (*File)(nil)
 
-// keep ends what others have left, and says that this run goes on.
+// keep ends the runs of processes that are gone, and takes the lease of this run.
 func (a *Attachment) keep(l fileLog) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWrite) // Close waits for it
 	defer cancel()

@@ -8,40 +8,38 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Ledger is a log and what it comes to, as one value. Every transition gives a new
-// one and leaves its receiver as it was. The zero Ledger is empty.
+// Ledger is a log and its snapshot, as one value. Every method returns a new ledger and leaves its receiver unchanged.
+// The zero Ledger is empty.
 type Ledger struct {
 	log      []Entry // never changed in place
 	snapshot Snapshot
 }
 
-// Empty is a ledger in which nothing has happened. Its first entry will have the
-// Seq 1.
+// Empty returns a ledger without entries. Its first entry will have the Seq 1.
 func Empty() Ledger { return Ledger{} }
 
-// FromLog is the ledger that has this log, in whatever order it is given. Entries
-// go on one past its high-water mark.
+// FromLog returns the ledger of a log, which may be in any order. New entries follow its highest Seq.
 func FromLog(entries []Entry) Ledger {
 	log := append([]Entry(nil), sortedLog(entries)...)
 	return Ledger{log: log, snapshot: Reduce(log)}
 }
 
-// Log is all entries, in order. Do not change it.
+// Log returns all entries, in order. Do not change them.
 func (l Ledger) Log() []Entry { return l.log }
 
-// Snapshot is what the log comes to: Reduce(l.Log()).
+// Snapshot returns the snapshot of the log: Reduce(l.Log()).
 func (l Ledger) Snapshot() Snapshot { return l.snapshot }
 
-// Next is the Seq of the next entry: one past the high-water mark.
+// Next returns the Seq of the next entry: one above the highest.
 func (l Ledger) Next() uint64 {
 	if l.snapshot.HighWater == math.MaxUint64 {
-		return math.MaxUint64 // a log that says so is broken, and no reason to begin anew
+		return math.MaxUint64 // such a log is broken, but that is no reason to begin anew
 	}
 	return l.snapshot.HighWater + 1
 }
 
-// Append is the ledger after these events, in their order. It gives each its Seq,
-// and an Enroll without a key the [ContentKey] of its tool.
+// Append returns the ledger after these events, in their order. It sets the Seq of each. It gives an Enroll without a
+// key the [ContentKey] of its tool.
 func (l Ledger) Append(entries ...Entry) Ledger {
 	if len(entries) == 0 {
 		return l
@@ -67,8 +65,8 @@ func (e Entry) contentKey() Key {
 	return ContentKey(interop.QualifiedName(e.Server, e.Tool), schema)
 }
 
-// Enroll is the ledger after these tools were enrolled under their content keys. A
-// tool that is live under its key is replaced, and keeps its place.
+// Enroll returns the ledger after these tools were enrolled under their content keys. A tool that is live under its key
+// is replaced, and keeps its place.
 func (l Ledger) Enroll(at time.Time, tools ...Capability) Ledger {
 	entries := make([]Entry, len(tools))
 	for i := range tools {
@@ -77,8 +75,7 @@ func (l Ledger) Enroll(at time.Time, tools ...Capability) Ledger {
 	return l.Append(entries...)
 }
 
-// Retire is the ledger after a key was retired. One that is not live is recorded
-// all the same.
+// Retire returns the ledger after a key was retired. It records the Retire even if the key is not live.
 func (l Ledger) Retire(at time.Time, server string, key Key) Ledger {
 	e := Entry{Op: Retire, Key: key, Server: server, At: at}
 	for _, live := range l.snapshot.Live {
@@ -89,7 +86,7 @@ func (l Ledger) Retire(at time.Time, server string, key Key) Ledger {
 	return l.Append(e)
 }
 
-// Withdraw is the ledger after all that is live of a server was retired.
+// Withdraw returns the ledger after all live tools of a server were retired.
 func (l Ledger) Withdraw(at time.Time, server string) Ledger {
 	var batch []Entry
 	for _, e := range l.snapshot.Of(server) {
@@ -98,17 +95,16 @@ func (l Ledger) Withdraw(at time.Time, server string) Ledger {
 	return l.Append(batch...)
 }
 
-// retired is the Retire of a live entry.
+// retired returns the Retire of a live entry.
 func (e Entry) retired(at time.Time, why string) Entry {
 	return Entry{Op: Retire, Key: e.Key, Server: e.Server, Tool: e.Tool, Name: e.Name, Config: e.Config, At: at, Note: why}
 }
 
-// Compact is the ledger without the entries that its snapshot does not need: of each
-// live key the first and the newest enrollment stay, because of its place and of
-// itself, and the newest entry of all, because of its number. The snapshot is the
+// Compact returns the ledger without the entries that its snapshot does not need. For each live key, the first
+// enrollment (for its place) and the newest one stay. The newest entry of all stays for its number. The snapshot is the
 // same.
 func (l Ledger) Compact() Ledger {
-	needed, last := map[Key][2]int{}, 0 // of each live key the first and the newest
+	needed, last := map[Key][2]int{}, 0 // the first and the newest entry of each live key
 	for i, e := range l.log {
 		if e.Seq >= l.log[last].Seq {
 			last = i

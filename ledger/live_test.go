@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// A server is killed and comes back, and changes its tools; nobody else minds, and
-// the log tells the story.
+// A server is killed and comes back, and changes its tools. Other servers are not affected, and the log records the
+// events.
 func TestTheLogTellsTheStory(t *testing.T) {
 	fs, web := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), newShelf(t, "web", row("echo", ""))
 	log := open(t, logPath(t))
@@ -65,7 +65,7 @@ func TestTheLogTellsTheStory(t *testing.T) {
 	wantReplayed(t, a, log)
 }
 
-// wantReplayed checks that the log comes to what the ledger in memory came to.
+// wantReplayed checks that the snapshot of the log equals the snapshot of the ledger in memory.
 func wantReplayed(t *testing.T, a *ledger.Attachment, log ledger.Log) {
 	t.Helper()
 	for _, r := range ledger.Runs(read(t, log)) {
@@ -77,7 +77,7 @@ func wantReplayed(t *testing.T, a *ledger.Attachment, log ledger.Log) {
 	}
 }
 
-// Within its grace a lost server's tools are live; a call waits for it.
+// The tools of a lost server stay live during its grace, and a call waits for the server.
 func TestLossWithinGrace(t *testing.T) {
 	fs := newShelf(t, "fs", row("echo", ""))
 	log := open(t, logPath(t))
@@ -97,7 +97,7 @@ func TestLossWithinGrace(t *testing.T) {
 	}
 }
 
-// What was live last is listed while its server starts, and is no entry of this run.
+// The last live tools are listed while their server starts, but are not entries of this run.
 func TestWarmStart(t *testing.T) {
 	fs := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads."))
 	path := logPath(t)
@@ -124,8 +124,7 @@ func TestWarmStart(t *testing.T) {
 	await(t, a, "enrolled", isLive(a, "fs__echo"))
 }
 
-// A lost server's tools are known still, those that it does not list any more are
-// not.
+// The tools of a lost server are still known. Tools that a server no longer lists are not.
 func TestKnownIsWhatWasListedLast(t *testing.T) {
 	server := interop.Server{ID: "fs", Transport: interop.Stdio{Command: "x"}}
 	config := ledger.Fingerprint(server)
@@ -145,7 +144,7 @@ func TestKnownIsWhatWasListedLast(t *testing.T) {
 	}
 }
 
-// Secrets are not in what is kept.
+// A fingerprint contains no secrets.
 func TestFingerprintHasNoSecret(t *testing.T) {
 	with := func(value string) interop.Server {
 		return interop.Server{ID: "a", Transport: interop.Stdio{Command: "c", Env: []interop.Pair{{Name: "TOKEN", Value: interop.NewSecret(value)}}}}

@@ -13,8 +13,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// model is the ledger as one would write it without a second thought: lists, and
-// nothing shared.
+// model is the simplest possible ledger: lists, and nothing shared.
 type model struct {
 	keys   []ledger.Key
 	server map[ledger.Key]string
@@ -49,7 +48,7 @@ func (m *model) withdraw(server string) {
 
 func (m *model) end() { m.seq++; m.keys = nil }
 
-// state is what a test compares.
+// state holds the values that a test compares.
 type state struct {
 	Keys     []ledger.Key
 	Texts    []string
@@ -74,8 +73,8 @@ func stateOf(snap ledger.Snapshot) state {
 	return s
 }
 
-// Whatever is done, the ledger says what the model says; so does its log, replayed,
-// in any order, and compacted; and no value that was had before has changed.
+// After any operations, the ledger equals the model. The same holds for its log, replayed, in any order, and compacted.
+// Earlier values do not change.
 func TestLedgerIsTheModel(t *testing.T) {
 	for range 60 {
 		seed := rand.Uint64()
@@ -104,7 +103,7 @@ func againstModel(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// operate does one random thing to both.
+// operate does one random operation on both.
 func operate(r *rand.Rand, m *model, l ledger.Ledger, step int) ledger.Ledger {
 	at := time.UnixMilli(int64(step))
 	server := fmt.Sprintf("s%d", r.IntN(3))
@@ -163,7 +162,7 @@ func TestLedgerBegins(t *testing.T) {
 	}
 }
 
-// A broken log may have a number twice: what comes of it is one thing all the same.
+// A broken log may have a number twice. Its snapshot is still unique.
 func TestReduceOfTies(t *testing.T) {
 	log := []ledger.Entry{
 		{Op: ledger.Enroll, Key: "a", Server: "s", Seq: 1}, {Op: ledger.Retire, Key: "a", Server: "s", Seq: 1},

@@ -13,10 +13,10 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// writerEnv makes a process of the test program a writer of that log.
+// writerEnv makes a process of the test program a writer of the log that it names.
 const writerEnv = "INDUS_LEDGER_WRITER"
 
-// writer appends batches, and says of each when it is kept.
+// writer appends batches, and prints each stored entry.
 func writer(path string) {
 	f, err := ledger.OpenFile(context.Background(), path, nil)
 	if err != nil {
@@ -34,7 +34,7 @@ func writer(path string) {
 	}
 	for n := 0; n < 20 || os.Getenv(writerEnv+"_ENDLESS") != ""; n++ {
 		c := capability("s", fmt.Sprintf("t%d", n), strings.Repeat("text ", n%50), anyObject)
-		if versions { // of one tool, again and again another version
+		if versions { // new versions of one tool
 			c = capability("s", "t", fmt.Sprint(run, n%5, strings.Repeat(" text", 100)), anyObject)
 		}
 		kept, err := f.Append(context.Background(), enrolled(run, n, c), enrolled(run, n, c), ledger.Entry{Op: ledger.Health, Run: run})
@@ -66,7 +66,7 @@ func process(t *testing.T, path string, env ...string) (*exec.Cmd, *bufio.Scanne
 	return cmd, bufio.NewScanner(out)
 }
 
-// acknowledged reads what a writer says until it ends.
+// acknowledged reads the output of a writer until the writer ends.
 func acknowledged(t *testing.T, into map[string]bool, lines *bufio.Scanner) {
 	t.Helper()
 	for lines.Scan() {
@@ -122,8 +122,8 @@ func TestTenProcessesAppendAtOnce(t *testing.T) {
 	wantBatches(t, log)
 }
 
-// Ten processes append, and make the log an archive again and again, so that files come and go, and inodes come again. Nothing
-// is lost, no process finds damage, and what is live has its text.
+// Ten processes append, and make the log an archive again and again, so that files come and go, and inodes are reused.
+// Nothing is lost, no process finds damage, and every live tool has its text.
 func TestTenProcessesAppendAndArchive(t *testing.T) {
 	path := logPath(t)
 	var cmds []*exec.Cmd
@@ -155,7 +155,7 @@ func TestTenProcessesAppendAndArchive(t *testing.T) {
 	}
 }
 
-// wantBatches checks that nobody's entry is between those of one append.
+// wantBatches checks that the entries of one append are adjacent.
 func wantBatches(t *testing.T, log []ledger.Entry) {
 	t.Helper()
 	for i := 0; i+2 < len(log); i += 3 {
@@ -165,7 +165,7 @@ func wantBatches(t *testing.T, log []ledger.Entry) {
 	}
 }
 
-// Writers are killed in the midst of it, and others go on.
+// Writers are killed while they write, and others go on.
 func TestProcessesKilledWhileTheyAppend(t *testing.T) {
 	path := logPath(t)
 	acked := map[string]bool{}
@@ -191,8 +191,7 @@ func TestProcessesKilledWhileTheyAppend(t *testing.T) {
 	wantKept(t, path, acked)
 }
 
-// A run whose process was killed is over once somebody looks; one that goes on is
-// not.
+// A run of a killed process is over once Reap finds it. A run that goes on is not.
 func TestReap(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)

@@ -11,22 +11,22 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// maxLog is how many entries a ledger in memory has beyond twice the live ones: the
-// log is elsewhere.
+// maxLog is the number of entries that a ledger in memory may have in addition to 4 times its live tools. Older entries
+// are only in the log.
 const maxLog = 4096
 
-// reachable is what is known of a server while the fleet is looked at.
+// reachable is the knowledge about a server at the time of a look.
 type reachable struct {
 	config string
 	policy interop.ChangePolicy
-	ready  bool // what is listed of it is what it lists
+	ready  bool // the listed tools come from the server itself
 }
 
-// lookGap is how often the follower looks at most: what happens meanwhile is looked at
-// once, unless somebody asks.
+// lookGap is the shortest time between two looks of the follower. Events in between are seen in one look, unless a
+// caller needs the state sooner.
 const lookGap = 50 * time.Millisecond
 
-// changed notes that something has happened: whoever asks next looks, or the follower.
+// changed records that something happened. The next caller that needs the state looks, or the follower does.
 func (a *Attachment) changed() {
 	a.stale.Store(true)
 	select {
@@ -54,15 +54,15 @@ func (a *Attachment) follow() {
 	}
 }
 
-// current looks where something has happened since. The fleet notifies of what it lists, so
-// that nobody has to be notified here. Call it with mu held.
+// current looks if something has happened since the last look. The fleet notifies watchers of new lists, so that
+// current need not. The caller holds mu.
 func (a *Attachment) current() {
 	if a.stale.Load() || a.seen != a.Fleet.Snapshot("") {
 		a.look()
 	}
 }
 
-// update looks, and notifies of what that shows. It never waits.
+// update looks, and notifies watchers of a new snapshot. It never waits.
 func (a *Attachment) update() {
 	a.mu.Lock()
 	fresh := a.look()
@@ -72,9 +72,8 @@ func (a *Attachment) update() {
 	}
 }
 
-// look makes the ledger say what the fleet lists, and reports whether there is a new
-// snapshot. It goes by how things are, and not by what has happened, so that nothing can be
-// lost or come too late. Call it with mu held.
+// look updates the ledger to the tools that the fleet lists, and reports whether there is a new snapshot. It uses the
+// present state instead of events, so that nothing can be lost or come too late. The caller holds mu.
 func (a *Attachment) look() (fresh bool) {
 	if a.closed || a.pending {
 		return false
@@ -101,12 +100,12 @@ func (a *Attachment) look() (fresh bool) {
 	return a.publish(s, l)
 }
 
-// moment is the fleet's snapshot, and its servers as they were while it stood.
+// moment returns the fleet's snapshot, and the servers as they were at that time.
 func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
 	for {
 		s := a.Fleet.Snapshot("")
 		servers, policies := map[string]reachable{}, map[string]interop.ChangePolicy{}
-		for _, server := range a.Fleet.Servers() { // of endpoints, it may be an older one
+		for _, server := range a.Fleet.Servers() { // the configuration of an endpoint may be older
 			policies[server.ID] = server.Changes
 		}
 		for _, e := range a.Fleet.Endpoints() {
@@ -125,17 +124,17 @@ func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
 	}
 }
 
-// reconciliation compares what is listed with what is live.
+// reconciliation compares the listed tools with the live ones.
 type reconciliation struct {
 	a       *Attachment
 	now     time.Time
 	servers map[string]reachable
 
-	live    map[[2]string]Entry // by server and tool; what is listed is taken out
+	live    map[[2]string]Entry // by server and tool; listed tools are removed from it
 	shown   []toolbox.Descriptor
 	kept    map[string]toolID
-	names   []string           // of kept, in order
-	leftOut map[[2]string]bool // what the configuration denies; nil: nobody has asked yet
+	names   []string           // the names in kept, in order
+	leftOut map[[2]string]bool // tools that the configuration denies; nil: not read yet
 	retires []Entry
 	enrolls []Entry
 }
@@ -167,8 +166,9 @@ func (l *reconciliation) compareKinds(s *toolbox.Snapshot) {
 	}
 }
 
-// showKinds is what of each kind's tools is let through. A tool that is listed otherwise to a kind, and was not
-// approved so, is shown as all are shown it. Call it when the entries of l are in the guard.
+// showKinds adds the tools of each kind of client that are not held or denied. A kind may be listed another version of
+// a common tool. If that version is not approved, the kind is shown the common version. The entries of l must be in the
+// guard.
 func (l *reconciliation) showKinds(s, all *toolbox.Snapshot) {
 	for _, some := range s.Kinds {
 		shown := *some
@@ -191,7 +191,7 @@ func (l *reconciliation) showKinds(s, all *toolbox.Snapshot) {
 	}
 }
 
-// compare takes one listed tool: what does the ledger say of it? It reports whether the tool is shown.
+// compare compares one listed tool with the ledger. It reports whether the tool is shown.
 func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (shown bool) {
 	server := l.servers[d.Server]
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
@@ -223,7 +223,7 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (shown bool
 	return !kept
 }
 
-// keepNote says for how long a tool is kept back.
+// keepNote returns the note for a held or denied tool. It is noteDenied if the tool is denied.
 func keepNote(p interop.ChangePolicy, note string) string {
 	if p == interop.DenyChanges {
 		return noteDenied
@@ -273,7 +273,7 @@ func (l *reconciliation) retire(e Entry, why string) {
 	l.retires = append(l.retires, e.retired(l.now, why))
 }
 
-// depart retires what is live and not listed any more, in the order of the ledger.
+// depart retires the live tools that are no longer listed, in the order of the ledger.
 func (l *reconciliation) depart() {
 	for _, e := range l.a.journal.ledger.Snapshot().Live {
 		if _, gone := l.live[[2]string{e.Server, e.Tool}]; gone && l.a.journal.mine[e.Server] {
@@ -311,7 +311,7 @@ func (l *reconciliation) isLeftOut(server, name string) bool {
 	return l.leftOut[[2]string{server, name}]
 }
 
-// publish makes what is let through the snapshot, if it is new. Call it with mu held.
+// publish makes the tools that are shown the snapshot, if they are new. The caller holds mu.
 func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool) {
 	same := s == a.seen && maps.Equal(l.kept, a.guard.kept)
 	a.seen, a.guard.kept = s, l.kept
@@ -327,9 +327,8 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool
 	return !same
 }
 
-// hear records what becomes of servers, where that is news. A server that is back may list
-// what was listed all along, which no snapshot shows. That many come up is looked at once; what
-// goes is recorded before it is back.
+// hear records changes of servers. A server that is back may list the same tools as before, which no snapshot shows. If
+// many servers become ready, there is one look. A loss is recorded before the server is back.
 func (a *Attachment) hear(e interop.Event) {
 	a.mu.Lock()
 	if !a.closed {
@@ -348,14 +347,14 @@ func (a *Attachment) hear(e interop.Event) {
 	}
 }
 
-// end retires all, and lets nothing happen any more.
+// end retires all tools and closes the attachment to further changes.
 func (a *Attachment) end() {
 	a.mu.Lock()
 	if a.closed {
 		a.mu.Unlock()
 		return
 	}
-	a.current() // what was not looked at yet
+	a.current() // events after the last look
 	a.closed = true
 	close(a.done)
 	a.journal.end()

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// maxQueued is how many entries wait for a log that cannot be written. With more,
-	// nothing is recorded any more: a log with gaps is worse than one that ends.
+	// maxQueued is the number of entries that wait for a log that cannot be written. With more, recording stops for
+	// good: a log with gaps is worse than a log that ends.
 	maxQueued = 1 << 16
 	// lastWrite bounds the wait for the log at the end.
 	lastWrite = 5 * time.Second
-	// firstRetry and lastRetry are the pauses after a write that failed.
+	// firstRetry is the pause after the first failed write. The pause doubles up to lastRetry.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 30 * time.Second
 )
 
 var errQueue = errors.New("ledger: the log cannot be written, and too much waits: nothing is recorded any more")
 
-// recorder writes a log from one goroutine, all that waits in one batch, so that who
-// records never waits for the disk.
+// recorder writes the log in its own goroutine, all waiting entries as one batch. Thus its callers never wait for the
+// disk.
 type recorder struct {
 	log    Log
 	logger *slog.Logger
@@ -33,8 +33,8 @@ type recorder struct {
 	mu      sync.Mutex
 	queue   []Entry
 	writing bool
-	err     error         // why the last write failed
-	full    bool          // it gave up
+	err     error         // of the last write
+	full    bool          // recording has stopped
 	changed chan struct{} // closed and replaced at each change
 }
 
@@ -66,7 +66,7 @@ func (r *recorder) put(entries ...Entry) {
 	r.notify()
 }
 
-// notify wakes all who wait. Call it with mu held.
+// notify wakes all waiting goroutines. The caller holds mu.
 func (r *recorder) notify() {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -109,7 +109,7 @@ func (r *recorder) take() ([]Entry, <-chan struct{}) {
 	return batch, r.changed
 }
 
-// write appends a batch to the log, and queues it again where that fails.
+// write appends a batch to the log. If that fails, it queues the batch again.
 func (r *recorder) write(ctx context.Context, batch []Entry) error {
 	_, err := r.log.Append(ctx, batch...)
 	if l, ok := r.log.(fileLog); ok {
@@ -131,7 +131,7 @@ func (r *recorder) write(ctx context.Context, batch []Entry) error {
 	return err
 }
 
-// flush waits until nothing waits.
+// flush waits until the queue is empty.
 func (r *recorder) flush(ctx context.Context) error {
 	for {
 		r.mu.Lock()
@@ -148,7 +148,7 @@ func (r *recorder) flush(ctx context.Context) error {
 	}
 }
 
-// close writes what waits, and ends. It may be called twice.
+// close writes the waiting entries, and ends. It may be called twice.
 func (r *recorder) close() {
 	r.stop()
 	<-r.ended

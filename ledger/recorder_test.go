@@ -29,7 +29,7 @@ func (f *fullDisk) Append(ctx context.Context, entries ...ledger.Entry) ([]ledge
 	return f.File.Append(ctx, entries...)
 }
 
-// A log that cannot be written holds nobody up, and loses nothing once it can.
+// A log that cannot be written delays no call. When it can be written again, nothing is lost.
 func TestLogThatCannotBeWritten(t *testing.T) {
 	log := &fullDisk{File: open(t, logPath(t))}
 	log.failures.Store(1)
@@ -50,7 +50,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 	wantWhole(t, log.File, 2)
 }
 
-// A run that cannot write the log is known to other processes by its lease, for as long as it goes on and cannot.
+// Other processes see by its lease that a run cannot write the log, for as long as it goes on and cannot.
 func TestARunThatCannotWriteIsUnwritten(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log, other := &fullDisk{File: open(t, path)}, open(t, path)

@@ -15,8 +15,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// Configurations come at random while servers change their lists and are killed; whenever
-// all is quiet, the log comes to what is listed, and says under which configuration.
+// Random configurations are applied while servers change their lists and are killed. Whenever all is quiet, the log has
+// the listed tools with their configuration.
 func TestTheLogTellsTheTruthAtRandom(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -63,14 +63,14 @@ func TestTheLogTellsTheTruthAtRandom(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_ = p.Kill() // it may be over already
+				_ = p.Kill() // it may have ended already
 			}
 		default:
 			steps = append(steps, "apply")
 			apply()
 		}
 		if random.IntN(3) > 0 {
-			continue // the next one comes in the midst of it
+			continue // the next step comes in the middle of this one
 		}
 		quiet(t, a, servers, func() string { return fmt.Sprintf("seed %d: %v", seed, steps) })
 		wantTrue(t, a, log, servers)
@@ -85,7 +85,7 @@ func TestTheLogTellsTheTruthAtRandom(t *testing.T) {
 	wantWhole(t, log, len(read(t, log)))
 }
 
-// quiet waits until all servers are up and what they list is what is enrolled.
+// quiet waits until all servers are ready and the enrolled tools are the listed ones.
 func quiet(t *testing.T, a *ledger.Attachment, servers []interop.Server, where func() string) {
 	t.Helper()
 	for end := time.Now().Add(giveUp); ; time.Sleep(time.Millisecond) {
@@ -126,14 +126,14 @@ func listedNow(a *ledger.Attachment) []string {
 	return out
 }
 
-// wantTrue checks what the log comes to.
+// wantTrue checks the snapshot of the log.
 func wantTrue(t *testing.T, a *ledger.Attachment, log ledger.Log, servers []interop.Server) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()
 	var now ledger.Snapshot
 	var run ledger.Run
-	for again := true; again; again = now.HighWater != a.Ledger().Snapshot().HighWater { // a death is noticed late
+	for again := true; again; again = now.HighWater != a.Ledger().Snapshot().HighWater { // a lost server is noticed late
 		now = a.Ledger().Snapshot()
 		if err := a.Flush(ctx); err != nil {
 			t.Fatal(err)

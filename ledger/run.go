@@ -5,24 +5,22 @@ import (
 	"time"
 )
 
-// Run is what one run of one process wrote: what one process's exit ends, and
-// nobody else's.
+// Run holds the entries of one run of one process. The end of the process ends this run and no other.
 type Run struct {
-	// ID is its ULID, Config the fingerprint of its configuration, as its Begin or its
-	// last Reload says, By who ran it, as its Begin does; Config and By are "" where it
-	// has none.
+	// ID is the ULID of the run. Config is the fingerprint of its configuration, from its Begin or its last Reload. By
+	// is its user, from its Begin. Config and By are "" if there is no such entry.
 	ID, Config, By string
-	// Began and Ended are the times of its first entry and of its End; Ended is zero
-	// while it goes on, and of one that was killed and not noticed yet.
+	// Began and Ended are the times of its first entry and of its End. Ended is zero while the run goes on, and if it
+	// was killed and this was not noticed yet.
 	Began, Ended time.Time
-	// Entries is what it wrote, in order.
+	// Entries holds the entries of the run, in order.
 	Entries []Entry
 }
 
-// Live is what is live of the run: Reduce of its entries.
+// Live returns the live tools of the run: Reduce of its entries.
 func (r Run) Live() Snapshot { return Reduce(r.Entries) }
 
-// Runs parts a log by who wrote it, in the order in which they began.
+// Runs splits a log into its runs, in the order in which they began.
 func Runs(entries []Entry) []Run {
 	var runs []Run
 	at := map[string]int{}
@@ -52,13 +50,13 @@ func (r *Run) take(e Entry) {
 	}
 }
 
-// Until is the part of a log that happened up to a time, at included.
+// Until returns the entries of a log up to and including a time.
 func Until(entries []Entry, at time.Time) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.At.After(at) })
 }
 
-// Live is what is live in any run: the Enroll entries, in the order of the runs, each
-// version of a tool once.
+// Live returns the tools that are live in any run: their Enroll entries, in the order of the runs, each version of a
+// tool once.
 func Live(entries []Entry) []Entry {
 	var out []Entry
 	seen := map[version]bool{}

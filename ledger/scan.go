@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// scan reads a log line by line, and checks the chain as it goes. It reads archives and the log itself as one chain.
+// scan reads a log line by line, and checks the chain. It reads archives and the log itself as one chain.
 type scan struct {
 	file   string // the base name of the archive that is read; "" for the log itself
 	offset int64  // of the end of the last complete line in that file
@@ -19,16 +19,16 @@ type scan struct {
 	grown  int64           // the size up to which the file has grown without becoming an archive
 	high   uint64          // the highest number
 	prev   string          // the hash of the last line
-	seq    uint64          // and its number
+	seq    uint64          // the number of the last line
 	lost   uint64          // unreadable lines since then
 	last   []byte          // the beginning of the last line
-	at     int64           // where that is
+	at     int64           // the offset of last
 	bodies map[string]bool // the sums of the tool objects that were read
 	damage []Damage
-	texts  map[string]string // that lines repeat
+	texts  map[string]string // texts that lines repeat
 
 	each    func(*record, []byte) // takes every good entry and its line; nil: none
-	carries func(*record, []byte) // takes the entries that the first entry holds, before each takes that one; nil: none
+	carries func(*record, []byte) // takes the entries that the first entry holds, before each takes that entry; nil: none
 }
 
 func newScan() *scan { return &scan{bodies: map[string]bool{}, texts: map[string]string{}} }
@@ -36,7 +36,7 @@ func newScan() *scan { return &scan{bodies: map[string]bool{}, texts: map[string
 // next goes on with another file of the chain.
 func (s *scan) next(file string) { s.file, s.offset, s.line = file, 0, 0 }
 
-// read takes all complete lines of b, which is at offset, and returns the length of a last line that has no end.
+// read takes all complete lines of b, which is at offset. It returns the length of a last line that has no end.
 func (s *scan) read(b []byte) (torn int) {
 	for {
 		n := bytes.IndexByte(b, '\n')
@@ -50,30 +50,31 @@ func (s *scan) read(b []byte) (torn int) {
 	}
 }
 
-// keptOfLine is how much of the last line is kept: its number and its hashes are in it.
+// keptOfLine is the size of the kept beginning of the last line. It includes the line's number and hashes.
 const keptOfLine = 32 << 10
 
-// remember goes on behind a line, and keeps its beginning.
+// remember advances past a line, and keeps its beginning.
 func (s *scan) remember(line []byte) {
 	s.at = s.offset
 	s.offset += int64(len(line))
 	s.last = append(s.last[:0], line[:min(len(line), keptOfLine)]...)
 }
 
-// isIn reports whether r is what was read, as far as the last line shows: it has the hash of the line before it.
+// isIn reports whether r is the file that was read. It compares only the last line, which has the hash of the line
+// before it.
 func (s *scan) isIn(r io.ReaderAt) bool {
 	there := make([]byte, len(s.last))
 	_, err := r.ReadAt(there, s.at)
 	return len(there) == 0 || err == nil && bytes.Equal(there, s.last)
 }
 
-// full returns the length at which the log becomes an archive, if logs that hold little do at a size.
+// full returns the length at which the log becomes an archive. size is this length for a log with a short first line.
 func (s *scan) full(size int64) int64 { return max(size, 2*s.held) + s.grown }
 
 // maxTexts bounds the texts that are kept because they may be repeated.
 const maxTexts = 1 << 16
 
-// text is b, as one string for all lines that repeat it.
+// text returns b as a string. Lines that repeat a text share one string.
 func (s *scan) text(b []byte) string {
 	if string(b) == s.prev {
 		return s.prev
@@ -115,8 +116,8 @@ func (s *scan) take(line []byte) {
 	}
 }
 
-// carry takes what the first entry holds. If that is not the beginning of a log, and holds nothing, it is taken for a
-// [Reset]: what was approved is not known.
+// carry takes the entries that the first entry holds. If the first entry holds nothing and is not the beginning of a
+// log, it counts as a [Reset]: earlier approvals are unknown.
 func (s *scan) carry(r *record) {
 	lines := r.carried()
 	for _, line := range lines {
@@ -134,8 +135,8 @@ func (s *scan) carry(r *record) {
 	}
 }
 
-// refuse skips a line. The number and the hash that it claims are believed as far as the chain goes, so that one
-// altered line is one damage.
+// refuse skips a line. It accepts the claimed number and hash of an altered line for the chain, so that one altered
+// line is one damage.
 func (s *scan) refuse(seq uint64, hash string, why error) {
 	kind := unreadableLine
 	if errors.Is(why, errHash) {
@@ -149,7 +150,7 @@ func (s *scan) refuse(seq uint64, hash string, why error) {
 	}
 }
 
-// link checks that an entry follows the one before it. An Archive entry may be the first one that is read.
+// link checks that an entry follows the one before it. An Archive entry may be the first entry that is read.
 func (s *scan) link(r *record) {
 	switch seq := r.Seq; {
 	case seq == s.seq+1 && r.Prev == s.prev:
@@ -184,7 +185,7 @@ func (s *scan) reportTorn(bytes int, what string) {
 	}
 }
 
-// toolObjects gives entries their tools, which their own line or an earlier one has.
+// toolObjects gives entries their tools. The tool object is in the line of the entry or in an earlier line.
 type toolObjects map[string]*Capability // by sum
 
 func (t toolObjects) resolve(r *record) {

@@ -11,16 +11,16 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// The description of a server that a command merely saw has two more members: its tools, and their format. They are what
-// [State.Known] returns until a run enrolls tools of the server.
+// The description of a server that a command only saw has two more members: the tools of the server and their format.
+// [State.Known] returns these tools until a run enrolls tools of the server.
 const (
 	seenTools  = "tools"
 	seenFormat = "format"
 )
 
-// See keeps the tools of servers that a command is connected to, and what the servers say of themselves, so that the
-// next start is warm. It enrolls no server, and approves no tool. What the log has already is not written again. A server
-// with a connection for each principal is left out.
+// See stores the tools and the descriptions of the servers that a command is connected to, so that the next start is
+// warm. It enrolls no server and approves no tool. It writes nothing that the log already has. It leaves out servers
+// with a connection for each principal.
 func (f *File) See(ctx context.Context, fleet *interop.Fleet) error {
 	entries, err := f.Read(ctx, 0)
 	if err != nil {
@@ -50,7 +50,8 @@ func (f *File) See(ctx context.Context, fleet *interop.Fleet) error {
 	return err
 }
 
-// seen returns the description of a server with its tools; nil if the log has all of it, or it is too long.
+// seen returns the description of a server with its tools. It returns nil if the log has all of it, or if it is too
+// long.
 func (s *State) seen(e *interop.Endpoint, tools, known []toolbox.Wire) json.RawMessage {
 	was := json.RawMessage(`{}`)
 	h := s.of(e.Server())

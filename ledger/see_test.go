@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// see connects to servers as a command does, and keeps what it saw.
+// see connects to servers as a command does, and stores the tools that it saw.
 func see(t *testing.T, log *ledger.File, servers []interop.Server) {
 	t.Helper()
 	m := interop.Mount(t.Context(), servers, &interop.MountOptions{Wait: giveUp})
@@ -19,7 +19,7 @@ func see(t *testing.T, log *ledger.File, servers []interop.Server) {
 	}
 }
 
-// recalled is the tools that a log knows of a server.
+// recalled returns the tools that a log knows of a server.
 func recalled(t *testing.T, log *ledger.File, servers []interop.Server) (names []string) {
 	t.Helper()
 	for _, w := range ledger.StateOf(read(t, log)).Known(servers)(servers[0].ID) {
@@ -28,7 +28,7 @@ func recalled(t *testing.T, log *ledger.File, servers []interop.Server) (names [
 	return names
 }
 
-// What a command saw is known at the next start. It is not live, not approved, and enrolls no server.
+// The tools that a command saw are known at the next start. They are not live, not approved, and enroll no server.
 func TestWhatACommandSaw(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log, servers := open(t, path), configs(s)
@@ -73,7 +73,7 @@ func TestWhatACommandSaw(t *testing.T) {
 	}
 }
 
-// What a command saw of a server without tools is known too, and in the place of earlier ones.
+// If a command saw a server without tools, the server has no known tools at the next start.
 func TestACommandSawNoTools(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log, servers := open(t, path), configs(s)

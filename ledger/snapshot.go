@@ -6,21 +6,20 @@ import (
 	"slices"
 )
 
-// Snapshot is what a log comes to: who is enrolled. It is shared: treat it and all
-// it holds as read-only.
+// Snapshot is the state that a log leads to: the enrolled tools. It is shared. Treat it and its contents as read-only.
 type Snapshot struct {
-	// Live is the Enroll entry of each live tool, in the order in which their keys
-	// came: one that is enrolled again keeps its place.
+	// Live holds the Enroll entry of each live tool, in the order in which their keys came. A tool that is enrolled
+	// again keeps its place.
 	Live []Entry
 	// ByServer counts the live tools of each server that has any.
 	ByServer map[string]int
-	// HighWater is the highest Seq, 0 of an empty log.
+	// HighWater is the highest Seq, or 0 for an empty log.
 	HighWater uint64
 }
 
-// Reduce is the one way from a log to a [Snapshot]. It is pure, defined for every
-// log, and independent of the order of entries, for it goes by Seq. It takes them
-// for one run's: [Runs] parts a log that many have written.
+// Reduce folds a log to a [Snapshot], and is the only function that does. It is pure, and defined for every log. It
+// does not depend on the order of entries, because it sorts them by Seq. It treats all entries as one run: [Runs]
+// splits a log of several runs.
 func Reduce(entries []Entry) Snapshot {
 	f := resume(Snapshot{})
 	for _, e := range sortedLog(entries) {
@@ -29,7 +28,7 @@ func Reduce(entries []Entry) Snapshot {
 	return f.snapshot()
 }
 
-// sortedLog is entries in the order of the log, entries itself where they are.
+// sortedLog returns the entries in the order of the log. It returns entries itself if they are sorted.
 func sortedLog(entries []Entry) []Entry {
 	if slices.IsSortedFunc(entries, Entry.order) {
 		return entries
@@ -40,17 +39,17 @@ func sortedLog(entries []Entry) []Entry {
 // fold takes entries in the order of the log.
 type fold struct {
 	live  map[Key]placed
-	count int // how many keys came
+	count int // number of keys that came
 	high  uint64
 }
 
-// placed is a live entry, and when its key came.
+// placed is a live entry with its place, by the time at which its key came.
 type placed struct {
 	Entry
 	place int
 }
 
-// resume is the fold that gave s, to go on with.
+// resume returns a fold that continues from s.
 func resume(s Snapshot) *fold {
 	f := &fold{live: make(map[Key]placed, len(s.Live)), count: len(s.Live), high: s.HighWater}
 	for i, e := range s.Live {
@@ -86,7 +85,7 @@ func (f *fold) snapshot() Snapshot {
 	return s
 }
 
-// Of is the live tools of one server.
+// Of returns the live tools of one server.
 func (s Snapshot) Of(server string) []Entry {
 	var out []Entry
 	for _, e := range s.Live {
@@ -97,7 +96,7 @@ func (s Snapshot) Of(server string) []Entry {
 	return out
 }
 
-// Names is what the live tools are mounted as, in order.
+// Names returns the names under which the live tools are mounted, in order.
 func (s Snapshot) Names() []string {
 	out := make([]string, len(s.Live))
 	for i, e := range s.Live {
@@ -106,8 +105,7 @@ func (s Snapshot) Names() []string {
 	return out
 }
 
-// Capabilities is the live tools themselves, in order, but for those of which the
-// log has kept no more than a sum.
+// Capabilities returns the live tools, in order. It omits tools of which the log has only a sum.
 func (s Snapshot) Capabilities() []Capability {
 	out := make([]Capability, 0, len(s.Live))
 	for _, e := range s.Live {

@@ -10,8 +10,8 @@ import (
 
 var _ toolbox.Source = (*Attachment)(nil)
 
-// Snapshot implements [toolbox.Source]: the fleet's, without the tools that are held or
-// denied. What the fleet lists anew is compared with the log before anybody sees it.
+// Snapshot implements [toolbox.Source]. It returns the fleet's tools without the tools that are held or denied. New
+// lists of the fleet are compared with the log before they are returned.
 func (a *Attachment) Snapshot(toolbox.Principal) *toolbox.Snapshot {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -22,7 +22,7 @@ func (a *Attachment) Snapshot(toolbox.Principal) *toolbox.Snapshot {
 // Watch implements [toolbox.Source].
 func (a *Attachment) Watch(changed func()) (stop func()) { return a.watchers.Watch(changed) }
 
-// Do implements [toolbox.Source]: the fleet calls the tool, and asks admit before.
+// Do implements [toolbox.Source]. The fleet calls the tool, after it has called admit.
 func (a *Attachment) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	if err := a.Wait(ctx); err != nil {
 		return nil, err
@@ -30,8 +30,8 @@ func (a *Attachment) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	return a.Fleet.Do(ctx, c)
 }
 
-// admit is FleetOptions.Admit: what the call would reach has been compared with the log,
-// and is not held or denied.
+// admit is FleetOptions.Admit. It refuses a tool that is held or denied, after comparing the present list of the fleet
+// with the log.
 func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,7 +42,7 @@ func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 	return nil
 }
 
-// startPolling looks for approvals by others while something is held.
+// startPolling reads approvals of other processes while a tool is held.
 func (a *Attachment) startPolling() {
 	if a.opts.Log == nil || !a.guard.active {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// State is what a log says of servers that did not answer yet: which versions of their tools are approved, and what
-// each listed last. It is a pure function of the log.
+// State is the knowledge that a log has about servers that did not answer yet: the approved versions of their tools,
+// and the last list of each server. It is a pure function of the log.
 type State struct {
 	approved approvals
 	high     uint64
@@ -21,16 +21,16 @@ type State struct {
 // origin is a server under one configuration.
 type origin struct{ server, config string }
 
-// heard is what a server listed in the newest run that enrolled a tool of it.
+// heard is the list of a server in the newest run that enrolled one of its tools.
 type heard struct {
 	at       time.Time // of the last Enroll, in any run
 	enrolled Entry     // the last Enroll of that run
-	events   []Entry   // of that run, without what was lost with its connection: that may be back
+	events   []Entry   // of that run, except tools lost with a connection: these may be back
 	says     *Entry    // the last Describe, of any run; nil: there is none
 	seen     bool      // says has the tools, as a command saw them after events
 }
 
-// StateOf is the state after these entries.
+// StateOf returns the state after these entries.
 func StateOf(entries []Entry) *State {
 	entries = sortedLog(entries)
 	s := &State{approved: approvalsOf(entries), heard: heardIn(Runs(entries))}
@@ -48,7 +48,7 @@ func StateOf(entries []Entry) *State {
 	return s
 }
 
-// heardIn returns what each server listed in the newest of the runs that enrolled tools of it.
+// heardIn returns the list of each server in the newest run that enrolled tools of it.
 func heardIn(runs []Run) map[origin]*heard {
 	newest := map[origin]*heard{}
 	for _, r := range runs {
@@ -82,7 +82,7 @@ func (h *heard) take(e Entry) {
 	}
 }
 
-// see goes by the description, if it has the tools that a command saw after events.
+// see uses the description if it has tools that a command saw after events.
 func (h *heard) see() {
 	n := len(h.events)
 	h.seen = h.says != nil && h.says.Note == noteSeen && (n == 0 || h.events[n-1].Seq < h.says.Seq)
@@ -91,14 +91,14 @@ func (h *heard) see() {
 	}
 }
 
-// of is what was heard of a server last under its very configuration; nil: nothing.
+// of returns the knowledge about a server under this configuration, or nil.
 func (s *State) of(server interop.Server) *heard {
 	return s.heard[origin{server.ID, Fingerprint(server)}]
 }
 
-// Known is the warm start, for MountOptions.Known: what each server had in the newest run that heard it under this very
-// configuration, or listed to a command since ([File.See]). What a server lost with its connection, or at the run's
-// end, it is taken to have still; what it did not list any more, it has not.
+// Known returns a function for MountOptions.Known, for a warm start. It returns the tools of a server in the newest run
+// under this configuration, or the tools that a command saw since ([File.See]). Tools that were lost with the
+// connection, or at the end of the run, are included. Tools that the server no longer listed are not.
 func (s *State) Known(servers []interop.Server) func(server string) []toolbox.Wire {
 	known := map[string][]toolbox.Wire{}
 	for _, server := range servers {
@@ -117,7 +117,7 @@ func (s *State) Known(servers []interop.Server) func(server string) []toolbox.Wi
 	return func(server string) []toolbox.Wire { return known[server] }
 }
 
-// hasSeen reports whether the description has the tools that were listed last.
+// hasSeen reports whether the description has the newest list of tools.
 func (h *heard) hasSeen() bool {
 	if !h.seen || h.says.Capability == nil {
 		return false
@@ -126,7 +126,7 @@ func (h *heard) hasSeen() bool {
 	return ok
 }
 
-// described is what each server said of itself last, under its very configuration.
+// described returns the last description of each server under its present configuration.
 func (s *State) described(servers []interop.Server) map[origin]json.RawMessage {
 	out := map[origin]json.RawMessage{}
 	for _, server := range servers {
@@ -137,7 +137,8 @@ func (s *State) described(servers []interop.Server) map[origin]json.RawMessage {
 	return out
 }
 
-// Heard is when a server last listed something new under this very configuration; zero: never.
+// Heard returns the time at which a server last listed something new under this configuration. It is zero if it never
+// did.
 func (s *State) Heard(server interop.Server) time.Time {
 	if h := s.of(server); h != nil {
 		return h.at

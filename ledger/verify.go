@@ -7,28 +7,27 @@ import (
 	"path/filepath"
 )
 
-// Damage is something that is wrong with a log. Reading continues behind it.
+// Damage is a defect of a log. Reading continues after it.
 type Damage struct {
 	Kind string `json:"kind"` // [Torn], [Missing], "altered", "reordered" or "unreadable"
-	// File is the name of the archive that is damaged; "" is the log itself.
+	// File is the name of the damaged archive. "" means the log itself.
 	File string `json:"file,omitempty"`
-	// Line counts from 1, and Offset is where it begins in the file.
+	// Line counts from 1, and Offset is the offset at which it begins in the file.
 	Line   int   `json:"line"`
 	Offset int64 `json:"offset"`
-	// Seq is the first entry that it concerns, 0 where that is not known, and Last
-	// the last one.
+	// Seq is the first entry that is affected, or 0 if it is unknown. Last is the last one.
 	Seq  uint64 `json:"seq,omitempty"`
 	Last uint64 `json:"last,omitempty"`
 	Why  string `json:"why"`
 }
 
-// What happens to logs.
+// These are the kinds of damage.
 const (
-	Torn           = "torn"       // its writer was cut off: no entry that was kept
-	Missing        = "missing"    // entries were taken out
-	altered        = "altered"    // a line does not say what was written
+	Torn           = "torn"       // the writer was cut off; no stored entry is affected
+	Missing        = "missing"    // entries were removed
+	altered        = "altered"    // a line was changed after it was written
 	reordered      = "reordered"  // an entry is in another place
-	unreadableLine = "unreadable" // a line is no entry at all
+	unreadableLine = "unreadable" // a line is not an entry
 )
 
 func (d Damage) String() string {
@@ -45,27 +44,27 @@ func (d Damage) String() string {
 	return s + ": " + d.Why
 }
 
-// Head is the end of a log: who keeps it elsewhere can tell later whether everything
-// before it is still there.
+// Head is the end of a log. With a copy kept elsewhere, [File.Verify] can check later that everything before it is
+// still there.
 type Head struct {
 	Seq  uint64 `json:"seq"`
 	Hash string `json:"hash"`
 }
 
-// Report is what [File.Verify] found.
+// Report is the result of [File.Verify].
 type Report struct {
 	Entries int      `json:"entries"`
 	Head    Head     `json:"head"`
 	Damage  []Damage `json:"damage"` // in the order of the file; empty: the log is intact
 }
 
-// Verify reads the whole log, with its archives, and says which lines are not as they were written: altered, missing,
-// out of order, unreadable. The chain shows it, because each entry has the hash of the one before it; and what an
-// archive's successor holds as approved has to be what the entries before it come to. What nothing follows, the last
-// lines, can be taken away unnoticed, and who may write the file can write all of it anew: so Verify also checks that
-// the heads it is given, which somebody has kept, are in the log.
+// Verify reads the whole log with its archives, and reports the lines that are altered, missing, out of order or
+// unreadable. The chain shows this, because each entry has the hash of the one before it. Verify also checks that the
+// approvals in an Archive entry result from the entries before it. The last lines can be removed unnoticed, because
+// nothing follows them. A program that may write the file can also replace all of it. Therefore Verify checks that the
+// heads in kept are in the log.
 //
-// The error is that of reading; damage is none.
+// The error is about reading only. Damage is not an error.
 func (f *File) Verify(ctx context.Context, kept ...Head) (*Report, error) {
 	v := verifier{scan: newScan(), hashes: map[uint64]bool{}, heads: map[Head]bool{}, approved: newApprovals()}
 	v.scan.each = v.take
@@ -85,13 +84,13 @@ func (f *File) Verify(ctx context.Context, kept ...Head) (*Report, error) {
 	return &v.report, nil
 }
 
-// verifier is a reading of the whole log.
+// verifier is one reading of the whole log.
 type verifier struct {
 	scan     *scan
 	report   Report
 	hashes   map[uint64]bool
 	heads    map[Head]bool
-	approved approvals // as the entries come to
+	approved approvals // the result of the entries so far
 }
 
 func (v *verifier) take(e *record, _ []byte) {
@@ -121,7 +120,7 @@ func (v *verifier) approves(e *record) bool {
 	return maps.Equal(held.sums, v.approved.sums) && maps.Equal(held.enrolled, v.approved.enrolled)
 }
 
-// check finds heads that were kept.
+// check checks that kept heads are in the log.
 func (v *verifier) check(kept []Head) {
 	for _, h := range kept {
 		switch {
@@ -134,7 +133,7 @@ func (v *verifier) check(kept []Head) {
 	}
 }
 
-// findReordered calls out of order what is not missing but elsewhere.
+// findReordered changes the kind of missing entries that are elsewhere in the log.
 func findReordered(damage []Damage, there map[uint64]bool) []Damage {
 	for i, d := range damage {
 		if d.Kind != Missing || d.Last-d.Seq >= uint64(len(there)) {

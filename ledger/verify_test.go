@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// What somebody does to a log is found, and the line is named.
+// Tampering with a log is found, and the line is named.
 func TestVerifyFindsTampering(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)
@@ -48,7 +48,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 			[]string{"line 7: reordered (entry 3)", "line 8: reordered (entries 4 to 6)"}},
 		{"written anew from the fifth on", func(l [][]byte) [][]byte {
 			at := logPath(t)
-			story(t, open(t, at)) // the same, but
+			story(t, open(t, at)) // the same log, but then
 			forged := open(t, at)
 			write(t, at, bytes.Join(bytes.SplitAfter(contents(t, at), []byte("\n"))[:4], nil))
 			for range 7 {
@@ -76,7 +76,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 	}
 }
 
-// Every single byte that is changed is found.
+// A change of any single byte is found.
 func TestVerifyFindsEveryByte(t *testing.T) {
 	path := logPath(t)
 	story(t, ledger.Unsynced(open(t, path)))

@@ -11,11 +11,11 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// wordPattern is a word with the space before it.
+// wordPattern matches a word with the space before it.
 var wordPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\s\p{Z}]*[^\s\p{Z}]+|[\s\p{Z}]+`) })
 
-// diffWords is the change from one text to another: together the kept and removed words are the first, and the kept and
-// added words the second. Each word is a line of a unified diff, which leaves out most of what is kept.
+// diffWords returns the change from one text to another. The kept and removed words form the first text, and the kept
+// and added words form the second. Each word is a line of a unified diff, which leaves out most of the kept words.
 func diffWords(before, after string) []Word {
 	words := wordPattern().FindAllString(before, -1)
 	changes := diff.Diff("", quotedLines(words), "", quotedLines(wordPattern().FindAllString(after, -1)))
@@ -32,7 +32,7 @@ func diffWords(before, after string) []Word {
 	return out.list
 }
 
-// quotedLines is a word on each line.
+// quotedLines returns one quoted word per line.
 func quotedLines(words []string) []byte {
 	var b bytes.Buffer
 	for _, w := range words {
@@ -41,13 +41,13 @@ func quotedLines(words []string) []byte {
 	return b.Bytes()
 }
 
-// wordList counts the words of the first text that it has taken.
+// wordList is a list of words, and the number of words of the first text that it has taken.
 type wordList struct {
 	list  []Word
 	taken int
 }
 
-// add appends words to the last stretch, or begins another.
+// add appends words to the last part, or begins another.
 func (w *wordList) add(op string, words ...string) {
 	if op != "+" {
 		w.taken += len(words)
