@@ -296,7 +296,7 @@ func TestTheDocumentedFileIsRight(t *testing.T) {
 	}
 	text = "{\n" + strings.ReplaceAll(text, "//\t", "") + "}"
 	c := readDry(t, strings.NewReplacer("${GITHUB_TOKEN}", "${TOKEN}", "${SECRET}", "${TOKEN}").Replace(text))
-	if got := states(c); got != "github active\nremote disabled\nenterprise active\ninside active" || len(c.Notes) != 2 { // about remote, and about the "auth" of a project
+	if got := states(c); got != "github active\nremote disabled\nenterprise active\ninside active" || len(c.Notes) != 2 { // about remote and "auth"
 		t.Errorf("%s\n%v", got, c.Notes)
 	}
 	plain, err := hujson.Standardize([]byte(text))

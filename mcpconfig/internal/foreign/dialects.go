@@ -54,7 +54,7 @@ func allDialects() []*dialect {
 			none:     map[string]string{`put the header into "headers", as "${cmd:…}"`: "headersHelper"},
 			quiet:    "description alwaysLoad",
 			vars:     []string{"${VAR:-default}"},
-			sections: claudeProject, before: otherProjects, // the user's file also has the project's own servers, and they go first
+			sections: claudeProject, before: otherProjects, // with the project's own servers, which go first
 		},
 		{ // starts commands only, and has no variables
 			name: "claude-desktop", title: "Claude Desktop", ends: "claude_desktop_config.json", commandsOnly: true,
@@ -166,7 +166,7 @@ func allDialects() []*dialect {
 			"./kilo.jsonc ./kilo.json ./.kilo/kilo.jsonc ./.kilo/kilo.json config:kilo/kilo.jsonc config:kilo/kilo.json"),
 		rooDialect("kilo-legacy", "Kilo Code (legacy)", "./.kilocode/mcp.json "+storage("kilocode.kilo-code/settings/mcp_settings.json")+
 			" ~/.kilocode/cli/global/settings/mcp_settings.json"),
-		{ // milliseconds, as in https://github.com/aws/amazon-q-developer-cli/blob/main/docs/agent-format.md, its predecessor
+		{ // milliseconds, like its predecessor: https://github.com/aws/amazon-q-developer-cli/blob/main/docs/agent-format.md
 			name: "kiro", title: "Kiro", files: "./.kiro/settings/mcp.json ~/.kiro/settings/mcp.json",
 			kind: "type", disabled: "disabled", deny: "disabledTools",
 			timeouts: []timeout{{"timeout", inMillis, nil}},
