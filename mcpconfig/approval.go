@@ -148,8 +148,8 @@ type ApprovedTool struct {
 	Tool string `json:"tool"`
 	// Call is the single call that is approved, as it was shown to the person. If it is "", every call is approved.
 	Call string `json:"call,omitempty"`
-	// Fingerprint covers everything that the approval depends on: the tool's description of itself, the command or URL
-	// of its server, and the whole call if Call is set.
+	// Fingerprint covers everything that the approval depends on: the tool's description of itself, its server, and the
+	// whole call if Call is set.
 	Fingerprint string `json:"fingerprint"`
 	// At is the time of the approval, in UTC.
 	At time.Time `json:"at"`

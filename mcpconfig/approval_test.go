@@ -120,8 +120,8 @@ func TestApproveRefusesWhatCannotRun(t *testing.T) {
 	}
 }
 
-// A person who may write the file of a repository must not use an old approval to run another program or to
-// send anything elsewhere.
+// An approval must not cover another program or another destination that is written into a repository's file
+// later.
 func TestWhatAsksAgain(t *testing.T) {
 	const stdio = `{"command": "run", "args": ["a", "${ARG}", "${cmd:echo one}"], "env": {"A": "${TOKEN}", "B": "b"}, "cwd": "sub"}`
 	const remote = `{"url": "https://h/${ARG}", "headers": {"A": "${TOKEN}", "B": "b"}}`
@@ -201,7 +201,8 @@ func TestWhatAsksAgain(t *testing.T) {
 	}
 }
 
-// A person who may write in the repository cannot replace the certificate authorities that were approved.
+// If the file of certificate authorities in the repository is replaced, the approval does not cover the new
+// authorities.
 func TestAnApprovalIsForTheAuthoritiesAsWell(t *testing.T) {
 	p := newProject(t)
 	p.write(`{"servers": {"a": {"url": "https://h/mcp", "tls": {"ca": "ca.pem"}}}}`)

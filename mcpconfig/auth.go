@@ -140,8 +140,8 @@ func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out 
 	return out
 }
 
-// resolveAuth returns the auth that counts: the one of the file with the highest precedence. It is nil if no file has
-// one.
+// resolveAuth returns the auth that counts: the auth of the file with the highest precedence. It is nil if no file has
+// it.
 func resolveAuth(sources []*source) *Auth {
 	var of []*source
 	for _, s := range sources {

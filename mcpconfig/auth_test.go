@@ -69,8 +69,8 @@ func TestAuthThatIsBroken(t *testing.T) {
 	}
 }
 
-// A cloned repository cannot decide which clients may connect. Of two files of the user, the one with precedence
-// counts.
+// A cloned repository cannot decide which clients may connect. If two files of the user have an "auth", the file with
+// the higher precedence counts.
 func TestWhoseAuthCounts(t *testing.T) {
 	t.Parallel()
 	dir, home := t.TempDir(), t.TempDir()

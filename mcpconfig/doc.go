@@ -38,20 +38,20 @@
 // if Options.Trust is set, if the path of the file is named too, or if a person approved them ([Approve], [Revoke],
 // [Approvals]).
 //
-// A server of another file is held as well if it takes something from the project. That is the case if it would start
-// in the project, run a program by a path in it, find code there by its environment, or get a file of it. The project
-// is Options.Dir and the directories around it, up to the root of the outermost repository. Before approval, nothing of
-// such a row runs and nothing is sent. Of the files that it names, only files of the project are read ([Row.Files]).
+// A server of another file is held as well if it takes something from the project. Such a server starts in the project,
+// runs a program by a path in it, finds code there by its environment, or gets a file of it. The project is Options.Dir
+// and the directories around it, up to the root of the outermost repository. Before approval, nothing of such a row
+// runs and nothing is sent. Of the files that it names, only files of the project are read ([Row.Files]).
 //
 // An approval is for one id in one file, at any path from which links lead to the file. For a row that does not belong
 // to the project, it is also for one directory ([Row.Project]). It covers everything in the row except times, the
 // profile and comments. Command, arguments, directory and addresses are covered with their variables replaced, and
 // everything else as written. The content of the project's files is covered too.
 //
-// A ${cmd:…}, or a ${file:…} outside of the project, may decide the program or the address of a project's row. Then the
-// approval also covers the value that it gave: call [Config.Resolve] before [Approve]. A row that changes in any of
-// these is held again. An approval does not judge the program itself: approval of ./run.sh covers any later content of
-// run.sh.
+// A ${cmd:…}, or a ${file:…} outside of the project, may decide the command line or the address of a project's row.
+// Then the approval also covers the value that it gave: call [Config.Resolve] before [Approve]. A row that changes in
+// any of these is held again. An approval does not judge the program itself: approval of ./run.sh covers any later
+// content of run.sh.
 //
 // Rows that do not belong to the project do not look for programs in directories of PATH that are in it
 // ([Config.Avoided]).
@@ -143,8 +143,8 @@
 //	}
 //
 // The order of rows, variables and headers is kept. A row with a url and a command is a url, unless its transport is
-// stdio. In args, env and headers, a number or a boolean counts as its text. Any other value that is no string is left
-// out. Both get a note. If two variables or headers have one name, the last one counts. Names of headers are not
+// stdio. In args, env and headers, a number or a boolean counts as its text. Any other value that is not a string is
+// left out. Both get a note. If two variables or headers have one name, the last one counts. Names of headers are not
 // case-sensitive. A timeout of 0 is the default of [interop.Timeouts], and a negative one is no timeout. For "lazy" and
 // "idle" see [interop.Server]. For "per", "instances", "maxPrincipals", "maxConcurrent" and "maxQueue" (0 is none) see
 // [interop.Pool]. null is the same as absent. Keys that begin with "$", "_", "/" or "#" are comments.
@@ -180,8 +180,8 @@
 //	${workspaceFolder}            the project that the file is part of, else Options.Dir
 //	${workspaceFolderBasename}    its last part
 //	${pathSeparator}, ${/}        "/", on Windows "\"
-//	${file:PATH}                  what is in a file, without the last line break
-//	${cmd:COMMAND LINE}           what a command prints, without the last line break
+//	${file:PATH}                  the content of a file, without the last line break
+//	${cmd:COMMAND LINE}           the output of a command, without the last line break
 //
 // The default is used for a variable that is not set or empty, as in a shell. It may have variables itself. A server
 // with a variable that is not set and has no default is skipped. "$${" stands for "${", and any other "$" for itself.

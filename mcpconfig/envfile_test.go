@@ -12,8 +12,7 @@ import (
 )
 
 // A path in a project must not be a link out of it: a link to the user's secrets is not sent
-// to the project's server. A path that leads out openly is shown to the person who approves
-// the row.
+// to the project's server. A path that leads out openly is shown before the row is approved.
 func TestAProjectsFileIsNoLinkToAnother(t *testing.T) {
 	p := newProject(t)
 	mkdir(t, p.dir)

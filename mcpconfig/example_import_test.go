@@ -34,7 +34,7 @@ func Example_import() {
 	// codex github {"url":"https://example.com/mcp","headers":{"Authorization":"Bearer ${GITHUB_TOKEN}"},"timeout":{"call":"1m30s"}}
 }
 
-// The entry gives another client every server through indus.
+// With this entry, another client gets every server through indus.
 func ExampleExport() {
 	entry := mcpconfig.Entry{ID: "indus", URL: "http://127.0.0.1:7332/mcp", Token: "INDUS_TOKEN"}
 	out, notes, err := mcpconfig.Export("vscode", entry, nil)

@@ -97,7 +97,7 @@ func (f *configFile) again(e *entry, fetched func(fetch) fetchResult) {
 }
 
 // Resolve fetches the values that an approval of a row of Rows covers in addition to its text. It runs each ${cmd:…},
-// and reads each ${file:…}, that decides the program or the address of the server. It returns the row with these
+// and reads each ${file:…}, that decides the command line or the address of the server. It returns the row with these
 // values. Call it only if a person wants these commands to run. If the row has no such value, Resolve returns it
 // unchanged.
 func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {

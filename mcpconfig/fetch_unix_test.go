@@ -298,8 +298,8 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// Resolve runs the commands that decide what a server runs, and no other command
-// of its row.
+// Resolve runs the commands that are part of a server's command line, and no other
+// command of its row.
 func TestResolveFetchesNothingElse(t *testing.T) {
 	p := newProject(t)
 	ran := filepath.Join(t.TempDir(), "ran")

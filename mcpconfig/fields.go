@@ -94,7 +94,8 @@ func listOf[T any](r *reading, what, field string, v *hujson.Value, each func(fi
 	return out
 }
 
-// literal returns a field that must be a string, without replacing variables. If it is no string, the row is skipped.
+// literal returns a field that must be a string, without replacing variables. If it is not a string, the row is
+// skipped.
 func (r *reading) literal(field string, v *hujson.Value) (string, bool) {
 	return tree.Text(*v), r.expect('"', "a string", field, v)
 }

@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	// uncoveredKeys holds the keys that decide neither what runs nor where data is sent. It also holds the keys that
-	// the fingerprint covers in another form.
+	// uncoveredKeys holds the keys that affect neither the command line nor the destination of data. It also holds the
+	// keys that the fingerprint covers in another form.
 	uncoveredKeys = []string{
 		"name", "id", "type", "transport", "era", "timeout", "lazy", "idle", "maxPrincipals", "maxConcurrent", "maxQueue",
 		"changes", "profile", "enabled", "disabled",
@@ -38,8 +38,8 @@ func fetches(v *hujson.Value) bool {
 	return strings.Contains(tree.Text(*v), "${file:") || strings.Contains(tree.Text(*v), "${cmd:")
 }
 
-// fingerprint returns the text to which an approval is bound. Any change of what runs, how often and for which clients,
-// of where data is sent, or of which tools are offered, changes the fingerprint.
+// fingerprint returns the text to which an approval is bound. It changes with the command line, with how often and for
+// which clients it runs, with the destination of data, and with the tools that are offered.
 //
 // Command, arguments, directory and addresses count with their variables replaced, so another value of a variable needs
 // a new approval. All other members count as they are written. There LD_PRELOAD=./evil.so is as good as a command, but
@@ -47,8 +47,8 @@ func fetches(v *hujson.Value) bool {
 // counts, because a link to an approved file would change the start of its relative paths.
 //
 // The value of a ${cmd:…}, or of a ${file:…} outside of the project, is not known before the row is approved. If such a
-// value decides what a project's row runs or where it connects, the fingerprint ends with pinSeparator. The fingerprint
-// of the value follows it: see pinOf.
+// value decides the command line or the address of a project's row, the fingerprint ends with pinSeparator. The
+// fingerprint of the value follows it: see pinOf.
 func (r *reading) fingerprint() string {
 	base := atomicfile.Real(r.base())
 	if r.State == Disabled { // its only effect is to hide others
@@ -56,7 +56,7 @@ func (r *reading) fingerprint() string {
 	}
 	text, _ := edit.Row(r.v)
 	var row map[string]any
-	_ = json.Unmarshal(text, &row) // a row that is no object is skipped
+	_ = json.Unmarshal(text, &row) // a row that is not an object is skipped
 	maps.DeleteFunc(row, func(name string, _ any) bool {
 		v := r.fields[name]
 		return v == nil || slices.Contains(uncoveredKeys, name) || slices.Contains(expandedKeys, name) && !fetches(v)
@@ -87,7 +87,7 @@ func (r *reading) fingerprint() string {
 // pinSeparator is between the fingerprint of the written row and the fingerprint of the fetched values.
 const pinSeparator = "."
 
-// decides reports whether a value of the field decides what runs, or where data is sent.
+// decides reports whether a value of the field decides the command line, its directory, or the destination of data.
 func decides(field string) bool {
 	name, _, _ := strings.Cut(field, "[")
 	return slices.Contains([]string{
@@ -95,7 +95,8 @@ func decides(field string) bool {
 	}, name)
 }
 
-// pinOf returns the fingerprint of the fields of a server that decide what runs, or where data is sent.
+// pinOf returns the fingerprint of the fields of a server that decide its command line, its directory, or the
+// destination of data.
 func pinOf(s interop.Server) string {
 	parts := []string{s.OAuth.Issuer, s.OAuth.ClientMetadataURL, s.OAuth.Provider.Issuer, s.TLS.CA, s.TLS.Cert, s.TLS.Key}
 	switch t := s.Transport.(type) {

@@ -27,8 +27,9 @@ type Imported struct {
 	Definitions []Definition `json:"-"`
 	// From holds the file of each definition.
 	From []string `json:"-"`
-	// Notes are about parts that were changed or not taken over, with their position. A
-	// note whose State is [Skipped] has the reason why a server is not in Definitions.
+	// Notes are about parts that were changed or not taken over, with their position.
+	// If a server is not in Definitions, a note with the State [Skipped] has the
+	// reason.
 	Notes []Note `json:"notes,omitempty"`
 }
 

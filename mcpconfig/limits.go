@@ -33,7 +33,7 @@ func (r *reading) timeouts(field string, v *hujson.Value) (t interop.Timeouts) {
 		d := r.bound(field, v)
 		t = interop.Timeouts{Connect: d, List: d, Call: d}
 	}
-	if t.Total == 0 && (t.Call < 0 || t.Call > totalFloor) { // the whole call may take as long as one step of it
+	if t.Total == 0 && (t.Call < 0 || t.Call > totalFloor) { // a whole call may take at least as long
 		t.Total = t.Call
 	}
 	return t

@@ -21,7 +21,7 @@ type entry struct {
 	wants     []fetch       // the fetches before it starts
 	waits     string        // why it must wait for approval; "" if it need not
 	taking    string        // see takes
-	pinned    []fetch       // the fetches in wants that decide what runs, or where it connects
+	pinned    []fetch       // the fetches in wants that decide the command line or the address
 }
 
 // owner is the row that has an id. Of several searches the later one has it, in one search the first file, and in one

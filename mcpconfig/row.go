@@ -54,14 +54,15 @@ const (
 // of a variable, an environment or a header.
 type Row struct {
 	// Server is complete if State is [Active], [Held] or [Shadowed]. There are two exceptions: rows with a key that
-	// disables them, and rows that do not start, whose ${file:…} and ${cmd:…} are not replaced. Otherwise it has only
-	// the id, which may be "" if the row is [Skipped].
+	// disables them, and ${file:…} and ${cmd:…} of rows that do not start, which are not replaced. Otherwise it has
+	// only the id, which may be "" if the row is [Skipped].
 	Server interop.Server
 	// Kind is the kind of transport. It is "" if the row does not have it.
 	Kind interop.TransportKind
 	// Target is the command line, or the URL without user, query and fragment, as the file has it. Variables are not
-	// replaced. All variables of a URL are shown, because they decide where it leads, what is sent and which commands
-	// run. Text that looks like a credential is replaced with "<secret>". Target is safe to print on a terminal.
+	// replaced. All variables of a URL are shown, because they decide where it leads, which data is sent and which
+	// commands run. Text that looks like a credential is replaced with "<secret>". Target is safe to print on a
+	// terminal.
 	Target string
 	// File and Line are the position at which the row begins.
 	File string

@@ -53,7 +53,8 @@ func (r *reading) oauth(field string, v *hujson.Value) (o interop.OAuth) {
 }
 
 // oddSignIn returns why the fields of "oauth" do not fit together, or "". If no person sees the authorization
-// server of a sign-in, it must be named. Otherwise a server could name one that gets the secret.
+// server of a sign-in, it must be named. Otherwise the secret could go to any authorization server that the server
+// names.
 func oddSignIn(grant string, has func(name string) bool) string {
 	proof := has("clientSecret") || has("privateKey")
 	switch exchange := grant == "token_exchange"; {

@@ -204,7 +204,7 @@ func (r *reading) checkURL(address string) {
 	}
 }
 
-// badHeader returns why a name is no token of RFC 9110, section 5.6.2, or "".
+// badHeader returns why a name is not a token of RFC 9110, section 5.6.2, or "".
 func badHeader(name string) string {
 	for _, c := range []byte(name) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// ownDirectory is the end of a note about a path in a row whose server starts in an empty
-// directory of its own.
+// ownDirectory is the end of a note about a path in a row. The server of the row starts in an
+// empty directory of its own.
 const ownDirectory = ", and the server starts in an empty directory of its own"
 
 // base returns the absolute directory at which relative paths of the file begin. It is the
@@ -115,8 +115,8 @@ func (f *configFile) tilde(path string) string {
 	return path
 }
 
-// prepare makes the directories in which servers start. A row whose directory cannot be made is
-// skipped.
+// prepare makes the directories in which servers start. If a directory cannot be made, the row
+// is skipped.
 func (p *readContext) prepare(e *entry) {
 	t, ok := e.Server.Transport.(interop.Stdio)
 	if !ok || !t.Fresh {

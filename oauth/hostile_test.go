@@ -17,8 +17,8 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// attacker is a server whose metadata and authorization server a test makes up, all at one address. "~" in a text is
-// that address.
+// attacker is a server with metadata and an authorization server that a test makes up, all at one address. "~" in a
+// text is that address.
 type attacker struct {
 	*httptest.Server
 	answers map[string]http.HandlerFunc // by path; "/mcp" refuses requests without a token

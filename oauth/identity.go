@@ -49,9 +49,9 @@ func (s storedIdentity) loaded() identity {
 	return s.identity
 }
 
-// identify returns this client's identity at an authorization server, in the order of specification 2026-07-28
-// (basic/authorization/client-registration): a known id, a metadata document, a registration. redirect is the address
-// for the answer to a sign-in. It is "" for a grant without a redirect.
+// identify returns this client's identity at an authorization server. It may be a known id, a metadata document or a
+// registration, in the order of specification 2026-07-28 (basic/authorization/client-registration). redirect is the
+// address for the answer to a sign-in. It is "" for a grant without a redirect.
 func (c *Client) identify(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
 	switch o := &c.options; {
 	case o.ClientID != "":
@@ -68,10 +68,10 @@ func (c *Client) byDocument(as *authServer) bool {
 	return c.options.MetadataDocument != "" && as.ClientIDMetadataDocumentSupported
 }
 
-// ownPath returns the end of the callback path for an authorization server whose answers do not name it (RFC 9207).
-// Each such server has its own path. If another server redirects the browser to it and wants the code, the answer
-// arrives at the wrong path (mix-up; RFC 9700 sections 4.4.1 and 4.4.2.2). A client that does not register has one
-// fixed address, so the result is "".
+// ownPath returns the end of the callback path for an authorization server that does not name itself in answers (RFC
+// 9207). Each such server has its own path. If another server redirects the browser to it and wants the code, the
+// answer arrives at the wrong path (mix-up; RFC 9700 sections 4.4.1 and 4.4.2.2). A client that does not register has
+// one fixed address, so the result is "".
 func (c *Client) ownPath(as *authServer) string {
 	if as.AuthorizationResponseIssParameterSupported || c.options.ClientID != "" || c.byDocument(as) {
 		return ""

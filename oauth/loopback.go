@@ -112,7 +112,7 @@ func (r *loopback) Ask(ctx context.Context, authorize string) (url.Values, error
 	return r.answer(ctx, opened)
 }
 
-// errUnknownEnd is the outcome of a sign-in whose result is not known here.
+// errUnknownEnd is the outcome of a sign-in if its result is not known here.
 var errUnknownEnd = errors.New("closed")
 
 // Close closes the port. The last page is still delivered.

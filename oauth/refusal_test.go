@@ -17,8 +17,8 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// answers is an authorization server whose answers a test changes while it runs. It registers clients, grants tokens
-// that expire at once, and revokes them.
+// answers is an authorization server with answers that a test changes while it runs. It registers clients, grants
+// tokens that expire at once, and revokes them.
 type answers struct {
 	*attacker
 	changed    atomic.Pointer[changedAnswer] // nil: no answer is changed
@@ -101,7 +101,7 @@ func redirects(code string) http.HandlerFunc {
 
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// paster is a person who pastes the address at which the browser ends. The address is always the same, because no port
+// paster is a person that pastes the address at which the browser ends. The address is always the same, because no port
 // is opened. If the browser shows an error, the person gives up.
 func paster() *oauth.Paste {
 	back := ""

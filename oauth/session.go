@@ -55,7 +55,7 @@ type need struct {
 	anew    bool      // by a new sign-in in any case
 	renewal bool      // without a new sign-in; a nil grant is then no error
 	quiet   bool      // asks no person
-	open    bool      // the server requires no token, or one that is not of OAuth
+	open    bool      // the server requires no token, or a token that is not of OAuth
 	show    func(address string)
 }
 

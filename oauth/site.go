@@ -143,7 +143,7 @@ func (f *siteSignIn) confirmed(browser string) bool {
 	return sameText(f.browser, browser)
 }
 
-// confirmedBy reports whether a browser is the one that confirmed, and whether no browser has confirmed yet.
+// confirmedBy reports whether the person confirmed in this browser, and whether no browser has confirmed yet.
 func (f *siteSignIn) confirmedBy(browser string) (same, none bool) {
 	f.site.mu.Lock()
 	defer f.site.mu.Unlock()

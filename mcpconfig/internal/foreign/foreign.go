@@ -88,9 +88,8 @@ type dialect struct {
 	timeouts              []timeout
 	// also has rules for other keys, or other rules for the keys above.
 	also map[string]rule
-	// handOn is the key for names of variables that the server gets. headerVars is the key for headers
-	// with names of variables as their values. bearerVar is the key for the name of the variable of a
-	// token.
+	// handOn is the key for names of variables that the server gets. headerVars is the key for headers:
+	// their values are names of variables. bearerVar is the key for the name of a token's variable.
 	handOn, headerVars, bearerVar string
 	// keepsSecrets is set if the client itself stores the values of these variables.
 	keepsSecrets bool
