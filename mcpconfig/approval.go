@@ -78,7 +78,7 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 }
 
 // StateDir returns the directory in which indus keeps the user's state. It is Options.State, or else indus in
-// $XDG_STATE_HOME, or else .local/state/indus in the home directory. It is "" if there is no home. The directory may
+// $XDG_STATE_HOME, or else .local/state/indus in the home directory. It is "" if there is no home. The directory need
 // not exist.
 func StateDir(o *Options) string { return newPlace(o).State }
 

@@ -68,7 +68,7 @@ func queryOf(u *url.URL) string {
 
 // resource reads the metadata of a protected resource. If the challenge has an address, that address is used.
 // Otherwise the well-known places for its path and for its origin are tried (specification 2026-07-28,
-// basic/authorization/ authorization-server-discovery).
+// basic/authorization/authorization-server-discovery).
 func (w *web) resource(ctx context.Context, resource string, ch challenge) (*Discovery, error) {
 	u, err := url.Parse(resource)
 	if err != nil {

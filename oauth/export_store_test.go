@@ -5,7 +5,7 @@ import "time"
 // ErrNoKey is the error of a keychain without a key.
 var ErrNoKey = errNoKey
 
-// WithKeychain sets the keychain for a test.
+// WithKeychain returns options with a keychain for a test.
 func WithKeychain(read func() (string, error), write func(string) error, wait time.Duration) *FileStoreOptions {
 	return &FileStoreOptions{keychain: &keychain{read: read, write: write, wait: wait}}
 }

@@ -52,7 +52,7 @@ func (s *FileStore) keys(ctx context.Context, from keySource) (*sealed.Keys, err
 	return nil, s.broken("it does not say where its key is")
 }
 
-// sealing ensures that there is a key to seal with. A given key is always used, and otherwise the key of the file.
+// sealing sets the key to seal with: a given key, or else the key of the file, or else a new one.
 func (s *FileStore) sealing(ctx context.Context, c *fileContent) (err error) {
 	switch {
 	case s.opts.Key != "":
