@@ -37,8 +37,8 @@ func Clients() []Client {
 }
 
 // Files returns the files in which the client keeps its servers on this system, in the client's order of preference.
-// Files of the project in Options.Dir come first, then the user's files. The files need not exist. Only for a
-// directory with a file for each server, the list has the existing files.
+// Files of the project in Options.Dir come first, then the user's files. The files need not exist. Only for a directory
+// with a file for each server, the list has the existing files.
 func (c Client) Files(o *Options) []string { return newPlace(o).filesOf(c.Name) }
 
 // maxBlocks bounds the list of files that a directory of a hostile project can cause.

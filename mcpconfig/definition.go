@@ -11,9 +11,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Definition is a server in the format of indus's own files: an id, and a row with its
-// variables not replaced. It is used for importing, adding and writing servers. It may be
-// invalid: only reading it as a [Row] checks it.
+// Definition is a server in the format of indus's own files: an id, and a row with its variables not replaced. It is
+// used for importing, adding and writing servers. It may be invalid: only reading it as a [Row] checks it.
 //
 // Every format of package fmt prints only its id, because the row may hold secrets.
 type Definition struct {
@@ -28,10 +27,9 @@ func (d Definition) String() string { return tree.Quote(d.ID) }
 // Format prints [Definition.String] for every verb.
 func (d Definition) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, d.String()) }
 
-// Find returns the row that counts among the rows with an id for which in returns true. A
-// row that may start comes first, then a disabled row. After them come held, shadowed and
-// skipped rows. If in is nil, all rows are candidates. It returns false if there is no
-// such row.
+// Find returns the row that counts among the rows with an id for which in returns true. A row that may start comes
+// first, then a disabled row. After them come held, shadowed and skipped rows. If in is nil, all rows are candidates.
+// It returns false if there is no such row.
 func (c *Config) Find(id string, in func(Row) bool) (Row, bool) {
 	ranks := []State{Active, Disabled, Held, Shadowed, Skipped}
 	best := -1
@@ -60,8 +58,8 @@ func (c *Config) entry(r Row) *entry {
 	return c.entries()[i]
 }
 
-// Definition returns the definition of a row of Rows as its file has it, without comments.
-// It returns false if the row is not an object.
+// Definition returns the definition of a row of Rows as its file has it, without comments. It returns false if the row
+// is not an object.
 func (c *Config) Definition(r Row) (Definition, bool) {
 	e := c.entry(r)
 	if e == nil {
@@ -74,6 +72,6 @@ func (c *Config) Definition(r Row) (Definition, bool) {
 //go:embed schema.json
 var fileSchema []byte
 
-// FileSchema returns the JSON Schema (2020-12) of indus's own files, which editors use for
-// completion: {"$schema": "…", "servers": …}. The caller owns the bytes.
+// FileSchema returns the JSON Schema (2020-12) of indus's own files, which editors use for completion: {"$schema": "…",
+// "servers": …}. The caller owns the bytes.
 func FileSchema() []byte { return slices.Clone(fileSchema) }

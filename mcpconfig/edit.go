@@ -19,31 +19,29 @@ import (
 var (
 	// ErrChanged is returned if the file changed after it was opened.
 	ErrChanged = edit.ErrChanged
-	// ErrNoServer is returned if the file has no row with the id. [Import] returns it for a file
-	// without any server.
+	// ErrNoServer is returned if the file has no row with the id. [Import] returns it for a file without any server.
 	ErrNoServer = edit.ErrNoServer
 )
 
 // maxRewrite bounds a file of another program, which may hold much more than servers.
 const maxRewrite = 64 << 20
 
-// Edit is a file that is being changed. It changes the text: everything that an operation does
-// not concern keeps its bytes. That includes comments and rows that cannot be read. Nothing is
-// written before [Edit.Save].
+// Edit is a file that is being changed. It changes the text: everything that an operation does not concern keeps its
+// bytes. That includes comments and rows that cannot be read. Nothing is written before [Edit.Save].
 //
-// An Edit belongs to one goroutine. Two processes may edit one file. Then the later save fails
-// with [ErrChanged], unless both hold the [Lock] from Open to Save.
+// An Edit belongs to one goroutine. Two processes may edit one file. Then the later save fails with [ErrChanged],
+// unless both hold the [Lock] from Open to Save.
 type Edit struct {
 	original *edit.File
 	servers  edit.Servers
 	bom      []byte // the byte order mark, or nil
 }
 
-// Open reads one of indus's own files to change it: JSON with comments, with "servers" or
-// "mcpServers". A file that does not exist or is empty begins without servers.
+// Open reads one of indus's own files to change it: JSON with comments, with "servers" or "mcpServers". A file that
+// does not exist or is empty begins without servers.
 //
-// If the file cannot be parsed, or belongs to another program, Open returns an error with the
-// position. Such a file is never written. Use [Export] to add indus to it.
+// If the file cannot be parsed, or belongs to another program, Open returns an error with the position. Such a file is
+// never written. Use [Export] to add indus to it.
 func Open(path string) (*Edit, error) {
 	switch filepath.Ext(path) {
 	case ".toml", ".yaml", ".yml":
@@ -72,9 +70,9 @@ func Open(path string) (*Edit, error) {
 	return e, nil
 }
 
-// openOriginal reads a file that is to be replaced. If the file is in a project but a link leads
-// out of that project, it returns an error. A cloned repository with a link must not cause a
-// write to the user's own file or to another project's.
+// openOriginal reads a file that is to be replaced. If the file is in a project but a link leads out of that project,
+// it returns an error. A cloned repository with a link must not cause a write to the user's own file or to another
+// project's.
 func openOriginal(path string, limit int64) (*edit.File, error) {
 	o, err := edit.Open(path, limit)
 	if o == nil || o.Target == "" {
@@ -174,8 +172,8 @@ func (e *Edit) row(id string) (edit.Server, bool) {
 	return rows[len(rows)-1], true
 }
 
-// Definition returns the last row with an id, without its comments. It returns false if there is
-// no such row, or if the row is not an object.
+// Definition returns the last row with an id, without its comments. It returns false if there is no such row, or if the
+// row is not an object.
 func (e *Edit) Definition(id string) (Definition, bool) {
 	r, ok := e.row(id)
 	if !ok {
@@ -202,16 +200,15 @@ func (e *Edit) Line(id string) int {
 // Text returns the text that [Edit.Save] would write.
 func (e *Edit) Text() []byte { return slices.Concat(e.bom, e.servers.Doc.Text) }
 
-// Set writes a server. If a row has its id, Set changes that row, and its unchanged parts keep
-// their bytes and comments. Otherwise Set adds a row behind the last one.
+// Set writes a server. If a row has its id, Set changes that row, and its unchanged parts keep their bytes and
+// comments. Otherwise Set adds a row behind the last one.
 func (e *Edit) Set(d Definition) error { return e.servers.Set(d.ID, d.JSON) }
 
-// Remove removes all rows with an id, together with the comments on their lines. Comments on
-// lines of their own stay.
+// Remove removes all rows with an id, together with the comments on their lines. Comments on lines of their own stay.
 func (e *Edit) Remove(id string) error { return e.changed(id, e.servers.Remove(id)) }
 
-// Enable switches the rows with an id on or off. If a row has "enabled" or "disabled" already,
-// its value is changed in place.
+// Enable switches the rows with an id on or off. If a row has "enabled" or "disabled" already, its value is changed in
+// place.
 func (e *Edit) Enable(id string, on bool) error { return e.changed(id, e.servers.Enable(id, on)) }
 
 func (e *Edit) changed(id string, err error) error {
@@ -224,9 +221,9 @@ func (e *Edit) changed(id string, err error) error {
 	return e.fault(err)
 }
 
-// Check reads the last row with an id, as it is in the text now, and returns the notes. Notes in
-// wrong are mistakes. Notes in advice may be intended: variables that are not set here, and
-// paths relative to a directory that is empty. Nothing is run.
+// Check reads the last row with an id, as it is in the text now, and returns the notes. Notes in wrong are mistakes.
+// Notes in advice may be intended: variables that are not set here, and paths relative to a directory that is empty.
+// Nothing is run.
 func (e *Edit) Check(id string, o *Options) (wrong, advice []Note) {
 	r, ok := e.row(id)
 	if !ok {
@@ -247,19 +244,18 @@ func (e *Edit) Check(id string, o *Options) (wrong, advice []Note) {
 	return wrong, advice
 }
 
-// Save writes the file, and creates the directories that it needs. A reader always finds the old
-// text or the new one, even after a crash. The mode of the file stays, and a symbolic link stays
-// a link. A new file is readable only by the user, because it may hold secrets.
+// Save writes the file, and creates the directories that it needs. A reader always finds the old text or the new one,
+// even after a crash. The mode of the file stays, and a symbolic link stays a link. A new file is readable only by the
+// user, because it may hold secrets.
 //
-// If the file changed after [Open] read it, Save writes nothing and returns [ErrChanged]. On
-// Unix, processes that save with this package cannot overwrite each other's changes. Another
-// program may write between the last check and the replacement, in less than a millisecond. That
-// change would be lost.
+// If the file changed after [Open] read it, Save writes nothing and returns [ErrChanged]. On Unix, processes that save
+// with this package cannot overwrite each other's changes. Another program may write between the last check and the
+// replacement, in less than a millisecond. That change would be lost.
 func (e *Edit) Save() error { return faultOf(e.original.Path, e.original.Save(e.Text())) }
 
-// Rewrite replaces the text of a file with the result of change, which is called with the old
-// text. If there is no file, the old text is nil. The guarantees of [Edit.Save] hold for it too.
-// If change fails or returns the same text, nothing is written.
+// Rewrite replaces the text of a file with the result of change, which is called with the old text. If there is no
+// file, the old text is nil. The guarantees of [Edit.Save] hold for it too. If change fails or returns the same text,
+// nothing is written.
 func Rewrite(path string, change func(text []byte) ([]byte, error)) error {
 	o, err := openOriginal(path, maxRewrite)
 	if err != nil {

@@ -75,8 +75,7 @@ func anchored(path string) bool {
 	return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, "${")
 }
 
-// envFault returns the position and the kind of a mistake in a file of variables. It never returns content of the
-// file.
+// envFault returns the position and the kind of a mistake in a file of variables. It never returns content of the file.
 func envFault(err error) string {
 	var at *envparse.ParseError
 	if !errors.As(err, &at) {

@@ -15,36 +15,31 @@ import (
 
 // Imported holds the servers of a client's files, in the format of indus.
 type Imported struct {
-	// Client is the [Client.Name] that belongs to the format of the file. It is "indus"
-	// for indus's own format.
+	// Client is the [Client.Name] that belongs to the format of the file. It is "indus" for indus's own format.
 	Client string `json:"client"`
 	// File is the named file. It is "" if the client's own files were looked up.
 	File string `json:"file,omitempty"`
 	// Files are the files that were read, in order of precedence.
 	Files []string `json:"files"`
-	// Definitions are the servers, in the order of the files. Their ids are unique.
-	// They print and marshal as their ids, because a row may hold secrets.
+	// Definitions are the servers, in the order of the files. Their ids are unique. They print and marshal as their
+	// ids, because a row may hold secrets.
 	Definitions []Definition `json:"-"`
 	// From holds the file of each definition.
 	From []string `json:"-"`
-	// Notes are about parts that were changed or not taken over, with their position.
-	// If a server is not in Definitions, a note with the State [Skipped] has the
-	// reason.
+	// Notes are about parts that were changed or not taken over, with their position. If a server is not in
+	// Definitions, a note with the State [Skipped] has the reason.
 	Notes []Note `json:"notes,omitempty"`
 }
 
-// Import reads the file of another client. If client is not "", it names the client.
-// Otherwise the content of the file decides which client it is, and its name if the
-// content does not decide.
+// Import reads the file of another client. If client is not "", it names the client. Otherwise the content of the file
+// decides which client it is, and its name if the content does not decide.
 //
-// If path is "", Import reads the client's own files ([Client.Files]) that exist. If
-// two files have an id, the file that the client prefers has the whole row: nothing is
-// merged.
+// If path is "", Import reads the client's own files ([Client.Files]) that exist. If two files have an id, the file
+// that the client prefers has the whole row: nothing is merged.
 //
-// Import reads only these files, which must be regular files of at most 16 MiB. It runs
-// nothing and replaces no variable. It returns an error if a file cannot be read or
-// parsed, or has no servers of any client. The error is [ErrNoServer] if the file is
-// valid but has no servers. A mistake in one server is a note. If one of a client's own
+// Import reads only these files, which must be regular files of at most 16 MiB. It runs nothing and replaces no
+// variable. It returns an error if a file cannot be read or parsed, or has no servers of any client. The error is
+// [ErrNoServer] if the file is valid but has no servers. A mistake in one server is a note. If one of a client's own
 // files cannot be used but another one can, that is a note too.
 func Import(path, client string, o *Options) (*Imported, error) {
 	if client != "" && client != foreign.Native && foreign.SyntaxOf(client) == "" {

@@ -7,22 +7,20 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Note is about a part of a configuration that was skipped, changed or is questionable. It has
-// the position and a remedy. It holds names (of servers, keys, variables), never values.
+// Note is about a part of a configuration that was skipped, changed or is questionable. It has the position and a
+// remedy. It holds names (of servers, keys, variables), never values.
 type Note struct {
 	// File is the path in the caller's form. It is relative if the named path is relative.
 	File string `json:"file,omitempty"`
-	// Line and Column count from 1, Column in bytes. They are 0 if the note is about the whole
-	// file.
+	// Line and Column count from 1, Column in bytes. They are 0 if the note is about the whole file.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
-	// Server is the id of the row. It is "" if the note is about the file, or if the row has
-	// no id.
+	// Server is the id of the row. It is "" if the note is about the file, or if the row has no id.
 	Server string `json:"server,omitempty"`
 	// Row counts the file's rows from 1. It is 0 if the note is about the file.
 	Row int `json:"row,omitempty"`
-	// State is the state of the row, if this note is the reason for it. It is "" in advice
-	// about a row that is still used, and in notes about a file.
+	// State is the state of the row, if this note is the reason for it. It is "" in advice about a row that is still
+	// used, and in notes about a file.
 	State State `json:"state,omitempty"`
 	// Reason describes the problem.
 	Reason string `json:"reason"`

@@ -53,8 +53,7 @@ func (f *configFile) row(key, v *hujson.Value) {
 	f.entries = append(f.entries, r.entry)
 }
 
-// reading reads a row. fetched returns the values of ${file:…} and ${cmd:…}. If it is
-// nil, these stay as they are.
+// reading reads a row. fetched returns the values of ${file:…} and ${cmd:…}. If it is nil, these stay as they are.
 func (f *configFile) reading(e entry, fetched func(fetch) fetchResult) *reading {
 	r := f.newReading("", e.v.StartOffset)
 	if e.key != nil {
@@ -106,8 +105,7 @@ func rowKeys() []string {
 	return append(foreign.NativeKeys(), "name", "id", "transport", "disabled")
 }
 
-// collect sorts the members of a row by name. If two have one name, the later one
-// counts.
+// collect sorts the members of a row by name. If two have one name, the later one counts.
 func (r *reading) collect() {
 	known, seen := rowKeys(), map[string]*hujson.Value{}
 	for name, m := range tree.Members(r.v) {
@@ -152,8 +150,7 @@ var otherWords = map[string]string{
 	"tools": "includetools excludetools enabledtools disabledtools enabled_tools disabled_tools allowedtools",
 }
 
-// meantKey returns the key that was probably meant by a wrong one: a misspelt key, or
-// another program's word.
+// meantKey returns the key that was probably meant by a wrong one: a misspelt key, or another program's word.
 func meantKey(name string) string {
 	for key, words := range otherWords {
 		if slices.Contains(strings.Fields(words), strings.ToLower(name)) {
@@ -205,8 +202,7 @@ func (r *reading) enabled() bool {
 // note adds advice. The row is still used.
 func (r *reading) note(at int, reason, hint string) { r.addOne(at, "", reason, hint) }
 
-// skip marks the row as skipped, with the reason. Further mistakes in it are still
-// noted.
+// skip marks the row as skipped, with the reason. Further mistakes in it are still noted.
 func (r *reading) skip(at int, reason, hint string) {
 	if r.State != Skipped {
 		r.State, r.Reason, r.Hint = Skipped, reason, hint

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// rules reads "tools". If a value cannot be read, the row is skipped: a rule that is left out
-// would admit tools against the intention of the author.
+// rules reads "tools". If a value cannot be read, the row is skipped: a rule that is left out would admit tools against
+// the intention of the author.
 func (r *reading) rules(field string, v *hujson.Value) (t interop.ToolRules) {
 	r.object(field, v, true,
 		member{"allow", func(field string, v *hujson.Value) {
@@ -64,8 +64,7 @@ func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
 	}
 }
 
-// era reads the era in which indus talks to the server. "" is auto. An unknown era is left
-// out.
+// era reads the era in which indus talks to the server. "" is auto. An unknown era is left out.
 func (r *reading) era(field string, v *hujson.Value) interop.Era {
 	switch name := tree.Text(*v); {
 	case r.isName(field, v) && (name == string(interop.Legacy) || name == string(interop.Modern)):
@@ -76,8 +75,7 @@ func (r *reading) era(field string, v *hujson.Value) interop.Era {
 	return ""
 }
 
-// profile reads the profile in which models see the server's tools. An unknown profile is left
-// out.
+// profile reads the profile in which models see the server's tools. An unknown profile is left out.
 func (r *reading) profile(field string, v *hujson.Value) *schema.Profile {
 	name := tree.Text(*v)
 	if !r.isName(field, v) {
@@ -92,8 +90,7 @@ func (r *reading) profile(field string, v *hujson.Value) *schema.Profile {
 	return p
 }
 
-// isName reports whether a value is a string. If it is not, a note reports that it is left
-// out.
+// isName reports whether a value is a string. If it is not, a note reports that it is left out.
 func (r *reading) isName(field string, v *hujson.Value) bool {
 	if !tree.Has(v, '"') {
 		reason := fmt.Sprintf("%q is %s where a name is expected, and is left out", field, tree.KindOf(v.Value))
@@ -109,9 +106,8 @@ func profileNames() (names []string) {
 	return names
 }
 
-// policy returns the policy for the row's changed tools, from the row or else from its file.
-// If the value is no policy, the row is skipped, because the value may have been meant to deny
-// tools.
+// policy returns the policy for the row's changed tools, from the row or else from its file. If the value is no policy,
+// the row is skipped, because the value may have been meant to deny tools.
 func (r *reading) policy() interop.ChangePolicy {
 	v := r.fields["changes"]
 	if v == nil {
@@ -136,8 +132,8 @@ func policyOf(v *hujson.Value) (p interop.ChangePolicy, ok bool) {
 	return p, p == interop.AcceptChanges || p == interop.HoldChanges || p == interop.DenyChanges
 }
 
-// raise gives each row at least the policy that the user's own files have for its id, or in
-// general. A project's file cannot lower it.
+// raise gives each row at least the policy that the user's own files have for its id, or in general. A project's file
+// cannot lower it.
 func raise(sources []*source) {
 	least, all := map[string]interop.ChangePolicy{}, interop.ChangePolicy("")
 	for _, s := range sources {

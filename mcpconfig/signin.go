@@ -17,8 +17,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// oauth reads the sign-in of the server: an object, or false if there is none. If a value cannot be read, the row
-// is skipped: a sign-in at another place, or as another user, would be wrong.
+// oauth reads the sign-in of the server: an object, or false if there is none. If a value cannot be read, the row is
+// skipped: a sign-in at another place, or as another user, would be wrong.
 func (r *reading) oauth(field string, v *hujson.Value) (o interop.OAuth) {
 	if tree.Has(v, 'f') {
 		return interop.OAuth{Off: true}
@@ -52,9 +52,8 @@ func (r *reading) oauth(field string, v *hujson.Value) (o interop.OAuth) {
 	return o
 }
 
-// oddSignIn returns why the fields of "oauth" do not fit together, or "". If no person sees the authorization
-// server of a sign-in, it must be named. Otherwise the secret could go to any authorization server that the server
-// names.
+// oddSignIn returns why the fields of "oauth" do not fit together, or "". If no person sees the authorization server of
+// a sign-in, it must be named. Otherwise the secret could go to any authorization server that the server names.
 func oddSignIn(grant string, has func(name string) bool) string {
 	proof := has("clientSecret") || has("privateKey")
 	switch exchange := grant == "token_exchange"; {
@@ -146,9 +145,9 @@ func (r *reading) tls(field string, v *hujson.Value) (t interop.TLS) {
 	return t
 }
 
-// pem reads the path of a file of certificates. If the file belongs to the project, an approval covers its
-// content. The same holds for the authorities of a project's row: another authority would allow another server to
-// take the place of this one.
+// pem reads the path of a file of certificates. If the file belongs to the project, an approval covers its content. The
+// same holds for the authorities of a project's row: another authority would allow another server to take the place of
+// this one.
 func (r *reading) pem(field string, v *hujson.Value) string {
 	path := r.value(field, v)
 	if r.pending[path] {

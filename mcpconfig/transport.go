@@ -9,8 +9,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// processKeys are the keys of a server that is a child process. remoteKeys are the keys of a
-// server at a URL.
+// processKeys are the keys of a server that is a child process. remoteKeys are the keys of a server at a URL.
 var (
 	processKeys = []string{"args", "env", "envFile", "cwd", "inheritEnv", "instances"}
 	remoteKeys  = []string{"headers", "oauth", "tls", "forwardHeaders", "authorization"}
@@ -141,8 +140,8 @@ func (r *reading) stdio() {
 	r.Server.Transport, r.Kind = s, interop.KindStdio
 }
 
-// identityOf returns a server's command, directory and arguments, without parts that depend
-// only on the directory in which indus runs.
+// identityOf returns a server's command, directory and arguments, without parts that depend only on the directory in
+// which indus runs.
 func (r *reading) identityOf(s interop.Stdio) (parts []interop.Secret) {
 	list := append([]string{s.Command, s.Dir}, s.Args...)
 	if r.fields["cwd"] == nil {

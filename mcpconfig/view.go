@@ -19,11 +19,11 @@ type View struct {
 	// Servers are patterns of ids, with * and ?. If it is nil, all servers are selected.
 	Servers []string
 	// Tools, Prompts and Resources are patterns: server__tool, server__prompt and server__URI. They select parts of
-	// these servers. If all are nil, the servers are selected as a whole. If only Prompts is nil, Tools selects
-	// prompts too.
+	// these servers. If all are nil, the servers are selected as a whole. If only Prompts is nil, Tools selects prompts
+	// too.
 	Tools, Prompts, Resources []string
-	// Mode is how the tools are listed: "all" lists each tool, and "gateway" lists four tools instead. If it is "",
-	// the default of the gateway is used.
+	// Mode is how the tools are listed: "all" lists each tool, and "gateway" lists four tools instead. If it is "", the
+	// default of the gateway is used.
 	Mode string
 	// Profile shapes the schemas of the tools. If it is nil, they are as their servers wrote them.
 	Profile *schema.Profile
@@ -86,8 +86,8 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 	f.views = append(f.views, out)
 }
 
-// resolveViews returns the views that count, one for each name. The file with the higher precedence for servers wins.
-// A project's file that was only discovered comes last, so that a cloned repository widens no view of the user.
+// resolveViews returns the views that count, one for each name. The file with the higher precedence for servers wins. A
+// project's file that was only discovered comes last, so that a cloned repository widens no view of the user.
 func resolveViews(sources []*source) (out []View) {
 	type claim struct {
 		viewEntry

@@ -16,13 +16,12 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// ownDirectory is the end of a note about a path in a row. The server of the row starts in an
-// empty directory of its own.
+// ownDirectory is the end of a note about a path in a row. The server of the row starts in an empty directory of its
+// own.
 const ownDirectory = ", and the server starts in an empty directory of its own"
 
-// base returns the absolute directory at which relative paths of the file begin. It is the
-// file's directory, or the directory around its .indusvx or around another program's directory
-// of settings.
+// base returns the absolute directory at which relative paths of the file begin. It is the file's directory, or the
+// directory around its .indusvx or around another program's directory of settings.
 func (f *configFile) base() string {
 	base, err := filepath.Abs(filepath.Dir(f.path))
 	if err != nil { // the working directory is gone
@@ -31,8 +30,8 @@ func (f *configFile) base() string {
 	return project(base)
 }
 
-// workspace returns the directory for ${workspaceFolder} in the file's rows. It is the project
-// of the file, or else the directory that is searched for a project.
+// workspace returns the directory for ${workspaceFolder} in the file's rows. It is the project of the file, or else the
+// directory that is searched for a project.
 func (f *configFile) workspace() string {
 	if f.inProject() {
 		return f.base()
@@ -43,9 +42,9 @@ func (f *configFile) workspace() string {
 	return f.place.Dir
 }
 
-// inProject reports whether the file belongs to a project: it was found as a project's file, or
-// it was named. A named file must be in the searched directory or below, or in a directory for
-// settings of programs in a project. The home directory and the root are no projects.
+// inProject reports whether the file belongs to a project: it was found as a project's file, or it was named. A named
+// file must be in the searched directory or below, or in a directory for settings of programs in a project. The home
+// directory and the root are no projects.
 func (f *configFile) inProject() bool {
 	if f.scope != Explicit {
 		return f.scope == Project
@@ -70,11 +69,10 @@ func isWithin(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// dir returns the directory in which the server starts. A project's server starts in the
-// project: the meaning of "./run.sh" must not depend on the working directory. Any other server
-// starts in an empty directory. npx, python -m and many other programs run code from their
-// working directory, and that may be a repository of another person. "cwd" sets the directory
-// for both.
+// dir returns the directory in which the server starts. A project's server starts in the project: the meaning of
+// "./run.sh" must not depend on the working directory. Any other server starts in an empty directory. npx, python -m
+// and many other programs run code from their working directory, and that may be a repository of another person. "cwd"
+// sets the directory for both.
 func (r *reading) dir() (dir string, fresh bool) {
 	if v := r.fields["cwd"]; v != nil {
 		dir = r.tilde(r.text("cwd", v))
@@ -90,8 +88,8 @@ func (r *reading) dir() (dir string, fresh bool) {
 	return filepath.Join(r.base(), dir), false
 }
 
-// ownDir returns the directory that has the directories of a server's processes. It is "" if
-// there is no place for them. Ids may be any text.
+// ownDir returns the directory that has the directories of a server's processes. It is "" if there is no place for
+// them. Ids may be any text.
 func (p *readContext) ownDir(id string) string {
 	if p.State == "" {
 		return ""
@@ -115,8 +113,7 @@ func (f *configFile) tilde(path string) string {
 	return path
 }
 
-// prepare makes the directories in which servers start. If a directory cannot be made, the row
-// is skipped.
+// prepare makes the directories in which servers start. If a directory cannot be made, the row is skipped.
 func (p *readContext) prepare(e *entry) {
 	t, ok := e.Server.Transport.(interop.Stdio)
 	if !ok || !t.Fresh {
@@ -149,8 +146,7 @@ func (p *readContext) prepare(e *entry) {
 	}
 }
 
-// relatives notes the relative paths in a command line. The server starts in an empty
-// directory, so they lead nowhere.
+// relatives notes the relative paths in a command line. The server starts in an empty directory, so they lead nowhere.
 func (r *reading) relatives(command string, pending bool) {
 	const hint = `write the whole path; the project's is "${workspaceFolder}"`
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !pending {

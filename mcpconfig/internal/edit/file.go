@@ -1,5 +1,5 @@
-// Package edit reads and replaces configuration files. It changes their texts, in JSON, TOML
-// and YAML, so that all other parts keep their bytes.
+// Package edit reads and replaces configuration files. It changes their texts, in JSON, TOML and YAML, so that all
+// other parts keep their bytes.
 package edit
 
 import (
@@ -19,8 +19,7 @@ import (
 // ErrChanged is returned if a file changed after it was opened.
 var ErrChanged = errors.New("the file has changed since it was read")
 
-// lockWait is how long a save waits for the lock of a directory. A save takes a few
-// milliseconds.
+// lockWait is how long a save waits for the lock of a directory. A save takes a few milliseconds.
 const lockWait = 10 * time.Second
 
 // File is a file that was read and is to be replaced.
@@ -98,8 +97,8 @@ func (f *File) unchanged() error {
 	return ErrChanged
 }
 
-// writable returns an error if the file is read-only. A replacement would need only the
-// permission to write the directory.
+// writable returns an error if the file is read-only. A replacement would need only the permission to write the
+// directory.
 func (f *File) writable() error {
 	if f.info == nil {
 		return nil

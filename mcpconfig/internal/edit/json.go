@@ -19,8 +19,8 @@ type JSON struct {
 	Limit int
 }
 
-// Put sets an object's member of that name, or adds it. If broad is set, the value takes several
-// lines, unless the object is on one line.
+// Put sets an object's member of that name, or adds it. If broad is set, the value takes several lines, unless the
+// object is on one line.
 func (j *JSON) Put(in *hujson.Value, name string, value hujson.Value, broad bool) error {
 	if old := tree.At(in, name); old != nil {
 		return j.replace(old, value)
@@ -200,8 +200,8 @@ func (t *jsonText) remove(in itemList, i int) []tree.Cut {
 	return cuts
 }
 
-// upTo returns where a removal of whole lines begins. That is before the empty line in front of
-// them, if another empty line or a bracket would follow.
+// upTo returns where a removal of whole lines begins. That is before the empty line in front of them, if another empty
+// line or a bracket would follow.
 func (t *jsonText) upTo(start, end int) int {
 	next := t.blanks(end)
 	if !bytes.ContainsAny(t.text[next:next+1], "\r\n}]") || start == 0 {
@@ -217,8 +217,7 @@ func (t *jsonText) upTo(start, end int) int {
 	return start
 }
 
-// downTo returns where a removal of whole lines ends. For the first item, it includes the empty
-// line behind it.
+// downTo returns where a removal of whole lines ends. For the first item, it includes the empty line behind it.
 func (t *jsonText) downTo(in itemList, i, end int) int {
 	next := t.blanks(end)
 	if t.text[next] == '\r' {
@@ -313,8 +312,7 @@ func (t *jsonText) item(key string, v hujson.Value, indent string, inline, broad
 	return key + t.value(v, indent, inline, broad)
 }
 
-// value returns the text of a value. It is on one line if inline is set, or if it fits and broad
-// is not set.
+// value returns the text of a value. It is on one line if inline is set, or if it fits and broad is not set.
 func (t *jsonText) value(v hujson.Value, indent string, inline, broad bool) string {
 	flat := t.flat(v)
 	if inline || !broad && utf8.RuneCountInString(indent+flat) <= maxLine {

@@ -14,9 +14,9 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Merge adds a server to the text of a client's file, or replaces the server with its id. text is empty
-// if there is no file. Other lines are not changed. If the file has another server with that id and
-// replace is not set, the error is fs.ErrExist.
+// Merge adds a server to the text of a client's file, or replaces the server with its id. text is empty if there is no
+// file. Other lines are not changed. If the file has another server with that id and replace is not set, the error is
+// fs.ErrExist.
 func Merge(w *foreign.Written, text []byte, replace bool) ([]byte, error) {
 	doc, wrong := tree.Parse(text, w.Syntax)
 	switch {
@@ -113,8 +113,7 @@ func (m *merge) json() ([]byte, error) {
 	return j.Doc.Text, nil
 }
 
-// checked parses the new text. It must have the row and everything that was there, except the row that
-// was replaced.
+// checked parses the new text. It must have the row and everything that was there, except the row that was replaced.
 func (m *merge) checked(text []byte) ([]byte, error) {
 	doc, wrong := tree.Parse(text, m.Syntax)
 	if wrong != nil || rowsAt(doc, m.path)[m.ID] == nil || !Alike(rowsAt(doc, m.path)[m.ID], &m.Row) {

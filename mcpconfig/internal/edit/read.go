@@ -34,8 +34,7 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// Follow returns the path to which the symbolic links at path lead. Nothing
-// needs to be there.
+// Follow returns the path to which the symbolic links at path lead. Nothing needs to be there.
 func Follow(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("an empty path names no file")

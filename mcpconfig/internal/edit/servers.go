@@ -17,8 +17,7 @@ import (
 // ErrNoServer is returned if a file has no row with an id.
 var ErrNoServer = errors.New("no such server")
 
-// Servers is the text of one of indus's own files. A mistake at a place in the text is
-// returned as a [tree.Note].
+// Servers is the text of one of indus's own files. A mistake at a place in the text is returned as a [tree.Note].
 type Servers struct{ JSON }
 
 // Server is one row of the text.
@@ -66,8 +65,7 @@ func (e *Servers) Of(id string) []Server {
 // IsID reports whether a key of a row holds its id.
 func IsID(name string) bool { return name == "id" || name == "name" }
 
-// Row returns the object of a row without its id and its comments. It returns false if the row
-// is not an object.
+// Row returns the object of a row without its id and its comments. It returns false if the row is not an object.
 func Row(v *hujson.Value) ([]byte, bool) {
 	row := v.Clone()
 	object, ok := row.Value.(*hujson.Object)
@@ -81,8 +79,8 @@ func Row(v *hujson.Value) ([]byte, bool) {
 	return row.Pack(), true
 }
 
-// Set writes a server. If a row has its id, Set changes that row, and its unchanged parts keep
-// their bytes and comments. Otherwise Set adds a row behind the last one.
+// Set writes a server. If a row has its id, Set changes that row, and its unchanged parts keep their bytes and
+// comments. Otherwise Set adds a row behind the last one.
 func (e *Servers) Set(id string, row []byte) error {
 	switch {
 	case strings.TrimSpace(id) == "":
@@ -107,12 +105,11 @@ func (e *Servers) Set(id string, row []byte) error {
 	})
 }
 
-// maxTwins bounds the members, or the rows with one id, that are edited one by one. The text
-// is parsed again after each. No person writes so many by hand.
+// maxTwins bounds the members, or the rows with one id, that are edited one by one. The text is parsed again after
+// each. No person writes so many by hand.
 const maxTwins = 100
 
-// Remove removes all rows with an id, together with the comments on their lines. Comments on
-// lines of their own stay.
+// Remove removes all rows with an id, together with the comments on their lines. Comments on lines of their own stay.
 func (e *Servers) Remove(id string) error {
 	if _, err := e.few(id); err != nil {
 		return err
@@ -128,8 +125,8 @@ func (e *Servers) Remove(id string) error {
 	})
 }
 
-// Enable switches the rows with an id on or off. If a row has "enabled" or "disabled" already,
-// its value is changed in place.
+// Enable switches the rows with an id on or off. If a row has "enabled" or "disabled" already, its value is changed in
+// place.
 func (e *Servers) Enable(id string, on bool) error {
 	rows, err := e.few(id)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// toml returns the text of the file with the row. The row replaces the one with its id, or is added
-// at the end.
+// toml returns the text of the file with the row. The row replaces the one with its id, or is added at the end.
 func (m *merge) toml() ([]byte, error) {
 	doc := m.doc
 	if doc == nil {
@@ -48,8 +47,8 @@ func (m *merge) toml() ([]byte, error) {
 	return m.checked(text)
 }
 
-// replaced returns the expressions that the row replaces, and the first header among them, or -1.
-// If all servers are on one line, that line is replaced too, and behind holds the other servers.
+// replaced returns the expressions that the row replaces, and the first header among them, or -1. If all servers are on
+// one line, that line is replaced too, and behind holds the other servers.
 func (m *merge) replaced(doc *tree.Doc) (gone []bool, first int, behind []hujson.ObjectMember) {
 	in := append(slices.Clip(m.path), m.ID)
 	gone, first = make([]bool, len(doc.Expressions)), -1

@@ -11,8 +11,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// yaml returns the text of the file with the row. The row replaces the one with its
-// id, or is added.
+// yaml returns the text of the file with the row. The row replaces the one with its id, or is added.
 func (m *merge) yaml() ([]byte, error) {
 	name := m.path[0]
 	if m.doc == nil {
@@ -45,8 +44,7 @@ func (m *merge) yaml() ([]byte, error) {
 
 func (m *merge) newlines(s string) string { return strings.ReplaceAll(s, "\n", m.newline) }
 
-// yamlLines returns the lines of a server that is on lines of its own, and their
-// indentation.
+// yamlLines returns the lines of a server that is on lines of its own, and their indentation.
 func (m *merge) yamlLines(v *hujson.Value) (from, to, indent int, ok bool) {
 	doc, start, lead := m.doc, v.StartOffset, "-"
 	for name, member := range tree.Members(tree.At(&doc.Root, m.path...)) {
@@ -76,8 +74,8 @@ func (m *merge) yamlLines(v *hujson.Value) (from, to, indent int, ok bool) {
 	return from, to, indent, true
 }
 
-// yamlEmpty returns the position of an empty list or map, with the blanks in front of
-// it. Rows in block form replace it.
+// yamlEmpty returns the position of an empty list or map, with the blanks in front of it. Rows in block form replace
+// it.
 func yamlEmpty(doc *tree.Doc, name string) (from, to int) {
 	v := tree.At(&doc.Root, name)
 	if v == nil {
@@ -95,8 +93,7 @@ func yamlEmpty(doc *tree.Doc, name string) (from, to int) {
 	return from, to
 }
 
-// yamlPlace returns the place of new rows, their indentation, and the text before
-// them.
+// yamlPlace returns the place of new rows, their indentation, and the text before them.
 func (m *merge) yamlPlace(name string) (offset, indent int, head string) {
 	doc := m.doc
 	v, key := (*hujson.Value)(nil), 0
@@ -164,8 +161,7 @@ func yamlNode(v hujson.Value) *yaml.Node {
 	switch l.Kind() {
 	case '"':
 		n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: l.String()}
-		// Texts stay on one line. Words that YAML 1.1 reads as booleans are quoted,
-		// because some readers still do so.
+		// Texts stay on one line. Words that YAML 1.1 reads as booleans are quoted, because some readers still do so.
 		old := strings.Contains(" y n yes no on off ", " "+strings.ToLower(n.Value)+" ")
 		if old || strings.ContainsAny(n.Value, "\r\n\u0085\u2028\u2029") {
 			n.Style = yaml.DoubleQuotedStyle

@@ -34,8 +34,8 @@ func SyntaxFor(path string, text []byte) tree.Syntax {
 	return tree.JSON
 }
 
-// Detect returns the client that uses the format of a file. It is [Native] for indus's own format, and "" if no
-// client uses it. The content decides, or else the place of the file.
+// Detect returns the client that uses the format of a file. It is [Native] for indus's own format, and "" if no client
+// uses it. The content decides, or else the place of the file.
 func Detect(doc *tree.Doc, p *Place) string {
 	if !tree.Has(&doc.Root, '{') {
 		return ""
@@ -63,8 +63,8 @@ func Detect(doc *tree.Doc, p *Place) string {
 // signs are marks of the servers of one client: keys of rows, words for their types, and keys next to the servers.
 type signs struct{ client, keys, types, siblings string }
 
-// signsOf returns the signs of the clients that keep their servers under a name. If a file has none of these signs,
-// it belongs to the client without signs.
+// signsOf returns the signs of the clients that keep their servers under a name. If a file has none of these signs, it
+// belongs to the client without signs.
 func signsOf(name string) []signs {
 	switch name {
 	case "mcpServers":
@@ -126,8 +126,8 @@ func detectContent(doc *tree.Doc) string {
 	return ""
 }
 
-// isOpencodes reports whether the servers in "mcp.servers" belong to opencode. Visual Studio Code has settings of
-// that name too.
+// isOpencodes reports whether the servers in "mcp.servers" belong to opencode. Visual Studio Code has settings of that
+// name too.
 func isOpencodes(doc *tree.Doc, servers *hujson.Value) bool {
 	return rowsTyped(servers, "local", "remote") || rowsHave(servers, "environment") || strings.Contains(tree.TextAt(&doc.Root, "$schema"), "opencode")
 }

@@ -20,8 +20,8 @@ const (
 	noRemote    = "indus starts the server where it runs itself"
 )
 
-// dialects returns all dialects in alphabetical order, followed by indus itself. For a field that a row
-// leaves out, the value of Claude Desktop's format is used: see fill.
+// dialects returns all dialects in alphabetical order, followed by indus itself. For a field that a row leaves out, the
+// value of Claude Desktop's format is used: see fill.
 var dialects = sync.OnceValue(allDialects)
 
 func allDialects() []*dialect {

@@ -6,16 +6,12 @@ import (
 	"strings"
 )
 
-// spot is a place of a client's file. In the rows of [dialects] it is written
-// "[OS=]ROOT/PATH[|VARIABLE]".
+// spot is a place of a client's file. In the rows of [dialects] it is written "[OS=]ROOT/PATH[|VARIABLE]".
 //
-//   - OS is windows, darwin, unix (all but Windows) or linux (all but Windows and
-//     darwin).
-//   - ROOT is "./" for the project, "~/" for the user's home or "config:" for the user's
-//     configuration directory. "app:" is the directory for files of programs with a
-//     window, and "roaming:" is the one of Windows.
-//   - VARIABLE holds a directory that replaces the directory of the file. Without a PATH
-//     it holds the file itself.
+//   - OS is windows, darwin, unix (all but Windows) or linux (all but Windows and darwin).
+//   - ROOT is "./" for the project, "~/" for the user's home or "config:" for the user's configuration directory.
+//     "app:" is the directory for files of programs with a window, and "roaming:" is the one of Windows.
+//   - VARIABLE holds a directory that replaces the directory of the file. Without a PATH it holds the file itself.
 type spot struct{ os, root, path, variable string }
 
 func (d *dialect) spots() []spot {
@@ -36,8 +32,7 @@ func (d *dialect) spots() []spot {
 	return out
 }
 
-// storage returns the places in which an extension of Visual Studio Code, or of Cursor,
-// keeps its files.
+// storage returns the places in which an extension of Visual Studio Code, or of Cursor, keeps its files.
 func storage(file string) string {
 	return "app:Code/User/globalStorage/" + file + " app:Cursor/User/globalStorage/" + file
 }
@@ -97,8 +92,7 @@ func (p *Place) root(root string) string {
 	return filepath.Join(p.Home, filepath.FromSlash(below))
 }
 
-// SettingsDirs returns the directories in which programs keep their settings for a
-// project, relative to the project.
+// SettingsDirs returns the directories in which programs keep their settings for a project, relative to the project.
 func SettingsDirs() []string {
 	var out []string
 	for _, d := range dialects() {
@@ -111,8 +105,7 @@ func SettingsDirs() []string {
 	return out
 }
 
-// byPlace returns the client that keeps a file of this name. The longest matching path
-// wins.
+// byPlace returns the client that keeps a file of this name. The longest matching path wins.
 func byPlace(file string) (client string) {
 	most := 0
 	for _, d := range dialects() {
@@ -136,8 +129,7 @@ func (p *Place) ofUser() bool {
 	return p.Path != "" && !strings.HasPrefix(p.Path, p.Dir+"/") && !strings.HasPrefix(p.Path, p.Dir+`\`)
 }
 
-// absolute returns a path in the file in a form that does not depend on the file, with
-// "~/" for the home.
+// absolute returns a path in the file in a form that does not depend on the file, with "~/" for the home.
 func (p *Place) absolute(path string) string {
 	if path == "" || strings.HasPrefix(path, "~/") {
 		return path

@@ -1,6 +1,6 @@
-// Package foreign knows the formats in which other programs keep their MCP servers. It turns their rows
-// into indus's own rows, and writes one entry, indus itself, in their formats. It reads and makes trees:
-// it opens no file and looks up no variable.
+// Package foreign knows the formats in which other programs keep their MCP servers. It turns their rows into indus's
+// own rows, and writes one entry, indus itself, in their formats. It reads and makes trees: it opens no file and looks
+// up no variable.
 package foreign
 
 import (
@@ -41,11 +41,11 @@ type Row struct {
 	ID string
 	// At is the offset at which it begins.
 	At int
-	// First gives the row precedence over the rows of other files. A client may keep a user's servers
-	// for one project in the same file as the user's servers for all projects.
+	// First gives the row precedence over the rows of other files. A client may keep a user's servers for one project
+	// in the same file as the user's servers for all projects.
 	First bool
-	// Value is an object in the format of indus. Every value in it has the offset of the client's value
-	// that it comes from.
+	// Value is an object in the format of indus. Every value in it has the offset of the client's value that it comes
+	// from.
 	Value hujson.Value
 	// Bad is why the row cannot be used. It is nil if it can.
 	Bad *tree.Note
@@ -53,13 +53,13 @@ type Row struct {
 	Notes []tree.Note
 }
 
-// dialect is the format in which one client writes servers. If a key is "", the client does not have it.
-// If it has several words, the first is the key that is written, and the others are read too.
+// dialect is the format in which one client writes servers. If a key is "", the client does not have it. If it has
+// several words, the first is the key that is written, and the others are read too.
 type dialect struct {
 	name, title string
 	syntax      tree.Syntax
-	// where holds the paths of names from the root to the servers. The first is used for writing if the
-	// file has none. An empty path is the root itself.
+	// where holds the paths of names from the root to the servers. The first is used for writing if the file has none.
+	// An empty path is the root itself.
 	where [][]string
 	// list is set if the servers are a list, with the id as "name".
 	list bool
@@ -75,21 +75,21 @@ type dialect struct {
 	sseURL string
 	// headersIn is the object in which headers are written, if they are not in the row itself.
 	headersIn string
-	// kind is the key of the transport. stdio and http are its words for two transports. If a word is
-	// "", it is not written.
+	// kind is the key of the transport. stdio and http are its words for two transports. If a word is "", it is not
+	// written.
 	kind, stdio, http string
 	// commandsOnly is set if the client cannot reach a server that has a url.
 	commandsOnly      bool
 	enabled, disabled string
 	allow, deny       string
-	// emptyIsAll is set if an empty list in allow is every tool, and not none. starIsAll is set if "*"
-	// is every tool and there must be a list.
+	// emptyIsAll is set if an empty list in allow is every tool, and not none. starIsAll is set if "*" is every tool
+	// and there must be a list.
 	emptyIsAll, starIsAll bool
 	timeouts              []timeout
 	// also has rules for other keys, or other rules for the keys above.
 	also map[string]rule
-	// handOn is the key for names of variables that the server gets. headerVars is the key for headers:
-	// their values are names of variables. bearerVar is the key for the name of a token's variable.
+	// handOn is the key for names of variables that the server gets. headerVars is the key for headers: their values
+	// are names of variables. bearerVar is the key for the name of a token's variable.
 	handOn, headerVars, bearerVar string
 	// keepsSecrets is set if the client itself stores the values of these variables.
 	keepsSecrets bool
@@ -102,8 +102,8 @@ type dialect struct {
 	// quiet holds the keys that do not affect how the server runs.
 	quiet string
 
-	// vars holds the variables that the client replaces, in the words that formsOf reads. The first of a
-	// kind is used for writing.
+	// vars holds the variables that the client replaces, in the words that formsOf reads. The first of a kind is used
+	// for writing.
 	vars []string
 	// optional is set if the client may start a server although one of its variables is not set.
 	optional bool
@@ -118,8 +118,7 @@ type dialect struct {
 	writtenAt func(into *hujson.Value) [][]string
 	// extra returns the members that a written row has beyond the keys above.
 	extra func(Entry) []field
-	// files are the files of the client; the first wins: see spot. ends are endings of other paths that
-	// its files have.
+	// files are the files of the client; the first wins: see spot. ends are endings of other paths that its files have.
 	files, ends string
 	// readOnly is set if the dialect cannot be written.
 	readOnly bool
@@ -149,8 +148,8 @@ func All() []Known {
 	return out
 }
 
-// Files returns the files in which a client keeps its servers, in order of precedence. A name that
-// begins with "*" stands for all files of a directory with that ending.
+// Files returns the files in which a client keeps its servers, in order of precedence. A name that begins with "*"
+// stands for all files of a directory with that ending.
 func Files(client string, p *Place) []string {
 	var out []string
 	if d := find(client); d != nil {

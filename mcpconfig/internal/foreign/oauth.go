@@ -114,8 +114,7 @@ func asScopes(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// asRedirectPort reads the port at which the client waits for the browser. Claude Code uses the name localhost with
-// it.
+// asRedirectPort reads the port at which the client waits for the browser. Claude Code uses the name localhost with it.
 func asRedirectPort(m *serverRow, key string, v *hujson.Value) {
 	if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '0' {
 		m.oauthMember("redirectUri", tree.String(v.StartOffset, "http://localhost:"+l.String()+"/callback"))
@@ -124,8 +123,7 @@ func asRedirectPort(m *serverRow, key string, v *hujson.Value) {
 	m.remark(v.StartOffset, fmt.Sprintf("%q is no port, and is left out", key), "")
 }
 
-// asRedirect reads the address at which the client waits for the browser. It is taken over if indus can wait there
-// too.
+// asRedirect reads the address at which the client waits for the browser. It is taken over if indus can wait there too.
 func asRedirect(m *serverRow, key string, v *hujson.Value) {
 	s := tree.Text(*v)
 	u, err := url.Parse(s)
@@ -136,8 +134,7 @@ func asRedirect(m *serverRow, key string, v *hujson.Value) {
 	m.remark(v.StartOffset, fmt.Sprintf("%q is not taken over: it is no http:// address of this machine, at which indus could wait for the browser", key), "")
 }
 
-// mcporterAuth reads the sign-in of mcporter. "oauth" needs no rule, because indus signs in if the server requires
-// it.
+// mcporterAuth reads the sign-in of mcporter. "oauth" needs no rule, because indus signs in if the server requires it.
 func mcporterAuth(m *serverRow, key string, v *hujson.Value) {
 	if tree.Text(*v) != "oauth" {
 		notTaken(noOAuth)(m, key, v)

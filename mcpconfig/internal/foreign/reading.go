@@ -35,9 +35,8 @@ type reading struct {
 	warnedUnset bool       // the note that variables must be set is there
 }
 
-// Read converts a file of a client, which is one of [All]. It returns an error if the
-// file has no servers at the place where this client keeps them. If it has servers
-// elsewhere, the Hint names the place.
+// Read converts a file of a client, which is one of [All]. It returns an error if the file has no servers at the place
+// where this client keeps them. If it has servers elsewhere, the Hint names the place.
 func Read(doc *tree.Doc, client string, p *Place) (*File, *tree.Note) {
 	d := find(client)
 	if d == nil || !tree.Has(&doc.Root, '{') {
@@ -91,8 +90,7 @@ func (r *reading) everySection() (found bool) {
 	return found
 }
 
-// everywhere reads every member of indus's own file that holds servers. If two
-// members have one name, both are read.
+// everywhere reads every member of indus's own file that holds servers. If two members have one name, both are read.
 func (r *reading) everywhere() (found bool) {
 	for name, m := range tree.Members(r.root) {
 		if name == "servers" || name == "mcpServers" {
@@ -102,8 +100,8 @@ func (r *reading) everywhere() (found bool) {
 	return found
 }
 
-// remarkTwice adds a note about servers in one of two members of the same name. The
-// last one counts, as for every reader of JSON.
+// remarkTwice adds a note about servers in one of two members of the same name. The last one counts, as for every
+// reader of JSON.
 func (r *reading) remarkTwice() {
 	counts := tree.Fields(r.root)
 	for name, m := range tree.Members(r.root) {
@@ -114,8 +112,7 @@ func (r *reading) remarkTwice() {
 	}
 }
 
-// remarkElsewhere adds a note about servers at a place where other clients keep their
-// servers.
+// remarkElsewhere adds a note about servers at a place where other clients keep their servers.
 func (r *reading) remarkElsewhere() {
 	for _, path := range [][]string{{"mcpServers"}, {"servers"}, {"mcp_servers"}, {"context_servers"}, {"mcp"}, {"mcp", "servers"}, {"extensions"}} {
 		mine := slices.ContainsFunc(r.where, func(of []string) bool { return len(of) == 0 || slices.Equal(of, path) })
@@ -156,8 +153,8 @@ func (r *reading) remark(offset int, reason, hint string) {
 	}
 }
 
-// row converts one row. If two rows of one section have one id, the last counts. Of
-// two sections the first counts. base is the index of the first row of the section.
+// row converts one row. If two rows of one section have one id, the last counts. Of two sections the first counts. base
+// is the index of the first row of the section.
 func (r *reading) row(base int, id string, offset int, v *hujson.Value) {
 	if len(r.file.Rows) == maxRows {
 		many := fmt.Sprintf("more than %d rows; from here on they are not read", maxRows)
@@ -387,8 +384,7 @@ func (m *serverRow) transport() {
 	}
 }
 
-// relative adds notes about paths that begin where the client starts the server.
-// indus may start it elsewhere.
+// relative adds notes about paths that begin where the client starts the server. indus may start it elsewhere.
 func (m *serverRow) relative() {
 	if m.name == Native || !m.place.Moving {
 		return

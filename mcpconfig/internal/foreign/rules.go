@@ -59,8 +59,8 @@ func (d *dialect) rules() map[string]rule {
 	return out
 }
 
-// offAnyway returns the rule of a switch that a client does not have, or not in all of its
-// releases. The author of such a switch does not want the server to start.
+// offAnyway returns the rule of a switch that a client does not have, or not in all of its releases. The author of such
+// a switch does not want the server to start.
 func offAnyway(r rule) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		before := m.disable
@@ -70,8 +70,8 @@ func offAnyway(r rule) rule {
 	}
 }
 
-// notTaken returns the rule of a key that has no counterpart. If the value is false, nothing
-// is lost, except for calls in parallel.
+// notTaken returns the rule of a key that has no counterpart. If the value is false, nothing is lost, except for calls
+// in parallel.
 func notTaken(meaning string) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		if v.Value.Kind() == 'f' && key != "supports_parallel_tool_calls" {
@@ -117,8 +117,7 @@ func (m *serverRow) text(key string, v *hujson.Value) (string, bool) {
 	return m.convert(key, tree.Text(*v), v.StartOffset), true
 }
 
-// scalar returns an element that should be a string. A number or a boolean counts as its
-// text.
+// scalar returns an element that should be a string. A number or a boolean counts as its text.
 func (m *serverRow) scalar(where string, v *hujson.Value) (hujson.Value, bool) {
 	switch v.Value.Kind() {
 	case '"':
@@ -167,8 +166,7 @@ func (m *serverRow) commandLine(key string, offset int, list []hujson.Value) {
 	}
 }
 
-// asEither reads a command alone, or a list of the command and its arguments. "args" are
-// added behind these.
+// asEither reads a command alone, or a list of the command and its arguments. "args" are added behind these.
 func asEither(m *serverRow, key string, v *hujson.Value) {
 	if v.Value.Kind() != '[' {
 		asText("command")(m, key, v)
@@ -225,8 +223,7 @@ func (m *serverRow) pairsOf(key string, v *hujson.Value) []hujson.ObjectMember {
 	return out
 }
 
-// give adds a pair to env or headers after the row's own pairs, unless the name has a value
-// already.
+// give adds a pair to env or headers after the row's own pairs, unless the name has a value already.
 func (m *serverRow) give(list, name, value string, offset int) {
 	m.later = append(m.later, func() {
 		if m.given[list] == nil {
@@ -377,8 +374,7 @@ func (m *serverRow) names(key string, v *hujson.Value) []hujson.Value {
 	return out
 }
 
-// asTimeout returns a rule that reads a number in a unit. It bounds the given steps, or all
-// steps if there are none.
+// asTimeout returns a rule that reads a number in a unit. It bounds the given steps, or all steps if there are none.
 func asTimeout(unit float64, of ...string) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		if v.Value.Kind() != '0' {
@@ -446,8 +442,7 @@ func (m *serverRow) convert(where, s string, offset int) string {
 	return out
 }
 
-// unset adds a note, once for a file, that indus is stricter about unset variables than its
-// client.
+// unset adds a note, once for a file, that indus is stricter about unset variables than its client.
 func (m *serverRow) unset(p *part, offset int) {
 	if m.optional && m.place.Moving && p.fallback == nil && !m.warnedUnset {
 		m.warnedUnset = true

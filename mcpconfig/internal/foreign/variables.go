@@ -43,8 +43,8 @@ type form struct {
 	open, close string
 	kind        partKind // "": several kinds
 	fallback    bool     // ":-" and a default may follow the name
-	// read reads a form that is more than that. It returns the part and its length in bytes. The length is 0 if s
-	// does not begin with the form.
+	// read reads a form that is more than that. It returns the part and its length in bytes. The length is 0 if s does
+	// not begin with the form.
 	read func(s string) (part, int)
 }
 
@@ -108,8 +108,8 @@ func isAnywhere(path string) bool {
 	return (filepath.IsAbs(path) || strings.HasPrefix(path, "~/")) && !strings.Contains(path, "${")
 }
 
-// maxVariable bounds the length of a variable with its default, because a hostile text can begin a variable at
-// every byte. maxNest bounds how deep variables may be nested.
+// maxVariable bounds the length of a variable with its default, because a hostile text can begin a variable at every
+// byte. maxNest bounds how deep variables may be nested.
 const (
 	maxVariable = 2 << 10
 	maxNest     = 20
@@ -145,8 +145,8 @@ func split(s string, forms ...form) (out []part) {
 
 func isName(s string) bool { return s != "" && text.NameLength(s) == len(s) }
 
-// namedPlaces are the variables of Cursor, Visual Studio Code and indus that have no name in them. The first of a
-// kind is used for writing.
+// namedPlaces are the variables of Cursor, Visual Studio Code and indus that have no name in them. The first of a kind
+// is used for writing.
 var namedPlaces = []form{
 	{open: "${userHome}", kind: homePart}, {open: "${workspaceFolder}", kind: projectPart},
 	{open: "${workspaceRoot}", kind: projectPart}, {open: "${workspaceFolderBasename}", kind: baseNamePart},

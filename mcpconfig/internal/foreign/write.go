@@ -20,8 +20,8 @@ type Entry struct {
 // Written is an entry in a client's format.
 type Written struct {
 	Syntax tree.Syntax
-	// Where holds paths of names from the root. The entry goes to the first path that the file has, or
-	// else to the first path.
+	// Where holds paths of names from the root. The entry goes to the first path that the file has, or else to the
+	// first path.
 	Where [][]string
 	// List is set if the servers are a list, and each has its id as "name".
 	List bool

@@ -9,8 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Members yields the members of an object, in order. A value that is nil or no
-// object has none.
+// Members yields the members of an object, in order. A value that is nil or no object has none.
 func Members(v *hujson.Value) iter.Seq2[string, *hujson.ObjectMember] {
 	return func(yield func(string, *hujson.ObjectMember) bool) {
 		if v == nil {
@@ -42,8 +41,7 @@ func Elements(v *hujson.Value) iter.Seq2[int, *hujson.Value] {
 	}
 }
 
-// Fields returns the values of an object by name. If a name occurs several times,
-// the last counts.
+// Fields returns the values of an object by name. If a name occurs several times, the last counts.
 func Fields(v *hujson.Value) map[string]*hujson.Value {
 	out := map[string]*hujson.Value{}
 	for name, m := range Members(v) {
@@ -52,8 +50,7 @@ func Fields(v *hujson.Value) map[string]*hujson.Value {
 	return out
 }
 
-// At returns the value at a path of names, or nil if there is none. If a name
-// occurs several times, the last counts.
+// At returns the value at a path of names, or nil if there is none. If a name occurs several times, the last counts.
 func At(v *hujson.Value, path ...string) *hujson.Value {
 	for _, name := range path {
 		in := v
@@ -67,8 +64,7 @@ func At(v *hujson.Value, path ...string) *hujson.Value {
 	return v
 }
 
-// Has reports whether a value is of one of the kinds, such as '{'. Nil is of no
-// kind.
+// Has reports whether a value is of one of the kinds, such as '{'. Nil is of no kind.
 func Has(v *hujson.Value, kinds ...hujson.Kind) bool {
 	for _, k := range kinds {
 		if v != nil && v.Value.Kind() == k {
@@ -115,8 +111,7 @@ type Cut struct {
 	By       string
 }
 
-// Splice makes cuts that do not overlap. If two cuts are at one place, the first in
-// the list comes first.
+// Splice makes cuts that do not overlap. If two cuts are at one place, the first in the list comes first.
 func Splice(text []byte, cuts []Cut) []byte {
 	slices.SortStableFunc(cuts, func(a, b Cut) int { return cmp.Compare(a.From, b.From) })
 	var out []byte

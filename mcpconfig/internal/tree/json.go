@@ -24,13 +24,12 @@ func (d *Doc) parseJSON() *Note {
 	return nil
 }
 
-// maxValues bounds the memory that a text can take. A value of two bytes takes a hundred.
-// Files that people write have thousands of values.
+// maxValues bounds the memory that a text can take. A value of two bytes takes a hundred. Files that people write have
+// thousands of values.
 const maxValues = 500_000
 
-// tooMuch returns a note if the text has levels below MaxDepth, or too many values. Up to
-// the parser's first error, it finds strings and comments at the same places as the
-// parser.
+// tooMuch returns a note if the text has levels below MaxDepth, or too many values. Up to the parser's first error, it
+// finds strings and comments at the same places as the parser.
 func tooMuch(text []byte) *Note {
 	depth, values := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -82,8 +81,8 @@ func skipComment(text []byte, i int) int {
 	return i + 2 + n + len(end) - 1
 }
 
-// syntax returns the position and the reason of a parser error. The parser quotes the bad
-// token, which may be a secret with a bad escape. That text is replaced.
+// syntax returns the position and the reason of a parser error. The parser quotes the bad token, which may be a secret
+// with a bad escape. That text is replaced.
 func (d *Doc) syntax(err error) *Note {
 	at := d.errorOffset(err)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -102,8 +101,7 @@ func (d *Doc) syntax(err error) *Note {
 	return &Note{at, reason, hint}
 }
 
-// errorOffset reads the position from the text of the parser's error, which has it
-// nowhere else.
+// errorOffset reads the position from the text of the parser's error, which has it nowhere else.
 func (d *Doc) errorOffset(err error) int {
 	var line, column int
 	if _, e := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); e != nil {

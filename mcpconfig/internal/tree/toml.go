@@ -26,8 +26,8 @@ type Expression struct {
 	// Path is the path of the table that a [header] opens, or of the value that a key has.
 	Path   []string
 	Header bool
-	// Start is where its line begins, and End is where the line of the next expression begins.
-	// Comments and blank lines behind it are part of it.
+	// Start is where its line begins, and End is where the line of the next expression begins. Comments and blank lines
+	// behind it are part of it.
 	Start, End int
 }
 
@@ -53,8 +53,8 @@ func (d *Doc) parseTOML() *Note {
 	return t.fault
 }
 
-// expression adds an expression to the list of the text, below the path of its table. It returns
-// the path of the expression.
+// expression adds an expression to the list of the text, below the path of its table. It returns the path of the
+// expression.
 func (d *Doc) expression(e *unstable.Node, table []string) []string {
 	key := keyParts(e.Key())
 	x := Expression{Path: slices.Clone(table), Header: e.Kind != unstable.KeyValue}
@@ -69,8 +69,7 @@ func (d *Doc) expression(e *unstable.Node, table []string) []string {
 	return x.Path
 }
 
-// tomlSyntax returns the position of a parser error. The parser's message is not shown, because it
-// may quote a secret.
+// tomlSyntax returns the position of a parser error. The parser's message is not shown, because it may quote a secret.
 func (d *Doc) tomlSyntax(err error) *Note {
 	var bad *toml.DecodeError
 	if !errors.As(err, &bad) {

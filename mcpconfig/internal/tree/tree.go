@@ -1,5 +1,5 @@
-// Package tree reads the text of a configuration file in any syntax to one kind of tree.
-// Every value and every name in the tree has its position in the text.
+// Package tree reads the text of a configuration file in any syntax to one kind of tree. Every value and every name in
+// the tree has its position in the text.
 package tree
 
 import (
@@ -19,16 +19,15 @@ const MaxDepth = 64
 type Doc struct {
 	// Text is the text of the file, without its byte order mark.
 	Text []byte
-	// Root is the tree. StartOffset of every value and every name in it is the offset in
-	// Text at which it begins.
+	// Root is the tree. StartOffset of every value and every name in it is the offset in Text at which it begins.
 	Root hujson.Value
 	// Expressions are the lines of a TOML text.
 	Expressions []Expression
 	starts      []int // offset of each line
 }
 
-// Note is about a place in a text. It shows names, never values. As an error, it is the
-// reason why the text cannot be used.
+// Note is about a place in a text. It shows names, never values. As an error, it is the reason why the text cannot be
+// used.
 type Note struct {
 	At           int // offset in Doc.Text
 	Reason, Hint string
@@ -37,8 +36,7 @@ type Note struct {
 // Error returns the reason.
 func (n *Note) Error() string { return n.Reason }
 
-// Parse reads a text. The Doc is never nil. If there is a Note, the Doc can only convert
-// positions.
+// Parse reads a text. The Doc is never nil. If there is a Note, the Doc can only convert positions.
 func Parse(text []byte, syntax Syntax) (*Doc, *Note) {
 	d := newDoc(text)
 	if f := d.unreadable(); f != nil {
@@ -139,8 +137,8 @@ func Quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// QuoteWord returns a word that is quoted unless it is plain. So a space or an escape
-// sequence for the terminal cannot be mistaken for other text.
+// QuoteWord returns a word that is quoted unless it is plain. So a space or an escape sequence for the terminal cannot
+// be mistaken for other text.
 func QuoteWord(s string) string {
 	plain := func(c rune) bool { return c != ' ' && c != '"' && c != '\'' && strconv.IsPrint(c) }
 	for _, c := range s {
