@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// Nothing of a URL that decides where it leads, what it sends or what it runs can be
-// made to look like a secret.
+// No part of a URL that decides its host, its data or a command can be made to look
+// like a secret.
 func TestTargetOfAURL(t *testing.T) {
 	for _, tt := range []struct{ url, want string }{
 		{"https://h/mcp", "https://h/mcp"},
@@ -32,13 +32,14 @@ func TestTargetOfAURL(t *testing.T) {
 		{"https://h/#${A:-${B:-c}}", "https://h/#…${A:-${B:-…}}"},
 		{"https://h/$${A}?k", "https://h/$${A}?…"},
 
-		// These lead to evil, if the variables are as the file's author expects.
+		// These URLs lead to the host evil if the variables have the values that the
+		// author of the file expects.
 		{"https://${USER:-good/?}.evil/", "https://${USER:-good/?…}.evil/"},
 		{"https://evil${X:-/}@good/", "https://evil${X:-/}@good/"},
 		{"https://evil${HOME}@good/", "https://evil${HOME}@good/"},
 		{"https://evil:${PORT:-443}/@", "https://evil:${PORT:-443}/@"},
 		{"https://evil${X:-#}@good/", "https://evil${X:-#…}@good/"},
-		// These run evil.
+		// These URLs run evil.
 		{"https://${cmd:echo h #; evil}/", `"https://${cmd:echo h #; evil}/"`},
 		{"https://u:${cmd:evil}@h/", "https://u:${cmd:evil}@h/"},
 		{"https://h/?${cmd:echo {}; evil}", `"https://h/?…${cmd:echo {}; evil}"`},
@@ -56,8 +57,8 @@ func TestTargetOfAURL(t *testing.T) {
 	}
 }
 
-// FuzzTarget shows any URL. What is shown leads to the same host as the URL, whatever
-// the variables hold, and names every command that runs for it.
+// FuzzTarget shows any URL. The shown text leads to the same host as the URL for
+// every value of the variables, and names every command that runs for it.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{
 		"https://u:p@h:1/a?b#c", "https://evil${A:-/}@good/", "https://${A:-good/?}.evil/", "${A:-https://u@h}${BB}", "//u@h", "https://[::1]/",
@@ -81,7 +82,7 @@ func FuzzTarget(f *testing.F) {
 		}
 		want, err := url.Parse(strings.TrimSpace(full))
 		if err != nil || want.Scheme != "http" && want.Scheme != "https" || want.Host == "" {
-			return // it is never called
+			return // the URL is never called
 		}
 		again, _, wrong := mcpconfig.Expand(strings.ReplaceAll(shown, "…", "x"), env, func(mcpconfig.Fetch) string { return value })
 		got, err := url.Parse(strings.TrimSpace(again))

@@ -17,29 +17,28 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// lockWait is how long [Approve] waits for another process that writes; writing
-// takes milliseconds.
+// lockWait is how long [Lock] waits for another process that is editing.
 const lockWait = 10 * time.Second
 
-// Approved is a row that somebody approved.
+// Approved is a row that a person approved.
 type Approved struct {
-	// File is absolute, its symbolic links resolved.
+	// File is the absolute path, with its symbolic links resolved.
 	File string `json:"file"`
-	// ID of the row.
+	// ID is the id of the row.
 	ID string `json:"id"`
-	// Project is the [Row.Project]; "" of a row of the project's own file.
+	// Project is the [Row.Project]. It is "" for a row of the project's own file.
 	Project string `json:"project,omitempty"`
-	// Fingerprint is the [Row.Approval] of what was approved.
+	// Fingerprint is the [Row.Approval] of the row when it was approved.
 	Fingerprint string `json:"fingerprint"`
-	// At is when, in UTC.
+	// At is the time of the approval, in UTC.
 	At time.Time `json:"at"`
 }
 
-// Approve lets rows of a project's file start from now on, as they are: a row that
-// changes what would run is held again. It remembers them in approvals.json of
-// [StateDir], all or, with an error, none. A row without Approval is an error.
+// Approve allows rows of a project's file to start in their present form. If a row changes in anything that an approval
+// covers, it is held again. Approve stores the approvals in approvals.json of [StateDir]. It stores all of them or,
+// with an error, none. A row without Approval is an error.
 //
-// It may be called by several processes at once.
+// Several processes may call it at once.
 func Approve(o *Options, rows ...Row) error {
 	for _, r := range rows {
 		if r.Approval == "" {
@@ -52,14 +51,13 @@ func Approve(o *Options, rows ...Row) error {
 	return changeApprovals(o, rows, approvals.Approve)
 }
 
-// Revoke takes approvals back, whatever the rows say by now. That there is none is
-// no error.
+// Revoke removes approvals, even if the rows have changed since. It is no error if there is no approval to remove.
 func Revoke(o *Options, rows ...Row) error {
 	return changeApprovals(o, rows, approvals.Revoke)
 }
 
-// Approvals are all that hold, by file and id. An approvals.json that cannot be
-// trusted or read is an error, and no file is none.
+// Approvals returns all approvals, ordered by file and id. If approvals.json cannot be trusted or read, it returns an
+// error. If there is no file, there are no approvals.
 func Approvals(o *Options) ([]Approved, error) {
 	list, err := newPlace(o).store().Read()
 	if err != nil {
@@ -72,19 +70,19 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 	now := time.Now().UTC().Round(time.Second)
 	var changes []Approved
 	for _, r := range rows {
-		// An approval is bound to where a file really is, outlives it, and can be taken back.
+		// An approval is bound to the real path of a file. It outlives the file, and can be revoked without it.
 		file := atomicfile.Real(r.File)
 		changes = append(changes, Approved{File: file, ID: r.Server.ID, Project: r.Project, Fingerprint: r.Approval, At: now})
 	}
 	return newPlace(o).store().Change(verb, changes...)
 }
 
-// StateDir is where indus keeps what it remembers for the user: Options.State, else
-// indus in $XDG_STATE_HOME, else .local/state/indus in the home directory. It is ""
-// where there is no home, and need not exist.
+// StateDir returns the directory in which indus keeps the user's state. It is Options.State, or else indus in
+// $XDG_STATE_HOME, or else .local/state/indus in the home directory. It is "" if there is no home. The directory need
+// not exist.
 func StateDir(o *Options) string { return newPlace(o).State }
 
-// remembered are the approvals that a reading goes by: none where they cannot be trusted.
+// remembered returns the approvals that a reading uses. If they cannot be trusted, it returns none and adds a note.
 func (p *readContext) remembered() []Approved {
 	list, err := p.store().Read()
 	if err != nil {
@@ -95,14 +93,14 @@ func (p *readContext) remembered() []Approved {
 
 func (a Approved) at() string { return a.At.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// covers reports whether it is for a row, as far as that can be known before anything is fetched.
+// covers reports whether a is an approval of the row, as far as that is known before anything is fetched.
 func (a Approved) covers(approval string) bool {
 	is, pin, pinned := strings.Cut(approval, pinSeparator)
 	was, wasPin, wasPinned := strings.Cut(a.Fingerprint, pinSeparator)
 	return is == was && pinned == wasPinned && (wasPin == pin || pin == "" && wasPin != "")
 }
 
-// find is the approval of one row, if there is one.
+// find returns the approval of a row, if there is one.
 func find(list []Approved, file, id, here string) (Approved, bool) {
 	i := slices.IndexFunc(list, func(a Approved) bool { return a.File == file && a.ID == id && a.Project == here })
 	if i < 0 {
@@ -118,12 +116,11 @@ func (p *readContext) store() approvals.Store[Approved] {
 	return approvals.Store[Approved]{Dir: p.State, Name: "approvals.json", Compare: compare}
 }
 
-// Lock waits until no other process of this user's that asked for it is editing a
-// configuration file, with [Open] or [Rewrite], and keeps the others waiting until unlock
-// is called: from the reading of a file to the writing none of their changes is lost, and
-// nobody's fails with [ErrChanged]. It gives up with ctx, and after 10 seconds.
+// Lock waits until no other process of this user holds the lock for editing configuration files with [Open] or
+// [Rewrite]. Other processes that call Lock wait until unlock is called. If every editor holds the lock from reading to
+// writing, no change is lost and no save fails with [ErrChanged]. Lock gives up when ctx ends, and after 10 seconds.
 //
-// Where there is no state directory, or nothing can be made in it, nobody waits.
+// If there is no state directory, or no file can be made in it, Lock returns at once.
 func Lock(ctx context.Context, o *Options) (unlock func(), err error) {
 	s := newPlace(o).store()
 	if s.Dir == "" || os.MkdirAll(s.Dir, 0o700) != nil || s.Check() != nil {
@@ -143,24 +140,25 @@ func Lock(ctx context.Context, o *Options) (unlock func(), err error) {
 	return func() {}, ctx.Err()
 }
 
-// ApprovedTool is a tool that somebody lets run unasked in a project.
+// ApprovedTool is a tool that a person allowed to run without a question in a project.
 type ApprovedTool struct {
-	// Project is the directory, absolute, its symbolic links resolved.
+	// Project is the absolute path of the directory, with its symbolic links resolved.
 	Project string `json:"project"`
-	// Tool is what the tool is called there: "bash", "github__create_issue".
+	// Tool is the name of the tool in that project: "bash", "github__create_issue".
 	Tool string `json:"tool"`
-	// Call is the one call that is approved, as a person was shown it; "" is any.
+	// Call is the single call that is approved, as it was shown to the person. If it is "", every call is approved.
 	Call string `json:"call,omitempty"`
-	// Fingerprint is of all that the approval holds on to: what the tool says of itself, what its server runs, the
-	// whole call where there is one.
+	// Fingerprint covers everything that the approval depends on: the tool's description of itself, its server, and the
+	// whole call if Call is set.
 	Fingerprint string `json:"fingerprint"`
-	// At is when, in UTC.
+	// At is the time of the approval, in UTC.
 	At time.Time `json:"at"`
 }
 
-// ApproveTools remembers tools in tool-approvals.json of [StateDir], all or, with an error, none. At is set to now.
+// ApproveTools stores tools in tool-approvals.json of [StateDir]. It stores all of them or, with an error, none. It
+// sets At to the current time.
 //
-// It may be called by several processes at once.
+// Several processes may call it at once.
 func ApproveTools(o *Options, tools ...ApprovedTool) error {
 	for i := range tools {
 		if tools[i].Project == "" || tools[i].Tool == "" || tools[i].Fingerprint == "" {
@@ -171,12 +169,14 @@ func ApproveTools(o *Options, tools ...ApprovedTool) error {
 	return newPlace(o).toolStore().Change(approvals.Approve, tools...)
 }
 
-// RevokeTools takes approvals back, whatever the tools are by now. That there is none is no error.
+// RevokeTools removes approvals, even if the tools have changed since. It is no error if there is no approval to
+// remove.
 func RevokeTools(o *Options, tools ...ApprovedTool) error {
 	return newPlace(o).toolStore().Change(approvals.Revoke, tools...)
 }
 
-// ApprovedTools are all that hold, by project and tool. A file that cannot be trusted or read is an error, and no file is none.
+// ApprovedTools returns all approvals, ordered by project and tool. If the file cannot be trusted or read, it returns
+// an error. If there is no file, there are no approvals.
 func ApprovedTools(o *Options) ([]ApprovedTool, error) {
 	list, err := newPlace(o).toolStore().Read()
 	if err != nil {

@@ -51,7 +51,7 @@ func (p *project) read() *mcpconfig.Config {
 	return c
 }
 
-// approveAll approves what waits, as it comes to.
+// approveAll approves all held rows, in order.
 func (p *project) approveAll() {
 	p.t.Helper()
 	c := p.read()
@@ -120,8 +120,8 @@ func TestApproveRefusesWhatCannotRun(t *testing.T) {
 	}
 }
 
-// Whoever may write a repository's file must not get anything else to run, or
-// anything sent elsewhere, with the approval of what was there before.
+// An approval must not cover another program or another destination that is written into a repository's file
+// later.
 func TestWhatAsksAgain(t *testing.T) {
 	const stdio = `{"command": "run", "args": ["a", "${ARG}", "${cmd:echo one}"], "env": {"A": "${TOKEN}", "B": "b"}, "cwd": "sub"}`
 	const remote = `{"url": "https://h/${ARG}", "headers": {"A": "${TOKEN}", "B": "b"}}`
@@ -201,7 +201,8 @@ func TestWhatAsksAgain(t *testing.T) {
 	}
 }
 
-// Whoever may write in the repository cannot put other authorities in the place of those that were approved.
+// If the file of certificate authorities in the repository is replaced, the approval does not cover the new
+// authorities.
 func TestAnApprovalIsForTheAuthoritiesAsWell(t *testing.T) {
 	p := newProject(t)
 	p.write(`{"servers": {"a": {"url": "https://h/mcp", "tls": {"ca": "ca.pem"}}}}`)
@@ -220,7 +221,7 @@ func TestAnApprovalIsForTheAuthoritiesAsWell(t *testing.T) {
 			t.Errorf("with %q, approved: %s, and watched are %v", text, got, c.Watched)
 		}
 	}
-	write(t, ca, strings.Repeat("#", 1<<20+1)) // of which not all is read here, and all by who connects
+	write(t, ca, strings.Repeat("#", 1<<20+1)) // too large to be read here, although a connection would read it
 	if got := states(p.read()); got != "a skipped" {
 		t.Error(got)
 	}
@@ -250,7 +251,7 @@ func TestAnApprovalIsForWhereTheFileIs(t *testing.T) {
 	p.write(`{"servers": {"a": {"command": "./run.sh"}}}`)
 	p.approve(p.read().Held()...)
 
-	// By another way to the same project it holds,
+	// The approval holds for another path to the same project.
 	way := &project{t: t, dir: p.dir + "-link", home: p.home}
 	if err := os.Symlink(p.dir, way.dir); err != nil {
 		t.Skip(err)
@@ -258,7 +259,7 @@ func TestAnApprovalIsForWhereTheFileIs(t *testing.T) {
 	if got := states(way.read()); got != "a active" {
 		t.Errorf("through a link to the project: %s", got)
 	}
-	// but a link from another project to the file would run another run.sh.
+	// A link to the file from another project would run another run.sh.
 	thief := &project{t: t, dir: p.dir + "-thief", home: p.home}
 	mkdir(t, filepath.Dir(thief.file()))
 	if err := os.Symlink(p.file(), thief.file()); err != nil {
@@ -269,7 +270,7 @@ func TestAnApprovalIsForWhereTheFileIs(t *testing.T) {
 	}
 }
 
-// Only what a project's file says waits, and so only that is ever looked up.
+// Only rows of a project's file are held, so approvals are looked up only for these rows.
 func TestTheUsersOwnRowsHaveNothingToApprove(t *testing.T) {
 	p := newProject(t)
 	write(t, filepath.Join(p.home, ".config", "indusvx", "mcp.json"), `{"servers": {"mine": {"command": "x"}}}`)
@@ -356,7 +357,7 @@ func TestTheStoreIsTheUsersAlone(t *testing.T) {
 		}
 	}
 	entries, err := os.ReadDir(filepath.Dir(p.store()))
-	if err != nil || len(entries) != 2 { // the lock is the other
+	if err != nil || len(entries) != 2 { // the other entry is the lock
 		t.Error(entries, err)
 	}
 	if text, err := os.ReadFile(p.store()); err != nil || strings.Contains(string(text), "s3cret") {
@@ -400,7 +401,7 @@ func TestWithoutAHomeNothingIsRemembered(t *testing.T) {
 	}
 }
 
-// Each process approves one row; none of them loses another's.
+// Each process approves one row. No approval of another process is lost.
 func TestProcessesApproveAtOnce(t *testing.T) {
 	const processes = 10
 	if id := os.Getenv("MCPCONFIG_TEST_APPROVE"); id != "" {

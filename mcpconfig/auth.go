@@ -11,22 +11,24 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Auth is how clients of indus serve say who they are, as a file has it in "auth".
+// Auth holds how clients of indus serve authenticate: the member "auth" of a file.
 type Auth struct {
-	// Methods are the ways: "none", "keys", "jwt", "introspect". nil: those that the other fields are about.
+	// Methods are the accepted methods: "none", "keys", "jwt", "introspect". If it is nil, the other fields decide.
 	Methods []string
-	// URL is the scheme and host by which clients reach it. "": as they write it in Host.
+	// URL is the scheme and host under which clients reach the server. If it is "", the Host header of the request is
+	// used.
 	URL string
-	// Scopes are what a token must have; "{view}" stands for the view.
+	// Scopes are the scopes that a token must have. "{view}" stands for the name of the view.
 	Scopes []string
-	// Issuers are the authorization servers whose signed tokens are good.
+	// Issuers are the authorization servers that sign accepted tokens.
 	Issuers []AuthServer
-	// Introspection is the one that is asked about tokens. nil: none is.
+	// Introspection is the authorization server that checks tokens by introspection. If it is nil, there is none.
 	Introspection *AuthServer
-	// File and Line are where it begins.
+	// File and Line are the position of "auth".
 	File string
 	Line int
-	// Broken: it cannot be read, or the user's own file that may have it, and so nobody may be let in by it. A note says why.
+	// Broken is set if "auth" cannot be read, or if a file of the user that may have it cannot be read. Then no client
+	// may be admitted. A note has the reason.
 	Broken bool
 }
 
@@ -34,22 +36,22 @@ type Auth struct {
 type AuthServer struct {
 	// Issuer is its identifier, exactly as its tokens have it.
 	Issuer string
-	// Keys is where its keys are. "": where its metadata say.
+	// Keys is the URL of its keys. If it is "", its metadata has the URL.
 	Keys string
-	// Audience are values of aud that are good for every view. nil: aud must be the URL of the view.
+	// Audience holds values of aud that are accepted for every view. If it is nil, aud must be the URL of the view.
 	Audience []string
-	// Algorithms may sign. nil: the usual ones.
+	// Algorithms are the accepted signature algorithms. If it is nil, the usual algorithms are accepted.
 	Algorithms []string
-	// Claim names the principal. "": sub.
+	// Claim is the claim that names the principal. If it is "", it is sub.
 	Claim string
-	// Apps: tokens that an application has for itself, without a person, are good too.
+	// Apps accepts tokens that an application has for itself, without a person.
 	Apps bool
-	// Endpoint is where to ask about a token, as whom ClientID and ClientSecret say.
+	// Endpoint is the URL that checks tokens. ClientID and ClientSecret authenticate to it.
 	Endpoint, ClientID string
 	ClientSecret       interop.Secret
 }
 
-// Equal reports whether two say the same, wherever they are written.
+// Equal reports whether a and b have the same settings. File and Line do not count.
 func (a *Auth) Equal(b *Auth) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -59,9 +61,9 @@ func (a *Auth) Equal(b *Auth) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// readAuth reads the member "auth". In it nothing is only noted: what cannot be read lets nobody in.
+// readAuth reads the member "auth". A mistake in it is more than a note: no client is admitted.
 func (f *configFile) readAuth(m *hujson.ObjectMember) {
-	if f.scope == Project || !f.approved { // who trusts its servers has not said that it opens the door
+	if f.scope == Project || !f.approved { // trust in a file's servers is no permission to admit clients
 		f.note(m.Name.StartOffset, `"auth" is not heeded: a project's file does not say who may connect`,
 			"write it into a file of your own, or name this one with --mcp")
 		return
@@ -96,7 +98,7 @@ func (f *configFile) readAuth(m *hujson.ObjectMember) {
 	f.auth = out
 }
 
-// methods are the ways in which clients say who they are.
+// methods reads a list of authentication methods.
 func (r *reading) methods(field string, v *hujson.Value) []string {
 	known := []string{"none", "keys", "jwt", "introspect"}
 	ways := r.strings(field, v)
@@ -108,7 +110,7 @@ func (r *reading) methods(field string, v *hujson.Value) []string {
 	return ways
 }
 
-// authServer is one authorization server, with the fields that all have and some of its own.
+// authServer reads one authorization server. It has the common fields and some of the others: the fields in own.
 func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out AuthServer) {
 	all := []member{
 		{"issuer", storeIn(&out.Issuer, r.value)},
@@ -138,7 +140,8 @@ func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out 
 	return out
 }
 
-// resolveAuth is the one that counts: of the file that goes first for servers. nil: there is none.
+// resolveAuth returns the auth that counts: the auth of the file with the highest precedence. It is nil if no file has
+// it.
 func resolveAuth(sources []*source) *Auth {
 	var of []*source
 	for _, s := range sources {
@@ -151,7 +154,7 @@ func resolveAuth(sources []*source) *Auth {
 	}
 	first := slices.MaxFunc(of, func(a, b *source) int { return a.group - b.group })
 	for _, s := range of {
-		if s != first && !s.auth.Broken { // of which a note says more
+		if s != first && !s.auth.Broken { // a broken one has a better note already
 			s.notes = append(s.notes, Note{
 				File: s.path, Line: s.auth.Line, Column: 1, Hint: "remove one of the two",
 				Reason: fmt.Sprintf("auth: that at %s:%d takes precedence", first.path, first.auth.Line),

@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// readAuth reads one file that was named, whose "auth" is as given.
+// readAuth reads one named file with the given "auth".
 func readAuth(t *testing.T, auth string) *mcpconfig.Config {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "servers.json")
@@ -53,7 +53,7 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// What cannot be read is not left out: it lets nobody in.
+// An "auth" that cannot be read is not ignored: it admits no client.
 func TestAuthThatIsBroken(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -69,7 +69,8 @@ func TestAuthThatIsBroken(t *testing.T) {
 	}
 }
 
-// A cloned repository does not say who may connect, and of two files that of the user's counts which goes first.
+// A cloned repository cannot decide which clients may connect. If two files of the user have an "auth", the file with
+// the higher precedence counts.
 func TestWhoseAuthCounts(t *testing.T) {
 	t.Parallel()
 	dir, home := t.TempDir(), t.TempDir()
@@ -84,7 +85,7 @@ func TestWhoseAuthCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, trust := range []bool{false, true} { // who trusts its servers has not said that it opens the door
+	for _, trust := range []bool{false, true} { // trust in a file's servers is no permission to admit clients
 		c, err := mcpconfig.Read(t.Context(), nil, &mcpconfig.Options{Dir: dir, Home: home, Env: lookup(nil), Trust: trust})
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +104,7 @@ func TestWhoseAuthCounts(t *testing.T) {
 	}
 }
 
-// Of a file of the user's that cannot be read, and of two members in one, nobody knows what they say of who may connect.
+// If a file of the user cannot be read, or has two members "auth", its rules for clients are unknown.
 func TestAuthThatNobodyKnows(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"servers": {}, "auth": {"methods": ["keys"]}`, `{"servers": {}, "auth": {"methods": ["keys"]}, "auth": {"methods": ["none"]}}`,
@@ -123,7 +124,8 @@ func TestAuthThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// So it is of what lies where a file of the user's is looked for and is none, but for a project's.
+// The same holds if something other than a file is at the path of a user's file, but not at the path of a project's
+// file.
 func TestAuthWhereThereIsNoFile(t *testing.T) {
 	t.Parallel()
 	for name, put := range map[string]func(path string) error{
@@ -147,7 +149,7 @@ func TestAuthWhereThereIsNoFile(t *testing.T) {
 	}
 }
 
-// A key that was meant to be "auth" is no reason to let everyone in.
+// A misspelt "auth" must not admit every client.
 func TestAuthThatIsMisspelt(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]bool{"Auth": true, "auht": true, "auths": true, "authentication": true, "author": false, "oauthAccount": false, "other": false} {

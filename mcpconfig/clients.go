@@ -16,18 +16,18 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Client is a program whose configuration of MCP servers [Import] reads, and to
-// which [Export] adds indus.
+// Client is a program with a configuration of MCP servers. [Import] reads that configuration, and [Export] adds indus
+// to it.
 type Client struct {
-	// Name is what [Import] and [Export] take, such as "claude-code".
+	// Name is the name that [Import] and [Export] take, such as "claude-code".
 	Name string `json:"name"`
-	// Title is what its maker calls it.
+	// Title is the product name.
 	Title string `json:"title"`
 	// Writes reports whether [Export] has a form for it.
 	Writes bool `json:"writes"`
 }
 
-// Clients are all that are known, in alphabetical order.
+// Clients returns all known clients, in alphabetical order.
 func Clients() []Client {
 	var out []Client
 	for _, k := range foreign.All() {
@@ -36,13 +36,12 @@ func Clients() []Client {
 	return out
 }
 
-// Files is where the client keeps its servers on this system, in the order in which
-// it prefers them: those of the project in Options.Dir, then the user's. Whether one
-// is there is not asked; only of a directory with a file for each server they are
-// those that are in it.
+// Files returns the files in which the client keeps its servers on this system, in the client's order of preference.
+// Files of the project in Options.Dir come first, then the user's files. The files need not exist. Only for a directory
+// with a file for each server, the list has the existing files.
 func (c Client) Files(o *Options) []string { return newPlace(o).filesOf(c.Name) }
 
-// maxBlocks bounds what a directory of a hostile project can make of a list of files.
+// maxBlocks bounds the list of files that a directory of a hostile project can cause.
 const maxBlocks = 100
 
 func (p *readContext) filesOf(client string) []string {
@@ -64,7 +63,7 @@ func (p *readContext) filesOf(client string) []string {
 	return files
 }
 
-// foreign is this place for the package that knows the other clients.
+// foreign returns this place in the form that package foreign takes.
 func (p *readContext) foreign(path string) *foreign.Place {
 	absolute := func(path string) string {
 		if abs, err := filepath.Abs(path); err == nil {
@@ -79,8 +78,7 @@ func (p *readContext) foreign(path string) *foreign.Place {
 	return out
 }
 
-// maxForeign bounds the files of other programs, some of which keep their entire
-// history in the same file.
+// maxForeign bounds the files of other programs. Some programs keep their entire history in the same file.
 const maxForeign = 16 << 20
 
 // foreign reads the rows of another program's file.
@@ -127,8 +125,8 @@ func (f *configFile) rowNote(m tree.Note, id string, n int, state State) Note {
 	return note
 }
 
-// project is the directory that a file in dir is for: the one around it where dir
-// is where a program keeps its settings in a project.
+// project returns the directory that a file in dir belongs to. If dir is a directory in which a program keeps its
+// settings in a project, that is the directory around it.
 func project(dir string) string {
 	for _, settings := range append(foreign.SettingsDirs(), ".indusvx") {
 		up := dir
@@ -142,31 +140,30 @@ func project(dir string) string {
 	return dir
 }
 
-// Entry is indus as a server in another client's file: a command that the client starts, or
-// the URL of an indus serve that runs.
+// Entry is indus as a server in the file of another client. It is a command that the client starts, or the URL of a
+// running indus serve.
 type Entry struct {
 	// ID is the name of the server.
 	ID string
-	// Command and Args start indus, such as "indus" and "serve", "--stdio". Their texts are literal.
+	// Command and Args start indus, such as "indus" and "serve", "--stdio". They are literal and have no variables.
 	Command string
 	Args    []string
-	// URL is used where Command is "".
+	// URL is used if Command is "".
 	URL string
-	// Token is the environment variable of the bearer token that the client sends to URL; "" sends none.
+	// Token is the environment variable that holds the bearer token for URL. If it is "", no token is sent.
 	Token string
-	// Replace allows the entry to take the place of a different server with the same ID. Nothing of that server stays.
+	// Replace allows the entry to replace a different server with the same ID. Nothing of that server stays.
 	Replace bool
 }
 
-// Export writes an entry in the words of another client, one of [Clients] whose Writes
-// is set. It returns the text of the client's file: into, which is that file as it
-// is, with the entry added, or, where into is nil, a new one with nothing else.
-// Nothing is written to disk, and no variable is looked up.
+// Export writes an entry in the format of another client, which must be one of [Clients] with Writes set. If into is
+// not nil, it is the text of the client's file, and Export returns it with the entry added. If into is nil, Export
+// returns a new file with only the entry. Export writes nothing to disk and looks up no variable.
 //
-// What is there already stays as it is, with its comments. The error is [fs.ErrExist] where
-// another server has the ID.
+// Everything else in the file stays as it is, with its comments. If another server has the ID, the error is
+// [fs.ErrExist].
 //
-// A note says what the client would not read as it is meant. The notes have no File.
+// A note names a part of the entry that the client would read in another way. The notes have no File.
 func Export(client string, e Entry, into []byte) (out []byte, notes []Note, err error) {
 	syntax := foreign.SyntaxOf(client)
 	if syntax == "" || client == foreign.Native {
@@ -180,7 +177,7 @@ func Export(client string, e Entry, into []byte) (out []byte, notes []Note, err 
 		return nil, nil, fmt.Errorf("the file is %w", atomicfile.TooLarge(int64(limit)))
 	}
 	var there *hujson.Value
-	if doc, wrong := tree.Parse(into, syntax); wrong == nil { // otherwise Merge returns the error
+	if doc, wrong := tree.Parse(into, syntax); wrong == nil { // if the text is wrong, Merge returns the error
 		there = &doc.Root
 	}
 	written, err := foreign.Write(client, foreign.Entry{

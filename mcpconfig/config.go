@@ -11,66 +11,64 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// Options of [Read]; nil and the zero value are good.
+// Options configures [Read]. Nil and the zero value are valid.
 type Options struct {
-	// Trust starts the servers of a project's file although it was only
-	// discovered, and servers that take something from the project. False holds back those that are not approved.
+	// Trust starts the servers of a project's file that was only discovered, and servers that take something from the
+	// project. If it is false, such servers are held until they are approved.
 	Trust bool
-	// Dry only looks: no ${cmd:…} is run, and no ${file:…} read but those of the project, which an approval covers. They are
-	// in the servers as the file has them.
+	// Dry runs no ${cmd:…}, and leaves all ${cmd:…} and ${file:…} in the servers as the file has them. Of the files
+	// that rows name it reads only files of the project, because an approval covers their content.
 	Dry bool
-	// Only chooses servers by their ids: nothing is fetched for the others, and they are
-	// not in [Config.Servers]. nil: all.
+	// Only selects servers by their ids. Nothing is fetched for the others, and they are not in [Config.Servers]. If it
+	// is nil, all are selected.
 	Only func(id string) bool
-	// Dir is searched where no path is named; "" is the working directory.
+	// Dir is the directory that is searched if no path is named. If it is "", it is the working directory.
 	Dir string
-	// Env looks up variables, for ${VAR} and for HOME and XDG_CONFIG_HOME; nil is [os.LookupEnv].
+	// Env looks up variables, for ${VAR} and for HOME and XDG_CONFIG_HOME. If it is nil, it is [os.LookupEnv].
 	Env func(name string) (string, bool)
-	// Home is the user's home directory; "" is $HOME (on Windows %USERPROFILE%).
-	// Where neither is set, no file of the user's is searched.
+	// Home is the user's home directory. If it is "", it is $HOME (on Windows %USERPROFILE%). If neither is set, no
+	// file of the user is searched.
 	Home string
-	// XDG is the user's configuration directory; "" is $XDG_CONFIG_HOME, else .config in Home.
+	// XDG is the user's configuration directory. If it is "", it is $XDG_CONFIG_HOME, or else .config in Home.
 	XDG string
-	// State is where approvals are remembered; "" is what [StateDir] says.
+	// State is the directory of the approvals. If it is "", it is the default of [StateDir].
 	State string
 }
 
-// Config is what the files say. The caller owns it; nothing is read again.
+// Config is the outcome of a reading. The caller owns it, and no file is read again.
 type Config struct {
-	// Rows are all rows of all files, those that do not start included, in the
-	// order of the files and of the rows in them.
+	// Rows holds all rows of all files, in the order of the files and of the rows in them. It includes rows that do not
+	// start.
 	Rows []Row
-	// Notes are about files and rows, in the same order. Every row that is not
-	// [Active] has at least one whose State is the row's.
+	// Notes are about files and rows, in the same order. Every row that is not [Active] has at least one note with the
+	// row's State.
 	Notes []Note
-	// Searched are the files that were looked for, whether or not they are there.
+	// Searched holds the paths of all files that were looked for. They need not exist.
 	Searched []string
-	// Views are the selections of servers that the files name, one of each name. Of the rows
-	// they say nothing: a pattern may be about servers that do not start.
+	// Views are the selections of servers in the files, one for each name. They are not checked against the rows: a
+	// pattern may match servers that do not start.
 	Views []View
-	// Auth is how clients of indus serve say who they are. nil: no file says so.
+	// Auth holds how clients of indus serve authenticate. It is nil if no file has it.
 	Auth *Auth
-	// Watched are the files whose change may change the outcome: those of Searched,
-	// the approvals, what a ${file:…} of a row that may start names (a path, with
-	// its variables replaced), and the files that approvals cover. Whether they are there is not asked.
+	// Watched holds the paths of all files that can change the outcome. These are the paths of Searched, the file of
+	// approvals and the files that approvals cover. The files that ${file:…} names in a row that may start are
+	// included, with variables replaced. The files need not exist.
 	Watched []string
 
-	// Avoided are the directories of PATH that lie in the project. Servers that are not the project's do not look for
-	// programs there.
+	// Avoided holds the directories of PATH that are in the project. Servers that do not belong to the project do not
+	// look for programs there.
 	Avoided []string
 
 	only    func(id string) bool // nil: all
-	entries func() []*entry      // of Rows; a func, because they hold what must not print
+	entries func() []*entry      // the entries of Rows; it is a func because entries hold values that must not be printed
 }
 
-// Load reads what configures MCP servers for target, a file or a directory, and
-// returns those that may start. It never fails: a path that does not exist, a bad
-// row, a server that is held back, each is a note.
+// Load reads the configuration of MCP servers for target, a file or a directory. It returns the servers that may start.
+// It never fails: a path that does not exist, a bad row and a server that is held become notes.
 //
-// Naming a file is approving it. In a directory, a project's own file is only
-// discovered: its servers are held back until they are approved ([Approve]), and [Read]
-// with Options.Trust starts them. Secrets in ${file:…} and ${cmd:…} are fetched, which
-// may take 10 s for each command, and ends with ctx.
+// If target is a file, that approves it. In a directory, a project's own file is only discovered: its servers are held
+// until they are approved ([Approve]). [Read] with Options.Trust starts them. Secrets in ${file:…} and ${cmd:…} are
+// fetched. Each command may take 10 s, and is stopped when ctx ends.
 func Load(ctx context.Context, target string) (servers []interop.Server, notes []Note) {
 	c, err := Read(ctx, []string{target}, nil)
 	if f := (*fileError)(nil); errors.As(err, &f) {
@@ -82,13 +80,11 @@ func Load(ctx context.Context, target string) (servers []interop.Server, notes [
 	return c.Servers(), c.Notes
 }
 
-// Read reads the files and directories that paths name, or searches Options.Dir
-// where there are none.
+// Read reads the files and directories in paths. If there are none, it searches Options.Dir.
 //
-// It returns an error for a path that does not exist and for a named file that
-// cannot be read or parsed at all (the text begins with file:line:column, and
-// errors.Is(err, fs.ErrNotExist) and the like hold), and ctx.Err() once the
-// context is over. All else is a note.
+// It returns an error for a path that does not exist, and for a named file that cannot be read or parsed at all. The
+// text of the error begins with file:line:column, and errors.Is(err, fs.ErrNotExist) and similar checks work. If the
+// context ends, it returns ctx.Err(). Everything else becomes a note.
 func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 	place := newPlace(opts)
 	found, err := place.find(paths)
@@ -120,8 +116,7 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 	return c, nil
 }
 
-// Servers are those that may start, and that Options.Only wants, in order; their ids
-// are unique.
+// Servers returns the servers that may start and that Options.Only selects, in order. Their ids are unique.
 func (c *Config) Servers() []interop.Server {
 	var servers []interop.Server
 	for _, r := range c.Rows {
@@ -132,8 +127,8 @@ func (c *Config) Servers() []interop.Server {
 	return servers
 }
 
-// Held are the rows that only wait for approval, in order. Each Reason says why,
-// each Hint how to approve.
+// Held returns the rows that only wait for approval, in order. Reason is why a row waits, and Hint is how to approve
+// it.
 func (c *Config) Held() []Row {
 	var held []Row
 	for _, r := range c.Rows {
@@ -144,10 +139,10 @@ func (c *Config) Held() []Row {
 	return held
 }
 
-// readContext is where and with what variables a reading happens. Its Options are filled in.
+// readContext holds the place and the variables of a reading. Its Options have no unset fields.
 type readContext struct {
 	Options
-	approved func() []Approved // read when somebody asks
+	approved func() []Approved // read on first use
 	notes    []Note            // about the place itself
 
 	paths   func() (path string, avoided []string) // [readContext.cutPath] of this process's PATH
@@ -168,7 +163,7 @@ func newPlace(opts *Options) *readContext {
 	p.Env = func(name string) (string, bool) {
 		value, ok := lookup(name)
 		if !ok {
-			value = "" // whatever came with it
+			value = "" // ignore any value that the lookup returned
 		}
 		return value, ok
 	}

@@ -11,26 +11,25 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Definition is a server as indus's own files write it: an id, and a row with its
-// variables not replaced. It is what is imported, added and written; reading
-// it as a [Row] says whether it is any good.
+// Definition is a server in the format of indus's own files: an id, and a row with its variables not replaced. It is
+// used for importing, adding and writing servers. It may be invalid: only reading it as a [Row] checks it.
 //
-// It prints as its id in every format of package fmt, because the row may hold secrets.
+// Every format of package fmt prints only its id, because the row may hold secrets.
 type Definition struct {
 	ID string
-	// JSON is the row, one object, without the id.
+	// JSON is the row: one object, without the id.
 	JSON json.RawMessage
 }
 
-// String is the id, quoted.
+// String returns the id, quoted.
 func (d Definition) String() string { return tree.Quote(d.ID) }
 
-// Format prints [Definition.String] whatever the verb.
+// Format prints [Definition.String] for every verb.
 func (d Definition) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, d.String()) }
 
-// Find is the row that counts of those that have an id and that in says yes to: one that
-// may start or is disabled, else one that waits, is shadowed, or cannot be used. in may be
-// nil: all. The false says that there is none.
+// Find returns the row that counts among the rows with an id for which in returns true. A row that may start comes
+// first, then a disabled row. After them come held, shadowed and skipped rows. If in is nil, all rows are candidates.
+// It returns false if there is no such row.
 func (c *Config) Find(id string, in func(Row) bool) (Row, bool) {
 	ranks := []State{Active, Disabled, Held, Shadowed, Skipped}
 	best := -1
@@ -48,7 +47,7 @@ func (c *Config) Find(id string, in func(Row) bool) (Row, bool) {
 	return c.Rows[best], true
 }
 
-// entry finds a row of Rows; nil: it is none of them.
+// entry returns the entry of a row of Rows, or nil if the row is not in Rows.
 func (c *Config) entry(r Row) *entry {
 	i := slices.IndexFunc(c.Rows, func(o Row) bool {
 		return o.Server.ID == r.Server.ID && o.File == r.File && o.Line == r.Line && o.State == r.State
@@ -59,8 +58,8 @@ func (c *Config) entry(r Row) *entry {
 	return c.entries()[i]
 }
 
-// Definition is a row of Rows, as its file has it, without comments. The false says that
-// it is no object.
+// Definition returns the definition of a row of Rows as its file has it, without comments. It returns false if the row
+// is not an object.
 func (c *Config) Definition(r Row) (Definition, bool) {
 	e := c.entry(r)
 	if e == nil {
@@ -73,6 +72,6 @@ func (c *Config) Definition(r Row) (Definition, bool) {
 //go:embed schema.json
 var fileSchema []byte
 
-// FileSchema is the JSON Schema (2020-12) of indus's own files, which editors complete
-// by: {"$schema": "…", "servers": …}. The bytes are the caller's own.
+// FileSchema returns the JSON Schema (2020-12) of indus's own files, which editors use for completion: {"$schema": "…",
+// "servers": …}. The caller owns the bytes.
 func FileSchema() []byte { return slices.Clone(fileSchema) }

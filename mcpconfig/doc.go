@@ -1,7 +1,7 @@
 // Package mcpconfig finds and reads the files that configure MCP servers.
 //
-// Call [Load] first: it takes a file or a directory and returns the servers that may start, and a [Note] for everything
-// else that a person may want to know. A program that mounts what its working directory configures:
+// Call [Load] first. It takes a file or a directory and returns the servers that may start. For everything else that a
+// person may want to know it returns a [Note]. This program mounts the servers that its working directory configures:
 //
 //	servers, notes := mcpconfig.Load(ctx, ".")
 //	for _, n := range notes {
@@ -10,49 +10,56 @@
 //	mounted := interop.Mount(ctx, servers, nil)
 //	defer mounted.Close()
 //
-// [Read] is for programs that show a configuration: it takes several paths, and returns all rows with their state.
+// [Read] is for programs that show a configuration. It takes several paths, and returns all rows with their state.
 // docs/configuration.md describes the format for users, and [FileSchema] is its JSON Schema.
 //
 // # Where it looks
 //
-// A path that is a file is that file. A path that is a directory, and the working directory where there is no path, is
-// searched in this order:
+// If a path is a file, that file is read. If it is a directory, it is searched. If there is no path, the working
+// directory is searched. The search has this order:
 //
 //	DIR/.indusvx/mcp.json                  [Project]
 //	$XDG_CONFIG_HOME/indusvx/mcp.json      [User], by default ~/.config/indusvx/mcp.json
 //	~/.indusvx/agent/mcp.json              [Legacy]
 //	~/.indusvx/agent/mcp-servers.json      [LegacyAlt]
 //
-// A home or $XDG_CONFIG_HOME that is not absolute is ignored, with a note. A link in a project to one of the user's own
-// files is that file, where it really is.
+// A home or $XDG_CONFIG_HOME that is not absolute is ignored, with a note. If a link in a project leads to one of the
+// user's own files, it counts as that file at its real path.
 //
-// Of one search the first file that has an id wins it. Of several paths the later wins, and of one file the last row. A
-// whole row wins: nothing is merged. A disabled row wins like any other, so that a project can switch a server of the
-// user's off. A row that is skipped wins nothing, and a row that waits for approval wins over no row that need not. The
-// user's own files are read once, and go behind every project's.
+// In one search, the first file that has an id wins it. Among several paths the later one wins, and in one file the
+// last row. A whole row wins: nothing is merged. A disabled row wins like any other, so a project can switch off a
+// server of the user. A row that is skipped wins nothing. A row that waits for approval never wins over a row that
+// needs none. The user's own files are read once, and come after the files of every project.
 //
 // # What may start
 //
-// The servers of a file that was named and those of the user's own files may start, if their start takes nothing from a
-// project. A project's file that was only discovered may come from a cloned repository: its servers are [Held], unless
-// Options.Trust is set, its path is named too, or a person approved them ([Approve], [Revoke], [Approvals]). So is a
-// server of another file that would start in the project, run a program by a path in it, find code there by its
-// environment, or get a file of it. The project is Options.Dir and what is around it, up to the root of the outermost
-// repository. Until then nothing of such a row runs, nothing is sent, and nothing that it names is read but files of
-// the project ([Row.Files]).
+// The servers of a named file and of the user's own files may start, if their start takes nothing from a project. A
+// project's file that was only discovered may come from a cloned repository, so its servers are [Held]. They may start
+// if Options.Trust is set, if the path of the file is named too, or if a person approved them ([Approve], [Revoke],
+// [Approvals]).
 //
-// An approval is for one id in one file, wherever links to the file stand. For a row that is not the project's it is
-// also for one directory ([Row.Project]). It covers what the row says but for its times, its profile and comments:
-// command, arguments, directory and addresses with their variables replaced, all else as it is written, and what the
-// files of the project hold. Of a project's row it covers what a ${cmd:…}, or a ${file:…} elsewhere, gave where that
-// decides what runs or what is called: call [Config.Resolve] before [Approve]. A row that changes in any of these is
-// held again. An approval does not judge the program itself: to approve ./run.sh is to approve whatever will be in it.
+// A server of another file is held as well if it takes something from the project. Such a server starts in the project,
+// runs a program by a path in it, finds code there by its environment, or gets a file of it. The project is Options.Dir
+// and the directories around it, up to the root of the outermost repository. Before approval, nothing of such a row
+// runs and nothing is sent. Of the files that it names, only files of the project are read ([Row.Files]).
 //
-// Rows that are not the project's do not look for programs in directories of PATH that lie in it ([Config.Avoided]).
+// An approval is for one id in one file, at any path from which links lead to the file. For a row that does not belong
+// to the project, it is also for one directory ([Row.Project]). It covers everything in the row except times, the
+// profile and comments. Command, arguments, directory and addresses are covered with their variables replaced, and
+// everything else as written. The content of the project's files is covered too.
 //
-// Approvals are kept in approvals.json of [StateDir], or where a link of that name leads. If another user owns it or
-// can write there, or it cannot be read, nothing counts as approved, and a note says so. Tools that a person lets run
-// unasked in a project are kept beside them ([ApproveTools], [RevokeTools], [ApprovedTools]).
+// A ${cmd:…}, or a ${file:…} outside of the project, may decide the command line or the address of a project's row.
+// Then the approval also covers the value that it gave: call [Config.Resolve] before [Approve]. A row that changes in
+// any of these is held again. An approval does not judge the program itself: approval of ./run.sh covers any later
+// content of run.sh.
+//
+// Rows that do not belong to the project do not look for programs in directories of PATH that are in it
+// ([Config.Avoided]).
+//
+// Approvals are kept in approvals.json of [StateDir], or in the file to which a link of that name leads. If another
+// user owns the file or can write there, or if it cannot be read, no row counts as approved, and a note has the reason.
+// The tools that a person allowed to run without a question in a project are kept beside them ([ApproveTools],
+// [RevokeTools], [ApprovedTools]).
 //
 // # The file
 //
@@ -136,90 +143,99 @@
 //	}
 //
 // The order of rows, variables and headers is kept. A row with a url and a command is a url, unless its transport is
-// stdio. In args, env and headers, a number or a boolean counts as its text, and what else is no string is left out,
-// each with a note. Of two variables or headers with one name the last counts, and headers have no case. A timeout of 0
-// is the default of [interop.Timeouts], and less than 0 is none. "lazy" and "idle" are those of [interop.Server], and
-// "per", "instances", "maxPrincipals", "maxConcurrent" and "maxQueue" (0 is none) are [interop.Pool]. null is the same
-// as absent. Keys that begin with "$", "_", "/" or "#" are comments.
+// stdio. In args, env and headers, a number or a boolean counts as its text. Any other value that is not a string is
+// left out. Both get a note. If two variables or headers have one name, the last one counts. Names of headers are not
+// case-sensitive. A timeout of 0 is the default of [interop.Timeouts], and a negative one is no timeout. For "lazy" and
+// "idle" see [interop.Server]. For "per", "instances", "maxPrincipals", "maxConcurrent" and "maxQueue" (0 is none) see
+// [interop.Pool]. null is the same as absent. Keys that begin with "$", "_", "/" or "#" are comments.
 //
-// An unknown key of a row is noted. What cannot be read in "tools", "per", "changes", "oauth", "tls", "forwardHeaders"
-// and "authorization" gives the row up, because without it tools would be mounted, or tokens sent, that were meant to
-// be kept away. What cannot be read in a view gives the view up, and in "auth" it makes it Broken.
+// An unknown key of a row is noted. If a value in "tools", "per", "changes", "oauth", "tls", "forwardHeaders" or
+// "authorization" cannot be read, the row is skipped. Without that value, tools could be mounted, or tokens sent,
+// against the intention of the author. If a value in a view cannot be read, the view is left out. In "auth" it sets
+// Broken.
 //
-// "changes" is the policy for tools that are new or changed since their server was approved ([interop.ChangePolicy]):
-// of the row, else of its file. A project's row is at least as strict as the user's own files are, in general and to a
-// row of its id. Of two views of one name, and of two "auth", that of the file counts which goes first for servers. A
-// project's file that was only discovered widens no view of the user's, and its "auth" does not count.
+// "changes" is the policy for tools that are new or changed since their server was approved ([interop.ChangePolicy]).
+// The policy of the row comes first, then the policy of its file. A project's row is at least as strict as the user's
+// own files, both in general and for a row with its id. If two files have a view of one name, or an "auth", the file
+// with the higher precedence for servers counts. A project's file that was only discovered widens no view of the user,
+// and its "auth" does not count.
 //
 // # Where a server starts
 //
-// Without "cwd", a project's server starts in the project: that of a [Project] file, and of a file that was named and
-// stands where a program keeps its settings in a project, or in Options.Dir or below. The home directory and the root
-// are no projects. Any other starts in an empty directory below servers in [StateDir] ([interop.Stdio.Fresh]), so that
-// npx, python -m and the like find nothing there that a cloned repository brought. Where that directory cannot be made,
-// or others may write there, the row is skipped. Read makes it, unless Options.Dry is set.
+// Without "cwd", a project's server starts in the project. The servers of a [Project] file belong to the project. So do
+// the servers of a named file in Options.Dir or below, or in a directory for settings of programs in a project. The
+// home directory and the root are no projects.
+//
+// Any other server starts in an empty directory below servers in [StateDir] ([interop.Stdio.Fresh]). There npx, python
+// -m and similar commands find nothing that came with a cloned repository. If that directory cannot be made, or if
+// others may write there, the row is skipped. Read makes the directory, unless Options.Dry is set.
 //
 // # Variables
 //
-// They are replaced in command, args, cwd, url, in the values of env and headers, and in the texts of oauth and tls:
+// Variables are replaced in command, args, cwd, url, in the values of env and headers, and in the texts of oauth and
+// tls:
 //
 //	${VAR}, ${VAR:-default}       of the environment; ${env:VAR} is the same
 //	${userHome}                   the home directory
 //	${workspaceFolder}            the project that the file is part of, else Options.Dir
 //	${workspaceFolderBasename}    its last part
 //	${pathSeparator}, ${/}        "/", on Windows "\"
-//	${file:PATH}                  what is in a file, without the last line break
-//	${cmd:COMMAND LINE}           what a command prints, without the last line break
+//	${file:PATH}                  the content of a file, without the last line break
+//	${cmd:COMMAND LINE}           the output of a command, without the last line break
 //
-// The default stands in for a variable that is not set or empty, as in a shell, and may have variables itself. A server
+// The default is used for a variable that is not set or empty, as in a shell. It may have variables itself. A server
 // with a variable that is not set and has no default is skipped. "$${" stands for "${", and any other "$" for itself.
-// Values are not read again. ${userHome} and the others above go before variables of these names.
+// Variables in values are not replaced again. ${userHome} and the others above take precedence over environment
+// variables of these names.
 //
-// Relative paths begin at the file's directory, or the one around its .indusvx, and commands run there: by the shell
-// (sh -c, on Windows cmd /C), with this process's environment, no input and no terminal, for at most 10 s. The path of
-// a ${file:…} may have variables and begin with "~/". Files are plain ones of at most 64 KiB, and of an output up to 64
-// KiB count. An empty one and a NUL are failures. Each command line runs once in a reading, and of all rows at most 100
-// command lines and 1,000 files count. The file of an "envFile" has lines NAME=VALUE as elsewhere, in which nothing is
-// replaced.
+// Relative paths begin at the file's directory, or at the directory around its .indusvx. Commands run there in the
+// shell (sh -c, on Windows cmd /C), with this process's environment, no input and no terminal, for at most 10 s. The
+// path of a ${file:…} may have variables and begin with "~/". Files must be regular files of at most 64 KiB, and a
+// command may print at most 64 KiB. Empty values and values with a NUL are errors. Each command line runs once in a
+// reading. A reading runs at most 100 command lines and reads at most 1,000 files. The file of an "envFile" has lines
+// NAME=VALUE in the usual form, and nothing in it is replaced.
 //
-// Commands run, and files outside of the project are read, only for rows that may start, and never where Options.Dry is
-// set. If that fails the server is skipped, and its id stays taken. A file in the project must not be a link out of it.
+// Commands run, and files outside of the project are read, only for rows that may start. With Options.Dry this never
+// happens. If a command or a file fails, the server is skipped, and its id stays taken. A file in the project must not
+// be a link out of it.
 //
 // # Other clients
 //
-// [Import] reads what a person has in Claude Desktop, Cursor, Codex and the others of [Clients], as [Definition] values
-// in the words of this file. [Read] takes their files too where they are named, with the positions of their own text in
-// its notes. [Export] writes one entry into such a file: indus itself, by which the client has every server.
+// [Import] reads the servers of Claude Desktop, Cursor, Codex and the other [Clients], and returns them as [Definition]
+// values in the format of this package. [Read] accepts their files too if they are named. Its notes then have the
+// positions in their text. [Export] writes one entry into such a file: indus itself, through which the client has every
+// server.
 //
-// The content of a file tells whose it is, and its name and place where that does not decide (a "url" is SSE to Gemini
-// CLI alone). Their variables become indus's: what an editor asks its user for is a variable, and a note says which one
-// to set. "${" in the file of a client that replaces nothing becomes "$${". Their seconds and milliseconds become
-// durations, a disabled server stays disabled, and every key that is not taken over is in a note with what that means.
+// The client of a file is known by the content of the file. If the content does not decide it, the name and place of
+// the file do (only for Gemini CLI is a "url" SSE). The client's variables become variables of indus. An input that an
+// editor asks its user for becomes a variable, and a note names the variable to set. In the file of a client without
+// variables, "${" becomes "$${". Seconds and milliseconds become durations, and a disabled server stays disabled. A
+// note names every key that is not taken over, and the effect.
 //
 // # Writing
 //
-// [Open] reads a file to change it, and [Edit.Save] writes it: in one step, with its comments and its order, and not if
-// it changed underneath. [Rewrite] does so for files of other programs. [Lock] makes others who edit at the same time
-// wait, so that no change fails for another one. A project's file that is a link to one outside of the project is an
-// error to both.
+// [Open] reads a file to change it, and [Edit.Save] writes it in one step. Comments and order are kept. If the file
+// changed in the meantime, it is not written. [Rewrite] does the same for files of other programs. [Lock] makes other
+// editors wait, so that no change fails because of another one. If a project's file is a link to a file outside of the
+// project, [Open] and [Rewrite] return an error.
 //
 // # Errors
 //
-// [Read] fails for a path that does not exist, because a typo must not load another configuration, and for a named file
-// that cannot be read or parsed at all. A bad row, an unknown key and a file that was only discovered are notes. [Load]
-// turns the failure into a note as well.
+// [Read] fails for a path that does not exist, because a typo must not load another configuration. It also fails for a
+// named file that cannot be read or parsed at all. A bad row, an unknown key and a mistake in a discovered file are
+// notes. [Load] turns such an error into a note as well.
 //
-// Notes and errors show names of servers, keys and variables, and never a value; so does a [Row], in every format. The
-// servers themselves hold the values: those of env and headers as [interop.Secret], but URL and Args as plain text,
-// which must not be logged where a variable may be in them.
+// Notes and errors show names of servers, keys and variables, and never a value. The same holds for a [Row], in every
+// format. The servers themselves hold the values. The values of env and headers are [interop.Secret], but URL and Args
+// are plain text. Do not log these two if they may contain variables.
 //
 // # Concurrency
 //
-// All functions may be called from several goroutines, and have read and run all they will when they return. The
+// All functions may be called from several goroutines. When they return, all reading and all commands are finished. The
 // approvals are shared with other processes, under a lock.
 //
 // # Testing
 //
-// Set Options.Home and Options.Env in tests. Then nothing of the machine is read, but by the commands of a ${cmd:…},
+// Set Options.Home and Options.Env in tests. Then nothing of the machine is read, except by the commands of a ${cmd:…},
 // which get the real environment.
 package mcpconfig

@@ -17,33 +17,31 @@ import (
 
 // Errors of an [Edit], for errors.Is.
 var (
-	// ErrChanged says that the file is not what it was when it was opened.
+	// ErrChanged is returned if the file changed after it was opened.
 	ErrChanged = edit.ErrChanged
-	// ErrNoServer says that the file has no row of that id, or to [Import] none at all.
+	// ErrNoServer is returned if the file has no row with the id. [Import] returns it for a file without any server.
 	ErrNoServer = edit.ErrNoServer
 )
 
-// maxRewrite bounds a file of another program, which may keep much more than its servers.
+// maxRewrite bounds a file of another program, which may hold much more than servers.
 const maxRewrite = 64 << 20
 
-// Edit is a file in the course of being changed. What is changed is the text: all
-// that an operation is not about keeps its bytes, comments and rows that nobody can
-// read among them. Nothing is written before [Edit.Save].
+// Edit is a file that is being changed. It changes the text: everything that an operation does not concern keeps its
+// bytes. That includes comments and rows that cannot be read. Nothing is written before [Edit.Save].
 //
-// An Edit belongs to one goroutine. Two processes may edit one file: the later of
-// two saves fails with [ErrChanged], unless both hold the [Lock] from Open to Save.
+// An Edit belongs to one goroutine. Two processes may edit one file. Then the later save fails with [ErrChanged],
+// unless both hold the [Lock] from Open to Save.
 type Edit struct {
 	original *edit.File
 	servers  edit.Servers
-	bom      []byte // the byte order mark, if it has one
+	bom      []byte // the byte order mark, or nil
 }
 
-// Open reads a file to change it: one of indus's own, with "servers" or "mcpServers",
-// in JSON with comments. A file that does not exist, or is empty, begins with no
-// server.
+// Open reads one of indus's own files to change it: JSON with comments, with "servers" or "mcpServers". A file that
+// does not exist or is empty begins without servers.
 //
-// A file that cannot be parsed, or is another program's, is an error with its
-// position; nothing is ever written to it. [Export] writes an entry of indus there.
+// If the file cannot be parsed, or belongs to another program, Open returns an error with the position. Such a file is
+// never written. Use [Export] to add indus to it.
 func Open(path string) (*Edit, error) {
 	switch filepath.Ext(path) {
 	case ".toml", ".yaml", ".yml":
@@ -72,9 +70,9 @@ func Open(path string) (*Edit, error) {
 	return e, nil
 }
 
-// openOriginal reads what is to be replaced. A project's file that is really one elsewhere is an
-// error: who clones a repository with a link in it must not write the user's own file, or
-// another project's, by it.
+// openOriginal reads a file that is to be replaced. If the file is in a project but a link leads out of that project,
+// it returns an error. A cloned repository with a link must not cause a write to the user's own file or to another
+// project's.
 func openOriginal(path string, limit int64) (*edit.File, error) {
 	o, err := edit.Open(path, limit)
 	if o == nil || o.Target == "" {
@@ -92,7 +90,7 @@ func openOriginal(path string, limit int64) (*edit.File, error) {
 	return o, nil
 }
 
-// faultOf is an error about a file.
+// faultOf returns an error about a file.
 func faultOf(path string, err error) error {
 	if err == nil {
 		return nil
@@ -104,7 +102,7 @@ func faultOf(path string, err error) error {
 	return &fileError{note: Note{File: path, Reason: edit.Reason(err), Hint: hint}, err: err}
 }
 
-// PathOf is the file of a scope, whether or not it is there.
+// PathOf returns the path of the file of a scope. The file need not exist.
 func PathOf(scope Scope, o *Options) (string, error) {
 	p := newPlace(o)
 	if scope == Explicit || !slices.Contains([]Scope{Project, User, Legacy, LegacyAlt}, scope) {
@@ -116,7 +114,7 @@ func PathOf(scope Scope, o *Options) (string, error) {
 	return "", &fileError{note: Note{Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file"}}
 }
 
-// fault is an error of the text, with its position if it has one.
+// fault returns an error about the text, with its position if it has one.
 func (e *Edit) fault(err error) error {
 	var note *tree.Note
 	if errors.As(err, &note) && err == error(note) {
@@ -126,7 +124,7 @@ func (e *Edit) fault(err error) error {
 	return faultOf(e.original.Path, err)
 }
 
-// misplaced is an error for a file that was written for something else.
+// misplaced returns an error if the file is not one of indus's files of servers.
 func (e *Edit) misplaced() *tree.Note {
 	root := &e.servers.Doc.Root
 	if !tree.Has(root, '{') {
@@ -154,7 +152,7 @@ func (e *Edit) misplaced() *tree.Note {
 	return nil
 }
 
-// IDs are those of the file's rows, each once, in the file's order.
+// IDs returns the ids of the file's rows, each once, in the file's order.
 func (e *Edit) IDs() []string {
 	var ids []string
 	for _, r := range e.servers.All() {
@@ -165,7 +163,7 @@ func (e *Edit) IDs() []string {
 	return ids
 }
 
-// row is the one of an id that counts.
+// row returns the row with an id that counts, the last.
 func (e *Edit) row(id string) (edit.Server, bool) {
 	rows := e.servers.Of(id)
 	if len(rows) == 0 {
@@ -174,8 +172,8 @@ func (e *Edit) row(id string) (edit.Server, bool) {
 	return rows[len(rows)-1], true
 }
 
-// Definition is the row of an id that counts, the last, without its comments. It is
-// false where there is none, or what is there is no object.
+// Definition returns the last row with an id, without its comments. It returns false if there is no such row, or if the
+// row is not an object.
 func (e *Edit) Definition(id string) (Definition, bool) {
 	r, ok := e.row(id)
 	if !ok {
@@ -185,7 +183,7 @@ func (e *Edit) Definition(id string) (Definition, bool) {
 	return Definition{ID: id, JSON: json.RawMessage(row)}, ok
 }
 
-// Line is where the row of an id that counts begins; 0 where there is none.
+// Line returns the line at which the last row with an id begins. It is 0 if there is none.
 func (e *Edit) Line(id string) int {
 	r, ok := e.row(id)
 	if !ok {
@@ -199,19 +197,18 @@ func (e *Edit) Line(id string) int {
 	return line
 }
 
-// Text is what [Edit.Save] would write.
+// Text returns the text that [Edit.Save] would write.
 func (e *Edit) Text() []byte { return slices.Concat(e.bom, e.servers.Doc.Text) }
 
-// Set writes a server: in the place of the row that has its id, of which what stays
-// the same keeps its bytes and its comments, or else behind the last row.
+// Set writes a server. If a row has its id, Set changes that row, and its unchanged parts keep their bytes and
+// comments. Otherwise Set adds a row behind the last one.
 func (e *Edit) Set(d Definition) error { return e.servers.Set(d.ID, d.JSON) }
 
-// Remove takes the rows of an id out of the file, with the comments that are on
-// their lines. Comments on lines of their own stay.
+// Remove removes all rows with an id, together with the comments on their lines. Comments on lines of their own stay.
 func (e *Edit) Remove(id string) error { return e.changed(id, e.servers.Remove(id)) }
 
-// Enable switches the rows of an id on or off. What they say about that already is
-// changed in place.
+// Enable switches the rows with an id on or off. If a row has "enabled" or "disabled" already, its value is changed in
+// place.
 func (e *Edit) Enable(id string, on bool) error { return e.changed(id, e.servers.Enable(id, on)) }
 
 func (e *Edit) changed(id string, err error) error {
@@ -224,10 +221,9 @@ func (e *Edit) changed(id string, err error) error {
 	return e.fault(err)
 }
 
-// Check is what reading says about the row of an id that counts, as it is in
-// the text now: what is wrong with it, and apart from that what may be meant so: variables
-// that are only not set here, and paths that are relative to a directory with nothing in
-// it. Nothing is run.
+// Check reads the last row with an id, as it is in the text now, and returns the notes. Notes in wrong are mistakes.
+// Notes in advice may be intended: variables that are not set here, and paths relative to a directory that is empty.
+// Nothing is run.
 func (e *Edit) Check(id string, o *Options) (wrong, advice []Note) {
 	r, ok := e.row(id)
 	if !ok {
@@ -248,19 +244,18 @@ func (e *Edit) Check(id string, o *Options) (wrong, advice []Note) {
 	return wrong, advice
 }
 
-// Save writes the file, with the directories it needs. Whoever reads it, also
-// after a crash, finds the old text or the new one. Its mode stays, and a symbolic
-// link stays one; a new file is for the user alone, because it may hold secrets.
+// Save writes the file, and creates the directories that it needs. A reader always finds the old text or the new one,
+// even after a crash. The mode of the file stays, and a symbolic link stays a link. A new file is readable only by the
+// user, because it may hold secrets.
 //
-// If the file is no longer what [Open] read, Save writes nothing and its error is
-// [ErrChanged]. Of processes that save with this package none can overwrite
-// another's change, on Unix; what another program writes in the moment between the
-// last look and the replacement, less than a millisecond, would be lost.
+// If the file changed after [Open] read it, Save writes nothing and returns [ErrChanged]. On Unix, processes that save
+// with this package cannot overwrite each other's changes. Another program may write between the last check and the
+// replacement, in less than a millisecond. That change would be lost.
 func (e *Edit) Save() error { return faultOf(e.original.Path, e.original.Save(e.Text())) }
 
-// Rewrite gives a file the text that change makes of its old one, which is nil where
-// there is no file. What [Edit.Save] promises holds for it too. If change fails, or
-// returns what it was given, nothing is written.
+// Rewrite replaces the text of a file with the result of change, which is called with the old text. If there is no
+// file, the old text is nil. The guarantees of [Edit.Save] hold for it too. If change fails or returns the same text,
+// nothing is written.
 func Rewrite(path string, change func(text []byte) ([]byte, error)) error {
 	o, err := openOriginal(path, maxRewrite)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// editorEnv makes TestEditor a process that edits that file: "PATH NAME COUNT" sets
-// the servers NAME0 to NAME(COUNT-1), and says of each when it is saved.
+// editorEnv makes TestEditor a process that edits a file. Its value is "PATH NAME
+// COUNT". The process sets the servers NAME0 to NAME(COUNT-1), and prints a line
+// after each save.
 const editorEnv = "INDUS_TEST_EDITOR"
 
 // editor starts such a process.
@@ -34,8 +35,8 @@ func editor(t *testing.T, path, name string, count int) (*exec.Cmd, *bufio.Scann
 	return cmd, bufio.NewScanner(out)
 }
 
-// TestEditor is the other process of the tests below; in this one it checks that
-// the way to tell them apart works.
+// TestEditor is the other process of the tests below. If editorEnv is not set, it
+// checks that such a process works.
 func TestEditor(t *testing.T) {
 	var path, name string
 	var count int
@@ -70,7 +71,7 @@ func TestEditor(t *testing.T) {
 	os.Exit(0)
 }
 
-// drop removes a server that may not be there, so that the file stays small.
+// drop removes a server if it is there, so that the file stays small.
 func drop(e *mcpconfig.Edit, id string) error {
 	if !slices.Contains(e.IDs(), id) {
 		return nil
@@ -78,8 +79,8 @@ func drop(e *mcpconfig.Edit, id string) error {
 	return e.Remove(id)
 }
 
-// Whoever is killed while it saves leaves the old text or the new one, and at most
-// one file beside it, which the next who saves takes away.
+// A process that is killed during a save leaves the old text or the new text. It
+// leaves at most one extra file, which the next save removes.
 func TestSaveIsKilled(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
@@ -118,7 +119,7 @@ func TestSaveIsKilled(t *testing.T) {
 	}
 }
 
-// Of processes that edit one file at once nobody's change is lost.
+// If several processes edit one file at once, no change is lost.
 func TestEditorsAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	const each = 15

@@ -37,7 +37,7 @@ func ExampleOpen() {
 	if err := e.Enable("fs", false); err != nil {
 		log.Fatal(err)
 	}
-	if err := e.Save(); err != nil { // errors.Is(err, mcpconfig.ErrChanged): somebody else was faster
+	if err := e.Save(); err != nil { // errors.Is(err, mcpconfig.ErrChanged): another process was faster
 		log.Fatal(err)
 	}
 	text, _ := os.ReadFile(path)

@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// Whatever a file holds, editing it neither fails nor loses a row, and what is set
-// is what is there.
+// For any file, editing does not fail and loses no row. The row that was set is in
+// the file.
 func FuzzEdit(f *testing.F) {
 	cases, err := filepath.Glob("testdata/edit/*.txtar")
 	if err != nil {
@@ -48,7 +48,7 @@ func FuzzEdit(f *testing.F) {
 			if len(ids) > 0 {
 				t.Fatal(err)
 			}
-			return // an id that is none
+			return // not a valid id
 		}
 		if wrong, unset := e.Check(id, &mcpconfig.Options{Env: lookup(nil)}); len(wrong)+len(unset) > 0 && len(ids) == 0 {
 			t.Errorf("the row is wrong: %v %v", wrong, unset)

@@ -13,12 +13,12 @@ import (
 )
 
 // TestEdit runs each case of testdata/edit. The lines of its comment are operations:
-// "set ID ROW", "remove ID", "enable ID", "disable ID"; "crlf", "bom" and "open" (no
-// line break at the end) say how the files before and after are really written. Of
-// an operation that fails the error is in the file errors.
+// "set ID ROW", "remove ID", "enable ID", "disable ID". The words "crlf", "bom" and
+// "open" (no line break at the end) describe the real bytes of the files before and
+// after. The file errors holds the error of an operation that fails.
 func TestEdit(t *testing.T) { eachCase(t, "testdata/edit", editCase) }
 
-// editCase is a case with the outcome that it has.
+// editCase returns the case with its real outcome.
 func editCase(t *testing.T, a *txtar.Archive) *txtar.Archive {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -72,7 +72,7 @@ func undisguise(text string, really []string) string {
 	return text
 }
 
-// edit does what a comment says, saves, and is what went wrong.
+// edit runs the operations, saves, and returns the errors.
 func edit(t *testing.T, path, operations string) (errs string) {
 	t.Helper()
 	e, err := mcpconfig.Open(path)

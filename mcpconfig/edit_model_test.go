@@ -16,20 +16,20 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// written is a file that somebody wrote in some style, and what is known of it.
+// written is a file in some style, and its expected content.
 type written struct {
 	text     string
 	ids      []string
-	raw      map[string]string         // the bytes of each row that nobody has touched
-	rows     map[string]map[string]any // what each row means, its id left out
-	comments []string                  // that are on lines of their own
+	raw      map[string]string         // the bytes of each row that is unchanged
+	rows     map[string]map[string]any // the content of each row, without its id
+	comments []string                  // comments on lines of their own
 }
 
 // pen writes one such file.
 type pen struct {
 	*rand.Rand
 	nl, indent     string
-	lines, trailer bool // a row a line or more; a comma behind the last
+	lines, trailer bool // lines: each row has lines of its own; trailer: a comma follows the last row
 	array, strict  bool // strict: no comments and no trailing comma
 	n              int
 	w              written
@@ -49,7 +49,7 @@ func (p *pen) comment() string {
 	return "/* " + c + " */"
 }
 
-// aside is a comment on a line of its own, or nothing.
+// aside returns a comment on a line of its own, or "".
 func (p *pen) aside() string {
 	if p.strict || !p.lines || p.IntN(3) > 0 {
 		return ""
@@ -59,7 +59,7 @@ func (p *pen) aside() string {
 	return p.nl + p.indent + p.indent + c + p.one("", p.nl)
 }
 
-// row is a server's row, and what it means.
+// row returns the row of a server, and its content.
 func (p *pen) row(id string) (string, map[string]any) {
 	p.n++
 	means := map[string]any{"command": fmt.Sprintf("}c%d,//", p.n)}
@@ -124,8 +124,8 @@ func (p *pen) write() *written {
 	return &p.w
 }
 
-// Whatever is edited, the rest keeps its bytes, and what is read back is what a
-// plain model says.
+// Every edit leaves the rest of the file unchanged. The rows that are read back
+// match a plain model.
 func TestEditAgainstAModel(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -147,7 +147,7 @@ func TestEditAgainstAModel(t *testing.T) {
 	}
 }
 
-// change does one operation to the file and to the model.
+// change applies one operation to the file and to the model.
 func (w *written) change(t *testing.T, p *pen, path string) string {
 	t.Helper()
 	e, err := mcpconfig.Open(path)

@@ -25,7 +25,7 @@ func opened(t *testing.T, path string) *mcpconfig.Edit {
 	return e
 }
 
-// saved sets a server of that name in a file.
+// saved sets a server with that id in a file, and saves it.
 func saved(t *testing.T, path, id string) {
 	t.Helper()
 	e := opened(t, path)
@@ -66,7 +66,7 @@ func TestSaveMakesTheFileAndItsDirectories(t *testing.T) {
 	if err := e.Remove("x"); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Save(); err != nil { // an Edit goes on after it was saved
+	if err := e.Save(); err != nil { // an Edit can be used again after a save
 		t.Fatal(err)
 	}
 	if got := names(t, filepath.Dir(path)); got != "mcp.json" {
@@ -100,7 +100,7 @@ func TestSaveKeepsModeAndSymbolicLink(t *testing.T) {
 	if got := names(t, filepath.Dir(real)) + "; " + names(t, dir); got != "servers.json; dotfiles mcp.json middle" {
 		t.Errorf("there are %s", got)
 	}
-	if err := os.Remove(real); err != nil { // a link to nothing
+	if err := os.Remove(real); err != nil { // the link leads to nothing
 		t.Fatal(err)
 	}
 	saved(t, link, "b")
@@ -153,7 +153,8 @@ func TestSaveRefusesAFileThatChangedUnderneath(t *testing.T) {
 	}
 }
 
-// In a cloned repository anything may lie where the new text is written first.
+// In a cloned repository, any file may be at the path at which the new text is written
+// first.
 func TestSaveWritesThroughNothing(t *testing.T) {
 	dir := t.TempDir()
 	victim, path := filepath.Join(dir, "victim"), filepath.Join(dir, "p", "mcp.json")
@@ -182,8 +183,7 @@ func TestSaveWritesThroughNothing(t *testing.T) {
 	}
 }
 
-// A file that is read-only stays what it is, though its directory would let it be
-// replaced.
+// A read-only file is not replaced, although the mode of its directory would allow it.
 func TestSaveLeavesAReadOnlyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	write(t, path, `{"servers": {"a": {"command": "a"}}}`)
@@ -291,7 +291,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// Files that are made to take long are refused, or take no longer than others.
+// Files that are made to take a long time are refused, or take no longer than others.
 func TestEditHuge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	write(t, path, `{"servers": [`+strings.Repeat(`{"id": "a"},`, 40_000)+`]}`)
@@ -313,8 +313,8 @@ func TestEditHuge(t *testing.T) {
 	}
 }
 
-// Who holds the lock keeps others out, in this process too; and where none can be made
-// everybody has it.
+// A lock excludes all others, in this process too. If no lock can be made, every
+// caller gets one.
 func TestLock(t *testing.T) {
 	o := &mcpconfig.Options{State: filepath.Join(t.TempDir(), "state"), Env: lookup(nil)}
 	path := filepath.Join(t.TempDir(), "mcp.json")

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// What a project names as a file of its own is one: a link to the user's secrets is not sent
-// to its server. What it names openly is shown to who approves it.
+// A path in a project must not be a link out of it: a link to the user's secrets is not sent
+// to the project's server. A path that leads out openly is shown before the row is approved.
 func TestAProjectsFileIsNoLinkToAnother(t *testing.T) {
 	p := newProject(t)
 	mkdir(t, p.dir)
@@ -43,7 +43,8 @@ func TestAProjectsFileIsNoLinkToAnother(t *testing.T) {
 	}
 }
 
-// The project's variables are not the user's: NODE_OPTIONS there is as good as a command.
+// Variables of the project are not used for the user's servers, because NODE_OPTIONS is as
+// good as a command.
 func TestAUsersServerTakesNoVariablesFromAProject(t *testing.T) {
 	home, work := tempDir(t), tempDir(t)
 	write(t, filepath.Join(home, ".config", "indusvx", "mcp.json"), `{"servers": {

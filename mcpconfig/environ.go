@@ -16,8 +16,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// envFile are the variables of the file that the row names, without those that "env" has.
-// Nothing in it is replaced, and nothing of it is shown.
+// envFile returns the variables of the file that the row names, without the variables that "env" has. Nothing in the
+// file is replaced or shown.
 func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	v := r.fields["envFile"]
 	if v == nil {
@@ -70,12 +70,12 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	return out
 }
 
-// anchored reports whether what a path begins with does not depend on the file that has it.
+// anchored reports whether a path begins at the same place in every file.
 func anchored(path string) bool {
 	return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, "${")
 }
 
-// envFault is where a file is no list of variables, and never what is there.
+// envFault returns the position and the kind of a mistake in a file of variables. It never returns content of the file.
 func envFault(err error) string {
 	var at *envparse.ParseError
 	if !errors.As(err, &at) {
@@ -93,12 +93,12 @@ func envFault(err error) string {
 	return "line " + strconv.Itoa(at.Line) + ": " + reason
 }
 
-// maxSettings bounds the file of settings that is read for "keyEnv".
+// maxSettings bounds the size of the settings file, which is read for "keyEnv".
 const maxSettings = 64 << 10
 
-// KeyVariables are the variables that indus takes its own keys from: that of the store of sign-ins, the token of indus
-// serve, and the keys of models, also the one that "keyEnv" of settings.json names. A child process gets them only
-// if its row names them.
+// KeyVariables returns the variables from which indus takes its own keys. They hold the key of the store of sign-ins,
+// the token of indus serve and the keys of models. The variable that "keyEnv" of settings.json names is included. A
+// child process gets them only if its row names them.
 func KeyVariables(o *Options) []string {
 	names := []string{"INDUS_STORE_KEY", "INDUS_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"}
 	path, err := PathOf(User, o)

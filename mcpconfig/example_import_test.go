@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// What somebody has in another client.
+// Import reads the servers of another client.
 func Example_import() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -34,7 +34,7 @@ func Example_import() {
 	// codex github {"url":"https://example.com/mcp","headers":{"Authorization":"Bearer ${GITHUB_TOKEN}"},"timeout":{"call":"1m30s"}}
 }
 
-// One entry for another client, through which it has every server.
+// With this entry, another client gets every server through indus.
 func ExampleExport() {
 	entry := mcpconfig.Entry{ID: "indus", URL: "http://127.0.0.1:7332/mcp", Token: "INDUS_TOKEN"}
 	out, notes, err := mcpconfig.Export("vscode", entry, nil)

@@ -21,11 +21,11 @@ func ExampleLoad() {
 	// testdata/example/.indusvx/mcp.json:12:3: server "old": disabled
 }
 
-// A directory is searched, and a project's own file starts nothing by itself.
+// A directory is searched. A project's own file starts no server before it is approved.
 func ExampleRead() {
 	config, err := mcpconfig.Read(context.Background(), []string{"testdata/example"}, &mcpconfig.Options{
 		Home: "testdata/example/home",
-		Env:  func(string) (string, bool) { return "", false }, // nothing of this machine
+		Env:  func(string) (string, bool) { return "", false }, // no variables of this machine
 	})
 	if err != nil {
 		fmt.Println(err)

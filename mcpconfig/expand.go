@@ -9,39 +9,39 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// maxNest is how deep defaults may be in defaults, because reading them recurses.
+// maxNest bounds how deep defaults may be nested, because reading them recurses.
 const maxNest = 20
 
-// fetch is what a ${file:…} or a ${cmd:…} asks for.
+// fetch is a request of a ${file:…} or ${cmd:…}.
 type fetch struct {
 	kind string // "file", "env" (a file of variables) or "cmd"
 	what string // an absolute path, or a command line
 	dir  string // where the command runs
-	path string // of a command: the PATH that it gets; "": ours
-	root string // of a file: it is the project's, and must not really lie outside; "": it may
+	path string // of a command: the PATH of its environment; "": the PATH of this process
+	root string // of a file: the project that it must not leave; "": there is no such bound
 }
 
-// expansion replaces the variables of one text. It is the only place that does.
+// expansion replaces the variables of one text. No other code does that.
 type expansion struct {
 	env     func(string) (string, bool)
 	fixed   func(string) (string, bool) // ${userHome} and the like
 	dir     func() string               // where relative paths begin
 	root    func(path string) string    // [fetch.root] of a path
 	path    string                      // [fetch.path]
-	tilde   func(string) string         // "~/" replaced
-	fetched func(fetch) fetchResult     // nil: they stay as they are
-	given   func(value string)          // is called with values of the environment, of files and of commands
+	tilde   func(string) string         // replaces "~/"
+	fetched func(fetch) fetchResult     // nil: ${file:…} and ${cmd:…} stay as they are
+	given   func(value string)          // is called with the values of the environment, of files and of commands
 	budget  *int                        // bytes that values may still add
-	wants   []fetch                     // what is to be fetched
-	inPath  bool                        // reading that of a ${file:…}
-	missing []string                    // variables without value and default
+	wants   []fetch                     // the fetches that the text needs
+	inPath  bool                        // whether the path of a ${file:…} is being read
+	missing []string                    // variables without a value and without a default
 	nul     bool                        // whether a NUL is in the text or a value
-	reason  string                      // what is wrong with the text; "" while nothing is
+	reason  string                      // why the text is wrong; "" if it is not
 	hint    string
 }
 
-// run is a text with its variables replaced and "$${" turned into "${". It is ""
-// where anything is missing or wrong.
+// run returns a text with its variables replaced and "$${" turned into "${". It returns "" if anything is missing or
+// wrong.
 func (x *expansion) run(s string) string {
 	x.nul = strings.Contains(s, "\x00")
 	out := x.replace(s, true, 0)
@@ -51,8 +51,8 @@ func (x *expansion) run(s string) string {
 	return out
 }
 
-// replace does it for a text or a part of one. What is not live is read and not looked up: the
-// default of a variable that has a value.
+// replace returns a text, or a part of one, with its variables replaced. If live is false, the text is checked but no
+// variable is looked up: it is the default of a variable that has a value.
 func (x *expansion) replace(s string, live bool, depth int) string {
 	var out strings.Builder
 	for s != "" && x.reason == "" {
@@ -67,7 +67,8 @@ func (x *expansion) replace(s string, live bool, depth int) string {
 	return out.String()
 }
 
-// variable is the value of one, which is from "${" to "}": "${KIND:REST}", or a name with or without a default.
+// variable returns the value of a variable. s begins with "${" and ends with "}". It is "${KIND:REST}", or a name with
+// or without a default.
 func (x *expansion) variable(s string, live bool, depth int) string {
 	kind, rest := "", s[2:max(2, len(s)-1)]
 	before, behind, _ := strings.Cut(rest, ":")
@@ -101,8 +102,9 @@ func (x *expansion) variable(s string, live bool, depth int) string {
 
 const unclosed = `"${" is not closed`
 
-// named is a variable that every file has, unless its kind is "env", or else one of the environment, whose value may be a
-// secret. One that is set to "" has a value, unless a default is given.
+// named returns the value of a variable by its name. Unless the kind is "env", the variables that every file has come
+// first. All others are variables of the environment, and their values may be secrets. A variable that is set to "" has
+// a value, unless a default is given.
 func (x *expansion) named(kind, s string, live bool, depth int) string {
 	name := s[:text.NameLength(s)]
 	fallback, hasFallback := strings.CutPrefix(s[len(name):], ":-")
@@ -127,7 +129,7 @@ func (x *expansion) named(kind, s string, live bool, depth int) string {
 	return x.spend(value)
 }
 
-// file is what a file holds whose path may have variables.
+// file returns the content of a file. Its path may have variables.
 func (x *expansion) file(path, shown string, live bool, depth int) string {
 	if x.inPath {
 		x.fail(`"${file:…}" stands in another`, "")
@@ -149,7 +151,7 @@ func (x *expansion) file(path, shown string, live bool, depth int) string {
 	return x.fetch(fetch{kind: "file", what: path, root: x.root(path)}, shown, live)
 }
 
-// fetch is what was fetched, or else what is in the file.
+// fetch returns the fetched value. If nothing was fetched, it returns the text of the file.
 func (x *expansion) fetch(f fetch, shown string, live bool) string {
 	if !live {
 		return ""

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// RunSecret runs a command line as ${cmd:…} does, and waits as long as it is told.
+// RunSecret runs a command line as ${cmd:…} does, with the given time limit.
 func RunSecret(ctx context.Context, line string, wait time.Duration) (value, wrong string) {
 	got := runSecret(ctx, fetch{what: line}, wait)
 	return got.value, got.wrong
 }
 
-// Fetch is what a ${file:…} or a ${cmd:…} asks for.
+// Fetch is a request of a ${file:…} or ${cmd:…}.
 type Fetch struct{ Kind, What string }
 
-// Expand replaces the variables of a text. With fetched nil, what is to be fetched
-// stays as it is; wrong is "" where the text is right.
+// Expand replaces the variables of a text. If fetched is nil, each ${file:…} and
+// ${cmd:…} stays as it is. wrong is "" if the text is right.
 func Expand(text string, env func(string) (string, bool), fetched func(Fetch) string) (out string, wants []Fetch, wrong string) {
 	budget := maxExpand
 	none := func(string) (string, bool) { return "", false }

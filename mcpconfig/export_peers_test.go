@@ -25,7 +25,7 @@ type listed struct {
 	Source    struct{ Kind, Path, ImportKind string }
 }
 
-// listing is what mcporter makes of the files in a directory and a home.
+// listing returns the servers that mcporter finds in the files of a directory and a home.
 func listing(t *testing.T, dir, home string, args ...string) map[string]listed {
 	t.Helper()
 	out, err := peers.MCPorter(t, dir, home, nil, append([]string{"config", "list", "--json"}, args...)...)
@@ -38,14 +38,14 @@ func listing(t *testing.T, dir, home string, args ...string) map[string]listed {
 	}
 	servers := map[string]listed{}
 	for _, s := range list.Servers {
-		delete(s.Headers, "accept") // mcporter's own
+		delete(s.Headers, "accept") // added by mcporter
 		servers[s.Name] = s
 	}
 	return servers
 }
 
-// TestMCPorterReadsExports writes one server for each client that mcporter imports
-// from, each to where that client keeps it, and mcporter lists them all.
+// TestMCPorterReadsExports writes one server for each client that mcporter imports from, to the
+// file of that client. mcporter lists them all.
 func TestMCPorterReadsExports(t *testing.T) {
 	dir := tempDir(t)
 	project, home := filepath.Join(dir, "project"), filepath.Join(dir, "home")
@@ -73,7 +73,7 @@ func TestMCPorterReadsExports(t *testing.T) {
 			t.Fatalf("%s keeps nothing in %s, but in %v", client, file, files)
 		}
 		path := files[i]
-		if client == "claude-desktop" { // where mcporter looks for it
+		if client == "claude-desktop" { // mcporter looks for it there
 			path = filepath.Join(filepath.Dir(path), "settings.json")
 		}
 		write(t, path, string(out))
@@ -87,7 +87,7 @@ func TestMCPorterReadsExports(t *testing.T) {
 		if run.Source.ImportKind != kind || run.Transport != "stdio" || run.Command != "npx" {
 			t.Errorf("%s: %+v", client, run)
 		}
-		// mcporter does not take opencode's arguments apart.
+		// mcporter does not split opencode's arguments.
 		if diff := cmp.Diff([]string{"-y", "a b", `"c"\`}, run.Args); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", client, diff)
 		}
@@ -97,7 +97,7 @@ func TestMCPorterReadsExports(t *testing.T) {
 		if web.Transport != "http" || web.BaseURL != "https://example.com/mcp?a=b" {
 			t.Errorf("%s: %+v", client, web)
 		}
-		// Nor does it know Codex's bearer_token_env_var.
+		// mcporter does not know Codex's bearer_token_env_var.
 		if header := web.Headers["Authorization"]; client != "codex" && (!strings.HasPrefix(header, "Bearer ") || !strings.Contains(header, "INDUS_TOKEN")) {
 			t.Errorf("%s: %v", client, web.Headers)
 		}
@@ -113,7 +113,7 @@ func named(client string) mcpconfig.Client {
 	return mcpconfig.Client{}
 }
 
-// TestMCPorterCallsAnExport starts what was exported for mcporter, and lists its tools.
+// TestMCPorterCallsAnExport starts a server that was exported for mcporter, and lists its tools.
 func TestMCPorterCallsAnExport(t *testing.T) {
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: lookup(nil)}
@@ -128,7 +128,8 @@ func TestMCPorterCallsAnExport(t *testing.T) {
 	}
 }
 
-// TestInspectorStartsAnExport does so with the Inspector, which reads the file of Claude Desktop.
+// TestInspectorStartsAnExport does the same with the Inspector, which reads the file of Claude
+// Desktop.
 func TestInspectorStartsAnExport(t *testing.T) {
 	dir := tempDir(t)
 	out, notes, err := mcpconfig.Export("claude-desktop", filesystem(t, dir), nil)
@@ -143,7 +144,7 @@ func TestInspectorStartsAnExport(t *testing.T) {
 	}
 }
 
-// filesystem is a real server.
+// filesystem returns the entry of a real server.
 func filesystem(t *testing.T, dir string) mcpconfig.Entry {
 	t.Helper()
 	name, args := peers.Filesystem(t, dir)

@@ -16,9 +16,9 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// TestExport runs each case of testdata/export. Its comment has lines "export: CLIENT
-// [FILE]", FILE being what the entries are merged into, one after the other; its file in.json
-// has them. What was written is imported again: "back" is what came of it.
+// TestExport runs each case of testdata/export. Its comment has lines "export: CLIENT [FILE]". The entries in
+// in.json are merged into FILE, one after the other. The written file is imported again, and "back" has the
+// result.
 func TestExport(t *testing.T) { golden(t, "testdata/export", exportCase) }
 
 func exportCase(t *testing.T, comment string, files []txtar.File) string {
@@ -66,7 +66,7 @@ func exportCase(t *testing.T, comment string, files []txtar.File) string {
 	return strings.ReplaceAll(b.String(), home, "$HOME")
 }
 
-// back imports what was written.
+// back imports the written file.
 func back(t *testing.T, client string, out []byte, o *mcpconfig.Options) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "written")
@@ -84,8 +84,8 @@ func back(t *testing.T, client string, out []byte, o *mcpconfig.Options) string 
 	return b.String()
 }
 
-// TestExportReplaces: another server of the name is left alone unless it is to be replaced, and what is there
-// already is written again without a change.
+// TestExportReplaces checks that another server of the name stays unless it is to be replaced. An entry that
+// is there already is written again without a change.
 func TestExportReplaces(t *testing.T) {
 	for _, c := range mcpconfig.Clients() {
 		if !c.Writes {
@@ -112,8 +112,8 @@ func TestExportReplaces(t *testing.T) {
 	}
 }
 
-// TestExportLeavesTheRest merges into files of every client and finds all that was
-// there again: reading the file before and after gives the same servers beside the new one.
+// TestExportLeavesTheRest merges into files of every client. A reading before and after gives the same
+// servers, and the new one.
 func TestExportLeavesTheRest(t *testing.T) {
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Home: filepath.Join(dir, "home"), Env: lookup(nil)}

@@ -15,9 +15,9 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// TestRoundTrip writes random entries for every client and reads them again. Of an
-// entry about which Export had nothing to say, the same must come back. The seed is
-// printed; INDUS_SEED sets it.
+// TestRoundTrip writes random entries for every client and reads them again. If Export
+// returns no note about an entry, the same entry must come back. The seed is printed;
+// INDUS_SEED sets it.
 func TestRoundTrip(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("INDUS_SEED"); s != "" {
@@ -42,7 +42,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// roundTrip returns how many entries came back the same.
+// roundTrip returns the number of entries that came back the same.
 func roundTrip(t *testing.T, r *rand.Rand, client, dir string) (same int) {
 	t.Helper()
 	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: lookup(nil)}
@@ -66,7 +66,8 @@ func roundTrip(t *testing.T, r *rand.Rand, client, dir string) (same int) {
 	return 1
 }
 
-// rowOf is an entry in the words of indus's own files, where "${" begins a variable.
+// rowOf returns an entry as a row of indus's own files, in which "${" begins a
+// variable.
 func rowOf(t *testing.T, e mcpconfig.Entry) json.RawMessage {
 	t.Helper()
 	row := map[string]any{}
@@ -117,7 +118,8 @@ func randomTexts(r *rand.Rand) []string {
 	return out
 }
 
-// randomText is mostly plain, with what some client or some syntax might stumble over.
+// randomText returns mostly plain text. Some parts are special in some client or
+// syntax.
 func randomText(r *rand.Rand) string {
 	s := ""
 	for range r.IntN(4) {

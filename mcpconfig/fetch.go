@@ -23,20 +23,19 @@ import (
 
 const (
 	maxFetched  = 64 << 10         // bytes of one file's content or one command's output
-	commandWait = 10 * time.Second // a keyring that waits for a person takes longer; it can be unlocked before
+	commandWait = 10 * time.Second // a keyring that waits for a person takes longer; it can be unlocked first
 	commandTerm = time.Second      // from SIGTERM to SIGKILL
-	atOnce      = 4                // commands; the machine has others to serve
-	maxCommands = 100              // of one reading, so that it ends in minutes even if each takes its time
+	atOnce      = 4                // commands that run at the same time
+	maxCommands = 100              // of one reading, so that it ends in minutes even if every command is slow
 	maxFiles    = 1000             // of one reading, because 100,000 fit into 1 MiB
 )
 
-// fetchResult is the outcome of a fetch: a value, or what is wrong, which never shows
-// anything of what came.
+// fetchResult is the outcome of a fetch: a value, or the reason why there is none. The reason never shows a part of the
+// value.
 type fetchResult struct{ value, wrong string }
 
-// fetch replaces what ${file:…} and ${cmd:…} stand for, in the rows that may start and
-// in no others. Each file is read and each command run once. The error is the
-// context's.
+// fetch replaces each ${file:…} and ${cmd:…} in the rows that may start, and in no others. Each file is read and each
+// command run once. The error is the context's.
 func (p *readContext) fetch(ctx context.Context, sources []*source) error {
 	if p.Dry {
 		return nil
@@ -56,7 +55,7 @@ func (p *readContext) fetch(ctx context.Context, sources []*source) error {
 	return nil
 }
 
-// each calls do for every row that may start and is wanted.
+// each calls do for every row that may start and that Only selects.
 func (p *readContext) each(sources []*source, do func(*entry)) {
 	for _, s := range sources {
 		for i := range s.entries {
@@ -67,7 +66,7 @@ func (p *readContext) each(sources []*source, do func(*entry)) {
 	}
 }
 
-// again reads a row once more, with what was fetched. Its advice was noted already.
+// again reads a row once more, with the fetched values. Advice about the row was noted in the first reading.
 func (f *configFile) again(e *entry, fetched func(fetch) fetchResult) {
 	s, second := *f.source, *f
 	s.notes = nil
@@ -97,9 +96,10 @@ func (f *configFile) again(e *entry, fetched func(fetch) fetchResult) {
 	}
 }
 
-// Resolve fetches what an approval of a row of Rows covers beside its text, and returns the row with that: it runs
-// each ${cmd:…} that decides what the row's server runs or where it is called, and reads such a ${file:…}. Call it once a
-// person wants these commands to run. A row that has none is returned as it is.
+// Resolve fetches the values that an approval of a row of Rows covers in addition to its text. It runs each ${cmd:…},
+// and reads each ${file:…}, that decides the command line or the address of the server. It returns the row with these
+// values. Call it only if a person wants these commands to run. If the row has no such value, Resolve returns it
+// unchanged.
 func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
 	e := c.entry(r)
 	if e == nil || !e.Pinned() {
@@ -122,7 +122,7 @@ func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
 		gave := RowFile{Path: f.what, Text: got(f).value}
 		if f.kind == "cmd" {
 			gave.Path = "${cmd:" + f.what + "}"
-		} else { // the user's own
+		} else { // a file of the user
 			gave.Text = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(gave.Text)))
 		}
 		row.Files = append(slices.Clip(row.Files), gave)
@@ -130,13 +130,13 @@ func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
 	return row, nil
 }
 
-// tooMany is what is wrong with a fetch beyond the limits of a reading.
+// tooMany has the reason why a fetch beyond the limits of a reading fails.
 var tooMany = map[string]string{
 	"cmd":  fmt.Sprintf("is not run: a reading runs at most %d commands", maxCommands),
 	"file": fmt.Sprintf("is not read: a reading reads at most %d files", maxFiles),
 }
 
-// fetchAll fetches each once, a few at a time. The error is the context's.
+// fetchAll runs each fetch once, a few at a time. The error is the context's.
 func (p *readContext) fetchAll(ctx context.Context, wants []fetch) (func(fetch) fetchResult, error) {
 	got := map[fetch]*fetchResult{}
 	left := map[string]int{"cmd": maxCommands, "file": maxFiles}
@@ -161,7 +161,7 @@ func (p *readContext) fetchAll(ctx context.Context, wants []fetch) (func(fetch) 
 	}
 	_ = running.Wait() // no fetch returns an error
 	return func(f fetch) (out fetchResult) {
-		if result := got[f]; result != nil { // else it was not asked for
+		if result := got[f]; result != nil { // otherwise it was not requested
 			out = *result
 		}
 		return out
@@ -189,8 +189,9 @@ func (p *readContext) get(ctx context.Context, f fetch) fetchResult {
 	}
 }
 
-// runSecret runs a command line in a process group of its own, which ends with it.
-// It gets this process's environment but for the keys of indus, as what asks a keyring must, and no terminal.
+// runSecret runs a command line in a process group of its own, which ends with it. The command has no terminal. It gets
+// the environment of this process without the keys of indus, because a command that reads a keyring needs the
+// environment.
 func runSecret(ctx context.Context, f fetch, wait time.Duration) fetchResult {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -219,12 +220,13 @@ func shell() []string {
 	return []string{"sh", "-c"}
 }
 
-// shellEnv is this process's environment without the keys of indus ([KeyVariables]), and with another PATH unless that is
-// "". Windows would look for a program in the working directory first, which may be a repository; this variable forbids it.
+// shellEnv returns this process's environment without the keys of indus ([KeyVariables]). If path is not "", it
+// replaces PATH. Windows would look for a program in the working directory first, which may be a repository. The
+// variable NoDefaultCurrentDirectoryInExePath forbids that.
 func shellEnv(path string) []string {
 	env := proc.Without(os.Environ(), KeyVariables(nil)...)
 	if path != "" {
-		env = append(env, "PATH="+path) // of two the last counts
+		env = append(env, "PATH="+path) // the last of two counts
 	}
 	if runtime.GOOS == "windows" {
 		env = append(env, "NoDefaultCurrentDirectoryInExePath=1")
@@ -232,7 +234,7 @@ func shellEnv(path string) []string {
 	return env
 }
 
-// usable is a text without its last line break, unless there is nothing in it or a NUL.
+// usable returns a text without its last line break. A text that is empty, too long or has a NUL is an error.
 func usable(text []byte, verb string) fetchResult {
 	value := strings.TrimSuffix(string(text), "\n")
 	value = strings.TrimSuffix(value, "\r")
@@ -247,8 +249,8 @@ func usable(text []byte, verb string) fetchResult {
 	return fetchResult{value: value}
 }
 
-// limited keeps what a command prints, and has it ended when that is too much. The
-// buffer is no embedded one, whose ReadFrom would go past the limit.
+// limited keeps the output of a command, and calls full if it is too long. The buffer is not embedded, because its
+// ReadFrom would ignore the limit.
 type limited struct {
 	text bytes.Buffer
 	full func()
@@ -263,7 +265,7 @@ func (l *limited) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// watched are the files whose change may change the outcome.
+// watched returns the paths of the files that can change the outcome.
 func (p *readContext) watched(found *searchResult) []string {
 	files := slices.Clone(found.searched)
 	if p.State != "" {

@@ -18,7 +18,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// pipe is a named pipe that a command tells something through.
+// pipe returns the path of a named pipe, through which a command reports to the
+// test.
 func pipe(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(tempDir(t), "pipe")
@@ -28,7 +29,7 @@ func pipe(t *testing.T) string {
 	return path
 }
 
-// told is what comes through a pipe, once it comes.
+// told waits for the text that comes through a pipe, and returns it.
 func told(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -38,7 +39,8 @@ func told(t *testing.T, path string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// waitGone returns when none of the processes lives; the test's own end bounds it.
+// waitGone waits until none of the processes lives. The time limit of the test
+// bounds it.
 func waitGone(t *testing.T, pids string) {
 	t.Helper()
 	for _, text := range strings.Fields(pids) {
@@ -52,8 +54,8 @@ func waitGone(t *testing.T, pids string) {
 	}
 }
 
-// zombie reports whether a process is dead and only waits to be reaped, which the
-// machine's first process does when it likes.
+// zombie reports whether a process is dead and only waits to be reaped. The first
+// process of the machine decides when that happens.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -68,9 +70,9 @@ func TestACommandThatTakesTooLongIsEndedWithItsChildren(t *testing.T) {
 	p := pipe(t)
 	pids := make(chan string, 1)
 	go func() { pids <- told(t, p) }()
-	// Neither of the two minds SIGTERM.
+	// Both processes ignore SIGTERM.
 	line := `trap '' TERM; sleep 1000 & echo s3cret; echo $$ $! > ` + p + `; wait`
-	value, wrong := mcpconfig.RunSecret(t.Context(), line, 3*time.Second) // by when it has told
+	value, wrong := mcpconfig.RunSecret(t.Context(), line, 3*time.Second) // the pipe has the ids by then
 	if value != "" || wrong != "took longer than 3 s" {
 		t.Errorf("%q, %s", value, wrong)
 	}
@@ -118,7 +120,8 @@ func TestReadEndsItsCommandsWithItsContext(t *testing.T) {
 	waitGone(t, <-pids)
 }
 
-// Each of the two waits for the other, so that they end only if both run.
+// Each of the two waits for the other, so they end only if both run at the same
+// time.
 func TestCommandsRunSideBySide(t *testing.T) {
 	one, two := pipe(t), pipe(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -152,8 +155,8 @@ func TestACommandRunsOnceAReading(t *testing.T) {
 	}
 }
 
-// Before approval nothing of a project's file runs, and nothing is read; nor for a
-// row that does not start.
+// Before approval, no command of a project's file runs and no file is read. The
+// same holds for a row that does not start.
 func TestNothingIsFetchedForARowThatDoesNotStart(t *testing.T) {
 	const evil = `"command": "x", "env": {"A": "${cmd:touch ran}", "B": "${file:pipe}"}, "args": ["${cmd:touch ran}"], "cwd": "${cmd:touch ran}"`
 	p := newProject(t)
@@ -185,7 +188,8 @@ func TestNothingIsFetchedForARowThatDoesNotStart(t *testing.T) {
 	}
 }
 
-// A secret is a plain file. None of these blocks, and none is read.
+// A secret must be in a regular file. None of these paths blocks, and none is
+// read.
 func TestWhatIsNoFileIsNotRead(t *testing.T) {
 	dir := tempDir(t)
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
@@ -225,7 +229,7 @@ func TestWhatIsNoFileIsNotRead(t *testing.T) {
 	}
 }
 
-// Files of the kernel have no size, and some of them block: the reader must end.
+// Files of the kernel have no size, and some of them block. The reader must end.
 func TestAFileOfTheKernelIsNotRead(t *testing.T) {
 	const name = "/proc/self/environ"
 	if _, err := os.Stat(name); err != nil {
@@ -239,7 +243,8 @@ func TestAFileOfTheKernelIsNotRead(t *testing.T) {
 	}
 }
 
-// A keyring that is locked must not start what another file has by that name.
+// If a keyring is locked, a server of the same name in another file must not start
+// instead.
 func TestAFailedFetchKeepsItsID(t *testing.T) {
 	p := newProject(t)
 	write(t, filepath.Join(p.home, ".config", "indusvx", "mcp.json"), `{"servers": {"a": {"command": "x", "env": {"A": "${cmd:exit 3}"}}}}`)
@@ -270,7 +275,7 @@ func TestWatchedIsWhatChangesTheOutcome(t *testing.T) {
 	}
 }
 
-// Nothing is run for servers that nobody asked for, and nobody gets them.
+// For servers that are not selected, nothing is run, and they are not returned.
 func TestOnly(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
@@ -293,7 +298,8 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// Resolve runs what decides what a server runs, and nothing else of its row.
+// Resolve runs the commands that are part of a server's command line, and no other
+// command of its row.
 func TestResolveFetchesNothingElse(t *testing.T) {
 	p := newProject(t)
 	ran := filepath.Join(t.TempDir(), "ran")

@@ -35,8 +35,8 @@ func (r *reading) take(members ...member) {
 	}
 }
 
-// object reads the known members of an object; null is the same as absent. An unknown member and one that comes again are
-// noted. If strict is set, they give the row up.
+// object reads the known members of an object; null is the same as absent. An unknown member, or a member that occurs
+// twice, is noted. If strict is set, the row is skipped instead.
 func (r *reading) object(field string, v *hujson.Value, strict bool, members ...member) {
 	if !r.expect('{', "an object", field, v) {
 		return
@@ -45,7 +45,7 @@ func (r *reading) object(field string, v *hujson.Value, strict bool, members ...
 	if strict {
 		note, again = r.skip, ""
 	}
-	if r.about != "" { // which names the object
+	if r.about != "" { // about names the object already
 		prefix = ""
 	}
 	var known []string
@@ -67,7 +67,7 @@ func (r *reading) object(field string, v *hujson.Value, strict bool, members ...
 	}
 }
 
-// choices is a hint for a name that is none of those that there are.
+// choices returns a hint for an unknown name: the nearest known name, or else all.
 func choices(name, all string, known []string) string {
 	if near := text.Nearest(name, known, 1); len(near) == 1 {
 		return fmt.Sprintf("did you mean %q?", near[0])
@@ -75,7 +75,7 @@ func choices(name, all string, known []string) string {
 	return all
 }
 
-// expect gives the row up where a field is of another kind.
+// expect skips the row if a field is of another kind.
 func (r *reading) expect(kind hujson.Kind, what, field string, v *hujson.Value) bool {
 	if v.Value.Kind() == kind {
 		return true
@@ -94,18 +94,19 @@ func listOf[T any](r *reading, what, field string, v *hujson.Value, each func(fi
 	return out
 }
 
-// literal is a field that must be a string, as it stands; if not, the row is skipped.
+// literal returns a field that must be a string, without replacing variables. If it is not a string, the row is
+// skipped.
 func (r *reading) literal(field string, v *hujson.Value) (string, bool) {
 	return tree.Text(*v), r.expect('"', "a string", field, v)
 }
 
-// text is a field that must be a string, with its variables replaced.
+// text returns a field that must be a string, with its variables replaced.
 func (r *reading) text(field string, v *hujson.Value) string {
 	s, _ := r.literal(field, v)
 	return r.expand(s, v.StartOffset, field)
 }
 
-// filled is a string that must not be empty; if it is no such, the row is skipped.
+// filled returns a string that must not be empty. Otherwise the row is skipped.
 func (r *reading) filled(field string, v *hujson.Value) string {
 	switch s := tree.Text(*v); {
 	case v.Value.Kind() != '"':
@@ -118,17 +119,17 @@ func (r *reading) filled(field string, v *hujson.Value) string {
 	return ""
 }
 
-// value is a string that must not be empty, with its variables replaced.
+// value returns a string that must not be empty, with its variables replaced.
 func (r *reading) value(field string, v *hujson.Value) string {
 	return r.expand(r.filled(field, v), v.StartOffset, field)
 }
 
-// secret is a value that is never shown.
+// secret returns a value that is never shown.
 func (r *reading) secret(field string, v *hujson.Value) interop.Secret {
 	return interop.NewSecret(strings.TrimSpace(r.value(field, v)))
 }
 
-// strings is a list of texts that are not empty, or one.
+// strings reads a list of texts that are not empty, or a single text.
 func (r *reading) strings(field string, v *hujson.Value) []string {
 	if tree.Has(v, '"') {
 		return []string{r.value(field, v)}
@@ -136,7 +137,7 @@ func (r *reading) strings(field string, v *hujson.Value) []string {
 	return listOf(r, "a list of strings", field, v, r.value)
 }
 
-// oneOf returns the function that reads a text which must be one of a few.
+// oneOf returns a function that reads a text. The text must be one of the known words.
 func (r *reading) oneOf(known ...string) func(field string, v *hujson.Value) string {
 	return func(field string, v *hujson.Value) string {
 		name := r.filled(field, v)
@@ -148,7 +149,7 @@ func (r *reading) oneOf(known ...string) func(field string, v *hujson.Value) str
 	}
 }
 
-// texts is a field that must be a list of strings.
+// texts reads a field that must be a list of strings.
 func (r *reading) texts(field string, v *hujson.Value) (out []string) {
 	listOf(r, "a list of strings", field, v, func(where string, e *hujson.Value) string {
 		s, ok := r.scalar(where, e)
@@ -160,9 +161,8 @@ func (r *reading) texts(field string, v *hujson.Value) (out []string) {
 	return out
 }
 
-// pairs returns the function that reads an object of strings; valid says what is wrong
-// with a name. Of two entries with one name the later counts, and one is all that
-// comes out, so that their order means nothing.
+// pairs returns a function that reads an object of strings. valid returns why a name is wrong, or "". If two entries
+// have one name, only the later one is returned. So the order of entries with one name means nothing.
 func (r *reading) pairs(valid func(name string) string) func(field string, v *hujson.Value) []interop.Pair {
 	return func(field string, v *hujson.Value) (out []interop.Pair) {
 		if !r.expect('{', "an object", field, v) {
@@ -190,8 +190,8 @@ func (r *reading) pairs(valid func(name string) string) func(field string, v *hu
 	}
 }
 
-// folded is a name as those compare it who get it: headers have no case (RFC 9110,
-// section 5.1), nor have the variables of Windows.
+// folded returns a name in the form in which receivers compare names. Headers are not case-sensitive (RFC 9110, section
+// 5.1), and neither are the variables of Windows.
 func folded(field, name string) string {
 	if field == "headers" || runtime.GOOS == "windows" {
 		return strings.ToLower(name)
@@ -199,8 +199,8 @@ func folded(field, name string) string {
 	return name
 }
 
-// scalar is an element that should be a string. A number or a boolean counts as
-// its text, anything else is left out, and both are noted.
+// scalar reads an element that should be a string. A number or a boolean counts as its text. Any other value is left
+// out. Both are noted.
 func (r *reading) scalar(where string, v *hujson.Value) (string, bool) {
 	switch v.Value.Kind() {
 	case '"':
@@ -213,7 +213,7 @@ func (r *reading) scalar(where string, v *hujson.Value) (string, bool) {
 	return "", false
 }
 
-// flag returns a field that must be true or false, and whether it is there; anything else counts as absent.
+// flag returns a field that must be true or false, and whether it is there. Any other value counts as absent.
 func (r *reading) flag(field string) (on, there bool) {
 	v := r.fields[field]
 	if v == nil {
@@ -230,7 +230,8 @@ func (r *reading) flag(field string) (on, there bool) {
 	return false, false
 }
 
-// count returns the function that reads a whole number. Any other value is noted, and the row is read as if it had none.
+// count returns a function that reads a whole number. Any other value is noted, and the row is read as if the field
+// were absent.
 func (r *reading) count(least, most int) func(field string, v *hujson.Value) int {
 	return func(field string, v *hujson.Value) int {
 		if n, ok := wholeNumber(v); ok && n >= least && n <= most {
@@ -250,8 +251,8 @@ func wholeNumber(v *hujson.Value) (int, bool) {
 	return int(f), f == float64(int(f))
 }
 
-// expand replaces the variables in a value of the row; field says where, in notes.
-// If it cannot, the row is skipped.
+// expand replaces the variables in a value of the row. Notes name the field. If a variable cannot be replaced, the row
+// is skipped.
 func (r *reading) expand(s string, at int, field string) string {
 	x := expansion{
 		env: r.variable, fixed: r.fixed, dir: r.base, root: r.rootOf, path: r.ownPath(), tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
@@ -287,7 +288,7 @@ func (r *reading) expand(s string, at int, field string) string {
 	return out
 }
 
-// fixed are the variables that every file has.
+// fixed returns the value of a variable that every file has.
 func (f *configFile) fixed(name string) (string, bool) {
 	switch name {
 	case "userHome":

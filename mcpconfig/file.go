@@ -18,24 +18,24 @@ const (
 	maxFile   = 1 << 20 // bytes of one file; a thousand servers take a tenth of it
 	maxRows   = 1000    // of one file, because half a million fit into 1 MiB
 	maxNotes  = 100     // on one row, for the same reason
-	maxExpand = 4 << 20 // bytes that the variables of one file may add, because a short ${PATH} can be in it often
+	maxExpand = 4 << 20 // bytes that the variables of one file may add, because a short ${PATH} can occur often
 )
 
-// configFile is one source in the course of being read.
+// configFile is a source that is being read.
 type configFile struct {
 	*source
 	place  *readContext
 	doc    *tree.Doc
-	budget int  // of maxExpand, what is left
+	budget int  // the rest of maxExpand
 	later  int  // the same, for the rows that are read again
 	cut    bool // rows beyond maxRows were left out
 
-	part      *bool   // of a project; nil: not asked yet
-	territory *string // see territoryHere; nil: not asked yet
+	part      *bool   // whether it belongs to a project; nil: not yet known
+	territory *string // see territoryHere; nil: not yet known
 }
 
-// read reads the rows of a source. A file that is entirely useless is an error
-// if it was named, and otherwise a note.
+// read reads the rows of a source. If a whole file cannot be used, that is an error for a named file, and otherwise a
+// note.
 func (p *readContext) read(ctx context.Context, s *source) error {
 	f := &configFile{source: s, place: p, budget: maxExpand, later: maxExpand}
 	failed := f.parse(ctx)
@@ -49,7 +49,7 @@ func (p *readContext) read(ctx context.Context, s *source) error {
 		return failed
 	}
 	s.notes = append(s.notes, failed.note)
-	if s.own() { // nobody knows what it says of who may connect
+	if s.own() { // its rules for clients are unknown
 		s.auth = &Auth{File: s.path, Line: max(failed.note.Line, 1), Broken: true}
 	}
 	return nil
@@ -60,7 +60,7 @@ func (f *configFile) parse(ctx context.Context) *fileError {
 	if err != nil {
 		return &fileError{note: Note{File: f.path, Reason: edit.Reason(err)}, err: err}
 	}
-	syntax := tree.JSON // one that was only discovered
+	syntax := tree.JSON // for a file that was only discovered
 	if f.scope == Explicit {
 		syntax = foreign.SyntaxFor(f.path, text)
 	}
@@ -73,7 +73,7 @@ func (f *configFile) parse(ctx context.Context) *fileError {
 	if client := foreign.Detect(f.doc, f.place.foreign(f.path)); f.scope == Explicit && client != "" && client != foreign.Native {
 		return f.foreign(client)
 	}
-	if len(text) > maxFile { // which only another program's file may be
+	if len(text) > maxFile { // only a file of another program may be larger
 		return f.large()
 	}
 	f.rows()
@@ -103,8 +103,8 @@ func (f *configFile) large() *fileError {
 
 const exampleHint = `begin with {"servers": {"name": {"command": "…"}}}`
 
-// text is what the source holds. Of one that was only discovered somebody else may
-// have made whatever it likes, a link into /proc say.
+// text returns the content of the source. A file that was only discovered may come from another person, and may be a
+// link into /proc or the like.
 func (f *configFile) text(ctx context.Context) ([]byte, error) {
 	if f.scope == Explicit {
 		return atomicfile.ReadNamed(ctx, f.path, nil, maxForeign)
@@ -112,10 +112,10 @@ func (f *configFile) text(ctx context.Context) ([]byte, error) {
 	return atomicfile.ReadPlain(f.path, maxFile)
 }
 
-// rows reads every member that holds servers: of two with one name neither is lost.
+// rows reads every member that holds servers. If two members have one name, both are read.
 func (f *configFile) rows() {
 	var servers, others []string
-	var misspelt *hujson.ObjectMember // that was meant to be auth
+	var misspelt *hujson.ObjectMember // a misspelt "auth"
 	for name, m := range tree.Members(&f.doc.Root) {
 		switch {
 		case name == "servers" || name == "mcpServers":
@@ -124,7 +124,7 @@ func (f *configFile) rows() {
 		case name == "changes" && !tree.Has(&m.Value, 'n'):
 			f.changes = &m.Value
 		case name == "views":
-			f.views = nil // of two the last counts
+			f.views = nil // the last of two counts
 			f.readViews(&m.Value)
 		case name == "auth" && f.auth != nil:
 			f.auth.Broken = true
@@ -140,13 +140,13 @@ func (f *configFile) rows() {
 			others = append(others, name)
 		}
 	}
-	if misspelt != nil && f.auth == nil && f.scope != Project && f.approved { // without it everyone might be let in
+	if misspelt != nil && f.auth == nil && f.scope != Project && f.approved { // ignoring the key might admit every client
 		at := misspelt.Name.StartOffset
 		f.auth = &Auth{File: f.path, Broken: true}
 		f.auth.Line, _ = f.doc.Position(at)
 		f.note(at, "auth cannot be used: unknown key "+tree.Quote(tree.Text(misspelt.Name)), `write "auth", or remove it`)
 	}
-	for name, m := range tree.Members(&f.doc.Root) { // now that the file's policy is known
+	for name, m := range tree.Members(&f.doc.Root) { // after the file's policy is known
 		if slices.Contains(servers, name) {
 			f.list(name, &m.Value)
 		}
@@ -168,7 +168,8 @@ func (f *configFile) note(at int, reason, hint string) {
 	f.notes = append(f.notes, f.noteAt(at, reason, hint))
 }
 
-// noteMember notes a member whose name is all but one that would be read, which it returns. Others are other programs'.
+// noteMember notes a member with a misspelt name, and returns the name that was meant. Other unknown names belong to
+// other programs.
 func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (meant string) {
 	known := []string{"servers", "mcpServers", "views", "auth", "changes"}
 	for _, near := range text.Nearest(name, known, 1) {
@@ -200,7 +201,7 @@ func (f *configFile) list(name string, v *hujson.Value) {
 	}
 }
 
-// full reports whether no row is to be read any more, and notes it once.
+// full reports whether the file has too many rows, and notes that once.
 func (f *configFile) full(at int) bool {
 	if len(f.entries) < maxRows {
 		return false

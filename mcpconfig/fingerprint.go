@@ -17,17 +17,18 @@ import (
 )
 
 var (
-	// uncoveredKeys are the keys that say nothing of what runs and where something is sent, and those that the
-	// fingerprint has in another form.
+	// uncoveredKeys holds the keys that affect neither the command line nor the destination of data. It also holds the
+	// keys that the fingerprint covers in another form.
 	uncoveredKeys = []string{
 		"name", "id", "type", "transport", "era", "timeout", "lazy", "idle", "maxPrincipals", "maxConcurrent", "maxQueue",
 		"changes", "profile", "enabled", "disabled",
 	}
-	// expandedKeys are the keys that count with their variables replaced alone.
+	// expandedKeys holds the keys that count only with their variables replaced.
 	expandedKeys = []string{"command", "args", "cwd", "url"}
 )
 
-// fetches reports whether a value may have a ${file:…} or ${cmd:…}, which counts as it is written, needed today or not.
+// fetches reports whether a value may have a ${file:…} or ${cmd:…}. Such a value counts as it is written, even if the
+// variable is not needed today.
 func fetches(v *hujson.Value) bool {
 	for _, e := range tree.Elements(v) {
 		if fetches(e) {
@@ -37,27 +38,25 @@ func fetches(v *hujson.Value) bool {
 	return strings.Contains(tree.Text(*v), "${file:") || strings.Contains(tree.Text(*v), "${cmd:")
 }
 
-// fingerprint is what an approval holds on to. Whoever may write the file can change
-// nothing of what runs, how often and for whom, of where something is sent, or of which tools are offered, and
-// keep it.
+// fingerprint returns the text to which an approval is bound. It changes with the command line, with how often and for
+// which clients it runs, with the destination of data, and with the tools that are offered.
 //
-// Command, arguments, directory and addresses count with their variables replaced, so that another value of one asks
-// again. All other members count as they are written: LD_PRELOAD=./evil.so is as good as a command, yet a token that
-// comes out of a variable may change. Files of the project count by what they hold. The directory
-// around the file counts, because a link to an approved file would let its relative paths
-// begin elsewhere.
+// Command, arguments, directory and addresses count with their variables replaced, so another value of a variable needs
+// a new approval. All other members count as they are written. There LD_PRELOAD=./evil.so is as good as a command, but
+// a token from a variable may change. Files of the project count by their content. The directory around the file
+// counts, because a link to an approved file would change the start of its relative paths.
 //
-// What a ${cmd:…} gives, or a ${file:…} elsewhere, is not known before the row is approved. If a
-// project's row has one where it decides what runs or where it is sent, the fingerprint ends with
-// pinSeparator, and behind that comes what it gave: see pinOf.
+// The value of a ${cmd:…}, or of a ${file:…} outside of the project, is not known before the row is approved. If such a
+// value decides the command line or the address of a project's row, the fingerprint ends with pinSeparator. The
+// fingerprint of the value follows it: see pinOf.
 func (r *reading) fingerprint() string {
 	base := atomicfile.Real(r.base())
-	if r.State == Disabled { // all that it does is to hide others
+	if r.State == Disabled { // its only effect is to hide others
 		return digest("indus approval 3", base, string(Disabled))
 	}
 	text, _ := edit.Row(r.v)
 	var row map[string]any
-	_ = json.Unmarshal(text, &row) // a row that is no object is skipped
+	_ = json.Unmarshal(text, &row) // a row that is not an object is skipped
 	maps.DeleteFunc(row, func(name string, _ any) bool {
 		v := r.fields[name]
 		return v == nil || slices.Contains(uncoveredKeys, name) || slices.Contains(expandedKeys, name) && !fetches(v)
@@ -85,10 +84,10 @@ func (r *reading) fingerprint() string {
 	return digest(parts...)
 }
 
-// pinSeparator stands between the fingerprint of what is written, and that of what was fetched for it.
+// pinSeparator is between the fingerprint of the written row and the fingerprint of the fetched values.
 const pinSeparator = "."
 
-// decides reports whether what is fetched for a field decides what runs, or where something is sent.
+// decides reports whether a value of the field decides the command line, its directory, or the destination of data.
 func decides(field string) bool {
 	name, _, _ := strings.Cut(field, "[")
 	return slices.Contains([]string{
@@ -96,7 +95,8 @@ func decides(field string) bool {
 	}, name)
 }
 
-// pinOf returns the fingerprint of the fields of a server that decide what runs, or where something is sent.
+// pinOf returns the fingerprint of the fields of a server that decide its command line, its directory, or the
+// destination of data.
 func pinOf(s interop.Server) string {
 	parts := []string{s.OAuth.Issuer, s.OAuth.ClientMetadataURL, s.OAuth.Provider.Issuer, s.TLS.CA, s.TLS.Cert, s.TLS.Key}
 	switch t := s.Transport.(type) {
@@ -110,7 +110,7 @@ func pinOf(s interop.Server) string {
 	return digest(parts...)
 }
 
-// digest returns a hash of texts. Quoted, no two lists of them are the same text.
+// digest returns a hash of texts. The texts are quoted, so two different lists never give the same text.
 func digest(texts ...string) string {
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", texts)))
 }

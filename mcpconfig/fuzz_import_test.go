@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// good is a server in each form, to be beside whatever is fuzzed.
+// good returns a good server in each format, next to the fuzzed part.
 func good() map[string]string {
 	return map[string]string{
 		".json": `{"mcpServers": {"good": {"command": "good"}, "bad": %}}`,
@@ -22,9 +22,9 @@ func good() map[string]string {
 	}
 }
 
-// FuzzImport imports any bytes, in every syntax and as every client's. It never
-// panics; ids are unique, every definition is an object that reads as one, no note is
-// about a place outside the file; and a bad row takes no good one with it.
+// FuzzImport imports any bytes, in every syntax and for every client. It never panics.
+// Ids are unique, every definition reads as an object, and no note is about a place
+// outside the file. A bad row does not affect a good one.
 func FuzzImport(f *testing.F) {
 	cases, _ := filepath.Glob("testdata/import/*.txtar")
 	for _, path := range cases {
@@ -64,8 +64,8 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// enclosed reports whether a text is one value of a syntax, and so nothing more than
-// the bad row. Of JSON alone that is easily told, and JSON is YAML.
+// enclosed reports whether a text is one value of a syntax, and so affects only the bad
+// row. That is easy to check only for JSON, and JSON is YAML.
 func enclosed(ext, text string) bool {
 	return ext != ".toml" && json.Valid([]byte(text))
 }
@@ -96,8 +96,8 @@ func fuzzOne(t *testing.T, path string, data []byte, client string, o *mcpconfig
 	return got
 }
 
-// FuzzExportInto writes entries into any text of each syntax: it fails, or the entry is
-// there with all else, and once more changes nothing.
+// FuzzExportInto writes entries into any text of each syntax. If it does not fail, the
+// entry and everything else is there, and a second export changes nothing.
 func FuzzExportInto(f *testing.F) {
 	cases, _ := filepath.Glob("testdata/export/merge-*.txtar")
 	for _, path := range cases {

@@ -15,10 +15,10 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// FuzzRead reads any bytes as a named file and as a discovered one. Every row of
-// the text is a row of the outcome, every row that does not start has a note that
-// says so, ids are unique, and no variable's value is printed. Both readings are dry,
-// because a text that is made up might name any command.
+// FuzzRead reads any bytes as a named file and as a discovered one. Every row of the
+// text is a row of the outcome. Every row that does not start has a note with the
+// reason. Ids are unique, and no variable's value is printed. Both readings are dry,
+// because a random text might name any command.
 func FuzzRead(f *testing.F) {
 	cases, _ := filepath.Glob("testdata/read/*.txtar")
 	for _, path := range cases {
@@ -83,7 +83,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// countRows counts without the package's help.
+// countRows counts the rows without the package's help.
 func countRows(t *testing.T, data []byte) (n int) {
 	t.Helper()
 	root, err := hujson.Parse(append([]byte(strings.TrimPrefix(string(data), "\ufeff")), '\n'))
@@ -128,7 +128,7 @@ func checkNotes(t *testing.T, c *mcpconfig.Config) {
 	}
 }
 
-// checkDefinitions sees to it that every row that counts can be written again.
+// checkDefinitions checks that every row that counts can be written again.
 func checkDefinitions(t *testing.T, c *mcpconfig.Config) {
 	t.Helper()
 	for _, r := range c.Rows {
@@ -142,8 +142,8 @@ func checkDefinitions(t *testing.T, c *mcpconfig.Config) {
 	}
 }
 
-// FuzzExpand replaces the variables of any text. Only what the text itself says is
-// fetched, whatever is in variables; and what was escaped comes out as it was.
+// FuzzExpand replaces the variables of any text. Only fetches in the text itself are
+// made, whatever the variables hold. Escaped text comes out unchanged.
 func FuzzExpand(f *testing.F) {
 	for _, s := range []string{
 		"", "$", "${A}", "${A:-${B:-c}}", "${env:A:-b}", "${/}", "${file:${A}/b}", "${file:~/a}", "${cmd:a {b} ${C}}", "$${cmd:a}",

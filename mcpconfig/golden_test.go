@@ -20,13 +20,12 @@ import (
 
 var update = flag.Bool("update", false, "write what Read returns into testdata/read")
 
-// TestRead runs each case of testdata/read. Its comment has lines "paths: …",
-// "env: NAME=value", "trust", "dry" and "approve: id …", which approves what waits;
-// its files lie in work/ (the working directory) and home/; its last file, want, is
-// what Read returns.
+// TestRead runs each case of testdata/read. Its comment has lines "paths: …", "env: NAME=value",
+// "trust", "dry" and "approve: id …". The last approves held rows. The files of a case are in work/
+// (the working directory) and home/. Its last file, want, is the expected result of Read.
 func TestRead(t *testing.T) { golden(t, "testdata/read", readCase) }
 
-// golden runs the cases of a directory whose last file, want, is what run returns.
+// golden runs the cases of a directory. The last file of a case, want, is the expected result of run.
 func golden(t *testing.T, dir string, run func(t *testing.T, comment string, files []txtar.File) string) {
 	t.Helper()
 	eachCase(t, dir, func(t *testing.T, a *txtar.Archive) *txtar.Archive {
@@ -36,10 +35,11 @@ func golden(t *testing.T, dir string, run func(t *testing.T, comment string, fil
 	})
 }
 
-// eachCase runs the cases of a directory, each of which is to be its own outcome, or writes them anew.
+// eachCase runs the cases of a directory. The outcome of a case must equal the case. It can also write
+// the cases anew.
 func eachCase(t *testing.T, dir string, outcome func(*testing.T, *txtar.Archive) *txtar.Archive) {
 	t.Helper()
-	dir, err := filepath.Abs(dir) // a case may go elsewhere
+	dir, err := filepath.Abs(dir) // a case may change the directory
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,13 +67,13 @@ func eachCase(t *testing.T, dir string, outcome func(*testing.T, *txtar.Archive)
 	}
 }
 
-// given is a case without its outcome.
+// given returns the files of a case without its outcome.
 func given(a *txtar.Archive) []txtar.File {
 	return slices.DeleteFunc(slices.Clone(a.Files), func(f txtar.File) bool { return f.Name == "want" })
 }
 
-// readCase lays the files out, reads them, and renders the outcome with the
-// directories' names replaced.
+// readCase lays the files out, reads them, and renders the outcome with the names of the directories
+// replaced.
 func readCase(t *testing.T, comment string, files []txtar.File) string {
 	t.Helper()
 	dir := tempDir(t)
@@ -154,7 +154,7 @@ func render(t *testing.T, c *mcpconfig.Config, err error) string {
 	return b.String()
 }
 
-// revealed is a server with its secrets, in the words of a configuration.
+// revealed returns a server with its secrets, in the form of a configuration.
 func revealed(t *testing.T, s interop.Server) string {
 	t.Helper()
 	row := []any{s.ID}
@@ -216,7 +216,7 @@ func pairs(list []interop.Pair) []string {
 	return out
 }
 
-// tempDir is without symbolic links, which macOS has in its own.
+// tempDir returns a directory without symbolic links in its path. On macOS the usual one has some.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -13,36 +13,34 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Imported is what a client's files say, in the words of indus's own.
+// Imported holds the servers of a client's files, in the format of indus.
 type Imported struct {
-	// Client is the [Client.Name] whose format the file has; "indus" for indus's own.
+	// Client is the [Client.Name] that belongs to the format of the file. It is "indus" for indus's own format.
 	Client string `json:"client"`
-	// File as it was named; "" where the client's own files were looked up.
+	// File is the named file. It is "" if the client's own files were looked up.
 	File string `json:"file,omitempty"`
-	// Files are those that were read, in the order in which they win an id.
+	// Files are the files that were read, in order of precedence.
 	Files []string `json:"files"`
-	// Definitions are the servers, in the order of the files; their ids are unique.
-	// They print and marshal as their ids, because a row may hold secrets.
+	// Definitions are the servers, in the order of the files. Their ids are unique. They print and marshal as their
+	// ids, because a row may hold secrets.
 	Definitions []Definition `json:"-"`
-	// From is the file of each of Definitions.
+	// From holds the file of each definition.
 	From []string `json:"-"`
-	// Notes say what was changed or not taken over, and where. A note whose State is
-	// [Skipped] is the reason why a server is not in Definitions.
+	// Notes are about parts that were changed or not taken over, with their position. If a server is not in
+	// Definitions, a note with the State [Skipped] has the reason.
 	Notes []Note `json:"notes,omitempty"`
 }
 
-// Import reads another client's file. Which client's it is shows by its content, and
-// by its name where that does not decide; client says so instead where it is not "".
+// Import reads the file of another client. If client is not "", it names the client. Otherwise the content of the file
+// decides which client it is, and its name if the content does not decide.
 //
-// With path "" it reads the files where that client keeps its servers
-// ([Client.Files]), those that are there. Of two files the one that the client
-// prefers has an id, whole: nothing is merged.
+// If path is "", Import reads the client's own files ([Client.Files]) that exist. If two files have an id, the file
+// that the client prefers has the whole row: nothing is merged.
 //
-// Only those files are read, and only plain ones of at most 16 MiB: nothing is run,
-// and no variable is replaced. The error is that of a file which cannot be read or
-// parsed, or which has no servers of any client; it is [ErrNoServer] where the client's
-// own file is all right and only has none. What is wrong with one server is a note,
-// and so is what is wrong with one of a client's own files while another can be read.
+// Import reads only these files, which must be regular files of at most 16 MiB. It runs nothing and replaces no
+// variable. It returns an error if a file cannot be read or parsed, or has no servers of any client. The error is
+// [ErrNoServer] if the file is valid but has no servers. A mistake in one server is a note. If one of a client's own
+// files cannot be used but another one can, that is a note too.
 func Import(path, client string, o *Options) (*Imported, error) {
 	if client != "" && client != foreign.Native && foreign.SyntaxOf(client) == "" {
 		return nil, unknownClient(client)
@@ -66,21 +64,21 @@ func unknownClient(client string) error {
 	return fmt.Errorf("unknown client %s; %s", tree.Quote(client), choices(client, "one of "+strings.Join(names, ", "), names))
 }
 
-// imports is an import in the course of being done.
+// imports is an import that is in progress.
 type imports struct {
 	*readContext
 	out   *Imported
 	owner map[string]claim
 }
 
-// claim is who has an id.
+// claim is the server that has an id.
 type claim struct {
-	at    int // in Definitions
+	at    int // index in Definitions
 	first bool
-	note  Note // where it stands
+	note  Note // has the position
 }
 
-// own reads those of a client's own files that are there.
+// own reads the client's own files that exist.
 func (i *imports) own(client string) error {
 	files := i.filesOf(client)
 	var last error
@@ -89,7 +87,7 @@ func (i *imports) own(client string) error {
 		var f *fileError
 		switch {
 		case !errors.As(err, &f) || errors.Is(err, fs.ErrNotExist):
-		case errors.Is(err, ErrNoServer): // it is for other settings
+		case errors.Is(err, ErrNoServer): // the file has other settings
 			last = cmp.Or(last, err)
 		default:
 			last = err
@@ -119,7 +117,7 @@ func (i *imports) file(path, client string) error {
 	f := &configFile{source: &source{path: path, scope: Explicit}, place: i.readContext}
 	syntax := foreign.SyntaxFor(path, text)
 	if of := foreign.SyntaxOf(client); of != "" && !strings.Contains(path[strings.LastIndexAny(path, `/\`)+1:], ".") {
-		syntax = of // the client is named, and the file's name says nothing
+		syntax = of // the client is named, and the file's name does not show the syntax
 	}
 	if err := f.decode(text, syntax); err != nil {
 		return err
@@ -136,7 +134,7 @@ func (i *imports) file(path, client string) error {
 	mapped, wrong := foreign.Read(f.doc, client, at)
 	if wrong != nil {
 		err := f.errorAt(wrong)
-		if wrong.Hint == "" { // else there are some, where nobody finds them
+		if wrong.Hint == "" { // otherwise there are servers, but not where the client looks for them
 			err.err = ErrNoServer
 		}
 		return err
@@ -146,7 +144,7 @@ func (i *imports) file(path, client string) error {
 	return nil
 }
 
-// take adds what a file has.
+// take adds the servers of a file.
 func (i *imports) take(f *configFile, mapped *foreign.File) {
 	f.remarks(mapped)
 	for n, row := range mapped.Rows {
@@ -175,7 +173,7 @@ func (i *imports) take(f *configFile, mapped *foreign.File) {
 	i.out.Notes = append(i.out.Notes, f.notes...)
 }
 
-// shadowedBy says that a row yields its id to another's.
+// shadowedBy returns a note that a row yields its id to another row.
 func shadowedBy(loser, winner Note) Note {
 	loser.Reason = fmt.Sprintf("is defined at %s:%d too, which goes first", winner.File, winner.Line)
 	return loser

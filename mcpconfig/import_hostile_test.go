@@ -9,8 +9,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// TestImportHuge reads files as large as they may be that are made to take long: the
-// good row comes through in all of them.
+// TestImportHuge reads files of the largest allowed size that are made to take long. The good
+// row is read in all of them.
 func TestImportHuge(t *testing.T) {
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: lookup(nil)}
@@ -68,8 +68,8 @@ func TestImportHuge(t *testing.T) {
 	}
 }
 
-// TestImportLarge reads what a client keeps beside its servers for years, up to 16 MiB
-// of it, and does not fill the memory with what has no other use.
+// TestImportLarge reads files of up to 16 MiB, in which a client keeps years of other data
+// beside its servers. That data must not fill the memory.
 func TestImportLarge(t *testing.T) {
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: lookup(nil)}
@@ -99,8 +99,8 @@ func TestImportLarge(t *testing.T) {
 	}
 }
 
-// TestImportShowsNoSecret imports files full of secrets, and exports into them: none is in an
-// error, a note, or in what prints.
+// TestImportShowsNoSecret imports files full of secrets, and exports into them. No secret is
+// in an error, a note or printed output.
 func TestImportShowsNoSecret(t *testing.T) {
 	const secret = "s3cr3t-value"
 	dir := tempDir(t)

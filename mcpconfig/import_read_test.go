@@ -15,8 +15,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// TestImportIsWhatReadReads imports each file of testdata/import, writes what came of
-// it as indus's own file, and reads both: the servers are the same.
+// TestImportIsWhatReadReads imports each file of testdata/import, writes the result
+// as indus's own file, and reads both. The servers are the same.
 func TestImportIsWhatReadReads(t *testing.T) {
 	cases, err := filepath.Glob("testdata/import/*.txtar")
 	if err != nil {
@@ -49,12 +49,12 @@ func TestImportIsWhatReadReads(t *testing.T) {
 	}
 }
 
-// sameServers returns how many there were.
+// sameServers returns the number of servers.
 func sameServers(t *testing.T, path string, o *mcpconfig.Options) int {
 	t.Helper()
 	imported, err := mcpconfig.Import(path, "", o)
 	if err != nil {
-		return 0 // which the golden files show
+		return 0 // the golden files cover it
 	}
 	rows := map[string]json.RawMessage{}
 	for _, d := range imported.Definitions {
@@ -77,7 +77,7 @@ func sameServers(t *testing.T, path string, o *mcpconfig.Options) int {
 	return len(got)
 }
 
-// servers are those that start, as text and by name.
+// servers returns the servers that start, as text, sorted by name.
 func servers(t *testing.T, path string, o *mcpconfig.Options) []string {
 	t.Helper()
 	c, err := mcpconfig.Read(t.Context(), []string{path}, o)
@@ -95,8 +95,8 @@ func servers(t *testing.T, path string, o *mcpconfig.Options) []string {
 	return out
 }
 
-// Claude Code keeps its history beside its servers: such a file is large, and can be
-// read where it stands all the same.
+// Claude Code keeps its history beside its servers. Such a large file can be read in
+// place.
 func TestALargeFileOfAnotherClientIsRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".claude.json")
 	text := `{"numStartups": 3, "history": "` + strings.Repeat("-", 2<<20) + `", "mcpServers": {"a": {"type": "stdio", "command": "a"}}}`

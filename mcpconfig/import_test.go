@@ -11,14 +11,14 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// TestImport runs each case of testdata/import. Its comment has lines "import: PATH
-// [CLIENT]", "client: NAME" (the client's own files), "read: PATH" (what Read makes
-// of the file itself) and "env: NAME=value"; its files lie in project/ (the working
-// directory) and home/, as the clients lay them out; its last file, want, is the
-// outcome. XDG_CONFIG_HOME is home/.config.
+// TestImport runs each case of testdata/import. Its comment has these lines:
+// "import: PATH [CLIENT]", "client: NAME" for the client's own files, "read: PATH"
+// for the result of Read, and "env: NAME=value". Its files are in project/ (the
+// working directory) and home/, where the clients keep them. Its last file, want,
+// is the outcome. XDG_CONFIG_HOME is home/.config.
 func TestImport(t *testing.T) { golden(t, "testdata/import", importCase) }
 
-// layOut writes a case's files and goes into its project.
+// layOut writes the files of a case, and changes the directory to its project.
 func layOut(t *testing.T, files []txtar.File) (project, home string) {
 	t.Helper()
 	dir := tempDir(t)

@@ -8,17 +8,18 @@ import (
 	"sync"
 )
 
-// launcherKind says which arguments of a program name code that it runs.
+// launcherKind is the way in which the arguments of a program name the code that it runs.
 type launcherKind int
 
 const (
 	noLauncher launcherKind = iota
-	runner                  // what it runs is named once; the arguments behind that are the program's own
-	builder                 // it runs what it finds in a directory that any of its arguments may name
-	wrapper                 // it runs the command line in its arguments, which it does not mark
+	runner                  // one argument names the code; the arguments behind it belong to that code
+	builder                 // it runs code in a directory that any of its arguments may name
+	wrapper                 // it runs the command line in its arguments, without a mark where it begins
 )
 
-// kindOf returns the kind of a program by its name, however it is written: with a directory, a version or ".cmd".
+// kindOf returns the kind of a program by its name. The name may have a directory, a version or an ending such as
+// ".cmd".
 func kindOf(word string) launcherKind {
 	name := strings.ToLower(word[strings.LastIndexAny(word, `/\`)+1:])
 	if ext := filepath.Ext(name); slices.Contains([]string{".exe", ".cmd", ".bat", ".ps1"}, ext) {
@@ -44,8 +45,9 @@ func kindOf(word string) launcherKind {
 	return noLauncher
 }
 
-// runsOf returns the first word of a command line by which it runs something that in reports: the program itself, what
-// a launcher runs or is given before that, or any argument of a builder. Launchers are found behind others ("env node …").
+// runsOf returns the first word of a command line by which it runs something for which in returns true. Such a word is
+// the program itself, the code of a launcher or an argument before it, or any argument of a builder. Launchers are also
+// found behind others ("env node …").
 func runsOf(words []string, in func(string) bool) (word string, found bool) {
 	if in(words[0]) {
 		return words[0], true
@@ -62,7 +64,7 @@ func runsOf(words []string, in func(string) bool) (word string, found bool) {
 		switch kind {
 		case builder:
 			if i := slices.Index(rest, "--"); i >= 0 && !slices.Contains(rest[:i], "exec") {
-				rest = rest[:i] // behind that they are for what is built
+				rest = rest[:i] // arguments behind that belong to the built program
 			}
 			word, found = firstIn(rest, in)
 		case runner:
@@ -80,7 +82,7 @@ func runsOf(words []string, in func(string) bool) (word string, found bool) {
 	return "", false
 }
 
-// composes reports an argument with which a container comes from files, or gets variables from one.
+// composes reports whether an argument builds a container from files, or reads its variables from a file.
 func composes(word string) bool {
 	return word == "compose" || word == "build" || word == "buildx" || strings.HasPrefix(word, "--env-file")
 }
@@ -93,8 +95,8 @@ func firstIn(words []string, in func(string) bool) (string, bool) {
 	return words[i], true
 }
 
-// runnerArgument looks at the words up to the one that says what is run. A word behind an option that may have a value
-// is taken for that value, so that in doubt more words are looked at.
+// runnerArgument checks the words up to the word that names the code. An option may have a value, so a word behind an
+// option is taken for its value. In doubt, more words are checked.
 func runnerArgument(words []string, in func(string) bool) (string, bool) {
 	value := false
 	for i, w := range words {
@@ -117,17 +119,17 @@ func runnerArgument(words []string, in func(string) bool) (string, bool) {
 
 var (
 	subcommands = []string{"run", "exec", "x", "tool", "dlx", "dev"}
-	// codeOptions have what is run for their value.
+	// codeOptions are the options that name code to run.
 	codeOptions = []string{"-m", "-c", "-lc", "-ic", "-e", "-jar", "/c", "-command", "-file"}
 	switches    = expression(`^(-[ysqvuisSIEABOP]|--(yes|quiet|silent|verbose|offline|bun|isolated|refresh|unstable|(no|allow|enable|experimental|prefer)-.*))$`)
 	assignment  = expression(`^\w+=`)
-	// loaders are variables by which programs find code, or directories with it. Others hold data.
+	// loaders matches variables by which programs find code, or directories with code. Other variables hold data.
 	loaders = expression(`(?i)^(PATH|HOME|ENV|BASH_ENV|ZDOTDIR|CLASSPATH|VIRTUAL_ENV|.*PRELOAD|.*LIBRARY_PATH|.*_OPTIONS|` +
 		`(NODE|NPM|PNPM|YARN|COREPACK|BUN|DENO|PYTHON|UV|PIP|PIPX|CONDA|LD|DYLD|PERL|PERL5|RUBY|GEM|BUNDLE|JAVA|JDK|GO|CARGO|RUST|MAKE|` +
 		`COMPOSE|DOCKER|GIT|XDG|DOTNET|LUA|PHP|NIX|MISE|ASDF|PYENV|NODENV|DIRENV)(_.*|PATH|HOME|OPT|LIB|FLAGS|ENV|RC|STARTUP|USERBASE)?)$`)
 )
 
-// expression compiles a regular expression on first use.
+// expression returns a function that compiles a regular expression on first use.
 func expression(s string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
 }

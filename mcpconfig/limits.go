@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	maxTimeout     = 30 * 24 * time.Hour     // beyond this a unit was mistaken
-	totalFloor     = 10 * time.Minute        // the default of interop.Timeouts.Total, which a longer step must lift
-	leastPlausible = 1000 * time.Millisecond // below this somebody probably meant seconds
+	maxTimeout     = 30 * 24 * time.Hour     // a longer time is a mistaken unit
+	totalFloor     = 10 * time.Minute        // the default of interop.Timeouts.Total, which a longer call must raise
+	leastPlausible = 1000 * time.Millisecond // a shorter time was probably meant in seconds
 
 	maxInstances = 64      // processes of one server
-	maxPooled    = 100_000 // all other counts: beyond this something else was meant
+	maxPooled    = 100_000 // of all other counts; a larger number is a mistake
 )
 
-// timeouts are what "timeout" says: milliseconds as a number, or a duration as Go
-// writes it, which bounds each step by itself: connecting, listing, and a call since
-// its last progress; or an object with one for each step, and for the wait for a request's turn. What cannot be read is
-// noted, and the defaults stay.
+// timeouts reads "timeout". A number of milliseconds, or a duration in Go's format, bounds each of three steps:
+// connecting, listing, and a call since its last progress. An object has a time for each step, and for the wait in the
+// queue. A value that cannot be read is noted, and the default stays.
 func (r *reading) timeouts(field string, v *hujson.Value) (t interop.Timeouts) {
 	if tree.Has(v, '{') {
 		r.object(field, v, false,
@@ -34,13 +33,13 @@ func (r *reading) timeouts(field string, v *hujson.Value) (t interop.Timeouts) {
 		d := r.bound(field, v)
 		t = interop.Timeouts{Connect: d, List: d, Call: d}
 	}
-	if t.Total == 0 && (t.Call < 0 || t.Call > totalFloor) { // a call may take in all what it may take at a time
+	if t.Total == 0 && (t.Call < 0 || t.Call > totalFloor) { // a whole call may take at least as long
 		t.Total = t.Call
 	}
 	return t
 }
 
-// bound is one duration; 0 where it cannot be read.
+// bound reads a duration. It is 0 if the value cannot be read.
 func (r *reading) bound(field string, v *hujson.Value) time.Duration {
 	d, err := duration(v)
 	if tree.Has(v, '0') && d > 0 && d < leastPlausible {
@@ -57,7 +56,7 @@ func (r *reading) bound(field string, v *hujson.Value) time.Duration {
 	return d
 }
 
-// duration is more than maxTimeout, and not overflown, where the number is.
+// duration reads a duration. If a number is too large, the result is above maxTimeout and does not overflow.
 func duration(v *hujson.Value) (time.Duration, error) {
 	if !tree.Has(v, '0') {
 		return time.ParseDuration(tree.Text(*v))
@@ -67,8 +66,8 @@ func duration(v *hujson.Value) (time.Duration, error) {
 	return time.Duration(ms * float64(time.Millisecond)), nil
 }
 
-// pool is over how many connections the server is used, and how many requests at a time. A "per" that cannot be read
-// gives the row up: it was meant to keep principals apart.
+// pool reads the number of connections of the server, and of its requests at a time. If "per" cannot be read, the row
+// is skipped, because "per" keeps principals apart.
 func (r *reading) pool() (p interop.Pool) {
 	r.take(
 		member{"instances", storeIn(&p.Instances, r.count(1, maxInstances))},

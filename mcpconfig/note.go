@@ -7,28 +7,28 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Note says what was skipped, changed or questionable in a configuration, where, and
-// what to do. It holds names (of servers, keys, variables), never values.
+// Note is about a part of a configuration that was skipped, changed or is questionable. It has the position and a
+// remedy. It holds names (of servers, keys, variables), never values.
 type Note struct {
-	// File as the caller would write it: relative where the path that was named is.
+	// File is the path in the caller's form. It is relative if the named path is relative.
 	File string `json:"file,omitempty"`
-	// Line and Column count from 1, Column in bytes; 0 where the note is about the whole file.
+	// Line and Column count from 1, Column in bytes. They are 0 if the note is about the whole file.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
-	// Server is the id of the row; "" where the note is about the file, or the row has no id.
+	// Server is the id of the row. It is "" if the note is about the file, or if the row has no id.
 	Server string `json:"server,omitempty"`
-	// Row counts the file's rows from 1; 0 where the note is about the file.
+	// Row counts the file's rows from 1. It is 0 if the note is about the file.
 	Row int `json:"row,omitempty"`
-	// State of the row, where this note is the reason for it; "" in advice about a
-	// row that is read all the same, and in notes about a file.
+	// State is the state of the row, if this note is the reason for it. It is "" in advice about a row that is still
+	// used, and in notes about a file.
 	State State `json:"state,omitempty"`
-	// Reason is what is wrong.
+	// Reason describes the problem.
 	Reason string `json:"reason"`
-	// Hint is what to try; "" where there is nothing to say beyond the reason.
+	// Hint is the suggested remedy. It is "" if the reason is enough.
 	Hint string `json:"hint,omitempty"`
 }
 
-// String is one line, with the position as editors and terminals find it:
+// String returns one line. The position has the form that editors and terminals recognize:
 //
 //	mcp.json:12:5: server "x": reason; what to try
 func (n Note) String() string {
@@ -53,7 +53,7 @@ func (n Note) String() string {
 	return b.String()
 }
 
-// fileError is a Note that ends the reading, and the system's error.
+// fileError is a Note that ends the reading, with the system's error.
 type fileError struct {
 	note Note
 	err  error // may be nil

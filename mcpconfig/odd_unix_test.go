@@ -15,7 +15,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// What may lie where a project's file is looked for; none of it blocks or panics.
+// At the path of a project's file there may be anything. None of these blocks or
+// panics.
 func TestDiscoveredOddities(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -73,7 +74,7 @@ func TestDiscoveredOddities(t *testing.T) {
 	}
 }
 
-// A shell's <(…) is a pipe, and naming one is fine.
+// A shell's <(…) is a pipe. A pipe that is named is read.
 func TestReadTakesANamedPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o644); err != nil {
@@ -90,8 +91,8 @@ func TestReadTakesANamedPipe(t *testing.T) {
 	}
 }
 
-// What the user's own files, and those that were named, say of relative paths is not
-// for a project to decide that has a link to them.
+// A project's link to the user's own files, or to named files, must not change the
+// meaning of relative paths in them.
 func TestAProjectsLinkMovesNoRelativePath(t *testing.T) {
 	home, work, other := tempDir(t), tempDir(t), tempDir(t)
 	own, named := filepath.Join(home, ".config", "indusvx", "mcp.json"), filepath.Join(home, "mine", "mcp.json")
@@ -133,7 +134,7 @@ func TestAProjectsLinkMovesNoRelativePath(t *testing.T) {
 	}
 }
 
-// A link in the project to the user's own file says nothing that the user has not said.
+// A project's link to the user's own file has the same effect as the user's file.
 func TestAProjectsLinkToTheUsersFileIsTheUsersFile(t *testing.T) {
 	home, work := t.TempDir(), t.TempDir()
 	own := filepath.Join(home, ".config", "indusvx", "mcp.json")

@@ -101,7 +101,7 @@ func TestReadBoundsWhatVariablesAdd(t *testing.T) {
 	}
 }
 
-// A file of 1 MiB could otherwise cost a minute and 600 MiB.
+// Without bounds, a file of 1 MiB could take a minute and 600 MiB.
 func TestReadBoundsRowsAndNotes(t *testing.T) {
 	c, err := readText(t, `{"servers": {"a": {"command": "x", `+strings.Repeat(`"ab": 1, `, 5_000)+`"args": 1}}}`)
 	if err != nil || len(c.Rows) != 1 || len(c.Notes) != 102 {
@@ -191,8 +191,8 @@ func TestSearchedNamesEveryPlace(t *testing.T) {
 	}
 }
 
-// Values of variables, environments and headers print nowhere; nor do those that
-// are in a URL's user, query or fragment.
+// Values of variables, environments and headers are never printed. The same
+// holds for values in the user, the query or the fragment of a URL.
 func TestNothingPrintsAValue(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".indusvx", "mcp.json"), `{"servers": {

@@ -14,21 +14,21 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// reading is a row in the course of being read.
+// reading is a row, or another part of the file, that is being read.
 type reading struct {
 	*configFile
 	entry
 	at     int                      // where the row begins
-	about  string                   // what it is where it is no row, for notes
+	about  string                   // the name of a part that is not a row, for notes
 	noted  int                      // notes on the row so far
 	fields map[string]*hujson.Value // by name; null is the same as absent
-	twice  []*hujson.Value          // names that come again later in the row
-	extra  []*hujson.Value          // names that are not known
+	twice  []*hujson.Value          // earlier names of keys that occur again in the row
+	extra  []*hujson.Value          // unknown names
 
-	fetched func(fetch) fetchResult // nil: left as it is
-	pending map[string]bool         // texts in which something is left as it is
-	placed  map[string]string       // texts that name the workspace, as the file has them
-	named   []string                // names of variables and headers that count
+	fetched func(fetch) fetchResult // nil: variables of this kind stay as they are
+	pending map[string]bool         // texts in which a variable stays as it is
+	placed  map[string]string       // texts that name the workspace, mapped to their form in the file
+	named   []string                // names of the variables and headers that are used
 }
 
 // newReading begins to read a part of the file.
@@ -39,7 +39,7 @@ func (f *configFile) newReading(about string, at int) *reading {
 	}
 }
 
-// row reads one row: key is its name in an object of rows, and nil in a list.
+// row reads one row. key is its name in an object of rows, and nil in a list.
 func (f *configFile) row(key, v *hujson.Value) {
 	r := f.reading(entry{n: len(f.entries) + 1, from: f, key: key, v: v}, nil)
 	r.Files = sortFiles(r.Files)
@@ -53,8 +53,7 @@ func (f *configFile) row(key, v *hujson.Value) {
 	f.entries = append(f.entries, r.entry)
 }
 
-// reading reads a row; fetched is what ${file:…} and ${cmd:…} stand for, and nil
-// where that is to be left as it is.
+// reading reads a row. fetched returns the values of ${file:…} and ${cmd:…}. If it is nil, these stay as they are.
 func (f *configFile) reading(e entry, fetched func(fetch) fetchResult) *reading {
 	r := f.newReading("", e.v.StartOffset)
 	if e.key != nil {
@@ -90,7 +89,7 @@ func (r *reading) read() {
 	}
 	r.noteUnknown()
 	r.take(member{"era", storeIn(&s.Era, r.era)}, member{"timeout", storeIn(&s.Timeouts, r.timeouts)})
-	if on, there := r.flag("lazy"); there { // else it is for whoever mounts the server to say
+	if on, there := r.flag("lazy"); there { // otherwise the program that mounts the server decides
 		s.Lazy = &on
 	}
 	r.take(member{"idle", storeIn(&s.Idle, r.bound)})
@@ -101,12 +100,12 @@ func (r *reading) read() {
 	r.transport()
 }
 
-// rowKeys are those that a row may have.
+// rowKeys returns the keys that a row may have.
 func rowKeys() []string {
 	return append(foreign.NativeKeys(), "name", "id", "transport", "disabled")
 }
 
-// collect sorts the members of a row by name; of two the later counts.
+// collect sorts the members of a row by name. If two have one name, the later one counts.
 func (r *reading) collect() {
 	known, seen := rowKeys(), map[string]*hujson.Value{}
 	for name, m := range tree.Members(r.v) {
@@ -126,10 +125,10 @@ func (r *reading) collect() {
 	}
 }
 
-// noteUnknown notes the names that do nothing.
+// noteUnknown notes the names that have no effect.
 func (r *reading) noteUnknown() {
 	for _, v := range r.twice {
-		if tree.Text(*v) == "tools" { // a rule that is left out would let tools through
+		if tree.Text(*v) == "tools" { // leaving a rule out would admit tools
 			r.skip(v.StartOffset, `"tools" comes twice in this row`, "make one of the two")
 		} else {
 			r.note(v.StartOffset, tree.Quote(tree.Text(*v))+" comes again in this row; the last counts", "")
@@ -144,14 +143,14 @@ func (r *reading) noteUnknown() {
 	}
 }
 
-// otherWords are other programs' words for the keys of a row, in lower case.
+// otherWords are the words of other programs for the keys of a row, in lower case.
 var otherWords = map[string]string{
 	"url": "serverurl httpurl uri endpoint", "command": "cmd executable", "args": "arguments", "env": "environment envs",
 	"envFile": "env_file dotenv", "headers": "http_headers", "cwd": "workdir workingdirectory working_directory",
 	"tools": "includetools excludetools enabledtools disabledtools enabled_tools disabled_tools allowedtools",
 }
 
-// meantKey is the key that a wrong one stands for: mistyped, or another program's word.
+// meantKey returns the key that was probably meant by a wrong one: a misspelt key, or another program's word.
 func meantKey(name string) string {
 	for key, words := range otherWords {
 		if slices.Contains(strings.Fields(words), strings.ToLower(name)) {
@@ -200,10 +199,10 @@ func (r *reading) enabled() bool {
 	return (enabled || !there) && !disabled
 }
 
-// note is advice: the row is read all the same.
+// note adds advice. The row is still used.
 func (r *reading) note(at int, reason, hint string) { r.addOne(at, "", reason, hint) }
 
-// skip gives the row up, and says why. What else is wrong with it is still noted.
+// skip marks the row as skipped, with the reason. Further mistakes in it are still noted.
 func (r *reading) skip(at int, reason, hint string) {
 	if r.State != Skipped {
 		r.State, r.Reason, r.Hint = Skipped, reason, hint
@@ -213,7 +212,7 @@ func (r *reading) skip(at int, reason, hint string) {
 	r.addOne(at, Skipped, reason, hint)
 }
 
-// addOne adds a note unless the row has had enough of them.
+// addOne adds a note, unless the row has too many of them.
 func (r *reading) addOne(at int, state State, reason, hint string) {
 	switch r.noted++; {
 	case r.noted <= maxNotes:

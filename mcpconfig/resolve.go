@@ -12,23 +12,23 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// entry is a row with what only the reading needs of it.
+// entry is a row with the values that only the reading needs.
 type entry struct {
 	Row
 	n, column int
 	from      *configFile
 	key, v    *hujson.Value // in the file's tree; key is nil in a list
-	wants     []fetch       // what is to be fetched before it starts
-	waits     string        // why it must wait for approval; "" where it need not
+	wants     []fetch       // the fetches before it starts
+	waits     string        // why it must wait for approval; "" if it need not
 	taking    string        // see takes
-	pinned    []fetch       // those of wants that decide what runs, or where it is sent
+	pinned    []fetch       // the fetches in wants that decide the command line or the address
 }
 
-// owner is the row that has an id: of several searches the later has it, of one search the first file, of one file the last
-// row.
+// owner is the row that has an id. Of several searches the later one has it, in one search the first file, and in one
+// file the last row.
 type owner struct{ group, source, row int }
 
-// outranks reports whether a row goes before another that has its id.
+// outranks reports whether a row takes precedence over another one with its id.
 func (o owner) outranks(other owner) bool {
 	return cmp.Or(cmp.Compare(o.group, other.group), cmp.Compare(other.source, o.source), cmp.Compare(o.row, other.row)) > 0
 }
@@ -46,16 +46,15 @@ func eachClaim(sources []*source) iter.Seq2[owner, *entry] {
 	}
 }
 
-// resolve decides who has an id, and who must wait for approval. A row claims its
-// id unless it was skipped: a disabled row hides its namesakes, a broken one hides
-// nothing. One that waits hides nobody who need not: a cloned repository takes no server
-// away, and switches none off.
+// resolve decides which row has an id, and which rows must wait for approval. A row claims its id unless it was
+// skipped. So a disabled row hides other rows with its id, and a broken row hides none. A row that waits hides no row
+// that need not wait: a cloned repository removes no server and switches none off.
 func (p *readContext) resolve(sources []*source) {
 	type inFile struct {
 		source int
 		id     string
 	}
-	last := map[inFile]owner{} // of one file the last counts, whether or not it waits
+	last := map[inFile]owner{} // in one file the last row counts, even if it waits
 	all, trusted := map[string]owner{}, map[string]owner{}
 	give := func(of map[string]owner, id string, me owner) {
 		if other, taken := of[id]; !taken || me.outranks(other) {
@@ -91,8 +90,7 @@ func (p *readContext) resolve(sources []*source) {
 
 const approveHint = `approve it with "indus mcp approve SERVER%s", or start it with --trust`
 
-// hold keeps a row back until it is approved. A disabled one that would switch off no server
-// need not be.
+// hold keeps a row back until it is approved. A disabled row that would switch off no server need not be approved.
 func (s *source) hold(e *entry, any bool, sources []*source, counts owner) {
 	off := e.State == Disabled
 	if off && !any {
@@ -113,7 +111,7 @@ func (s *source) hold(e *entry, any bool, sources []*source, counts owner) {
 	s.settle(e, Held, reason, fmt.Sprintf(approveHint, file))
 }
 
-// waits says why a row of a project's file must wait for approval; "" where it is approved.
+// waits returns why a row of a project's file must wait for approval. It is "" if the row is approved.
 func (p *readContext) waits(s *source, e *entry) string {
 	found := "found in a project's file, and "
 	file := atomicfile.Real(s.path)
@@ -145,7 +143,7 @@ func shadowReason(sources []*source, o owner, loser int) string {
 	return "defined at " + where + " too, which takes precedence"
 }
 
-// settle changes what becomes of a row, and notes why.
+// settle sets the state of a row, and notes the reason.
 func (s *source) settle(e *entry, state State, reason, hint string) {
 	e.State, e.Reason, e.Hint = state, reason, hint
 	s.notes = append(s.notes, Note{
@@ -154,7 +152,7 @@ func (s *source) settle(e *entry, state State, reason, hint string) {
 	})
 }
 
-// sorted are the notes in the order of the file.
+// sorted returns the notes in the order of the file.
 func (s *source) sorted() []Note {
 	slices.SortStableFunc(s.notes, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

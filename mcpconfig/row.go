@@ -13,30 +13,30 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// State is what becomes of a row.
+// State is the outcome of reading a row.
 type State string
 
 // The states of a row.
 const (
 	// Active rows may start.
 	Active State = "active"
-	// Held rows are in a project's file that was discovered, or take something from the project, and are not approved, or
-	// not as they are now. Until then another row of that id may be active: a row that waits
-	// takes no server of the user's away.
+	// Held rows wait for approval. They are in a project's file that was discovered, or take something from the
+	// project. They were never approved, or have changed since. Until then another row with that id may be active: a
+	// row that waits removes no server of the user.
 	Held State = "held"
-	// Disabled rows say so themselves.
+	// Disabled rows are switched off by their own keys.
 	Disabled State = "disabled"
-	// Shadowed rows lost their id to a row of a file, or of a place in it, that goes first.
+	// Shadowed rows lost their id to a row of a file, or of a place in a file, that takes precedence.
 	Shadowed State = "shadowed"
-	// Skipped rows cannot be used; their id goes to the next row that has it, unless a
-	// ${file:…} or ${cmd:…} failed: a locked keyring must not start another server.
+	// Skipped rows cannot be used. Their id goes to the next row that has it. If a ${file:…} or ${cmd:…} failed, the id
+	// stays taken, because a locked keyring must not start another server.
 	Skipped State = "skipped"
 )
 
-// Scope is where a file was found, in order of precedence.
+// Scope is the kind of place at which a file was found, in order of precedence.
 type Scope string
 
-// The scopes. All but [Project] are the user's own, and so approved.
+// The scopes. All but [Project] belong to the user, and so need no approval.
 const (
 	// Explicit is a file that was named.
 	Explicit Scope = "file"
@@ -50,51 +50,49 @@ const (
 	LegacyAlt Scope = "legacy-alt"
 )
 
-// Row is one server as a file has it, and what becomes of it. It prints, in every
-// format of package fmt and as JSON, without any value of a variable, an
-// environment or a header.
+// Row is one server as a file has it, with its state. Every format of package fmt, and JSON, print it without any value
+// of a variable, an environment or a header.
 type Row struct {
-	// Server is complete where State is [Active], [Held] or [Shadowed], but for rows that
-	// say that they are disabled, and for the ${file:…} and ${cmd:…} of rows that do not
-	// start, which are in it as they are.
-	// Otherwise it has the id alone, which of a [Skipped] row may be "".
+	// Server is complete if State is [Active], [Held] or [Shadowed]. There are two exceptions: rows with a key that
+	// disables them, and ${file:…} and ${cmd:…} of rows that do not start, which are not replaced. Otherwise it has
+	// only the id, which may be "" if the row is [Skipped].
 	Server interop.Server
-	// Kind of transport; "" where the row does not say.
+	// Kind is the kind of transport. It is "" if the row does not have it.
 	Kind interop.TransportKind
-	// Target is the command line, or the URL without user, query and fragment, as
-	// the file writes it: variables are not replaced, and those of a URL all stay, for
-	// they say where it leads, what is sent along and what runs. What looks like a
-	// credential is "<secret>". Safe to print on a terminal.
+	// Target is the command line, or the URL without user, query and fragment, as the file has it. Variables are not
+	// replaced. All variables of a URL are shown, because they decide where it leads, which data is sent and which
+	// commands run. Text that looks like a credential is replaced with "<secret>". Target is safe to print on a
+	// terminal.
 	Target string
-	// File and Line are where the row begins.
+	// File and Line are the position at which the row begins.
 	File string
 	Line int
-	// Scope of the file.
+	// Scope is the scope of the file.
 	Scope Scope
-	// State of the row.
+	// State is the state of the row.
 	State State
-	// Reason and Hint say why State is not [Active] and what to do; "" where it is.
+	// Reason and Hint are why State is not [Active], and the remedy. They are "" if it is.
 	Reason, Hint string
-	// Approval is the fingerprint of what would run, for [Approve]; "" of rows that need none and of those that are
-	// [Skipped]. Of a disabled row it is for hiding others.
+	// Approval is the fingerprint that [Approve] stores. It is "" if the row needs no approval or is [Skipped]. For a
+	// disabled row it covers only that it hides other rows.
 	Approval string
-	// Project is the directory for which a row that is not the project's own is approved: it takes something from
-	// there, such as the directory in which it starts. "" if it takes nothing.
+	// Project is the directory for which a row is approved that does not belong to the project. The row takes something
+	// from there, such as the directory in which it starts. It is "" if the row takes nothing.
 	Project string
-	// Files are the files of the project that the row names: an approval covers what they hold.
+	// Files are the files of the project that the row names. An approval covers their content.
 	Files []RowFile
 }
 
-// Pinned reports whether an approval of the row covers what a ${cmd:…} or ${file:…} gives: see [Config.Resolve]. A reading
-// with Options.Dry does not know whether that has changed.
+// Pinned reports whether an approval of the row covers the value of a ${cmd:…} or ${file:…}: see [Config.Resolve]. A
+// reading with Options.Dry cannot detect a change of that value.
 func (r Row) Pinned() bool { return strings.HasSuffix(r.Approval, pinSeparator) }
 
-// String is one line: id, state, kind, target.
+// String returns one line: id, state, kind, target.
 func (r Row) String() string {
 	return fmt.Sprintf("%s (%s) %s %s", tree.Quote(r.Server.ID), r.State, r.Kind, r.Target)
 }
 
-// Format prints [Row.String] whatever the verb, so that no verb prints the server's values.
+// Format prints [Row.String] for every verb, so that no verb prints the server's values.
 func (r Row) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
 
 // MarshalJSON writes id, transport, target, file, line, scope, state, reason and hint.
@@ -112,11 +110,11 @@ func (r Row) MarshalJSON() ([]byte, error) {
 	}{r.Server.ID, r.Kind, r.Target, r.File, r.Line, r.Scope, r.State, r.Reason, r.Hint})
 }
 
-// maxTarget bounds what a hostile file can put on a terminal.
+// maxTarget bounds the text that a hostile file can put on a terminal.
 const maxTarget = 4096
 
-// describe fills in Kind and Target from what the file says, before anything is
-// checked or replaced, so that rows which do not start have them too.
+// describe sets Kind and Target from the text of the file, before anything is checked or replaced. So rows that do not
+// start have them too.
 func (r *reading) describe() {
 	declared := interop.KindHTTP
 	for _, field := range []string{"type", "transport"} {
@@ -129,7 +127,7 @@ func (r *reading) describe() {
 		r.Kind, r.Target = interop.KindStdio, r.commandLine()
 	case r.has("url"):
 		r.Kind = interop.KindHTTP
-		if url := tree.Text(*r.fields["url"]); url != "" { // else the row will be skipped
+		if url := tree.Text(*r.fields["url"]); url != "" { // otherwise the row will be skipped
 			r.Target = tree.QuoteWord(secret.Target(url))
 		}
 		if declared == interop.KindSSE {
@@ -143,7 +141,7 @@ func (r *reading) describe() {
 
 func (r *reading) commandLine() string {
 	command := tree.Text(*r.fields["command"])
-	if command == "" { // no string: the row will be skipped
+	if command == "" { // not a string: the row will be skipped
 		return ""
 	}
 	words := []string{command}

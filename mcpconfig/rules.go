@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// rules are what "tools" says. What cannot be read gives the row up: a rule that
-// is left out would let tools through that somebody meant to keep away.
+// rules reads "tools". If a value cannot be read, the row is skipped: a rule that is left out would admit tools against
+// the intention of the author.
 func (r *reading) rules(field string, v *hujson.Value) (t interop.ToolRules) {
 	r.object(field, v, true,
 		member{"allow", func(field string, v *hujson.Value) {
@@ -31,12 +31,12 @@ func (r *reading) rules(field string, v *hujson.Value) (t interop.ToolRules) {
 	return t
 }
 
-// patterns is a list of names in which "*" and "?" stand for others. It is not nil.
+// patterns reads a list of names, in which "*" and "?" are wildcards. It is not nil.
 func (r *reading) patterns(field string, v *hujson.Value) []string {
 	return append([]string{}, listOf(r, "a list of patterns", field, v, r.filled)...)
 }
 
-// words is an object of strings that are not empty.
+// words reads an object of strings that are not empty.
 func (r *reading) words(field string, v *hujson.Value) map[string]string {
 	if !r.expect('{', "an object", field, v) {
 		return nil
@@ -52,7 +52,7 @@ func (r *reading) words(field string, v *hujson.Value) map[string]string {
 	return out
 }
 
-// checkRenames sees to it that no two tools get one name.
+// checkRenames skips the row if two tools get one name.
 func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
 	from := map[string]string{}
 	for tool, m := range tree.Members(v) {
@@ -64,7 +64,7 @@ func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
 	}
 }
 
-// era is the one that the server is spoken to in; "" is auto, and what is unknown is left out.
+// era reads the era in which indus talks to the server. "" is auto. An unknown era is left out.
 func (r *reading) era(field string, v *hujson.Value) interop.Era {
 	switch name := tree.Text(*v); {
 	case r.isName(field, v) && (name == string(interop.Legacy) || name == string(interop.Modern)):
@@ -75,7 +75,7 @@ func (r *reading) era(field string, v *hujson.Value) interop.Era {
 	return ""
 }
 
-// profile is how the server's tools are shown to models; one that is unknown is left out.
+// profile reads the profile in which models see the server's tools. An unknown profile is left out.
 func (r *reading) profile(field string, v *hujson.Value) *schema.Profile {
 	name := tree.Text(*v)
 	if !r.isName(field, v) {
@@ -90,7 +90,7 @@ func (r *reading) profile(field string, v *hujson.Value) *schema.Profile {
 	return p
 }
 
-// isName reports whether a value is a string, and notes that it is left out where it is none.
+// isName reports whether a value is a string. If it is not, a note reports that it is left out.
 func (r *reading) isName(field string, v *hujson.Value) bool {
 	if !tree.Has(v, '"') {
 		reason := fmt.Sprintf("%q is %s where a name is expected, and is left out", field, tree.KindOf(v.Value))
@@ -106,8 +106,8 @@ func profileNames() (names []string) {
 	return names
 }
 
-// policy is what becomes of the row's changed tools: what it says itself, else its file. What
-// is neither gives the row up: it may have been meant to keep something away.
+// policy returns the policy for the row's changed tools, from the row or else from its file. If the value is no policy,
+// the row is skipped, because the value may have been meant to deny tools.
 func (r *reading) policy() interop.ChangePolicy {
 	v := r.fields["changes"]
 	if v == nil {
@@ -132,8 +132,8 @@ func policyOf(v *hujson.Value) (p interop.ChangePolicy, ok bool) {
 	return p, p == interop.AcceptChanges || p == interop.HoldChanges || p == interop.DenyChanges
 }
 
-// raise gives each row at least the policy that the user's own files have for its id, or for
-// all: a project's file cannot lower it.
+// raise gives each row at least the policy that the user's own files have for its id, or in general. A project's file
+// cannot lower it.
 func raise(sources []*source) {
 	least, all := map[string]interop.ChangePolicy{}, interop.ChangePolicy("")
 	for _, s := range sources {

@@ -32,7 +32,7 @@ func fileSchema(t *testing.T) *validate.Validator {
 	return v
 }
 
-// readDry reads a text as a project's file, in an environment that has nothing but TOKEN.
+// readDry reads a text as a project's file, in an environment that has only TOKEN.
 func readDry(t *testing.T, text string) *mcpconfig.Config {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,7 +76,7 @@ func TestTheSchemaKnowsTheProfiles(t *testing.T) {
 	}
 }
 
-// What the reader takes without a note is right for editors as well.
+// A file that the reader accepts without a note is valid for editors as well.
 func TestTheSchemaTakesWhatTheReaderTakes(t *testing.T) {
 	v := fileSchema(t)
 	cases, err := filepath.Glob("testdata/read/*.txtar")
@@ -111,8 +111,9 @@ func TestTheSchemaTakesWhatTheReaderTakes(t *testing.T) {
 	}
 }
 
-// What the reader gives up is wrong for editors as well, but for what only the reader
-// can tell: values of variables, and what two parts of a row say together.
+// A row that the reader skips is invalid for editors as well. There are two exceptions
+// that only the reader can check: values of variables, and the combination of two parts
+// of a row.
 func TestTheSchemaRefusesWhatTheReaderSkips(t *testing.T) {
 	v := fileSchema(t)
 	for _, row := range []string{
@@ -146,7 +147,7 @@ func TestTheSchemaRefusesWhatTheReaderSkips(t *testing.T) {
 	}
 }
 
-// choices are values of the fields of a row, right ones and wrong ones.
+// choices are values of the fields of a row, valid and invalid ones.
 var choices = map[string][]string{
 	"command":    {`"npx"`, `"~/x"`, `"${TOKEN}"`, `"${cmd:echo x}"`, `""`, `" "`, `1`, `["x"]`},
 	"args":       {`[]`, `["-y", "${TOKEN:-a}"]`, `["${file:x}"]`, `"a"`, `[1]`, `[null]`, `{}`},
@@ -199,7 +200,8 @@ var choices = map[string][]string{
 	"descr":    {`"x"`},
 }
 
-// For any row made of them, the schema says yes where the reader has nothing to say.
+// For any row made of these values, the schema accepts the row if the reader has no note
+// about it.
 func TestTheSchemaAgreesWithTheReader(t *testing.T) {
 	v := fileSchema(t)
 	seed := uint64(time.Now().UnixNano())
@@ -227,8 +229,8 @@ func TestTheSchemaAgreesWithTheReader(t *testing.T) {
 	}
 }
 
-// randomFile has one server. Few of its fields are wrong, so that each wrong one is
-// seen alone now and then.
+// randomFile returns a file with one server. Few of its fields are wrong, so that some
+// files have a single mistake.
 func randomFile(random *rand.Rand, fields []string) string {
 	remote, list := random.IntN(2) == 0, random.IntN(3) == 0
 	row := map[string]string{}
@@ -260,11 +262,11 @@ func randomFile(random *rand.Rand, fields []string) string {
 		switch {
 		case random.IntN(12) == 0:
 			row[field] = values[random.IntN(len(values))]
-		case needed || fits && random.IntN(4) == 0: // the first two are right
+		case needed || fits && random.IntN(4) == 0: // the first two are valid
 			row[field] = values[random.IntN(min(2, len(values)))]
 		}
 	}
-	if row["transport"] != "" { // that the two differ only the reader can tell
+	if row["transport"] != "" { // only the reader can see that the two differ
 		delete(row, "type")
 	}
 	var members []string
@@ -280,7 +282,8 @@ func randomFile(random *rand.Rand, fields []string) string {
 	return `{"mcpServers": {"a": ` + text + `}, "other": 1}`
 }
 
-// The example that the package's page shows is right, whoever reads it.
+// The example in the documentation of the package is valid for the reader and for the
+// schema.
 func TestTheDocumentedFileIsRight(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -293,7 +296,7 @@ func TestTheDocumentedFileIsRight(t *testing.T) {
 	}
 	text = "{\n" + strings.ReplaceAll(text, "//\t", "") + "}"
 	c := readDry(t, strings.NewReplacer("${GITHUB_TOKEN}", "${TOKEN}", "${SECRET}", "${TOKEN}").Replace(text))
-	if got := states(c); got != "github active\nremote disabled\nenterprise active\ninside active" || len(c.Notes) != 2 { // of remote, and that a project has an "auth"
+	if got := states(c); got != "github active\nremote disabled\nenterprise active\ninside active" || len(c.Notes) != 2 { // about remote and "auth"
 		t.Errorf("%s\n%v", got, c.Notes)
 	}
 	plain, err := hujson.Standardize([]byte(text))

@@ -17,18 +17,18 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// source is one file that is there.
+// source is one file that exists.
 type source struct {
 	path     string
 	info     fs.FileInfo
 	scope    Scope
 	approved bool
-	group    int // which of the named paths led here; a later one wins an id
+	group    int // index of the named path that led here; a later one wins an id
 	entries  []entry
 	notes    []Note
 	views    []viewEntry
 	auth     *Auth         // nil: it has none
-	changes  *hujson.Value // what the file says of all its servers; nil: nothing
+	changes  *hujson.Value // the policy for all its servers; nil: none
 }
 
 // searchResult is the outcome of a search.
@@ -36,13 +36,13 @@ type searchResult struct {
 	sources  []*source // in order of precedence within a group
 	searched []string
 	notes    []Note
-	lost     []*source // of the user, which cannot be opened: nobody knows what they say of who may connect
+	lost     []*source // files of the user that cannot be opened, so their rules for clients are unknown
 
-	directories bool // one was named: the first is the project of the user's own rows
+	directories bool // a directory was named; the first is the project of the user's own rows
 }
 
-// locate fills in the directories of the user. A variable that is not absolute is ignored: the working directory is not the
-// user's.
+// locate sets the directories of the user. A variable that is not absolute is ignored, because the working directory
+// does not belong to the user.
 func (p *readContext) locate() {
 	locate := func(to *string, name string) {
 		if *to != "" {
@@ -116,7 +116,8 @@ func (f *searchResult) search(p *readContext, dir string, group int) {
 	}
 }
 
-// pathOf is the file of a scope, of the project in a directory; "" where it has no place.
+// pathOf returns the path of the file of a scope. For [Project] it is in the given directory. It is "" if there is no
+// such place.
 func (p *readContext) pathOf(scope Scope, dir string) string {
 	switch {
 	case scope == Project:
@@ -131,7 +132,7 @@ func (p *readContext) pathOf(scope Scope, dir string) string {
 	return ""
 }
 
-// discover adds a file if it is there.
+// discover adds a file if it exists.
 func (f *searchResult) discover(path string, scope Scope, approved bool, group int) {
 	if slices.Contains(f.searched, path) && scope != Project {
 		return
@@ -148,7 +149,7 @@ func (f *searchResult) discover(path string, scope Scope, approved bool, group i
 		wrong = "a symbolic link to nothing"
 	case err != nil:
 		wrong = edit.Reason(err)
-	case atomicfile.CheckRegular(info) != nil: // opening a pipe could block for good
+	case atomicfile.CheckRegular(info) != nil: // opening a pipe could block forever
 		wrong = atomicfile.CheckRegular(info).Error()
 	default:
 		s.info = info
@@ -162,12 +163,10 @@ func (f *searchResult) discover(path string, scope Scope, approved bool, group i
 	}
 }
 
-// add keeps one source for each file, however often and by whatever name it was
-// reached, and its approval if any of the paths to it gives one. Its path is the
-// approved one: a project's link to the user's file must not have the
-// relative paths in it begin at the project. The user's own files keep their first
-// place, so that they never go before a project's; all others take their last,
-// because the later path wins.
+// add keeps one source for each file, even if the file was reached several times or by different names. The source is
+// approved if any path to it is approved. Its path is then the approved one: a project's link to the user's file must
+// not make relative paths begin in the project. The user's own files keep their first place, so they never go before a
+// project's file. All other files take their last place, because the later path wins.
 func (f *searchResult) add(s *source) {
 	same := func(e *source) bool { return os.SameFile(e.info, s.info) }
 	i := slices.IndexFunc(f.sources, same)
@@ -192,10 +191,10 @@ func (f *searchResult) add(s *source) {
 	f.sources = append(slices.Delete(f.sources, i, i+1), s)
 }
 
-// own reports whether it is the user's own file, found where that has its place.
+// own reports whether the file is one of the user's own files at their conventional places.
 func (s *source) own() bool { return s.scope != Explicit && s.scope != Project }
 
-// similarNames is a hint with the names that are there and resemble path's.
+// similarNames returns a hint with existing names that resemble the name of the path.
 func similarNames(path string) string {
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	var names []string

@@ -17,8 +17,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// oauth is how one signs in to the server: an object, or false where nobody does. What cannot be read gives
-// the row up: a sign-in elsewhere, or as somebody else, is not what was meant.
+// oauth reads the sign-in of the server: an object, or false if there is none. If a value cannot be read, the row is
+// skipped: a sign-in at another place, or as another user, would be wrong.
 func (r *reading) oauth(field string, v *hujson.Value) (o interop.OAuth) {
 	if tree.Has(v, 'f') {
 		return interop.OAuth{Off: true}
@@ -52,8 +52,8 @@ func (r *reading) oauth(field string, v *hujson.Value) (o interop.OAuth) {
 	return o
 }
 
-// oddSignIn says what is wrong with the fields that "oauth" has, beside each other. Where nobody sees at which
-// authorization server one signs in, it has to be named: else whoever the server names gets a secret.
+// oddSignIn returns why the fields of "oauth" do not fit together, or "". If no person sees the authorization server of
+// a sign-in, it must be named. Otherwise the secret could go to any authorization server that the server names.
 func oddSignIn(grant string, has func(name string) bool) string {
 	proof := has("clientSecret") || has("privateKey")
 	switch exchange := grant == "token_exchange"; {
@@ -77,7 +77,7 @@ func oddSignIn(grant string, has func(name string) bool) string {
 	return ""
 }
 
-// provider is the identity provider of an enterprise.
+// provider reads the identity provider of an enterprise.
 func (r *reading) provider(field string, v *hujson.Value, o *interop.OAuth) {
 	p := &o.Provider
 	r.object(field, v, true,
@@ -89,7 +89,7 @@ func (r *reading) provider(field string, v *hujson.Value, o *interop.OAuth) {
 	}
 }
 
-// redirect is an address of this machine, at which indus can wait for the browser.
+// redirect reads an address of this machine, at which indus can wait for the browser.
 func (r *reading) redirect(field string, v *hujson.Value) string {
 	s := r.value(field, v)
 	u, err := url.Parse(s)
@@ -100,7 +100,7 @@ func (r *reading) redirect(field string, v *hujson.Value) string {
 	return s
 }
 
-// address is a URL by https, or by http on this machine.
+// address reads an https URL, or an http URL of this machine.
 func (r *reading) address(field string, v *hujson.Value) string {
 	s := r.value(field, v)
 	if u, err := url.Parse(s); r.State == Active && !r.pending[s] &&
@@ -112,7 +112,7 @@ func (r *reading) address(field string, v *hujson.Value) string {
 
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
-// scopes are a list, or words in one string as RFC 6749 has them.
+// scopes reads a list, or words in one string as in RFC 6749.
 func (r *reading) scopes(field string, v *hujson.Value) []string {
 	if tree.Has(v, '"') {
 		return strings.Fields(r.filled(field, v))
@@ -126,7 +126,7 @@ func (r *reading) scopes(field string, v *hujson.Value) []string {
 	})
 }
 
-// port is the address at a port of this machine.
+// port reads a port, and returns an address of this machine with it.
 func (r *reading) port(field string, v *hujson.Value) string {
 	port, ok := wholeNumber(v)
 	if !ok || port < 1 || port > 65535 {
@@ -135,7 +135,7 @@ func (r *reading) port(field string, v *hujson.Value) string {
 	return fmt.Sprintf("http://127.0.0.1:%d/callback", port)
 }
 
-// tls is whom the server's certificate must come from, and which one it is shown.
+// tls reads the authorities for the server's certificate, and the client certificate.
 func (r *reading) tls(field string, v *hujson.Value) (t interop.TLS) {
 	r.object(field, v, true,
 		member{"ca", storeIn(&t.CA, r.pem)}, member{"cert", storeIn(&t.Cert, r.pem)}, member{"key", storeIn(&t.Key, r.pem)})
@@ -145,8 +145,9 @@ func (r *reading) tls(field string, v *hujson.Value) (t interop.TLS) {
 	return t
 }
 
-// pem is the path of a file of certificates. An approval covers what it holds, if it is the project's or names the
-// authorities of a project's row: another authority lets another server take the place of this one.
+// pem reads the path of a file of certificates. If the file belongs to the project, an approval covers its content. The
+// same holds for the authorities of a project's row: another authority would allow another server to take the place of
+// this one.
 func (r *reading) pem(field string, v *hujson.Value) string {
 	path := r.value(field, v)
 	if r.pending[path] {
@@ -170,7 +171,7 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is a link that leads out of the project", field), "")
 	case errors.Is(err, fs.ErrNotExist):
 		f.Wrong = edit.Reason(err)
-	case err != nil: // who connects may read it all the same
+	case err != nil: // a connection may still be able to read it
 		r.skip(v.StartOffset, fmt.Sprintf("%q cannot be approved: %s", field, edit.Reason(err)), "")
 	default:
 		f.Text = fmt.Sprintf("sha256 %x", sha256.Sum256(text))
@@ -179,7 +180,7 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 	return path
 }
 
-// forwarded is the name of a header of a client's request that goes up.
+// forwarded reads the name of a header that is forwarded from a client's request.
 func (r *reading) forwarded(field string, v *hujson.Value) string {
 	name := r.filled(field, v)
 	switch one := (interop.Forward{Headers: []string{name}}); {
@@ -196,7 +197,7 @@ func (r *reading) forwarded(field string, v *hujson.Value) string {
 	return name
 }
 
-// signIn fills in what a server at a URL has beside its headers.
+// signIn sets the fields of a server at a URL other than its headers.
 func (r *reading) signIn() {
 	s := &r.Server
 	r.take(

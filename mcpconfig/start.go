@@ -15,22 +15,22 @@ import (
 )
 
 // A row starts at once if its start takes nothing from a project: no text of the row, no directory to start in, no
-// program and no file. Everything else is shown to a person first, and the approval covers what was shown: see takes,
+// program and no file. Everything else is first shown to a person. The approval covers the shown content: see takes,
 // resolve and fingerprint.
 
-// RowFile is a file that an approval covers by what it holds: a file of the project that a row names, the authorities of
-// a project's row, and after [Config.Resolve] what was fetched.
+// RowFile is a file or a value that an approval covers by its content. It is a file of the project that a row names, or
+// the file of authorities of a project's row. After [Config.Resolve] it can also be a fetched value.
 type RowFile struct {
-	// Path is absolute, or "${cmd:…}" for what a command printed.
+	// Path is absolute, or "${cmd:…}" for the output of a command.
 	Path string `json:"path"`
-	// Text is what the file holds. Of a certificate, a key or a file outside of the project it is the digest.
+	// Text is the content. For a certificate, a key or a file outside of the project it is a digest.
 	Text string `json:"text"`
-	// Wrong says why the file cannot be read; "" if it can.
+	// Wrong is why the file cannot be read. It is "" if it can.
 	Wrong string `json:"wrong,omitempty"`
 }
 
-// territoryOf returns the whole project around a directory: from the root of the outermost repository. It is a real
-// path, and "" if the directory is no project, or if the user's own configuration or state lies in it.
+// territoryOf returns the whole project around a directory: the root of the outermost repository, as a real path. It
+// returns "" if the directory is not a project, or if the user's own configuration or state is in it.
 func (p *readContext) territoryOf(dir string) string {
 	root := atomicfile.Real(dir)
 	if !p.isProject(root) {
@@ -49,7 +49,8 @@ func (p *readContext) territoryOf(dir string) string {
 	return root
 }
 
-// territoryHere returns the project of the file's rows, or of a row of the user's the one in which it would start.
+// territoryHere returns the project of the file's rows. For a row of the user, it returns the project in which the row
+// would start.
 func (f *configFile) territoryHere() string {
 	if f.territory == nil {
 		root := f.place.territoryOf(f.workspace())
@@ -61,7 +62,7 @@ func (f *configFile) territoryHere() string {
 	return *f.territory
 }
 
-// rootOf returns the project in which a path lies, by its name or really; "" elsewhere.
+// rootOf returns the project that contains a path, by its name or by its real path. It is "" if there is none.
 func (f *configFile) rootOf(path string) string {
 	root := f.territoryHere()
 	if root == "" || !filepath.IsAbs(path) || !isWithin(root, path) && !isWithin(root, atomicfile.Real(path)) {
@@ -70,7 +71,7 @@ func (f *configFile) rootOf(path string) string {
 	return root
 }
 
-// names reports whether a text names a path in the project, whatever stands around it.
+// names reports whether a text contains a path in the project.
 func (r *reading) names(text string) bool {
 	root := r.territoryHere()
 	if root == "" {
@@ -91,7 +92,8 @@ func isNameByte(c byte) bool {
 	return c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
 }
 
-// takes says what the start of a row that is not a project's takes from one; "" if it takes nothing.
+// takes describes the first thing that the start of a row takes from a project. It is "" if the row belongs to the
+// project or takes nothing.
 func (r *reading) takes() string {
 	if r.inProject() || r.State != Active || r.territoryHere() == "" {
 		return ""
@@ -108,7 +110,7 @@ func (r *reading) takes() string {
 		for _, variable := range t.Environ() {
 			name, value, _ := strings.Cut(variable, "=")
 			own := slices.ContainsFunc(t.Env, func(p interop.Pair) bool { return p.Name == name })
-			inherited := t.InheritEnv && name != "PATH" // which is cut: see cutPath
+			inherited := t.InheritEnv && name != "PATH" // PATH is cut: see cutPath
 			if (own || inherited) && loaders().MatchString(name) && r.names(value) {
 				return fmt.Sprintf("finds code by %s%s", tree.Quote(name), in)
 			}
@@ -120,7 +122,7 @@ func (r *reading) takes() string {
 	return ""
 }
 
-// hold adds a file of the project to those that an approval covers by their content.
+// hold adds a file of the project to the files that an approval covers by their content.
 func (r *reading) hold(f fetch) {
 	if f.root == "" || f.kind == "cmd" {
 		return
@@ -129,8 +131,8 @@ func (r *reading) hold(f fetch) {
 	r.Files = append(r.Files, RowFile{Path: f.what, Text: got.value, Wrong: got.wrong})
 }
 
-// projectFile returns what a file of the project holds. It is read once in a reading, so that what is shown, approved and
-// used is the same.
+// projectFile returns the content of a file of the project. It is read once in a reading, so the content that is shown,
+// approved and used is the same.
 func (p *readContext) projectFile(f fetch) fetchResult {
 	p.reading.Lock()
 	defer p.reading.Unlock()
@@ -148,7 +150,7 @@ func (p *readContext) projectFile(f fetch) fetchResult {
 func readFrom(f fetch) fetchResult {
 	path, err := filepath.EvalSymlinks(f.what)
 	if err != nil {
-		path = f.what // reading it says what is wrong
+		path = f.what // reading it returns the error
 	} else if f.root != "" && !isWithin(f.root, path) {
 		return fetchResult{wrong: "is a link that leads out of the project"}
 	}
@@ -159,10 +161,10 @@ func readFrom(f fetch) fetchResult {
 	return fetchResult{value: string(text)}
 }
 
-// cutPath returns a list of directories to look for programs in, without those of the project that a row of the user's
-// would start beside and without relative ones, and the directories of the project.
+// cutPath returns a list of directories in which to look for programs. Relative directories are left out, and so are
+// directories of the project beside which a row of the user would start. avoided holds the directories of the project.
 func (p *readContext) cutPath(list string) (path string, avoided []string) {
-	here, around := p.territoryOf(p.Dir), p.territoryOf(".") // which may have been named, and be another
+	here, around := p.territoryOf(p.Dir), p.territoryOf(".") // p.Dir may have been named, and be in another project
 	theirs := func(dir string) bool {
 		return here != "" && isWithin(here, dir) || around != "" && isWithin(around, dir)
 	}
@@ -185,7 +187,7 @@ func (p *readContext) cutPath(list string) (path string, avoided []string) {
 	return strings.Join(kept, string(filepath.ListSeparator)), avoided
 }
 
-// ownPath returns the PATH of a row that is not the project's; "" if it is this process's own.
+// ownPath returns the PATH of a row that does not belong to the project. It is "" if that is the PATH of this process.
 func (f *configFile) ownPath() string {
 	if f.inProject() {
 		return ""
@@ -197,7 +199,7 @@ func (f *configFile) ownPath() string {
 	return path
 }
 
-// variable looks one up for a row.
+// variable looks up a variable for a row.
 func (f *configFile) variable(name string) (string, bool) {
 	value, ok := f.place.Env(name)
 	if name == "PATH" && !f.inProject() {

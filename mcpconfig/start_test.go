@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// mine writes the user's own file, and the project's directory.
+// mine writes the user's own file, and creates the project's directory.
 func (p *project) mine(text string) {
 	mkdir(p.t, p.dir)
 	write(p.t, filepath.Join(p.home, ".config", "indusvx", "mcp.json"), text)
@@ -25,8 +25,8 @@ func (p *project) resolve(c *mcpconfig.Config, r mcpconfig.Row) mcpconfig.Row {
 	return r
 }
 
-// A row of the user's waits in each project from which its start would take something: code, a directory to start
-// in, or files.
+// A row of the user waits in each project from which its start would take something: code, a directory to start in, or
+// files.
 func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
 	const free, waits = mcpconfig.Active, mcpconfig.Held
 	for _, tt := range []struct {
@@ -137,7 +137,8 @@ func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
 	}
 }
 
-// A row that inherits the environment inherits by which variables programs find code, as direnv and npm run set them.
+// A row that inherits the environment also inherits variables by which programs find code. direnv and npm run set such
+// variables.
 func TestAnInheritedVariableThatLeadsIntoAProjectWaits(t *testing.T) {
 	p := newProject(t)
 	p.mine(`{"servers": {"a": {"command": "node", "inheritEnv": true}, "b": {"command": "node"},
@@ -158,7 +159,7 @@ func TestAnInheritedVariableThatLeadsIntoAProjectWaits(t *testing.T) {
 	}
 }
 
-// The project is the whole clone, also where its root is above the working directory; the home directory is none.
+// The project is the whole clone, even if its root is above the working directory. The home directory is not a project.
 func TestAProjectReachesToTheRootOfItsRepository(t *testing.T) {
 	p := newProject(t)
 	p.mine(`{"servers": {"a": {"command": "x", "cwd": "` + filepath.ToSlash(p.dir) + `"}}}`)
@@ -180,7 +181,7 @@ func TestAProjectReachesToTheRootOfItsRepository(t *testing.T) {
 	}
 }
 
-// A file that was named is approved, but not for what lies in a project that it is no part of.
+// A named file is approved, but its approval does not cover parts of a project to which it does not belong.
 func TestANamedFileOutsideTakesNothingOfAProject(t *testing.T) {
 	p := newProject(t)
 	mkdir(t, p.dir)
@@ -203,7 +204,7 @@ func TestANamedFileOutsideTakesNothingOfAProject(t *testing.T) {
 	}
 }
 
-// A value that leads into a project after all starts nothing.
+// A row does not start if a fetched value leads into a project.
 func TestAFetchedDirectoryDoesNotLeadIntoAProject(t *testing.T) {
 	p := newProject(t)
 	p.mine(`{"servers": {"cmd": {"command": "x", "cwd": "${cmd:cat where}"}, "file": {"command": "${file:where}/run"}}}`)
@@ -214,7 +215,7 @@ func TestAFetchedDirectoryDoesNotLeadIntoAProject(t *testing.T) {
 	}
 }
 
-// What a row names of the project is approved by content, for every place where it can be named.
+// Files of the project that a row names are approved by content, at every place where a row can name them.
 func TestAnApprovalHoldsOnToFilesOfTheProject(t *testing.T) {
 	for name, row := range map[string]string{
 		"envFile":        `{"command": "x", "envFile": "f"}`,
@@ -279,7 +280,7 @@ func TestAFileThatAppearsLaterAsksAgain(t *testing.T) {
 	p := newProject(t)
 	p.write(`{"servers": {"a": {"command": "x", "envFile": ".env"}}}`)
 	p.approve(p.read().Held()...)
-	if got := states(p.read()); got != "a skipped" { // there is none, as before
+	if got := states(p.read()); got != "a skipped" { // there is no file, as before
 		t.Error(got)
 	}
 	write(t, filepath.Join(p.dir, ".env"), "NODE_OPTIONS=--require ./evil.js\n")
@@ -288,8 +289,8 @@ func TestAFileThatAppearsLaterAsksAgain(t *testing.T) {
 	}
 }
 
-// What a project's row approves is what it comes to: ${cmd:…} and ${file:…} in url, command, arguments and directory are
-// resolved by who approves, and another value asks again.
+// An approval of a project's row covers its resolved values: ${cmd:…} and ${file:…} in url, command, arguments and
+// directory. Approving resolves them, and another value needs a new approval.
 func TestAnApprovalPinsWhatACommandGives(t *testing.T) {
 	for name, row := range map[string]string{
 		"url":               `{"url": "https://${cmd:echo run >> ran; cat ../f}/mcp"}`,
@@ -327,7 +328,7 @@ func TestAnApprovalPinsWhatACommandGives(t *testing.T) {
 			}
 		})
 	}
-	// In env and headers a value may change: it is the user's own, as a variable is.
+	// In env and headers a value may change, because it belongs to the user, as a variable does.
 	p := newProject(t)
 	p.write(`{"servers": {"a": {"command": "x", "env": {"A": "${cmd:cat ../f}", "B": "${file:../f}"}}}}`)
 	for _, text := range []string{"one", "two"} {
@@ -340,7 +341,7 @@ func TestAnApprovalPinsWhatACommandGives(t *testing.T) {
 	}
 }
 
-// What was approved is what was shown, also where the file has changed in between.
+// The shown content is approved, even if the file has changed in between.
 func TestAnApprovalIsForWhatWasShown(t *testing.T) {
 	p := newProject(t)
 	p.write(`{"servers": {"a": {"command": "x", "envFile": ".env"}}}`)
@@ -353,7 +354,7 @@ func TestAnApprovalIsForWhatWasShown(t *testing.T) {
 	}
 }
 
-// Rows that are not the project's search no directory of it for programs.
+// Rows that do not belong to the project do not look for programs in its directories.
 func TestAUsersRowSearchesNoDirectoryOfAProject(t *testing.T) {
 	p := newProject(t)
 	mkdir(t, filepath.Join(p.dir, ".venv", "bin"))

@@ -18,8 +18,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// Of two headers that differ in case only the later is sent, so that their order
-// must not change behind an approval.
+// If two headers differ only in case, the later one is sent. So a change of
+// their order must need a new approval.
 func TestHeadersHaveNoCase(t *testing.T) {
 	p := newProject(t)
 	const one, two = `"authorization": "one"`, `"Authorization": "two"`
@@ -40,7 +40,7 @@ func TestHeadersHaveNoCase(t *testing.T) {
 	}
 }
 
-// A value that was written into a name prints as little as any other.
+// A value that was written into a name is not printed either.
 func TestANoteCutsANameThatHasAValue(t *testing.T) {
 	c, err := readText(t, `{"servers": {
 		"a": {"command": "x", "env": {"TOKEN=s3cret": "", "TOKEN=s3cret": "b"}},
@@ -56,7 +56,8 @@ func TestANoteCutsANameThatHasAValue(t *testing.T) {
 	}
 }
 
-// A hint is read on a terminal, and who named the files there may be a stranger.
+// A hint is read on a terminal, and a stranger may have chosen the names of the
+// files.
 func TestAHintQuotesNames(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "mcp\x1b[31m"), "{}")
@@ -66,7 +67,8 @@ func TestAHintQuotesNames(t *testing.T) {
 	}
 }
 
-// What is in the working directory is not the user's, whatever HOME says.
+// A file in the working directory does not belong to the user, even if HOME
+// leads there.
 func TestARelativeHomeIsIgnored(t *testing.T) {
 	p := newProject(t)
 	t.Chdir(p.home)
@@ -121,7 +123,7 @@ func TestTheStoreMayBeALink(t *testing.T) {
 	if to, err := os.Readlink(p.store()); err != nil || to != real {
 		t.Error(to, err)
 	}
-	// Where others may replace what it leads to, nothing counts.
+	// If another user may replace the target of the link, no approval counts.
 	if err := os.Chmod(filepath.Dir(real), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +159,8 @@ func TestAnotherUsersStoreCountsForNothing(t *testing.T) {
 	}
 }
 
-// A place where others may write gets not even a lock's file.
+// If another user may write in a place, not even the file of a lock is made
+// there.
 func TestNothingIsMadeInAPlaceOfOthers(t *testing.T) {
 	p := newProject(t)
 	p.write(`{"servers": {"a": {"command": "x"}}}`)
@@ -175,7 +178,7 @@ func TestNothingIsMadeInAPlaceOfOthers(t *testing.T) {
 	}
 }
 
-// The pipe was named, so it is opened; nobody ever writes into it.
+// The pipe is named, so it is opened. No process ever writes into it.
 func TestReadDoesNotWaitForAPipeBeyondItsContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -214,7 +217,8 @@ func TestAReadingFetchesSoMuchAndNoMore(t *testing.T) {
 	}
 }
 
-// A command that leaves its group and holds its output open must hold nobody up.
+// A command that leaves its group and holds its output open must not delay the
+// reading.
 func TestACommandThatGetsAwayHoldsNobodyUp(t *testing.T) {
 	p := pipe(t)
 	pids := make(chan string, 1)

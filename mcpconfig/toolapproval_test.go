@@ -10,7 +10,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// TestToolsAreApproved by several at once, each under its project and name, and taken back.
+// TestToolsAreApproved approves tools from several goroutines, each under its project and
+// name, and revokes them.
 func TestToolsAreApproved(t *testing.T) {
 	o := &mcpconfig.Options{State: filepath.Join(t.TempDir(), "state")}
 	list := func() (got []string) {

@@ -9,13 +9,13 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// The keys of a server that is a child process alone, and those of a server at a URL alone.
+// processKeys are the keys of a server that is a child process. remoteKeys are the keys of a server at a URL.
 var (
 	processKeys = []string{"args", "env", "envFile", "cwd", "inheritEnv", "instances"}
 	remoteKeys  = []string{"headers", "oauth", "tls", "forwardHeaders", "authorization"}
 )
 
-// transport fills in how the row's server is reached.
+// transport reads how the row's server is reached.
 func (r *reading) transport() {
 	declared, ok := r.declared()
 	if !ok {
@@ -49,7 +49,7 @@ func (r *reading) transport() {
 	}
 }
 
-// declared is the transport that the row names; "" where it names none.
+// declared returns the transport that the row names, or "" if it names none.
 func (r *reading) declared() (interop.TransportKind, bool) {
 	field := "transport"
 	v, other := r.fields["transport"], r.fields["type"]
@@ -84,13 +84,13 @@ func kindNamed(name string) (kind interop.TransportKind, ok bool) {
 	return "", false
 }
 
-// has reports whether a field is there; "" is as good as absent, because forms write it.
+// has reports whether a field is present. "" counts as absent, because forms write it.
 func (r *reading) has(field string) bool {
 	v := r.fields[field]
 	return v != nil && (v.Value.Kind() != '"' || tree.Text(*v) != "")
 }
 
-// unused notes, in one sentence that begins with why, which of the fields do nothing.
+// unused notes the fields that have no effect, in one sentence that begins with why.
 func (r *reading) unused(why string, fields ...string) {
 	var there []string
 	at := r.at
@@ -111,7 +111,7 @@ func (r *reading) unused(why string, fields ...string) {
 	}
 }
 
-// stdio fills in a server that is a child process.
+// stdio reads a server that is a child process.
 func (r *reading) stdio() {
 	s := interop.Stdio{Path: r.ownPath()}
 	r.take(
@@ -126,7 +126,7 @@ func (r *reading) stdio() {
 	if s.Dir, s.Fresh = r.dir(); s.Fresh {
 		r.relatives(s.Command, pending)
 	}
-	if r.scope != Project { // what a project's own row runs is another server in another project
+	if r.scope != Project { // in another project, a project's own row is another server
 		r.Server.Identity = r.identityOf(s)
 	}
 	s.Env = append(r.envFile(s), s.Env...)
@@ -140,8 +140,8 @@ func (r *reading) stdio() {
 	r.Server.Transport, r.Kind = s, interop.KindStdio
 }
 
-// identityOf is a server's command, directory and arguments without what they are only because
-// of where a command is run.
+// identityOf returns a server's command, directory and arguments, without parts that depend only on the directory in
+// which indus runs.
 func (r *reading) identityOf(s interop.Stdio) (parts []interop.Secret) {
 	list := append([]string{s.Command, s.Dir}, s.Args...)
 	if r.fields["cwd"] == nil {
@@ -163,7 +163,7 @@ func badVariable(name string) string {
 	return ""
 }
 
-// remote fills in a server at a URL.
+// remote reads a server at a URL.
 func (r *reading) remote(declared interop.TransportKind) {
 	var address string
 	var headers []interop.Pair
@@ -189,7 +189,7 @@ func (r *reading) remote(declared interop.TransportKind) {
 	r.Server.Transport, r.Kind = interop.HTTP{URL: address, Headers: headers}, interop.KindHTTP
 }
 
-// checkURL shows nothing of a URL, because a key often is in it.
+// checkURL checks a URL. Its notes show no part of the URL, because URLs often contain a key.
 func (r *reading) checkURL(address string) {
 	at := r.fields["url"].StartOffset
 	u, err := url.Parse(address)
@@ -203,7 +203,7 @@ func (r *reading) checkURL(address string) {
 	}
 }
 
-// badHeader checks for a token of RFC 9110, section 5.6.2.
+// badHeader returns why a name is not a token of RFC 9110, section 5.6.2, or "".
 func badHeader(name string) string {
 	for _, c := range []byte(name) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {

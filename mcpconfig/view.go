@@ -11,39 +11,40 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// View is a selection of servers and of their tools, as a file has it in "views": what a client
-// of a gateway sees at /mcp/@NAME.
+// View is a selection of servers and of their tools, as a file has it in "views". A client of a gateway sees the
+// selection at /mcp/@NAME.
 type View struct {
-	// Name of letters, digits, ".", "_" and "-", at most 64.
+	// Name has letters, digits, ".", "_" and "-", and at most 64 characters.
 	Name string
-	// Servers are patterns of ids, with * and ?. nil: all.
+	// Servers are patterns of ids, with * and ?. If it is nil, all servers are selected.
 	Servers []string
-	// Tools, Prompts and Resources are patterns of what of those servers is in it: server__tool, server__prompt and
-	// server__URI. If all are nil, the servers are in it as a whole. If Prompts alone is nil, Tools names prompts too.
+	// Tools, Prompts and Resources are patterns: server__tool, server__prompt and server__URI. They select parts of
+	// these servers. If all are nil, the servers are selected as a whole. If only Prompts is nil, Tools selects prompts
+	// too.
 	Tools, Prompts, Resources []string
-	// Mode is how the tools are shown: "all", each of them, or "gateway", four in the place of
-	// all. "": as the gateway does by default.
+	// Mode is how the tools are listed: "all" lists each tool, and "gateway" lists four tools instead. If it is "", the
+	// default of the gateway is used.
 	Mode string
-	// Profile shapes the schemas of the tools. nil: they are as their servers wrote them.
+	// Profile shapes the schemas of the tools. If it is nil, they are as their servers wrote them.
 	Profile *schema.Profile
-	// File and Line are where it begins.
+	// File and Line are the position at which the view begins.
 	File string
 	Line int
 }
 
-// viewEntry is a view with what only the reading needs of it.
+// viewEntry is a view with the values that only the reading needs.
 type viewEntry struct {
 	View
-	broken bool // it cannot be read; its name stays taken, or a wider one might get it
+	broken bool // it cannot be read; its name stays taken, or a wider view might get it
 }
 
 const maxViews = 100 // of one file: each has clients and lists of its own
 
-// viewName is what may stand in a path as it is. At most 64 of them.
+// viewName matches names that need no escaping in a path. They also have at most 64 characters.
 var viewName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// readViews reads the member "views". As of the rules about tools nothing is only noted: what cannot be
-// read gives the view up, or it would show what somebody meant to keep away.
+// readViews reads the member "views". As with the rules about tools, a mistake is more than a note. A view that cannot
+// be read is left out, or it could show tools against the intention of the author.
 func (f *configFile) readViews(v *hujson.Value) {
 	if tree.Has(v, 'n') {
 		return
@@ -85,9 +86,8 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 	f.views = append(f.views, out)
 }
 
-// resolveViews is the views that count, one of a name: that of the file that takes precedence, as
-// for servers. A project's file that was only discovered goes behind all others, so that a cloned
-// repository widens no view of the user's.
+// resolveViews returns the views that count, one for each name. The file with the higher precedence for servers wins. A
+// project's file that was only discovered comes last, so that a cloned repository widens no view of the user.
 func resolveViews(sources []*source) (out []View) {
 	type claim struct {
 		viewEntry

@@ -16,12 +16,12 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// ownDirectory is how a note ends that is about a path in a row whose server starts in a
-// directory of its own.
+// ownDirectory is the end of a note about a path in a row. The server of the row starts in an empty directory of its
+// own.
 const ownDirectory = ", and the server starts in an empty directory of its own"
 
-// base is where relative paths of the file begin: its directory, or the one around
-// its .indusvx, or another program's such directory. It is absolute.
+// base returns the absolute directory at which relative paths of the file begin. It is the file's directory, or the
+// directory around its .indusvx or around another program's directory of settings.
 func (f *configFile) base() string {
 	base, err := filepath.Abs(filepath.Dir(f.path))
 	if err != nil { // the working directory is gone
@@ -30,8 +30,8 @@ func (f *configFile) base() string {
 	return project(base)
 }
 
-// workspace is the project that the file's rows mean by ${workspaceFolder}: the one that the
-// file is part of, else the directory that is searched for one.
+// workspace returns the directory for ${workspaceFolder} in the file's rows. It is the project of the file, or else the
+// directory that is searched for a project.
 func (f *configFile) workspace() string {
 	if f.inProject() {
 		return f.base()
@@ -42,9 +42,9 @@ func (f *configFile) workspace() string {
 	return f.place.Dir
 }
 
-// inProject reports whether the file is a project's: it was found as one, or it was named
-// and stands where a program keeps its settings in a project, or in the directory that is
-// searched or below. The home directory and the root are no projects.
+// inProject reports whether the file belongs to a project: it was found as a project's file, or it was named. A named
+// file must be in the searched directory or below, or in a directory for settings of programs in a project. The home
+// directory and the root are no projects.
 func (f *configFile) inProject() bool {
 	if f.scope != Explicit {
 		return f.scope == Project
@@ -58,21 +58,21 @@ func (f *configFile) inProject() bool {
 	return *f.part
 }
 
-// isProject reports whether a directory, of which the real name is given, can be a project.
+// isProject reports whether a directory can be a project. dir is its real path.
 func (p *readContext) isProject(dir string) bool {
 	return (p.Home == "" || dir != atomicfile.Real(p.Home)) && filepath.Dir(dir) != dir
 }
 
-// isWithin reports whether a path is a directory or lies below it.
+// isWithin reports whether a path is a directory or is below it.
 func isWithin(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// dir is where the server starts. A project's starts in the project: what "./run.sh" is must
-// not depend on where somebody stands. Any other starts in a directory with nothing in it,
-// for npx, python -m and many others run what they find where they are started, and that may
-// be a repository which somebody else wrote. "cwd" is a directory for both.
+// dir returns the directory in which the server starts. A project's server starts in the project: the meaning of
+// "./run.sh" must not depend on the working directory. Any other server starts in an empty directory. npx, python -m
+// and many other programs run code from their working directory, and that may be a repository of another person. "cwd"
+// sets the directory for both.
 func (r *reading) dir() (dir string, fresh bool) {
 	if v := r.fields["cwd"]; v != nil {
 		dir = r.tilde(r.text("cwd", v))
@@ -88,8 +88,8 @@ func (r *reading) dir() (dir string, fresh bool) {
 	return filepath.Join(r.base(), dir), false
 }
 
-// ownDir is below which a server's processes have their directories; "" where there is no
-// place for them. Ids may be any text.
+// ownDir returns the directory that has the directories of a server's processes. It is "" if there is no place for
+// them. Ids may be any text.
 func (p *readContext) ownDir(id string) string {
 	if p.State == "" {
 		return ""
@@ -105,7 +105,7 @@ func (p *readContext) ownDir(id string) string {
 	return filepath.Join(p.State, "servers", plain[:min(len(plain), maxName)]+"-"+hex.EncodeToString(sum[:4]))
 }
 
-// tilde turns a leading "~/" into the home directory, if that is known.
+// tilde replaces a leading "~/" with the home directory, if that is known.
 func (f *configFile) tilde(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && f.place.Home != "" {
 		return filepath.Join(f.place.Home, rest)
@@ -113,7 +113,7 @@ func (f *configFile) tilde(path string) string {
 	return path
 }
 
-// prepare makes the directories that servers start in, and gives rows up that can have none.
+// prepare makes the directories in which servers start. If a directory cannot be made, the row is skipped.
 func (p *readContext) prepare(e *entry) {
 	t, ok := e.Server.Transport.(interop.Stdio)
 	if !ok || !t.Fresh {
@@ -146,7 +146,7 @@ func (p *readContext) prepare(e *entry) {
 	}
 }
 
-// relatives says which words of a command line begin where the server starts, which is nowhere.
+// relatives notes the relative paths in a command line. The server starts in an empty directory, so they lead nowhere.
 func (r *reading) relatives(command string, pending bool) {
 	const hint = `write the whole path; the project's is "${workspaceFolder}"`
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !pending {

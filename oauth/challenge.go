@@ -9,17 +9,18 @@ import (
 )
 
 const (
-	maxChallenge = 16 << 10 // of the headers WWW-Authenticate, in bytes: their parser is quadratic
+	maxChallenge = 16 << 10 // of all headers WWW-Authenticate, in bytes; their parser is quadratic
 	maxScopes    = 100
 	maxScope     = 256 // bytes
 )
 
-// challenge is what a server said with 401 or 403 (RFC 6750 section 3, RFC 9728 section 5.1).
+// challenge is the content of a server's 401 or 403 (RFC 6750 section 3, RFC 9728 section
+// 5.1).
 type challenge struct {
-	metadata string   // where its metadata is; "" where it does not say
-	scopes   []string // what the request needs; nil where it does not say
+	metadata string   // the address of its metadata; "" if it has none
+	scopes   []string // the scopes that the request needs; nil if it has none
 	err      string   // "insufficient_scope" and the like
-	foreign  bool     // it names schemes, and Bearer is none of them
+	foreign  bool     // it names schemes, and Bearer is not among them
 }
 
 func challengeOf(h http.Header) challenge {
@@ -33,7 +34,7 @@ func challengeOf(h http.Header) challenge {
 	var c challenge
 	bearer := false
 	for _, header := range headers {
-		all, _ := oauthex.ParseWWWAuthenticate([]string{header}) // one that cannot be read says nothing
+		all, _ := oauthex.ParseWWWAuthenticate([]string{header}) // a header that cannot be parsed is ignored
 		for _, one := range all {
 			if c.metadata == "" {
 				c.metadata = one.Params["resource_metadata"]
@@ -48,11 +49,11 @@ func challengeOf(h http.Header) challenge {
 	return c
 }
 
-// scopesOf are the scopes of a list (RFC 6749 section 3.3), each once, without what is none;
-// nil where there is none.
+// scopesOf returns the valid scopes of a list (RFC 6749 section 3.3), each once. It is nil if
+// there is none.
 func scopesOf(list string) []string { return union(strings.Fields(list)) }
 
-// union has the scopes of all lists, each once, in their order.
+// union returns the scopes of all lists, each once, in their order.
 func union(lists ...[]string) []string {
 	var all []string
 	for _, list := range lists {
@@ -71,7 +72,7 @@ func isScope(s string) bool {
 	})
 }
 
-// contains reports whether all of some are in all.
+// contains reports whether all has every element of some.
 func contains(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }

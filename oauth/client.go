@@ -19,10 +19,10 @@ import (
 // Secret is text that prints as "<secret>" in every format, log and encoding.
 type Secret = secret.Value
 
-// NewSecret keeps text.
+// NewSecret returns a secret that holds text.
 func NewSecret(text string) Secret { return secret.NewValue(text) }
 
-// Grant is the way to a token.
+// Grant is the way in which a token is obtained.
 type Grant string
 
 // The grants.
@@ -32,56 +32,57 @@ const (
 	TokenExchange     Grant = "token_exchange"     // another token of the principal: Options.Exchange
 )
 
-// Options tune a client. The zero value signs a person in at whatever authorization server the
-// server names, and keeps what it gets in memory.
+// Options configures a client. With the zero value, a person signs in at any authorization server that the server
+// names, and tokens are kept in memory.
 type Options struct {
-	// Store keeps tokens and registrations. nil: a [MemoryStore] of its own.
+	// Store keeps tokens and registrations. If it is nil, the client has its own [MemoryStore].
 	Store Store
-	// Interact asks a person. nil: what needs one fails at once with a [*SignInError].
+	// Interact asks a person. If it is nil, a request that needs a person fails at once with a [*SignInError].
 	Interact Interaction
-	// Grant is the way to a token. "": [AuthorizationCode].
+	// Grant is the way in which a token is obtained. If it is "", it is [AuthorizationCode].
 	Grant Grant
-	// ClientID is what the authorization server calls this program. "": MetadataDocument or registration.
-	// Issuer is the one authorization server for which it is, and at which anybody signs in. "": any that
-	// the server names; but ClientSecret, and what is exchanged, are for the first that got them, which
-	// Store keeps, and for no other ([ErrOtherIssuer]).
+	// ClientID is the id of this program at the authorization server. If it is "", MetadataDocument or a registration
+	// is used. Issuer is the authorization server to which ClientID belongs, and the only one for sign-ins. If it is
+	// "", any authorization server that the server names is used. Even then, ClientSecret and tokens for exchange are
+	// sent only to the first authorization server that got them ([ErrOtherIssuer]). Store keeps its name.
 	ClientID, Issuer string
-	// ClientSecret goes with ClientID, in the way that the authorization server takes it. Zero: none.
+	// ClientSecret is the secret of ClientID. It is sent in the way that the authorization server requires. The zero
+	// value is no secret.
 	ClientSecret Secret
-	// Key goes with ClientID in the place of a secret: a private key in PEM (private_key_jwt), and
-	// KeyID what it is called. Zero: none.
+	// Key proves ClientID instead of a secret: a private key in PEM (private_key_jwt). KeyID is its id. The zero value
+	// is no key.
 	Key   Secret
 	KeyID string
-	// MetadataDocument is where on the web this program says who it is (https:, a Client ID Metadata
-	// Document); it is the client id where an authorization server takes such. "": none.
+	// MetadataDocument is the https URL of this program's Client ID Metadata Document. It is the client id if an
+	// authorization server accepts such documents. "" is none.
 	MetadataDocument string
-	// Scopes are asked for in the place of those that the server names. nil: those. What a server
-	// asks for later comes on top in any case.
+	// Scopes are requested instead of the scopes that the server names. If it is nil, the server's scopes are
+	// requested. Scopes that a server requires later are added in any case.
 	Scopes []string
-	// Exchange says what is exchanged, for [TokenExchange]. nil: nothing.
+	// Exchange is the source of the token for [TokenExchange]. It is nil for other grants.
 	Exchange *Exchange
-	// Name is what a person reads in the browser where this program registers itself. "": "indus".
+	// Name is the name that a person reads in the browser if this program registers itself. If it is "", it is "indus".
 	Name string
-	// TLS is for requests to authorization servers. nil: the system's authorities.
+	// TLS is for requests to authorization servers. If it is nil, the authorities of the system are used.
 	TLS *tls.Config
-	// Redirect is the address of this machine to which the answers of [Client.SignInAddress] come: see [Loopback]. "": any port.
+	// Redirect is the address of this machine for the answers to [Client.SignInAddress]: see [Loopback]. If it is "",
+	// any port is used.
 	Redirect string
-	// Site has the pages of sign-ins that [Client.SignInAddress] begins, in the place of a port of this machine. nil: that.
+	// Site has the pages of sign-ins that [Client.SignInAddress] begins. If it is nil, a port of this machine is used.
 	Site *Site
-	// Account tells apart several sign-ins of one principal at one server. What was kept without an account is taken over by the
-	// first one that is used. "": there is one sign-in.
+	// Account distinguishes several sign-ins of one principal at one server. A stored sign-in without an account is
+	// taken over by the first account that is used. If it is "", there is one sign-in.
 	Account string
-	// AllowPrivate lets the documents of a server on the Internet lead into private networks, and to
-	// this machine. false: they do not.
+	// AllowPrivate allows the documents of a server on the Internet to lead into private networks and to this machine.
 	AllowPrivate bool
-	// SignedIn is called when a token of a new sign-in is kept, so that who waits for it tries
-	// again. It must not block. nil: nobody.
+	// SignedIn is called when a token of a new sign-in is stored, so that waiting requests can be repeated. It must not
+	// block. It may be nil.
 	SignedIn func(resource, who string)
-	// Logger logs what no caller is there to see; never a secret. nil: silent.
+	// Logger logs events that no caller gets as an error. It never logs a secret. If it is nil, nothing is logged.
 	Logger *slog.Logger
 }
 
-// Client signs in towards servers. All methods may be called from any goroutine.
+// Client signs in to servers. All methods may be called from any goroutine.
 type Client struct {
 	options Options
 	signer  *signer
@@ -96,7 +97,7 @@ type Client struct {
 	sessions map[Key]weak.Pointer[session] // of the transports that are in use
 }
 
-// New is a client. It does no I/O. The error is of options that cannot be used.
+// New returns a client. It does no I/O. It returns an error if the options cannot be used.
 func New(options *Options) (*Client, error) {
 	c := &Client{sessions: map[Key]weak.Pointer[session]{}}
 	if options != nil {
@@ -144,7 +145,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Close ends what is under way, and waits for it. It may be called twice.
+// Close ends all running flows, and waits for them. It may be called twice.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -156,7 +157,7 @@ func (c *Client) Close() {
 	}
 }
 
-// web is what may be asked for one server.
+// web returns a client for the requests that one server may cause.
 func (c *Client) web(ctx context.Context, resource string) *web {
 	r := reachLocal
 	if !c.options.AllowPrivate {
@@ -165,12 +166,12 @@ func (c *Client) web(ctx context.Context, resource string) *web {
 	return &web{r, c.clients[r]}
 }
 
-// key says where the tokens of a principal are kept.
+// key returns the key under which the tokens of a principal are kept.
 func (c *Client) key(resource, who string) Key {
 	return Key{Resource: resource, Principal: who, Account: c.options.Account}
 }
 
-// sessionAt is the session of a server and a principal that all transports share.
+// sessionAt returns the session of a server and a principal. All transports share it.
 func (c *Client) sessionAt(address, who string) (*session, error) {
 	resource, err := Resource(address)
 	if err != nil {
@@ -188,15 +189,16 @@ func (c *Client) sessionAt(address, who string) (*session, error) {
 	runtime.AddCleanup(s, func(k Key) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.sessions[k] == at { // else there is another by now
+		if c.sessions[k] == at { // otherwise there is a newer one
 			delete(c.sessions, k)
 		}
 	}, key)
 	return s, nil
 }
 
-// Reread has the transports go by what the store has now, where another process has changed it: who was signed out there
-// is so here, and who has signed in as somebody else is called as that one. What cannot be read changes nothing.
+// Reread makes the transports use the present content of the store, after another process changed it. A principal that
+// was signed out there is signed out here too. If a principal signed in with another account, its requests use that
+// account. If the store cannot be read, nothing changes.
 func (c *Client) Reread(ctx context.Context) {
 	var all []*session
 	c.mu.Lock()
@@ -209,21 +211,21 @@ func (c *Client) Reread(ctx context.Context) {
 	for _, s := range all {
 		last := s.current.Load()
 		if b, err := c.kept(ctx, s.key); err == nil {
-			s.current.CompareAndSwap(last, decodeGrant(b)) // else there is a newer one
+			s.current.CompareAndSwap(last, decodeGrant(b)) // otherwise there is a newer one
 		}
 	}
 }
 
-// Status is what is known of a sign-in without asking anybody.
+// Status is the known state of a sign-in. No server is asked for it.
 type Status struct {
 	SignedIn bool // there is a token that has not expired, or one to renew it with
 	Issuer   string
-	Scopes   []string  // what was granted
-	Expiry   time.Time // of the access token; zero: it is not known
-	Renews   bool      // without a person, when it has expired
+	Scopes   []string  // the granted scopes
+	Expiry   time.Time // of the access token; zero if it is unknown
+	Renews   bool      // it can be renewed without a person when it has expired
 }
 
-// Status reads the store.
+// Status returns the status of a sign-in from the store.
 func (c *Client) Status(ctx context.Context, resource, who string) (Status, error) {
 	resource, err := Resource(resource)
 	if err != nil {
@@ -236,7 +238,7 @@ func (c *Client) Status(ctx context.Context, resource, who string) (Status, erro
 	return StatusOf(b), nil
 }
 
-// StatusOf is the status of what a [Store] keeps of tokens, for who lists a store.
+// StatusOf returns the status of a sign-in from its value in a [Store]. It is for programs that list a store.
 func StatusOf(value []byte) Status {
 	g := decodeGrant(value)
 	if g == nil {
@@ -245,9 +247,9 @@ func StatusOf(value []byte) Status {
 	return Status{g.usable(time.Now()) || g.renews(), g.Issuer, g.Scopes, g.Expiry, g.renews()}
 }
 
-// SignOut forgets a principal's tokens for a server, and has the authorization server end them where it can (RFC 7009). It
-// forgets the registration of this program there as well, so that the next sign-in makes another. The tokens are forgotten
-// also where the error says that the authorization server could not end them.
+// SignOut deletes a principal's tokens for a server, and has the authorization server revoke them if it can (RFC 7009).
+// It also deletes the registration of this program there, so that the next sign-in registers anew. If revocation fails,
+// it returns an error, but the tokens are deleted all the same.
 func (c *Client) SignOut(ctx context.Context, resource, who string) error {
 	s, err := c.sessionAt(resource, who)
 	if err != nil {
@@ -288,13 +290,14 @@ func (c *Client) SignOut(ctx context.Context, resource, who string) error {
 	return nil
 }
 
-// forgetAll forgets the registrations at the authorization servers that a server names, where no sign-in says which it was.
+// forgetAll deletes the registrations at all authorization servers that a server names. It is used if there is no
+// sign-in that names one.
 func (c *Client) forgetAll(ctx context.Context, w *web, resource string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	d, err := w.resource(ctx, resource, challenge{})
 	if err != nil {
-		return nil // there is nothing to sign out, and a server that is down does not change that
+		return nil // nothing is signed in, even if the server is down
 	}
 	var failed []error
 	for _, issuer := range d.Servers {

@@ -13,7 +13,8 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// moving is a server that names another authorization server when it likes; both keep the requests for tokens.
+// moving returns a server that names another authorization server after a call of move. Both send the token requests to
+// told.
 func moving(t *testing.T) (server, elsewhere *attacker, move func(), told chan string) {
 	t.Helper()
 	told = make(chan string, 10)
@@ -34,8 +35,9 @@ func moving(t *testing.T) (server, elsewhere *attacker, move func(), told chan s
 	return server, elsewhere, func() { moved.Store(true) }, told
 }
 
-// What a client has is shown to the authorization server that got it first and to no other, whatever the server names by then, and
-// whoever asks: the secret in a header, and the token that is exchanged in the form.
+// A client's secret and its token for exchange are sent only to the authorization server that got them first. This
+// holds for every server that is named later, and for every principal. The secret is in a header, and the token is in
+// the form.
 func TestSecretStaysWithItsIssuer(t *testing.T) {
 	t.Parallel()
 	id, word := "client-of-ours", oauth.NewSecret("the-secret-of-ours")
@@ -61,7 +63,7 @@ func TestSecretStaysWithItsIssuer(t *testing.T) {
 			if !errors.Is(err, oauth.ErrOtherIssuer) || !ok || step.URL != elsewhere.URL || !strings.Contains(err.Error(), "at "+server.URL) || len(told) > 0 {
 				t.Fatal(err, len(told))
 			}
-			// Whoever says so goes there, and no longer back.
+			// A client that names the other issuer goes there, and no longer back.
 			o.Issuer = elsewhere.URL
 			if err := newClient(t, o).SignIn(t.Context(), server.URL+"/mcp", "ben"); err != nil || !strings.HasPrefix(<-told, strings.TrimPrefix(elsewhere.URL, "http://")) {
 				t.Error(err)
@@ -70,7 +72,8 @@ func TestSecretStaysWithItsIssuer(t *testing.T) {
 	}
 }
 
-// A scope that the server asks for and the authorization server does not give is given up, and what there was can be had again.
+// If the authorization server does not grant a scope that the server requires, the scope is given up. The former scopes
+// can be granted again.
 func TestScopesOfARefusedStepUp(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"invalid_scope", "access_denied"} {
@@ -118,7 +121,7 @@ func TestScopesOfARefusedStepUp(t *testing.T) {
 			if refused, ok := errors.AsType[*oauth.ServerError](signIn("read admin")); !ok || refused.Code != code {
 				t.Fatal(refused)
 			}
-			wants(t, rt, a.URL+"/mcp", "", "") // the token still serves
+			wants(t, rt, a.URL+"/mcp", "", "") // the token is still valid
 			if err := signIn("read"); err != nil {
 				t.Error(err)
 			}
@@ -128,7 +131,7 @@ func TestScopesOfARefusedStepUp(t *testing.T) {
 
 func isSignIn(err error) bool { _, ok := errors.AsType[*oauth.SignInError](err); return ok }
 
-// Tenants that differ by the query alone (RFC 9728 section 3) have sign-ins and metadata of their own.
+// Tenants that differ only by the query (RFC 9728 section 3) have their own sign-ins and metadata.
 func TestTenantsByQuery(t *testing.T) {
 	t.Parallel()
 	var got atomic.Value
@@ -150,7 +153,7 @@ func TestTenantsByQuery(t *testing.T) {
 			t.Error(address, s, err)
 		}
 	}
-	// Those of another tenant are not taken.
+	// The metadata of another tenant are refused.
 	a.answers[prmPath] = a.says(`{"resource":"~/mcp?tenant=a","authorization_servers":["~"]}`)
 	if err := c.SignIn(t.Context(), a.URL+"/mcp?tenant=b", ""); err == nil || !strings.Contains(err.Error(), "of another server") {
 		t.Error(err)

@@ -14,22 +14,21 @@ import (
 // maxServers bounds the authorization servers that are tried.
 const maxServers = 4
 
-// Discovery is what a server and its authorization server say of signing in.
+// Discovery is the result of reading the metadata of a server and of its authorization server.
 type Discovery struct {
 	Resource string   // the server's identifier, as it is sent to the authorization server
-	Scopes   []string // the server's scopes_supported; nil: it does not say
-	Servers  []string // its authorization servers, in its order; one at least
-	// Legacy: it has no metadata, as in revision 2025-03-26, and its own origin is taken for the
-	// authorization server.
+	Scopes   []string // the server's scopes_supported; nil if it has none
+	Servers  []string // its authorization servers, in its order; at least one
+	// Legacy is set if the server has no metadata, as in revision 2025-03-26. Its own origin is then used as
+	// the authorization server.
 	Legacy bool
-	Issuer string // the first of Servers that can be used; "" where none can
-	// Assumed: there is no metadata at all, so that the endpoints are guesses.
+	Issuer string // the first of Servers that can be used; "" if there is none
+	// Assumed is set if there is no metadata at all, so that the endpoints are guesses.
 	Assumed bool
 }
 
-// Discover finds out where one signs in for a server. The error is a [*StepError], and joins
-// those of all authorization servers where none can be used; what was found until then is
-// returned beside it.
+// Discover finds the authorization server of a server. The error is a [*StepError]. If no authorization server
+// can be used, it joins the errors of all of them. The partial result is returned beside it.
 func (c *Client) Discover(ctx context.Context, resource string) (*Discovery, error) {
 	resource, err := Resource(resource)
 	if err != nil {
@@ -47,9 +46,9 @@ func (c *Client) Discover(ctx context.Context, resource string) (*Discovery, err
 	return d, err
 }
 
-// Resource is the canonical address of a server (RFC 8707 section 2, and the specification's
-// "Canonical Server URI"): without user, fragment and a last slash. Its query belongs to it, because tenants of
-// one path may differ by that alone; so what names a resource may have a secret in it.
+// Resource returns the canonical address of a server (RFC 8707 section 2, and the specification's "Canonical
+// Server URI"). It has no user, no fragment and no last slash. The query stays, because tenants of one path may
+// differ only by the query. So the name of a resource may contain a secret.
 func Resource(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -59,7 +58,7 @@ func Resource(address string) (string, error) {
 	return strings.TrimSuffix(bare.String(), "/") + queryOf(u), nil
 }
 
-// queryOf is that of an address with its "?"; "" where there is none.
+// queryOf returns the query of an address with its "?". It is "" if there is none.
 func queryOf(u *url.URL) string {
 	if u.RawQuery == "" {
 		return ""
@@ -67,16 +66,16 @@ func queryOf(u *url.URL) string {
 	return "?" + u.RawQuery
 }
 
-// resource reads the metadata of a protected resource: where the challenge says, else at the
-// well-known places for its path and for its origin (specification 2026-07-28, basic/authorization/
-// authorization-server-discovery).
+// resource reads the metadata of a protected resource. If the challenge has an address, that address is used.
+// Otherwise the well-known places for its path and for its origin are tried (specification 2026-07-28,
+// basic/authorization/authorization-server-discovery).
 func (w *web) resource(ctx context.Context, resource string, ch challenge) (*Discovery, error) {
 	u, err := url.Parse(resource)
 	if err != nil {
 		return nil, err
 	}
 	origin := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
-	if _, err := w.reach.check(origin); err != nil && ch.metadata == "" { // such as by http: it may want a key in a header
+	if _, err := w.reach.check(origin); err != nil && ch.metadata == "" { // such as by http: it may require a key in a header
 		return nil, &StepError{StepResource, origin, fmt.Errorf("%w: %w", ErrNoOAuth, err)}
 	}
 	const name = "oauth-protected-resource"
@@ -93,8 +92,8 @@ func (w *web) resource(ctx context.Context, resource string, ch challenge) (*Dis
 	return &Discovery{Resource: m.Resource, Scopes: union(m.ScopesSupported), Servers: servers}, nil
 }
 
-// first reads the document at the first of some places that has one, and reports whether there is one. If check
-// refuses it, no other place is asked.
+// first reads the document at the first place that has one, and reports whether there is one. If check refuses
+// the document, no other place is tried.
 func (w *web) first(ctx context.Context, step Step, places []string, v any, check func() error) (bool, error) {
 	for i, address := range places {
 		if address == "" || slices.Contains(places[:i], address) {
@@ -120,9 +119,9 @@ func wellKnown(origin, name, path string) string {
 	return origin + "/.well-known/" + name + strings.TrimSuffix(path, "/")
 }
 
-// checkResource holds metadata against the server for which it was read: what it names is the
-// server, or something above it of the same origin (RFC 9728 section 3.3; metadata at the origin
-// is of all that is below).
+// checkResource checks that metadata belong to the server for which they were read. They must name the server,
+// or a resource above it with the same origin (RFC 9728 section 3.3). Metadata at the origin apply to
+// everything below.
 func (w *web) checkResource(u *url.URL, m *oauthex.ProtectedResourceMetadata) error {
 	named, err := url.Parse(m.Resource)
 	if err != nil || len(m.Resource) > maxAddress || !sameOrigin(named, u) || !isAbove(named.EscapedPath(), u.EscapedPath()) ||
@@ -143,11 +142,11 @@ func isAbove(parent, path string) bool {
 // authServer is an authorization server's metadata.
 type authServer struct {
 	oauthex.AuthServerMeta
-	assumed bool // of revision 2025-03-26: nobody has said so
+	assumed bool // of revision 2025-03-26: a guess, without metadata
 }
 
-// firstServer is the first authorization server whose metadata can be used, and prefer before
-// all others where it is one of them.
+// firstServer returns the first authorization server with usable metadata. If prefer is one of them, it is
+// tried first.
 func (w *web) firstServer(ctx context.Context, d *Discovery, prefer string) (*authServer, error) {
 	var failed []error
 	for _, issuer := range d.ordered(prefer) {
@@ -172,8 +171,7 @@ func (d *Discovery) ordered(prefer string) []string {
 	return list
 }
 
-// server reads the metadata of an authorization server, from the places and in the order of
-// the specification.
+// server reads the metadata of an authorization server, from the places and in the order of the specification.
 func (w *web) server(ctx context.Context, issuer string, legacy bool) (*authServer, error) {
 	u, err := w.reach.check(issuer)
 	if err != nil {
@@ -197,11 +195,11 @@ func (w *web) server(ctx context.Context, issuer string, legacy bool) (*authServ
 	// Revision 2025-03-26, "Fallbacks for Servers without Metadata Discovery".
 	return &authServer{assumed: true, AuthServerMeta: oauthex.AuthServerMeta{
 		Issuer: origin, AuthorizationEndpoint: origin + "/authorize", TokenEndpoint: origin + "/token", RegistrationEndpoint: origin + "/register",
-		CodeChallengeMethodsSupported: []string{"S256"}, // OAuth 2.1 has no client without it
+		CodeChallengeMethodsSupported: []string{"S256"}, // every client of OAuth 2.1 supports it
 	}}, nil
 }
 
-// checkServer holds metadata against the issuer for which they were read (RFC 8414 section 3.3).
+// checkServer checks that metadata belong to the issuer for which they were read (RFC 8414 section 3.3).
 func (w *web) checkServer(issuer string, as *authServer) error {
 	if !sameIssuer(as.Issuer, issuer) {
 		return errors.New("the metadata are of another issuer: " + bareURL(as.Issuer))
@@ -220,6 +218,6 @@ func (w *web) checkServer(issuer string, as *authServer) error {
 	return nil
 }
 
-// sameIssuer compares issuers as they are written, but for a slash at the end, which servers
-// name with their authorization server and without.
+// sameIssuer compares issuers as they are written, except for a slash at the end. Servers write their
+// authorization server with and without that slash.
 func sameIssuer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }

@@ -1,9 +1,9 @@
-// Package oauth signs in towards servers that want OAuth, as the authorization pages of the Model Context
-// Protocol (2026-07-28, and before) have it: what it needs of MCP is an HTTP request and its answer.
+// Package oauth signs in to servers that require OAuth, as the authorization pages of the Model Context Protocol
+// (2026-07-28, and before) describe it. Of MCP it needs only an HTTP request and its response.
 //
-// [New] makes a client, and [Client.Transport] an http.RoundTripper that puts a principal's token on
-// requests, renews it before it expires, and finds out from a refusal what is wanted. A program with a
-// person before it says how to ask:
+// [New] makes a client. [Client.Transport] returns an http.RoundTripper that adds a principal's token to requests. It
+// renews the token before it expires, and reads from a refusal which token the server requires. A program that can ask
+// a person sets Options.Interact:
 //
 //	c, err := oauth.New(&oauth.Options{Interact: &oauth.Loopback{Open: openBrowser}})
 //	if err != nil {
@@ -12,37 +12,44 @@
 //	defer c.Close()
 //	client := &http.Client{Transport: c.Transport(nil, "https://mcp.example.com/mcp", "")}
 //
-// Without Options.Interact a request that needs a person fails at once with a [*SignInError]; when somebody
-// has signed in, be it in another process that shares the [Store], the next request finds the token.
+// Without Options.Interact, a request that needs a person fails at once with a [*SignInError]. After a sign-in, the
+// next request finds the token. The sign-in may be in another process that shares the [Store].
 //
 // # What it does
 //
-// Protected resource metadata (RFC 9728), authorization server metadata (RFC 8414, OpenID Connect
-// Discovery), several authorization servers in order; a client id that is configured, a Client ID
-// Metadata Document, or registration (RFC 7591), which is kept with its issuer; authorization codes with
-// PKCE (S256 and nothing else), resource indicators on every request (RFC 8707), iss (RFC 9207), step-up by
-// insufficient_scope; client credentials with a secret or private_key_jwt; token exchange (RFC 8693) and
-// enterprise-managed authorization (SEP-990); revocation (RFC 7009).
+// The package supports:
 //
-// A refresh token that is refused (4xx but 408 and 429, or a 200 with an error) is kept, and a person is asked once the access
-// token has expired. A registration that the authorization server no longer knows is discarded. Any other failure means that
-// the authorization server cannot be reached: its metadata are read again, and the sign-in stays.
+//   - protected resource metadata (RFC 9728), and authorization server metadata (RFC 8414, OpenID Connect Discovery)
+//   - several authorization servers, tried in order
+//   - a configured client id, a Client ID Metadata Document, or registration (RFC 7591), which is kept with its issuer
+//   - authorization codes with PKCE (only S256), resource indicators on every request (RFC 8707), and iss (RFC 9207)
+//   - step-up after insufficient_scope
+//   - client credentials with a secret or private_key_jwt
+//   - token exchange (RFC 8693) and enterprise-managed authorization (SEP-990)
+//   - revocation (RFC 7009)
+//
+// A refresh token that is refused is kept, and a person is asked once the access token has expired. A refusal is a 4xx
+// other than 408 and 429, or a 200 with an error. A registration that the authorization server no longer knows is
+// discarded. Any other failure means that the authorization server cannot be reached: its metadata are read again, and
+// the sign-in stays.
 //
 // # What it guards against
 //
-// All that servers name is bounded: 1 MiB of each document, 15 s of each request, four authorization servers; 16 KiB of each
-// token, 32 KiB of what is kept of a sign-in, 2 MiB of all at one server, so that none fills the store of others. Documents
-// come by https, or by http from this machine where the server is on it; redirects stay within their origin, and
-// requests with secrets follow none; a server on the Internet cannot lead into private networks. A token goes to
-// the origin that it is for and nowhere else.
+// All input from servers is bounded. A document has at most 1 MiB, a request takes at most 15 s, and at most four
+// authorization servers are tried. A token has at most 16 KiB, a stored sign-in 32 KiB, and all sign-ins at one server
+// 2 MiB. So no server can fill the store of the others.
 //
-// An authorization server cannot get the code of another one (mix-up; RFC 9700 section 4.4): either its answers say who it is
-// (RFC 9207), or this client is registered there with an address that it is known by nowhere else. That cannot be
-// of a client id that is configured, or a metadata document, whose address stands: there it takes RFC 9207.
+// Documents are read over https. If the server is on this machine, http to this machine is allowed too. Redirects stay
+// within their origin, and requests with secrets follow none. A server on the Internet cannot lead into private
+// networks. A token is sent only to the origin for which it was issued.
+//
+// An authorization server cannot get the code of another one (mix-up; RFC 9700 section 4.4). Either its answers name
+// the issuer (RFC 9207), or this client registers with an address that no other authorization server knows. A
+// configured client id and a metadata document have a fixed address, so only RFC 9207 protects them.
 //
 // # Concurrency
 //
-// At most one flow is under way for a server and a principal, and whoever needs its outcome shares it; across
-// processes [Store].Lock does the same. A refresh token that was rotated is stored before its access token is used.
-// All methods may be called from any goroutine. [Client.Close] waits for what is under way.
+// At most one flow runs for a server and a principal. All callers that need its outcome share it. Across processes,
+// [Store].Lock has the same effect. A refresh token that was rotated is stored before its access token is used. All
+// methods may be called from any goroutine. [Client.Close] waits for running flows.
 package oauth

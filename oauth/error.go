@@ -14,14 +14,14 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// SignInError says that a request needs a person to sign in, and that nobody can be asked now.
-// It is what a [Client.Transport] returns at once, where Options.Interact is nil.
+// SignInError is returned if a request needs a person to sign in, and no person can be asked now. A [Client.Transport]
+// returns it at once if Options.Interact is nil.
 type SignInError struct {
 	Resource  string   // the server's URL
-	Issuer    string   // the authorization server; "" where it is not known
-	Principal string   // whose sign-in it is; "" of who runs this program
-	Scopes    []string // what will be asked for; nil: the authorization server's default
-	Err       error    // why what was granted no longer serves; nil: nothing was
+	Issuer    string   // the authorization server; "" if it is unknown
+	Principal string   // the principal that signs in; "" is the user of this program
+	Scopes    []string // the scopes that will be requested; nil: the authorization server's default
+	Err       error    // why the present grant is not enough; nil if there is none
 }
 
 func (e *SignInError) Error() string {
@@ -40,25 +40,26 @@ func (e *SignInError) Error() string {
 
 func (e *SignInError) Unwrap() error { return e.Err }
 
-// SignIn is the server's URL, and whose sign-in it is. Packages that do not import this one recognise the error by it.
+// SignIn returns the server's URL and the principal. Packages that do not import this one recognize the error by this
+// method.
 func (e *SignInError) SignIn() (resource, who string) { return e.Resource, e.Principal }
 
-// Step is one of those that a sign-in consists of.
+// Step is a step of a sign-in.
 type Step string
 
 // The steps, in their order.
 const (
 	StepResource      Step = "protected resource metadata"   // RFC 9728
 	StepServer        Step = "authorization server metadata" // RFC 8414, OpenID Connect Discovery 1.0
-	StepRegistration  Step = "client registration"           // RFC 7591, and what stands for it
-	StepAuthorization Step = "authorization"                 // RFC 6749 section 4.1.1: what the person does
+	StepRegistration  Step = "client registration"           // RFC 7591, or a replacement for it
+	StepAuthorization Step = "authorization"                 // RFC 6749 section 4.1.1: the person's part
 	StepToken         Step = "token request"                 // RFC 6749 section 3.2
 )
 
-// StepError says which step failed.
+// StepError is the failure of a step.
 type StepError struct {
 	Step Step
-	URL  string // of whom; "" where nobody was asked
+	URL  string // of the server; "" if no server was asked
 	Err  error
 }
 
@@ -71,14 +72,15 @@ func (e *StepError) Error() string {
 
 func (e *StepError) Unwrap() error { return e.Err }
 
-// Unreachable reports that URL does not answer, or answers that it cannot do so now. Else it refuses, or says what cannot be used.
+// Unreachable reports whether URL does not answer, or answers that it cannot do so now. Otherwise it refuses, or its
+// answer cannot be used.
 func (e *StepError) Unreachable() bool { return isUnreachable(e.Err) }
 
 // ServerError is an authorization server's refusal (RFC 6749 sections 4.1.2.1 and 5.2).
 type ServerError struct {
-	Code        string // "invalid_grant"; "" where it gave none
-	Description string // made safe to print, without the secrets that were sent; "" where there is none
-	Status      int    // of HTTP; 0 of an authorization response
+	Code        string // "invalid_grant"; "" if there is none
+	Description string // safe to print, without the secrets that were sent; "" if there is none
+	Status      int    // of HTTP; 0 for an authorization response
 }
 
 func (e *ServerError) Error() string {
@@ -89,10 +91,10 @@ func (e *ServerError) Error() string {
 	return strings.Join(said, ": ")
 }
 
-// maxShown is how much is shown of what others wrote, in bytes.
+// maxShown bounds text of servers that is shown, in bytes.
 const maxShown = 300
 
-// bareURL is a URL without user, query and fragment, which may hold secrets.
+// bareURL returns a URL without user, query and fragment, which may hold secrets.
 func bareURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -101,8 +103,8 @@ func bareURL(raw string) string {
 	return text.Clip((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), maxShown)
 }
 
-// The answers of authorization servers, and what follows from each. An answer occurs in the redirect of a browser, and in
-// the response to a code, a refresh token, client credentials, an exchange or a revocation.
+// The answers of authorization servers have the effects below. An answer occurs in the redirect of a browser, or in the
+// response to a code, a refresh token, client credentials, an exchange or a revocation.
 //
 //	answer                                     is            the sign-in                              the registration
 //	2xx with "error", 4xx but 408 and 429      refused       ends with its access token               stays
@@ -110,9 +112,9 @@ func bareURL(raw string) string {
 //	no answer, 408, 429, 5xx, 3xx, no JSON     unreachable   stays; discovery is read again           stays
 //	404, 405, 410 without "error"              refused       discovery is read again, then as above   stays
 //
-// A registration is discarded only if this program made it. It is discarded as well by a sign-out, and if a person who
-// signs in with a registration of before never comes back: the authorization server may have shown them an error.
-// A refresh token is kept when it is refused. It is tried again after [refusedTime].
+// A registration is discarded only if this program made it. A sign-out discards it too. It is also discarded if a
+// person begins a sign-in with an older registration and never comes back: the authorization server may have shown an
+// error. A refresh token that is refused is kept, and tried again after [refusedTime].
 
 // statusError is an HTTP status without an OAuth error.
 type statusError struct{ status int }
@@ -121,15 +123,15 @@ func (e *statusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.status, http.StatusText(e.status)))
 }
 
-// errNoDocument is a 2xx without JSON: pages of the web answer to every path.
+// errNoDocument is a 2xx without JSON. Some web servers answer every path with a page.
 var errNoDocument = errors.New("the answer is no JSON document")
 
-// isAbsent reports that there is no document, and that another place may have it.
+// isAbsent reports whether there is no document, so that another place may have it.
 func isAbsent(err error) bool {
 	return errors.Is(err, errNoDocument) || statusOf(err)/100 == 4
 }
 
-// statusOf is the HTTP status of an answer without an OAuth error; 0 of other errors.
+// statusOf returns the HTTP status of an answer without an OAuth error. It is 0 for other errors.
 func statusOf(err error) int {
 	if status, ok := errors.AsType[*statusError](err); ok {
 		return status.status
@@ -137,7 +139,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// isRefused reports an answer by which an authorization server refuses what it was asked.
+// isRefused reports whether an authorization server refused the request.
 func isRefused(err error) bool {
 	status := statusOf(err)
 	if refused, ok := errors.AsType[*ServerError](err); ok {
@@ -148,7 +150,7 @@ func isRefused(err error) bool {
 	return status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests
 }
 
-// isUnreachable reports that there is no answer, or one that says nothing of what was asked.
+// isUnreachable reports whether there is no answer, or an answer that does not decide the request.
 func isUnreachable(err error) bool {
 	_, silent := errors.AsType[*networkError](err)
 	_, status := errors.AsType[*statusError](err)
@@ -156,7 +158,7 @@ func isUnreachable(err error) bool {
 	return silent || (status || server) && !isRefused(err)
 }
 
-// mayHaveMoved reports an answer after which the metadata may name another token endpoint.
+// mayHaveMoved reports whether the metadata may name another token endpoint after this answer.
 func mayHaveMoved(err error) bool {
 	switch statusOf(err) {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
@@ -165,13 +167,14 @@ func mayHaveMoved(err error) bool {
 	return err != nil && !isRefused(err)
 }
 
-// isDiscarded reports an answer by which an authorization server no longer knows the registration.
+// isDiscarded reports whether the authorization server no longer knows the registration.
 func (i identity) isDiscarded(err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
 	return ok && i.Dynamic && (refused.Code == "invalid_client" || refused.Code == "unauthorized_client")
 }
 
-// refusal is the error in an answer: that of RFC 6749 section 5.2, which some send with status 200, or the status.
+// refusal returns the error in an answer. That is the error of RFC 6749 section 5.2, which some servers send with
+// status 200, or else the status.
 func refusal(status int, body []byte, secrets []string) error {
 	var said struct {
 		Error       any `json:"error"`

@@ -10,7 +10,8 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// A program without a person before it learns that somebody has to sign in, and where.
+// A program that cannot ask a person gets an error with the server and the scopes of
+// the sign-in.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -37,7 +38,7 @@ func Example() {
 	// Output: sign in for [read]
 }
 
-// A person's browser is opened; the answer comes to a port of this machine.
+// The person's browser is opened, and the answer comes to a port of this machine.
 func ExampleLoopback() {
 	_, err := oauth.New(&oauth.Options{Interact: &oauth.Loopback{
 		Open: func(_ context.Context, authorize string) error {
@@ -49,7 +50,7 @@ func ExampleLoopback() {
 	// Output: <nil>
 }
 
-// A program that is its own principal.
+// The program signs in as its own principal.
 func ExampleOptions_clientCredentials() {
 	_, err := oauth.New(&oauth.Options{Grant: oauth.ClientCredentials, ClientID: "reports", ClientSecret: oauth.NewSecret("…")})
 	fmt.Println(err)

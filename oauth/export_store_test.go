@@ -2,10 +2,10 @@ package oauth
 
 import "time"
 
-// ErrNoKey is what a keychain says that has none.
+// ErrNoKey is the error of a keychain without a key.
 var ErrNoKey = errNoKey
 
-// WithKeychain is a keychain of a test.
+// WithKeychain returns options with a keychain for a test.
 func WithKeychain(read func() (string, error), write func(string) error, wait time.Duration) *FileStoreOptions {
 	return &FileStoreOptions{keychain: &keychain{read: read, write: write, wait: wait}}
 }

@@ -24,24 +24,26 @@ const (
 	maxFile     = 8 << 20 // bytes; some thousands of sign-ins
 )
 
-// FileStoreOptions tune a [FileStore]. nil and the zero value are good.
+// FileStoreOptions configures a [FileStore]. Nil and the zero value are valid.
 type FileStoreOptions struct {
-	// Key seals the file: one key of 32 bytes, in hexadecimal or base64, or several on a line each, of
-	// which the first seals and all open. "": the keychain has it, or a file beside the store.
+	// Key seals the file. It is one key of 32 bytes, in hexadecimal or base64, or several keys on a line
+	// each. The first key seals, and all of them open. If it is "", the key is in the keychain, or in a
+	// file beside the store.
 	Key string
-	// NoKeychain leaves the system's keychain alone. false: a new key is kept there where there is one.
+	// NoKeychain prevents the use of the system's keychain. If it is false, a new key is kept there if
+	// there is a keychain.
 	NoKeychain bool
 
-	keychain *keychain // of tests
+	keychain *keychain // for tests
 }
 
-// FileStore is a [Store] in one file, for its owner alone (0600), sealed with AES-256-GCM. Its key is
-// that of FileStoreOptions, else one in the keychain of the system, else one in a file of the same name
-// with ".key" behind it; a new one is made on first use.
+// FileStore is a [Store] in one file, which only its owner can read (0600). It is sealed with
+// AES-256-GCM. The key is the one of FileStoreOptions. Otherwise it is in the keychain of the system, or
+// in a file of the same name with ".key" behind it. A new key is made on first use.
 //
-// Any number of processes may share the file: a change is written beside it and takes its place in one
-// step, so that a crash leaves the old values or the new ones. A file that cannot be read is never
-// written over: the error says what to do.
+// Any number of processes may share the file. A change is written beside it and replaces it in one step,
+// so a crash leaves the old values or the new ones. A file that cannot be read is never overwritten. The
+// error explains the remedy.
 //
 // It prints as its path in every format.
 type FileStore struct {
@@ -52,7 +54,7 @@ type FileStore struct {
 
 var _ Store = (*FileStore)(nil)
 
-// NewFileStore is the store at a path, whose directory is made where it is missing. Nothing is read yet.
+// NewFileStore returns the store at a path. A missing directory is made later. Nothing is read yet.
 func NewFileStore(path string, opts *FileStoreOptions) *FileStore {
 	s := &FileStore{path: path}
 	if opts != nil {
@@ -66,10 +68,10 @@ func NewFileStore(path string, opts *FileStoreOptions) *FileStore {
 	return s
 }
 
-// Path is the file's.
+// Path returns the path of the file.
 func (s *FileStore) Path() string { return s.path }
 
-// Format prints the path whatever the verb.
+// Format prints the path for every verb.
 func (s *FileStore) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.path) }
 
 // fileEnvelope is the text of the file.
@@ -82,7 +84,7 @@ type fileEnvelope struct {
 
 const fileAbout = "sign-ins of indus (indus mcp login); encrypted"
 
-// fileContent is what a file holds.
+// fileContent is the decoded content of a file.
 type fileContent struct {
 	source  keySource
 	keys    *sealed.Keys
@@ -103,7 +105,7 @@ func (s *FileStore) Get(ctx context.Context, k Key) ([]byte, error) {
 	return slices.Clone(c.entries[k]), nil
 }
 
-// Keys are those that have a value, in order.
+// Keys returns the keys that have a value, in order.
 func (s *FileStore) Keys(ctx context.Context) ([]Key, error) {
 	c, err := s.file.Read(ctx)
 	if err != nil {
@@ -134,7 +136,7 @@ func (s *FileStore) Delete(ctx context.Context, k Key) error {
 	})
 }
 
-// Lock implements [Store], with a file for each key that is held, in a directory beside the store.
+// Lock implements [Store], with a file for each held key, in a directory beside the store.
 func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
 	dir := s.path + ".locks"
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -142,7 +144,7 @@ func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
 	}
 	parts := k.parts()
 	if k.Account == "" {
-		parts = parts[:4] // as before there were accounts
+		parts = parts[:4] // the same name as before accounts existed
 	}
 	sum := sha256.Sum256([]byte(strings.Trim(fmt.Sprintf("%q", parts), "[]")))
 	unlock, err := filelock.Passing(ctx, filepath.Join(dir, hex.EncodeToString(sum[:16])))
@@ -152,7 +154,7 @@ func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
 	return sync.OnceFunc(unlock), nil
 }
 
-// change rewrites the file, where edit says so.
+// change rewrites the file if edit returns true.
 func (s *FileStore) change(ctx context.Context, edit func(map[Key][]byte) (bool, error)) error {
 	return s.file.Update(ctx, func(c *fileContent) (*fileContent, error) {
 		changed, err := edit(c.entries)
@@ -203,12 +205,12 @@ func (s *FileStore) open(c *fileContent, text string) error {
 	return nil
 }
 
-// broken is the error of a file that is left as it is.
+// broken returns the error of a file that is left as it is.
 func (s *FileStore) broken(why string) error {
 	return fmt.Errorf("%s: %s, and is left as it is: bring the right one back, or move it away and sign in again", s.path, why)
 }
 
-// encode seals what the file is to hold. Call it with the lock held.
+// encode seals the new content of the file. Call it with the lock held.
 func (s *FileStore) encode(ctx context.Context, c *fileContent) ([]byte, error) {
 	if err := s.sealing(ctx, c); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/sealed"
 )
 
-// keySource is where the key of a file is, as the file says itself.
+// keySource is the place of the key of a file, as the file records it.
 type keySource string
 
 const (
@@ -25,7 +25,7 @@ const (
 	keyFile     keySource = "file"
 )
 
-// keys are those of a file that is there.
+// keys returns the keys of an existing file.
 func (s *FileStore) keys(ctx context.Context, from keySource) (*sealed.Keys, error) {
 	switch from {
 	case keyGiven:
@@ -52,7 +52,7 @@ func (s *FileStore) keys(ctx context.Context, from keySource) (*sealed.Keys, err
 	return nil, s.broken("it does not say where its key is")
 }
 
-// sealing sees to it that there is a key to seal with: that which the file has, a given one in any case.
+// sealing sets the key to seal with: a given key, or else the key of the file, or else a new one.
 func (s *FileStore) sealing(ctx context.Context, c *fileContent) (err error) {
 	switch {
 	case s.opts.Key != "":
@@ -86,7 +86,7 @@ func (s *FileStore) where(from keySource) string {
 	return "the " + string(from)
 }
 
-// parseKeys reads keys, and never shows what was taken for one.
+// parseKeys reads keys. Its errors never show the text.
 func (s *FileStore) parseKeys(text string) (*sealed.Keys, error) {
 	k, err := sealed.ParseKeys(text)
 	if err != nil {
@@ -95,14 +95,14 @@ func (s *FileStore) parseKeys(text string) (*sealed.Keys, error) {
 	return k, err
 }
 
-// keychain has the key of this user's stores. Its functions are bounded, and ask nobody anything.
+// keychain holds the key of this user's stores. Its functions are bounded in time, and ask no person.
 type keychain struct {
 	read  func() (string, error)
 	write func(text string) error
 	wait  time.Duration
 
 	mu    sync.Mutex
-	asked chan keychainAnswer // what is still to be answered; nil: nothing
+	asked chan keychainAnswer // the request that is not answered yet; nil: none
 }
 
 type keychainAnswer struct {
@@ -113,7 +113,8 @@ type keychainAnswer struct {
 const (
 	keychainService = "indus"
 	keychainUser    = "store key"
-	// keychainWait bounds the system's keychain, which may ask a person for a password, and a headless one forever.
+	// keychainWait bounds the system's keychain. It may ask a person for a password, and may hang forever without a
+	// display.
 	keychainWait = 5 * time.Second
 )
 
@@ -139,7 +140,7 @@ func systemKeychain() *keychain {
 	}
 }
 
-// keychainHere reports whether asking the keychain starts nothing: without a session bus the library would
+// keychainHere reports whether a request to the keychain starts no process. Without a session bus the library would
 // start one.
 func keychainHere() bool {
 	switch runtime.GOOS {
@@ -155,7 +156,7 @@ func keychainHere() bool {
 
 func (k *keychain) get(ctx context.Context) (string, error) { return k.bounded(ctx, k.read) }
 
-// getOrMake is the key, which is made where the keychain works and has none.
+// getOrMake returns the key. If the keychain works and has none, it makes one.
 func (k *keychain) getOrMake(ctx context.Context) (string, error) {
 	return k.bounded(ctx, func() (string, error) {
 		text, err := k.read()
@@ -166,12 +167,12 @@ func (k *keychain) getOrMake(ctx context.Context) (string, error) {
 		if err := k.write(text); err != nil {
 			return "", err
 		}
-		return k.read() // what another process made meanwhile
+		return k.read() // another process may have made one meanwhile
 	})
 }
 
-// bounded gives up after k.wait. The library cannot be stopped: what hangs in it stays until the process ends, and nothing else is
-// asked meanwhile. Later calls take its answer if it has come, and do not wait again.
+// bounded gives up after k.wait. The library cannot be stopped: a call that hangs stays until the process ends, and no
+// other call is made meanwhile. Later calls take its answer if it has arrived, and do not wait again.
 func (k *keychain) bounded(ctx context.Context, ask func() (string, error)) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -189,7 +190,7 @@ func (k *keychain) bounded(ctx context.Context, ask func() (string, error)) (str
 	late := time.NewTimer(wait)
 	defer late.Stop()
 	select {
-	case a := <-k.asked: // first, where the timer has passed as well
+	case a := <-k.asked: // the answer goes first, even if the time is over
 		k.asked = nil
 		return a.text, a.err
 	default:

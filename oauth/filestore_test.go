@@ -25,7 +25,7 @@ var (
 	local = oauth.Key{Resource: "https://a.example/mcp"}
 )
 
-// storeIn is a store of a test, which has no keychain.
+// storeIn returns a store for tests, which has no keychain.
 func storeIn(dir string) *oauth.FileStore {
 	return oauth.NewFileStore(filepath.Join(dir, "oauth.json"), &oauth.FileStoreOptions{NoKeychain: true})
 }
@@ -51,7 +51,7 @@ func TestFileStoreKeepsWhatWasPut(t *testing.T) {
 	wantValue(t, s, alice, "")
 	put(t, s, alice, `{"secret": "token-of-alice" }`)
 	put(t, s, local, "local")
-	other := storeIn(filepath.Join(dir, "made")) // as another process has it
+	other := storeIn(filepath.Join(dir, "made")) // like another process
 	wantValue(t, other, alice, `{"secret": "token-of-alice" }`)
 	put(t, other, local, "newer")
 	wantValue(t, s, local, "newer")
@@ -93,7 +93,7 @@ func TestFileStoreShowsNothing(t *testing.T) {
 	}
 }
 
-// Whatever is left of a file, or put in its place: an error that says what to do, and the file stays.
+// For every damaged or replaced file, there is an error with a remedy, and the file stays.
 func TestFileStoreLeavesAloneWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
 	s := storeIn(dir)
@@ -126,7 +126,7 @@ func TestFileStoreLeavesAloneWhatItCannotRead(t *testing.T) {
 	for at := 0; at < len(whole)-1; at += 3 {
 		altered := bytes.Clone(whole)
 		if altered[at] ^= 1; !bytes.Contains(altered[:at], []byte(`"version":`)) {
-			continue // the words about it say nothing
+			continue // changes of the description have no effect
 		}
 		fresh := storeIn(dir)
 		_ = os.WriteFile(s.Path(), altered, 0o600)
@@ -207,7 +207,7 @@ func TestFileStoreWithAKeychain(t *testing.T) {
 	}
 	chain.err, chain.hang, wait = nil, make(chan struct{}), 50*time.Millisecond
 	hangs, reads, began := open(), chain.reads.Load(), time.Now()
-	for range 1000 { // and is not asked again meanwhile, nor waited for
+	for range 1000 { // no further request is made meanwhile, and no call waits
 		if _, err := hangs.Get(t.Context(), alice); err == nil || !strings.Contains(err.Error(), "no answer within 50ms") {
 			t.Error(err)
 		}
@@ -216,7 +216,7 @@ func TestFileStoreWithAKeychain(t *testing.T) {
 		t.Errorf("asked %d times, in %v", n, time.Since(began))
 	}
 	other := oauth.NewFileStore(filepath.Join(dir, "other.json"), oauth.WithKeychain(chain.read, chain.write, wait))
-	put(t, other, alice, "2") // with a file, where the keychain hangs
+	put(t, other, alice, "2") // with a key file, because the keychain hangs
 	wantValue(t, storeAt(dir, "other.json"), alice, "2")
 	close(chain.hang)
 }
@@ -249,7 +249,8 @@ func (c *fakeChain) write(text string) error { c.key = text; return nil }
 
 const writerEnv = "INDUS_TEST_STORE"
 
-// TestStoreWriter is the other process of the tests below: "DIR NAME" puts one value after the other.
+// TestStoreWriter is the other process of the tests below. Its variable is "DIR NAME COUNT". It puts one
+// value after the other.
 func TestStoreWriter(t *testing.T) {
 	var dir, name string
 	var count int
@@ -281,7 +282,8 @@ func writer(t *testing.T, dir, name string, count int) (*exec.Cmd, *bufio.Scanne
 	return cmd, bufio.NewScanner(out)
 }
 
-// Who is killed while it writes leaves the old values or the new ones, and all of others'.
+// A process that is killed while it writes leaves the old values or the new ones. It loses no values of
+// others.
 func TestFileStoreSurvivesKills(t *testing.T) {
 	dir := t.TempDir()
 	put(t, storeIn(dir), alice, "kept")
@@ -331,7 +333,8 @@ func TestFileStoreOfSeveralProcesses(t *testing.T) {
 	}
 }
 
-// What another process writes is seen, however fast: a replaced file may look as it did two changes before.
+// Changes by another process are seen, however fast they are. A replaced file may look the same as two
+// changes before.
 func TestFileStoreSeesEveryChange(t *testing.T) {
 	t.Parallel()
 	dir, k := t.TempDir(), oauth.Key{Resource: "https://a.example"}

@@ -23,15 +23,15 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// protected is a server that wants tokens of an authorization server. Its answer is the subject
-// of the token; ?scope= says what a request needs beside "read".
+// protected is a server that requires tokens of an authorization server. Its answer is the
+// subject of the token. ?scope= names the scope that a request needs besides "read".
 type protected struct {
 	*httptest.Server
 	as       *authserver.Server
-	keys     map[string]*rsa.PublicKey // nil: tokens are asked for at the authorization server
+	keys     map[string]*rsa.PublicKey // nil: tokens are checked at the authorization server
 	answered atomic.Int64
 	refused  atomic.Int64
-	expired  atomic.Int64 // tokens that were no good when they came
+	expired  atomic.Int64 // tokens that had expired when they arrived
 }
 
 func protect(t *testing.T, as *authserver.Server, opaque bool) *protected {
@@ -137,7 +137,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// newClient is a client that ends with the test.
+// newClient returns a client that is closed at the end of the test.
 func newClient(t *testing.T, o oauth.Options) *oauth.Client {
 	t.Helper()
 	c, err := oauth.New(&o)
@@ -148,7 +148,7 @@ func newClient(t *testing.T, o oauth.Options) *oauth.Client {
 	return c
 }
 
-// person is somebody with a browser, who counts how often it is asked.
+// person is a person with a browser. It counts how often it is asked.
 type person struct {
 	oauth.Loopback
 	asked atomic.Int64
@@ -163,7 +163,7 @@ func newPerson(user string) *person {
 	return p
 }
 
-// altered changes what a person's browser is shown, or brings back.
+// altered changes the address that a person's browser gets, or the answer that it brings back.
 type altered struct {
 	oauth.Interaction
 	address, answer func(url.Values)
@@ -193,7 +193,7 @@ func (a *alteredAnswer) Ask(ctx context.Context, authorize string) (url.Values, 
 	return answer, err
 }
 
-// send posts body, and is the answer's status and body.
+// send posts body, and returns the status and the body of the answer.
 func send(t *testing.T, rt http.RoundTripper, address, body string) (int, string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -220,7 +220,7 @@ func wants(t *testing.T, rt http.RoundTripper, address, body, want string) {
 	}
 }
 
-// recorded is a store that knows what it was given.
+// recorded is a store that records the values that it gets.
 type recorded struct {
 	oauth.MemoryStore
 	puts []map[string]any

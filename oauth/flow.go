@@ -16,7 +16,7 @@ import (
 
 const offlineAccess = "offline_access" // OpenID Connect Core section 11
 
-// formOf is a form of names and values; what is "" is left out.
+// formOf returns a form of names and values. Empty values are left out.
 func formOf(pairs ...string) url.Values {
 	form := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -44,7 +44,7 @@ func (s *session) signIn(ctx context.Context, n need) (*grant, error) {
 	}
 	last := s.current.Load()
 	if last == nil || !d.has(last.Issuer) {
-		last = &grant{} // what another authorization server was asked says nothing here
+		last = &grant{} // scopes of another authorization server do not count here
 	}
 	ask := &signInFlow{session: s, web: w, Discovery: d, last: last, need: n}
 	if person && (c.options.Interact == nil && n.show == nil || n.quiet) {
@@ -54,10 +54,10 @@ func (s *session) signIn(ctx context.Context, n need) (*grant, error) {
 	for _, issuer := range d.ordered(last.Issuer) {
 		g, err := ask.server(ctx, issuer)
 		if refused, ok := errors.AsType[*ServerError](err); ok && (refused.Code == "invalid_scope" || refused.Code == "access_denied") {
-			err = errors.Join(err, ask.want(ctx, nil)) // what was granted before can be had again
+			err = errors.Join(err, ask.want(ctx, nil)) // the former scopes can be granted again
 		}
 		if step, ok := errors.AsType[*StepError](err); !ok || ctx.Err() != nil || step.Step != StepServer && step.Step != StepRegistration {
-			return g, err // nil too; and who has said no is not asked elsewhere
+			return g, err // may be nil; after a refusal by one server, no other is asked
 		}
 		failed = append(failed, err)
 	}
@@ -69,11 +69,11 @@ type signInFlow struct {
 	*session
 	*Discovery
 	web  *web
-	last *grant // what there was at one of the authorization servers
+	last *grant // the former grant of one of the authorization servers
 	need need
 }
 
-// scopes are what to ask for (specification 2026-07-28, "Scope Selection Strategy", and SEP-2350).
+// scopes returns the scopes to request (specification 2026-07-28, "Scope Selection Strategy", and SEP-2350).
 func (a *signInFlow) scopes(as *authServer) []string {
 	first := a.client.options.Scopes
 	switch {
@@ -90,7 +90,8 @@ func (a *signInFlow) scopes(as *authServer) []string {
 	return all
 }
 
-// person says that one is needed. What to ask for is kept, for the sign-in that follows elsewhere.
+// person returns an error that a person is needed. The required scopes are stored for a later sign-in in another
+// place.
 func (a *signInFlow) person(ctx context.Context) error {
 	as, err := a.web.firstServer(ctx, a.Discovery, a.last.Issuer)
 	if err != nil {
@@ -112,7 +113,8 @@ func (a *signInFlow) person(ctx context.Context) error {
 	return needed
 }
 
-// want keeps that the server asks for scopes, for the next sign-in; nil forgets what was wanted.
+// want stores the scopes that the server requires, for the next sign-in. If scopes is nil, it deletes the stored
+// scopes.
 func (a *signInFlow) want(ctx context.Context, scopes []string) error {
 	unlock, err := a.client.options.Store.Lock(ctx, a.key)
 	if err != nil {
@@ -127,7 +129,7 @@ func (a *signInFlow) want(ctx context.Context, scopes []string) error {
 	if more.Wanted = union(g.Wanted, scopes); scopes == nil {
 		more.Wanted = nil
 	}
-	if len(more.Wanted) == len(g.Wanted) { // all are there, or there is no room
+	if len(more.Wanted) == len(g.Wanted) { // all are stored already, or there is no room
 		return nil
 	}
 	return a.keep(ctx, &more)
@@ -148,7 +150,7 @@ func (a *signInFlow) server(ctx context.Context, issuer string) (*grant, error) 
 	return a.byItself(ctx, as)
 }
 
-// byPerson is the authorization code grant with PKCE (OAuth 2.1 section 4.1).
+// byPerson runs the authorization code grant with PKCE (OAuth 2.1 section 4.1).
 func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (g *grant, err error) {
 	if !slices.Contains(as.CodeChallengeMethodsSupported, "S256") || as.AuthorizationEndpoint == "" {
 		return nil, &StepError{StepServer, as.Issuer, errors.New("it does not support authorization codes with PKCE (S256)")}
@@ -178,7 +180,7 @@ func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (g *grant, er
 	if err != nil {
 		return nil, &StepError{StepRegistration, as.Issuer, err}
 	}
-	defer func() { // also where who waited has gone
+	defer func() { // even if the caller has gone
 		if i.isDiscarded(err) || i.Dynamic && i.ID == known.ID && errors.As(err, new(*unansweredError)) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime)
 			defer cancel()
@@ -194,12 +196,12 @@ func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (g *grant, er
 	return a.exchange(ctx, as, i, form, scopes)
 }
 
-// unansweredError is why no answer has come from the browser of a person who was sent to the authorization server.
+// unansweredError is why no answer came from a browser that was sent to the authorization server.
 type unansweredError struct{ error }
 
 func (e *unansweredError) Unwrap() error { return e.error }
 
-// interaction is how the person is asked, and where the registration is kept that goes with it.
+// interaction returns the way to ask the person, and the key of the registration that belongs to it.
 func (a *signInFlow) interaction(as *authServer) (Interaction, Key) {
 	o, show := &a.client.options, a.need.show
 	switch {
@@ -213,7 +215,7 @@ func (a *signInFlow) interaction(as *authServer) (Interaction, Key) {
 	return &Loopback{Redirect: o.Redirect, Open: open}, registrationKey(as.Issuer, "")
 }
 
-// code has the person authorize, and checks the answer before anything of it is used.
+// code asks the person to authorize. It checks the answer before any part of it is used.
 func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back Redirection, scopes []string, verifier string) (string, error) {
 	u, err := url.Parse(as.AuthorizationEndpoint)
 	if err != nil {
@@ -227,7 +229,7 @@ func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back 
 		"scope", strings.Join(scopes, " "),
 	))
 	if slices.Contains(scopes, offlineAccess) {
-		query.Set("prompt", "consent") // else it is ignored (OpenID Connect Core section 11)
+		query.Set("prompt", "consent") // otherwise it is ignored (OpenID Connect Core section 11)
 	}
 	u.RawQuery = query.Encode()
 	plainAddress(u)
@@ -241,16 +243,16 @@ func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back 
 	return checkAnswer(answer, as, state)
 }
 
-// plainAddress leaves nothing in an address that a shell reads: what opens browsers often is a script, on
-// Windows one of PowerShell (CVE-2025-6514). The query is so already, and the host: see reach.check.
+// plainAddress leaves no character in an address that is special in a shell. Browsers are often opened by a
+// script, on Windows by one of PowerShell (CVE-2025-6514). The query has no such character, and the host has none
+// either: see reach.check.
 func plainAddress(u *url.URL) {
 	u.RawPath = strings.NewReplacer("$", "%24", "&", "%26", "'", "%27", "(", "%28", ")", "%29", "*", "%2A", ";", "%3B", "!", "%21").Replace(u.EscapedPath())
-	u.Fragment, u.RawFragment = "", "" // which it must not have (RFC 6749 section 3.1)
+	u.Fragment, u.RawFragment = "", "" // it must not have one (RFC 6749 section 3.1)
 }
 
-// checkAnswer is the code of an authorization response. It is looked at in this order: whose it
-// is, who says so (RFC 9207 section 2.4, specification "Authorization Response Validation"), and
-// only then what.
+// checkAnswer returns the code of an authorization response. It checks in this order: the state, then the issuer
+// (RFC 9207 section 2.4, specification "Authorization Response Validation"), and only then the content.
 func checkAnswer(answer url.Values, as *authServer, state string) (string, error) {
 	for _, name := range []string{"state", "iss", "code", "error"} {
 		if len(answer[name]) > 1 {
@@ -274,7 +276,7 @@ func checkAnswer(answer url.Values, as *authServer, state string) (string, error
 	return answer.Get("code"), nil
 }
 
-// exchange gets a token for what the form has, keeps it and says so.
+// exchange requests a token with the form, stores it and calls SignedIn.
 func (a *signInFlow) exchange(ctx context.Context, as *authServer, i identity, form url.Values, scopes []string) (*grant, error) {
 	c := a.client
 	if err := c.confine(ctx, a.key.Resource, as.Issuer, true); err != nil {
@@ -289,7 +291,7 @@ func (a *signInFlow) exchange(ctx context.Context, as *authServer, i identity, f
 		return nil, &StepError{StepToken, as.TokenEndpoint, err}
 	}
 	g := answer.into(grant{Resource: a.Resource, Issuer: as.Issuer, Token: as.TokenEndpoint, Revocation: as.RevocationEndpoint, Asked: a.last.Asked, client: i}, scopes)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // what was granted is kept
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // a granted token is stored in any case
 	defer cancel()
 	unlock, err := c.options.Store.Lock(ctx, a.key)
 	if err != nil {

@@ -2,22 +2,24 @@ package oauth
 
 import "context"
 
-// handed is a sign-in that goes on by itself. address is set before ready is closed, and err before
-// both are.
+// handed is a sign-in that goes on without its caller. address is set before ready is closed. err is set before
+// both channels are closed.
 type handed struct {
-	ready   chan struct{} // closed when there is an address, or none will be
+	ready   chan struct{} // closed when there is an address, or when there will be none
 	over    chan struct{}
 	address string
 	err     error
 }
 
-// SignInAddress begins a sign-in that somebody else shows to the person, such as a client that is asked to
-// open a URL, and returns the address. It goes on without its caller, until the person has signed in (which
-// Options.SignedIn tells), ten minutes are over, or [Client.Close]; meanwhile the same principal gets the same
-// address. With Options.Site it is that of a page, for a browser anywhere; else the answer comes to a port of this
-// machine (Options.Redirect): the person's browser has to be here.
+// SignInAddress begins a sign-in and returns its address, which another program shows to the person. That may be a
+// client that is asked to open a URL. The sign-in goes on without its caller until the person has signed in, for
+// at most ten minutes or until [Client.Close]. Options.SignedIn is called after a sign-in. Meanwhile the same
+// principal gets the same address.
 //
-// The address is a secret of the person's until it is used.
+// With Options.Site, the address is one of a page for a browser on any machine. Otherwise the answer comes to a
+// port of this machine (Options.Redirect), and the person's browser has to be on this machine.
+//
+// Until it is used, the address is a secret of the person.
 func (c *Client) SignInAddress(ctx context.Context, resource, who string) (string, error) {
 	s, err := c.sessionAt(resource, who)
 	if err != nil {
@@ -45,8 +47,8 @@ func (c *Client) SignInAddress(ctx context.Context, resource, who string) (strin
 	}
 }
 
-// AwaitSignIn waits for the end of a sign-in that [Client.SignInAddress] began; there may be none. Whether the
-// principal is signed in now, the next request tells.
+// AwaitSignIn waits for the end of a sign-in that [Client.SignInAddress] began. If there is none, it returns at
+// once. The next request shows whether the principal is signed in.
 func (c *Client) AwaitSignIn(ctx context.Context, resource, who string) error {
 	s, err := c.sessionAt(resource, who)
 	if err != nil {
@@ -66,10 +68,10 @@ func (c *Client) AwaitSignIn(ctx context.Context, resource, who string) error {
 	}
 }
 
-// handOver signs in with an address that is handed over. It is no flight: requests do not wait for it.
+// handOver signs in with an address that is handed over. It is not a flight, so requests do not wait for it.
 func (s *session) handOver(h *handed) {
 	ctx := s.client.ctx
-	if _, h.err = s.load(ctx); h.err == nil { // what was asked for before is asked for again
+	if _, h.err = s.load(ctx); h.err == nil { // scopes of earlier requests are requested again
 		said, _, _ := s.client.asks(ctx, s.key.Resource)
 		_, h.err = s.signIn(ctx, need{said: said, anew: true, show: func(address string) {
 			if h.address == "" {

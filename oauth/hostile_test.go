@@ -17,12 +17,12 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// attacker is a server whose metadata, and the authorization server in them, a test makes up: all
-// at one address. "~" in a text is that address.
+// attacker is a server with metadata and an authorization server that a test makes up, all at one address. "~" in a
+// text is that address.
 type attacker struct {
 	*httptest.Server
-	answers map[string]http.HandlerFunc // by path; "/mcp" refuses without any
-	visits  atomic.Int64                // of paths that it has no answer to
+	answers map[string]http.HandlerFunc // by path; "/mcp" refuses requests without a token
+	visits  atomic.Int64                // of paths without an answer
 	gotten  atomic.Int64                // token requests
 }
 
@@ -75,7 +75,7 @@ func (a *attacker) says(text string) http.HandlerFunc {
 	}
 }
 
-// says is for what is made before its attacker.
+// says returns a handler that answers with a text. It can be made before the attacker exists.
 func says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -83,7 +83,7 @@ func says(text string) http.HandlerFunc {
 	}
 }
 
-// visitor is a browser that goes where it is sent.
+// visitor is a browser that follows every redirect.
 func visitor() *oauth.Loopback {
 	return &oauth.Loopback{Open: func(ctx context.Context, authorize string) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, authorize, nil)
@@ -174,7 +174,7 @@ func TestHostileServers(t *testing.T) {
 	})
 }
 
-// A server on the Internet cannot have us ask machines of our own network.
+// A server on the Internet cannot cause requests to machines of our own network.
 func TestRequestsThatAServerForges(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -192,7 +192,7 @@ func TestRequestsThatAServerForges(t *testing.T) {
 	}
 }
 
-// refuses is a server whose challenge names metadata.
+// refuses is a server with a challenge that names metadata.
 func refuses(metadata string) http.RoundTripper {
 	return tripper(func(r *http.Request) (*http.Response, error) {
 		h := http.Header{"Www-Authenticate": {`Bearer resource_metadata="` + metadata + `"`}}
@@ -204,7 +204,7 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Whoever hangs delays nobody but who waits, and no longer than that one likes.
+// A server that hangs delays only the callers that wait for it, and no longer than their contexts allow.
 func TestAuthorizationServerThatHangs(t *testing.T) {
 	t.Parallel()
 	hung := make(chan struct{}, 10)
@@ -223,7 +223,7 @@ func TestAuthorizationServerThatHangs(t *testing.T) {
 	wants(t, c.Transport(nil, b.URL+"/mcp", ""), b.URL+"/mcp", "", "")
 }
 
-// The token goes to the origin that it is for, and nowhere else.
+// The token is sent only to the origin for which it was issued.
 func TestTokenStaysWithItsOrigin(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -239,7 +239,7 @@ func TestTokenStaysWithItsOrigin(t *testing.T) {
 	wants(t, rt, other.URL, "", "other")
 }
 
-// What a server says back of the token, where it refuses, nobody sees.
+// If a refusal repeats the token, the token is masked.
 func TestTokenThatIsSaidBack(t *testing.T) {
 	t.Parallel()
 	a := attack(t, map[string]http.HandlerFunc{"/echo": func(w http.ResponseWriter, r *http.Request) {
@@ -263,7 +263,7 @@ func TestTokenThatIsSaidBack(t *testing.T) {
 	}
 }
 
-// A server by http in one's own network may want a key: its answer is the one to show.
+// A server by http in a private network may require a key. Its own answer is returned.
 func TestServerByHTTP(t *testing.T) {
 	t.Parallel()
 	const address = "http://10.255.255.1/mcp"
@@ -282,7 +282,7 @@ func TestServerByHTTP(t *testing.T) {
 	}
 }
 
-// That the authorization server is down says nothing of the server.
+// If the authorization server is down, that does not mean that the server is down.
 func TestAuthorizationServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	tokens := httptest.NewServer(says(`{"access_token":"short-lived-token","refresh_token":"refresh-token","expires_in":1e-9}`))
@@ -297,7 +297,7 @@ func TestAuthorizationServerThatIsDown(t *testing.T) {
 	}
 }
 
-// Nor where it no longer leads to an authorization server, or redirects.
+// The token is also masked if no authorization server is named any more, or if the server redirects.
 func TestTokenThatIsSaidBackElsewhere(t *testing.T) {
 	t.Parallel()
 	gone := atomic.Bool{}
@@ -344,8 +344,8 @@ func TestTokenThatIsSaidBackElsewhere(t *testing.T) {
 	}
 }
 
-// A server that refuses every token, or wants ever more scopes, does not keep anybody busy: who follows the store
-// would try again whenever it changes.
+// If a server refuses every token, or requires more and more scopes, it causes no endless requests. A process that
+// watches the store would try again after each change.
 func TestServerThatIsNeverContent(t *testing.T) {
 	t.Parallel()
 	n := atomic.Int64{}
@@ -358,7 +358,7 @@ func TestServerThatIsNeverContent(t *testing.T) {
 	wants(t, newClient(t, oauth.Options{Interact: visitor(), Store: store}).Transport(nil, address, ""), address, "", "")
 	refused := func() string {
 		t.Helper()
-		_, _, err := send(t, newClient(t, oauth.Options{Store: store}).Transport(nil, address, ""), address, "") // a process each
+		_, _, err := send(t, newClient(t, oauth.Options{Store: store}).Transport(nil, address, ""), address, "") // a new process each time
 		if !errors.As(err, new(*oauth.SignInError)) {
 			t.Error(err)
 		}
@@ -386,7 +386,8 @@ func TestServerThatIsNeverContent(t *testing.T) {
 	}
 }
 
-// A token that expires on its way is renewed, more than once on a slow machine: nobody is asked to sign in again for it.
+// If a token expires on its way, it is renewed, more than once on a slow machine. No person is asked to sign in for
+// that.
 func TestTokensThatExpireOnTheirWay(t *testing.T) {
 	t.Parallel()
 	n := atomic.Int64{}
@@ -410,7 +411,7 @@ func TestTokensThatExpireOnTheirWay(t *testing.T) {
 	wants(t, newClient(t, oauth.Options{Store: store}).Transport(nil, a.URL+"/mcp", ""), a.URL+"/mcp", "", "")
 }
 
-// What a browser is opened with holds nothing that a shell reads, and no fragment.
+// The address for a browser has no character that is special in a shell, and no fragment.
 func TestAddressForAShell(t *testing.T) {
 	t.Parallel()
 	a := attack(t, map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "~/a$(calc)'&;`id`|x#$(calc)", 1))})
@@ -425,7 +426,8 @@ func TestAddressForAShell(t *testing.T) {
 	}
 }
 
-// A server that wants something else than OAuth has its own answer heard; so has one whose request cannot be sent again.
+// If a server requires something other than OAuth, its own answer is returned. The same holds for a request that cannot
+// be sent again.
 func TestAnswersThatAreNotOurs(t *testing.T) {
 	t.Parallel()
 	a := attack(t, map[string]http.HandlerFunc{prmPath: nil, asmPath: nil})
@@ -445,7 +447,7 @@ func TestAnswersThatAreNotOurs(t *testing.T) {
 	_ = res.Body.Close()
 }
 
-// Several authorization servers are tried in their order, but nobody is asked twice.
+// Several authorization servers are tried in their order, but the person is asked only once.
 func TestSeveralAuthorizationServers(t *testing.T) {
 	t.Parallel()
 	dead := httptest.NewServer(http.NotFoundHandler())
@@ -467,7 +469,7 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 	}
 }
 
-// The resource is on every request (RFC 8707), and a token is renewed when it is refused, before anybody is asked.
+// The resource is on every request (RFC 8707). A refused token is renewed before a person is asked.
 func TestResourceIsOnEveryRequest(t *testing.T) {
 	t.Parallel()
 	forms := make(chan url.Values, 10)
@@ -502,7 +504,7 @@ func TestResourceIsOnEveryRequest(t *testing.T) {
 	}
 }
 
-// An address that is shown elsewhere is the same until it is used; then who waits is told.
+// The address of a sign-in stays the same until it is used. Then SignedIn is called.
 func TestSignInAddress(t *testing.T) {
 	t.Parallel()
 	a := attack(t, nil)
@@ -543,7 +545,7 @@ func TestSignInAddress(t *testing.T) {
 
 type asker struct{}
 
-// Who shows the address knows whose request it is for (URL elicitation).
+// Open gets the context of the request that needs the sign-in (URL elicitation).
 func TestOpenHasTheRequestsContext(t *testing.T) {
 	t.Parallel()
 	a := attack(t, nil)
@@ -571,7 +573,7 @@ func TestCloseEndsASignIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Whoever comes with another state, or another Host, changes nothing.
+	// A request with another state, or with another Host, changes nothing.
 	for _, other := range []string{"?code=x&state=y", "?code=x", ""} {
 		res, err := http.Get(u.Query().Get("redirect_uri") + other)
 		if err != nil || res.StatusCode != http.StatusBadRequest {
@@ -593,7 +595,7 @@ func TestCloseEndsASignIn(t *testing.T) {
 	}
 }
 
-// hurried is a store that is not waited for without end: another process may have the lock, and hang.
+// hurried is a store that gives up: another process may hold the lock, and hang.
 type hurried struct {
 	oauth.MemoryStore
 	testing.TB

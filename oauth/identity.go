@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// Methods by which a client proves itself at a token endpoint.
+// Methods with which a client authenticates to a token endpoint.
 const (
 	methodNone  = "none"
 	methodBasic = "client_secret_basic"
@@ -26,17 +26,17 @@ const (
 	methodJWT   = "private_key_jwt"
 )
 
-// identity is who we are at one authorization server.
+// identity is this client at one authorization server.
 type identity struct {
 	ID       string `json:"id"`
 	secret   secret.Value
 	Method   string    `json:"method"`
-	Redirect string    `json:"redirect,omitempty"` // that it is registered with; "": any
+	Redirect string    `json:"redirect,omitempty"` // the registered address; "": any
 	Expires  time.Time `json:"expires,omitzero"`   // of the secret
-	Dynamic  bool      `json:"dynamic,omitempty"`  // by registration, which may be done again
+	Dynamic  bool      `json:"dynamic,omitempty"`  // by registration, which can be repeated
 }
 
-// storedIdentity is an identity as it is kept.
+// storedIdentity is an identity in the form of the store.
 type storedIdentity struct {
 	identity
 	Secret string `json:"secret,omitempty"`
@@ -49,9 +49,9 @@ func (s storedIdentity) loaded() identity {
 	return s.identity
 }
 
-// identify says who we are at an authorization server, in the order of specification 2026-07-28
-// (basic/authorization/client-registration): known there, by a metadata document, by
-// registration. redirect is where a sign-in will be answered; "" of a grant without one.
+// identify returns this client's identity at an authorization server. It may be a known id, a metadata document or a
+// registration, in the order of specification 2026-07-28 (basic/authorization/client-registration). redirect is the
+// address for the answer to a sign-in. It is "" for a grant without a redirect.
 func (c *Client) identify(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
 	switch o := &c.options; {
 	case o.ClientID != "":
@@ -68,9 +68,10 @@ func (c *Client) byDocument(as *authServer) bool {
 	return c.options.MetadataDocument != "" && as.ClientIDMetadataDocumentSupported
 }
 
-// ownPath is the end of the path at which an authorization server answers that does not say who it is (RFC 9207). Another one that
-// sends the browser on to it, and wants to be given the code, cannot have that come to its own (mix-up; RFC 9700 sections
-// 4.4.1 and 4.4.2.2). Who does not register has the one address that is known there.
+// ownPath returns the end of the callback path for an authorization server that does not name itself in answers (RFC
+// 9207). Each such server has its own path. If another server redirects the browser to it and wants the code, the
+// answer arrives at the wrong path (mix-up; RFC 9700 sections 4.4.1 and 4.4.2.2). A client that does not register has
+// one fixed address, so the result is "".
 func (c *Client) ownPath(as *authServer) string {
 	if as.AuthorizationResponseIssParameterSupported || c.options.ClientID != "" || c.byDocument(as) {
 		return ""
@@ -79,13 +80,13 @@ func (c *Client) ownPath(as *authServer) string {
 	return "/" + hex.EncodeToString(sum[:16])
 }
 
-// ErrOtherIssuer means that a server names another authorization server than the one that this client signs in at:
-// that of Options.Issuer, else the one to which its secret went first.
+// ErrOtherIssuer means that a server names an authorization server at which this client does not sign in. It signs in
+// at Options.Issuer, or else at the authorization server to which its secret went first.
 var ErrOtherIssuer = errors.New("this client signs in elsewhere")
 
-// confine holds an authorization server against the one that may see what this client has: its secret, or a token to
-// exchange. Where no issuer is configured that is the first that gets them for a server, which is kept: the server may be
-// another one tomorrow, or name somebody else's authorization server today.
+// confine returns an error if the authorization server must not see this client's secret or its token for exchange. If
+// no issuer is configured, only the first authorization server that gets them for a server may see them. Its name is
+// stored, because the server may name another person's authorization server later.
 func (c *Client) confine(ctx context.Context, resource, issuer string, keep bool) error {
 	o := &c.options
 	key := Key{Resource: resource, Client: o.ClientID}
@@ -119,7 +120,7 @@ func (c *Client) confine(ctx context.Context, resource, issuer string, keep bool
 	return nil
 }
 
-// configured is the identity of the options.
+// configured returns the identity of the options.
 func (c *Client) configured(as *authServer) identity {
 	i := identity{ID: c.options.ClientID, secret: c.options.ClientSecret, Method: methodNone}
 	if c.signer != nil {
@@ -130,7 +131,8 @@ func (c *Client) configured(as *authServer) identity {
 	return i
 }
 
-// secretMethod is how an authorization server takes a secret. One that does not say takes Basic (RFC 8414 section 2).
+// secretMethod returns the method in which an authorization server accepts a secret. The default is Basic (RFC 8414
+// section 2).
 func secretMethod(as *authServer) string {
 	methods := as.TokenEndpointAuthMethodsSupported
 	if !slices.Contains(methods, methodBasic) && slices.Contains(methods, methodPost) {
@@ -139,8 +141,8 @@ func secretMethod(as *authServer) string {
 	return methodBasic
 }
 
-// registrationKey is where the registration at an issuer is kept: that with the address of a [Site] apart from those
-// of the machines that share the store, so that neither takes the other's place.
+// registrationKey returns the key of the registration at an issuer. The registration with the address of a [Site] has
+// its own key. So it does not replace the registration of other machines that share the store.
 func registrationKey(issuer, redirect string) Key {
 	site, _, ok := strings.Cut(redirect, pathCallback)
 	if redirect = ""; ok {
@@ -149,7 +151,7 @@ func registrationKey(issuer, redirect string) Key {
 	return Key{Issuer: strings.TrimSuffix(issuer, "/"), Principal: redirect} // see sameIssuer
 }
 
-// registration is the one that is kept and still good; the zero identity where there is none.
+// registration returns the stored registration if it is still valid, or the zero identity.
 func (c *Client) registration(ctx context.Context, key Key) (identity, error) {
 	b, err := c.options.Store.Get(ctx, key)
 	if err != nil || b == nil {
@@ -162,7 +164,7 @@ func (c *Client) registration(ctx context.Context, key Key) (identity, error) {
 	return s.loaded(), nil
 }
 
-// registered is the registration that is kept, or a new one (RFC 7591).
+// registered returns the stored registration, or a new one (RFC 7591).
 func (c *Client) registered(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
 	key := registrationKey(as.Issuer, redirect)
 	unlock, err := c.options.Store.Lock(ctx, key)
@@ -222,8 +224,8 @@ func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect 
 	return i, nil
 }
 
-// forget drops the registration at an issuer, with the address to which answers come. Where an id is given, it has to be that one:
-// another process may have registered again.
+// forget deletes the registration at an issuer with the given redirect address. If id is not "", the registration must
+// have that id, because another process may have registered again.
 func (c *Client) forget(ctx context.Context, issuer, redirect, id string) error {
 	key := registrationKey(issuer, redirect)
 	unlock, err := c.options.Store.Lock(ctx, key)
@@ -237,7 +239,7 @@ func (c *Client) forget(ctx context.Context, issuer, redirect, id string) error 
 	return c.options.Store.Delete(ctx, key)
 }
 
-// assertionLife is how long a proof of who we are is good; it is used at once.
+// assertionLife is how long an assertion is valid. It is used at once.
 const assertionLife = time.Minute
 
 // signer makes the assertions of private_key_jwt.
@@ -265,13 +267,13 @@ func newSigner(pem, keyID string) (*signer, error) {
 	return s, nil
 }
 
-// curves are the algorithms of EC keys, by the bits of their curve.
+// curves maps the bits of a curve to the algorithm of its EC keys.
 var curves = map[int]jwt.SigningMethod{
 	256: jwt.SigningMethodES256, 384: jwt.SigningMethodES384, 521: jwt.SigningMethodES512,
 }
 
-// assertion says who we are to one authorization server (RFC 7523 section 3; the audience is the
-// issuer, as draft-ietf-oauth-rfc7523bis has it, so that no other server can use it).
+// assertion returns a proof of the client's identity for one authorization server (RFC 7523 section 3). The audience is
+// the issuer, as in draft-ietf-oauth-rfc7523bis, so that no other server can use it.
 func (s *signer) assertion(client, issuer string) (string, error) {
 	now := time.Now()
 	t := jwt.NewWithClaims(s.method, jwt.RegisteredClaims{

@@ -7,37 +7,36 @@ import (
 	"sync"
 )
 
-// Interaction is how a person signs in: something shows an address, and something gets the
-// answer of the authorization server. [Loopback] and [Paste] are what programs on the
-// person's own machine and elsewhere use.
+// Interaction is a way to sign a person in. It shows an address, and gets the answer of the authorization server.
+// [Loopback] is for programs on the person's own machine, and [Paste] is for programs on other machines.
 //
-// Implementations may be called from any goroutine; users call Close once.
+// Implementations may be called from any goroutine. Users call Close once.
 type Interaction interface {
-	// Begin prepares for one sign-in. redirect is the address at which the client is known to
-	// the authorization server, where it is: with another one it registers anew. "": none. own is what the path of URI
-	// has to end in, so that no two authorization servers have the same. "": nothing.
+	// Begin prepares one sign-in. redirect is the registered address of the client at the authorization server, or "".
+	// If URI returns another address, the client registers anew. own is the required end of the path of URI, so that
+	// no two authorization servers share an address. It may be "".
 	Begin(ctx context.Context, redirect, own string) (Redirection, error)
 }
 
 // Redirection is one sign-in.
 type Redirection interface {
-	// URI is where the authorization server sends the browser.
+	// URI is the address to which the authorization server sends the browser.
 	URI() string
-	// Ask shows the person the address, which is nobody else's until it is used, and waits for the
-	// query of the answer whose "state" is that of the address. The context bounds it.
+	// Ask shows the person the address, and waits for the query of the answer. The "state" of the answer must be the
+	// state of the address. Until it is used, the address is a secret of the person. The context bounds the wait.
 	Ask(ctx context.Context, authorize string) (url.Values, error)
-	// Close ends it.
+	// Close ends the sign-in.
 	Close() error
 }
 
-// awaited is the answer to one sign-in, and what has come of that for the page on which the browser waits.
+// awaited holds the answer to one sign-in, and the outcome for the page on which the browser waits.
 type awaited struct {
-	answers chan url.Values // has room for the one
+	answers chan url.Values // has room for one answer
 	over    chan struct{}   // closed when err is set
-	err     error           // why nobody has signed in
+	err     error           // why the sign-in failed
 
 	mu    sync.Mutex
-	state string // of the sign-in that is waited for; "": none, or it was answered
+	state string // of the expected sign-in; "": there is none, or it was answered
 	ends  bool
 }
 
@@ -69,7 +68,7 @@ func (a *awaited) take(answer url.Values) bool {
 	return true
 }
 
-// answer waits for the answer. shown sends why the address could not be shown, or nil.
+// answer waits for the answer. shown receives the error of showing the address, or nil.
 func (a *awaited) answer(ctx context.Context, shown <-chan error) (url.Values, error) {
 	for {
 		select {
@@ -89,7 +88,7 @@ func (a *awaited) answer(ctx context.Context, shown <-chan error) (url.Values, e
 	}
 }
 
-// ended lets the page say what has come of the sign-in. Only the first call counts.
+// ended sets the outcome for the page. Only the first call counts.
 func (a *awaited) ended(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -15,15 +15,16 @@ import (
 	"time"
 )
 
-// Loopback is an [Interaction] with a browser on this machine: the answer comes to a port of it
-// that is open while one signs in (RFC 8252 section 7.3).
+// Loopback is an [Interaction] with a browser on this machine. The answer comes to a port of this machine that is open
+// during the sign-in (RFC 8252 section 7.3).
 type Loopback struct {
-	// Open shows the address to the person: it starts a browser, or asks a client to do so (URL
-	// elicitation): the context has what the first request had that waits for this sign-in. It returns
-	// when that is done, and its error ends the sign-in.
+	// Open shows the address to the person. It starts a browser, or asks a client to do so (URL elicitation). The
+	// context has the values of the first request that waits for this sign-in. Open returns when the address is shown.
+	// An error ends the sign-in.
 	Open func(ctx context.Context, authorize string) error
-	// Redirect is the address at which the client is known, or its beginning: http://, then localhost, 127.0.0.1 or [::1].
-	// Without a port it is that of the last sign-in if it is free, else any. "": "http://127.0.0.1/callback".
+	// Redirect is the registered address of the client, or its beginning: http://, then localhost, 127.0.0.1 or [::1].
+	// If it has no port, the port of the last sign-in is used if it is free, or else any port. If it is "", it is
+	// "http://127.0.0.1/callback".
 	Redirect string
 }
 
@@ -56,7 +57,7 @@ func (l *Loopback) Begin(ctx context.Context, redirect, own string) (Redirection
 	r.opening, r.opened = context.WithCancel(ctx)
 	r.server = &http.Server{
 		Handler: r, ReadTimeout: pageTime, WriteTimeout: renewTime, MaxHeaderBytes: 64 << 10,
-		ErrorLog: log.New(io.Discard, "", 0), // what a browser gets is all that matters here
+		ErrorLog: log.New(io.Discard, "", 0), // only the browser's page matters here
 	}
 	for _, one := range listeners {
 		r.running.Go(func() { _ = r.server.Serve(one) })
@@ -64,7 +65,7 @@ func (l *Loopback) Begin(ctx context.Context, redirect, own string) (Redirection
 	return r, nil
 }
 
-// listen opens a port of this machine. That of localhost is open at both of its addresses, of which browsers take either.
+// listen opens a port of this machine. For localhost it opens both addresses, because browsers may use either.
 func listen(ctx context.Context, host, port string) ([]net.Listener, error) {
 	var config net.ListenConfig
 	if !strings.EqualFold(host, "localhost") {
@@ -86,7 +87,7 @@ func listen(ctx context.Context, host, port string) ([]net.Listener, error) {
 	return []net.Listener{l}, nil // there is no IPv6
 }
 
-// pageTime bounds how long a browser may take to send a request.
+// pageTime bounds the time in which a browser sends a request.
 const pageTime = 5 * time.Second
 
 type loopback struct {
@@ -94,14 +95,14 @@ type loopback struct {
 	open    func(context.Context, string) error
 	opening context.Context // of open; opened ends it
 	opened  context.CancelFunc
-	at      *url.URL // where the answer comes
+	at      *url.URL // the address for the answer
 	server  *http.Server
 	running sync.WaitGroup
 }
 
 func (r *loopback) URI() string { return r.at.String() }
 
-// Ask opens the address and waits for the first answer that has its state.
+// Ask opens the address and waits for the first answer with its state.
 func (r *loopback) Ask(ctx context.Context, authorize string) (url.Values, error) {
 	if _, err := r.expect(authorize); err != nil {
 		return nil, err
@@ -111,10 +112,10 @@ func (r *loopback) Ask(ctx context.Context, authorize string) (url.Values, error
 	return r.answer(ctx, opened)
 }
 
-// errUnknownEnd is the end of a sign-in whose outcome is not known here.
+// errUnknownEnd is the outcome of a sign-in if its result is not known here.
 var errUnknownEnd = errors.New("closed")
 
-// Close closes the port. Its last page is still delivered.
+// Close closes the port. The last page is still delivered.
 func (r *loopback) Close() error {
 	r.ended(errUnknownEnd)
 	r.opened()
@@ -128,7 +129,7 @@ func (r *loopback) Close() error {
 	return err
 }
 
-// ServeHTTP takes the one answer, and waits for what comes of it. Any other request, such as of another page in the
+// ServeHTTP accepts the answer once, and waits for the outcome. Any other request, such as one by another page in the
 // browser, changes nothing.
 func (r *loopback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Connection", "close")

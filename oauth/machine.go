@@ -13,21 +13,23 @@ const (
 	typeIDJAG     = "urn:ietf:params:oauth:token-type:id-jag"         // SEP-990
 )
 
-// TypeAccessToken and TypeIDToken are what tokens are called that are exchanged (RFC 8693 section 3).
+// TypeAccessToken and TypeIDToken are types of tokens for exchange (RFC 8693 section 3).
 const (
 	TypeAccessToken = "urn:ietf:params:oauth:token-type:access_token"
 	TypeIDToken     = "urn:ietf:params:oauth:token-type:id_token"
 )
 
-// Exchange says which token of a principal is exchanged for that of a server.
+// Exchange configures the token of a principal that is exchanged for a token of a server.
 type Exchange struct {
-	// Subject is a token of the principal and its type, such as [TypeIDToken].
+	// Subject returns a token of the principal and its type, such as [TypeIDToken].
 	Subject func(ctx context.Context, who string) (token Secret, kind string, err error)
-	// Provider is the issuer whose the token is, where that is not the server's own authorization
-	// server: it exchanges the token for an assertion (ID-JAG), which that one takes
-	// (enterprise-managed authorization, SEP-990). "": the server's own exchanges it (RFC 8693).
+	// Provider is the issuer of the token, if that is not the server's own authorization server. The issuer
+	// exchanges the token for an assertion (ID-JAG), which the server's authorization server accepts
+	// (enterprise-managed authorization, SEP-990). If it is "", the server's authorization server exchanges the
+	// token itself (RFC 8693).
 	Provider string
-	// ClientID is what Provider calls this program, and ClientSecret its secret. "": as Options.ClientID.
+	// ClientID is the id of this program at Provider, and ClientSecret its secret. If it is "", Options.ClientID is
+	// used.
 	ClientID     string
 	ClientSecret Secret
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// keyPair is a private key and its public one, in PEM.
+// keyPair returns a private key and its public key, in PEM.
 func keyPair(t *testing.T) (private, public string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -33,7 +33,7 @@ func keyPair(t *testing.T) (private, public string) {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: known}))
 }
 
-// machines have the grants that ask nobody.
+// machines tests the grants that ask no person.
 func machines(t *testing.T, as *authserver.Server, key string) {
 	m := authserver.Machine()
 	p := protect(t, as, false)

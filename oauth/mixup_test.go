@@ -14,8 +14,8 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// registrar is an authorization server of before RFC 9207, which sends codes to the address that its one client has registered, of
-// whose port it knows that it changes (RFC 8252 section 7.3).
+// registrar is an authorization server from before RFC 9207. It sends codes to the address that its only client has
+// registered. It accepts any port in that address (RFC 8252 section 7.3).
 func registrar(t *testing.T) (a *attacker, registered *[]*url.URL) {
 	registered = &[]*url.URL{}
 	a = attack(t, nil)
@@ -44,7 +44,7 @@ func registrar(t *testing.T) (a *attacker, registered *[]*url.URL) {
 
 var errBrowser = errors.New("the browser ends at an error")
 
-// browser goes where it is sent.
+// browser is a browser that follows every redirect.
 func browser() *oauth.Loopback {
 	return &oauth.Loopback{Open: func(ctx context.Context, authorize string) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, authorize, nil)
@@ -62,12 +62,12 @@ func browser() *oauth.Loopback {
 	}}
 }
 
-// A code of an authorization server that does not say who it is comes to no other one (mix-up; RFC 9700 section 4.4).
+// If an authorization server's answers do not name it, no other one gets its codes (mix-up; RFC 9700 section 4.4).
 func TestMixedUpAuthorizationServers(t *testing.T) {
 	t.Parallel()
 	honest, known := registrar(t)
 	c := newClient(t, oauth.Options{Interact: browser()})
-	for range 2 { // an address that is registered serves again
+	for range 2 { // a registered address is used again
 		if err := c.SignIn(t.Context(), honest.URL+"/mcp", ""); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,8 @@ func TestMixedUpAuthorizationServers(t *testing.T) {
 	}
 }
 
-// Who has an address that cannot change, or hears who answers, uses that one; one that was registered before is registered anew.
+// A plain address is used if it cannot change, or if answers name their issuer. A client that was registered with
+// another address registers anew.
 func TestAddressesOfAnswers(t *testing.T) {
 	t.Parallel()
 	const plain = "/callback"
@@ -116,7 +117,7 @@ func TestAddressesOfAnswers(t *testing.T) {
 		if got, own := strings.CutPrefix(back.Path, plain); !own || (got != "") != c.own {
 			t.Errorf("%s: %s", name, back)
 		}
-		// The same when it is pasted.
+		// The same holds if the address is pasted.
 		c.options.Interact = &oauth.Paste{Show: func(address string) error { authorize = address; return errBrowser }}
 		_ = newClient(t, c.options).SignIn(t.Context(), a.URL+"/mcp", "")
 		u, _ = url.Parse(authorize)
@@ -126,7 +127,7 @@ func TestAddressesOfAnswers(t *testing.T) {
 	}
 }
 
-// The pages of a site tell them apart too.
+// The pages of a site distinguish authorization servers too.
 func TestMixedUpAuthorizationServersOfASite(t *testing.T) {
 	t.Parallel()
 	honest, known := registrar(t)

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Paste is an [Interaction] for a machine without a browser: the person opens the address elsewhere, and
-// pastes the one back at which that browser ends, which it cannot show.
+// Paste is an [Interaction] for a machine without a browser. The person opens the address on another machine.
+// The browser ends at an address that it cannot show, and the person pastes that address back.
 type Paste struct {
 	// Show shows the address to the person.
 	Show func(authorize string) error
-	// Read is the next line that the person typed.
+	// Read returns the next line that the person typed.
 	Read func(ctx context.Context) (string, error)
-	// Redirect is the address that the client is known by, or its beginning. "": that of the last sign-in, else
-	// "http://127.0.0.1:7333/callback".
+	// Redirect is the registered address of the client, or its beginning. If it is "", the address of the last
+	// sign-in is used, or else "http://127.0.0.1:7333/callback".
 	Redirect string
 }
 
@@ -28,7 +28,7 @@ const (
 	maxPastes     = 5
 )
 
-// Begin does nothing yet.
+// Begin asks for nothing yet.
 func (p *Paste) Begin(_ context.Context, redirect, own string) (Redirection, error) {
 	uri := cmp.Or(p.Redirect, pasteRedirect) + own
 	if p.Redirect == "" && redirect != "" && strings.HasSuffix(redirect, own) {
@@ -46,7 +46,7 @@ func (p *pasted) URI() string { return p.uri }
 
 func (p *pasted) Close() error { return nil }
 
-// Ask takes the whole address, or its query alone. Lines that are neither are asked for again.
+// Ask accepts the whole address, or only its query. If a line is neither, Ask reads another one.
 func (p *pasted) Ask(ctx context.Context, authorize string) (url.Values, error) {
 	u, err := url.Parse(authorize)
 	if err != nil {

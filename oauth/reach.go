@@ -17,23 +17,23 @@ import (
 const (
 	requestTime  = 15 * time.Second // of one request to an authorization server
 	maxBody      = 1 << 20          // of each answer, in bytes
-	maxAddress   = 8 << 10          // of each address in one, likewise
+	maxAddress   = 8 << 10          // of each address in an answer, in bytes
 	maxRedirects = 3
 	idleTime     = 30 * time.Second
 )
 
-// reach is how far the documents of one server may lead. What a server on the Internet names
-// is on the Internet: else its metadata could have us ask machines of our own network
-// (SSRF; MCP security best practices, "Server-Side Request Forgery").
+// reach limits the addresses that the documents of one server may name. A server on the Internet may
+// only name addresses on the Internet. Otherwise its metadata could cause requests to machines of our
+// own network (SSRF; MCP security best practices, "Server-Side Request Forgery").
 type reach int
 
 const (
 	reachPublic reach = iota
 	reachPrivate
-	reachLocal // and http:// there
+	reachLocal // this machine, also by http
 )
 
-// reachOf goes by where the server itself is.
+// reachOf returns the reach for the place of the server itself.
 func reachOf(ctx context.Context, resource string) reach {
 	u, err := url.Parse(resource)
 	if err != nil {
@@ -56,23 +56,23 @@ func reachOf(ctx context.Context, resource string) reach {
 	return reachPrivate
 }
 
-// isLoopback reports a host by which a machine names itself (RFC 8252 section 8.3).
+// isLoopback reports whether a host is a name of this machine (RFC 8252 section 8.3).
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// isPrivate reports an address of a network of one's own.
+// isPrivate reports whether an address belongs to a private network.
 func isPrivate(ip netip.Addr) bool {
 	ip = ip.Unmap()
 	return ip.IsPrivate() || sharedNetwork.Contains(ip)
 }
 
-// sharedNetwork is that of providers and of some tunnels (RFC 6598).
+// sharedNetwork is the network of providers and of some tunnels (RFC 6598).
 var sharedNetwork = netip.MustParsePrefix("100.64.0.0/10")
 
-// allows reports whether an address may be connected to. Addresses that are none of one
-// machine, and those of a link, where clouds have their metadata, never are.
+// allows reports whether a connection to an address is allowed. Addresses that do not belong to a single
+// machine are never allowed. Nor are addresses of a link, where clouds have their metadata.
 func (r reach) allows(ip netip.Addr) bool {
 	ip = ip.Unmap()
 	switch {
@@ -81,18 +81,18 @@ func (r reach) allows(ip netip.Addr) bool {
 	case isPrivate(ip):
 		return r >= reachPrivate
 	}
-	return ip.IsGlobalUnicast() && !translated.Contains(ip) && !translatedHere.Contains(ip) // which excludes links, groups and "all"
+	return ip.IsGlobalUnicast() && !translated.Contains(ip) && !translatedHere.Contains(ip) // excludes links, groups and "all"
 }
 
-// translated is where a network maps IPv4 into IPv6 (RFC 6052), private addresses too; translatedHere is
-// that of one network alone (RFC 8215).
+// translated is the range in which a network maps IPv4 into IPv6 (RFC 6052), private addresses too.
+// translatedHere is such a range within one network (RFC 8215).
 var (
 	translated     = netip.MustParsePrefix("64:ff9b::/96")
 	translatedHere = netip.MustParsePrefix("64:ff9b:1::/48")
 )
 
-// check says what is wrong with an address that a document names: it has to be https://, or
-// http:// on this machine where the server is here too.
+// check parses an address that a document names. It must begin with https://. If the server is on this
+// machine, it may also be an http:// address of this machine.
 func (r reach) check(raw string) (*url.URL, error) {
 	if len(raw) > maxAddress {
 		return nil, fmt.Errorf("the address is longer than %d bytes", maxAddress)
@@ -101,7 +101,7 @@ func (r reach) check(raw string) (*url.URL, error) {
 	switch {
 	case err != nil:
 		return nil, errors.New("the address cannot be read")
-	case strings.ContainsAny(u.Host, "!$&'()*+,;=\"<>%"): // the last, of a zone of this machine's
+	case strings.ContainsAny(u.Host, "!$&'()*+,;=\"<>%"): // "%" begins a zone of this machine
 		return nil, errors.New("the address names no host")
 	case u.Host == "" || u.User != nil || u.Opaque != "":
 		return nil, errors.New("the address must name a host, and no user")
@@ -116,7 +116,7 @@ func (r reach) check(raw string) (*url.URL, error) {
 
 var errPrivate = errors.New("the address is of a private network, and the server's is not")
 
-// newHTTPClient sends requests that go no further than r.
+// newHTTPClient returns a client that connects only to addresses that r allows.
 func newHTTPClient(r reach, config *tls.Config) *http.Client {
 	dialer := &net.Dialer{Timeout: requestTime, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
@@ -139,7 +139,7 @@ func newTransport(config *tls.Config) *http.Transport {
 	}
 }
 
-// eitherTransport goes by the proxy of the environment.
+// eitherTransport uses the proxy of the environment if there is one.
 type eitherTransport struct{ direct, proxied *http.Transport }
 
 func (t *eitherTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -154,8 +154,8 @@ func (t *eitherTransport) CloseIdleConnections() {
 	t.proxied.CloseIdleConnections()
 }
 
-// followed are redirects of documents within their origin: what another origin says of an
-// issuer is not the issuer's. Requests with secrets are not redirected at all.
+// followed allows redirects of documents within their origin. Another origin must not speak for an
+// issuer. Requests with secrets are not redirected at all.
 func followed(next *http.Request, via []*http.Request) error {
 	if next.Method != http.MethodGet || !sameOrigin(next.URL, via[0].URL) || len(via) > maxRedirects {
 		return fmt.Errorf("it redirects to %s, which is not followed", bareURL(next.URL.String()))

@@ -8,7 +8,7 @@ import (
 func TestReach(t *testing.T) {
 	for _, c := range []struct {
 		ip   string
-		from reach // the least that allows it; -1: none does
+		from reach // the least reach that allows it; -1: none
 	}{
 		{"93.184.216.34", reachPublic}, {"2606:2800:220:1::1", reachPublic},
 		{"10.1.2.3", reachPrivate}, {"172.16.0.1", reachPrivate}, {"192.168.1.1", reachPrivate}, {"100.64.0.1", reachPrivate}, {"fd00::1", reachPrivate}, {"::ffff:10.0.0.1", reachPrivate},

@@ -17,11 +17,11 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// answers is an authorization server whose answers a test changes while it runs. It registers clients, grants tokens that end
-// at once, and revokes them.
+// answers is an authorization server with answers that a test changes while it runs. It registers clients, grants
+// tokens that expire at once, and revokes them.
 type answers struct {
 	*attacker
-	changed    atomic.Pointer[changedAnswer] // nil: none is
+	changed    atomic.Pointer[changedAnswer] // nil: no answer is changed
 	registered atomic.Int64
 	sent       atomic.Int64 // requests to the server with or without a token
 	granted    atomic.Int64
@@ -73,7 +73,7 @@ func newAnswers(t *testing.T) *answers {
 	return a
 }
 
-// change has the answer at a place be another; "": none is.
+// change replaces the answer at a place. If place is "", no answer is changed.
 func (a *answers) change(place string, answer http.HandlerFunc) {
 	if place == "" {
 		a.changed.Store(nil)
@@ -91,7 +91,7 @@ func fails(status int, body string) http.HandlerFunc {
 	}
 }
 
-// redirects is the error of a code, as the browser brings it back.
+// redirects answers with an error code in the redirect of the browser.
 func redirects(code string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -101,8 +101,8 @@ func redirects(code string) http.HandlerFunc {
 
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// paster is a person who pastes the address at which the browser ends, which is always the same: no port can be in use. Where the
-// browser shows an error, the person gives up.
+// paster is a person that pastes the address at which the browser ends. The address is always the same, because no port
+// is opened. If the browser shows an error, the person gives up.
 func paster() *oauth.Paste {
 	back := ""
 	return &oauth.Paste{
@@ -123,7 +123,8 @@ func paster() *oauth.Paste {
 	}
 }
 
-// A registration that the authorization server no longer knows is discarded wherever that shows, and no other answer discards one.
+// A registration is discarded after every answer that shows that the authorization server no longer knows it, and after
+// no other answer.
 func TestRegistrationsThatAreDiscarded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -202,15 +203,15 @@ func TestRegistrationsThatAreDiscarded(t *testing.T) {
 	})
 }
 
-// isUnsent reports an error that says that the request was not run.
+// isUnsent reports whether an error means that the request was not run.
 func isUnsent(err error) bool { return errors.As(err, new(interface{ Unsent() })) }
 
-// What an authorization server answers to a refresh decides whether a person is asked, and the refresh token is kept in any case.
+// The answer to a refresh decides whether a person is asked. The refresh token is kept in any case.
 func TestAnswersToARefresh(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
-		asked  bool // for a sign-in; else the authorization server is unreachable
+		asked  bool // for a sign-in; otherwise the authorization server is unreachable
 	}{
 		"invalid_grant":             {fails(400, `{"error":"invalid_grant"}`), true},
 		"invalid_request":           {fails(400, `{"error":"invalid_request"}`), true},
@@ -285,7 +286,7 @@ func TestAnswersToARefresh(t *testing.T) {
 	}
 }
 
-// A token that is still good is used while its renewal is refused.
+// A valid token is used while its renewal is refused.
 func TestRefusedRenewalOfAGoodToken(t *testing.T) {
 	t.Parallel()
 	a, store := newAnswers(t), &oauth.MemoryStore{}
@@ -313,7 +314,7 @@ func TestRefusedRenewalOfAGoodToken(t *testing.T) {
 	}
 }
 
-// An authorization server that has moved is found where the metadata say that it is now.
+// If an authorization server has moved, it is found at the address in its present metadata.
 func TestRenewalAfterAMove(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{"404": fails(404, ``), "503": fails(503, ``), "no answer": hangUp} {
@@ -361,7 +362,8 @@ func TestRenewalAfterAMove(t *testing.T) {
 	}
 }
 
-// A client that signs in by itself asks nobody. Its errors say that nothing was run, and whether the authorization server refuses.
+// A client that signs in by itself asks no person. Its errors mark the request as not run, and show whether the
+// authorization server refuses.
 func TestAnswersToAMachine(t *testing.T) {
 	t.Parallel()
 	subject := &oauth.Exchange{Subject: func(context.Context, string) (oauth.Secret, string, error) {
@@ -400,7 +402,7 @@ func TestAnswersToAMachine(t *testing.T) {
 	}
 }
 
-// What is no sign-in is none: nothing is registered at a server that wants no token, or one that is not of OAuth.
+// If a server requires no token, or a token that is not of OAuth, nothing is registered and there is no sign-in.
 func TestSignInWithoutOAuth(t *testing.T) {
 	t.Parallel()
 	plain := map[string]http.HandlerFunc{prmPath: nil, asmPath: nil}
@@ -447,7 +449,7 @@ func TestSignInWithoutOAuth(t *testing.T) {
 	})
 }
 
-// A resource that is no address fails every request, and sends none without a token.
+// If a resource is not an address, every request fails, and none is sent without a token.
 func TestTransportOfABadResource(t *testing.T) {
 	t.Parallel()
 	a := attack(t, nil)
@@ -459,7 +461,7 @@ func TestTransportOfABadResource(t *testing.T) {
 	}
 }
 
-// A document in which a field has the wrong type is named with that field, and its value is not shown.
+// If a field of a document has the wrong type, the error names the field and does not show its value.
 func TestFieldsOfAWrongType(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ path, text, want string }{
@@ -482,7 +484,7 @@ func TestFieldsOfAWrongType(t *testing.T) {
 	}
 }
 
-// The browser is shown that somebody is signed in when that is so, and not before.
+// The browser shows the end of a sign-in only after the token is stored.
 func TestLastPageOfASignIn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -523,7 +525,8 @@ func (*broken) Get(context.Context, oauth.Key) ([]byte, error) {
 	return nil, errors.New("oauth.json: it is damaged")
 }
 
-// Servers that want no sign-in are reached where the store cannot be read; one that does is named, with the error.
+// If the store cannot be read, servers that need no sign-in can still be used. For a server that needs one, the error
+// is returned.
 func TestStoreThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	open := attack(t, map[string]http.HandlerFunc{"/mcp": func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "in") }})

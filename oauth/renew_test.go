@@ -17,7 +17,7 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// TestRenewal is about refresh tokens of which two uses end the whole sign-in.
+// TestRenewal tests refresh tokens that end the whole sign-in if they are used twice.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	as := authserver.Start(t, &authserver.Options{TTL: 3, Opaque: true, StrictResource: true})
@@ -27,7 +27,7 @@ func TestRenewal(t *testing.T) {
 			t.Fatal(err)
 		}
 		var transports []http.RoundTripper
-		for range 10 { // as other processes: nothing but the store is shared
+		for range 10 { // like other processes: they share only the store
 			transports = append(transports, newClient(t, oauth.Options{Store: store}).Transport(nil, p.URL+"/mcp", ""))
 		}
 		const rounds = 3
@@ -64,7 +64,7 @@ func TestRenewal(t *testing.T) {
 		as.Expire(t, "dora")
 		wants(t, other, p.URL+"/mcp", "", "dora")
 		as.Expire(t, "dora")
-		wants(t, one, p.URL+"/mcp", "", "dora") // by the token of before, that of the other, and one of its own
+		wants(t, one, p.URL+"/mcp", "", "dora") // by the old token, the other client's token, and its own new one
 		if after := as.Counts(t); after["refresh_token"] != 2 || after["authorization_code"] != 1 {
 			t.Error(after)
 		}
@@ -122,17 +122,18 @@ func TestRenewal(t *testing.T) {
 		wants(t, gina, p.URL+"/mcp", "", "gina")
 		wants(t, machine, p.URL+"/mcp", "", "")
 		before := p.refused.Load()
-		time.Sleep(1600 * time.Millisecond) // half a life: no event says so
+		time.Sleep(1600 * time.Millisecond) // half of its life; no event occurs
 		wants(t, gina, p.URL+"/mcp", "", "gina")
 		wants(t, machine, p.URL+"/mcp", "", "")
-		inTime := time.Since(began) < 3*time.Second // else one may have ended on its way
+		inTime := time.Since(began) < 3*time.Second // otherwise a token may have expired on its way
 		if n := p.refused.Load() - before; n > 0 && inTime || as.Counts(t)["refresh_token"] == 0 {
 			t.Errorf("%d requests were refused; %v", n, as.Counts(t))
 		}
 	})
 }
 
-// Whose clock is wrong changes nothing: how long a token is good counts from when it was asked for, here.
+// A wrong clock of the authorization server has no effect. The life of a token is counted from the time of the
+// request on this machine.
 func TestAuthorizationServerWhoseClockIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]int{"ahead": 300, "behind": -300} {
@@ -160,7 +161,7 @@ func TestAuthorizationServerWhoseClockIsWrong(t *testing.T) {
 
 const processEnv = "INDUS_TEST_OAUTH"
 
-// TestAnotherProcess is one of the ten: "DIR URL" sends one request.
+// TestAnotherProcess is one of the ten processes. Its variable is "DIR URL". It sends one request.
 func TestAnotherProcess(t *testing.T) {
 	dir, address, ok := strings.Cut(os.Getenv(processEnv), " ")
 	if !ok {
@@ -174,7 +175,7 @@ func TestAnotherProcess(t *testing.T) {
 	os.Exit(0)
 }
 
-// What is logged of a sign-in has neither a key of the server's address nor what the authorization server repeats.
+// The log of a sign-in has neither a key in the server's address nor text that the authorization server repeats.
 func TestLogOfASignInThatEnds(t *testing.T) {
 	t.Parallel()
 	const where = "/s/0123456789abcdefghij/mcp"

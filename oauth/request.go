@@ -16,11 +16,11 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// networkError is why there is no answer, or not all of it.
+// networkError is why there is no answer, or no complete answer.
 type networkError struct{ error }
 
-// Unwrap is the end of the context and nothing else: that another server refuses connections, or hangs up, is
-// not to be taken for what this one does, whose connection with all that is under way would end by it.
+// Unwrap returns only the end of the context. Errors of the authorization server's connection must not look like errors
+// of the server's connection, which would then be closed with all its requests.
 func (e *networkError) Unwrap() error {
 	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(e.error, end) {
@@ -49,7 +49,7 @@ func (w *web) document(ctx context.Context, address string, v any) error {
 	return decode(body, v)
 }
 
-// post sends a form or a document; secrets are the values in it that no error may repeat.
+// post sends a form or a document. secrets are the values in it that no error may repeat.
 func (w *web) post(ctx context.Context, address, contentType string, content []byte, header http.Header, secrets []string, v any) error {
 	if _, err := w.reach.check(address); err != nil {
 		return err
@@ -73,18 +73,18 @@ func (w *web) post(ctx context.Context, address, contentType string, content []b
 	return decode(body, v)
 }
 
-// web sends the requests that a sign-in consists of.
+// web sends the requests of a sign-in.
 type web struct {
 	reach  reach
 	client *http.Client
 }
 
-// do reads an answer whole.
+// do sends a request and reads the whole answer.
 func (w *web) do(req *http.Request) (status int, body []byte, err error) {
 	req.Header.Set("Accept", "application/json")
 	res, err := w.client.Do(req)
 	if err != nil {
-		if where, ok := errors.AsType[*url.Error](err); ok { // which repeats the address
+		if where, ok := errors.AsType[*url.Error](err); ok { // url.Error repeats the address
 			err = where.Err
 		}
 		return 0, nil, &networkError{err}
@@ -93,7 +93,7 @@ func (w *web) do(req *http.Request) (status int, body []byte, err error) {
 	body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
-	case res.StatusCode/100 != 2: // the status is an answer, also if its page is long or cut off
+	case res.StatusCode/100 != 2: // the status is an answer, even if its page is long or cut off
 		return res.StatusCode, body, nil
 	case err != nil:
 		return 0, nil, &networkError{err}
@@ -105,11 +105,12 @@ func (w *web) do(req *http.Request) (status int, body []byte, err error) {
 	return res.StatusCode, body, nil
 }
 
-// decode reads a document into v. Its errors name the field that cannot be read, and never repeat a value: it may be a token.
+// decode reads a document into v. Its errors name the field that cannot be read. They never repeat a value, which may
+// be a token.
 func decode(body []byte, v any) error {
 	err := json.Unmarshal(body, v)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		kind, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5" repeats it
+		kind, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5" repeats the value
 		field := protocol.Printable(wrong.Field, maxShown)
 		wanted := nounOf(wrong.Type.Kind().String())
 		return fmt.Errorf("the answer has %s as %q, where it has to be %s", nounOf(kind), field, wanted)
@@ -120,7 +121,7 @@ func decode(body []byte, v any) error {
 	return nil
 }
 
-// nounOf names a kind of JSON value, or of Go type that is read from one, with its article.
+// nounOf returns the name of a kind of JSON value, or of a Go type, with its article.
 func nounOf(kind string) string {
 	switch kind {
 	case "array", "slice":

@@ -9,8 +9,8 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// A process that runs no longer sends the token of who was signed out by another, though nobody has ended it, and sends that of
-// the account with which they have signed in since.
+// If another process signed a principal out, this process no longer sends the principal's token, although the token is
+// still valid. After a sign-in with another account, it sends the token of that account.
 func TestSignedOutElsewhere(t *testing.T) {
 	t.Parallel()
 	tokens := make(chan string, 2)
@@ -53,7 +53,7 @@ func TestSignedOutElsewhere(t *testing.T) {
 	}
 }
 
-// Another secret does not go to where the last one went by a configuration of before, once it belongs elsewhere.
+// A secret is not sent to the authorization server of an earlier configuration if it belongs to another one.
 func TestSecretOfALaterConfiguration(t *testing.T) {
 	t.Parallel()
 	server, elsewhere, move, told := moving(t)
@@ -73,7 +73,7 @@ func TestSecretOfALaterConfiguration(t *testing.T) {
 	if err := c.SignIn(t.Context(), server.URL+"/mcp", "ben"); err != nil || !strings.HasPrefix(<-told, strings.TrimPrefix(elsewhere.URL, "http://")) {
 		t.Fatal(err)
 	}
-	if _, _, err := send(t, c.Transport(nil, server.URL+"/mcp", "ann"), server.URL+"/mcp", ""); err != nil { // with a new sign-in, elsewhere
+	if _, _, err := send(t, c.Transport(nil, server.URL+"/mcp", "ann"), server.URL+"/mcp", ""); err != nil { // with a new sign-in, at the other server
 		t.Error(err)
 	}
 	for len(told) > 0 {
@@ -83,8 +83,8 @@ func TestSecretOfALaterConfiguration(t *testing.T) {
 	}
 }
 
-// A sign-in by an address asks for what there was, and for what the server asked for since, also where no connection is left
-// that knows of it, such as after a restart.
+// A sign-in by an address requests the former scopes, and the scopes that the server required since. This holds even if
+// no connection with that knowledge is left, such as after a restart.
 func TestAddressOfAStepUp(t *testing.T) {
 	t.Parallel()
 	a := attack(t, map[string]http.HandlerFunc{"/mcp": func(w http.ResponseWriter, r *http.Request) {

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// renewTime bounds what is done without a person: some documents, a registration, a token.
+	// renewTime bounds work without a person: some documents, a registration, a token.
 	renewTime = time.Minute
-	// signInTime bounds a sign-in: a person looks for a password.
+	// signInTime bounds a sign-in, in which a person may have to find a password.
 	signInTime = 10 * time.Minute
 )
 
-// ErrNoOAuth means that nothing at a server speaks of OAuth: nobody signs in to it, or it wants a key in a header.
+// ErrNoOAuth means that a server has no metadata of OAuth. It needs no sign-in, or requires a key in a header.
 var ErrNoOAuth = errors.New("the server has no metadata of an authorization server")
 
 var errClosed = errors.New("the client is closed")
 
-// session is the tokens of one principal for one resource. At most one flow is under way, and
-// whoever needs its outcome waits for it.
+// session holds the tokens of one principal for one resource. At most one flow runs, and all callers that need its
+// outcome wait for it.
 type session struct {
 	client  *Client
 	key     Key
-	current atomic.Pointer[grant] // the last that was seen; nil: none
+	current atomic.Pointer[grant] // the last known grant; nil: none
 	looked  atomic.Bool           // the store was read once
 
 	mu     sync.Mutex
@@ -46,26 +46,26 @@ type flight struct {
 	err     error
 }
 
-// need is what a request lacks.
+// need is the requirement of a request that its token does not meet.
 type need struct {
-	refused *grant    // whose token was not accepted; nil: none was sent
-	said    challenge // what the server said
-	told    bool      // it is because the server said so
-	stepUp  bool      // the token is good and not enough
-	anew    bool      // by a new sign-in, whatever there is
-	renewal bool      // not by a new sign-in; nil is then no error
-	quiet   bool      // asks nobody
-	open    bool      // the server wants no token, or one that is not of OAuth
+	refused *grant    // the grant with the refused token; nil: no token was sent
+	said    challenge // the challenge of the server
+	told    bool      // the server's answer is the reason
+	stepUp  bool      // the token is valid but has too few scopes
+	anew    bool      // by a new sign-in in any case
+	renewal bool      // without a new sign-in; a nil grant is then no error
+	quiet   bool      // asks no person
+	open    bool      // the server requires no token, or a token that is not of OAuth
 	show    func(address string)
 }
 
-// met reports whether a grant is what is needed.
+// met reports whether a grant meets the need.
 func (n *need) met(g *grant) bool {
 	other := n.refused == nil && !n.anew || n.refused != nil && g != nil && g.access != n.refused.access
 	return other && g.usable(time.Now()) && (!n.stepUp || contains(g.Scopes, n.said.scopes))
 }
 
-// token is what to send now; nil is nothing. It renews what is about to expire.
+// token returns the grant to use now. It is nil if no token is sent. A grant that is about to expire is renewed first.
 func (s *session) token(ctx context.Context) (*grant, error) {
 	g := s.current.Load()
 	if g == nil && s.looked.CompareAndSwap(false, true) {
@@ -89,15 +89,16 @@ func (s *session) token(ctx context.Context) (*grant, error) {
 	if g.usable(now) {
 		return g, ctx.Err()
 	}
-	return nil, nil // without a token the server says what it wants
+	return nil, nil // without a token, the server answers with its requirements
 }
 
-// storeError is a store that cannot be used. A request goes out without a token then: few servers want one.
+// storeError is the error of a store that cannot be used. The request is then sent without a token, because few servers
+// require one.
 type storeError struct{ error }
 
 func (e *storeError) Unwrap() error { return e.error }
 
-// load reads the store.
+// load reads the grant from the store.
 func (s *session) load(ctx context.Context) (*grant, error) {
 	b, err := s.client.kept(ctx, s.key)
 	if err != nil {
@@ -108,7 +109,8 @@ func (s *session) load(ctx context.Context) (*grant, error) {
 	return g, nil
 }
 
-// kept is what the store has of a sign-in. One without an account, of before there were any, becomes that of the key.
+// kept returns the stored value of a sign-in. If there is only one without an account, from before accounts existed, it
+// is moved to the key.
 func (c *Client) kept(ctx context.Context, key Key) ([]byte, error) {
 	store, shared := c.options.Store, key
 	shared.Account = ""
@@ -121,7 +123,7 @@ func (c *Client) kept(ctx context.Context, key Key) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
-	unlock, err := store.Lock(ctx, shared) // in which it may be renewed
+	unlock, err := store.Lock(ctx, shared) // it may be renewed under this lock
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func (c *Client) kept(ctx context.Context, key Key) ([]byte, error) {
 	return b, store.Delete(ctx, shared)
 }
 
-// keep stores a grant before anybody uses it.
+// keep stores a grant before it is used.
 func (s *session) keep(ctx context.Context, g *grant) error {
 	b, err := g.encode()
 	if err != nil {
@@ -151,7 +153,7 @@ func (s *session) keep(ctx context.Context, g *grant) error {
 	return nil
 }
 
-// obtain gets what is needed: from who else has got it, by renewing, by a new sign-in.
+// obtain returns a grant that meets the need: from another flow, by renewal, or by a new sign-in.
 func (s *session) obtain(ctx context.Context, n need) (*grant, error) {
 	for {
 		f, mine := s.join(ctx, n)
@@ -167,11 +169,11 @@ func (s *session) obtain(ctx context.Context, n need) (*grant, error) {
 		s.leave(f)
 		if mine || f.err != nil || n.met(f.got) || n.anew && f.need.anew {
 			return f.got, f.err
-		} // else it was for less
+		} // otherwise the flow was for a smaller need
 	}
 }
 
-// join is the flow that is under way, or a new one, which has what is in the context of who began it.
+// join returns the running flow, or a new one. A new flow has the values of the caller's context.
 func (s *session) join(ctx context.Context, n need) (f *flight, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,8 +199,8 @@ func (s *session) join(ctx context.Context, n need) (f *flight, mine bool) {
 	return f, true
 }
 
-// leave ends a flow for which nobody waits any more, but no request for a token: a refresh
-// token that was used is worth nothing, and what came for it must be kept.
+// leave cancels a flow if no caller waits for it any more. A token request is not cancelled: the refresh token is spent
+// by then, so its result must be stored.
 func (s *session) leave(f *flight) {
 	s.mu.Lock()
 	f.waiting--
@@ -210,7 +212,7 @@ func (s *session) leave(f *flight) {
 	}
 }
 
-// over lets the next one begin another flow.
+// over allows the next caller to begin another flow.
 func (s *session) over(f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +221,7 @@ func (s *session) over(f *flight) {
 	}
 }
 
-// spawn runs a flow until Close waits for it.
+// spawn runs a flow. Close waits for it.
 func (c *Client) spawn(run func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -230,7 +232,7 @@ func (c *Client) spawn(run func()) bool {
 	return true
 }
 
-// fly is one flow.
+// fly runs one flow.
 func (s *session) fly(ctx context.Context, n need) (*grant, error) {
 	g, err := s.renew(ctx, n)
 	if err == nil && g == nil && !n.renewal {
@@ -239,13 +241,14 @@ func (s *session) fly(ctx context.Context, n need) (*grant, error) {
 	return g, err
 }
 
-// log says what nobody is there to see. A server's address may have a key in its path.
+// log logs an event that no caller sees. The server's address is masked, because its path may contain a key.
 func (s *session) log(said string, err error) {
 	why := secret.New(secret.InURL(s.key.Resource)...).Mask(err.Error())
 	s.client.options.Logger.Info(said, "server", secret.Target(s.key.Resource), "caller", s.key.Principal, "why", why)
 }
 
-// renew does what needs no person, alone among all who share the store. nil: there is no such way.
+// renew gets a grant without a person, while it holds the lock of all processes that share the store. It returns nil if
+// that is not possible.
 func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
@@ -263,7 +266,7 @@ func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 		useless.Useless = true
 		return nil, s.keep(ctx, &useless)
 	}
-	only := s.client.options.Issuer // which may be configured since
+	only := s.client.options.Issuer // it may have been configured since
 	if !g.renewable() || only != "" && !sameIssuer(only, g.Issuer) || n.stepUp || n.anew || n.told && g.Useless {
 		return nil, nil
 	}
@@ -288,7 +291,7 @@ func (d *Discovery) has(issuer string) bool {
 	return slices.ContainsFunc(d.Servers, func(one string) bool { return sameIssuer(one, issuer) })
 }
 
-// check is nil where a server names an issuer still, and ErrNoOAuth where it names none.
+// check returns nil if a server still names an issuer, and ErrNoOAuth if it names none.
 func (d *Discovery) check(issuer string) error {
 	switch {
 	case d.has(issuer):
@@ -299,13 +302,14 @@ func (d *Discovery) check(issuer string) error {
 	return errMoved
 }
 
-// refresh uses the refresh token (RFC 6749 section 6), which told says the server has asked for. nil: it is refused.
+// refresh uses the refresh token (RFC 6749 section 6). told is set if the server refused the access token. It returns
+// nil if the refresh token is refused.
 func (s *session) refresh(ctx context.Context, w *web, g *grant, told bool) (*grant, error) {
 	c := s.client
-	ctx = context.WithoutCancel(ctx) // see leave; every request has its time
+	ctx = context.WithoutCancel(ctx) // see leave; every request has its own time limit
 	if !g.client.Dynamic && g.client.ID == c.options.ClientID {
 		if err := c.confine(ctx, s.key.Resource, g.Issuer, true); errors.Is(err, ErrOtherIssuer) {
-			return nil, nil // it was granted before there was this secret
+			return nil, nil // it was granted before this secret was configured
 		} else if err != nil {
 			return nil, err
 		}
@@ -328,7 +332,7 @@ func (s *session) refresh(ctx context.Context, w *web, g *grant, told bool) (*gr
 	return nil, err
 }
 
-// refreshAt asks the token endpoint of g.
+// refreshAt sends a request to the token endpoint of g.
 func (s *session) refreshAt(ctx context.Context, w *web, g *grant) (*grant, error) {
 	i := g.client
 	if !i.Dynamic && i.ID == s.client.options.ClientID {
@@ -348,7 +352,7 @@ func (s *session) refreshAt(ctx context.Context, w *web, g *grant) (*grant, erro
 // errMoved means that a server no longer names the authorization server of a sign-in.
 var errMoved = errors.New("the server names another authorization server now")
 
-// rediscover is g with the endpoints that its authorization server names now.
+// rediscover returns g with the endpoints that its authorization server names now.
 func (s *session) rediscover(ctx context.Context, w *web, g *grant) (*grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -368,7 +372,8 @@ func (s *session) rediscover(ctx context.Context, w *web, g *grant) (*grant, err
 	return &now, nil
 }
 
-// refuse keeps that the refresh token is refused. The access token may still be good, unless the server refused that: told.
+// refuse stores that the refresh token was refused. The access token may still be valid, unless the server refused it
+// (told).
 func (s *session) refuse(ctx context.Context, g *grant, why error, told bool) error {
 	s.log("a sign-in can no longer be renewed", why)
 	var err error
@@ -380,7 +385,7 @@ func (s *session) refuse(ctx context.Context, g *grant, why error, told bool) er
 		dead.Expiry = dead.Refused
 	}
 	if refused, ok := errors.AsType[*ServerError](why); ok && refused.Code == "invalid_scope" {
-		dead.Asked, dead.Wanted = nil, nil // what was asked for can be had, and not be kept
+		dead.Asked, dead.Wanted = nil, nil // these scopes can be requested, but not renewed
 	}
 	return errors.Join(err, s.keep(ctx, &dead))
 }

@@ -20,7 +20,7 @@ import (
 
 const document = "https://client.example/oauth/indus.json"
 
-// TestSignIn has what people do, at one authorization server.
+// TestSignIn runs the sign-ins of people at one authorization server.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	private, public := keyPair(t)
@@ -49,7 +49,8 @@ func TestSignIn(t *testing.T) {
 		if n := as.Counts(t)["registered"] - before; n != 1 {
 			t.Errorf("registered %d times", n)
 		}
-		// Another sign-in, of somebody else, finds the registration; nobody sees the other's token.
+		// Another person's sign-in uses the same registration. No person gets the token of another
+		// one.
 		bob := newPerson("bob")
 		c = newClient(t, oauth.Options{Store: store, Interact: bob})
 		wants(t, c.Transport(nil, p.URL+"/mcp", "bob"), p.URL+"/mcp", "", "bob")
@@ -106,7 +107,7 @@ func TestSignIn(t *testing.T) {
 		if diff := cmp.Diff([]string{"read", "write"}, s.Scopes, cmpopts.IgnoreSliceElements(func(s string) bool { return s == "offline_access" })); diff != "" || err != nil {
 			t.Error(diff, err)
 		}
-		// What nobody can grant is asked for once.
+		// A scope that cannot be granted is requested once.
 		if status, _, err := send(t, rt, p.URL+"/mcp?scope=everything", ""); status != http.StatusForbidden || err != nil {
 			t.Error(status, err)
 		}
@@ -132,7 +133,7 @@ func TestSignIn(t *testing.T) {
 			t.Error(got)
 		}
 		wants(t, rt, p.URL+"/mcp", "", "alice")
-		// It lacks a scope, which is remembered for the next sign-in.
+		// It lacks a scope, which is stored for the next sign-in.
 		_, _, err = send(t, rt, p.URL+"/mcp?scope=write", "")
 		if needed, ok = errors.AsType[*oauth.SignInError](err); !ok || !slices.Contains(needed.Scopes, "write") {
 			t.Fatal(err)
@@ -141,7 +142,8 @@ func TestSignIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		wants(t, rt, p.URL+"/mcp?scope=write", "", "alice")
-		// Signed out here, the token is no longer renewed there, and nobody else was.
+		// After a sign-out here, the token is no longer renewed there. No other person was signed
+		// out.
 		if err := c.SignOut(t.Context(), p.URL+"/mcp", ""); err != nil {
 			t.Fatal(err)
 		}

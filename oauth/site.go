@@ -14,19 +14,22 @@ import (
 	"github.com/indusagi/indus/internal/secret"
 )
 
-// Site is where people sign in by the browser of any machine: pages of a program that has a web server, and acts for many. With
-// Options.Site [Client.SignInAddress] returns the address of a page that says who signs in, and where, and that a person has to
-// confirm; the authorization server sends the browser back to [Site.Callback], and only the one that confirmed is listened to.
-// Without that, who asks could send the address to somebody else, and be let in with what that person grants
-// (specification 2026-07-28, client/elicitation, "Phishing").
+// Site serves pages on which people sign in with the browser of any machine. It is for a program with a web server that
+// acts for many principals. With Options.Site, [Client.SignInAddress] returns the address of a page. The page shows the
+// principal and the server, and the person has to confirm. The authorization server sends the browser back to
+// [Site.Callback]. Only the browser in which the person confirmed is accepted there.
 //
-// It is the http.Handler of the paths below /oauth/ of URL. Many clients may share one. What waits is in memory: another
-// process cannot go on with it.
+// Without the confirmation, a principal could send its address to another person, and get the access that this person
+// grants (specification 2026-07-28, client/elicitation, "Phishing").
+//
+// Site is the http.Handler of the paths below /oauth/ of URL. Many clients may share one Site. Its waiting sign-ins are
+// in memory, so another process cannot continue them.
 type Site struct {
-	// URL is where browsers reach it: a scheme and a host, such as "https://mcp.example.com".
+	// URL is the address under which browsers reach it: a scheme and a host, such as "https://mcp.example.com".
 	URL string
-	// Proof is how the person proves to be the principal: what it returns checks a key that is typed in; its error means that
-	// nobody can say at the moment. nil, or where it returns nil: the person confirms, and nothing else.
+	// Proof returns a function that checks a key which the person types to prove to be the principal. The error of the
+	// function means that the key cannot be checked at the moment. If Proof is nil or returns nil, the person only
+	// confirms.
 	Proof func(who string) (check func(ctx context.Context, key string) (good bool, err error))
 
 	mu      sync.Mutex
@@ -36,18 +39,18 @@ type Site struct {
 
 const (
 	pathPages    = "/oauth/"
-	pathSignIn   = pathPages + "sign-in/" // and the link
+	pathSignIn   = pathPages + "sign-in/" // followed by the link
 	pathCallback = pathPages + "callback"
-	// maxWaiting bounds the sign-ins that wait for their people, and maxWaitingOf those of one principal. Each ends after ten minutes.
+	// maxWaiting bounds all waiting sign-ins, and maxWaitingOf the ones of one principal. Each ends after ten minutes.
 	maxWaiting   = 1000
 	maxWaitingOf = 20
 )
 
-// Callback is the address at which authorization servers have to know the clients of this site. Where those register
-// themselves, the path may go on.
+// Callback returns the callback address of this site, which authorization servers must know. For clients that register
+// themselves, the path may be longer.
 func (s *Site) Callback() string { return strings.TrimSuffix(s.URL, "/") + pathCallback }
 
-// siteSignIn is a sign-in by a site: an [Interaction], and its one [Redirection].
+// siteSignIn is a sign-in by a site: an [Interaction], and its only [Redirection].
 type siteSignIn struct {
 	*awaited
 	site                  *Site
@@ -57,7 +60,7 @@ type siteSignIn struct {
 
 	link, name, authorize string // name is the state of the answer
 
-	browser string // the cookie of the one that confirmed; "": none has. It belongs to the lock of the site
+	browser string // the cookie of the browser that confirmed, or ""; guarded by the lock of the site
 }
 
 func (f *siteSignIn) page() sitePage {
@@ -86,7 +89,7 @@ func (f *siteSignIn) Ask(ctx context.Context, authorize string) (_ url.Values, e
 	return f.answer(ctx, nil)
 }
 
-// ended lets the page of the callback say what has come of it. The link is no longer good by then.
+// ended sets the outcome for the page of the callback. The link is no longer valid by then.
 func (f *siteSignIn) ended(err error) {
 	_ = f.Close()
 	f.awaited.ended(err)
@@ -124,14 +127,15 @@ func (s *Site) add(f *siteSignIn) error {
 	return nil
 }
 
-// of is the sign-in that waits under a link or a state; nil: none does.
+// of returns the sign-in that waits under a link or a state, or nil.
 func (s *Site) of(name string) *siteSignIn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting[name]
 }
 
-// confirmed binds a sign-in to the browser in which it was confirmed; false where that was another one.
+// confirmed binds a sign-in to the browser in which it was confirmed. It returns false if another browser has confirmed
+// already.
 func (f *siteSignIn) confirmed(browser string) bool {
 	f.site.mu.Lock()
 	defer f.site.mu.Unlock()
@@ -139,14 +143,14 @@ func (f *siteSignIn) confirmed(browser string) bool {
 	return sameText(f.browser, browser)
 }
 
-// confirmedBy reports whether a browser is the one that confirmed, and whether none has yet.
+// confirmedBy reports whether the person confirmed in this browser, and whether no browser has confirmed yet.
 func (f *siteSignIn) confirmedBy(browser string) (same, none bool) {
 	f.site.mu.Lock()
 	defer f.site.mu.Unlock()
 	return f.browser != "" && sameText(f.browser, browser), f.browser == ""
 }
 
-// isConfirmed reports that a browser was sent to the authorization server.
+// isConfirmed reports whether a browser was sent to the authorization server.
 func (f *siteSignIn) isConfirmed() bool {
 	_, none := f.confirmedBy("")
 	return !none
@@ -170,7 +174,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	page.write(w, status)
 }
 
-// serveLink asks the person, or takes the confirmation.
+// serveLink shows the question, or accepts the confirmation.
 func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) (page sitePage, status int) {
 	f := s.of(link)
 	if f == nil || f.link != link {
@@ -188,7 +192,7 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) (p
 	}
 	page.Proof = check != nil
 	if r.Method == http.MethodGet {
-		s.mark(w, cmp.Or(browser, rand.Text())) // which lasts anew: it may be that of a sign-in minutes ago
+		s.mark(w, cmp.Or(browser, rand.Text())) // the cookie lasts anew; it may come from a sign-in minutes ago
 		return page, http.StatusOK
 	}
 	if foreign := http.NewCrossOriginProtection().Check(r); foreign != nil || browser == "" {
@@ -213,7 +217,7 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) (p
 	return sitePage{}, http.StatusSeeOther
 }
 
-// serveCallback takes the answer of the authorization server (RFC 6749 section 4.1.2), which the flow checks.
+// serveCallback accepts the answer of the authorization server (RFC 6749 section 4.1.2). The flow checks it.
 func (s *Site) serveCallback(r *http.Request) (page sitePage, status int) {
 	answer := r.URL.Query()
 	f := s.of(answer.Get("state"))
@@ -230,17 +234,18 @@ func (s *Site) serveCallback(r *http.Request) (page sitePage, status int) {
 	case <-f.over:
 		page = f.page()
 		page.Done, page.Failed = true, f.err != nil
-	case <-r.Context().Done(): // nobody reads the page
+	case <-r.Context().Done(): // the browser has gone
 	}
 	return page, http.StatusOK
 }
 
-// cookie is what a browser is known by. Without https it may be that of any program of this machine, as 127.0.0.1 is one host.
-// It is Lax, as a Strict one does not come with the redirect of the authorization server.
+// cookie returns the cookie that identifies a browser. Without https, any program of this machine may read it, because
+// 127.0.0.1 is one host. It is Lax, because the browser does not send a Strict cookie after the redirect of the
+// authorization server.
 func (s *Site) cookie() *http.Cookie {
 	c := &http.Cookie{Name: "indus-sign-in", Path: "/", MaxAge: int(signInTime.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if strings.HasPrefix(s.URL, "https:") {
-		c.Name, c.Secure = "__Host-"+c.Name, true // which no other host of the domain can set
+		c.Name, c.Secure = "__Host-"+c.Name, true // no other host of the domain can set it
 	}
 	return c
 }
@@ -251,7 +256,7 @@ func (s *Site) mark(w http.ResponseWriter, browser string) {
 	http.SetCookie(w, c)
 }
 
-// browserOf is the cookie of a request; "" where it has none of ours.
+// browserOf returns the value of our cookie in a request. It is "" if there is none.
 func (s *Site) browserOf(r *http.Request) string {
 	if c := r.CookiesNamed(s.cookie().Name); len(c) == 1 && len(c[0].Value) == len(rand.Text()) {
 		return c[0].Value

@@ -11,7 +11,8 @@ import (
 	"testing/synctest"
 )
 
-// TestSiteIsBounded: a principal that begins sign-ins leaves room for others, and none outlives its time.
+// TestSiteIsBounded checks that a principal with many sign-ins leaves room for others, and that each sign-in ends in
+// time.
 func TestSiteIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, links := &Site{URL: "https://mcp.example.com"}, make(chan string, maxWaitingOf+2)
@@ -60,7 +61,8 @@ func TestSiteIsBounded(t *testing.T) {
 	})
 }
 
-// TestCookieLastsForTheSignIn: a browser that confirms one sign-in minutes after another is still known when the answer comes.
+// TestCookieLastsForTheSignIn checks that a browser which confirms a second sign-in minutes after the first is still
+// known when the answer comes.
 func TestCookieLastsForTheSignIn(t *testing.T) {
 	t.Parallel()
 	site := &Site{URL: "https://mcp.example.com"}
@@ -87,7 +89,7 @@ func TestCookieLastsForTheSignIn(t *testing.T) {
 	}
 }
 
-// TestPagesShowTextAsText: names that servers and tokens bring are no markup, in any page.
+// TestPagesShowTextAsText checks that names from servers and tokens are never markup, in any page.
 func TestPagesShowTextAsText(t *testing.T) {
 	const hostile = `"'><script>alert(1)</script>&amp;`
 	asks := sitePage{Who: hostile, Resource: hostile, Issuer: hostile, Action: hostile, Proof: true, Wrong: true}
@@ -102,7 +104,7 @@ func TestPagesShowTextAsText(t *testing.T) {
 	}
 }
 
-// The address of a server may have a key in it, which callers are not shown.
+// The address of a server may contain a key, which callers must not see.
 func TestPagesShowNoKeyOfAServer(t *testing.T) {
 	f := &siteSignIn{resource: "https://mcp.example.com/s/0123456789abcdefghij/mcp?key=abc"}
 	if got, want := f.page().Resource, "https://mcp.example.com/s/<secret>/mcp?…"; got != want {

@@ -11,16 +11,16 @@ import (
 // sitePage is a page of a [Site].
 type sitePage struct {
 	Who, Resource, Issuer string
-	Action                string // where the confirmation goes; "": nothing is asked
-	Proof, Wrong          bool   // a key is asked for, and the last was not good
-	Done, Failed          bool   // it is over
-	Say                   string // in the place of all this
+	Action                string // the target of the confirmation; "": there is no question
+	Proof, Wrong          bool   // the page asks for a key; the last key was wrong
+	Done, Failed          bool   // the sign-in is over
+	Say                   string // replaces all other text
 }
 
 var (
 	noSignIn = sitePage{Say: "This link has expired, or has been used. " +
 		"Repeat the request in your client to get a new one."}
-	// otherForm is for the form of another page, which the cookie does not come with.
+	// otherForm is for the form of another page. The browser does not send the cookie with it.
 	otherForm = sitePage{Say: "This was not confirmed on the page itself, or your browser blocks its cookie. " +
 		"Open the link again."}
 	otherBrowser = sitePage{Say: "This sign-in was not confirmed in this browser. Open the link in the browser in which you sign in."}
@@ -31,8 +31,8 @@ const siteStyle = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sa
 	`label{display:block}input,button{font:inherit;padding:.5rem .75rem;box-sizing:border-box}input{width:100%;margin:.25rem 0 1rem}` +
 	`.warning{border-left:.25rem solid;padding-left:.75rem}`
 
-// text is the page. It has no scripts. It is written by hand because html/template keeps the linker from leaving out methods that
-// nobody calls: 7 MB of the command.
+// text returns the page, which has no scripts. It is written by hand, because html/template prevents the linker from
+// removing unused methods: 7 MB of the command.
 func (p sitePage) text() string {
 	who := isolated(p.Who)
 	title, body := "indus", "<h1>indus</h1><p>"+html.EscapeString(p.Say)+"</p>"
@@ -56,7 +56,7 @@ func (p sitePage) text() string {
 <style>` + siteStyle + "</style></head><body><main>\n" + body + "\n</main></body></html>\n"
 }
 
-// question asks the person to confirm.
+// question returns the form in which the person confirms.
 func (p sitePage) question(who string) string {
 	proof := ""
 	if p.Proof {
@@ -76,17 +76,17 @@ they would get access to your account.</p>
 ` + proof + `<button>Continue to sign-in</button></form>`
 }
 
-// isolated is a text of somebody else's: neither markup, nor of any direction but its own.
+// isolated returns a text of another party without markup, and with its own text direction.
 func isolated(s string) string { return "<bdi>" + html.EscapeString(s) + "</bdi>" }
 
 func siteHeaders(h http.Header) {
 	style := sha256.Sum256([]byte(siteStyle))
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	// No form-action: browsers apply it to where the authorization server redirects, too.
+	// No form-action: browsers also apply it to the redirect of the authorization server.
 	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(style[:])+"'")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin") // the authorization server does not hear of the link; with no-referrer a form would have no origin
+	h.Set("Referrer-Policy", "same-origin") // hides the link from the authorization server; with no-referrer a form would have no origin
 	h.Set("Cache-Control", "no-store")
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// newSite is a site whose principals but for "free" prove themselves by the key "key of NAME".
+// newSite returns a site. All principals except "free" prove themselves with the key "key of
+// NAME".
 func newSite(t *testing.T) *oauth.Site {
 	t.Helper()
 	s := &oauth.Site{Proof: func(who string) func(context.Context, string) (bool, error) {
@@ -43,7 +44,8 @@ func jar(t *testing.T) http.CookieJar {
 	return j
 }
 
-// TestSite has people sign in by the pages of a program: only who is asked, in one browser, once.
+// TestSite signs people in on the pages of a program. Only the right person can sign in, in one
+// browser, once.
 func TestSite(t *testing.T) {
 	t.Parallel()
 	as := authserver.Start(t, nil)

@@ -10,18 +10,21 @@ import (
 	"github.com/indusagi/indus/internal/secret"
 )
 
-// Key says what a [Store] keeps: the tokens of a principal for a resource, the registration of
-// this client at an authorization server, or where the secret of a client that was registered by hand belongs.
+// Key is the key of a value in a [Store]. The value is the tokens of a principal for a resource, or the
+// registration of this client at an authorization server. For a client that was registered by hand, it can
+// also be the authorization server that may get its secret.
 type Key struct {
-	// Resource is the server's URL, as [Resource] writes it; "" of a registration.
+	// Resource is the server's URL, as [Resource] returns it. It is "" for a registration.
 	Resource string `json:"resource,omitempty"`
-	// Issuer is the authorization server of a registration; "" of tokens, in which it stands.
+	// Issuer is the authorization server of a registration. It is "" for tokens, which have it in their value.
 	Issuer string `json:"issuer,omitempty"`
-	// Principal is whose the tokens are; "" of a registration, and of who runs this program.
+	// Principal is the owner of the tokens. It is "" for the user of this program. For a registration it is "", or the callback
+	// address of a [Site].
 	Principal string `json:"principal,omitempty"`
-	// Client is set with Resource: which authorization server the secret of this client id is for; else "".
+	// Client is a client id. It is set, with Resource, only for the authorization server that may get the
+	// secret of this client.
 	Client string `json:"client,omitempty"`
-	// Account is of tokens: Options.Account.
+	// Account is the Options.Account of tokens.
 	Account string `json:"account,omitempty"`
 }
 
@@ -29,32 +32,32 @@ func (k Key) parts() []string {
 	return []string{k.Resource, k.Issuer, k.Principal, k.Client, k.Account}
 }
 
-// Store keeps tokens and registrations. Values are JSON and secret: whoever writes them to a
-// disk encrypts them. All methods may be called from any goroutine.
+// Store keeps tokens and registrations. Values are JSON and secret: a store on a disk must encrypt them. All
+// methods may be called from any goroutine.
 //
-// Where several processes share a store, what one has put the others get, and Lock excludes
-// them too: else two of them use the same refresh token, and the authorization server takes
-// that for a theft and ends the whole sign-in (RFC 9700 section 4.14.2).
+// If several processes share a store, each of them gets the values of the others, and Lock excludes the others
+// too. Otherwise two processes could use the same refresh token. The authorization server would take that for
+// a theft and end the whole sign-in (RFC 9700 section 4.14.2).
 type Store interface {
-	// Get is what was put last; nil and no error where there is nothing.
+	// Get returns the last value. If there is none, it returns nil and no error.
 	Get(ctx context.Context, k Key) ([]byte, error)
-	// Put keeps a value in the place of the last one. It returns when the value survives a crash.
+	// Put replaces the value. It returns when the value survives a crash.
 	Put(ctx context.Context, k Key, value []byte) error
-	// Delete forgets a value; that there is none is no error.
+	// Delete deletes a value. If there is none, that is no error.
 	Delete(ctx context.Context, k Key) error
-	// Lock waits until nobody else holds the key, or the context ends. It is held during an
-	// HTTP request, and then for the same key Get, Put and Delete are called: they do not wait for it.
+	// Lock waits until no other caller holds the key, or until the context ends. It is held during an HTTP
+	// request. Get, Put and Delete are called for the same key meanwhile, and do not wait for it.
 	Lock(ctx context.Context, k Key) (unlock func(), err error)
 }
 
-// What authorization servers send is as long as they like, and one store is for all of them, in bytes:
+// Values from authorization servers can be of any size, and share one store. These are the limits, in bytes:
 const (
 	maxEntry         = 32 << 10 // of a sign-in or a registration
 	maxOfServer      = 2 << 20  // of the sign-ins at one server
 	maxRegistrations = 1 << 20  // of all: a server may name a new authorization server each time
 )
 
-// put keeps a value among others. Registrations make room for one: they can be had again.
+// put stores a value among others. A new registration may replace old ones, because they can be made again.
 func put(values map[Key][]byte, k Key, value []byte) error {
 	size, most := k.size(value), maxOfServer
 	if k.Resource == "" {
@@ -79,7 +82,7 @@ func put(values map[Key][]byte, k Key, value []byte) error {
 
 func (k Key) size(value []byte) int { return len(strings.Join(k.parts(), "")) + len(value) }
 
-// put is Store.Put of what is not too long.
+// put stores a value, unless it is too long.
 func (c *Client) put(ctx context.Context, k Key, value []byte) error {
 	if len(value) > maxEntry {
 		return fmt.Errorf("what the authorization server sent takes %d bytes to keep, which is more than %d", len(value), maxEntry)
@@ -87,7 +90,7 @@ func (c *Client) put(ctx context.Context, k Key, value []byte) error {
 	return c.options.Store.Put(ctx, k, value)
 }
 
-// MemoryStore is a [Store] that forgets with the process. The zero value is ready.
+// MemoryStore is a [Store] in memory, which ends with the process. The zero value is ready.
 type MemoryStore struct {
 	mu     sync.Mutex
 	values map[Key][]byte
@@ -96,20 +99,20 @@ type MemoryStore struct {
 
 var _ Store = (*MemoryStore)(nil)
 
-// heldLock has a place for one holder; users are the holder and who waits.
+// heldLock has a place for one holder. users counts the holder and the waiting callers.
 type heldLock struct {
 	place chan struct{}
 	users int
 }
 
-// Get is a copy of what was put.
+// Get returns a copy of the value.
 func (s *MemoryStore) Get(_ context.Context, k Key) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.values[k]), nil
 }
 
-// Put keeps a copy.
+// Put stores a copy.
 func (s *MemoryStore) Put(_ context.Context, k Key, value []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +122,7 @@ func (s *MemoryStore) Put(_ context.Context, k Key, value []byte) error {
 	return put(s.values, k, value)
 }
 
-// Delete forgets.
+// Delete deletes the value.
 func (s *MemoryStore) Delete(_ context.Context, k Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// What an authorization server sends is as long as it likes, and leaves room for others.
+// Values from an authorization server can be of any size, but leave room for others.
 func TestStoresAreShared(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1100<<10)
@@ -27,7 +27,7 @@ func TestStoresAreShared(t *testing.T) {
 	put(t, s, local, long)
 }
 
-// Registrations make room for new ones, whatever the names of their issuers.
+// Old registrations make room for new ones, whatever the names of their issuers.
 func TestRegistrationsAreBounded(t *testing.T) {
 	t.Parallel()
 	s, kept := &oauth.MemoryStore{}, 0
@@ -67,7 +67,7 @@ func TestSignInThatIsTooLong(t *testing.T) {
 	}
 }
 
-// scopesOf are n scopes of so many bytes.
+// scopesOf returns n scopes of size bytes each.
 func scopesOf(n, size int) string {
 	var all []string
 	for i := range n {

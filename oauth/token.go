@@ -14,38 +14,39 @@ import (
 )
 
 const (
-	maxToken = 16 << 10 // bytes; few servers take longer headers
-	// A token is renewed so long before it expires, or half its life if that is less: servers
-	// count whole seconds, and a request is on its way.
+	maxToken = 16 << 10 // bytes; few servers accept longer headers
+	// renewBefore is how long before its expiry a token is renewed. If half of its life is less, that is used. Servers
+	// count whole seconds, and a request takes time on its way.
 	renewBefore = time.Minute
-	longestLife = 10 * 365 * 24 * time.Hour // what is named longer does not fit a time
-	// refusedTime is how long a refresh token rests that was refused: the authorization server may have erred.
+	longestLife = 10 * 365 * 24 * time.Hour // a longer life does not fit a time
+	// refusedTime is how long a refused refresh token is not used. The refusal may have been a mistake.
 	refusedTime = 5 * time.Minute
 )
 
-// grant is what an authorization server granted a principal for a resource.
+// grant holds the tokens that an authorization server granted to a principal for a resource.
 type grant struct {
 	Resource   string `json:"resource"` // its identifier, as the authorization server knows it
 	Issuer     string `json:"issuer"`
 	Token      string `json:"token_endpoint"`
 	Revocation string `json:"revocation_endpoint,omitempty"`
-	// Scopes are what was granted, Asked what has ever been asked for and not been refused, so that a
-	// sign-in for more loses nothing (SEP-2350), and Wanted what the server asked for since.
+	// Scopes are the granted scopes. Asked are all scopes that were ever requested and not refused, so that a sign-in
+	// for more loses none (SEP-2350). Wanted are the scopes that the server required since.
 	Scopes []string  `json:"scopes,omitempty"`
 	Asked  []string  `json:"asked,omitempty"`
 	Wanted []string  `json:"wanted,omitempty"`
 	Got    time.Time `json:"got"`
-	Expiry time.Time `json:"expiry,omitzero"` // zero: not told
-	// Useless: the server refused the token just after it was renewed, so that another would be refused too.
+	Expiry time.Time `json:"expiry,omitzero"` // zero: unknown
+	// Useless is set if the server refused the token just after a renewal. It would refuse another one too.
 	Useless bool `json:"useless,omitempty"`
-	// Refused is when the refresh token was refused last; zero: it was not, since it was granted.
+	// Refused is the time at which the refresh token was last refused. It is zero if it was not refused since it was
+	// granted.
 	Refused time.Time `json:"refused,omitzero"`
 
 	access, refresh secret.Value
 	client          identity
 }
 
-// storedGrant is a grant as it is kept.
+// storedGrant is a grant in the form of the store.
 type storedGrant struct {
 	grant
 	Access  string         `json:"access_token,omitempty"`
@@ -66,25 +67,25 @@ func decodeGrant(b []byte) *grant {
 	return &s.grant
 }
 
-// usable reports a token that has not expired.
+// usable reports whether there is a token that has not expired.
 func (g *grant) usable(now time.Time) bool {
 	return g != nil && g.access != (secret.Value{}) && (g.Expiry.IsZero() || now.Before(g.Expiry))
 }
 
-// fresh reports one that need not be renewed yet.
+// fresh reports whether the token need not be renewed yet.
 func (g *grant) fresh(now time.Time) bool {
 	return g.usable(now) && (g.Expiry.IsZero() || now.Add(min(renewBefore, g.Expiry.Sub(g.Got)/2)).Before(g.Expiry))
 }
 
-// renewable reports a refresh token that can be tried.
+// renewable reports whether there is a refresh token that can be tried.
 func (g *grant) renewable() bool {
 	return g != nil && g.refresh != (secret.Value{}) && (g.Refused.IsZero() || time.Since(g.Refused) >= refusedTime)
 }
 
-// renews reports a refresh token that is good as far as is known.
+// renews reports whether there is a refresh token that is not known to be refused.
 func (g *grant) renews() bool { return g.renewable() && g.Refused.IsZero() }
 
-// tokenAnswer is RFC 6749 section 5.1; others write numbers as strings.
+// tokenAnswer is the response of RFC 6749 section 5.1. Some servers write numbers as strings.
 type tokenAnswer struct {
 	Access  string          `json:"access_token"`
 	Refresh string          `json:"refresh_token"`
@@ -92,10 +93,11 @@ type tokenAnswer struct {
 	Expires json.RawMessage `json:"expires_in"`
 	Scope   *string         `json:"scope"`
 
-	asked time.Time // when it was: expires_in counts from some time after that
+	asked time.Time // the time of the request; expires_in counts from some time after it
 }
 
-// requestToken asks a token endpoint. The form's values, but for what is public, are secrets, as the others are that it may know.
+// requestToken sends a request to a token endpoint. Errors mask the secret values of the form, and the values in
+// secrets.
 func (c *Client) requestToken(ctx context.Context, w *web, endpoint, audience string, i identity, form url.Values, secrets ...string) (*tokenAnswer, error) {
 	header := http.Header{}
 	if err := c.prove(i, audience, form, header); err != nil {
@@ -108,7 +110,7 @@ func (c *Client) requestToken(ctx context.Context, w *web, endpoint, audience st
 	a := &tokenAnswer{asked: time.Now()}
 	err := w.post(ctx, endpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), header, secrets, a)
 	if refused, ok := errors.AsType[*ServerError](err); ok && form.Has("resource") && strings.Contains(refused.Description, "AADSTS9010010") {
-		form.Del("resource") // Entra ID has scopes in its place, and takes not both
+		form.Del("resource") // Entra ID accepts either scopes or a resource, but not both
 		a = &tokenAnswer{asked: time.Now()}
 		err = w.post(ctx, endpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), header, secrets, a)
 	}
@@ -121,7 +123,7 @@ func (c *Client) requestToken(ctx context.Context, w *web, endpoint, audience st
 	return a, nil
 }
 
-// prove adds who we are (RFC 6749 section 2.3, RFC 7523 section 2.2).
+// prove adds the client's credentials (RFC 6749 section 2.3, RFC 7523 section 2.2).
 func (c *Client) prove(i identity, audience string, form url.Values, header http.Header) error {
 	switch i.Method {
 	case methodNone:
@@ -161,7 +163,7 @@ func (a *tokenAnswer) check() error {
 	return nil
 }
 
-// bearer reports a token that is sent as it is (RFC 6750).
+// bearer returns an error if the token is not a bearer token (RFC 6750).
 func (a *tokenAnswer) bearer() error {
 	if a.Type != "" && !strings.EqualFold(a.Type, "Bearer") {
 		return errors.New("the answer has a token that is no bearer token")
@@ -177,13 +179,13 @@ func (a *tokenAnswer) life() time.Duration {
 	return time.Duration(min(seconds, longestLife.Seconds()) * float64(time.Second))
 }
 
-// into is g with what the answer has. asked are the scopes of the request.
+// into returns g with the values of the answer. asked are the scopes of the request.
 func (a *tokenAnswer) into(g grant, asked []string) *grant {
 	g.access, g.Got, g.Expiry, g.Useless, g.Refused = secret.NewValue(a.Access), a.asked, time.Time{}, false, time.Time{}
 	if life := a.life(); life > 0 {
 		g.Expiry = g.Got.Add(life)
 	}
-	if a.Refresh != "" { // else the last one stays (RFC 6749 section 6)
+	if a.Refresh != "" { // otherwise the last one stays (RFC 6749 section 6)
 		g.refresh = secret.NewValue(a.Refresh)
 	}
 	g.Scopes = asked

@@ -14,21 +14,21 @@ import (
 	"github.com/indusagi/indus/internal/secret"
 )
 
-// Transport puts the principal's token on every request to the server at resource, over base (nil:
-// [http.DefaultTransport]). Requests to other origins, such as those of a redirect, and those that
-// have an Authorization header go as they are.
+// Transport returns a RoundTripper that adds the principal's token to every request to the server at resource. It sends
+// requests over base (nil: [http.DefaultTransport]). Requests to other origins, such as after a redirect, are sent
+// unchanged. So are requests that have an Authorization header.
 //
-// Where the server answers 401, or 403 for want of scopes, the request was not run: the token is
-// renewed, or a new sign-in is made or asked for, and the request goes out again, if its body can be
-// had again (GetBody). That is done once for each of these reasons: the last answer is returned as
-// it is. A response whose body is read stays as it is when its token expires.
+// If the server answers 401, or 403 because of missing scopes, the request was not run. Then the token is renewed, or a
+// new sign-in is made or requested. The request is sent again, if its body can be read again (GetBody). That is done
+// once for each of these reasons, and the last answer is returned as it is. A response whose body is being read stays
+// valid when its token expires.
 //
-// What needs a person is a [*SignInError]; a step that fails is a [*StepError]. Every error for want of a token has
-// a method Unsent: the request was not sent, or the server has refused to run it. A server that
-// refuses, and of which nothing leads to an authorization server, has its own answer returned.
+// If a person is needed, the error is a [*SignInError]. If a step fails, it is a [*StepError]. Every error because of a
+// missing token has a method Unsent: the request was not sent, or the server refused to run it. If a server refuses,
+// and nothing in its answer leads to an authorization server, its own answer is returned.
 //
-// If the store cannot be read, requests go out without a token, and its error is returned where the server wants one. A
-// resource that is no address of a server fails every request.
+// If the store cannot be read, requests are sent without a token. If the server then requires one, the error of the
+// store is returned. If resource is not the address of a server, every request fails.
 func (c *Client) Transport(base http.RoundTripper, resource, who string) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -52,7 +52,7 @@ type unsentError struct{ error }
 
 func (e *unsentError) Unwrap() error { return e.error }
 
-// Unsent marks the error, for packages that do not import this one.
+// Unsent marks the error for packages that do not import this one.
 func (e *unsentError) Unsent() {}
 
 // RoundTrip sends a request with the token.
@@ -99,7 +99,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// authorized is a copy of a request, with the token where there is one.
+// authorized returns a copy of a request, with the token if there is one.
 func authorized(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
 	r := *req
 	r.Body = body
@@ -114,11 +114,11 @@ func authorized(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
 	return &r
 }
 
-// maxRefusal is how much of a refusal is read, in bytes.
+// maxRefusal is the number of bytes of a refusal that are read.
 const maxRefusal = 256 << 10
 
-// masked is an answer that refuses or redirects, without the token in it: what servers say of that is logged
-// and shown. Of its body it has the beginning.
+// masked removes the token from an answer that refuses or redirects, because such answers are logged and shown. Only
+// the beginning of the body is kept.
 func masked(res *http.Response, g *grant) *http.Response {
 	if g == nil || res.StatusCode < http.StatusMultipleChoices {
 		return res
@@ -139,23 +139,23 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// discard lets the connection be used again, where little is left of the answer.
+// discard reads the rest of a short answer, so that the connection can be used again.
 func discard(res *http.Response) {
 	_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
 	_ = res.Body.Close()
 }
 
-// attempts is why a request was already sent again.
+// attempts holds the reasons for which a request was already sent again.
 type attempts struct {
 	empty, refused, anew, stepUp bool
 	began                        time.Time
-	late                         int // how often with a token that is old, or expires so soon, that this may be why it was refused
+	late                         int // number of refusals of a token that is old or expires soon, so that its age may be the reason
 }
 
 // mostLate bounds attempts.late.
 const mostLate = 3
 
-// need is what an answer lacks; again is false where nothing can be done.
+// need returns the need that an answer shows. again is false if nothing can be done.
 func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
 	switch res.StatusCode {
 	case http.StatusUnauthorized:
@@ -164,8 +164,8 @@ func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
 		case g == nil && !a.empty:
 			a.empty = true
 		case g != nil && !a.refused:
-			a.refused, n.quiet = true, a.empty // nobody is asked twice
-		case g != nil && a.late < mostLate && g.renewable() && (g.Got.Before(a.began) || !g.fresh(time.Now())): // such as another process's
+			a.refused, n.quiet = true, a.empty // no person is asked twice
+		case g != nil && a.late < mostLate && g.renewable() && (g.Got.Before(a.began) || !g.fresh(time.Now())): // such as another process's token
 			a.late, n.quiet = a.late+1, a.empty
 		case g != nil && !a.anew && !a.empty:
 			a.anew, n.anew = true, true
@@ -184,9 +184,9 @@ func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
 	return n, false
 }
 
-// SignIn has the principal sign in at the server's authorization server, whatever is kept, and keeps what
-// is granted. It asks the server first, without a token, what it wants. If nothing there speaks of OAuth, it registers
-// nothing and returns [ErrNoOAuth].
+// SignIn signs the principal in at the server's authorization server, even if there is a token already, and stores the
+// grant. First it sends a request without a token to get the server's requirements. If the server has no metadata of
+// OAuth, it registers nothing and returns [ErrNoOAuth].
 func (c *Client) SignIn(ctx context.Context, resource, who string) error {
 	s, err := c.sessionAt(resource, who)
 	if err != nil {
@@ -197,14 +197,14 @@ func (c *Client) SignIn(ctx context.Context, resource, who string) error {
 	}
 	said, status, failed := c.asks(ctx, s.key.Resource)
 	_, err = s.obtain(ctx, need{said: said, anew: true, open: isOpen(said, status)})
-	if failed != nil && errors.Is(err, ErrNoOAuth) { // which is not known of a server that is down
+	if failed != nil && errors.Is(err, ErrNoOAuth) { // that cannot be known if the server is down
 		return &StepError{StepResource, s.key.Resource, &networkError{failed}}
 	}
 	return err
 }
 
-// Renew renews the token of a principal that is about to expire, or has expired, where that needs no person. Afterwards
-// [Client.Status] is what the authorization server says.
+// Renew renews the token of a principal that is about to expire or has expired, if that needs no person.
+// [Client.Status] then has the state that the authorization server reported.
 func (c *Client) Renew(ctx context.Context, resource, who string) error {
 	s, err := c.sessionAt(resource, who)
 	if err == nil {
@@ -213,8 +213,8 @@ func (c *Client) Renew(ctx context.Context, resource, who string) error {
 	return err
 }
 
-// asks is what a server says to a request without a token; the status is 0 where there is no answer. Any POST will do: who
-// may enter is decided before what is asked.
+// asks returns the server's answer to a request without a token. The status is 0 if there is no answer. Any POST will
+// do, because servers check the token before the content.
 func (c *Client) asks(ctx context.Context, resource string) (said challenge, status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, resource, strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"ping"}`))
 	if err != nil {
@@ -223,7 +223,7 @@ func (c *Client) asks(ctx context.Context, resource string) (said challenge, sta
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	res, err := c.web(ctx, resource).client.Do(req)
-	if where, ok := errors.AsType[*url.Error](err); ok { // which repeats the address
+	if where, ok := errors.AsType[*url.Error](err); ok { // url.Error repeats the address
 		err = where.Err
 	}
 	if err != nil {
@@ -233,8 +233,8 @@ func (c *Client) asks(ctx context.Context, resource string) (said challenge, sta
 	return challengeOf(res.Header), res.StatusCode, nil
 }
 
-// isOpen reports a server that wants no token of OAuth. Where there is no metadata either, nobody signs in there (revision
-// 2025-03-26 has servers without metadata, which answer 401).
+// isOpen reports whether a server requires no token of OAuth. If there is no metadata either, there is no sign-in.
+// Servers of revision 2025-03-26 have no metadata but answer 401.
 func isOpen(said challenge, status int) bool {
 	return status != http.StatusUnauthorized || said.foreign
 }

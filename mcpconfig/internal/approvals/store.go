@@ -1,4 +1,5 @@
-// Package approvals is a file of what a person approved, which is believed only where nobody else could have written it.
+// Package approvals keeps the approvals of a person in a file. The file is trusted only if no other user could have
+// written it.
 package approvals
 
 import (
@@ -20,36 +21,36 @@ import (
 const (
 	maxStore      = 8 << 20 // bytes; ten thousand approvals take a third of it
 	storeVersion  = 1
-	othersMayHere = 0o022 // who may write here besides the user
+	othersMayHere = 0o022 // the mode bits of writers other than the user
 )
 
 // Store is a file of approvals.
 type Store[T any] struct {
-	// Dir is where it is; "": nowhere, and nothing can be kept.
+	// Dir is the directory of the file. If it is "", nothing can be stored.
 	Dir, Name string
-	// Compare orders approvals. 0: one takes the place of the other.
+	// Compare orders approvals. If it returns 0, the newer one replaces the other.
 	Compare func(a, b T) int
 }
 
-// Verb is what is done to approvals.
+// Verb is an operation on approvals.
 type Verb string
 
-// What can be done.
+// The operations.
 const (
 	Approve Verb = "approve"
 	Revoke  Verb = "revoke"
 )
 
-// Path is the file's.
+// Path returns the path of the file.
 func (s Store[T]) Path() string { return filepath.Join(s.Dir, s.Name) }
 
-// stored is the file's text.
+// stored is the content of the file.
 type stored[T any] struct {
 	Version   int `json:"version"`
 	Approvals []T `json:"approvals"`
 }
 
-// Read is what was approved. Each error says how to mend it.
+// Read returns the approvals. Each error explains the remedy.
 func (s Store[T]) Read() ([]T, error) {
 	if s.Dir == "" {
 		return nil, nil
@@ -96,7 +97,7 @@ func (s Store[T]) encode(_ context.Context, list []T) ([]byte, error) {
 	return text, err
 }
 
-// Change approves, or takes back, all of these or, with an error, none.
+// Change approves or revokes all of these approvals or, with an error, none.
 func (s Store[T]) Change(verb Verb, these ...T) error {
 	if len(these) == 0 {
 		return nil
@@ -106,7 +107,7 @@ func (s Store[T]) Change(verb Verb, these ...T) error {
 		err = os.MkdirAll(s.Dir, 0o700)
 	}
 	if err == nil {
-		err = s.Check() // before anything is made there
+		err = s.Check() // before anything is created there
 	}
 	if err == nil {
 		err = s.file().Update(context.Background(), func(list []T) ([]T, error) {
@@ -126,8 +127,8 @@ func (s Store[T]) Change(verb Verb, these ...T) error {
 	return nil
 }
 
-// Check is an error where somebody else could have written the file: by its mode, its
-// owner, and those of the directory that it is in, or that a link to it leads to.
+// Check returns an error if another user could have written the file. It checks the mode and the owner of the file, of
+// its directory, and of the directory to which a link leads.
 func (s Store[T]) Check() error {
 	paths := []string{s.Dir}
 	if to, err := edit.Follow(s.Path()); err != nil {
@@ -143,14 +144,14 @@ func (s Store[T]) Check() error {
 	return nil
 }
 
-// CheckPrivate is an error where others may write, or own, what is there.
+// CheckPrivate returns an error if another user may write or owns the file at path.
 func CheckPrivate(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case runtime.GOOS != "windows" && info.Mode().Perm()&othersMayHere != 0: // there the mode says nothing
+	case runtime.GOOS != "windows" && info.Mode().Perm()&othersMayHere != 0: // on Windows the mode has no such meaning
 		return fmt.Errorf("%s: others may write here (mode %04o), so nothing in it counts; look through it, then: chmod go-w %s",
 			path, info.Mode().Perm(), tree.QuoteWord(path))
 	case !isOurs(info):

@@ -1,5 +1,5 @@
-// Package edit reads configuration files and replaces them, and changes their texts, in JSON,
-// TOML and YAML, so that all that a change is not about keeps its bytes.
+// Package edit reads and replaces configuration files. It changes their texts, in JSON, TOML and YAML, so that all
+// other parts keep their bytes.
 package edit
 
 import (
@@ -16,22 +16,22 @@ import (
 	"github.com/indusagi/indus/internal/filelock"
 )
 
-// ErrChanged says that a file is not what it was when it was opened.
+// ErrChanged is returned if a file changed after it was opened.
 var ErrChanged = errors.New("the file has changed since it was read")
 
-// lockWait is how long a save waits for the lock of a directory; one takes a few milliseconds.
+// lockWait is how long a save waits for the lock of a directory. A save takes a few milliseconds.
 const lockWait = 10 * time.Second
 
-// File is one as it was read, which is to be replaced.
+// File is a file that was read and is to be replaced.
 type File struct {
 	Path   string // as it was named
-	Target string // where its symbolic links lead
-	Before []byte // nil where there is no file
+	Target string // the file to which its symbolic links lead
+	Before []byte // nil if there is no file
 	info   fs.FileInfo
 	limit  int64
 }
 
-// Open reads a file; one that is not there is no error.
+// Open reads a file. A missing file is no error.
 func Open(path string, limit int64) (*File, error) {
 	f := &File{Path: path, limit: limit}
 	var err error
@@ -42,7 +42,7 @@ func Open(path string, limit int64) (*File, error) {
 	return f, err
 }
 
-// read is what the file holds now; of a file that is not there, nil and nil.
+// read returns the present content of the file. If there is no file, it returns nil and nil.
 func (f *File) read() ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(f.Target)
 	switch {
@@ -57,7 +57,7 @@ func (f *File) read() ([]byte, fs.FileInfo, error) {
 	return text, info, err
 }
 
-// Save replaces the text, unless the file is not what it was: [ErrChanged].
+// Save replaces the text. If the file changed, it returns [ErrChanged].
 func (f *File) Save(text []byte) error {
 	if bytes.Equal(text, f.Before) && (f.info != nil || text == nil) {
 		return nil
@@ -85,7 +85,7 @@ func (f *File) Save(text []byte) error {
 	return err
 }
 
-// unchanged looks whether the file is what was read.
+// unchanged returns ErrChanged if the file differs from the text that was read.
 func (f *File) unchanged() error {
 	if to, err := Follow(f.Path); err == nil && to == f.Target {
 		now, info, err := f.read()
@@ -97,8 +97,8 @@ func (f *File) unchanged() error {
 	return ErrChanged
 }
 
-// writable is an error for a file that somebody has made read-only: replacing it
-// would need no permission but the directory's.
+// writable returns an error if the file is read-only. A replacement would need only the permission to write the
+// directory.
 func (f *File) writable() error {
 	if f.info == nil {
 		return nil
@@ -113,7 +113,7 @@ func (f *File) writable() error {
 	return file.Close()
 }
 
-// lockDir keeps other editors of this package out of a directory.
+// lockDir locks out other editors of this package from a directory.
 func lockDir(dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -121,9 +121,9 @@ func lockDir(dir string) (unlock func(), err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	if filelock.Wait(ctx, f) != nil && ctx.Err() != nil { // on a system or a file system without locks everybody has it
+	if filelock.Wait(ctx, f) != nil && ctx.Err() != nil { // without support for locks, every caller gets it
 		f.Close()
 		return nil, fmt.Errorf("another process has been writing in %s for %s", dir, lockWait)
 	}
-	return func() { f.Close() }, nil // which unlocks
+	return func() { f.Close() }, nil // closing it unlocks it
 }

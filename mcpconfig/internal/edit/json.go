@@ -15,12 +15,12 @@ import (
 // JSON is a text with comments that changes step by step.
 type JSON struct {
 	Doc *tree.Doc
-	// Limit is how many bytes it may come to; 0 is no bound.
+	// Limit is the largest size of the text in bytes. 0 is no limit.
 	Limit int
 }
 
-// Put gives an object's member of that name a value, or adds it. broad: it goes on several lines
-// where the object is not on one.
+// Put sets an object's member of that name, or adds it. If broad is set, the value takes several lines, unless the
+// object is on one line.
 func (j *JSON) Put(in *hujson.Value, name string, value hujson.Value, broad bool) error {
 	if old := tree.At(in, name); old != nil {
 		return j.replace(old, value)
@@ -28,10 +28,10 @@ func (j *JSON) Put(in *hujson.Value, name string, value hujson.Value, broad bool
 	return j.add(in, string(hujson.String(name)), value, broad)
 }
 
-// replace gives a value the layout that the old one has, on one line or several.
+// replace writes a value in the layout of the old one, on one line or several.
 func (j *JSON) replace(old *hujson.Value, value hujson.Value) error {
 	t := j.text()
-	if bytes.Equal(pack(*old), pack(value)) { // which means the same to every reader
+	if bytes.Equal(pack(*old), pack(value)) { // both mean the same to every reader
 		return nil
 	}
 	inline := !bytes.Contains(t.text[old.StartOffset:old.EndOffset], []byte("\n"))
@@ -39,7 +39,7 @@ func (j *JSON) replace(old *hujson.Value, value hujson.Value) error {
 	return j.apply([]tree.Cut{{From: old.StartOffset, To: old.EndOffset, By: by}})
 }
 
-// add puts an item behind the last one of an object, or without a key of a list.
+// add adds an item behind the last one of an object, or of a list if there is no key.
 func (j *JSON) add(in *hujson.Value, key string, value hujson.Value, broad bool) error {
 	return j.apply(j.adding(in, key, value, broad))
 }
@@ -51,12 +51,12 @@ func (j *JSON) adding(in *hujson.Value, key string, value hujson.Value, broad bo
 	})
 }
 
-// remove takes an item out.
+// remove removes an item.
 func (j *JSON) remove(in *hujson.Value, i int) error {
 	return j.apply(j.text().remove(itemsOf(in), i))
 }
 
-// apply changes the text in some places, and reads it again.
+// apply changes the text in some places, and parses it again.
 func (j *JSON) apply(cuts []tree.Cut) error {
 	if len(cuts) == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (j *JSON) apply(cuts []tree.Cut) error {
 	return nil
 }
 
-// pack is a value without comments and blanks.
+// pack returns a value without comments and blanks.
 func pack(v hujson.Value) []byte {
 	v = v.Clone()
 	v.BeforeExtra, v.AfterExtra = nil, nil
@@ -81,14 +81,14 @@ func pack(v hujson.Value) []byte {
 	return v.Pack()
 }
 
-// itemList is what is in an object or a list, by offsets.
+// itemList holds the items of an object or a list, by offsets.
 type itemList struct {
 	open, close int // of the brackets
 	each        []span
-	trailing    bool // a comma behind the last
+	trailing    bool // a comma follows the last item
 }
 
-// span is one item. Its comma, if it has one, is at comma.
+// span is one item. If a comma follows it, comma is its offset.
 type span struct{ start, end, comma int }
 
 func itemsOf(v *hujson.Value) itemList {
@@ -106,12 +106,12 @@ func itemsOf(v *hujson.Value) itemList {
 	return it
 }
 
-// jsonText is a file's, with the habits of who wrote it.
+// jsonText is the text of a file, with its style of writing.
 type jsonText struct {
 	text          []byte
 	newline, unit string
 	colon, comma  string
-	trailing      bool // a comma behind the last item
+	trailing      bool // a comma follows the last item
 }
 
 func (j *JSON) text() *jsonText {
@@ -134,7 +134,7 @@ func (j *JSON) text() *jsonText {
 	return t
 }
 
-// insert adds an item behind the last; write writes it.
+// insert adds an item behind the last one. write returns its text.
 func (t *jsonText) insert(in itemList, write func(indent string, inline bool) string) []tree.Cut {
 	n := len(in.each)
 	if n == 0 {
@@ -155,7 +155,7 @@ func (t *jsonText) insert(in itemList, write func(indent string, inline bool) st
 	return []tree.Cut{{From: last.end, To: last.end, By: ","}, {From: at, To: at, By: t.newline + indent + write(indent, false)}}
 }
 
-// insertFirst adds an item where there is none.
+// insertFirst adds an item to an empty object or list.
 func (t *jsonText) insertFirst(in itemList, write func(indent string, inline bool) string) []tree.Cut {
 	at, base := t.tail(in.open+1), t.indentAt(in.open)
 	indent := base + t.unit
@@ -169,7 +169,7 @@ func (t *jsonText) insertFirst(in itemList, write func(indent string, inline boo
 	return []tree.Cut{{From: at, To: at, By: by}}
 }
 
-// remove takes an item out, with its comma and what else is on its lines.
+// remove removes an item, with its comma and the rest of its lines.
 func (t *jsonText) remove(in itemList, i int) []tree.Cut {
 	item, final := in.each[i], i == len(in.each)-1
 	end := item.comma + 1
@@ -200,8 +200,8 @@ func (t *jsonText) remove(in itemList, i int) []tree.Cut {
 	return cuts
 }
 
-// upTo is where a removal of whole lines begins: before the empty line in front of
-// them, if another empty line or a bracket would follow it.
+// upTo returns where a removal of whole lines begins. That is before the empty line in front of them, if another empty
+// line or a bracket would follow.
 func (t *jsonText) upTo(start, end int) int {
 	next := t.blanks(end)
 	if !bytes.ContainsAny(t.text[next:next+1], "\r\n}]") || start == 0 {
@@ -217,8 +217,7 @@ func (t *jsonText) upTo(start, end int) int {
 	return start
 }
 
-// downTo is where a removal of whole lines ends: of the first item behind the empty
-// line that parts it from the second.
+// downTo returns where a removal of whole lines ends. For the first item, it includes the empty line behind it.
 func (t *jsonText) downTo(in itemList, i, end int) int {
 	next := t.blanks(end)
 	if t.text[next] == '\r' {
@@ -230,7 +229,7 @@ func (t *jsonText) downTo(in itemList, i, end int) int {
 	return end
 }
 
-// back is where the blanks in front of an offset begin.
+// back returns the start of the blanks in front of an offset.
 func (t *jsonText) back(at int) int {
 	for at > 0 && (t.text[at-1] == ' ' || t.text[at-1] == '\t') {
 		at--
@@ -238,7 +237,7 @@ func (t *jsonText) back(at int) int {
 	return at
 }
 
-// blanks is where the blanks behind an offset end.
+// blanks returns the end of the blanks behind an offset.
 func (t *jsonText) blanks(at int) int {
 	for at < len(t.text) && (t.text[at] == ' ' || t.text[at] == '\t') {
 		at++
@@ -252,13 +251,13 @@ func (t *jsonText) leads(at int) bool {
 	return at == 0 || t.text[at-1] == '\n'
 }
 
-// indentAt is how far the line of an offset is indented.
+// indentAt returns the indentation of the line of an offset.
 func (t *jsonText) indentAt(at int) string {
 	start := bytes.LastIndexByte(t.text[:at], '\n') + 1
 	return string(t.text[start:t.blanks(start)])
 }
 
-// tail is where the comments end that are behind an offset, on its line.
+// tail returns the end of the comments behind an offset, on the same line.
 func (t *jsonText) tail(at int) int {
 	end := at
 	for {
@@ -283,10 +282,10 @@ func (t *jsonText) tail(at int) int {
 	}
 }
 
-// maxLine is how long a line may be that is written on its own account.
+// maxLine is the largest number of characters in a line that this package lays out itself.
 const maxLine = 100
 
-// broad reports whether the rows of a list are on several lines each.
+// broad reports whether the rows of a list take several lines each.
 func (t *jsonText) broad(in *hujson.Value) (broad bool) {
 	each := func(v *hujson.Value) {
 		if v.Value.Kind() == '{' && v.EndOffset-v.StartOffset > 2 {
@@ -302,7 +301,7 @@ func (t *jsonText) broad(in *hujson.Value) (broad bool) {
 	return broad
 }
 
-// item is a member, or without a key an element, as it is in a text.
+// item returns the text of a member, or of an element if there is no key.
 func (t *jsonText) item(key string, v hujson.Value, indent string, inline, broad bool) string {
 	if key != "" {
 		key += t.colon
@@ -313,7 +312,7 @@ func (t *jsonText) item(key string, v hujson.Value, indent string, inline, broad
 	return key + t.value(v, indent, inline, broad)
 }
 
-// value is on one line if it must be or may be.
+// value returns the text of a value. It is on one line if inline is set, or if it fits and broad is not set.
 func (t *jsonText) value(v hujson.Value, indent string, inline, broad bool) string {
 	flat := t.flat(v)
 	if inline || !broad && utf8.RuneCountInString(indent+flat) <= maxLine {
@@ -340,7 +339,7 @@ func (t *jsonText) value(v hujson.Value, indent string, inline, broad bool) stri
 	return brackets[:1] + t.newline + deeper + strings.Join(items, between) + end + t.newline + indent + brackets[1:]
 }
 
-// flat is a value on one line.
+// flat returns a value on one line.
 func (t *jsonText) flat(v hujson.Value) string {
 	var items []string
 	for _, m := range tree.Members(&v) {

@@ -14,9 +14,9 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Merge adds a server to the text of a client's file, or replaces the one of its id; text is
-// empty where there is no such file. Other lines are not changed. The error is fs.ErrExist where
-// the file has another server of that id, unless replace is set.
+// Merge adds a server to the text of a client's file, or replaces the server with its id. text is empty if there is no
+// file. Other lines are not changed. If the file has another server with that id and replace is not set, the error is
+// fs.ErrExist.
 func Merge(w *foreign.Written, text []byte, replace bool) ([]byte, error) {
 	doc, wrong := tree.Parse(text, w.Syntax)
 	switch {
@@ -42,7 +42,7 @@ func Merge(w *foreign.Written, text []byte, replace bool) ([]byte, error) {
 	return out, err
 }
 
-// placeIn returns the first place of a server that is there, or else the first of all.
+// placeIn returns the first place for servers that the file has, or else the first of all.
 func placeIn(w *foreign.Written, doc *tree.Doc) []string {
 	for _, path := range w.Where {
 		if doc == nil {
@@ -60,7 +60,7 @@ func errorAt(doc *tree.Doc, offset int, reason string) error {
 	return fmt.Errorf("%d:%d: %s", line, column, reason)
 }
 
-// merge is a server while it is written into a file.
+// merge is a server that is being written into a file.
 type merge struct {
 	*foreign.Written
 	doc     *tree.Doc // nil: there is no file
@@ -68,7 +68,7 @@ type merge struct {
 	newline string
 }
 
-// old returns the server that has the id already; nil where there is none.
+// old returns the server that has the id already. It is nil if there is none.
 func (m *merge) old() *hujson.Value {
 	if m.doc == nil {
 		return nil
@@ -113,8 +113,7 @@ func (m *merge) json() ([]byte, error) {
 	return j.Doc.Text, nil
 }
 
-// checked reads the text that is to be written: the row must be there, and everything that was there but
-// the row that it replaces.
+// checked parses the new text. It must have the row and everything that was there, except the row that was replaced.
 func (m *merge) checked(text []byte) ([]byte, error) {
 	doc, wrong := tree.Parse(text, m.Syntax)
 	if wrong != nil || rowsAt(doc, m.path)[m.ID] == nil || !Alike(rowsAt(doc, m.path)[m.ID], &m.Row) {
@@ -142,7 +141,7 @@ func (m *merge) checked(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// rowsAt are the servers at a path by their ids, in an object or a list.
+// rowsAt returns the servers at a path by their ids, in an object or a list.
 func rowsAt(doc *tree.Doc, path []string) map[string]*hujson.Value {
 	v := tree.At(&doc.Root, path...)
 	out := tree.Fields(v)
@@ -154,7 +153,7 @@ func rowsAt(doc *tree.Doc, path []string) map[string]*hujson.Value {
 	return out
 }
 
-// Alike reports values that say the same, whatever the order of their members.
+// Alike reports whether two values are equal, in any order of their members.
 func Alike(a, b *hujson.Value) bool { return isWithin(a, b) && isWithin(b, a) }
 
 // isWithin reports whether all of a is in b too: members by name, elements in order.

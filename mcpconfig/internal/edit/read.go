@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/atomicfile"
 )
 
-// ReadFilled reads a file that is a plain one and not empty.
+// ReadFilled reads a file that must be a regular file and not empty.
 func ReadFilled(path string, limit int64) ([]byte, error) {
 	text, err := atomicfile.ReadPlain(path, limit)
 	if err == nil && len(text) == 0 {
@@ -19,7 +19,7 @@ func ReadFilled(path string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// Reason is what the system says, without the operation and the path.
+// Reason returns the system's message, without the operation and the path.
 func Reason(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "no such file or directory"
@@ -34,7 +34,7 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// Follow is where the symbolic links at path lead, also where nothing is there.
+// Follow returns the path to which the symbolic links at path lead. Nothing needs to be there.
 func Follow(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("an empty path names no file")

@@ -14,25 +14,24 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// ErrNoServer says that a file has no row of an id.
+// ErrNoServer is returned if a file has no row with an id.
 var ErrNoServer = errors.New("no such server")
 
-// Servers is the text of one of indus's own files. A [tree.Note] is the error of what is wrong
-// in one place.
+// Servers is the text of one of indus's own files. A mistake at a place in the text is returned as a [tree.Note].
 type Servers struct{ JSON }
 
 // Server is one row of the text.
 type Server struct {
-	ID   string        // "" where it has none
-	Key  *hujson.Value // its name; nil in a list
+	ID   string        // "" if it has none
+	Key  *hujson.Value // the key; nil in a list
 	Body *hujson.Value
 
-	list string        // the name of the list or object that it is in
-	in   *hujson.Value // that itself
-	at   int           // its place there
+	list string        // the name of the list or object that has the row
+	in   *hujson.Value // that list or object
+	at   int           // the index in it
 }
 
-// lists are the values that hold servers.
+// lists yields the values that hold servers.
 func (e *Servers) lists() iter.Seq2[string, *hujson.Value] {
 	return func(yield func(string, *hujson.Value) bool) {
 		for name, m := range tree.Members(&e.Doc.Root) {
@@ -43,7 +42,7 @@ func (e *Servers) lists() iter.Seq2[string, *hujson.Value] {
 	}
 }
 
-// All are the rows, in order.
+// All returns the rows, in order.
 func (e *Servers) All() (rows []Server) {
 	for list, in := range e.lists() {
 		at := 0
@@ -58,15 +57,15 @@ func (e *Servers) All() (rows []Server) {
 	return rows
 }
 
-// Of are the rows of an id; the last one counts.
+// Of returns the rows with an id. The last one counts.
 func (e *Servers) Of(id string) []Server {
 	return slices.DeleteFunc(e.All(), func(r Server) bool { return r.ID != id || id == "" })
 }
 
-// IsID reports a key of a row that names it.
+// IsID reports whether a key of a row holds its id.
 func IsID(name string) bool { return name == "id" || name == "name" }
 
-// Row is the object of a row without its id and its comments; false where it is no object.
+// Row returns the object of a row without its id and its comments. It returns false if the row is not an object.
 func Row(v *hujson.Value) ([]byte, bool) {
 	row := v.Clone()
 	object, ok := row.Value.(*hujson.Object)
@@ -80,8 +79,8 @@ func Row(v *hujson.Value) ([]byte, bool) {
 	return row.Pack(), true
 }
 
-// Set writes a server: in the place of the row that has its id, of which what stays
-// the same keeps its bytes and its comments, or else behind the last row.
+// Set writes a server. If a row has its id, Set changes that row, and its unchanged parts keep their bytes and
+// comments. Otherwise Set adds a row behind the last one.
 func (e *Servers) Set(id string, row []byte) error {
 	switch {
 	case strings.TrimSpace(id) == "":
@@ -106,12 +105,11 @@ func (e *Servers) Set(id string, row []byte) error {
 	})
 }
 
-// maxTwins is how many members, or rows of one id, are edited one by one, because the
-// text is read again after each. Nobody writes so many by hand.
+// maxTwins bounds the members, or the rows with one id, that are edited one by one. The text is parsed again after
+// each. No person writes so many by hand.
 const maxTwins = 100
 
-// Remove takes the rows of an id out of the file, with the comments that are on
-// their lines. Comments on lines of their own stay.
+// Remove removes all rows with an id, together with the comments on their lines. Comments on lines of their own stay.
 func (e *Servers) Remove(id string) error {
 	if _, err := e.few(id); err != nil {
 		return err
@@ -127,8 +125,8 @@ func (e *Servers) Remove(id string) error {
 	})
 }
 
-// Enable switches the rows of an id on or off. What they say about that already is
-// changed in place.
+// Enable switches the rows with an id on or off. If a row has "enabled" or "disabled" already, its value is changed in
+// place.
 func (e *Servers) Enable(id string, on bool) error {
 	rows, err := e.few(id)
 	if err != nil {
@@ -150,7 +148,7 @@ func (e *Servers) Enable(id string, on bool) error {
 		}
 		switch {
 		case said || on:
-		case r.list == "mcpServers": // the word of other programs that read such files
+		case r.list == "mcpServers": // the key that other programs use in such files
 			cuts = append(cuts, e.adding(r.Body, `"disabled"`, hujson.Value{Value: hujson.Bool(true)}, false)...)
 		default:
 			cuts = append(cuts, e.adding(r.Body, `"enabled"`, hujson.Value{Value: hujson.Bool(false)}, false)...)
@@ -159,7 +157,7 @@ func (e *Servers) Enable(id string, on bool) error {
 	return e.apply(cuts)
 }
 
-// few are the rows of an id, which must be there and not too many.
+// few returns the rows with an id. It returns an error if there are none or too many.
 func (e *Servers) few(id string) ([]Server, error) {
 	rows := e.Of(id)
 	switch n := len(rows); {
@@ -172,7 +170,7 @@ func (e *Servers) few(id string) ([]Server, error) {
 	return rows, nil
 }
 
-// atomically undoes what a failed operation began.
+// atomically runs an operation, and undoes its changes if it fails.
 func (e *Servers) atomically(operation func() error) error {
 	doc := e.Doc
 	err := operation()
@@ -206,7 +204,7 @@ func (e *Servers) appendRow(id string, row *hujson.Object) error {
 	return e.add(in, key, hujson.Value{Value: row}, e.text().broad(in))
 }
 
-// replaceRow gives the row of an id that counts new members.
+// replaceRow replaces the members of the last row with an id.
 func (e *Servers) replaceRow(id string, row *hujson.Object) error {
 	value := hujson.Value{Value: row}
 	at := len(e.Of(id)) - 1

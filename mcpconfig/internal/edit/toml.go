@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// toml is the file with the row behind what is there, or in the place of the one that has its id.
+// toml returns the text of the file with the row. The row replaces the one with its id, or is added at the end.
 func (m *merge) toml() ([]byte, error) {
 	doc := m.doc
 	if doc == nil {
@@ -47,8 +47,8 @@ func (m *merge) toml() ([]byte, error) {
 	return m.checked(text)
 }
 
-// replaced returns which expressions the row replaces, and the first header among them; -1 if there
-// is none. Behind are the other servers, if all are on one line, which is replaced too.
+// replaced returns the expressions that the row replaces, and the first header among them, or -1. If all servers are on
+// one line, that line is replaced too, and behind holds the other servers.
 func (m *merge) replaced(doc *tree.Doc) (gone []bool, first int, behind []hujson.ObjectMember) {
 	in := append(slices.Clip(m.path), m.ID)
 	gone, first = make([]bool, len(doc.Expressions)), -1
@@ -71,7 +71,7 @@ func (m *merge) replaced(doc *tree.Doc) (gone []bool, first int, behind []hujson
 	return gone, first, behind
 }
 
-// table is a server as a table of its own.
+// table returns a server as a table of its own.
 func (m *merge) table(id string, row hujson.Value) string {
 	var names []string
 	for _, name := range append(slices.Clip(m.path), id) {
@@ -85,7 +85,7 @@ func (m *merge) table(id string, row hujson.Value) string {
 	return b.String()
 }
 
-// commentsBehind are the blank lines and comments at the end of some lines.
+// commentsBehind returns the blank lines and comments at the end of some lines.
 func commentsBehind(lines []byte) []byte {
 	end := len(lines)
 	for end > 0 {
@@ -111,7 +111,7 @@ func tomlKey(s string) string {
 	return s
 }
 
-// tomlString is a basic string, which has the escapes of JSON, and must escape DEL.
+// tomlString returns a basic string. It has the escapes of JSON, and DEL must be escaped too.
 func tomlString(s string) string {
 	return strings.ReplaceAll(string(hujson.String(s)), "\x7f", `\u007F`)
 }

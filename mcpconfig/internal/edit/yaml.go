@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// yaml is the file with the row added, or in the place of the one that has its id.
+// yaml returns the text of the file with the row. The row replaces the one with its id, or is added.
 func (m *merge) yaml() ([]byte, error) {
 	name := m.path[0]
 	if m.doc == nil {
@@ -44,8 +44,7 @@ func (m *merge) yaml() ([]byte, error) {
 
 func (m *merge) newlines(s string) string { return strings.ReplaceAll(s, "\n", m.newline) }
 
-// yamlLines are those of a server that is on lines of its own, and how far they are
-// indented.
+// yamlLines returns the lines of a server that is on lines of its own, and their indentation.
 func (m *merge) yamlLines(v *hujson.Value) (from, to, indent int, ok bool) {
 	doc, start, lead := m.doc, v.StartOffset, "-"
 	for name, member := range tree.Members(tree.At(&doc.Root, m.path...)) {
@@ -69,14 +68,14 @@ func (m *merge) yamlLines(v *hujson.Value) (from, to, indent int, ok bool) {
 			break
 		}
 		if end += len(line); mine && len(words) > 0 {
-			to = end // comments and blank lines behind it are not its own
+			to = end // comments and blank lines behind it do not belong to it
 		}
 	}
 	return from, to, indent, true
 }
 
-// yamlEmpty is where a list or map without anything stands, with the blanks in front,
-// which yields to rows in block form.
+// yamlEmpty returns the position of an empty list or map, with the blanks in front of it. Rows in block form replace
+// it.
 func yamlEmpty(doc *tree.Doc, name string) (from, to int) {
 	v := tree.At(&doc.Root, name)
 	if v == nil {
@@ -94,7 +93,7 @@ func yamlEmpty(doc *tree.Doc, name string) (from, to int) {
 	return from, to
 }
 
-// yamlPlace is where rows go, how far they are indented, and what goes before them.
+// yamlPlace returns the place of new rows, their indentation, and the text before them.
 func (m *merge) yamlPlace(name string) (offset, indent int, head string) {
 	doc := m.doc
 	v, key := (*hujson.Value)(nil), 0
@@ -119,7 +118,7 @@ func (m *merge) yamlPlace(name string) (offset, indent int, head string) {
 	return key + end + 1, indent, ""
 }
 
-// yamlRow is the server in block form.
+// yamlRow returns the server in block form.
 func (m *merge) yamlRow(indent int) string {
 	v := tree.List(0, []hujson.Value{m.Row})
 	if !m.List {
@@ -132,7 +131,7 @@ func (m *merge) yamlRow(indent int) string {
 	return b.String()
 }
 
-// yamlText is a value in block form, every text on one line.
+// yamlText returns a value in block form, with every text on one line.
 func yamlText(v hujson.Value) string {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -162,7 +161,7 @@ func yamlNode(v hujson.Value) *yaml.Node {
 	switch l.Kind() {
 	case '"':
 		n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: l.String()}
-		// On one line; and what was a boolean in YAML 1.1 still is to some readers.
+		// Texts stay on one line. Words that YAML 1.1 reads as booleans are quoted, because some readers still do so.
 		old := strings.Contains(" y n yes no on off ", " "+strings.ToLower(n.Value)+" ")
 		if old || strings.ContainsAny(n.Value, "\r\n\u0085\u2028\u2029") {
 			n.Style = yaml.DoubleQuotedStyle

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// SyntaxFor is the grammar of a file: by its name, else by how it begins.
+// SyntaxFor returns the syntax of a file. Its name decides, or else its beginning.
 func SyntaxFor(path string, text []byte) tree.Syntax {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".toml":
@@ -34,8 +34,8 @@ func SyntaxFor(path string, text []byte) tree.Syntax {
 	return tree.JSON
 }
 
-// Detect is the client whose format a file has: [Native] for indus's own, "" for
-// nobody's. The content decides; where it cannot, the place does.
+// Detect returns the client that uses the format of a file. It is [Native] for indus's own format, and "" if no client
+// uses it. The content decides, or else the place of the file.
 func Detect(doc *tree.Doc, p *Place) string {
 	if !tree.Has(&doc.Root, '{') {
 		return ""
@@ -44,7 +44,7 @@ func Detect(doc *tree.Doc, p *Place) string {
 	if place == Native {
 		return Native
 	}
-	if content == "copilot-cli" && place == "claude-code" { // which share .mcp.json
+	if content == "copilot-cli" && place == "claude-code" { // both use .mcp.json
 		return content
 	}
 	if d := find(place); d != nil {
@@ -60,12 +60,11 @@ func Detect(doc *tree.Doc, p *Place) string {
 	return content
 }
 
-// signs are what only one client's servers have: keys of rows, words of their types, and
-// keys next to the servers.
+// signs are marks of the servers of one client: keys of rows, words for their types, and keys next to the servers.
 type signs struct{ client, keys, types, siblings string }
 
-// signsOf are those of the clients whose servers are under a name. Where a file has none of
-// them, it is of the client that has neither keys, types nor names.
+// signsOf returns the signs of the clients that keep their servers under a name. If a file has none of these signs, it
+// belongs to the client without signs.
 func signsOf(name string) []signs {
 	switch name {
 	case "mcpServers":
@@ -118,7 +117,7 @@ func detectContent(doc *tree.Doc) string {
 				}
 			}
 		case name == "servers" && (servers != nil || tree.At(&doc.Root, "mcpServers") != nil):
-			return Native // which says what is wrong with it
+			return Native // the reader reports the mistake
 		}
 	}
 	if n := count(&doc.Root); n > 0 && n == countServers(&doc.Root) {
@@ -127,12 +126,13 @@ func detectContent(doc *tree.Doc) string {
 	return ""
 }
 
-// isOpencodes reports whether servers in "mcp.servers" are opencode's: Visual Studio Code has settings of that name.
+// isOpencodes reports whether the servers in "mcp.servers" belong to opencode. Visual Studio Code has settings of that
+// name too.
 func isOpencodes(doc *tree.Doc, servers *hujson.Value) bool {
 	return rowsTyped(servers, "local", "remote") || rowsHave(servers, "environment") || strings.Contains(tree.TextAt(&doc.Root, "$schema"), "opencode")
 }
 
-// detectList is whose list of servers it is: JSON begins with a bracket, and Continue writes YAML.
+// detectList returns the client of a list of servers. JSON begins with a bracket, and Continue writes YAML.
 func detectList(doc *tree.Doc, servers *hujson.Value) string {
 	switch {
 	case rowsHave(servers, "kind"):
@@ -146,7 +146,7 @@ func detectList(doc *tree.Doc, servers *hujson.Value) string {
 	return "continue"
 }
 
-// eachRow is each server of an object or a list.
+// eachRow yields each server of an object or a list.
 func eachRow(servers *hujson.Value) iter.Seq[*hujson.Value] {
 	return func(yield func(*hujson.Value) bool) {
 		for _, m := range tree.Members(servers) {

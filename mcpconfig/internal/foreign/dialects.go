@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// What a key that is not taken over means, where several clients have it.
+// These texts explain a key that is not taken over, if several clients have it.
 const (
 	noOAuth     = "indus signs in with OAuth alone, where the server says it wants that (indus mcp login)"
 	noResource  = "indus takes what the server says it is"
@@ -20,13 +20,13 @@ const (
 	noRemote    = "indus starts the server where it runs itself"
 )
 
-// dialects are all of them, in alphabetical order, and then indus itself. What a row leaves out is as in the
-// family that Claude Desktop began: see fill.
+// dialects returns all dialects in alphabetical order, followed by indus itself. For a field that a row leaves out, the
+// value of Claude Desktop's format is used: see fill.
 var dialects = sync.OnceValue(allDialects)
 
 func allDialects() []*dialect {
 	all := []*dialect{
-		{ // and what else is a map of servers without any name around it
+		{ // and any other map of servers without a name around it
 			name: "agents", title: "a map of servers alone (.agents/mcp.json)", files: "./.agents/mcp.json", readOnly: true,
 			where:   [][]string{{}},
 			command: "command", args: "args", env: "environment env", cwd: "cwd", url: "url", headers: "headers",
@@ -41,7 +41,7 @@ func allDialects() []*dialect {
 			allow: "includeTools", disabled: "disabled",
 			vars: []string{"${VAR}"}, optional: true,
 		},
-		{ // https://antigravity.google/docs/mcp, which knows no variables
+		{ // https://antigravity.google/docs/mcp, without variables
 			name: "antigravity", title: "Google Antigravity",
 			files: "./.agents/mcp_config.json ~/.gemini/config/mcp_config.json ~/.gemini/antigravity/mcp_config.json",
 			url:   "serverUrl url", disabled: "disabled", deny: "disabledTools", kind: "type",
@@ -54,9 +54,9 @@ func allDialects() []*dialect {
 			none:     map[string]string{`put the header into "headers", as "${cmd:…}"`: "headersHelper"},
 			quiet:    "description alwaysLoad",
 			vars:     []string{"${VAR:-default}"},
-			sections: claudeProject, before: otherProjects, // the user's file has the project's own servers too, and they go first
+			sections: claudeProject, before: otherProjects, // with the project's own servers, which go first
 		},
-		{ // starts commands only, and replaces nothing in them
+		{ // starts commands only, and has no variables
 			name: "claude-desktop", title: "Claude Desktop", ends: "claude_desktop_config.json", commandsOnly: true,
 			files: "app:Claude/claude_desktop_config.json linux=config:claude/claude_desktop_config.json",
 			kind:  "type",
@@ -104,7 +104,7 @@ func allDialects() []*dialect {
 			vars:  []string{"${{ secrets.VAR }}"},
 		},
 		{ // https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers: "local" and
-			// "stdio" are one, and the latter is what others read too, who share .mcp.json
+			// "stdio" mean the same, and "stdio" is also read by other clients that share .mcp.json
 			name: "copilot-cli", title: "GitHub Copilot CLI", files: "./.mcp.json ./.github/mcp.json ~/.copilot/mcp-config.json|COPILOT_HOME",
 			kind: "type", stdio: "stdio", http: "http", cwd: "cwd", allow: "tools",
 			timeouts:  []timeout{{"timeout", inMillis, []string{"call"}}},
@@ -146,13 +146,13 @@ func allDialects() []*dialect {
 			quiet: "name description display_name bundled",
 			vars:  []string{"${VAR}"}, inHeadersOnly: true, extra: gooseFields,
 		},
-		{ // has a word of its own for streamable HTTP
+		{ // has its own word for streamable HTTP
 			name: "indus-agents", title: "indus-agents (Python)", readOnly: true,
 			kind: "type transport", cwd: "cwd", enabled: "enabled", disabled: "disabled",
 			timeouts: []timeout{{"timeout", inMillis, nil}},
 			vars:     []string{"${VAR:-default}"},
 		},
-		{ // the settings file of the other editions' command
+		{ // the settings file of the command of the other editions
 			name: "indusagi", title: "indusagi", files: "./.indusagi/settings.json ~/.indusagi/settings.json", readOnly: true,
 			kind: "kind type transport", cwd: "cwd", enabled: "enabled", disabled: "disabled",
 			timeouts: []timeout{{"timeout", inMillis, nil}},
@@ -166,7 +166,7 @@ func allDialects() []*dialect {
 			"./kilo.jsonc ./kilo.json ./.kilo/kilo.jsonc ./.kilo/kilo.json config:kilo/kilo.jsonc config:kilo/kilo.json"),
 		rooDialect("kilo-legacy", "Kilo Code (legacy)", "./.kilocode/mcp.json "+storage("kilocode.kilo-code/settings/mcp_settings.json")+
 			" ~/.kilocode/cli/global/settings/mcp_settings.json"),
-		{ // milliseconds: https://github.com/aws/amazon-q-developer-cli/blob/main/docs/agent-format.md, which became it
+		{ // milliseconds, like its predecessor: https://github.com/aws/amazon-q-developer-cli/blob/main/docs/agent-format.md
 			name: "kiro", title: "Kiro", files: "./.kiro/settings/mcp.json ~/.kiro/settings/mcp.json",
 			kind: "type", disabled: "disabled", deny: "disabledTools",
 			timeouts: []timeout{{"timeout", inMillis, nil}},
@@ -210,7 +210,7 @@ func allDialects() []*dialect {
 			vars: []string{"${input:ID}", "${env:VAR}", "${userHome}", "${config:…}"}, optional: true,
 			before: readInputs, after: refuseSockets,
 		},
-		{ // https://docs.warp.dev/agents/capabilities/mcp; does not start a server with a variable that is not set
+		{ // https://docs.warp.dev/agents/capabilities/mcp; starts no server that has an unset variable
 			name: "warp", title: "Warp", files: "./.warp/.mcp.json ~/.warp/.mcp.json",
 			cwd: "working_directory", kind: "type",
 			quiet: "description start_on_launch",
@@ -239,7 +239,7 @@ func allDialects() []*dialect {
 	return all
 }
 
-// fill gives a row what the family has in common.
+// fill sets the fields that a dialect has in common with Claude Desktop's format.
 func (d *dialect) fill() {
 	d.syntax = cmp.Or(d.syntax, tree.JSON)
 	if d.where == nil {
@@ -260,7 +260,7 @@ func (d *dialect) fill() {
 	}
 }
 
-// geminiDialect has a url for each transport: "url" is SSE.
+// geminiDialect returns a dialect with a key for the url of each transport: "url" is SSE.
 func geminiDialect(name, title, files string, timeouts ...timeout) *dialect {
 	return &dialect{
 		name: name, title: title, files: files,

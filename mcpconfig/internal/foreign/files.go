@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// spot is where a client keeps a file. In the words of a row of [dialects] it is
-// "[OS=]ROOT/PATH[|VARIABLE]": OS is windows, darwin, unix (all but Windows) or linux
-// (what is left); ROOT is "./" for the project, "~/" for the user's home, "config:" for
-// the user's configuration directory, "app:" for where programs with a window keep their
-// files, "roaming:" for that of Windows. A directory in the VARIABLE takes the place of
-// that of the file, and without a PATH the VARIABLE is the file.
+// spot is a place of a client's file. In the rows of [dialects] it is written "[OS=]ROOT/PATH[|VARIABLE]".
+//
+//   - OS is windows, darwin, unix (all but Windows) or linux (all but Windows and darwin).
+//   - ROOT is "./" for the project, "~/" for the user's home or "config:" for the user's configuration directory.
+//     "app:" is the directory for files of programs with a window, and "roaming:" is the one of Windows.
+//   - VARIABLE holds a directory that replaces the directory of the file. Without a PATH it holds the file itself.
 type spot struct{ os, root, path, variable string }
 
 func (d *dialect) spots() []spot {
@@ -32,18 +32,18 @@ func (d *dialect) spots() []spot {
 	return out
 }
 
-// storage is where an extension of Visual Studio Code, or of Cursor, keeps its files.
+// storage returns the places in which an extension of Visual Studio Code, or of Cursor, keeps its files.
 func storage(file string) string {
 	return "app:Code/User/globalStorage/" + file + " app:Cursor/User/globalStorage/" + file
 }
 
-// blocks are Continue's, who has a file for each server as well.
+// blocks returns the places of Continue's files. Continue also has a file for each server.
 func blocks(root string) string {
 	root += ".continue/"
 	return root + "config.yaml " + root + "mcpServers/*.yaml " + root + "mcpServers/*.yml " + root + "mcpServers/*.json"
 }
 
-// find is the file on this system; "" where there is no such place.
+// find returns the path of the file on this system. It is "" if there is no such place.
 func (p *Place) find(s spot) string {
 	switch {
 	case s.os == "unix" && p.OS == "windows", s.os == "linux" && (p.OS == "windows" || p.OS == "darwin"),
@@ -92,8 +92,7 @@ func (p *Place) root(root string) string {
 	return filepath.Join(p.Home, filepath.FromSlash(below))
 }
 
-// SettingsDirs are the directories of a project, relative to it, in which programs keep
-// their settings for it.
+// SettingsDirs returns the directories in which programs keep their settings for a project, relative to the project.
 func SettingsDirs() []string {
 	var out []string
 	for _, d := range dialects() {
@@ -106,7 +105,7 @@ func SettingsDirs() []string {
 	return out
 }
 
-// byPlace is the client that keeps a file of this name; of several the one that says more.
+// byPlace returns the client that keeps a file of this name. The longest matching path wins.
 func byPlace(file string) (client string) {
 	most := 0
 	for _, d := range dialects() {
@@ -125,12 +124,12 @@ func byPlace(file string) (client string) {
 	return client
 }
 
-// ofUser reports whether the file is the user's own and no project's.
+// ofUser reports whether the file belongs to the user and to no project.
 func (p *Place) ofUser() bool {
 	return p.Path != "" && !strings.HasPrefix(p.Path, p.Dir+"/") && !strings.HasPrefix(p.Path, p.Dir+`\`)
 }
 
-// absolute is a path of the file's as it is from anywhere, with "~/" for the home.
+// absolute returns a path in the file in a form that does not depend on the file, with "~/" for the home.
 func (p *Place) absolute(path string) string {
 	if path == "" || strings.HasPrefix(path, "~/") {
 		return path

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// TestFiles lists where each client keeps its servers, on each system.
+// TestFiles lists the files in which each client keeps its servers, on each system.
 func TestFiles(t *testing.T) {
 	env := map[string]string{
 		"APPDATA": "/appdata", "CODEX_HOME": "/moved/codex", "COPILOT_HOME": "/moved/copilot", "CLAUDE_CONFIG_DIR": "/moved/claude", "OPENCODE_CONFIG": "/moved/mine.json",
@@ -78,8 +78,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFilesAreTheirClients finds by the place alone whose file it is: with rows that
-// any of the clients could have written, no other is meant.
+// TestFilesAreTheirClients finds the client of a file by its place alone. The rows
+// are valid for any of the clients.
 func TestFilesAreTheirClients(t *testing.T) {
 	tops := map[string]string{
 		"vscode": "servers", "zed": "context_servers", "opencode": "mcp", "crush": "mcp", "codex": "mcp_servers", "goose": "extensions", "agents": "",
@@ -110,7 +110,7 @@ func TestFilesAreTheirClients(t *testing.T) {
 	}
 }
 
-// TestNobodyHome lists no file of a user who has no home.
+// TestNobodyHome checks that no file of a user without a home is listed.
 func TestNobodyHome(t *testing.T) {
 	for _, c := range foreign.All() {
 		for _, path := range foreign.Files(c.Name, &foreign.Place{OS: "linux", Dir: "/p"}) {

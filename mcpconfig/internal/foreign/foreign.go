@@ -1,6 +1,6 @@
-// Package foreign knows how other programs write down their MCP servers. It turns their
-// rows into indus's own, and writes one entry, indus itself, in their words. It reads trees and
-// makes trees: no file is opened here, and no variable is looked up.
+// Package foreign knows the formats in which other programs keep their MCP servers. It turns their rows into indus's
+// own rows, and writes one entry, indus itself, in their formats. It reads and makes trees: it opens no file and looks
+// up no variable.
 package foreign
 
 import (
@@ -12,23 +12,23 @@ import (
 // Native is the name of indus's own format.
 const Native = "indus"
 
-// Place is where a file stands, and for whom.
+// Place is the place of a file and the directories of its user.
 type Place struct {
-	// OS is as [runtime.GOOS] has it.
+	// OS has the values of [runtime.GOOS].
 	OS string
-	// Path of the file, absolute.
+	// Path is the absolute path of the file.
 	Path string
 	// Dir is the project's directory, absolute.
 	Dir string
-	// Home and Config are the user's home and configuration directory; "" where unknown.
+	// Home and Config are the user's home and configuration directory. They are "" if unknown.
 	Home, Config string
-	// Moving: the rows are for another file.
+	// Moving is set if the rows are for another file.
 	Moving bool
 	// Env looks up variables that move a client's files, such as CLAUDE_CONFIG_DIR.
 	Env func(name string) (string, bool)
 }
 
-// File is what a client's file says, in the words of indus's own.
+// File is the content of a client's file, in the format of indus.
 type File struct {
 	Client string
 	Rows   []Row
@@ -39,88 +39,88 @@ type File struct {
 // Row is one server.
 type Row struct {
 	ID string
-	// At is where it begins.
+	// At is the offset at which it begins.
 	At int
-	// First: it goes before the rows of other files, because the client keeps what is
-	// a user's servers for one project in the same file as those for all.
+	// First gives the row precedence over the rows of other files. A client may keep a user's servers for one project
+	// in the same file as the user's servers for all projects.
 	First bool
-	// Value is an object as indus's own files have it. Every value in it stands where
-	// the client's file has what it comes from.
+	// Value is an object in the format of indus. Every value in it has the offset of the client's value that it comes
+	// from.
 	Value hujson.Value
-	// Bad is why the row is of no use; nil where it is.
+	// Bad is why the row cannot be used. It is nil if it can.
 	Bad *tree.Note
-	// Notes say what was changed and what was not taken over.
+	// Notes are about the parts that were changed or not taken over.
 	Notes []tree.Note
 }
 
-// dialect is how one client writes servers. A key that is "" it does not have; of several
-// words the first is the key that is written, and the others are read too.
+// dialect is the format in which one client writes servers. If a key is "", the client does not have it. If it has
+// several words, the first is the key that is written, and the others are read too.
 type dialect struct {
 	name, title string
 	syntax      tree.Syntax
-	// where the servers are: paths of names from the root. The first is where they are
-	// written if the file has none. An empty path is the root itself.
+	// where holds the paths of names from the root to the servers. The first is used for writing if the file has none.
+	// An empty path is the root itself.
 	where [][]string
-	// list: they are written as a list, with the id as "name".
+	// list is set if the servers are a list, with the id as "name".
 	list bool
-	// begin is what else an empty file must have.
+	// begin holds the other members that an empty file must have.
 	begin []field
 
 	command, args, env, envFile, cwd, url, headers string
-	// joined: command and args are one list, in command.
+	// joined is set if command and args are one list, in command.
 	joined bool
-	// cutsLine: a command alone is a line, and cut at its spaces.
+	// cutsLine is set if a command without args is a line that is split at its spaces.
 	cutsLine bool
-	// sseURL is the url of a server that speaks SSE, where that has a key of its own.
+	// sseURL is the key for the url of an SSE server, if there is such a key.
 	sseURL string
 	// headersIn is the object in which headers are written, if they are not in the row itself.
 	headersIn string
-	// kind is the key of the transport, and the words for two of them; a word that is "" is not written.
+	// kind is the key of the transport. stdio and http are its words for two transports. If a word is "", it is not
+	// written.
 	kind, stdio, http string
-	// commandsOnly: a server that has a url cannot be reached.
+	// commandsOnly is set if the client cannot reach a server that has a url.
 	commandsOnly      bool
 	enabled, disabled string
 	allow, deny       string
-	// emptyIsAll: an empty list in allow is every tool, and not none. starIsAll: so is "*", and
-	// there must be a list.
+	// emptyIsAll is set if an empty list in allow is every tool, and not none. starIsAll is set if "*" is every tool
+	// and there must be a list.
 	emptyIsAll, starIsAll bool
 	timeouts              []timeout
-	// also are rules of other keys, or other rules of those above.
+	// also has rules for other keys, or other rules for the keys above.
 	also map[string]rule
-	// handOn are names of variables that the server gets, headerVars headers with the names
-	// of variables as their values, bearerVar is that of a token.
+	// handOn is the key for names of variables that the server gets. headerVars is the key for headers: their values
+	// are names of variables. bearerVar is the key for the name of a token's variable.
 	handOn, headerVars, bearerVar string
-	// keepsSecrets: the values of those variables are kept by the client itself.
+	// keepsSecrets is set if the client itself stores the values of these variables.
 	keepsSecrets bool
-	// noEmptyHeaders: headers without a value are not sent.
+	// noEmptyHeaders is set if headers without a value are not sent.
 	noEmptyHeaders bool
-	// others are further words of the keys above, for each the key.
+	// others maps further words for the keys above to their keys.
 	others map[string]string
-	// none are keys that have no counterpart, and what not taking them over means.
+	// none maps the effect of leaving keys out to these keys, which indus does not have.
 	none map[string]string
-	// quiet are keys that say nothing about how the server runs.
+	// quiet holds the keys that do not affect how the server runs.
 	quiet string
 
-	// vars are the variables that it replaces, in words that formsOf knows. Of one kind the
-	// first is written.
+	// vars holds the variables that the client replaces, in the words that formsOf reads. The first of a kind is used
+	// for writing.
 	vars []string
-	// optional: a variable that is not set need not keep a server from being started.
+	// optional is set if the client may start a server although one of its variables is not set.
 	optional bool
-	// inHeadersOnly: variables are replaced in headers, and nowhere else.
+	// inHeadersOnly is set if variables are replaced in headers only.
 	inHeadersOnly bool
-	// sections are more places than where, in the order in which they win.
+	// sections returns further paths to servers, in order of precedence. They come before where.
 	sections func(*reading) [][]string
-	// before is called with the file, after with each row when its keys are read.
+	// before is called with the file, and after with each row once its keys are read.
 	before func(*reading)
 	after  func(*serverRow)
-	// writtenAt returns where an entry goes in a file that is there; nil: to where.
+	// writtenAt returns the paths for an entry in an existing file. If it is nil, where is used.
 	writtenAt func(into *hujson.Value) [][]string
-	// extra is what a written row has beyond the keys above.
+	// extra returns the members that a written row has beyond the keys above.
 	extra func(Entry) []field
-	// files are those of the client, the first wins: see spot. ends are the ends of other
-	// paths that its files have.
+	// files are the files of the client; the first wins: see spot. ends are endings of other paths that its files have.
 	files, ends string
-	// readOnly: there is no form to write.
+	// readOnly is set if the dialect cannot be written.
 	readOnly bool
 }
 
@@ -131,13 +131,13 @@ type timeout struct {
 	steps []string // of "timeout"
 }
 
-// Known is a client's name and what its maker calls it.
+// Known is a client's name and its product name.
 type Known struct {
 	Name, Title string
 	Writes      bool
 }
 
-// All are the clients, in alphabetical order; indus itself is none.
+// All returns the clients, in alphabetical order, without indus itself.
 func All() []Known {
 	var out []Known
 	for _, d := range dialects() {
@@ -148,8 +148,8 @@ func All() []Known {
 	return out
 }
 
-// Files are where a client keeps its servers, the first wins. A name that begins with
-// "*" stands for the files of a directory that end so.
+// Files returns the files in which a client keeps its servers, in order of precedence. A name that begins with "*"
+// stands for all files of a directory with that ending.
 func Files(client string, p *Place) []string {
 	var out []string
 	if d := find(client); d != nil {
@@ -162,7 +162,7 @@ func Files(client string, p *Place) []string {
 	return out
 }
 
-// SyntaxOf is that of a client's files; "" of a client that is not known.
+// SyntaxOf returns the syntax of a client's files. It is "" for an unknown client.
 func SyntaxOf(client string) tree.Syntax {
 	if d := find(client); d != nil {
 		return d.syntax

@@ -12,7 +12,7 @@ import (
 // nativeKey is a key of indus's own rows, and the kinds of values that it can have.
 type nativeKey struct{ name, kinds string }
 
-// nativeKeys are in the order in which they are written.
+// nativeKeys returns the keys in the order in which they are written.
 func nativeKeys() []nativeKey {
 	return []nativeKey{
 		{"command", `"`}, {"args", "["}, {"env", "{"}, {"envFile", `"`}, {"cwd", `"`}, {"inheritEnv", `tf"`}, {"url", `"`}, {"headers", "{"},
@@ -23,8 +23,8 @@ func nativeKeys() []nativeKey {
 	}
 }
 
-// NativeKeys returns the keys of indus's own rows in the order in which they are written. A row in a list also has "id" or
-// "name", and other words are read for two of them: "transport" and "disabled".
+// NativeKeys returns the keys of indus's own rows in the order in which they are written. A row in a list also has "id"
+// or "name". "transport" and "disabled" are read too.
 func NativeKeys() (names []string) {
 	for _, k := range nativeKeys() {
 		names = append(names, k.name)
@@ -32,7 +32,7 @@ func NativeKeys() (names []string) {
 	return names
 }
 
-// nativeDialect is its own format: rows are taken as they are, for their reader to judge.
+// nativeDialect returns the dialect of indus. Its rows are copied, and checked by their reader.
 func nativeDialect() *dialect {
 	d := &dialect{name: Native, title: "indus", where: [][]string{{"servers"}, {"mcpServers"}}, readOnly: true, quiet: "id name",
 		ends: ".indusvx/mcp.json indusvx/mcp.json .indusvx/agent/mcp.json .indusvx/agent/mcp-servers.json .indusagi/mcp.json"}
@@ -61,8 +61,7 @@ func asItself(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// moved remarks on what begins at the file's own directory, and means another place
-// in another file.
+// moved adds a note about a path that is relative to the file's own directory. It means another place in another file.
 func (m *serverRow) moved(key string, v hujson.Value) {
 	path := tree.Text(v)
 	relative := (key == "cwd" || key == "envFile") && !isAnywhere(path) && !strings.HasPrefix(path, "${")
@@ -82,7 +81,7 @@ func namesHere(s string) bool {
 	return false
 }
 
-// Names are what [Detect] looks for, for an error that says so.
+// Names returns the names that [Detect] looks for, for an error.
 func Names() string {
 	var names []string
 	for _, d := range dialects() {

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// oauthKeys are what clients call the parts of a sign-in that mean the same in indus.
+// oauthKeys returns rules for the keys of a sign-in that have a counterpart in indus.
 func oauthKeys() map[string]rule {
 	return map[string]rule{
 		"clientId": asOAuthText("clientId"), "client_id": asOAuthText("clientId"), "CLIENT_ID": asOAuthText("clientId"),
@@ -24,14 +24,14 @@ func oauthKeys() map[string]rule {
 	}
 }
 
-// asOAuth is how a client signs in: an object, or false where it does not.
+// asOAuth reads the sign-in of a client: an object, or false if there is none.
 func asOAuth(m *serverRow, key string, v *hujson.Value) {
 	switch v.Value.Kind() {
 	case 'f':
 		m.out["oauth"] = hujson.Value{StartOffset: v.StartOffset, Value: hujson.Bool(false)}
 	case 't':
 	case '{':
-		if off := tree.At(v, "enabled"); tree.Has(off, 'f') { // Gemini CLI signs in all the same, where the server wants it
+		if off := tree.At(v, "enabled"); tree.Has(off, 'f') { // Gemini CLI still signs in if the server requires it
 			m.remark(off.StartOffset, fmt.Sprintf("%q is not taken over: indus signs in where the server wants it", key+".enabled"), `write "oauth": false if nobody shall`)
 		}
 		m.eachIn(v, oauthKeys(), func(name string) string {
@@ -42,12 +42,12 @@ func asOAuth(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// oauthMember adds to "oauth", once all keys are read, what is not there yet.
+// oauthMember adds a member to "oauth" once all keys are read, unless it is there already.
 func (m *serverRow) oauthMember(name string, v hujson.Value) {
 	m.later = append(m.later, func() {
 		had := m.out["oauth"]
 		if had.Value != nil && !tree.Has(&had, '{') {
-			return // false
+			return // it is false
 		}
 		members := []hujson.ObjectMember{}
 		for other, member := range tree.Members(&had) {
@@ -60,8 +60,8 @@ func (m *serverRow) oauthMember(name string, v hujson.Value) {
 	})
 }
 
-// secretOfNobody leaves out a client secret that goes with no client id: that of a client which its
-// program registers itself.
+// secretOfNobody leaves out a client secret without a client id. Such a secret belongs to a client that its program
+// registers itself.
 func (m *serverRow) secretOfNobody() {
 	had := m.out["oauth"]
 	secret := tree.At(&had, "clientSecret")
@@ -88,7 +88,7 @@ func asOAuthText(name string) rule {
 	}
 }
 
-// addressOfClient remarks on a client id that was registered by hand, where the row does not say with which address.
+// addressOfClient adds a note about a client id that was registered by hand, if the row has no redirect address.
 func (m *serverRow) addressOfClient() {
 	had := m.out["oauth"]
 	id := tree.At(&had, "clientId")
@@ -98,7 +98,7 @@ func (m *serverRow) addressOfClient() {
 	}
 }
 
-// asScopes are a list, or words in one string.
+// asScopes reads a list, or words in one string.
 func asScopes(m *serverRow, key string, v *hujson.Value) {
 	switch {
 	case tree.Has(v, '"'):
@@ -114,7 +114,7 @@ func asScopes(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// asRedirectPort is the port at which the client waits for the browser, which Claude Code calls localhost.
+// asRedirectPort reads the port at which the client waits for the browser. Claude Code uses the name localhost with it.
 func asRedirectPort(m *serverRow, key string, v *hujson.Value) {
 	if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '0' {
 		m.oauthMember("redirectUri", tree.String(v.StartOffset, "http://localhost:"+l.String()+"/callback"))
@@ -123,7 +123,7 @@ func asRedirectPort(m *serverRow, key string, v *hujson.Value) {
 	m.remark(v.StartOffset, fmt.Sprintf("%q is no port, and is left out", key), "")
 }
 
-// asRedirect is the address at which the client waits for the browser, if indus can wait there too.
+// asRedirect reads the address at which the client waits for the browser. It is taken over if indus can wait there too.
 func asRedirect(m *serverRow, key string, v *hujson.Value) {
 	s := tree.Text(*v)
 	u, err := url.Parse(s)
@@ -134,14 +134,14 @@ func asRedirect(m *serverRow, key string, v *hujson.Value) {
 	m.remark(v.StartOffset, fmt.Sprintf("%q is not taken over: it is no http:// address of this machine, at which indus could wait for the browser", key), "")
 }
 
-// mcporterAuth is "oauth" where mcporter signs in, which indus does where the server says so.
+// mcporterAuth reads the sign-in of mcporter. "oauth" needs no rule, because indus signs in if the server requires it.
 func mcporterAuth(m *serverRow, key string, v *hujson.Value) {
 	if tree.Text(*v) != "oauth" {
 		notTaken(noOAuth)(m, key, v)
 	}
 }
 
-// mcporterSecret is the name of a variable.
+// mcporterSecret reads the name of a variable.
 func mcporterSecret(m *serverRow, key string, v *hujson.Value) {
 	if name := tree.Text(*v); isName(name) {
 		m.oauthMember("clientSecret", tree.String(v.StartOffset, "${"+name+"}"))

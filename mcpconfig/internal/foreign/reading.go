@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	maxRows    = 1000 // of one file, as of indus's own
+	maxRows    = 1000 // of one file, the same as in indus's own files
 	maxRemarks = 100  // on one row, and on a file
 )
 
-// reading is a file in the course of being mapped.
+// reading is a file that is being converted.
 type reading struct {
 	*dialect
 	doc    *tree.Doc
@@ -24,19 +24,19 @@ type reading struct {
 	root   *hujson.Value
 	place  *Place
 	inputs map[string]*input
-	off    map[string]string // ids that are switched off elsewhere in the file, and where
+	off    map[string]string // ids that are switched off elsewhere in the file, and the place
 	file   File
 	owner  map[string]int    // index of each id's row
-	keysOf map[string]string // of other clients' keys, whose they are
-	aside  []string          // members of "mcp" that are no servers
-	first  bool              // the rows go before those of other files
+	keysOf map[string]string // titles of the clients that have a key
+	aside  []string          // members of "mcp" that are not servers
+	first  bool              // the rows go before the rows of other files
 
-	elsewhere   *tree.Note // servers that stand where the client does not look
-	warnedUnset bool       // a note says that variables must be set
+	elsewhere   *tree.Note // servers at a place where the client does not look
+	warnedUnset bool       // the note that variables must be set is there
 }
 
-// Read maps a file. The client is one of [All]. The error is that of a file which
-// has no servers where this client keeps them; its Hint says where there are some.
+// Read converts a file of a client, which is one of [All]. It returns an error if the file has no servers at the place
+// where this client keeps them. If it has servers elsewhere, the Hint names the place.
 func Read(doc *tree.Doc, client string, p *Place) (*File, *tree.Note) {
 	d := find(client)
 	if d == nil || !tree.Has(&doc.Root, '{') {
@@ -73,7 +73,7 @@ func whereNamed(where [][]string) string {
 	return strings.Join(names, " or ")
 }
 
-// everySection reads the rows of each place where the client keeps some.
+// everySection reads the rows of each place where the client keeps servers.
 func (r *reading) everySection() (found bool) {
 	r.remarkTwice()
 	r.remarkElsewhere()
@@ -90,8 +90,7 @@ func (r *reading) everySection() (found bool) {
 	return found
 }
 
-// everywhere reads every member of indus's own file that holds servers: of two with
-// one name neither is lost.
+// everywhere reads every member of indus's own file that holds servers. If two members have one name, both are read.
 func (r *reading) everywhere() (found bool) {
 	for name, m := range tree.Members(r.root) {
 		if name == "servers" || name == "mcpServers" {
@@ -101,8 +100,8 @@ func (r *reading) everywhere() (found bool) {
 	return found
 }
 
-// remarkTwice remarks on servers that are in one of two members of the same name: the
-// last counts, as for every reader of JSON.
+// remarkTwice adds a note about servers in one of two members of the same name. The last one counts, as for every
+// reader of JSON.
 func (r *reading) remarkTwice() {
 	counts := tree.Fields(r.root)
 	for name, m := range tree.Members(r.root) {
@@ -113,7 +112,7 @@ func (r *reading) remarkTwice() {
 	}
 }
 
-// remarkElsewhere remarks on servers that stand where other clients keep theirs.
+// remarkElsewhere adds a note about servers at a place where other clients keep their servers.
 func (r *reading) remarkElsewhere() {
 	for _, path := range [][]string{{"mcpServers"}, {"servers"}, {"mcp_servers"}, {"context_servers"}, {"mcp"}, {"mcp", "servers"}, {"extensions"}} {
 		mine := slices.ContainsFunc(r.where, func(of []string) bool { return len(of) == 0 || slices.Equal(of, path) })
@@ -126,13 +125,13 @@ func (r *reading) remarkElsewhere() {
 	}
 }
 
-// section reads the rows at a path, and reports whether there is one.
+// section reads the rows at a path, and reports whether the path exists.
 func (r *reading) section(path []string) bool {
 	v := tree.At(r.root, path...)
 	return v != nil && !tree.Has(v, 'n') && r.rows(strings.Join(path, "."), v, len(r.file.Rows))
 }
 
-// rows reads those of one section, which begins at base.
+// rows reads the rows of one section, which begins at index base.
 func (r *reading) rows(name string, v *hujson.Value, base int) bool {
 	if !tree.Has(v, '{', '[') {
 		r.remark(v.StartOffset, fmt.Sprintf("%s is %s where servers are expected", tree.Quote(name), tree.KindOf(v.Value)), "")
@@ -154,8 +153,8 @@ func (r *reading) remark(offset int, reason, hint string) {
 	}
 }
 
-// row maps one. Of two rows of one section with one id the last counts, of two
-// sections the first; base is where the section begins.
+// row converts one row. If two rows of one section have one id, the last counts. Of two sections the first counts. base
+// is the index of the first row of the section.
 func (r *reading) row(base int, id string, offset int, v *hujson.Value) {
 	if len(r.file.Rows) == maxRows {
 		many := fmt.Sprintf("more than %d rows; from here on they are not read", maxRows)
@@ -187,7 +186,7 @@ func (r *reading) row(base int, id string, offset int, v *hujson.Value) {
 	r.file.Rows = append(r.file.Rows, out)
 }
 
-// serverRow is a server in the course of being mapped.
+// serverRow is a server that is being converted.
 type serverRow struct {
 	*reading
 	id      string
@@ -198,13 +197,13 @@ type serverRow struct {
 	given   map[string]map[string]bool       // their names, for give
 	allow   []hujson.Value
 	deny    []hujson.Value
-	steps   map[string]hujson.Value // of "timeout"; "" is all of them
-	kind    string                  // stdio, http, sse; "" where the row does not say
+	steps   map[string]hujson.Value // by step of "timeout"; "" is all steps
+	kind    string                  // stdio, http, sse; "" if the row does not have it
 	disable bool
-	later   []func() // what waits until all keys are read
+	later   []func() // work that waits until all keys are read
 	bad     *tree.Note
 	remarks []tree.Note
-	made    map[string]bool // remarks, so that none comes twice
+	made    map[string]bool // remarks, so that each is made once
 }
 
 func (m *serverRow) read(v *hujson.Value) {
@@ -236,7 +235,7 @@ func (m *serverRow) read(v *hujson.Value) {
 	}
 }
 
-// whoseKey is a hint for a key that this client does not have.
+// whoseKey returns a hint for a key that this client does not have.
 func (m *serverRow) whoseKey(name string) string {
 	if m.keysOf == nil {
 		m.keysOf = map[string]string{}
@@ -252,7 +251,7 @@ func (m *serverRow) whoseKey(name string) string {
 	return ""
 }
 
-// remark is advice: the row is mapped all the same.
+// remark adds a note. The row is still converted.
 func (m *serverRow) remark(offset int, reason, hint string) {
 	key := fmt.Sprint(offset, reason)
 	if m.made == nil {
@@ -268,7 +267,7 @@ func (m *serverRow) remark(offset int, reason, hint string) {
 	m.remarks = append(m.remarks, tree.Note{At: offset, Reason: reason, Hint: hint})
 }
 
-// fail gives the row up.
+// fail marks the row as unusable.
 func (m *serverRow) fail(offset int, reason, hint string) {
 	if m.bad != nil {
 		m.remark(offset, reason, hint)
@@ -277,7 +276,7 @@ func (m *serverRow) fail(offset int, reason, hint string) {
 	m.bad = &tree.Note{At: offset, Reason: reason, Hint: hint}
 }
 
-// finish puts the row together, in one order for all clients.
+// finish builds the row, with its members in the same order for all clients.
 func (m *serverRow) finish() Row {
 	m.secretOfNobody()
 	m.addressOfClient()
@@ -330,7 +329,7 @@ func (m *serverRow) finish() Row {
 	return Row{ID: m.id, At: m.at, First: m.first, Value: tree.Object(m.at, all), Bad: m.bad, Notes: m.remarks}
 }
 
-// timeouts are one time for all steps, or one for each.
+// timeouts writes one time for all steps, or a time for each.
 func (m *serverRow) timeouts() {
 	whole, ok := m.steps[""]
 	call := tree.Text(m.steps["call"])
@@ -354,7 +353,7 @@ func (m *serverRow) timeouts() {
 
 func stepNames() []string { return []string{"connect", "list", "call", "total"} }
 
-// transport settles what the row is: a command or a url.
+// transport decides whether the row is a command or a url.
 func (m *serverRow) transport() {
 	command, hasCommand := m.out["command"]
 	url, hasURL := m.out["url"]
@@ -385,8 +384,7 @@ func (m *serverRow) transport() {
 	}
 }
 
-// relative remarks on paths that begin where the client starts the server, which may
-// be elsewhere than where indus does.
+// relative adds notes about paths that begin where the client starts the server. indus may start it elsewhere.
 func (m *serverRow) relative() {
 	if m.name == Native || !m.place.Moving {
 		return
@@ -419,7 +417,7 @@ func (m *serverRow) relative() {
 	}
 }
 
-// drop removes what has no use, and says so if anything was there.
+// drop removes members that have no use, with a note if any was there.
 func (m *serverRow) drop(offset int, why string, names ...string) {
 	there := false
 	for _, name := range names {

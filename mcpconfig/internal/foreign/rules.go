@@ -16,7 +16,7 @@ import (
 // rule reads one key of a row. The value is not null.
 type rule func(m *serverRow, key string, v *hujson.Value)
 
-// rules are those of all keys that the client's rows may have.
+// rules returns the rules of all keys that the client's rows may have.
 func (d *dialect) rules() map[string]rule {
 	ignore := func(*serverRow, string, *hujson.Value) {}
 	out := map[string]rule{
@@ -59,8 +59,8 @@ func (d *dialect) rules() map[string]rule {
 	return out
 }
 
-// offAnyway is the rule of a switch that a client does not have, or not in all of its
-// releases: whoever wrote it does not want the server to start.
+// offAnyway returns the rule of a switch that a client does not have, or not in all of its releases. The author of such
+// a switch does not want the server to start.
 func offAnyway(r rule) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		before := m.disable
@@ -70,8 +70,8 @@ func offAnyway(r rule) rule {
 	}
 }
 
-// notTaken is the rule of a key that has no counterpart. One that is false switches
-// nothing on that could be missed, but for calls in parallel.
+// notTaken returns the rule of a key that has no counterpart. If the value is false, nothing is lost, except for calls
+// in parallel.
 func notTaken(meaning string) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		if v.Value.Kind() == 'f' && key != "supports_parallel_tool_calls" {
@@ -81,7 +81,7 @@ func notTaken(meaning string) rule {
 	}
 }
 
-// yieldsTo is the rule of a key that yields to another one.
+// yieldsTo returns a rule that applies only if another key is absent.
 func yieldsTo(other string, r rule) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		if m.fields[other] != nil {
@@ -92,7 +92,7 @@ func yieldsTo(other string, r rule) rule {
 	}
 }
 
-// expect gives the row up where a value is of another kind.
+// expect marks the row as unusable if a value is of another kind.
 func (m *serverRow) expect(kind hujson.Kind, what, key string, v *hujson.Value) bool {
 	if v.Value.Kind() == kind {
 		return true
@@ -109,7 +109,7 @@ func asText(native string) rule {
 	}
 }
 
-// text is a value that must be a string, with its variables in indus's words.
+// text returns a value that must be a string, with its variables in indus's form.
 func (m *serverRow) text(key string, v *hujson.Value) (string, bool) {
 	if !m.expect('"', "a string", key, v) {
 		return "", false
@@ -117,7 +117,7 @@ func (m *serverRow) text(key string, v *hujson.Value) (string, bool) {
 	return m.convert(key, tree.Text(*v), v.StartOffset), true
 }
 
-// scalar is an element that should be a string; a number or a boolean counts as its text.
+// scalar returns an element that should be a string. A number or a boolean counts as its text.
 func (m *serverRow) scalar(where string, v *hujson.Value) (hujson.Value, bool) {
 	switch v.Value.Kind() {
 	case '"':
@@ -130,7 +130,7 @@ func (m *serverRow) scalar(where string, v *hujson.Value) (hujson.Value, bool) {
 	return hujson.Value{}, false
 }
 
-// texts are the elements of a value that must be a list.
+// texts returns the elements of a value that must be a list.
 func (m *serverRow) texts(key string, v *hujson.Value) []hujson.Value {
 	if !m.expect('[', "a list of strings", key, v) {
 		return nil
@@ -150,7 +150,7 @@ func asArgs(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// asCommandLine is a command and its arguments in one list.
+// asCommandLine reads a command and its arguments in one list.
 func asCommandLine(m *serverRow, key string, v *hujson.Value) {
 	m.commandLine(key, v.StartOffset, m.texts(key, v))
 }
@@ -166,7 +166,7 @@ func (m *serverRow) commandLine(key string, offset int, list []hujson.Value) {
 	}
 }
 
-// asEither is a command alone, or with its arguments in one list; "args" go behind those.
+// asEither reads a command alone, or a list of the command and its arguments. "args" are added behind these.
 func asEither(m *serverRow, key string, v *hujson.Value) {
 	if v.Value.Kind() != '[' {
 		asText("command")(m, key, v)
@@ -181,14 +181,14 @@ func asEither(m *serverRow, key string, v *hujson.Value) {
 	})
 }
 
-// asPairs are variables or headers.
+// asPairs reads variables or headers.
 func asPairs(native string) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		m.pairs[native] = append(m.pairsOf(key, v), m.pairs[native]...)
 	}
 }
 
-// asHeaderLines are headers as "Name: value", or an object of them.
+// asHeaderLines reads headers as "Name: value", or an object of headers.
 func asHeaderLines(m *serverRow, key string, v *hujson.Value) {
 	if v.Value.Kind() != '[' {
 		asPairs("headers")(m, key, v)
@@ -205,7 +205,7 @@ func asHeaderLines(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// pairsOf are the members of a value that must be an object of strings.
+// pairsOf returns the members of a value that must be an object of strings.
 func (m *serverRow) pairsOf(key string, v *hujson.Value) []hujson.ObjectMember {
 	if !m.expect('{', "an object", key, v) {
 		return nil
@@ -223,8 +223,7 @@ func (m *serverRow) pairsOf(key string, v *hujson.Value) []hujson.ObjectMember {
 	return out
 }
 
-// give adds a pair to env or headers when all that the row says itself is in the list, unless
-// the name has a value then.
+// give adds a pair to env or headers after the row's own pairs, unless the name has a value already.
 func (m *serverRow) give(list, name, value string, offset int) {
 	m.later = append(m.later, func() {
 		if m.given[list] == nil {
@@ -240,7 +239,7 @@ func (m *serverRow) give(list, name, value string, offset int) {
 	})
 }
 
-// asHandOn are variables of the environment that the child gets under their own names.
+// asHandOn reads variables of the environment that the child gets under their own names.
 func asHandOn(m *serverRow, key string, v *hujson.Value) {
 	if !m.expect('[', "a list", key, v) {
 		return
@@ -266,7 +265,7 @@ func asHandOn(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// asHeaderVariables are headers whose values are names of variables.
+// asHeaderVariables reads headers with names of variables as their values.
 func asHeaderVariables(m *serverRow, key string, v *hujson.Value) {
 	for _, pair := range m.pairsOf(key, v) {
 		header, name := tree.Text(pair.Name), tree.Text(pair.Value)
@@ -278,7 +277,7 @@ func asHeaderVariables(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// asBearerVariable is the name of a variable that has a token.
+// asBearerVariable reads the name of the variable that holds a token.
 func asBearerVariable(m *serverRow, key string, v *hujson.Value) {
 	if name := tree.Text(*v); isName(name) {
 		m.give("headers", "Authorization", "Bearer ${"+name+"}", v.StartOffset)
@@ -294,7 +293,7 @@ func asURL(m *serverRow, key string, v *hujson.Value) {
 	asText("url")(m, key, v)
 }
 
-// asSSE is the url of a client that has one key for each transport.
+// asSSE reads the url of an SSE server, for a client that has a key for each transport.
 func asSSE(m *serverRow, key string, v *hujson.Value) {
 	if other := m.fields[m.url]; other != nil && tree.Text(*other) != "" {
 		return
@@ -307,7 +306,7 @@ func asSSE(m *serverRow, key string, v *hujson.Value) {
 	})
 }
 
-// asKind is the transport, by any of the words that clients have for it.
+// asKind reads the transport, in any word that clients use for it.
 func asKind(m *serverRow, key string, v *hujson.Value) {
 	word := tree.Text(*v)
 	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(word)) {
@@ -359,7 +358,7 @@ func asAllow(m *serverRow, key string, v *hujson.Value) {
 
 func asDeny(m *serverRow, key string, v *hujson.Value) { m.deny = append(m.deny, m.names(key, v)...) }
 
-// names are tools; variables are not replaced in them.
+// names reads names of tools. Variables are not replaced in them.
 func (m *serverRow) names(key string, v *hujson.Value) []hujson.Value {
 	if !m.expect('[', "a list of tools", key, v) {
 		return nil
@@ -375,7 +374,7 @@ func (m *serverRow) names(key string, v *hujson.Value) []hujson.Value {
 	return out
 }
 
-// asTimeout is a number of a unit, for some steps, or for all where none is named.
+// asTimeout returns a rule that reads a number in a unit. It bounds the given steps, or all steps if there are none.
 func asTimeout(unit float64, of ...string) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		if v.Value.Kind() != '0' {
@@ -424,7 +423,7 @@ func (m *serverRow) convert(where, s string, offset int) string {
 		case commandPart:
 			m.remark(offset, where+`: "$(…)" has become "${cmd:…}", a command that runs before the server starts`, "")
 		case projectPart, baseNamePart:
-			hint := "" // an argument is nothing that runs
+			hint := "" // an argument does not run
 			if where == "cwd" || where == "command" || where == "envFile" {
 				hint = "a server of your own file then waits for approval in each project; with ${workspaceFolder} as an argument alone it does not"
 			}
@@ -443,7 +442,7 @@ func (m *serverRow) convert(where, s string, offset int) string {
 	return out
 }
 
-// unset says once in a file that indus is stricter about variables than its client.
+// unset adds a note, once for a file, that indus is stricter about unset variables than its client.
 func (m *serverRow) unset(p *part, offset int) {
 	if m.optional && m.place.Moving && p.fallback == nil && !m.warnedUnset {
 		m.warnedUnset = true

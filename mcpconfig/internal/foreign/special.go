@@ -11,14 +11,14 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// These are what one client alone has, or has in its own form: as rules of keys, and what
-// stands outside of the servers.
+// This file has the parts that only one client has, or has in its own form: rules of keys, and settings outside of the
+// servers.
 
-// claudeProject is where ~/.claude.json has the servers of the project's own.
+// claudeProject returns the path of the project's own servers in ~/.claude.json.
 func claudeProject(r *reading) [][]string { return [][]string{{"projects", r.place.Dir, "mcpServers"}} }
 
-// otherProjects remarks on the servers of ~/.claude.json that are not this
-// project's, and finds those that the project switches off.
+// otherProjects adds notes about servers of other projects in ~/.claude.json. It finds the servers that the project
+// switches off.
 func otherProjects(r *reading) {
 	for name, m := range tree.Members(tree.At(r.root, "projects")) {
 		if name == r.place.Dir {
@@ -35,7 +35,7 @@ func otherProjects(r *reading) {
 	}
 }
 
-// count is how many members or elements a value has.
+// count returns the number of members or elements of a value.
 func count(v *hujson.Value) (n int) {
 	for range tree.Members(v) {
 		n++
@@ -46,7 +46,7 @@ func count(v *hujson.Value) (n int) {
 	return n
 }
 
-// geminiLists are mcp.allowed and mcp.excluded, and lists of tools that stand outside of the servers.
+// geminiLists reads mcp.allowed and mcp.excluded, and adds notes about lists of tools outside of the servers.
 func geminiLists(r *reading) {
 	for _, name := range []string{"excludeTools", "tools.exclude"} {
 		if v := tree.At(r.root, strings.Split(name, ".")...); tree.Has(v, '[') {
@@ -67,8 +67,7 @@ func geminiLists(r *reading) {
 
 const denyHint = `put them into "tools": {"deny": […]} of their server`
 
-// patterns is a list of names, which in Qwen Code may have "*" and "?"; there is false
-// where there is none.
+// patterns reads a list of names. In Qwen Code they may have "*" and "?". It returns false if there is no list.
 func (r *reading) patterns(name string) (match func(id string) bool, there bool) {
 	exact, globs := map[string]bool{}, []string{}
 	if v := tree.At(r.root, strings.Split(name, ".")...); v != nil {
@@ -90,14 +89,14 @@ func (r *reading) patterns(name string) (match func(id string) bool, there bool)
 	}, there
 }
 
-// mcporterImports remarks on the servers that mcporter takes from other clients.
+// mcporterImports adds notes about the servers that mcporter takes from other clients.
 func mcporterImports(r *reading) {
 	for _, e := range tree.Elements(tree.At(r.root, "imports")) {
 		r.remark(e.StartOffset, "what mcporter takes from "+tree.Quote(tree.Text(*e))+" is not in this file", "import from that client itself")
 	}
 }
 
-// refuseSockets gives up a url that is no http: Visual Studio Code takes sockets and pipes too.
+// refuseSockets marks a row with a socket or a pipe as its url as unusable. Visual Studio Code accepts these.
 func refuseSockets(m *serverRow) {
 	v, ok := m.out["url"]
 	if scheme, _, _ := strings.Cut(tree.Text(v), "://"); ok && (scheme == "unix" || scheme == "pipe") {
@@ -116,7 +115,7 @@ func (m *serverRow) eachIn(v *hujson.Value, rules map[string]rule, unknown func(
 	}
 }
 
-// zedCommand is a command, or, as Zed had it before, an object with all of it.
+// zedCommand reads a command, or an object with the whole command, which is Zed's older form.
 func zedCommand(m *serverRow, key string, v *hujson.Value) {
 	if v.Value.Kind() != '{' {
 		asText("command")(m, key, v)
@@ -132,7 +131,7 @@ func zedSource(m *serverRow, _ string, v *hujson.Value) {
 	}
 }
 
-// zedSettings are for an extension, which has no command of its own.
+// zedSettings reads settings of an extension, which has no command of its own.
 func zedSettings(m *serverRow, key string, v *hujson.Value) {
 	notTaken("they are those of an extension of Zed")(m, key, v)
 	if m.fields["source"] == nil {
@@ -146,8 +145,8 @@ func (m *serverRow) extension(offset int) {
 	}
 }
 
-// zedTimeout was milliseconds and is seconds: nobody waits for hours, nor for less
-// than a second.
+// zedTimeout reads seconds, or milliseconds as in older releases. Hours are no useful timeout, and neither is less than
+// a second.
 func zedTimeout(m *serverRow, key string, v *hujson.Value) {
 	unit := float64(inSeconds)
 	if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '0' && l.Float() >= 1000 {
@@ -157,7 +156,7 @@ func zedTimeout(m *serverRow, key string, v *hujson.Value) {
 	asTimeout(unit, "call")(m, key, v)
 }
 
-// continueOptions has the headers, and much that is for Continue's own requests.
+// continueOptions reads the headers. The other options are for Continue's own requests.
 func continueOptions(m *serverRow, key string, v *hujson.Value) {
 	if m.expect('{', "an object", key, v) {
 		m.eachIn(v, map[string]rule{"headers": asPairs("headers")}, func(name string) string {
@@ -166,7 +165,7 @@ func continueOptions(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// continueTransport is the older form, an object with all of the row.
+// continueTransport reads the older form: an object with the whole row.
 func continueTransport(m *serverRow, key string, v *hujson.Value) {
 	if v.Value.Kind() != '{' {
 		asKind(m, key, v)
@@ -177,7 +176,7 @@ func continueTransport(m *serverRow, key string, v *hujson.Value) {
 	m.eachIn(v, rules, func(name string) string { return "unknown key " + tree.Quote(key+"."+name) })
 }
 
-// mcporterDir begins at the directory of the file.
+// mcporterDir reads a path that is relative to the directory of the file.
 func mcporterDir(m *serverRow, key string, v *hujson.Value) {
 	if s, ok := m.text(key, v); ok && s != "" {
 		if !strings.HasPrefix(s, "${") {
@@ -187,7 +186,7 @@ func mcporterDir(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// mcporterCommand is a list, or a line that mcporter cuts where there are no "args".
+// mcporterCommand reads a list, or a line. mcporter splits the line if there are no "args".
 func mcporterCommand(m *serverRow, key string, v *hujson.Value) {
 	line, args := tree.Text(*v), m.fields["args"]
 	if line == "" || args != nil && !(tree.Has(args, '[') && count(args) == 0) {
@@ -207,7 +206,7 @@ func mcporterCommand(m *serverRow, key string, v *hujson.Value) {
 	asCommandLine(m, key, &cut)
 }
 
-// lineWords cuts a line at spaces, with quotes and backslashes, as mcporter does.
+// lineWords splits a line at spaces, with quotes and backslashes, as mcporter does.
 func lineWords(line string) (out []string, ok bool) {
 	line = strings.TrimSpace(line)
 	var word strings.Builder
@@ -241,7 +240,8 @@ func lineWords(line string) (out []string, ok bool) {
 	return out, quote == 0
 }
 
-// asBearer is a token, or the name of the variable that mcporter sends as the header's value.
+// asBearer returns a rule that reads a token. If named is set, it reads the name of a variable, which mcporter sends as
+// the header's value.
 func asBearer(named bool) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		s, ok := m.text(key, v)
@@ -262,7 +262,7 @@ func asBearer(named bool) rule {
 	}
 }
 
-// gooseFields are the members that a row of Goose must have.
+// gooseFields returns the members that a row of Goose must have.
 func gooseFields(e Entry) []field {
 	out := []field{{"name", e.ID}, {"description", ""}, {"enabled", true}}
 	if e.Command != "" && len(e.Args) == 0 {
@@ -271,7 +271,7 @@ func gooseFields(e Entry) []field {
 	return out
 }
 
-// zedFields mark a command as the user's own, which older releases require.
+// zedFields marks a command as the user's own, which older releases require.
 func zedFields(e Entry) []field {
 	if e.Command != "" {
 		return []field{{"source", "custom"}}
@@ -279,16 +279,16 @@ func zedFields(e Entry) []field {
 	return nil
 }
 
-// isOpencode2 reports whether a file has its servers in "mcp.servers", as opencode 2 writes them, and no server of opencode 1
-// of that name. See https://opencode.ai/v2/docs/mcp-servers.
+// isOpencode2 reports whether a file has its servers in "mcp.servers", as opencode 2 writes them. There must be no
+// server of opencode 1 with that name. See https://opencode.ai/v2/docs/mcp-servers.
 func isOpencode2(root *hujson.Value) bool {
 	servers := tree.At(root, "mcp", "servers")
 	return tree.Has(servers, '{') && tree.At(servers, "command") == nil && tree.At(servers, "url") == nil && !tree.Has(tree.At(servers, "type"), '"') &&
 		!tree.Has(tree.At(servers, "enabled"), 't', 'f')
 }
 
-// opencodeForm chooses where the servers are. A file of opencode 2 may have some of version 1 beside them, and of two with one
-// name its own counts.
+// opencodeForm chooses the place of the servers. A file of opencode 2 may have servers of version 1 beside them. If two
+// have one name, the server of version 2 counts.
 func opencodeForm(r *reading) {
 	d := *r.dialect
 	r.dialect = &d
@@ -303,7 +303,7 @@ func opencodeForm(r *reading) {
 	r.opencodeTools()
 }
 
-// opencodeTools remarks on tools that are switched off outside of their server.
+// opencodeTools adds notes about tools that are switched off outside of their server.
 func (r *reading) opencodeTools() {
 	var ids []string
 	for _, path := range r.where {
@@ -324,13 +324,13 @@ func (r *reading) opencodeTools() {
 	}
 }
 
-// opencode2Steps are the timeouts of opencode 2, and those of indus.
+// opencode2Steps maps the timeouts of opencode 2 to the steps of indus.
 var opencode2Steps = []timeout{
 	{"startup", inMillis, []string{"connect"}}, {"catalog", inMillis, []string{"list"}},
 	{"execution", inMillis, []string{"call"}}, {"request", inMillis, []string{"list", "call"}},
 }
 
-// opencodeTimeout is a number of milliseconds, or in opencode 2 one for each step.
+// opencodeTimeout reads a number of milliseconds, or in opencode 2 an object with a number for each step.
 func opencodeTimeout(m *serverRow, key string, v *hujson.Value) {
 	if !tree.Has(v, '{') {
 		asTimeout(inMillis, "connect", "list")(m, key, v)
@@ -343,7 +343,7 @@ func opencodeTimeout(m *serverRow, key string, v *hujson.Value) {
 	m.eachIn(v, rules, func(name string) string { return "unknown key " + tree.Quote(key+"."+name) })
 }
 
-// opencodeProtocol is the era of the server.
+// opencodeProtocol reads the era of the server.
 func opencodeProtocol(m *serverRow, key string, v *hujson.Value) {
 	switch word := tree.Text(*v); word {
 	case "auto":
@@ -356,7 +356,8 @@ func opencodeProtocol(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-// opencodePlace is in the servers of opencode 2 if the file has some, and otherwise where both versions read them.
+// opencodePlace returns the path of the servers of opencode 2 if the file has it. Otherwise it returns the path that
+// both versions read.
 func opencodePlace(into *hujson.Value) [][]string {
 	if into != nil && isOpencode2(into) {
 		return [][]string{{"mcp", "servers"}}

@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// partKind is what a part of a text stands for.
+// partKind is the kind of a part of a text.
 type partKind string
 
 const (
@@ -21,39 +21,39 @@ const (
 	variablePart  partKind = "variable"  // of the environment
 	homePart      partKind = "home"      // the user's home directory
 	projectPart   partKind = "workspace" // the project's directory
-	baseNamePart  partKind = "base name" // its last element
-	separatorPart partKind = "separator" // of paths
-	filePart      partKind = "file"      // what a file holds
-	commandPart   partKind = "command"   // what a command prints
-	inputPart     partKind = "input"     // what the client asks its user
-	clientPart    partKind = "client"    // what only that client knows
+	baseNamePart  partKind = "base name" // the last element of the project's directory
+	separatorPart partKind = "separator" // between elements of paths
+	filePart      partKind = "file"      // the content of a file
+	commandPart   partKind = "command"   // the output of a command
+	inputPart     partKind = "input"     // a value that the client asks its user for
+	clientPart    partKind = "client"    // a value that only the client has
 )
 
 // part is a piece of a text with variables.
 type part struct {
 	kind partKind
 	text string // the literal, or the name, path, command or id
-	// fallback is the default of a variable; nil where it has none.
+	// fallback is the default of a variable. It is nil if there is none.
 	fallback *string
 }
 
-// form is how a client writes variables of one kind: what is before and behind the name.
-// Another client's form it takes literally.
+// form is the syntax of variables of one kind in a client: the text before and behind the name. The form of another
+// client is literal text.
 type form struct {
 	open, close string
-	kind        partKind // "": several
+	kind        partKind // "": several kinds
 	fallback    bool     // ":-" and a default may follow the name
-	// read reads a form that is more than that: the part, and how many bytes it takes; 0 where
-	// s does not begin with one.
+	// read reads a form that is more than that. It returns the part and its length in bytes. The length is 0 if s does
+	// not begin with the form.
 	read func(s string) (part, int)
 }
 
-// formsOf are the forms of a [dialect], where VAR, PATH and ID stand for any name.
+// formsOf returns the forms of a [dialect], where VAR, PATH and ID stand for any name.
 func formsOf(words []string) []form {
 	var out []form
 	for _, word := range words {
 		switch word {
-		case "${userHome}": // and the like
+		case "${userHome}": // and other names of this kind
 			out = append(out, form{read: readPlace})
 		case "${config:…}":
 			out = append(out, form{read: readEditor})
@@ -72,7 +72,7 @@ func formsOf(words []string) []form {
 	return out
 }
 
-// formsIn are those that the client replaces in a place.
+// formsIn returns the forms that the client replaces at a place.
 func formsIn(d *dialect, forms []form, where string) []form {
 	if d.inHeadersOnly && !strings.HasPrefix(where, "headers") {
 		return nil
@@ -103,21 +103,21 @@ func (f form) match(s string) (part, int) {
 	return p, len(f.open) + n + len(f.close)
 }
 
-// isAnywhere reports whether a path is the same from every file.
+// isAnywhere reports whether a path means the same in every file.
 func isAnywhere(path string) bool {
 	return (filepath.IsAbs(path) || strings.HasPrefix(path, "~/")) && !strings.Contains(path, "${")
 }
 
-// maxVariable is how long a variable may be with its default, because a hostile text
-// can begin one at every byte; maxNest how deep one may be in others.
+// maxVariable bounds the length of a variable with its default, because a hostile text can begin a variable at every
+// byte. maxNest bounds how deep variables may be nested.
 const (
 	maxVariable = 2 << 10
 	maxNest     = 20
 )
 
-// split cuts a text into its parts. What is in none of the forms is literal.
+// split splits a text into its parts. Text that is in none of the forms is literal.
 func split(s string, forms ...form) (out []part) {
-	plain := 0 // where the literal begins that is being read
+	plain := 0 // the start of the present literal
 	for at := 0; at < len(s) && len(forms) > 0; {
 		var p part
 		var n int
@@ -145,8 +145,8 @@ func split(s string, forms ...form) (out []part) {
 
 func isName(s string) bool { return s != "" && text.NameLength(s) == len(s) }
 
-// namedPlaces are the variables of Cursor, Visual Studio Code and indus that need no name. Of one kind the first is
-// written.
+// namedPlaces are the variables of Cursor, Visual Studio Code and indus that have no name in them. The first of a kind
+// is used for writing.
 var namedPlaces = []form{
 	{open: "${userHome}", kind: homePart}, {open: "${workspaceFolder}", kind: projectPart},
 	{open: "${workspaceRoot}", kind: projectPart}, {open: "${workspaceFolderBasename}", kind: baseNamePart},
@@ -162,7 +162,7 @@ func readPlace(s string) (part, int) {
 	return part{}, 0
 }
 
-// readEditor is ${config:…}, ${command:…} and the rest that only an editor can replace.
+// readEditor reads ${config:…}, ${command:…} and other variables that only an editor can replace.
 func readEditor(s string) (part, int) {
 	p, n := form{open: "${", close: "}", kind: clientPart}.match(s)
 	about, _, more := strings.Cut(p.text, ":")
@@ -174,7 +174,7 @@ func readEditor(s string) (part, int) {
 	return part{}, 0
 }
 
-// readSecret is ${{ secrets.VAR }} and ${{ inputs.VAR }}, of Continue.
+// readSecret reads ${{ secrets.VAR }} and ${{ inputs.VAR }}, of Continue.
 func readSecret(s string) (part, int) {
 	p, n := form{open: "${{", close: "}}", kind: clientPart}.match(s)
 	_, name, _ := strings.Cut(strings.TrimSpace(p.text), ".")
@@ -184,7 +184,7 @@ func readSecret(s string) (part, int) {
 	return part{kind: variablePart, text: name}, n
 }
 
-// readSubstitution is $(command), of Crush and of shells.
+// readSubstitution reads $(command), of Crush and of shells.
 func readSubstitution(s string) (part, int) {
 	if !strings.HasPrefix(s, "$(") || strings.HasPrefix(s, "$((") {
 		return part{}, 0
@@ -205,7 +205,7 @@ func readSubstitution(s string) (part, int) {
 	return part{}, 0
 }
 
-// nativeText writes parts as indus's own files do; "" and false where they cannot say it.
+// nativeText writes parts in the form of indus's own files. If that is not possible, it returns "" and false.
 func nativeText(parts []part) (string, bool) {
 	var b strings.Builder
 	for i, p := range parts {
@@ -247,9 +247,9 @@ func nativePart(p part) (string, bool) {
 	return namedPlaces[i].open, true
 }
 
-// input is what Visual Studio Code asks its user for.
+// input is a value that Visual Studio Code asks its user for.
 type input struct {
-	name     string // of the variable that takes its place
+	name     string // of the variable that replaces it
 	about    string
 	fallback *string
 	command  bool
@@ -294,7 +294,7 @@ func (r *reading) input(v *hujson.Value, used map[string]int) {
 	r.inputs[id] = in
 }
 
-// newName is a name that is not used yet. Of a name that is, used counts up.
+// newName returns a name that is not used yet. If the name is used, it gets a number.
 func newName(name string, used map[string]int) string {
 	out := name
 	for used[out] > 0 {
@@ -305,7 +305,7 @@ func newName(name string, used map[string]int) string {
 	return out
 }
 
-// variableName is an id as a variable: GITHUB_TOKEN for github-token.
+// variableName returns the name of a variable for an id: GITHUB_TOKEN for github-token.
 func variableName(id string) string {
 	name := strings.Map(func(c rune) rune {
 		switch {
@@ -322,7 +322,7 @@ func variableName(id string) string {
 	return name[:min(len(name), 64)]
 }
 
-// ask is the variable in the place of what only the client can ask or know.
+// ask returns a variable that replaces an input, or a value that only the client has.
 func (m *serverRow) ask(where string, p part, offset int) part {
 	in := m.inputs[p.text]
 	if p.kind == clientPart || in == nil {

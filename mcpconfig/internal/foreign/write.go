@@ -17,18 +17,19 @@ type Entry struct {
 	Token string
 }
 
-// Written is an entry in a client's words.
+// Written is an entry in a client's format.
 type Written struct {
 	Syntax tree.Syntax
-	// Where it goes: paths of names from the root. It is the first that is there, or else the first.
+	// Where holds paths of names from the root. The entry goes to the first path that the file has, or else to the
+	// first path.
 	Where [][]string
-	// List: the servers are a list, and each has its id as "name".
+	// List is set if the servers are a list, and each has its id as "name".
 	List bool
 	// Begin holds the other members that a new file must have.
 	Begin []hujson.ObjectMember
 	ID    string
 	Row   hujson.Value
-	// Notes are the parts that the client reads in another way. They have no place.
+	// Notes are about the parts that the client reads in another way. They have no position.
 	Notes []tree.Note
 }
 
@@ -38,14 +39,14 @@ type field struct {
 	value any
 }
 
-// writing is an entry while it is written.
+// writing is an entry that is being written.
 type writing struct {
 	*dialect
 	entry Entry
 	notes []tree.Note
 }
 
-// Write returns an entry in a client's words. Into is the client's file, or nil if there is none.
+// Write returns an entry in a client's format. Into is the client's file, or nil if there is none.
 func Write(client string, e Entry, into *hujson.Value) (*Written, error) {
 	d := find(client)
 	switch {
@@ -136,7 +137,7 @@ func (w *writing) authorization() []field {
 	return []field{{"Authorization", "Bearer " + variable}}
 }
 
-// checkLiteral remarks on a text of which the client replaces a part.
+// checkLiteral adds a note if the client would replace a part of a text.
 func (w *writing) checkLiteral(where, s string) {
 	for _, p := range split(s, formsIn(w.dialect, formsOf(w.vars), where)...) {
 		if p.kind != literalPart {

@@ -9,7 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Members are those of an object, in order. What is no object, or nil, has none.
+// Members yields the members of an object, in order. A value that is nil or no object has none.
 func Members(v *hujson.Value) iter.Seq2[string, *hujson.ObjectMember] {
 	return func(yield func(string, *hujson.ObjectMember) bool) {
 		if v == nil {
@@ -25,7 +25,7 @@ func Members(v *hujson.Value) iter.Seq2[string, *hujson.ObjectMember] {
 	}
 }
 
-// Elements are those of a list. What is no list, or nil, has none.
+// Elements yields the elements of a list. A value that is nil or no list has none.
 func Elements(v *hujson.Value) iter.Seq2[int, *hujson.Value] {
 	return func(yield func(int, *hujson.Value) bool) {
 		if v == nil {
@@ -41,7 +41,7 @@ func Elements(v *hujson.Value) iter.Seq2[int, *hujson.Value] {
 	}
 }
 
-// Fields are the values of an object by name, of several the last.
+// Fields returns the values of an object by name. If a name occurs several times, the last counts.
 func Fields(v *hujson.Value) map[string]*hujson.Value {
 	out := map[string]*hujson.Value{}
 	for name, m := range Members(v) {
@@ -50,7 +50,7 @@ func Fields(v *hujson.Value) map[string]*hujson.Value {
 	return out
 }
 
-// At is the value at a path of names, of several the last; nil where there is none.
+// At returns the value at a path of names, or nil if there is none. If a name occurs several times, the last counts.
 func At(v *hujson.Value, path ...string) *hujson.Value {
 	for _, name := range path {
 		in := v
@@ -64,7 +64,7 @@ func At(v *hujson.Value, path ...string) *hujson.Value {
 	return v
 }
 
-// Has reports a value of one of some kinds, such as '{'; nil is of none.
+// Has reports whether a value is of one of the kinds, such as '{'. Nil is of no kind.
 func Has(v *hujson.Value, kinds ...hujson.Kind) bool {
 	for _, k := range kinds {
 		if v != nil && v.Value.Kind() == k {
@@ -74,7 +74,7 @@ func Has(v *hujson.Value, kinds ...hujson.Kind) bool {
 	return false
 }
 
-// TextAt is the string at a path; "" where there is none.
+// TextAt returns the string at a path. It is "" if there is none.
 func TextAt(v *hujson.Value, path ...string) string {
 	if v = At(v, path...); v != nil {
 		return Text(*v)
@@ -82,36 +82,36 @@ func TextAt(v *hujson.Value, path ...string) string {
 	return ""
 }
 
-// String is one that is at an offset.
+// String returns a string with an offset.
 func String(at int, s string) hujson.Value {
 	return hujson.Value{StartOffset: at, Value: hujson.String(s)}
 }
 
-// List is one that is at an offset.
+// List returns a list with an offset.
 func List(at int, elements []hujson.Value) hujson.Value {
 	return hujson.Value{StartOffset: at, Value: &hujson.Array{Elements: elements}}
 }
 
-// Object is one that is at an offset.
+// Object returns an object with an offset.
 func Object(at int, members []hujson.ObjectMember) hujson.Value {
 	return hujson.Value{StartOffset: at, Value: &hujson.Object{Members: members}}
 }
 
-// Member is one whose name stands where its value does.
+// Member returns a member. Its name has the offset of its value.
 func Member(name string, v hujson.Value) hujson.ObjectMember {
 	return hujson.ObjectMember{Name: String(v.StartOffset, name), Value: v}
 }
 
-// IsComment reports a key that says nothing to a program.
+// IsComment reports whether a key is a comment, without a meaning to programs.
 func IsComment(name string) bool { return name != "" && strings.Contains("$_/#", name[:1]) }
 
-// Cut is a part of a text, and what comes in its place.
+// Cut is a part of a text, and its replacement.
 type Cut struct {
 	From, To int
 	By       string
 }
 
-// Splice makes cuts that do not overlap; of two at one place the first comes first.
+// Splice makes cuts that do not overlap. If two cuts are at one place, the first in the list comes first.
 func Splice(text []byte, cuts []Cut) []byte {
 	slices.SortStableFunc(cuts, func(a, b Cut) int { return cmp.Compare(a.From, b.From) })
 	var out []byte

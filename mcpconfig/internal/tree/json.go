@@ -15,7 +15,7 @@ func (d *Doc) parseJSON() *Note {
 	if f := tooMuch(d.Text); f != nil {
 		return f
 	}
-	// A line comment must end in a line break, which the last one may lack.
+	// A line comment must end in a line break. The last line may lack it.
 	root, err := hujson.Parse(append(d.Text[:len(d.Text):len(d.Text)], '\n'))
 	if err != nil {
 		return d.syntax(err)
@@ -24,13 +24,12 @@ func (d *Doc) parseJSON() *Note {
 	return nil
 }
 
-// maxValues bounds what a text can make of memory: a value of two bytes takes a
-// hundred. The files of people have thousands.
+// maxValues bounds the memory that a text can take. A value of two bytes takes a hundred. Files that people write have
+// thousands of values.
 const maxValues = 500_000
 
-// tooMuch is where the text goes below MaxDepth, or has too many values. It follows
-// the parser up to the parser's first error: strings and comments are where that one
-// sees them.
+// tooMuch returns a note if the text has levels below MaxDepth, or too many values. Up to the parser's first error, it
+// finds strings and comments at the same places as the parser.
 func tooMuch(text []byte) *Note {
 	depth, values := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -56,7 +55,7 @@ func tooMuch(text []byte) *Note {
 	return nil
 }
 
-// skipString is the offset of the quote that ends the string that begins at i.
+// skipString returns the offset of the quote that ends the string that begins at i.
 func skipString(text []byte, i int) int {
 	for i++; i < len(text) && text[i] != '"'; i++ {
 		if text[i] == '\\' {
@@ -66,7 +65,7 @@ func skipString(text []byte, i int) int {
 	return i
 }
 
-// skipComment is the offset of the last byte of the comment that begins at i.
+// skipComment returns the offset of the last byte of the comment that begins at i.
 func skipComment(text []byte, i int) int {
 	end := "\n"
 	switch {
@@ -82,8 +81,8 @@ func skipComment(text []byte, i int) int {
 	return i + 2 + n + len(end) - 1
 }
 
-// syntax is where and why the parser gave up. The parser quotes the token it
-// stumbled over, which may be a secret with a bad escape: that text is replaced.
+// syntax returns the position and the reason of a parser error. The parser quotes the bad token, which may be a secret
+// with a bad escape. That text is replaced.
 func (d *Doc) syntax(err error) *Note {
 	at := d.errorOffset(err)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -102,7 +101,7 @@ func (d *Doc) syntax(err error) *Note {
 	return &Note{at, reason, hint}
 }
 
-// errorOffset reads the position from the parser's text, which has no other place for it.
+// errorOffset reads the position from the text of the parser's error, which has it nowhere else.
 func (d *Doc) errorOffset(err error) int {
 	var line, column int
 	if _, e := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); e != nil {
@@ -114,7 +113,7 @@ func (d *Doc) errorOffset(err error) int {
 	return min(d.starts[line-1]+column-1, len(d.Text))
 }
 
-// literal says what is wrong with the token at an offset, without showing it.
+// literal returns a note about a bad token at an offset, without showing the token.
 func (d *Doc) literal(at int) *Note {
 	if at >= len(d.Text) || d.Text[at] != '"' {
 		return &Note{at, "a word that is neither true, false, null nor a number", "write strings and names in double quotes"}
@@ -133,7 +132,7 @@ func (d *Doc) literal(at int) *Note {
 	return &Note{at, "a bad string", ""}
 }
 
-// escapeEnd is where the escape that begins at i ends, but at most end.
+// escapeEnd returns the end of the escape that begins at i, but at most end.
 func escapeEnd(text []byte, i, end int) int {
 	if i+1 < end && text[i+1] == 'u' {
 		return min(i+6, end)

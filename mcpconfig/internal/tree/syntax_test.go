@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// plain is a tree as JSON, or a fault with its position.
+// plain returns a tree as JSON, or a fault with its position.
 func plain(text string, syntax tree.Syntax) string {
 	doc, fault := tree.Parse([]byte(text), syntax)
 	if fault != nil {
@@ -21,7 +21,8 @@ func plain(text string, syntax tree.Syntax) string {
 	return doc.Root.String()
 }
 
-// TestTOML reads what TOML 1.0 allows to a tree, and refuses what it forbids.
+// TestTOML reads texts that are valid in TOML 1.0 to a tree, and refuses invalid
+// ones.
 func TestTOML(t *testing.T) {
 	for text, want := range map[string]string{
 		"a = 1\nb = \"x\"\nc = true\nd = 1.5\n":                    `{"a":1,"b":"x","c":true,"d":1.5}`,
@@ -56,7 +57,7 @@ func TestTOML(t *testing.T) {
 	}
 }
 
-// TestYAML reads one document, with its aliases written out.
+// TestYAML reads one document. Its aliases are written out.
 func TestYAML(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1\nb: x\nc: true\nd: 1.5\ne:\n":        `{"a":1,"b":"x","c":true,"d":1.5,"e":null}`,
@@ -84,7 +85,8 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// TestPositions finds every name of a tree where it stands, whatever the syntax.
+// TestPositions finds every name of a tree at its position in the text, in each
+// syntax.
 func TestPositions(t *testing.T) {
 	for syntax, text := range map[tree.Syntax]string{
 		tree.JSON: "{\n  // é\n  \"one\": {\"two\": [\"x\", {\"three\": \"y\"}]}\n}",

@@ -13,7 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// tables is a TOML document in the course of being read, which is known to be valid.
+// tables is a TOML document that is being read. It is known to be valid.
 type tables struct {
 	doc   *Doc
 	root  *hujson.Object
@@ -21,17 +21,17 @@ type tables struct {
 	fault *Note
 }
 
-// Expression is a line of a TOML text, or several that belong together.
+// Expression is a line of a TOML text, or several lines that belong together.
 type Expression struct {
-	// Path of the table that a [header] opens, or of the value that a key has.
+	// Path is the path of the table that a [header] opens, or of the value that a key has.
 	Path   []string
 	Header bool
-	// Start is where its line begins, and End where that of the next one does: comments
-	// and blank lines behind it are part of it.
+	// Start is where its line begins, and End is where the line of the next expression begins. Comments and blank lines
+	// behind it are part of it.
 	Start, End int
 }
 
-// parseTOML reads TOML 1.0; dates become strings, and so do inf and nan.
+// parseTOML reads TOML 1.0. Dates, inf and nan become strings.
 func (d *Doc) parseTOML() *Note {
 	if err := toml.Unmarshal(d.Text, &map[string]any{}); err != nil {
 		return d.tomlSyntax(err)
@@ -53,7 +53,8 @@ func (d *Doc) parseTOML() *Note {
 	return t.fault
 }
 
-// expression adds one to those of the text, below the path of its table, and returns its own path.
+// expression adds an expression to the list of the text, below the path of its table. It returns the path of the
+// expression.
 func (d *Doc) expression(e *unstable.Node, table []string) []string {
 	key := keyParts(e.Key())
 	x := Expression{Path: slices.Clone(table), Header: e.Kind != unstable.KeyValue}
@@ -68,8 +69,7 @@ func (d *Doc) expression(e *unstable.Node, table []string) []string {
 	return x.Path
 }
 
-// tomlSyntax is where the parser gave up. Its own words may quote what is there,
-// which may be a secret.
+// tomlSyntax returns the position of a parser error. The parser's message is not shown, because it may quote a secret.
 func (d *Doc) tomlSyntax(err error) *Note {
 	var bad *toml.DecodeError
 	if !errors.As(err, &bad) {
@@ -93,7 +93,7 @@ func (t *tables) fail(at int, reason, hint string) {
 	}
 }
 
-// keyParts are the steps of a key, and where each stands.
+// keyPart is a step of a key, with its offsets.
 type keyPart struct {
 	name string
 	at   int
@@ -110,7 +110,7 @@ func keyParts(it unstable.Iterator) []keyPart {
 	return out
 }
 
-// header is the table that a [header] opens, or that a [[header]] adds to its list.
+// header returns the table that a [header] opens, or that a [[header]] adds to its list.
 func (t *tables) header(e *unstable.Node) *hujson.Object {
 	path := keyParts(e.Key())
 	if e.Kind == unstable.Table {
@@ -132,8 +132,7 @@ func (t *tables) header(e *unstable.Node) *hujson.Object {
 	return o
 }
 
-// walk goes down a path and makes the tables that are not there; of a list of
-// tables it takes the last one.
+// walk goes down a path and makes the missing tables. In a list of tables it takes the last one.
 func (t *tables) walk(o *hujson.Object, path []keyPart) *hujson.Object {
 	if len(path) > MaxDepth {
 		t.fail(path[MaxDepth].at, tooDeepFault(0).Reason, "")
@@ -175,7 +174,7 @@ func (t *tables) add(o *hujson.Object, p keyPart, v hujson.Value) {
 	o.Members = append(o.Members, hujson.ObjectMember{Name: name, Value: v})
 }
 
-// assign adds "key = value", whose key may be dotted.
+// assign adds "key = value". The key may be dotted.
 func (t *tables) assign(o *hujson.Object, e *unstable.Node, depth int) {
 	path := keyParts(e.Key())
 	last := path[len(path)-1]
@@ -187,7 +186,7 @@ func (t *tables) assign(o *hujson.Object, e *unstable.Node, depth int) {
 	t.add(o, last, t.value(e.Value(), at, depth+len(path)))
 }
 
-// value converts one; at is where it begins, should it not know.
+// value converts a value. If the node has no offset, at is used.
 func (t *tables) value(n *unstable.Node, at, depth int) hujson.Value {
 	if n.Raw.Length > 0 {
 		at = int(n.Raw.Offset)

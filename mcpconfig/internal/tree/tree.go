@@ -1,5 +1,5 @@
-// Package tree reads the text of a configuration file, whatever its syntax, to one
-// kind of tree, in which every value and every name knows where it stands.
+// Package tree reads the text of a configuration file in any syntax to one kind of tree. Every value and every name in
+// the tree has its position in the text.
 package tree
 
 import (
@@ -12,32 +12,31 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// MaxDepth is how many levels may be nested, because parsers recurse.
+// MaxDepth is the largest number of nested levels. It is bounded because parsers recurse.
 const MaxDepth = 64
 
 // Doc is a text and its tree.
 type Doc struct {
-	// Text is the file's, without its byte order mark.
+	// Text is the text of the file, without its byte order mark.
 	Text []byte
-	// Root is the tree. Of every value and every name in it StartOffset is where it
-	// begins in Text.
+	// Root is the tree. StartOffset of every value and every name in it is the offset in Text at which it begins.
 	Root hujson.Value
 	// Expressions are the lines of a TOML text.
 	Expressions []Expression
 	starts      []int // offset of each line
 }
 
-// Note is about a place in a text. It shows names, never values; as an error it says why the
-// text is of no use.
+// Note is about a place in a text. It shows names, never values. As an error, it is the reason why the text cannot be
+// used.
 type Note struct {
 	At           int // offset in Doc.Text
 	Reason, Hint string
 }
 
-// Error is the reason.
+// Error returns the reason.
 func (n *Note) Error() string { return n.Reason }
 
-// Parse reads a text. The Doc is never nil: with a Note it only knows positions.
+// Parse reads a text. The Doc is never nil. If there is a Note, the Doc can only convert positions.
 func Parse(text []byte, syntax Syntax) (*Doc, *Note) {
 	d := newDoc(text)
 	if f := d.unreadable(); f != nil {
@@ -72,13 +71,13 @@ func newDoc(text []byte) *Doc {
 	return d
 }
 
-// Position is a line and a column, both from 1, the column in bytes.
+// Position returns a line and a column. Both count from 1, the column in bytes.
 func (d *Doc) Position(at int) (line, column int) {
 	line = sort.SearchInts(d.starts, at+1)
 	return line, at - d.starts[line-1] + 1
 }
 
-// unreadable says why a text need not be parsed, or must not.
+// unreadable returns a note if a text cannot or must not be parsed.
 func (d *Doc) unreadable() *Note {
 	text := d.Text
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
@@ -105,7 +104,7 @@ func tooDeepFault(at int) *Note {
 	return &Note{at, fmt.Sprintf("nested deeper than %d levels", MaxDepth), ""}
 }
 
-// KindOf names a value as a person would.
+// KindOf names the kind of a value, for messages.
 func KindOf(v hujson.ValueTrimmed) string {
 	switch v.Kind() {
 	case '{':
@@ -122,7 +121,7 @@ func KindOf(v hujson.ValueTrimmed) string {
 	return "a boolean"
 }
 
-// Text is a string of the file; "" of what is none.
+// Text returns the text of a string. It is "" if the value is not a string.
 func Text(v hujson.Value) string {
 	if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '"' {
 		return l.String()
@@ -130,7 +129,7 @@ func Text(v hujson.Value) string {
 	return ""
 }
 
-// Quote is a name as a note shows it: printable, and not too long.
+// Quote returns a name as notes show it: printable, and not too long.
 func Quote(s string) string {
 	if r := []rune(s); len(r) > 80 {
 		s = string(r[:79]) + "…"
@@ -138,8 +137,8 @@ func Quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// QuoteWord is quoted unless it is plain, so that neither a space nor an escape
-// sequence for the terminal can pass for something else.
+// QuoteWord returns a word that is quoted unless it is plain. So a space or an escape sequence for the terminal cannot
+// be mistaken for other text.
 func QuoteWord(s string) string {
 	plain := func(c rune) bool { return c != ' ' && c != '"' && c != '\'' && strconv.IsPrint(c) }
 	for _, c := range s {

@@ -13,11 +13,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNodes bounds what aliases may make of a YAML text: a few lines of them can
-// stand for more than any memory holds.
+// maxNodes bounds the size of a YAML text with its aliases written out. A few lines of aliases can stand for more than
+// any memory holds.
 const maxNodes = 100_000
 
-// nodes is a YAML document in the course of being converted.
+// nodes is a YAML document that is being converted.
 type nodes struct {
 	doc   *Doc
 	left  int
@@ -25,8 +25,8 @@ type nodes struct {
 	fault *Note
 }
 
-// parseYAML reads one document of YAML. Names that are no text become it; inf, nan,
-// dates and binary data are strings; aliases and "<<" are written out.
+// parseYAML reads one document of YAML. Names that are not text become text. The values inf, nan, dates and binary data
+// become strings. Aliases and "<<" are written out.
 func (d *Doc) parseYAML() *Note {
 	var root, second yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(d.Text))
@@ -45,8 +45,8 @@ func (d *Doc) parseYAML() *Note {
 	return n.fault
 }
 
-// yamlSyntax is the line at which the parser gave up. Of what it says only that is
-// shown: the rest may quote the text.
+// yamlSyntax returns the line of a parser error. The rest of the parser's message is not shown, because it may quote
+// the text.
 func (d *Doc) yamlSyntax(err error) *Note {
 	if errors.Is(err, io.EOF) {
 		return &Note{0, "is empty", ""}
@@ -62,7 +62,7 @@ func (d *Doc) yamlSyntax(err error) *Note {
 	return &Note{d.starts[min(max(line, 1), len(d.starts))-1], reason, hint}
 }
 
-// offset is where a node begins: the parser counts characters, and the tree bytes.
+// offset returns the offset at which a node begins. The parser counts characters, and the tree counts bytes.
 func (d *Doc) offset(n *yaml.Node) int {
 	if n.Line < 1 || n.Line > len(d.starts) {
 		return 0
@@ -121,7 +121,7 @@ func (n *nodes) value(node *yaml.Node, depth int) hujson.Value {
 	return v
 }
 
-// mapping converts one. What comes by "<<" yields to what is here.
+// mapping converts a map. Its own members replace members of "<<".
 func (n *nodes) mapping(node *yaml.Node, depth int) *hujson.Object {
 	o, here := &hujson.Object{}, map[string]bool{}
 	var merged []hujson.Value
