@@ -89,7 +89,7 @@ func TestTheDocsNameRealFiles(t *testing.T) {
 	}
 }
 
-// hasHeading reports whether a page has a heading whose anchor is the given one.
+// hasHeading reports whether a page has a heading with the given anchor.
 func hasHeading(page, anchor string) bool {
 	dropped := regexp.MustCompile(`[^a-z0-9 _-]`)
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {

@@ -27,7 +27,7 @@ type Node struct {
 
 	// Up is the container of a value that was read. It is nil for the root.
 	Up *Node
-	// Like is the original value, if this value was made to replace one that was read. Otherwise it is nil.
+	// Like is the value that was read, if this value was made to replace it. Otherwise it is nil.
 	Like *Node
 }
 

@@ -15,7 +15,7 @@ const (
 	// Default is the default budget in bytes.
 	Default = 256 << 20
 
-	// maxOwned is the ratio of the bytes of one owner with several messages to the bytes that remain. An owner alone
+	// maxOwned is the maximum ratio of the bytes of one owner with several messages to the bytes that remain. An owner alone
 	// gets three quarters of the budget, so that messages of other owners find room.
 	maxOwned = 3
 

@@ -306,8 +306,8 @@ func waitFor(event <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// ourChildren holds the children whose exit this package waits for. It is package-level state because a process has
-// one set of children.
+// ourChildren holds the children that this package waits for. It is package-level state because a process has one set
+// of children.
 var ourChildren struct {
 	starting sync.RWMutex // held for reading from the start of a child until pids contains it
 	pids     sync.Map     // int → *os.Process

@@ -6,10 +6,10 @@ import (
 )
 
 // The URI of a resource stays as its server wrote it, unless it could be confused with the URI of another server. On a
-// view of several servers
+// view of several servers, some URIs get another form:
 //
 //   - ui:// (apps, SEP-1865) and skill:// (SEP-2640) get the server as the first part of their path, because servers
-//     made from one template have the same URIs: ui://form.html of the server a is ui://a/form.html;
+//     made from one template have the same URIs: ui://form.html of the server a is ui://a/form.html.
 //   - three kinds of URI become indus://SERVER/URI: a URI that an earlier server of the configuration also lists, a
 //     skill of another scheme, and a URI with the scheme indus. For example, file:///x of the server b is
 //     indus://b/file:///x.
@@ -17,7 +17,6 @@ import (
 // So no server can list a URI that counts as the URI of another server. Both forms can be reversed from the URI alone.
 // A client may keep such URIs, and may derive URIs that no server has listed, such as the URIs of the files beside a
 // skill.
-// the files beside a skill) that nobody has listed.
 
 // foreignScheme is the prefix for URIs that several servers use.
 const foreignScheme = "indus://"

@@ -4,8 +4,6 @@
 // A [Token] carries its kind, the replica that made it, the principal that receives it, its expiry, the digest of its
 // request, and data. [Keys.Open] refuses a token if one of them does not match. It does not detect repeated use: the
 // owner of the state behind a token, such as the waiting call, has to detect it.
-// //
-// to whoever keeps what it stands for, such as the call that waits.
 //
 //	keys := sealed.Random() // or NewKeys, or KeyFile
 //	s := keys.Seal(sealed.Token{Kind: sealed.RequestState, Principal: "alice", Expires: soon, Digest: sum, Data: state})

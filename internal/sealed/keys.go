@@ -75,7 +75,7 @@ func NewKeys(keys ...[]byte) (*Keys, error) {
 	return k, nil
 }
 
-// Random returns keys with one random key. Its tokens become invalid when the process ends.
+// Random returns keys with one random key. Only the returned Keys can open its tokens.
 func Random() *Keys {
 	k, err := NewKeys(newKey())
 	if err != nil {
@@ -111,8 +111,8 @@ func (k *Keys) SealSame(t Token) string {
 	return tokenEncoding.EncodeToString(key.given.Seal(b, nonce, plain, b[:1]))
 }
 
-// Want lists the required properties of a token. A principal or digest must be equal to that of the token. If one of
-// them is empty, it must be empty in the token too.
+// Want holds the required kind, principal and digest of a token. Each must be equal to the token's field, even if it
+// is empty.
 type Want struct {
 	Kind      Kind
 	Principal string

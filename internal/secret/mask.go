@@ -17,7 +17,7 @@ func (s *Set) Mask(text string) string { return s.mask(text, false) }
 func (s *Set) Tail(text string) string { return s.mask(text, true) }
 
 // mask returns the masked text. If a secret is escaped in another form and then URL-escaped, it
-// masks the text after unescaping.
+// returns the URL-unescaped text, masked.
 func (s *Set) mask(text string, tail bool) string {
 	if s == nil || text == "" {
 		return text

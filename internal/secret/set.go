@@ -192,7 +192,7 @@ func InURL(address string) []string {
 	}
 	for name, list := range u.Query() {
 		for _, v := range list {
-			if Named(name) || len(v) >= 2*Least || strings.ContainsAny(v, digits) { // otherwise it is a word, such as "require"
+			if Named(name) || len(v) >= 2*Least || strings.ContainsAny(v, digits) { // otherwise a word, such as "require"
 				found = append(found, v)
 			}
 		}

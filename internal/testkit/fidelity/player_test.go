@@ -73,7 +73,7 @@ func (s *playing) hear(line []byte) {
 			}
 		}
 		return
-	case name == "tools/list" && !s.c.modern && !s.asks: // the lists of a conversation are for its client, which declares capabilities
+	case name == "tools/list" && !s.c.modern && !s.asks: // the recorded client declares capabilities
 		fmt.Fprintf(s.w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`+"\n", id)
 		return
 	case id == nil:

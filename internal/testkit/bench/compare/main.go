@@ -9,9 +9,13 @@
 //	compare rawstdio HTTP before one stdio server: only the ids of messages are replaced
 //	compare revproxy net/http/httputil.ReverseProxy before one HTTP server
 //
-// It measures four values: the p50 latency of calls as the ratio to the direct call of the same
-// round, with each side in turn within each round; CPU seconds of the gateway's process alone; its
-// peak resident memory; and the time from its start to its first responses.
+// It measures four values:
+//
+//   - the p50 latency of calls, as the ratio to the direct call of the same round; in each round the
+//     sides take turns
+//   - CPU seconds of the gateway's process alone
+//   - its peak resident memory
+//   - the time from its start to its first responses
 package main
 
 import (
