@@ -12,11 +12,11 @@ import (
 // The code of docs/schemas.md.
 var _ = func(ctx context.Context, sources []toolbox.Source, servers []interop.Server, name, description string, inputSchema, arguments json.RawMessage,
 	send func(name, description string, schema json.RawMessage), call func(name string, arguments json.RawMessage)) error {
-	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.OpenAI}, sources...)        // nil is schema.Original
-	mounted := interop.Mount(ctx, servers, &interop.MountOptions{Profile: schema.Gemini}) // nil is Universal
+	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.OpenAI}, sources...)        // nil is original
+	mounted := interop.Mount(ctx, servers, &interop.MountOptions{Profile: schema.Gemini}) // nil is universal
 
-	adapted, err := schema.Adapt(inputSchema, schema.Universal) // err: the reason why no model can get the tool
-	text, _ := adapted.Describe(description, schema.Universal)  // ends with facts that the root of the schema cannot express
+	adapted, err := schema.Adapt(inputSchema, schema.Universal) // err: the tool is not to be shown, and why
+	text, _ := adapted.Describe(description, schema.Universal)  // what the root's schema could not say is at its end
 	send(name, text, adapted.Schema)
 	call(name, adapted.Restore(arguments))
 	_, _ = box, mounted

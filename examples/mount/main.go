@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	servers, notes := mcpconfig.Load(context.Background(), os.Args[1]) // one bad row is a note, not an error
+	servers, notes := mcpconfig.Load(context.Background(), os.Args[1]) // never an error for one bad row
 	mounted := interop.Mount(context.Background(), servers, nil)       // never fails as a whole
 	defer mounted.Close()
 	for _, d := range mounted.Box.Descriptors() {

@@ -121,7 +121,7 @@ const (
 )
 
 // Duration applies the meaning of durations in options on both sides of the bridge: 0 means the default,
-// and a negative value means no limit.
+// and a negative value means 0.
 func Duration(d, byDefault time.Duration) time.Duration {
 	switch {
 	case d < 0:

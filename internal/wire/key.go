@@ -6,9 +6,9 @@ var envelopeKeys = [...]string{"id", "jsonrpc", "result", "method", "params", "e
 // envelopeKey returns the envelope key that a quoted key equals after decoding its escapes, or that
 // some reader may take it for. It returns "" for all other keys.
 //
-// Readers that ignore case differ in their rules. Here a key resembles another in three cases: by
-// Unicode's simple folding (ſ is s, as in encoding/json), by the upper case of Java and .NET (ı and
-// İ are i), or for a reader with strings that end at a NUL.
+// Readers that ignore case differ in their rules. Three of them count here: Unicode's simple folding
+// (ſ is s, as in encoding/json), the upper case of Java and .NET (ı and İ are i), and strings that end
+// at a NUL.
 func envelopeKey(raw []byte) (like string, exact bool) {
 	in := raw[1 : len(raw)-1]
 	for _, k := range envelopeKeys {
