@@ -22,8 +22,8 @@ import (
 // ErrHeld is returned if another holder has the lock.
 var ErrHeld = errors.New("the lock is held")
 
-// A waiting caller checks the lock at this interval, because work under a lock takes about as long as one sync of the
-// disk.
+// The pause between two checks of a lock begins with firstLook and doubles up to lastLook. Work under a lock takes
+// about as long as one sync of the disk.
 const (
 	firstLook = 200 * time.Microsecond
 	lastLook  = 10 * time.Millisecond

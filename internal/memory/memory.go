@@ -26,8 +26,8 @@ const (
 	giveEvery = 5 * time.Second       // interval for returning free memory to the system while much is in use
 )
 
-// Budget bounds the bytes of messages that are held at once. Bytes count until the garbage collector frees them, even
-// if another holder keeps them. A nil Budget bounds nothing. All methods may be called from any goroutine.
+// Budget bounds the bytes of messages that are held at once. Bytes count until the garbage collector frees them,
+// no matter which code holds them. A nil Budget bounds nothing. All methods may be called from any goroutine.
 type Budget struct {
 	limit int64
 

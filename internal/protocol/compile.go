@@ -229,9 +229,9 @@ var patternParts = sync.OnceValue(func() (p struct{ shared, lookAround, quantifi
 	return p
 })
 
-// ecmaPattern reports whether Ajv surely compiles a pattern. JavaScript and Go must read all its
-// parts alike, or they must be look-around, and Go must compile the rest. Back references and other
-// syntax that only JavaScript has are not sure.
+// ecmaPattern reports whether Ajv surely compiles a pattern. Each part of it must be
+// look-around, or syntax that JavaScript and Go read alike, and Go must compile the rest. Patterns with
+// back references and other syntax of JavaScript only are not sure.
 func ecmaPattern(s string) bool {
 	parts := patternParts()
 	if len(s) > maxPatternLength || !parts.shared.MatchString(s) || parts.lookAround.MatchString(s) && parts.quantifiedEnd.MatchString(s) {

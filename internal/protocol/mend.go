@@ -148,8 +148,8 @@ func (m *mender) text(path string, v json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// property returns the schema of a property. It replaces true by {}, which means the same, because the TypeScript SDK
-// 1 accepts only objects.
+// property returns the schema of a property. For legacy clients it replaces true and false by objects with the same
+// meaning, because the TypeScript SDK 1 accepts only objects.
 func (m *mender) property(path string, v json.RawMessage) json.RawMessage {
 	switch v[0] {
 	case '{', '[':

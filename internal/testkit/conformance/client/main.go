@@ -1,7 +1,7 @@
 // Command client is the client that the official conformance suite tests: one interop.Endpoint over
 // HTTP. The suite starts it once for each scenario, with the server's URL as the last argument and
 // MCP_CONFORMANCE_SCENARIO in the environment. The scenario selects only the tools to call. The
-// endpoint chooses all messages on the wire, and the era.
+// endpoint alone decides the messages on the wire, including the era.
 //
 //	MCP_CONFORMANCE_SCENARIO=tools_call client http://localhost:8080/mcp
 package main
