@@ -55,7 +55,7 @@ type Hit struct {
 }
 
 const (
-	saturation   = 1.2  // how soon further occurrences of a word stop to count: k1 of BM25
+	saturation   = 1.2  // how soon more occurrences of a word stop to matter: k1 of BM25
 	lengthWeight = 0.75 // how much the length of a document counts: b of BM25
 	isName       = 1000 // bonus for a name that equals the query: more than words can reach
 )
