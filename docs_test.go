@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/host"
 )
 
-// TestTheDocsNameRealTests holds that every test that a page names is in the tree.
+// TestTheDocsNameRealTests checks that every test named on a page is in the tree.
 func TestTheDocsNameRealTests(t *testing.T) {
 	there := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example|Benchmark)\w*)\(`)
@@ -50,8 +50,8 @@ func TestTheDocsNameRealTests(t *testing.T) {
 	}
 }
 
-// TestTheDocsNameRealFiles holds that every file that a page names in code, such as host/front.go, is in the tree. So is every
-// file and heading that a page links to.
+// TestTheDocsNameRealFiles checks that every file that a page names in code, such as host/front.go, is in the tree. It
+// also checks every file and heading that a page links to.
 func TestTheDocsNameRealFiles(t *testing.T) {
 	named := regexp.MustCompile("`(?:go run |go test )?(?:\\./)?([a-zA-Z0-9_.-]+/[a-zA-Z0-9_./-]*\\.(?:go|md|json|mjs|txt|yml))`")
 	linked := regexp.MustCompile(`\]\(([^)\s]+)\)`)
@@ -89,7 +89,7 @@ func TestTheDocsNameRealFiles(t *testing.T) {
 	}
 }
 
-// hasHeading reports whether a page has a heading whose anchor is the given one.
+// hasHeading reports whether a page has a heading with the given anchor.
 func hasHeading(page, anchor string) bool {
 	dropped := regexp.MustCompile(`[^a-z0-9 _-]`)
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
@@ -100,7 +100,7 @@ func hasHeading(page, anchor string) bool {
 	return false
 }
 
-// TestTheChangelogHasTheVersion holds that the newest version of CHANGELOG.md is the version that the program reports.
+// TestTheChangelogHasTheVersion checks that the newest version of CHANGELOG.md is the version that the program reports.
 func TestTheChangelogHasTheVersion(t *testing.T) {
 	newest := regexp.MustCompile(`(?m)^## ([0-9.]+) \([0-9-]+\)$`).FindStringSubmatch(read(t, "CHANGELOG.md"))
 	if newest == nil || newest[1] != host.DefaultInfo().Version {

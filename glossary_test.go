@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestGlossaryHasEveryNameOfTheSeeds holds that whoever knows the Rust and Python editions finds each of their names:
-// testdata/seeds has them, a file for each page of theirs. Names of their libraries are left out there.
+// TestGlossaryHasEveryNameOfTheSeeds checks that the glossary has every name of the Rust and Python editions.
+// testdata/seeds lists these names, with a file for each page of the editions. Names of their libraries are left out
+// there.
 func TestGlossaryHasEveryNameOfTheSeeds(t *testing.T) {
 	known := map[string]bool{}
 	for _, page := range []string{"docs/glossary.md", "docs/departures.md"} {

@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// What a stranger has to learn is a budget: exported names per package, lines per package, and package-level names that say
-// what they are.
+// The budgets limit how much a new reader has to learn: exported names per package and lines per package. Package-level
+// names have to explain themselves.
 const (
 	maxExported = 45
 	maxLines    = 4000
 )
 
-// exportedBudget has the packages with more exported names than maxExported, and why.
+// exportedBudget lists the packages with more exported names than maxExported, with the reasons.
 var exportedBudget = map[string]struct {
 	max int
 	why string
@@ -34,11 +34,11 @@ var exportedBudget = map[string]struct {
 	"toolbox":   {60, "the author of a tool imports one package: tools, their context, results and media, and asking the client"},
 }
 
-// largePackages have more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
+// largePackages lists the packages with more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
 var largePackages = []string{"gateway", "host", "interop", "ledger", "mcpconfig", "oauth", "schema"}
 
-// roomBudget has the lines of each room outside tests. A room is a directory of the root with all below it, but for
-// internal/testkit. A budget shrinks with its room, and grows only for a reason that its commit gives.
+// roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
+// internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
 	"agent":     3500,
 	"cmd":       20600,
@@ -114,8 +114,8 @@ func TestPackagesStaySmall(t *testing.T) {
 	}
 }
 
-// TestPackageLevelNames holds that a package-level name says what it is where it is used, far from its declaration: no
-// function, variable or constant has a name that is one common word, and none of them is hidden by a local name.
+// TestPackageLevelNames checks that a package-level name explains itself far from its declaration. No function,
+// variable or constant has a name that is one common word, and none of them is hidden by a local name.
 func TestPackageLevelNames(t *testing.T) {
 	common := map[string]bool{}
 	for word := range strings.FieldsSeq(commonWords) {
@@ -147,7 +147,7 @@ func TestDocNamesAllPackages(t *testing.T) {
 	}
 }
 
-// TestDependenciesHaveReasons holds docs/dependencies.md against go.mod and the imports.
+// TestDependenciesHaveReasons compares docs/dependencies.md with go.mod and the imports.
 func TestDependenciesHaveReasons(t *testing.T) {
 	required := goList(t, `{{if not (or .Indirect .Main)}}{{.Path}}{{end}}`, "-m", "all")
 	rows := map[string]string{}
@@ -187,7 +187,7 @@ func TestDependenciesHaveReasons(t *testing.T) {
 	}
 }
 
-// TestCodeInDocsIsCompiled holds that each piece of Go in the documents is in a file that a test or build compiles.
+// TestCodeInDocsIsCompiled checks that each piece of Go in the documents is in a file that a test or build compiles.
 func TestCodeInDocsIsCompiled(t *testing.T) {
 	var source strings.Builder
 	for _, dir := range []string{"examples", "."} {
@@ -226,7 +226,7 @@ func TestCodeInDocsIsCompiled(t *testing.T) {
 	}
 }
 
-// compile builds a whole program of a document, which imports the standard library alone.
+// compile builds a whole program of a document. The program imports only the standard library.
 func compile(t *testing.T, name, program string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "main.go")
@@ -238,7 +238,7 @@ func compile(t *testing.T, name, program string) {
 	}
 }
 
-// squeeze makes code comparable whatever its indentation.
+// squeeze makes code comparable regardless of its indentation.
 func squeeze(code string) string { return strings.Join(strings.Fields(code), " ") + " " }
 
 func read(t *testing.T, name string) string {
@@ -250,7 +250,7 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// parsed is one package's files, tests aside.
+// parsed holds the files of one package, tests aside.
 type parsed struct {
 	path  string // from the module's root
 	set   *token.FileSet
@@ -262,7 +262,7 @@ type declared struct {
 	pos  token.Pos
 }
 
-// packages are all of the module with Go files that are not tests. Test tooling is not among them.
+// packages returns all packages of the module with Go files that are not tests, except test tooling.
 func packages(t *testing.T) []parsed {
 	t.Helper()
 	var all []parsed
@@ -301,7 +301,7 @@ func (p parsed) imports(module string) bool {
 	return false
 }
 
-// names are the package's own, methods aside.
+// names returns the package-level names, methods aside.
 func (p parsed) names() map[string]declared {
 	names := map[string]declared{}
 	add := func(id *ast.Ident, kind string) {
@@ -333,7 +333,7 @@ func (p parsed) names() map[string]declared {
 	return names
 }
 
-// locals are the names that functions of the package declare.
+// locals returns the names that functions of the package declare.
 func (p parsed) locals() map[string]bool {
 	local := map[string]bool{}
 	add := func(e ast.Expr) {
@@ -363,7 +363,7 @@ func (p parsed) locals() map[string]bool {
 				add(id)
 			}
 		case *ast.StructType, *ast.InterfaceType:
-			return false // whose fields are not names of their own
+			return false // names of fields are not local names
 		}
 		return true
 	}
@@ -381,7 +381,7 @@ func isLowerWord(s string) bool {
 	return len(s) > 1 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// commonWords are those that say nothing where they are used.
+// commonWords lists words that do not explain a package-level name.
 const commonWords = `
 about above across adjectives affordable after again against ago ahead alien alike alive all alone also alternatives
 always among any anything anys anywhere apart are as ask at bad bare bearable bad before begun behind below beside

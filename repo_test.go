@@ -11,7 +11,7 @@ import (
 
 const module = "github.com/indusagi/indus"
 
-// layer is which of our own packages a package may import, and why no others.
+// layer lists which of our own packages a package may import, and the reason for the limit.
 type layer struct {
 	pkg string
 	may []string
@@ -79,10 +79,10 @@ var layers = []layer{
 	{"cmd/indus", []string{"cmd/indus/internal/session", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/servers", "cmd/indus/internal/tools", "cmd/indus/internal/history", "cmd/indus/internal/op", "cmd/indus/internal/keys", "cmd/indus/internal/serve", "cmd/indus/internal/doctor"}, "main names the commands"},
 }
 
-// forTests is what only tests and readers use: it may import everything.
+// forTests lists directories that only tests and readers use. They may import every package.
 var forTests = []string{"examples", "internal/testkit"}
 
-// noSDK is what compiles without the MCP SDK: the seeds' "mcp" feature gate.
+// noSDK lists the packages that compile without the MCP SDK: the seeds' "mcp" feature gate.
 var noSDK = []string{"internal/keyword", "schema", "schema/infer", "schema/validate", "toolbox", "toolbox/standard", "toolbox/catalog", "internal/wire", "internal/proc", "internal/text", "internal/rank", "internal/watch", "internal/failure", "identity", "operation", "agent", "agent/internal/llm", "agent/anthropic", "agent/openai"}
 
 func TestLayers(t *testing.T) {
@@ -118,8 +118,8 @@ func TestWhatCompilesWithoutTheSDK(t *testing.T) {
 	}
 }
 
-// TestTheCommandIsNoLargerThanNeeded: html/template calls methods by their names, so that the linker keeps every exported method of all that
-// is linked, 7 MB of it.
+// TestTheCommandIsNoLargerThanNeeded checks that html/template is not linked. It calls methods by their names, so the
+// linker would keep every exported method of all linked packages, about 7 MB.
 func TestTheCommandIsNoLargerThanNeeded(t *testing.T) {
 	if slices.Contains(goList(t, `{{join .Deps "\n"}}`, "./cmd/indus"), "html/template") {
 		t.Error("cmd/indus depends on html/template")
@@ -157,7 +157,7 @@ func lines(t *testing.T, file string) int {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
-		return 0 // deleted, and not committed yet
+		return 0 // deleted, but not committed yet
 	}
 	if err != nil {
 		t.Fatal(err)

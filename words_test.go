@@ -78,7 +78,7 @@ var (
 	nextBlock     = regexp.MustCompile(`\n\s*\n|\n\s*(?:[-*]|[0-9]+\.) `)
 )
 
-// TestDocsArePlain holds that the Markdown files use few vague words and no sentence that has to be read twice.
+// TestDocsArePlain checks that the Markdown files use few vague words and no sentence that has to be read twice.
 func TestDocsArePlain(t *testing.T) {
 	var pages []prose
 	vague, words := 0, 0
@@ -102,7 +102,7 @@ func TestDocsArePlain(t *testing.T) {
 	}
 }
 
-// TestCommentsArePlain holds the comments of all Go files to the same measure, with limits that only fall.
+// TestCommentsArePlain checks the comments of all Go files in the same way, with limits that only fall.
 func TestCommentsArePlain(t *testing.T) {
 	var all []prose
 	var sum prose

@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// What docs/schemas.md shows.
+// The code of docs/schemas.md.
 var _ = func(ctx context.Context, sources []toolbox.Source, servers []interop.Server, name, description string, inputSchema, arguments json.RawMessage,
 	send func(name, description string, schema json.RawMessage), call func(name string, arguments json.RawMessage)) error {
 	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.OpenAI}, sources...)        // nil is original

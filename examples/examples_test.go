@@ -21,7 +21,8 @@ func TestMountRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := fixture.GoBuild(t, "github.com/indusagi/indus/examples/mount")
-	// The program starts elsewhere, because this checkout is a project, and the server is a program in it.
+	// The program starts in another directory, because this checkout is a project that has a server
+	// itself.
 	mount := fixture.Command{Path: bin, Args: []string{fixture.File(t, string(config))}, Dir: t.TempDir()}
 	out, stderr, err := fixture.Run(t, mount, time.Minute)
 	if err != nil {

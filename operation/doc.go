@@ -52,45 +52,46 @@
 //
 // # A call
 //
-// A call ends with an [Envelope]: a value, or an [Error] with a code. In this order, the first
-// that is wrong ends it, and nothing after it is looked at: does the operation exist, and can
-// it be called from there ([NotFound]); has the caller the rights ([Forbidden]); does the
-// input fit ([InvalidInput]). Then the handler runs. A value that does not fit the schema, an
-// error that the [Spec] does not declare and a panic are an [InternalError]; a deadline that has passed is a [Timeout],
-// and a caller that gave up a [Canceled].
+// A call ends with an [Envelope]: a value, or an [Error] with a code. The registry checks a call in this order, and
+// stops at the first failure:
 //
-// # Who may what
+//  1. The operation exists and can be called from there. Otherwise the code is [NotFound].
+//  2. The caller has the rights. Otherwise the code is [Forbidden].
+//  3. The input fits the schema. Otherwise the code is [InvalidInput].
 //
-// From outside the rights of the caller's [Identity] count, and only External operations
-// exist: an Internal one looks like a name that nobody has. A handler calls
-// others, Internal ones too, through its [Context]: those that its registration's Env names,
-// with the rights of its registration's Authority. The caller's rights are asked once, at
-// the door, and go no further: neither do they help inside, nor does their absence hinder.
-// Leaves (see [Provenance]) call nothing.
+// Then the handler runs. If its value does not fit the schema, if the [Spec] does not declare its error, or if it
+// panics, the code is [InternalError]. If the deadline passes, it is [Timeout]. If the caller gives up, it is
+// [Canceled].
 //
-// Secrets travel apart from rights, as [Capabilities]: those of a registration are its own,
-// and those of a call go on with it.
+// # Access
 //
-// # Coming and going
+// For calls from outside the rights of the caller's [Identity] count. Only External operations are visible: an Internal
+// operation looks like an unknown name. A handler calls other operations, also Internal ones, through its [Context]. It
+// can call the operations in its registration's Env, with the rights of its registration's Authority. The rights of the
+// outside caller are checked only once. They neither extend nor limit nested calls. Leaves (see [Provenance]) call no
+// operations.
 //
-// [Registry.Replace] makes the operations of an owner exactly those that are given, as one
-// change: an [Adapter] can be asked again whenever what it stands for has changed.
-// [Registry.Import] does both. A [Snapshot] never changes and is the same pointer until there is a new
-// one. What an operation holds is released after its last call.
+// Secrets are separate from rights: they are [Capabilities]. The capabilities of a registration are available only to
+// its operation. The capabilities of a call pass on to nested calls.
+//
+// # Changes
+//
+// [Registry.Replace] replaces all operations of an owner in one change, so an [Adapter] can import again when its
+// system changes. [Registry.Import] does both. A [Snapshot] never changes, and has the same pointer until the next
+// change. The resources of an operation are released after its last call.
 //
 // # Concurrency
 //
-// All methods are safe for concurrent use. Snapshots, entries, inputs and values are shared
-// and read-only, down to their bytes. A handler runs in the goroutine of its caller, many
-// at once, and has to end soon after its context does: a call returns when its handler does.
-// Nothing here starts one.
+// All methods are safe for concurrent use. Snapshots, entries, inputs and values are shared and read-only, down to
+// their bytes. A handler runs in the goroutine of its caller, and many calls may run at once. It must end soon after
+// its context, because a call returns only when its handler does. The package starts no goroutines.
 //
 // # Errors
 //
-// Registering has errors: a [*Collision], or what a Spec gets wrong. Calls have none: their
-// Envelope says all, and its Err, as any [*Error], answers errors.Is for its code.
+// Registration fails with a [*Collision], or with the defect of a Spec. Calls report failures in the Envelope. Its Err,
+// like any [*Error], matches its code with errors.Is.
 //
 // # Testing
 //
-// A Registry needs nothing else: register what a handler calls as operations of the test's own.
+// A test needs only a Registry. Register fakes for the operations that a handler calls.
 package operation

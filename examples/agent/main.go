@@ -1,4 +1,4 @@
-// Command agent answers a question with a model of Anthropic's and a tool of its own.
+// Command agent answers a question with a model of Anthropic and a tool of its own.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command ask publishes a tool that asks the person and the model behind a call while it runs, on stdio, for clients of both
-// eras, with a prompt and a resource beside it.
+// Command ask publishes a tool on stdio, for clients of both eras, with a prompt and a resource beside it. While the
+// tool runs, it asks the person and the model behind the call.
 package main
 
 import (
@@ -28,11 +28,11 @@ type receipt struct {
 
 func placeOrder(ctx context.Context, in order) (*receipt, error) {
 	toolbox.Log(ctx).Info("an order came in", "dish", in.Dish)
-	c, err := toolbox.Elicit[choice](ctx, "Which "+in.Dish+"?") // waits for the person
+	c, err := toolbox.Elicit[choice](ctx, "Which "+in.Dish+"?") // waits for the answer of the person
 	if errors.Is(err, toolbox.ErrDeclined) {
 		return nil, toolbox.Errorf("nothing was ordered")
 	} else if err != nil {
-		return nil, err // toolbox.ErrDismissed, toolbox.ErrCannotAsk, the context's
+		return nil, err // toolbox.ErrDismissed, toolbox.ErrCannotAsk, or the error of the context
 	}
 	toolbox.ContextOf(ctx).Report(toolbox.Progress{Done: 1, Total: 2, Message: "the kitchen knows"})
 	reply, err := toolbox.Sample(ctx, toolbox.Sampling{Messages: []toolbox.Message{{Text: "Thank somebody for ordering " + in.Dish + "."}}})

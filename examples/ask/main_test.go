@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Example connects clients of both eras in memory. Each answers what it is asked.
+// Example connects clients of both eras in memory. Each client answers the questions of the tool.
 func Example() {
 	ctx := context.Background()
 	tools, library := kitchen()

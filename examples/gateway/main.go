@@ -1,5 +1,5 @@
-// Command gateway puts the servers of a configuration file behind one URL, with a view of
-// those whose names begin with "git", until it is interrupted.
+// Command gateway puts the servers of a configuration file behind one URL until it is interrupted.
+// A view shows the servers with names that begin with "git".
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	g := gateway.New(ctx, servers, &gateway.Options{
 		Views: map[string]gateway.View{"git": {Servers: []string{"git*"}}},
 	})
-	fmt.Printf("http://%s/mcp\n", l.Addr()) // and /mcp/SERVER, and /mcp/@git
+	fmt.Printf("http://%s/mcp\n", l.Addr()) // also serves /mcp/SERVER and /mcp/@git
 	if err := g.Run(ctx, l); err != nil {
 		log.Fatal(err)
 	}

@@ -1,5 +1,4 @@
-// Command publish puts tools of its own out as an MCP server, over HTTP, for clients
-// of both eras.
+// Command publish serves tools of its own as an MCP server, over HTTP, for clients of both eras.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Package atomicfile replaces files in one step, and reads them without waiting for what is none.
+// Package atomicfile replaces files in one step, and reads regular files without blocking on
+// anything else.
 package atomicfile
 
 import (
@@ -8,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// Replace gives a file a new text in one step: whoever reads it finds the old one or the
-// new one. It keeps the mode and the owner that old has, and is the user's alone where that is
-// nil. The new text has a fixed name until it is complete, so that a crash leaves at most one
-// such file, and it is never written through what somebody put there.
+// Replace replaces the text of a file in one step: a reader finds either the old text or the new
+// text. The new file keeps the mode and the owner of old. If old is nil, only the user may read and
+// write it. The new text has a fixed temporary name until it is complete, so a crash leaves at most
+// one such file. Replace never writes through a file or link that is already at the temporary name.
 func Replace(path string, text []byte, old fs.FileInfo) error {
 	dir := filepath.Dir(path)
 	name := filepath.Join(dir, "."+filepath.Base(path)+".new")
@@ -38,17 +39,17 @@ func Replace(path string, text []byte, old fs.FileInfo) error {
 		_ = os.Remove(name)
 		return err
 	}
-	if d, err := os.Open(dir); err == nil { // so that the renaming lasts; where that cannot be done the file is whole anyway
+	if d, err := os.Open(dir); err == nil { // makes the renaming durable; if this fails, the file is complete anyway
 		_ = d.Sync()
 		d.Close()
 	}
 	return nil
 }
 
-// maxLost is how many steps, of links and directories, may lead to nothing.
+// maxLost limits the steps, through links and directories, to a path that does not exist.
 const maxLost = 40
 
-// Real is where a path leads by whatever links, absolute, whether or not anything is there.
+// Real returns the absolute path to which a path leads after all links, even if nothing is there.
 func Real(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

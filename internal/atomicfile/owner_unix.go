@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// keepOwner gives the new file the owner of the old one, where root writes it.
+// keepOwner gives the new file the owner of the old file, if root writes it.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	if s, ok := old.Sys().(*syscall.Stat_t); ok {
 		_ = f.Chown(int(s.Uid), int(s.Gid))

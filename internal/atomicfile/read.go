@@ -12,16 +12,15 @@ import (
 	"syscall"
 )
 
-// ReadPlain reads a file that is a plain one. It never blocks: neither a pipe nor
-// a device is opened, and one that took the file's place in between is not waited
-// for. What has no size is not read, because the kernel's files have none, and some
-// of them block.
+// ReadPlain reads a regular file. It never blocks: it opens neither a pipe nor a device, and it does not wait if one of
+// them replaced the file in between. It does not read a file of size zero, because files of the kernel have no size,
+// and some of them block.
 func ReadPlain(path string, limit int64) ([]byte, error) {
 	return readChecked(path, limit, func(fs.FileInfo) error { return nil })
 }
 
-// ReadPrivate is [ReadPlain] of a file with secrets, which nobody else may read or write. (Windows has no such
-// mode.) Its errors name the path.
+// ReadPrivate is [ReadPlain] for a file with secrets. It refuses a file that other users may read or write. (Windows
+// has no such mode.) Its errors name the path.
 func ReadPrivate(path string, limit int64) ([]byte, error) {
 	text, err := readChecked(path, limit, func(info fs.FileInfo) error {
 		if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
@@ -35,8 +34,9 @@ func ReadPrivate(path string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// ReadNamed reads what somebody named, whatever it is: a shell's <(…) is a pipe, and "-" is in, unless that is nil. What
-// nobody writes into is left to itself when the context ends. Its other errors are of type [*fs.PathError].
+// ReadNamed reads the file that a person named, of any kind: a shell's <(…) is a pipe, and "-" means in, unless in is
+// nil. When the context ends, it stops waiting for a pipe without a writer. Its other errors are of type
+// [*fs.PathError].
 func ReadNamed(ctx context.Context, path string, in io.Reader, limit int64) ([]byte, error) {
 	var text []byte
 	var failed error
@@ -91,7 +91,7 @@ func readChecked(path string, limit int64, check func(fs.FileInfo) error) ([]byt
 	return ReadUpTo(f, limit)
 }
 
-// CheckRegular is an error for what is no plain file.
+// CheckRegular returns an error unless the file is a regular file.
 func CheckRegular(info fs.FileInfo) error {
 	kind := "a device"
 	switch m := info.Mode(); {
@@ -107,7 +107,7 @@ func CheckRegular(info fs.FileInfo) error {
 	return errors.New("not a file but " + kind)
 }
 
-// ReadUpTo reads all of r, and fails where that is more than the limit.
+// ReadUpTo reads all of r, and fails if that is more than limit bytes.
 func ReadUpTo(r io.Reader, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(text)) > limit {
@@ -116,7 +116,7 @@ func ReadUpTo(r io.Reader, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// TooLarge is the error for a file over a limit.
+// TooLarge returns the error for a file over a limit.
 func TooLarge(limit int64) error {
 	if limit >= 1<<20 {
 		return fmt.Errorf("larger than %d MiB", limit>>20)

@@ -12,7 +12,8 @@ import (
 	"github.com/indusagi/indus/internal/atomicfile"
 )
 
-// TestReadPrivate refuses what others may read, what is too large and what is no file, without waiting for anybody.
+// TestReadPrivate checks that files are refused, without blocking, if other users may read them, or if they are too
+// large or not regular.
 func TestReadPrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,5 +1,5 @@
-// Package failure is how a call ends that has no value: with an error that has a code, for
-// programs and models. Packages operation and toolbox/catalog export it, each as its own Error.
+// Package failure has the error of a call that returns no value. Its code is for programs and
+// models. Packages operation and toolbox/catalog export it, each as its own Error.
 package failure
 
 import (
@@ -10,11 +10,11 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// Code says what went wrong. It is an error itself, so that errors.Is(err, operation.NotFound)
-// asks for one.
+// Code is the reason of a failure. It is an error itself, so that errors.Is(err,
+// operation.NotFound) works.
 type Code string
 
-// The codes that both packages have.
+// These codes are common to both packages.
 const (
 	NotFound     Code = "NOT_FOUND"
 	InvalidInput Code = "INVALID_INPUT"
@@ -25,33 +25,35 @@ const (
 // Error implements error.
 func (c Code) Error() string { return string(c) }
 
-// Error is how a call ended that has no value.
+// Error is the error of a call that returned no value.
 type Error struct {
 	Code Code `json:"code"`
 	// Message is for people and models.
 	Message string `json:"message"`
-	// Retryable: the same call may succeed later, and making it twice does no harm.
+	// Retryable reports that the same call may succeed later, and that a second call does no harm.
 	Retryable bool `json:"retryable"`
-	// Details are for programs: of an error of ours the fields of [Details]. nil: there are none.
+	// Details are for programs. An error of indus has the fields of [Details]. If it is nil, there
+	// are no details.
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// Details are the details of an error of ours.
+// Details holds the details of an error of indus.
 type Details struct {
-	// Operation is the name that was called.
+	// Operation is the name in the call.
 	Operation string `json:"operation,omitempty"`
-	// Nearest are the names, of those that the caller may call, that resemble it.
+	// Nearest lists the similar names that the caller may call.
 	Nearest []string `json:"nearest,omitempty"`
-	// Missing are the rights that the caller lacks, one of each alternative.
+	// Missing lists the rights that the caller lacks, one of each alternative.
 	Missing []string `json:"missing,omitempty"`
-	// Problems are what is wrong with the input or the value, and More how many others there are.
+	// Problems lists faults in the input or the value. More is the number of further problems.
 	Problems []validate.Problem `json:"problems,omitempty"`
 	More     int                `json:"more,omitempty"`
-	// Original is the error that an operation ended with and does not declare.
+	// Original is the error of an operation that does not declare it.
 	Original *Error `json:"original,omitempty"`
 }
 
-// Encode is d as JSON; nil where it has none, as of names that are no UTF-8.
+// Encode returns d as JSON. It returns nil if d cannot be encoded, as with names that are not
+// UTF-8.
 func (d Details) Encode() json.RawMessage {
 	raw, err := text.JSON(d)
 	if err != nil {
@@ -60,7 +62,7 @@ func (d Details) Encode() json.RawMessage {
 	return raw
 }
 
-// Error is the code and the message.
+// Error returns the code and the message.
 func (e *Error) Error() string {
 	if e.Message == "" {
 		return string(e.Code)
@@ -68,8 +70,8 @@ func (e *Error) Error() string {
 	return string(e.Code) + ": " + e.Message
 }
 
-// Is reports whether target is the error's code. A Timeout is context.DeadlineExceeded
-// too, and a Canceled is context.Canceled.
+// Is reports whether target is the error's code. A Timeout is context.DeadlineExceeded too, and a
+// Canceled is context.Canceled.
 func (e *Error) Is(target error) bool {
 	if e == nil {
 		return false

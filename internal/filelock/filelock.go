@@ -1,14 +1,14 @@
-// Package filelock lets several processes take turns at a file.
+// Package filelock lets several processes take turns with a file.
 //
-// [Lock] waits for its turn, [Try] does not. The lock ends when it is given back, and by the end
-// of the process at the latest, however that comes about. The lock's file stands
-// next to what it guards, so that this can be replaced, and is never removed but by [Passing].
+// [Lock] waits until the lock is free, [Try] does not. The lock ends when it is released, or when the process ends for
+// any reason. The lock file stands beside the file that it guards, so that the guarded file can be replaced. Only
+// [Passing] removes the lock file.
 //
-// Where the system has no such locks, one process at a time may have the file.
+// On systems without such locks, only one process at a time may use the file.
 //
 // # Concurrency
 //
-// Locks of one process keep each other out just as those of several do.
+// Locks exclude each other within one process as they do between processes.
 package filelock
 
 import (
@@ -19,18 +19,18 @@ import (
 	"time"
 )
 
-// ErrHeld: somebody else has the lock.
+// ErrHeld is returned if another holder has the lock.
 var ErrHeld = errors.New("the lock is held")
 
-// Who waits looks this often: what is done under a lock takes about as long as one
-// sync of the disk.
+// The pause between two checks of a lock begins with firstLook and doubles up to lastLook. Work under a lock takes
+// about as long as one sync of the disk.
 const (
 	firstLook = 200 * time.Microsecond
 	lastLook  = 10 * time.Millisecond
 )
 
-// Lock waits for the lock at path, whose file it makes where there is none. Once
-// the context is over it returns ctx.Err().
+// Lock waits for the lock at path. It creates the lock file if there is none. If the context ends first, it returns
+// ctx.Err().
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -40,10 +40,11 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		file.Close()
 		return nil, err
 	}
-	return func() { file.Close() }, nil // which unlocks
+	return func() { file.Close() }, nil // closing unlocks
 }
 
-// Passing is [Lock] where the file guards nothing beside it: it goes with the lock, but on Windows, which keeps open files.
+// Passing is [Lock] for a lock file that guards no other file. The lock file is removed with the lock, except on
+// Windows, which keeps open files.
 func Passing(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -63,15 +64,15 @@ func Passing(ctx context.Context, path string) (unlock func(), err error) {
 				file.Close()
 			}, nil
 		}
-		file.Close() // who had the lock has removed it
+		file.Close() // the previous holder has removed the file
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// Wait waits for the lock of an open file, which holds it until it is closed. Once the
-// context is over it returns ctx.Err().
+// Wait waits for the lock of an open file. The file holds the lock until it is closed. If the context ends first, Wait
+// returns ctx.Err().
 func Wait(ctx context.Context, file *os.File) error {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		if err := Try(file); !errors.Is(err, ErrHeld) {

@@ -4,8 +4,8 @@ package filelock
 
 import "os"
 
-// Works reports whether a free lock means that nobody has it.
+// Works reports whether locks exclude other processes on this system.
 const Works = false
 
-// Try: there are no locks. One process at a time may have the file.
+// Try does nothing, because there are no locks. Only one process at a time may use the file.
 func Try(*os.File) error { return nil }

@@ -20,7 +20,7 @@ import (
 
 const lockOf = "FILELOCK_TEST_LOCK"
 
-// TestMain is also a program that takes a lock, says so, and keeps it until it is killed.
+// TestMain is also a program that takes a lock, reports it, and keeps the lock until it is killed.
 func TestMain(m *testing.M) {
 	path := os.Getenv(lockOf)
 	if path == "" {
@@ -77,7 +77,7 @@ func TestTheWaitEndsWithTheContext(t *testing.T) {
 		t.Error(err)
 	}
 	unlock()
-	unlock, err = filelock.Lock(ctx, path) // a lock that is free is not waited for
+	unlock, err = filelock.Lock(ctx, path) // a free lock is taken without a wait
 	if err != nil {
 		t.Fatal(err)
 	}

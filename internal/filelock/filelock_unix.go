@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Works reports whether a free lock means that nobody has it.
+// Works reports whether locks exclude other processes on this system.
 const Works = true
 
-// Try takes the lock for this open file, or says [ErrHeld]; it ends when the file is
-// closed, also by the end of the process.
+// Try takes the lock for this open file, or returns [ErrHeld]. The lock ends when the file is
+// closed, which includes the end of the process.
 func Try(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -8,10 +8,10 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// Document is a JSON Schema in which references are followed. Nothing is fetched.
+// Document is a JSON Schema in which references are followed. It fetches nothing.
 type Document struct {
 	Root  *Node
-	names func() map[string]*Node // by $id and #anchor
+	names func() map[string]*Node // keyed by $id and #anchor
 }
 
 // NewDocument returns the document of a schema.
@@ -19,7 +19,7 @@ func NewDocument(root *Node) *Document {
 	return &Document{Root: root, names: sync.OnceValue(func() map[string]*Node { return namesIn(root) })}
 }
 
-// LookUp returns the value that a reference leads to, or nil.
+// LookUp returns the value to which a reference leads, or nil.
 func (d *Document) LookUp(ref string) *Node {
 	base, fragment, _ := strings.Cut(ref, "#")
 	from := d.Root
@@ -46,7 +46,8 @@ func (d *Document) LookUp(ref string) *Node {
 	return from
 }
 
-// namesIn returns the names of the schemas in n. Of two schemas with one name it takes the first.
+// namesIn returns the names of the schemas in root. If two schemas have the same name, it takes the
+// first.
 func namesIn(root *Node) map[string]*Node {
 	names := map[string]*Node{}
 	for n := range root.All() {

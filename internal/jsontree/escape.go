@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote returns what a string stands for, so that "ty\u0070e" is type. Without escapes the result is a part of quoted.
+// Unquote returns the characters of a quoted string, so "ty\u0070e" is type. Without escapes the result is a part of
+// quoted.
 //
-// It differs from encoding/json in two ways. Half a surrogate pair keeps its value, in three bytes as if it were a
-// character, for if all halves became U+FFFD then two names could become one. And it takes any bytes: an escape that is
-// none stands for itself.
+// It differs from encoding/json in two ways. Half of a surrogate pair keeps its value, in three bytes as if it were a
+// character. If all halves became U+FFFD, two names could become equal. And it takes any bytes: an invalid escape
+// stands for itself.
 func Unquote(quoted []byte) string {
 	inner := bytes.TrimSuffix(quoted[1:], []byte{'"'})
 	next := bytes.IndexByte(inner, '\\')
@@ -29,8 +30,8 @@ func Unquote(quoted []byte) string {
 	return string(append(out, inner...))
 }
 
-// appendEscape appends what the escape at the start of text stands for, and returns the escape's length. The text has at
-// least two bytes.
+// appendEscape appends the character for the escape at the start of text, and returns the length of the escape. The
+// text has at least two bytes.
 func appendEscape(out, text []byte) ([]byte, int) {
 	switch c := text[1]; c {
 	case 'b':
@@ -45,7 +46,7 @@ func appendEscape(out, text []byte) ([]byte, int) {
 		return append(out, '\t'), 2
 	case 'u':
 		return appendUnicode(out, text)
-	default: // " \ / and what is no escape
+	default: // " \ / and invalid escapes
 		return append(out, c), 2
 	}
 }

@@ -1,8 +1,8 @@
-// Package jsontree reads JSON into a tree that keeps every value as it is written: the order of keys, the digits of numbers, the
-// escapes of strings. [Parse] reads JSON that is known to be valid, and [Read] reads a stranger's within bounds. A [Document]
-// follows the references of a JSON Schema within one tree.
+// Package jsontree reads JSON into a tree that keeps every value as it is written: the order of keys, the digits of
+// numbers, the escapes of strings. [Parse] reads JSON that is known to be valid, and [Read] reads untrusted JSON within
+// bounds. A [Document] follows the references of a JSON Schema within one tree.
 //
-// A tree that was read does not change, and any number of goroutines may use it.
+// A tree that was read does not change. Any number of goroutines may use it.
 package jsontree
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// Node is a JSON value. Its methods take nil for a value that is not there.
+// Node is a JSON value. Its methods accept nil for a missing value.
 type Node struct {
 	// Kind is the first byte of the value: { [ " t f n, and 0 for a number.
 	Kind byte
@@ -27,14 +27,14 @@ type Node struct {
 
 	// Up is the container of a value that was read. It is nil for the root.
 	Up *Node
-	// Like is the value that was read, for a value that was made in its place. nil: there is none.
+	// Like is the value that was read, if this value was made to replace it. Otherwise it is nil.
 	Like *Node
 }
 
 // Field is a member of an object.
 type Field struct {
 	Key   []byte // as it is written
-	Name  string // what the key stands for
+	Name  string // the key without quotes and escapes
 	Value *Node
 }
 
@@ -49,7 +49,7 @@ func Lookup(fields []Field, name string) *Node {
 	return nil
 }
 
-// Finder returns a function that looks up fields by their names. Of many fields it makes a map.
+// Finder returns a function that looks up fields by their names. If there are many fields, it builds a map.
 func Finder(fields []Field) func(name string) *Node {
 	if len(fields) <= FewMembers {
 		return func(name string) *Node { return Lookup(fields, name) }
@@ -61,7 +61,7 @@ func Finder(fields []Field) func(name string) *Node {
 	return func(name string) *Node { return byName[name] }
 }
 
-// IndexOf returns the place of the field of that name, or -1.
+// IndexOf returns the index of the field of that name, or -1.
 func IndexOf(fields []Field, name string) int {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -90,8 +90,8 @@ func (n *Node) Elements() []*Node {
 // Is reports whether there is a value of one of the kinds.
 func (n *Node) Is(kinds string) bool { return n != nil && strings.IndexByte(kinds, n.Kind) >= 0 }
 
-// Unquoted returns what a string stands for, and "" for any other value. A half of a surrogate pair keeps its value (see
-// [Unquote]).
+// Unquoted returns the characters of a string, and "" for any other value. Half of a surrogate pair keeps its value
+// (see [Unquote]).
 func (n *Node) Unquoted() string {
 	if !n.Is(`"`) {
 		return ""
@@ -99,7 +99,7 @@ func (n *Node) Unquoted() string {
 	return Unquote(n.Text)
 }
 
-// Content returns what a string stands for, as encoding/json has it, and "" for any other value.
+// Content returns the characters of a string as encoding/json decodes it, and "" for any other value.
 func (n *Node) Content() string {
 	if !n.Is(`"`) {
 		return ""
@@ -108,7 +108,7 @@ func (n *Node) Content() string {
 	return s
 }
 
-// All returns the value and all that is in it, each before what is in it.
+// All returns the value and all values inside it. Each container comes before its contents.
 func (n *Node) All() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) { n.each(yield) }
 }
@@ -137,7 +137,8 @@ func (n *Node) Child(step string) *Node {
 	return n.Elems[i]
 }
 
-// Path returns the JSON Pointer (RFC 6901) of a value, or of the value that it was made for, in the tree that was read.
+// Path returns the JSON Pointer (RFC 6901) of a value in the tree that was read. For a value that was made, it is the
+// pointer of the original value.
 func (n *Node) Path() string { return string(n.appendPath(nil)) }
 
 func (n *Node) appendPath(out []byte) []byte {
@@ -150,7 +151,7 @@ func (n *Node) appendPath(out []byte) []byte {
 	return append(append(n.Up.appendPath(out), '/'), text.PointerStep(n.step())...)
 }
 
-// Steps returns the names and places that lead to a value that was read.
+// Steps returns the names and indexes that lead to a value that was read.
 func (n *Node) Steps() []string {
 	if n.Up == nil {
 		return nil
@@ -158,7 +159,7 @@ func (n *Node) Steps() []string {
 	return append(n.Up.Steps(), n.step())
 }
 
-// step is the name or the place of a value in what it is in.
+// step returns the name or the index of a value in its container.
 func (n *Node) step() string {
 	for i := range n.Up.Fields {
 		if f := &n.Up.Fields[i]; f.Value == n {
@@ -174,7 +175,7 @@ func (n *Node) Compact() string { return string(n.Append(nil)) }
 // Append appends the value as compact JSON.
 func (n *Node) Append(out []byte) []byte { return n.AppendUpTo(out, math.MaxInt-1) }
 
-// AppendUpTo appends the value as compact JSON, cut off somewhere behind limit bytes of out.
+// AppendUpTo appends the value as compact JSON, and cuts it at some point after limit bytes of out.
 func (n *Node) AppendUpTo(out []byte, limit int) []byte {
 	if len(out) > limit {
 		return out

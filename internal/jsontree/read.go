@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// Excess is a bound that JSON exceeds, and where.
+// Excess describes a bound that JSON exceeds, and the place.
 type Excess struct {
 	Bound   string // depth or nodes
 	Found   int    // the count when counting stopped
@@ -17,12 +17,12 @@ type Excess struct {
 	Offset  int    // of the value's first byte
 }
 
-// reader goes through JSON once: it counts depth and nodes, stops at the first excess, and makes nodes where a tree is
-// wanted. It takes any bytes.
+// reader reads JSON once. It counts depth and nodes, stops at the first excess, and makes nodes if a tree is requested.
+// It takes any bytes.
 type reader struct {
 	text         []byte
-	depth, limit int  // how deep containers may nest, and how many nodes there may be
-	makes        bool // nodes, which are else only counted
+	depth, limit int  // maximum depth of containers, and maximum number of nodes
+	makes        bool // whether to make nodes, not only count them
 	nodes        int
 	open         []container
 	root         *Node
@@ -30,9 +30,9 @@ type reader struct {
 
 // container is an object or array around the current byte.
 type container struct {
-	node   *Node // nil where nodes are only counted
+	node   *Node // nil if nodes are only counted
 	object bool
-	key    []byte // the current member's, with its quotes; nil where one is to come
+	key    []byte // of the current member, with its quotes; nil before the next key
 	index  int    // of the current element
 	start  int
 }
@@ -43,15 +43,15 @@ func Parse(valid []byte) *Node {
 	return root
 }
 
-// Read reads JSON whose containers nest up to a depth and that has up to so many values. It takes any bytes: whether they are
-// valid is for the caller to ask, of what is within the bounds.
+// Read reads JSON up to a depth of containers and up to a number of values. It takes any bytes: the caller checks
+// whether JSON within the bounds is valid.
 func Read(raw []byte, depth, nodes int) (*Node, *Excess) {
 	r := reader{text: raw, depth: depth, limit: nodes, makes: true}
 	excess := r.read()
 	return r.root, excess
 }
 
-// Measure returns the excess that Read would, and makes no tree.
+// Measure returns the same excess as Read, but makes no tree.
 func Measure(raw []byte, depth, nodes int) *Excess {
 	return (&reader{text: raw, depth: depth, limit: nodes}).read()
 }
@@ -92,7 +92,7 @@ func (r *reader) read() *Excess {
 	return nil
 }
 
-// value counts the value that starts there, and enters it if it is a container.
+// value counts the value at start, and enters it if it is a container.
 func (r *reader) value(start, end int) *Excess {
 	c := r.text[start]
 	isContainer := c == '{' || c == '['
@@ -111,7 +111,7 @@ func (r *reader) value(start, end int) *Excess {
 	return nil
 }
 
-// add makes a node for a value, and a member or element of what is around it.
+// add makes a node for a value, and adds it to its container.
 func (r *reader) add(kind byte, written []byte) *Node {
 	n := &Node{Kind: kind, Text: written}
 	switch kind {
@@ -133,7 +133,7 @@ func (r *reader) add(kind byte, written []byte) *Node {
 	return n
 }
 
-// close leaves the innermost container, which ends there.
+// close leaves the innermost container, which ends at end.
 func (r *reader) close(end int) {
 	last := len(r.open) - 1
 	if last < 0 {
@@ -152,11 +152,11 @@ func (r *reader) excess(bound string, found, limit, offset int) *Excess {
 	return &Excess{Bound: bound, Found: found, Limit: limit, Pointer: r.pointer(), Offset: offset}
 }
 
-// maxPointer is how many bytes of a pointer a person is shown: enough for every pointer that was not made to annoy.
+// maxPointer limits the bytes of a pointer in a message to a person. Every ordinary pointer is shorter.
 const maxPointer = 256
 
-// pointer is the JSON Pointer of the current value, cut where it gets too long, without what is not UTF-8: half a character
-// at a cut, or half of a surrogate pair.
+// pointer returns the JSON Pointer of the current value, cut if it gets too long. It drops bytes that are not UTF-8:
+// half of a character at a cut, or half of a surrogate pair.
 func (r *reader) pointer() string {
 	var b strings.Builder
 	for _, c := range r.open {
@@ -173,8 +173,8 @@ func (r *reader) pointer() string {
 	return strings.ToValidUTF8(b.String(), "")
 }
 
-// endOfString returns the offset behind the closing quote of the string that opens at start, or the end of the text if
-// nothing closes it.
+// endOfString returns the offset after the closing quote of the string that opens at start. If nothing closes it, this
+// is the end of the text.
 func endOfString(text []byte, start int) int {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {
@@ -187,7 +187,7 @@ func endOfString(text []byte, start int) int {
 	return len(text)
 }
 
-// endOfLiteral returns the offset behind the number, true, false or null that starts at start.
+// endOfLiteral returns the offset after the number, true, false or null that starts at start.
 func endOfLiteral(text []byte, start int) int {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {
@@ -198,10 +198,10 @@ func endOfLiteral(text []byte, start int) int {
 	return len(text)
 }
 
-// FewMembers is how many members are found faster by looking at each than by a map.
+// FewMembers is the number of members up to which a linear search is faster than a map.
 const FewMembers = 16
 
-// WithoutRepeats puts the last value of a repeated key at the first one's place. It changes its argument.
+// WithoutRepeats puts the last value of a repeated key at the place of the first. It changes its argument.
 func WithoutRepeats(all []Field) []Field {
 	var places map[string]int
 	if len(all) > FewMembers {

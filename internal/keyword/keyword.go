@@ -1,4 +1,4 @@
-// Package keyword knows which keywords of JSON Schema hold schemas, in any draft from 4 to 2020-12.
+// Package keyword lists the keywords of JSON Schema that hold schemas, in every draft from 4 to 2020-12.
 package keyword
 
 import (
@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Content is what of a keyword's value is schemas.
+// Content describes which parts of a keyword's value are schemas.
 type Content uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	SchemaOrList         // the value, or each element: items was both until draft 2019-09
 	List                 // each element
 	Named                // each member
-	NamedOrNames         // each member that is no list: dependencies, until draft 7
+	NamedOrNames         // each member that is not a list: dependencies, until draft 7
 )
 
 var contents = map[string]Content{
@@ -29,13 +29,14 @@ var contents = map[string]Content{
 	"dependencies": NamedOrNames,
 }
 
-// ContentOf is what the value of a keyword holds.
+// ContentOf returns the content of a keyword's value.
 func ContentOf(name string) Content { return contents[name] }
 
-// IsNamed reports a keyword whose value is an object of schemas, so that the names in it are no keywords.
+// IsNamed reports whether a keyword's value is an object of schemas, so that the names in it are not keywords.
 func IsNamed(name string) bool { return contents[name] >= Named }
 
-// Schemas are what stands where a keyword's value, as encoding/json decodes it, holds schemas. Each may be anything.
+// Schemas returns the values at the places where a keyword holds schemas. The value is as encoding/json decodes it,
+// and each result may be of any type.
 func Schemas(name string, value any) iter.Seq[any] {
 	list, isList := value.([]any)
 	object, _ := value.(map[string]any)

@@ -14,7 +14,7 @@ func TestSchemasAreWhereAKeywordHoldsThem(t *testing.T) {
 		want           int
 	}{
 		{"not", `{}`, 1},
-		{"not", `[{}]`, 1}, // which is none, but is there
+		{"not", `[{}]`, 1}, // a list is not a schema, but it is returned
 		{"items", `true`, 1},
 		{"items", `[{}, {}]`, 2},
 		{"anyOf", `[{}, {}, {}]`, 3},

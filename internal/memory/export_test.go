@@ -1,12 +1,12 @@
 package memory
 
-// Take takes n bytes for nobody's message.
+// Take takes n bytes without an owner.
 func (b *Budget) Take(n int64) bool { return b.take(n, "", 0) }
 
 // Give gives them back.
 func (b *Budget) Give(n int64) { b.give("", n) }
 
-// Used is how many bytes are taken.
+// Used returns the number of bytes in use.
 func (b *Budget) Used() int64 {
 	if b == nil {
 		return 0

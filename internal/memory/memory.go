@@ -10,38 +10,37 @@ import (
 )
 
 const (
-	// Small is up to which size a message is not counted: such are bounded by the number
-	// of calls.
+	// Small is the size up to which a message is not counted. The number of calls bounds such messages.
 	Small = 64 << 10
-	// Default is a budget in bytes.
+	// Default is the default budget in bytes.
 	Default = 256 << 20
 
-	// maxOwned is how many times what is left an owner of several messages may have: three quarters, if it is alone, and what
-	// comes of another finds room.
+	// maxOwned is the maximum ratio of the bytes of one owner with several messages to the bytes that remain. An owner alone
+	// gets three quarters of the budget, so that messages of other owners find room.
 	maxOwned = 3
 
-	takeWait  = 3 * time.Second       // for room
-	takeTick  = 50 * time.Millisecond // between two looks at it
-	ownTries  = 5                     // looks, for what is held meanwhile
-	stallTime = time.Second           // for [Small] bytes of its client; then a transfer makes room
-	giveEvery = 5 * time.Second       // while much is held; what is left is given back to the system
+	takeWait  = 3 * time.Second       // maximum wait for room
+	takeTick  = 50 * time.Millisecond // interval between two attempts
+	ownTries  = 5                     // attempts of Own to find room
+	stallTime = time.Second           // maximum wait for [Small] bytes of a client; after it, room is made
+	giveEvery = 5 * time.Second       // interval for returning free memory to the system while much is in use
 )
 
-// Budget bounds the bytes of messages that are held at once. What is counted is counted
-// until the garbage collector has it, whoever held it. nil bounds nothing. All methods
-// may be called from any goroutine.
+// Budget bounds the bytes of messages that are held at once. Bytes count until the garbage collector frees them,
+// no matter which code holds them. A nil Budget bounds nothing. All methods may be called from any goroutine.
 type Budget struct {
 	limit int64
 
 	mu        sync.Mutex
 	used      int64
-	owned     map[string]int64   // what of it has an owner
-	collected time.Time          // when take did last
-	transfers map[*Transfer]bool // that wait for their client
+	owned     map[string]int64   // the part of used that has an owner
+	collected time.Time          // time of the last collection by take
+	transfers map[*Transfer]bool // the transfers that wait for their clients
 	giving    bool               // a timer is set
 }
 
-// New is a budget of so many bytes; 0 is [Default], below it counts and has no bound.
+// New returns a budget of limit bytes. If limit is 0, it is [Default]. If it is negative, the budget counts without a
+// bound.
 func New(limit int64) *Budget {
 	switch {
 	case limit < 0:
@@ -52,8 +51,8 @@ func New(limit int64) *Budget {
 	return &Budget{limit: limit, owned: map[string]int64{}, transfers: map[*Transfer]bool{}}
 }
 
-// take takes n bytes for an owner's message that has taken so much already; "": for nobody's. If there is no room, it
-// ends the transfers that have stalled, and waits for three seconds. false means that there was none.
+// take takes n bytes for a message that already holds taken bytes. If owner is "", the bytes have no owner. If there is
+// no room, it ends stalled transfers and waits up to three seconds. It returns false if there is still no room.
 func (b *Budget) take(n int64, owner string, taken int64) bool {
 	if b == nil || n <= 0 || b.try(n, owner, taken) {
 		return true
@@ -73,7 +72,7 @@ func (b *Budget) take(n int64, owner string, taken int64) bool {
 func (b *Budget) try(n int64, owner string, taken int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	own := b.owned[owner] // 0 of nobody
+	own := b.owned[owner] // 0 without an owner
 	if left := b.limit - b.used - n; left < 0 || own > taken && own+n > maxOwned*left {
 		return false
 	}
@@ -88,7 +87,7 @@ func (b *Budget) try(n int64, owner string, taken int64) bool {
 	return true
 }
 
-// give gives n bytes back.
+// give returns n bytes to the budget.
 func (b *Budget) give(owner string, n int64) {
 	if b == nil {
 		return
@@ -101,7 +100,7 @@ func (b *Budget) give(owner string, n int64) {
 	}
 }
 
-// keep gives n bytes that were taken back once nobody holds p any more.
+// keep returns the bytes of p to the budget once the garbage collector frees p.
 func (b *Budget) keep(owner string, p []byte) {
 	if b != nil && len(p) > 0 {
 		n := int64(len(p))
@@ -109,8 +108,8 @@ func (b *Budget) keep(owner string, p []byte) {
 	}
 }
 
-// Own counts a message that is counted already for an owner too, who is known only now; false: more than his share is his, and
-// it is to be discarded.
+// Own assigns a message that is already counted to an owner that becomes known only now. If it returns false, the
+// message exceeds the owner's share, and the caller must discard it.
 func (b *Budget) Own(owner string, p []byte) bool {
 	n := int64(len(p))
 	if b == nil || owner == "" || n <= Small {
@@ -134,7 +133,7 @@ func (b *Budget) Own(owner string, p []byte) bool {
 	return false
 }
 
-// disown counts n bytes for an owner no more.
+// disown subtracts n bytes from an owner.
 func (b *Budget) disown(owner string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,23 +142,22 @@ func (b *Budget) disown(owner string, n int64) {
 	}
 }
 
-// NoRoom says that a budget has none.
+// NoRoom is the error of a budget without room.
 type NoRoom struct{}
 
 func (NoRoom) Error() string { return "no room for the message, because too many bytes are held" }
 
-// takenAhead is what a meter takes at a time, in bytes.
+// takenAhead limits how many bytes a meter takes in advance.
 const takenAhead = 1 << 20
 
-// Meter takes for one message as it grows.
+// Meter takes bytes for one message while it grows.
 type Meter struct {
 	Budget *Budget
-	Owner  string // whose share it is of; "": nobody's, and bounded by the budget alone
+	Owner  string // the owner that pays; "" means that only the budget bounds the message
 	taken  int64
 }
 
-// Grow takes what a message of so many bytes needs, some of it ahead; false where there is
-// no room.
+// Grow takes the bytes for a message of this size, some of them in advance. It returns false if there is no room.
 func (m *Meter) Grow(size int64) bool {
 	if size <= Small || size <= m.taken {
 		return true
@@ -172,7 +170,7 @@ func (m *Meter) Grow(size int64) bool {
 	return true
 }
 
-// Keep is called with the whole message, which counts until nobody holds it any more.
+// Keep is called with the whole message, which counts until the garbage collector frees it.
 func (m *Meter) Keep(p []byte) {
 	if m.taken > 0 {
 		m.Budget.give(m.Owner, m.taken-int64(len(p)))
@@ -187,11 +185,11 @@ func (m *Meter) Drop() {
 	m.taken = 0
 }
 
-// much reports that it is worth a collection. Call it with mu held.
+// much reports whether so much is in use that a collection is worthwhile. Call it with mu held.
 func (b *Budget) much() bool { return b.used > b.limit/4 }
 
-// giveBack returns memory to the system: the runtime keeps for minutes what one burst of
-// large messages took.
+// giveBack returns memory to the system. Otherwise the runtime would keep the memory of one burst of large messages for
+// minutes.
 func (b *Budget) giveBack() {
 	debug.FreeOSMemory()
 	b.mu.Lock()
@@ -201,7 +199,7 @@ func (b *Budget) giveBack() {
 	}
 }
 
-// makeRoom ends what has stalled, where there is no room for n bytes, and collects what nobody holds.
+// makeRoom ends stalled transfers if there is no room for n bytes, and collects garbage.
 func (b *Budget) makeRoom(n int64) {
 	b.mu.Lock()
 	now := time.Now()
@@ -225,24 +223,23 @@ func (b *Budget) makeRoom(n int64) {
 	}
 }
 
-// Transfer is a message that is sent to a client or read from one, at its pace.
+// Transfer is a message that is sent to a client or read from it, at the pace of the client.
 type Transfer struct {
 	b *Budget
 
 	// Guarded by b.mu:
-	since  time.Time     // when it began to wait for its client
-	waited time.Duration // for its client, before that
-	moved  int64         // bytes, meanwhile
+	since  time.Time     // start of the current wait for the client
+	waited time.Duration // earlier waits for the client
+	moved  int64         // bytes moved during these waits
 
 	mu  sync.Mutex
 	end func() // nil after End
 }
 
-// Transfer begins one. Where it waits for its client for too long, and there is no room,
-// end is called.
+// Transfer begins a transfer. If it waits for its client for too long, and there is no room, the budget calls end.
 func (b *Budget) Transfer(end func()) *Transfer { return &Transfer{b: b, end: end} }
 
-// Waits says that it waits for its client, until Moved.
+// Waits marks the start of a wait for the client. The wait lasts until Moved.
 func (t *Transfer) Waits() {
 	if t == nil || t.b == nil {
 		return
@@ -253,8 +250,8 @@ func (t *Transfer) Waits() {
 	t.b.transfers[t] = true
 }
 
-// Moved says that it waits no more, because n bytes went over. A byte now and then is none:
-// the wait is over with the next [Small] bytes.
+// Moved ends the wait, because n bytes were transferred. A few bytes do not reset the waiting time: it is reset only
+// after [Small] bytes.
 func (t *Transfer) Moved(n int) {
 	if t == nil || t.b == nil {
 		return
@@ -268,7 +265,7 @@ func (t *Transfer) Moved(n int) {
 	}
 }
 
-// End ends it: after that end is not called.
+// End ends the transfer. After it returns, end is not called.
 func (t *Transfer) End() {
 	t.mu.Lock()
 	t.end = nil

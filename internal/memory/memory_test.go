@@ -11,7 +11,7 @@ import (
 
 func TestWhatNobodyHoldsIsGivenBack(t *testing.T) {
 	b := memory.New(3 << 20)
-	read := func(size int64) []byte { // nil: there is no room
+	read := func(size int64) []byte { // nil means that there is no room
 		m := memory.Meter{Budget: b}
 		if !m.Grow(size) {
 			m.Drop()
@@ -25,7 +25,7 @@ func TestWhatNobodyHoldsIsGivenBack(t *testing.T) {
 	if held == nil || b.Used() != 1<<20 {
 		t.Fatalf("%d are used", b.Used())
 	}
-	for range 20 { // each is garbage when the next comes
+	for range 20 { // each message is garbage when the next arrives
 		if read(1<<20) == nil {
 			t.Fatal("there is no room")
 		}
@@ -87,7 +87,7 @@ func TestWhatHasStalledMakesRoom(t *testing.T) {
 		moved.Waits()
 		moved.Moved(1)
 		over.End()
-		for range 4 { // one has enough each time, the other a byte
+		for range 4 { // one transfer moves enough each time, the other moves one byte
 			time.Sleep(500 * time.Millisecond)
 			slow.Moved(memory.Small)
 			slow.Waits()
@@ -106,7 +106,8 @@ func TestWhatHasStalledMakesRoom(t *testing.T) {
 	})
 }
 
-// Who has one message after the other leaves room for others', and what it gives back is its own again.
+// TestShares checks that an owner with many messages leaves room for other owners, and can take again
+// the bytes that it returned.
 func TestShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const unit = 1 << 20
@@ -117,7 +118,7 @@ func TestShares(t *testing.T) {
 		var held []*memory.Meter
 		take := func(owner string, n int64) bool {
 			m := &memory.Meter{Budget: b, Owner: owner}
-			for size := int64(unit); size < n; size += unit { // as it grows
+			for size := int64(unit); size < n; size += unit { // grow the message
 				if !m.Grow(size) {
 					m.Drop()
 					return false
@@ -138,7 +139,7 @@ func TestShares(t *testing.T) {
 		if !take("ann", 20*unit) || !take("", 5*unit) {
 			t.Error("others have no room")
 		}
-		answer := make([]byte, unit) // which is counted already
+		answer := make([]byte, unit) // is counted already
 		if b.Own("ann", answer) || !b.Own("carl", answer) || !b.Own("", answer) {
 			t.Error("an answer beyond a share was taken, or another's was not")
 		}

@@ -12,29 +12,29 @@ import (
 	"time"
 )
 
-// Command says what to start. Only Path is required.
+// Command describes the program to start. Only Path is required.
 type Command struct {
-	// Path is a name, looked up in the PATH of Env, or a path when it
-	// contains a slash; a relative path is relative to Dir.
+	// Path is a name or a path. A name is looked up in the PATH of Env. If Path contains a slash,
+	// it is a path, and a relative path is relative to Dir.
 	Path string
-	Args []string // without the command's own name
-	Dir  string   // "": ours
-	// Env is the whole environment, "KEY=value" each; of duplicates the last
-	// counts. nil: none at all. See [Environ].
+	Args []string // without the name of the command
+	Dir  string   // "" is our working directory
+	// Env is the whole environment, with entries "KEY=value". The last of several entries with one
+	// key counts. If it is nil, the environment is empty. See [Environ].
 	Env []string
-	// Grace is how patient Close and Run are.
+	// Grace limits how long Close and Run wait.
 	Grace Grace
 }
 
-// Grace is how long a child is given for each step of its end. Zero is the
-// default of two seconds, negative is no time at all.
+// Grace is the time that a child has for each step of its end. Zero means the default of two
+// seconds. Negative means no time.
 type Grace struct {
 	Stdin time.Duration // from the end of stdin to SIGTERM
 	Term  time.Duration // from SIGTERM to SIGKILL
 }
 
-// defaultGrace is what the MCP specification leaves open ("a reasonable
-// time"): the other SDKs wait two seconds before each step.
+// defaultGrace is two seconds before each step, as in the other SDKs. The MCP specification
+// requires only "a reasonable time".
 const defaultGrace = 2 * time.Second
 
 func (g Grace) orDefaults() Grace {
@@ -47,11 +47,11 @@ func (g Grace) orDefaults() Grace {
 	return g
 }
 
-// defaultPath is where names are looked for when Env has no PATH, as execvp does.
+// defaultPath is the PATH if Env has none, as for execvp.
 const defaultPath = "/usr/bin:/bin"
 
-// Find is the program that [Start] would start, or its error: the path that Path
-// leads to, in the PATH of Env where it is a name.
+// Find returns the path of the program that [Start] would start, or the error that Start would
+// return.
 func (c Command) Find() (string, error) {
 	path, _, err := c.resolve()
 	if err != nil {
@@ -60,8 +60,8 @@ func (c Command) Find() (string, error) {
 	return path, nil
 }
 
-// resolve finds the program and the directory to start it in, or says which
-// of the two is missing: after a fork both are just "no such file".
+// resolve finds the program and its working directory. Its error names the missing one, because
+// after a fork both errors are "no such file".
 func (c Command) resolve() (path, dir string, err error) {
 	if dir = c.Dir; dir != "" {
 		if dir, err = directory(dir); err != nil {
@@ -100,7 +100,7 @@ func executable(dir, path string) (string, error) {
 			}
 			dir = wd
 		}
-		// Not Join: it would take a/link/.. for a.
+		// Not Join: it would change a/link/.. to a.
 		path = dir + string(filepath.Separator) + path
 	}
 	found, err := exec.LookPath(path)
@@ -110,8 +110,8 @@ func executable(dir, path string) (string, error) {
 	return found, nil
 }
 
-// search looks a name up in the PATH of Env. Relative entries are passed over:
-// package exec refuses them too, and Dir may be someone else's repository.
+// search looks up a name in the PATH of Env. It skips relative entries: package exec refuses them
+// too, and Dir may be a foreign repository.
 func (c Command) search() (string, error) {
 	if c.Path == "" {
 		return "", exec.ErrNotFound
@@ -133,8 +133,8 @@ func (c Command) search() (string, error) {
 	return "", missing
 }
 
-// SearchPath is the PATH in which names are looked up: that of Env, or where it has
-// none what execvp takes.
+// SearchPath returns the PATH of Env, in which names are looked up. If Env has none, it returns the
+// default of execvp.
 func (c Command) SearchPath() string {
 	path := defaultPath
 	for _, entry := range c.Env {
@@ -145,13 +145,12 @@ func (c Command) SearchPath() string {
 	return path
 }
 
-// fail is the error of a command that did not start.
+// fail wraps the error of a command that did not start.
 func (c Command) fail(err error) error {
 	return fmt.Errorf("start %s: %w", c.Path, err)
 }
 
-// cause takes the wrapping off an error of packages os and exec, which would
-// repeat the path.
+// cause unwraps an error of packages os and exec, which would repeat the path.
 func cause(err error) error {
 	if e, ok := errors.AsType[*exec.Error](err); ok {
 		err = e.Err

@@ -1,8 +1,8 @@
-// Package proc runs child processes that leave nothing behind.
+// Package proc runs child processes and ends all their descendants.
 //
-// Start gives a [Process] whose standard streams are pipes of ours, for a
-// server that is spoken to over stdio; Close ends it. Run runs a command to
-// its end, for a shell. Environ says what a child may know of our environment.
+// Start starts a [Process] with pipes as its standard streams, for a server on stdio. Close ends it.
+// Run runs a command until it exits, for a shell. Environ selects the part of our environment that a
+// child gets.
 //
 //	p, err := proc.Start(ctx, proc.Command{
 //		Path: "npx",
@@ -14,50 +14,53 @@
 //	}
 //	defer p.Close()
 //
-// # What ends, and when
+// # The end of a process
 //
-// A child leads a process group of its own, and where we have a terminal a session too:
-// a Ctrl-C there does not reach it, and it cannot ask its questions there. Close
-// closes its stdin, waits, sends the group SIGTERM, waits, sends the group
-// SIGKILL. A leader that has exited takes along what it leaves: whoever still
-// holds stdout or stderr has a moment, then all are sent SIGTERM, given time and
-// killed. The leader is reaped last, for until then nothing else can have got its
-// number.
+// A child leads its own process group. If we have a terminal, it also leads its own session: a Ctrl-C
+// at the terminal does not reach it, and it cannot prompt there.
 //
-// On Linux that is all of the group or session and, for a child of Start, whatever
-// carries its mark in the variable INDUS_WATCH: what moved to another group, and
-// daemons too. A command of Run ends by session: what it detaches lives until the end of
-// its [Strays], or on if it has none.
+// Close closes stdin, waits, sends SIGTERM to the group, waits, and sends SIGKILL to the group. If the
+// leader exits, its descendants end too. Descendants that still hold stdout or stderr have a moment,
+// then all of them receive SIGTERM, get time and are killed. The leader is reaped last, because its
+// number cannot be reused until then.
 //
-// When our own process dies without a word (kill -9, a crash, os.Exit), the
-// watcher ends what is left: one /bin/sh for the whole program, in a session
-// of its own, which reads from a pipe what lives, before it is born, and acts
-// when the pipe ends. It holds none of our streams and runs until we end. The first
-// Start starts it; another one takes its place at once if it dies, and within ten
-// seconds if it is stopped. Without /bin/sh children run unwatched;
-// [Process.Watched] reports it.
+// On Linux this includes all processes of the group or session. For a child of Start it also includes
+// every process with its mark in the variable INDUS_WATCH, such as daemons and processes that moved to
+// another group. A command of Run ends by session: detached processes live until the end of its
+// [Strays]. Without Strays they are not ended.
+//
+// If our own process dies suddenly (kill -9, a crash, os.Exit), the watcher ends the remaining
+// children. The watcher is one /bin/sh for the whole program, in its own session. It reads the
+// identity of each child from a pipe before the child starts, and acts when the pipe ends. It holds
+// none of our streams and runs until we end. The first Start starts it. If it dies, a new watcher
+// replaces it at once. If it is stopped, it is replaced within ten seconds. Without /bin/sh, children
+// run without a watcher; [Process.Watched] reports this.
 //
 // # Limits
 //
-// A descendant that leaves the group (under a terminal: the session) and drops the mark
-// (env -i setsid) is out of reach, and so is one that runs as another user. Without the /proc of Linux
-// whatever leaves the group is, descendants that hold neither stdout nor stderr are
-// killed without a SIGTERM when their leader exits by itself, and a kill -9 in the
-// instant between the birth of a child and its registration leaves that child with
-// its stdin closed. A program that is PID 1 of a container inherits the zombies of
-// killed grandchildren, as every PID 1 does: [ReapOrphans] reaps them.
+// A descendant is out of reach if it leaves the group (with a terminal: the session) and drops the
+// mark, as with env -i setsid, or if it runs as another user. Without the /proc of Linux there are
+// three more limits:
 //
-// On systems other than Linux, macOS and the BSDs there are no groups and no
-// watcher: the child alone is killed, and its pipes may have no deadlines.
+//   - A descendant that leaves the group is out of reach.
+//   - A descendant that holds neither stdout nor stderr is killed without a SIGTERM if its leader
+//     exits by itself.
+//   - A kill -9 between the start of a child and its registration leaves that child running with a
+//     closed stdin.
+//
+// A program that is PID 1 of a container inherits the zombies of killed grandchildren, like every PID
+// 1: [ReapOrphans] reaps them.
+//
+// On systems other than Linux, macOS and the BSDs there are no groups and no watcher. Only the child
+// itself is killed, and its pipes may have no deadlines.
 //
 // # Concurrency
 //
-// Everything may be called by several goroutines at once. A Process has two
-// goroutines, which end with the child: Done says when. The watcher has one, which
-// ends with the last child.
+// Everything may be called from several goroutines at once. A Process has two goroutines, which end
+// with the child: Done reports it. The watcher has one goroutine, which ends with the last child.
 //
 // # Testing
 //
-// Goroutine-leak checks need no exception. A check for left-over children
-// meets the watcher, "sh -c … orphan-watcher": it is a child of ours that stays.
+// Goroutine-leak checks need no exception. A check for remaining children finds the watcher, "sh -c …
+// orphan-watcher", which is a child that stays.
 package proc

@@ -85,13 +85,13 @@ func TestLeaderTakesItsGroupAlong(t *testing.T) {
 	}
 }
 
-// A leader that dies of SIGTERM does not cost its server the rest of its grace.
+// If the leader dies of SIGTERM, its descendants still have the rest of the grace.
 func TestGrandchildHasTheGraceOfTerm(t *testing.T) {
 	c := sh(`(trap 'sleep 0.3; echo saved; exit' TERM; echo up; while :; do sleep 0.01; done) & wait`)
 	c.Grace.Term = time.Hour
 	p := start(t, c)
 	line(p)
-	// Close closes stdout: what is read is read before.
+	// Close closes stdout, so the test reads it before.
 	result := make(chan string)
 	go func() {
 		out, _ := io.ReadAll(p.Stdout())
@@ -103,7 +103,8 @@ func TestGrandchildHasTheGraceOfTerm(t *testing.T) {
 	}
 }
 
-// What a server starts ends with it, wherever it went: asked first, and then killed.
+// All descendants of a server end with it, in any group or session: they get SIGTERM first, and are
+// killed later.
 func TestCloseEndsWhatLeftTheGroup(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only the group can be found")
@@ -123,7 +124,7 @@ func TestCloseEndsWhatLeftTheGroup(t *testing.T) {
 			t.Parallel()
 			c := sh(script)
 			if strings.Contains(script, "asked") {
-				c.Grace.Term = 2 * deadline // it ends as soon as the machine lets it
+				c.Grace.Term = 2 * deadline // it ends as soon as the machine allows
 			}
 			p := start(t, c)
 			pids := numbers(t, line(p))
@@ -141,8 +142,7 @@ func TestCloseEndsWhatLeftTheGroup(t *testing.T) {
 	}
 }
 
-// A descendant in another session that has dropped the mark is out of reach; it must
-// not hold us up.
+// A descendant in another session without the mark is out of reach. It must not block Close.
 func TestPipesHeldByOneOutOfReach(t *testing.T) {
 	setsid, err := exec.LookPath("setsid")
 	if err != nil {
@@ -179,7 +179,7 @@ func TestKillCutsCloseShort(t *testing.T) {
 	within(t, p.Close)
 }
 
-// After the leader, its group would have an hour.
+// The group would have an hour of grace after its leader.
 func TestKillCutsTheGraceOfTheGroupShort(t *testing.T) {
 	p := start(t, patient(sh(`(trap '' TERM; echo $!; exec sleep 1000) & read x`)))
 	line(p)
@@ -221,7 +221,7 @@ func TestCloseAfterTheEnd(t *testing.T) {
 }
 
 func TestManyLeaveNothing(t *testing.T) {
-	start(t, sh("true")).Close() // the watcher's own files
+	start(t, sh("true")).Close() // opens the files of the watcher
 	before := files(t)
 	var all sync.WaitGroup
 	pids := make(chan int, 150)
@@ -263,7 +263,7 @@ func TestAFailedStartLeavesNoFiles(t *testing.T) {
 	}
 }
 
-// files counts what this process has open.
+// files counts the open files of this process.
 func files(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir("/dev/fd")
@@ -273,7 +273,7 @@ func files(t *testing.T) int {
 	return len(list)
 }
 
-// zombies lists our children that nobody has reaped.
+// zombies lists our children that have not been reaped.
 func zombies(t *testing.T) (found []string) {
 	t.Helper()
 	out, err := exec.Command("ps", "-A", "-o", "ppid=,stat=,pid=,args=").Output()

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Environ makes a child's environment from ours (parent, as of os.Environ) and
-// what is named for it (extra, "KEY=value"), which wins. Relative directories in our PATH
-// are left out. Of ours the child gets
-// only what a program needs to find its home and its language: PATH, HOME, the
-// user, SHELL, TERM, TMPDIR, TZ, the locale; on Windows the folders of the
-// system and the user. With inherit it gets all of it. Entries without "=" are
-// left out, and so, unless inherited, are the functions that bash exports. The
-// result is sorted by key and never nil.
+// Environ builds the environment of a child from ours (parent, as from os.Environ) and from extra
+// entries ("KEY=value"), which win. From ours the child gets only the variables that a program
+// needs to find its home and its language: PATH, HOME, the user, SHELL, TERM, TMPDIR, TZ and the
+// locale. On Windows it gets the folders of the system and the user. With inherit it gets all
+// variables.
+//
+// Relative directories in our PATH are left out. Entries without "=" are left out, and without
+// inherit so are the functions that bash exports. The result is sorted by key and never nil.
 func Environ(parent, extra []string, inherit bool) []string {
 	chosen := map[string]string{} // folded key to entry
 	for _, entry := range parent {
@@ -24,7 +24,7 @@ func Environ(parent, extra []string, inherit bool) []string {
 		if ok && (inherit || isBasic(foldKey(key)) && !strings.HasPrefix(value, "()")) {
 			chosen[foldKey(key)] = entry
 		}
-		if foldKey(key) == "PATH" { // what is relative is found wherever the child goes, which may be someone's repository
+		if foldKey(key) == "PATH" { // relative entries would resolve in the child's directory, perhaps a foreign repository
 			dirs := slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool { return !filepath.IsAbs(dir) })
 			chosen["PATH"] = key + "=" + cmp.Or(strings.Join(dirs, string(filepath.ListSeparator)), defaultPath)
 		}
@@ -64,7 +64,7 @@ func isBasic(key string) bool {
 
 const onWindows = runtime.GOOS == "windows"
 
-// foldKey is what a key is compared by: Windows ignores its case.
+// foldKey returns the key for comparison, because Windows ignores case.
 func foldKey(key string) string {
 	if onWindows {
 		return strings.ToUpper(key)
@@ -72,7 +72,8 @@ func foldKey(key string) string {
 	return key
 }
 
-// basicKeys are of what every program needs; __CF_USER_TEXT_ENCODING is the locale of macOS.
+// basicKeys lists the variables that every program needs. __CF_USER_TEXT_ENCODING is the locale of
+// macOS.
 var basicKeys = map[bool]string{
 	false: "HOME LANG LANGUAGE LOGNAME PATH SHELL TERM TMPDIR TZ USER __CF_USER_TEXT_ENCODING",
 	true: "ALLUSERSPROFILE APPDATA COMMONPROGRAMFILES COMPUTERNAME COMSPEC HOMEDRIVE HOMEPATH LANG LOCALAPPDATA " +

@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// retryWait is the pause after a shortage of memory or files.
+// retryWait is the pause after a lack of memory or file descriptors.
 const retryWait = 50 * time.Millisecond
 
-// awaitExit returns when a child has exited, and leaves it to be reaped. It
-// asks kqueue, because waitid of macOS also returns for a stopped child
-// (https://go.dev/issue/19314).
+// awaitExit returns when a child has exited, but does not reap it. It uses kqueue, because waitid
+// of macOS also returns for a stopped child (https://go.dev/issue/19314).
 func awaitExit(pid int) {
 	kq, err := unix.Kqueue()
 	for err != nil {
@@ -28,7 +27,7 @@ func awaitExit(pid int) {
 	}
 }
 
-// exitSeen waits for the exit; false is an error that may pass.
+// exitSeen waits for the exit. It returns false after an error that may be temporary.
 func exitSeen(kq, pid int) bool {
 	changes, events := make([]unix.Kevent_t, 1), make([]unix.Kevent_t, 1)
 	unix.SetKevent(&changes[0], pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
@@ -37,7 +36,7 @@ func exitSeen(kq, pid int) bool {
 	for err == unix.EINTR {
 		n, err = unix.Kevent(kq, changes, events, nil)
 	}
-	// A child that has exited before is ESRCH, here or in the event.
+	// For a child that has exited before, the error is ESRCH, here or in the event.
 	if n == 0 || err != nil {
 		return err == unix.ESRCH
 	}

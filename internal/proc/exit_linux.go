@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit returns when a child has exited, and leaves it to be reaped. If
-// somebody else has reaped it, it returns too. It waits in the runtime's poller; only where
-// the kernel has no handles that can be polled (before 5.10) it blocks a thread.
+// awaitExit returns when a child has exited, but does not reap it. It also returns if other code
+// has reaped the child. It waits in the runtime's poller. If the kernel has no pidfd that can be
+// polled (before 5.10), it blocks a thread.
 func awaitExit(pid int) {
 	if fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK); err == nil {
 		handle := os.NewFile(uintptr(fd), "pidfd")

@@ -1,6 +1,6 @@
 package proc
 
-// Tail is what stderr is kept in.
+// Tail keeps the end of stderr.
 type Tail = tail
 
 const TailSize = tailSize

@@ -2,10 +2,10 @@
 
 package proc
 
-// WatcherScript is what the watcher's shell runs.
+// WatcherScript is the script that the watcher's shell runs.
 var WatcherScript = watcherScript
 
-// WatcherPid is the number of the watcher's shell, 0 if none runs.
+// WatcherPid returns the number of the watcher's shell, or 0 if none runs.
 func WatcherPid() int {
 	processWatcher.mu.Lock()
 	defer processWatcher.mu.Unlock()
@@ -17,10 +17,10 @@ func WatcherPid() int {
 
 var StartOf = startOf
 
-// Session and Mark are what the watcher knows of a process.
+// Session and Mark return the identities of a process that the watcher knows.
 func Session(p *Process) string { return p.session }
 func Mark(p *Process) string    { return p.mark }
 
-// ForgetSession has the watcher know the mark of a process only, ForgetMark its session.
+// ForgetSession removes the session of a process from the watcher, and ForgetMark removes its mark.
 func ForgetSession(p *Process) { processWatcher.remove(p.session) }
 func ForgetMark(p *Process)    { processWatcher.remove(p.mark) }

@@ -14,22 +14,22 @@ const (
 	sigKill
 )
 
-// ownGroup: there are no groups.
+// ownGroup returns nil, because there are no groups.
 func ownGroup(bool) *syscall.SysProcAttr { return nil }
 
-// leader is a child and no more.
+// leader is a single child without a group.
 type leader struct {
 	*os.Process
 	state *os.ProcessState
 	err   error
 }
 
-// await reaps too: a handle, unlike a number, stays ours.
+// await also reaps, because a handle, unlike a number, stays ours.
 func (l *leader) await() { l.state, l.err = reapChild(l.Process) }
 
 func (l *leader) reap() (*os.ProcessState, error) { return l.state, l.err }
 
-// signalGroup kills the child; there is no gentler way.
+// signalGroup kills the child. No gentler signal exists here.
 func (l *leader) signalGroup(s signal) {
 	if s == sigKill {
 		_ = l.Kill()
@@ -38,10 +38,10 @@ func (l *leader) signalGroup(s signal) {
 
 func exitStatus(s *os.ProcessState) int { return s.ExitCode() }
 
-// pipeHeld cannot be told here.
+// pipeHeld returns false, because the state of a pipe is unknown here.
 func pipeHeld(*os.File) bool { return false }
 
-// watcher: there are no groups to watch.
+// watcher does nothing, because there are no groups to watch.
 type watcher struct{}
 
 var processWatcher watcher

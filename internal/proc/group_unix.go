@@ -16,10 +16,10 @@ const (
 	sigKill = syscall.SIGKILL
 )
 
-// ownGroup has a child lead a process group of its own. session gives it a session of its
-// own too, and so does a terminal of ours, which a session cannot reach. Otherwise there is
-// none, because Linux schedules sessions against each other (autogroup): on a busy machine
-// a server in our session answers several times as fast (docs/adr/0002).
+// ownGroup makes a child lead its own process group. With session, or if we have a terminal, the
+// child also leads its own session, which the terminal cannot reach. Otherwise it gets no session,
+// because Linux schedules sessions against each other (autogroup). On a busy machine a server in
+// our session answers several times as fast (docs/adr/0002).
 func ownGroup(session bool) *syscall.SysProcAttr {
 	if !session {
 		tty, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -33,14 +33,14 @@ func ownGroup(session bool) *syscall.SysProcAttr {
 // leader is a child that leads its group.
 type leader struct{ *os.Process }
 
-// await returns when the leader has exited; it stays a zombie, so that its
-// number, which is the group's, cannot be given away.
+// await returns when the leader has exited. The leader stays a zombie, so that its number, which is
+// the number of the group, cannot be reused.
 func (l leader) await() { awaitExit(l.Pid) }
 
-// reap takes the status of a leader that has exited.
+// reap reads the status of a leader that has exited.
 func (l leader) reap() (*os.ProcessState, error) { return reapChild(l.Process) }
 
-// signalGroup ignores errors: there is nobody left, or nobody we may signal.
+// signalGroup ignores errors: they mean that no process is left, or that we may not signal it.
 func (l leader) signalGroup(s signal) { _ = syscall.Kill(-l.Pid, s) }
 
 // exitStatus counts a signal as a shell does.
@@ -51,17 +51,17 @@ func exitStatus(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// pipeHeld reports whether somebody has the other side of a read end of ours open.
-// It does not disturb whoever reads.
+// pipeHeld reports whether any process has the write end of a pipe open. end is our read end. A
+// concurrent read is not disturbed.
 func pipeHeld(end *os.File) bool {
 	conn, err := end.SyscallConn()
 	if err != nil {
 		return false
 	}
-	open := false // and so it is for an end that was closed
+	open := false // stays false if end was closed
 	conn.Control(func(fd uintptr) {
-		// POLLIN is asked for because macOS does not report the end of a
-		// pipe to those who ask for nothing.
+		// POLLIN is requested because macOS reports the end of a pipe only if some event is
+		// requested.
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLHUP}}
 		_, err := unix.Poll(poll, 0)
 		for err == unix.EINTR {

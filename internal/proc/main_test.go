@@ -21,7 +21,7 @@ import (
 // fixture names the variable that turns the test binary into a child.
 const fixture = "INDUS_PROC_FIXTURE"
 
-// deadline is how long a test waits for an event that must come.
+// deadline limits the wait for an event that must come.
 const deadline = 15 * time.Second
 
 func TestMain(m *testing.M) {
@@ -34,14 +34,14 @@ func TestMain(m *testing.M) {
 		parent(func(*proc.Process) {})
 	case "parent whose watcher dies":
 		parent(func(*proc.Process) { newWatcher(func(pid int) { syscall.Kill(pid, syscall.SIGKILL) }) })
-	case "parent in the middle of a start": // only the mark is known
+	case "parent in the middle of a start": // the watcher knows only the mark
 		parent(proc.ForgetSession)
-	case "parent of those who drop the mark": // only the session is known
+	case "parent of those who drop the mark": // the watcher knows only the session
 		parent(proc.ForgetMark)
 	}
 }
 
-// newWatcher does something to the watcher and returns when another one runs.
+// newWatcher runs do on the watcher and returns when another watcher runs.
 func newWatcher(do func(pid int)) {
 	old := proc.WatcherPid()
 	for do(old); proc.WatcherPid() == old || proc.WatcherPid() == 0; {
@@ -49,12 +49,12 @@ func newWatcher(do func(pid int)) {
 	}
 }
 
-// stubborn is a server with a descendant; neither minds SIGTERM or the end of
-// stdin, and both hold the pipes. It prints both numbers.
+// stubborn is a server with a descendant. Both ignore SIGTERM and the end of stdin, and both hold
+// the pipes. It prints both process numbers.
 const stubborn = `trap '' TERM HUP INT; sleep 1000 & echo $$ $!; wait; while :; do sleep 1000; done`
 
-// parent starts stubborn children, prints their numbers and its watcher's, and
-// waits to be killed.
+// parent starts stubborn children, prints their numbers and the number of its watcher, and waits to
+// be killed.
 func parent(between func(*proc.Process)) {
 	var pids []string
 	for range 3 {
@@ -75,7 +75,7 @@ func parent(between func(*proc.Process)) {
 	select {}
 }
 
-// sh is a command that runs a script.
+// sh returns a command that runs a script.
 func sh(script string, args ...string) proc.Command {
 	return proc.Command{
 		Path:  "sh",
@@ -85,13 +85,13 @@ func sh(script string, args ...string) proc.Command {
 	}
 }
 
-// patient gives a command so much grace that a test which needs it fails.
+// patient gives a command so much grace that a test that needs it would fail.
 func patient(c proc.Command) proc.Command {
 	c.Grace = proc.Grace{Stdin: time.Hour, Term: time.Hour}
 	return c
 }
 
-// line reads one line of a child's stdout, which has no more to say for now.
+// line reads one line of a child's stdout. The child writes no more for now.
 func line(p *proc.Process) string {
 	s, err := bufio.NewReader(p.Stdout()).ReadString('\n')
 	if err != nil {
@@ -107,7 +107,7 @@ func start(t *testing.T, c proc.Command) *proc.Process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if t.Failed() { // nobody waits for an hour of grace
+		if t.Failed() { // a failed test does not wait for an hour of grace
 			p.Kill()
 		}
 		p.Close()
@@ -147,7 +147,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// alive counts a zombie as gone: whose it is depends on the system's init.
+// alive counts a zombie as gone, because the init of the system decides when it is reaped.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) == syscall.ESRCH {
 		return false

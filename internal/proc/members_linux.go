@@ -14,24 +14,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lastScan is the last look at all processes. Servers end together, and a look costs
-// milliseconds: whoever waited while another one was taken shares the next.
+// lastScan holds the last scan of all processes. Several servers often end together, and a scan costs milliseconds.
+// Therefore callers that wait during one scan share the next.
 var lastScan struct {
 	mu    sync.Mutex
 	began time.Time
 	found []member
 }
 
-// A member is a process that may belong to somebody. Its mark is "" where it has
-// none, or has hidden it, or is executing a program just now and has no environment yet.
+// A member is a process that may belong to a child. mark is "" if the process has no mark, or has hidden it, or is
+// executing a program just now and has no environment yet.
 type member struct {
 	pid, session, group int
 	mark                string
 	executing           bool
 }
 
-// alone reports whether none of ours lives. What seems to execute a program for longer
-// than that takes counts as nobody's: it must not hold us up.
+// alone reports whether no process of p lives. If a process seems to execute a program for longer than that can take,
+// it counts as foreign, so that it cannot block us.
 func (p *Process) alone() bool {
 	found, unsure := p.members()
 	if !unsure {
@@ -42,9 +42,9 @@ func (p *Process) alone() bool {
 	return len(found) == 0 && (!unsure || time.Since(p.unsure) > execWait)
 }
 
-// members are the processes of p that live and that we may signal: those of its
-// group or session, and those that carry its mark. unsure: there may be more, because
-// somebody that started after p is about to execute a program.
+// members returns the living processes of p that we may signal: the processes of its group or session, and the
+// processes with its mark. unsure reports that there may be more, because a process that started after p is about to
+// execute a program.
 func (p *Process) members() (found []member, unsure bool) {
 	asked := time.Now()
 	lastScan.mu.Lock()
@@ -71,7 +71,7 @@ func startedAfter(start, session string) bool {
 	return len(start) > len(since) || len(start) == len(since) && start >= since
 }
 
-// scanProcesses looks at all processes that we may signal.
+// scanProcesses returns all processes that we may signal.
 func scanProcesses() (found []member) {
 	var buf []byte
 	for _, pid := range allPids() {
@@ -82,7 +82,7 @@ func scanProcesses() (found []member) {
 	return found
 }
 
-// allPids are the numbers of all processes that /proc shows.
+// allPids returns the numbers of all processes in /proc.
 func allPids() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -98,10 +98,9 @@ func allPids() (pids []int) {
 	return pids
 }
 
-// memberOf is one process, or none where it is gone or not ours to signal. Where the leader of a
-// session is in another PID namespace (a container that was entered) the session is 0; without a
-// group, too, a process is the kernel's own, or started by nobody whom we see.
-// buf is used again.
+// memberOf returns one process. The result is zero if the process is gone or we may not signal it. If the leader of a
+// session is in another PID namespace (a container that was entered), the session is 0. If the group is 0 too, the
+// process belongs to the kernel, or a process outside the namespace started it. buf is reused.
 func memberOf(pid int, buf *[]byte) member {
 	session, err := unix.Getsid(pid)
 	group, _ := unix.Getpgid(pid)
@@ -111,12 +110,12 @@ func memberOf(pid int, buf *[]byte) member {
 	m := member{pid: pid, session: session, group: group}
 	env, err := environOf(pid, buf)
 	for tries := 0; err == nil && len(env) == 0 && tries < 3; tries++ {
-		// The environment of a program comes last when it is executed.
+		// When a program is executed, its environment is set last.
 		var empty bool
 		if m.executing, empty = environState(pid); m.executing || empty {
 			break
 		}
-		m.executing = true // until it is read
+		m.executing = true // until its environment is read
 		env, err = environOf(pid, buf)
 	}
 	m.executing = m.executing && len(env) == 0
@@ -143,7 +142,8 @@ func environOf(pid int, buf *[]byte) ([]byte, error) {
 	return env, nil
 }
 
-// environState reads where the environment of a process is in its memory: nowhere yet, or at nothing.
+// environState reads the place of a process's environment in memory. It reports whether there is none yet, and whether
+// it is empty.
 func environState(pid int) (none, empty bool) {
 	f := statFields(pid)
 	return len(f) > 48 && f[48] == "0", len(f) > 48 && f[47] == f[48]
@@ -159,9 +159,8 @@ func (p *Process) owns(m member) bool {
 
 func living(state string) bool { return state != "" && state != "Z" && state != "X" }
 
-// signalMembers signals those outside of the leader's group that are not among the asked,
-// and reports whether there are any, and whether there may be more. A handle is a pidfd:
-// a process that gets the number meanwhile is not met.
+// signalMembers signals the members outside of the leader's group that are not in asked. It reports whether there are
+// any, and whether there may be more. It uses a pidfd, so a process that reuses the number is not signaled.
 func (p *Process) signalMembers(s signal, asked map[int]bool) (any, unsure bool) {
 	var buf []byte
 	found, unsure := p.members()
@@ -182,13 +181,13 @@ func (p *Process) signalMembers(s signal, asked map[int]bool) (any, unsure bool)
 	return any, unsure
 }
 
-// startOf is when a process started, in clock ticks since the system did.
+// startOf returns the start time of a process, in clock ticks since the start of the system.
 func startOf(pid int) string {
 	_, start := stat(pid)
 	return start
 }
 
-// stat reads a process's state and start time, "" where there is none.
+// stat returns a process's state and start time, or "" if the process does not exist.
 func stat(pid int) (state, start string) {
 	f := statFields(pid)
 	if len(f) < 20 {
@@ -197,17 +196,18 @@ func stat(pid int) (state, start string) {
 	return f[0], f[19]
 }
 
-// statFields are what /proc/PID/stat has after the name, from the third field on; none where there is no process.
+// statFields returns the fields of /proc/PID/stat after the name, from the third field on. It returns none if the
+// process does not exist.
 func statFields(pid int) []string {
 	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // a name may hold anything
+	return strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // a name may contain any character
 }
 
-// ReapOrphans reaps orphans until stop is called, if this process is PID 1. An orphan is a process whose parent has
-// exited: it becomes a child of PID 1, and stays a zombie until PID 1 waits for it.
+// ReapOrphans reaps orphans until stop is called, if this process is PID 1. An orphan is a process with an exited
+// parent: it becomes a child of PID 1, and stays a zombie until PID 1 waits for it.
 //
 // Children of Start and Run keep their exit status, and so does a child in the process group of this process, which
-// os/exec starts by default. Any other child is reaped too, so only a program that has none may call it.
+// os/exec starts by default. Any other child is reaped too, so only a program without other children may call it.
 func ReapOrphans() (stop func()) {
 	if os.Getpid() != 1 {
 		return func() {}
@@ -217,7 +217,7 @@ func ReapOrphans() (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		reapOrphans() // those that a program left here which executed this one
+		reapOrphans() // orphans of the program that executed this one
 		for range exits {
 			reapOrphans()
 		}
@@ -229,7 +229,7 @@ func ReapOrphans() (stop func()) {
 	}
 }
 
-// reapOrphans looks at all processes, because a wait for any child would take the status of ours as well.
+// reapOrphans scans all processes, because a wait for any child would take the status of ours as well.
 func reapOrphans() {
 	self, group := strconv.Itoa(os.Getpid()), strconv.Itoa(unix.Getpgrp())
 	for _, pid := range allPids() {

@@ -2,11 +2,11 @@
 
 package proc
 
-// Nothing but the leader's group can be found here.
+// Only the leader's group can be found here.
 
 func (p *Process) alone() bool                                           { return true }
 func (p *Process) signalMembers(signal, map[int]bool) (any, unsure bool) { return false, false }
 func startOf(int) string                                                 { return "" }
 
-// ReapOrphans does nothing: only on Linux a container has a PID 1 of its own.
+// ReapOrphans does nothing, because only on Linux a container has a PID 1 of its own.
 func ReapOrphans() (stop func()) { return func() {} }

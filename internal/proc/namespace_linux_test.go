@@ -27,8 +27,8 @@ func inside(t *testing.T, test string) {
 	}
 }
 
-// In a container that was entered from outside, the session that all processes are in has no
-// number there. What left the group of a server must be found all the same.
+// In a container that was entered from outside, the session of all processes has no number.
+// Processes that left the group of a server must be found anyway.
 func TestInAPIDNamespace(t *testing.T) { inside(t, "TestCloseEndsWhatLeftTheGroup") }
 
 // PID 1 is the parent of each daemon. Its own children must keep their exit status.

@@ -15,47 +15,46 @@ import (
 	"time"
 )
 
-// markName is the variable that holds a child's mark.
+// markName is the environment variable that holds a child's mark.
 const markName = "INDUS_WATCH"
 
 const (
-	// settleWait is how long the rest of a group may go on by itself after
-	// its leader: the tail of a pipeline that is still printing.
+	// settleWait is how long the rest of a group may run on its own after its leader, such as the tail of a
+	// pipeline that is still printing.
 	settleWait = 100 * time.Millisecond
-	// drainWait is how long we go on reading after the end of a group when
-	// someone outside it holds a pipe open.
+	// drainWait is how long we read on after the end of a group if a process outside of it holds a pipe open.
 	drainWait = 200 * time.Millisecond
-	// reapWait is how long Close waits after SIGKILL. Only a process that
-	// hangs in the kernel takes longer; its goroutines stay until it ends.
+	// reapWait is how long Close waits after SIGKILL. Only a process that hangs in the kernel takes longer. Its
+	// goroutines stay until it ends.
 	reapWait = 5 * time.Second
-	// killTick is how long members outside of the group have to end of SIGKILL
-	// before they, and what they have just started, are looked for again.
+	// killTick is how long members outside of the group have to end after SIGKILL. After it, they and their new
+	// descendants are searched again.
 	killTick = 50 * time.Millisecond
-	// execWait is how long somebody may seem to be executing a program, which takes
-	// well under a millisecond of its own: then it has no environment to be read.
+	// execWait is how long a process may seem to be executing a program, which takes well under a millisecond.
+	// During that time its environment cannot be read.
 	execWait = 2 * time.Second
 )
 
-// A Process is a running child and the group it leads. It holds files until
-// Close is called, whether or not the child has ended.
+// A Process is a running child and the group that it leads. It holds open files until Close is called, even if the
+// child has ended.
 type Process struct {
 	leader leader
 	grace  Grace
-	stdin  *os.File   // our ends of the pipes; nil when Run needs none
+	stdin  *os.File   // our ends of the pipes; nil if Run needs none
 	stdout *os.File   // likewise
-	ends   []*os.File // those we read from: who holds the other side of one belongs to us
+	ends   []*os.File // the ends that we read from: a process that holds the other side belongs to us
 	stderr tail
 
 	exited chan struct{} // closed when the leader has exited, before it is reaped
 	killed chan struct{} // closed by Kill
 	done   chan struct{}
 
-	// What carries the mark in its environment is ours: the child and its
-	// descendants, wherever they went. "": only what is in the session is.
+	// mark identifies the child and its descendants by their environment, in any group. If it is "", only processes
+	// in the session belong to p.
 	mark    string
-	session string // for the watcher
+	session string // identity for the watcher
 
-	unsure time.Time // since when there may be members that cannot be told yet; supervise's own
+	unsure time.Time // since when members may exist that cannot be identified yet; only supervise uses it
 
 	state *os.ProcessState // set before done is closed
 	err   error            // likewise
@@ -63,14 +62,13 @@ type Process struct {
 	killing, closing sync.Once
 
 	mu     sync.Mutex
-	gone   bool      // the leader's number is no longer ours: send no signals
-	termed time.Time // when SIGTERM was sent, once
+	gone   bool      // the leader's number may be reused: send no signals
+	termed time.Time // time of the only SIGTERM
 }
 
-// Start starts a command. The context is for the start alone: the process
-// lives until Close. An error names the command; it is [exec.ErrNotFound] for
-// a name that is not in the PATH, [fs.ErrNotExist] for a path or a directory
-// that does not exist, [fs.ErrPermission] for what cannot be executed.
+// Start starts a command. The context applies to the start only: the process lives until Close. An error names the
+// command. It is [exec.ErrNotFound] for a name that is not in the PATH, [fs.ErrNotExist] for a missing path or
+// directory, and [fs.ErrPermission] for a file that cannot be executed.
 func Start(ctx context.Context, c Command) (*Process, error) {
 	p := newProcess(c)
 	var s streams
@@ -106,7 +104,8 @@ func newProcess(c Command) *Process {
 	}
 }
 
-// launch starts the leader and has its group watched. strays is the mark that the leader carries if p has none.
+// launch starts the leader and registers its group with the watcher. If p has no mark, the leader carries the mark
+// strays.
 func (p *Process) launch(ctx context.Context, c Command, s *streams, session bool, strays string) error {
 	if s.fault != nil {
 		return c.fail(s.fault)
@@ -119,7 +118,7 @@ func (p *Process) launch(ctx context.Context, c Command, s *streams, session boo
 		return c.fail(err)
 	}
 	if p.mark != "" {
-		processWatcher.add(p.mark) // before there is anything to end
+		processWatcher.add(p.mark) // before the child exists
 	}
 	child, err := startChild(path, append([]string{c.Path}, c.Args...), &os.ProcAttr{
 		Dir:   dir,
@@ -128,7 +127,7 @@ func (p *Process) launch(ctx context.Context, c Command, s *streams, session boo
 		Sys:   ownGroup(session),
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		// The file was there a moment ago.
+		// The file existed a moment ago.
 		err = fmt.Errorf("its interpreter does not exist: %w", err)
 	}
 	if err != nil {
@@ -143,8 +142,7 @@ func (p *Process) launch(ctx context.Context, c Command, s *streams, session boo
 	return nil
 }
 
-// supervise is the one goroutine that sees the leader end and reaps it;
-// collect ends whatever reads the pipes.
+// supervise waits for the end of the leader and reaps it, in one goroutine. collect ends the reads of the pipes.
 func (p *Process) supervise(collect func()) {
 	defer close(p.done)
 	p.leader.await()
@@ -162,12 +160,12 @@ func (p *Process) supervise(collect func()) {
 		p.err = &exec.ExitError{ProcessState: p.state}
 	}
 	if p.stdin != nil {
-		p.stdin.Close() // nobody reads it: a blocked writer must hear of it
+		p.stdin.Close() // no process reads it any more; this unblocks a writer
 	}
 	collect()
 }
 
-// killMembers kills what is outside of the leader's group until nothing is left.
+// killMembers kills the members outside of the leader's group until none are left.
 func (p *Process) killMembers(alone bool) {
 	for late := time.Now().Add(reapWait); !alone && time.Now().Before(late); {
 		p.signalMembers(sigKill, nil)
@@ -175,8 +173,8 @@ func (p *Process) killMembers(alone bool) {
 	}
 }
 
-// outlast waits for what is left after the leader: first, as long as it holds a
-// pipe, for it to end by itself, then after SIGTERM. It reports whether nothing is.
+// outlast waits for the processes that remain after the leader. While they hold a pipe, it first waits for them to
+// end by themselves, and then sends SIGTERM. It reports whether no process remains.
 func (p *Process) outlast() (alone bool) {
 	if waitUntil(p.released, settleWait, p.killed) && p.alone() {
 		return true
@@ -188,8 +186,8 @@ func (p *Process) outlast() (alone bool) {
 	return waitUntil(func() bool { return p.released() && p.alone() }, p.grace.Term-time.Since(termed), p.killed)
 }
 
-// askMembers sends SIGTERM to the members outside of the leader's group, each once, and
-// to those that were just executing a program. It reports whether there were any.
+// askMembers sends SIGTERM once to each member outside of the leader's group, and to members that were just
+// executing a program. It reports whether there were any.
 func (p *Process) askMembers() (any bool) {
 	asked := map[int]bool{}
 	waitUntil(func() bool {
@@ -200,10 +198,10 @@ func (p *Process) askMembers() (any bool) {
 	return any
 }
 
-// released reports whether nobody holds the other side of our ends.
+// released reports whether no process holds the other side of our ends.
 func (p *Process) released() bool { return !slices.ContainsFunc(p.ends, pipeHeld) }
 
-// terminate sends SIGTERM to the group, once, and says when that was.
+// terminate sends SIGTERM to the group, once, and returns the time of that signal.
 func (p *Process) terminate() time.Time {
 	p.mu.Lock()
 	first := p.termed.IsZero()
@@ -218,7 +216,7 @@ func (p *Process) terminate() time.Time {
 	return at
 }
 
-// signal sends a signal to the group, while its number is surely its own.
+// signal sends a signal to the group while its number cannot be reused.
 func (p *Process) signal(s signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -227,35 +225,31 @@ func (p *Process) signal(s signal) {
 	}
 }
 
-// Stdin is the end that writes to the child; it takes a write deadline. A
-// write after the child has ended is an error, never a signal. Closing it is
-// the first step of Close.
+// Stdin returns the pipe to the child's stdin, which supports write deadlines. A write after the child has ended
+// returns an error and raises no signal. Closing it is the first step of Close.
 func (p *Process) Stdin() *os.File { return p.stdin }
 
-// Stdout is the end that reads from the child. What the child wrote before it
-// ended can be read until Close closes it; then comes EOF, unless a process
-// outside the group holds the pipe: whoever reads past Done sets a deadline.
+// Stdout returns the pipe from the child's stdout. Output that the child wrote before it ended can be read until
+// Close. After it comes EOF, unless a process outside the group holds the pipe: a reader that reads past Done must
+// set a deadline.
 func (p *Process) Stdout() *os.File { return p.stdout }
 
-// Stderr is the last 8 KiB that the child has written to stderr so far, from
-// the start of a line, without terminal controls: fit for a message. After
-// Done it is complete.
+// Stderr returns the last 8 KiB of the child's stderr so far, from the start of a line and without terminal
+// controls, so that it fits into a message. After Done it is complete.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
-// Pid is the number of the child, and of its group. Signals are sent by Close
-// and Kill only: after Done the number may be someone else's.
+// Pid returns the number of the child, and of its group. Send signals only through Close and Kill: after Done the
+// number may be reused.
 func (p *Process) Pid() int { return p.leader.Pid }
 
-// Done is closed when the child has exited, its group was killed and it was
-// reaped.
+// Done is closed when the child has exited, its group was killed and it was reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exited is closed when the child has exited, while what it leaves may still live.
+// Exited is closed when the child has exited. Its descendants may still live.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Err says how the child ended, once Done is closed: nil for exit status 0,
-// else an [exec.ExitError], "exit status 3" or "signal: killed". Before, it is
-// nil.
+// Err returns the result of the child once Done is closed. It is nil for exit status 0, else an [exec.ExitError],
+// "exit status 3" or "signal: killed". Before Done it is nil.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -265,13 +259,12 @@ func (p *Process) Err() error {
 	}
 }
 
-// Watched reports whether the group will be killed if our own process dies
-// without closing it. It is false without /bin/sh, and after Done.
+// Watched reports whether the watcher will kill the group if our own process dies without closing it. It is false
+// without /bin/sh, and after Done.
 func (p *Process) Watched() bool { return processWatcher.watches(p.session) }
 
-// Close ends the child with its group, gently at first (see [Grace]), and
-// closes the pipes. It returns when the child is reaped, also if others call
-// it or Kill meanwhile, or if the child has long ended.
+// Close ends the child and its group, gently at first (see [Grace]), and closes the pipes. It returns when the
+// child is reaped. Concurrent calls of Close and Kill are safe, also after the end of the child.
 func (p *Process) Close() {
 	p.closing.Do(func() {
 		p.stdin.Close()
@@ -283,23 +276,22 @@ func (p *Process) Close() {
 	})
 }
 
-// Kill kills the group at once and does not wait: Done says when it is over.
-// Close must still be called.
+// Kill kills the group at once and does not wait: Done reports the end. Close must still be called.
 func (p *Process) Kill() {
 	p.killing.Do(func() { close(p.killed) })
 	p.signal(sigKill)
 }
 
-// finish waits for the end of a child that was asked to end, and sees to it.
+// finish waits for the end of a terminated child, and kills it after the grace.
 func (p *Process) finish() {
 	if !waitFor(p.exited, p.grace.Term) {
 		p.Kill()
 	}
-	// Of the leader's own time in outlast too.
+	// Includes the leader's own time in outlast.
 	waitFor(p.done, settleWait+max(0, p.grace.Term)+drainWait+reapWait)
 }
 
-// waitFor waits for an event and reports whether it came in time.
+// waitFor waits for an event and reports whether it came before the limit.
 func waitFor(event <-chan struct{}, limit time.Duration) bool {
 	select {
 	case <-event:
@@ -307,21 +299,21 @@ func waitFor(event <-chan struct{}, limit time.Duration) bool {
 	case <-time.After(limit):
 	}
 	select {
-	case <-event: // both at once
+	case <-event: // if both came at once, the event counts
 		return true
 	default:
 		return false
 	}
 }
 
-// ourChildren holds the children whose exit this package waits for. It is package-level state because a process has
-// one set of children.
+// ourChildren holds the children that this package waits for. It is package-level state because a process has one set
+// of children.
 var ourChildren struct {
-	starting sync.RWMutex // held for reading from the start of a child until pids has it
+	starting sync.RWMutex // held for reading from the start of a child until pids contains it
 	pids     sync.Map     // int → *os.Process
 }
 
-// startChild starts a process that ReapOrphans leaves to reapChild.
+// startChild starts a process. ReapOrphans leaves it to reapChild.
 func startChild(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 	ourChildren.starting.RLock()
 	defer ourChildren.starting.RUnlock()
@@ -334,6 +326,6 @@ func startChild(path string, argv []string, attr *os.ProcAttr) (*os.Process, err
 
 // reapChild waits until a process of startChild has ended, and returns its status.
 func reapChild(child *os.Process) (*os.ProcessState, error) {
-	defer ourChildren.pids.CompareAndDelete(child.Pid, child) // a later child may have the number
+	defer ourChildren.pids.CompareAndDelete(child.Pid, child) // a later child may have the same number
 	return child.Wait()
 }

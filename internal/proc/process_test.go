@@ -35,7 +35,7 @@ func TestStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitDone(t, p)
-	// The child has long been reaped: what it wrote is still there.
+	// The child was reaped long ago. Its output can still be read.
 	out, err := io.ReadAll(p.Stdout())
 	if err != nil || string(out) != "out hello\n" {
 		t.Errorf("stdout: %q, %v", out, err)
@@ -46,7 +46,7 @@ func TestStreams(t *testing.T) {
 }
 
 func TestMuchOutputOutlivesItsLeader(t *testing.T) {
-	const size = 60_000 // what surely fits a pipe
+	const size = 60_000 // fits into any pipe
 	p := start(t, sh("head -c 60000 /dev/zero"))
 	waitDone(t, p)
 	if out, err := io.ReadAll(p.Stdout()); err != nil || len(out) != size {
@@ -138,7 +138,7 @@ func TestStartTakesItsContextForTheStartAlone(t *testing.T) {
 func TestLookup(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	const script = "#!/bin/sh\necho \"$0 $PWD $#\"\n"
-	write(t, filepath.Join(first, "tool"), script, 0o644) // not executable: passed over
+	write(t, filepath.Join(first, "tool"), script, 0o644) // not executable, so it is skipped
 	write(t, filepath.Join(second, "tool"), script, 0o755)
 	second, err := filepath.EvalSymlinks(second)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"reflect"
 )
 
-// Run runs a command to its end and returns its exit status, 128 and the
-// signal's number for one that was killed, as a shell does. A status other than
-// 0 is not an error: err says that the command did not start, that the
-// context ended (and with it the whole group: SIGTERM, Grace.Term, SIGKILL),
-// or that one of the writers failed.
+// Run runs a command until it ends and returns its exit status. For a killed command the status is 128 and the signal's
+// number, as in a shell. A status other than 0 is not an error. err reports that the command did not start, that a
+// writer failed, or that the context ended. If the context ends, the whole group ends too: SIGTERM, Grace.Term,
+// SIGKILL.
 //
-// A nil stdin is empty, an error of its Read ends it; a nil writer discards. If stdout and stderr are the
-// same writer, it gets both in the order they were written, by one goroutine.
-// Processes the command leaves in its session end with it; those that leave the session too are strays, see [Strays]. Run waits for the
-// writers, but neither for who holds the pipes from outside the group nor for
-// a stdin whose Read blocks: that goroutine ends when Read returns. An
-// [os.File] is given to the command as it is.
+// A nil stdin is empty, and an error of its Read ends it. A nil writer discards the output. If stdout and stderr are
+// the same writer, one goroutine writes both to it in the original order. An [os.File] is passed to the command
+// directly.
+//
+// Processes that the command leaves in its session end with it. Processes that leave the session too are strays, see
+// [Strays]. Run waits for the writers. It waits neither for processes outside the group that hold the pipes, nor for a
+// stdin with a blocked Read: that goroutine ends when Read returns.
 func Run(ctx context.Context, c Command, stdin io.Reader, stdout, stderr io.Writer) (exit int, err error) {
 	p := newProcess(c)
 	strays, err := markFor(ctx)
@@ -38,7 +38,7 @@ func Run(ctx context.Context, c Command, stdin io.Reader, stdout, stderr io.Writ
 	}
 	s.closeTheirs()
 	if p.mark != "" {
-		processWatcher.remove(p.mark) // what leaves the session may live on: agents, daemons
+		processWatcher.remove(p.mark) // processes that leave the session may live on: agents, daemons
 		p.mark = ""
 	}
 	results := make(chan error, len(copies))
@@ -57,7 +57,7 @@ func Run(ctx context.Context, c Command, stdin io.Reader, stdout, stderr io.Writ
 		err = ctx.Err()
 		p.terminate()
 		p.finish()
-		drain(p.ends...) // should it hang in the kernel
+		drain(p.ends...) // in case the command hangs in the kernel
 	}
 	for range copies {
 		if failed := <-results; err == nil {
@@ -68,7 +68,7 @@ func Run(ctx context.Context, c Command, stdin io.Reader, stdout, stderr io.Writ
 	return p.status(), err
 }
 
-// connect opens what Run needs of pipes, and returns what copies from them.
+// connect opens the pipes that Run needs, and returns the functions that copy from them.
 func (p *Process) connect(s *streams, stdin io.Reader, stdout, stderr io.Writer) (copies []func() error) {
 	switch in := stdin.(type) {
 	case nil:
@@ -92,7 +92,7 @@ func (p *Process) connect(s *streams, stdin io.Reader, stdout, stderr io.Writer)
 	return copies
 }
 
-// feed copies the command's input. That it does not want all of it is no fault.
+// feed copies the command's input. It is no fault if the command does not read all of it.
 func (p *Process) feed(stdin io.Reader) {
 	if p.stdin == nil {
 		return
@@ -101,8 +101,8 @@ func (p *Process) feed(stdin io.Reader) {
 	io.Copy(p.stdin, stdin)
 }
 
-// copyOutput copies a command's output to its end and closes it: whoever writes to a
-// writer that has failed must hear of it.
+// copyOutput copies a command's output until its end and closes the pipe, so that the command gets an error if the
+// writer has failed.
 func copyOutput(w io.Writer, end *os.File) error {
 	defer end.Close()
 	if w == nil {
@@ -115,7 +115,7 @@ func copyOutput(w io.Writer, end *os.File) error {
 	return err
 }
 
-// status is the exit status as a shell gives it, -1 when there is none.
+// status returns the exit status as a shell does, or -1 if there is none.
 func (p *Process) status() int {
 	select {
 	case <-p.done:
@@ -128,7 +128,7 @@ func (p *Process) status() int {
 	return exitStatus(p.state)
 }
 
-// sameWriter reports whether two writers are one.
+// sameWriter reports whether two writers are the same.
 func sameWriter(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }

@@ -143,7 +143,7 @@ func TestRunTellsOfAWriterThatFails(t *testing.T) {
 	}
 }
 
-// What the rest of a pipeline says after its leader has ended is not cut off.
+// Output of the rest of a pipeline after the end of its leader is not cut off.
 func TestRunWaitsForTheRest(t *testing.T) {
 	var out bytes.Buffer
 	proc.Run(t.Context(), patient(sh("trap '' TERM; (sleep 0.2; echo late) &")), nil, &out, nil)
@@ -152,7 +152,7 @@ func TestRunWaitsForTheRest(t *testing.T) {
 	}
 }
 
-// What a command detaches may live on (gpg-agent); a job of its shell may not.
+// A detached process may outlive the command (gpg-agent), but a job of its shell may not.
 func TestRunEndsTheSession(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only the group can be found")

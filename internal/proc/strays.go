@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Strays are the processes that leave the sessions of commands which [Run] runs: daemons, and what setsid starts. They live
-// until End, and end with our own process if that dies first. On Linux they are found by the mark in their environment,
-// as what a child of [Start] leaves is; elsewhere they cannot be found.
+// Strays are processes that leave the sessions of commands that [Run] runs, such as daemons and processes of setsid.
+// They live until End. If our own process dies first, they end with it. On Linux they are found by the mark in their
+// environment, like the descendants of a child of [Start]. On other systems they cannot be found.
 type Strays struct {
 	p *Process // without a leader
 
@@ -20,7 +20,7 @@ type Strays struct {
 	ended   bool
 }
 
-// NewStrays is none yet.
+// NewStrays returns an empty set of strays.
 func NewStrays() *Strays {
 	return &Strays{p: &Process{
 		mark: rand.Text(), session: ":" + startOf(os.Getpid()), leader: leader{Process: &os.Process{Pid: -1}}, killed: make(chan struct{}),
@@ -29,14 +29,14 @@ func NewStrays() *Strays {
 
 type straysKey struct{}
 
-// Within returns ctx for commands of [Run] whose strays belong to s.
+// Within returns a context. The strays of commands that [Run] runs with it belong to s.
 func (s *Strays) Within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, straysKey{}, s)
 }
 
 var errStraysEnded = errors.New("what it belongs to has ended")
 
-// markFor returns the mark of a command that is about to start, and "" if its strays belong to nothing.
+// markFor returns the mark for a command that is about to start. It is "" if ctx has no Strays.
 func markFor(ctx context.Context) (string, error) {
 	s, _ := ctx.Value(straysKey{}).(*Strays)
 	if s == nil {
@@ -54,8 +54,8 @@ func markFor(ctx context.Context) (string, error) {
 	return s.p.mark, nil
 }
 
-// End ends the strays, with SIGTERM and after the grace with SIGKILL, and returns when they are gone. No command starts within
-// s any more. It may be called twice.
+// End ends the strays, with SIGTERM and after the grace with SIGKILL, and returns when they are gone. After it, no
+// command starts within s. It may be called twice.
 func (s *Strays) End(grace time.Duration) {
 	s.mu.Lock()
 	begun := s.watched && !s.ended

@@ -10,10 +10,10 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// streams are the child's standard streams while it is being started, and our
-// ends of them. The first fault is kept, so that one look at the end suffices.
+// streams holds the child's standard streams while it is being started, and our ends of them. It
+// keeps the first fault, so that one check at the end suffices.
 type streams struct {
-	in, out, err *os.File // what the child gets
+	in, out, err *os.File // the child's ends
 	theirs, ours []*os.File
 	fault        error
 }
@@ -44,12 +44,12 @@ func (s *streams) closeOurs()   { closeAll(s.ours) }
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
-		f.Close() // nil is an error, no more
+		f.Close() // closing nil only returns an error
 	}
 }
 
-// drain lets those who read go on until EOF; if that does not come, because
-// someone outside the group holds the pipe, for a short while.
+// drain lets readers continue until EOF. If a process outside the group holds the pipe, so that no
+// EOF comes, they continue for a short time.
 func drain(ends ...*os.File) {
 	if waitUntil(func() bool { return !slices.ContainsFunc(ends, pipeHeld) }, drainWait, nil) {
 		return
@@ -61,8 +61,8 @@ func drain(ends ...*os.File) {
 	}
 }
 
-// waitUntil waits for a condition and reports whether it came to hold within a time
-// and before the interruption.
+// waitUntil waits for a condition. It reports whether the condition held before the limit and
+// before the interruption.
 func waitUntil(holds func() bool, limit time.Duration, interrupt <-chan struct{}) bool {
 	late := time.After(limit)
 	for tick := firstTick; !holds(); tick = min(2*tick, lastTick) {
@@ -77,21 +77,21 @@ func waitUntil(holds func() bool, limit time.Duration, interrupt <-chan struct{}
 	return true
 }
 
-// How often a condition is looked at, and only while a group outlives its leader:
-// a pipe costs one cheap system call, a look through /proc some milliseconds.
+// A condition is polled at these intervals while a group outlives its leader. A pipe costs one
+// cheap system call, and a scan of /proc costs some milliseconds.
 const (
 	firstTick = 5 * time.Millisecond
 	lastTick  = 40 * time.Millisecond
 )
 
-// tailSize is how much of stderr is kept: a stack trace, not a log.
+// tailSize limits how much of stderr is kept: a stack trace, not a log.
 const tailSize = 8 << 10
 
-// A tail keeps the end of what is written to it.
+// A tail keeps the last bytes that are written to it.
 type tail struct {
 	mu  sync.Mutex
-	buf []byte // up to twice tailSize, so that it is seldom moved
-	cut bool   // something before buf is lost
+	buf []byte // up to twice tailSize, so that bytes are rarely moved
+	cut bool   // bytes before buf are lost
 }
 
 func (t *tail) Write(b []byte) (int, error) {
@@ -99,14 +99,14 @@ func (t *tail) Write(b []byte) (int, error) {
 	defer t.mu.Unlock()
 	t.buf = append(t.buf, b...)
 	if n := len(t.buf); n > 2*tailSize {
-		// One more than is shown, to see whether a line begins there.
+		// One byte more than is shown, to check whether a line begins there.
 		t.buf = append(t.buf[:0], t.buf[n-tailSize-1:]...)
 		t.cut = true
 	}
 	return len(b), nil
 }
 
-// String is the tail from the start of a line, safe to print.
+// String returns the tail from the start of a line, safe to print.
 func (t *tail) String() string {
 	return text.Printed(string(t.last()))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTail(t *testing.T) {
-	const line = "0123456789abcde\n" // 16 bytes: 512 make a tail
+	const line = "0123456789abcde\n" // 16 bytes: 512 lines fill a tail
 	for _, test := range []struct{ name, in, want string }{
 		{"empty", "", ""},
 		{"short", "a\nb\n", "a\nb"},

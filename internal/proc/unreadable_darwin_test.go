@@ -1,3 +1,3 @@
 package proc_test
 
-func unreadable() {} // only Linux has environments to be read
+func unreadable() {} // environments can be read only on Linux

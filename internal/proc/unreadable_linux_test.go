@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unreadable takes its own environment away and waits for the end of stdin: to others it
+// unreadable removes its own environment and waits for the end of stdin. To other processes it
 // looks like a process that is executing a program.
 func unreadable() {
 	raw, _ := os.ReadFile("/proc/self/stat")
@@ -23,7 +23,7 @@ func unreadable() {
 	end, _ := strconv.ParseUint(fields[48], 10, 64)
 	page := uint64(os.Getpagesize())
 	begin, end = begin/page*page, end/page*page
-	nothing, err := unix.MemfdCreate("nothing", 0) // what lies beyond the end of a file cannot be read
+	nothing, err := unix.MemfdCreate("nothing", 0) // bytes beyond the end of a file cannot be read
 	_, _, failed := unix.Syscall6(unix.SYS_MMAP, uintptr(begin), uintptr(end-begin), unix.PROT_READ,
 		unix.MAP_SHARED|unix.MAP_FIXED, uintptr(nothing), 0)
 	if err != nil || failed != 0 {
@@ -33,8 +33,8 @@ func unreadable() {
 	_, _ = os.Stdin.Read(make([]byte, 1))
 }
 
-// Whoever has no environment to be read may be ours for as long as it takes to execute a
-// program, and no longer.
+// A process with an unreadable environment may be ours, but only for as long as it takes to execute
+// a program.
 func TestNobodyExecutesForever(t *testing.T) {
 	t.Parallel()
 	c := sh(`sleep 1000 >/dev/null 2>&1 & echo $!; cat`)
@@ -42,7 +42,7 @@ func TestNobodyExecutesForever(t *testing.T) {
 	p := start(t, c)
 	pids := numbers(t, line(p))
 
-	padding := strings.Repeat("x", 64<<10) // about the environment's first page, on which the stack could be too
+	padding := strings.Repeat("x", 64<<10) // surrounds the first page of the environment, which could also hold the stack
 	other := exec.Command(os.Args[0], padding)
 	other.Env = []string{"PADDING=" + padding, fixture + "=unreadable"}
 	other.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -16,8 +16,8 @@ import (
 	"github.com/indusagi/indus/internal/proc"
 )
 
-// spawn runs this binary as a program that has children, and returns it with
-// the numbers of all its processes, its watcher's last.
+// spawn runs this binary as a program with children. It returns the program and the numbers of all
+// its processes, with its watcher's last.
 func spawn(t *testing.T, mode string) (program *exec.Cmd, pids []int) {
 	t.Helper()
 	program = exec.Command(os.Args[0])
@@ -112,7 +112,7 @@ func TestAWatcherIsReplaced(t *testing.T) {
 	}
 }
 
-// The script is POSIX: every shell that may be /bin/sh runs it.
+// The script is POSIX: every shell that may be /bin/sh can run it.
 func TestWatcherScript(t *testing.T) {
 	for _, shell := range []string{"sh", "dash", "bash --posix", "ksh", "mksh", "yash", "zsh --emulate sh", "busybox sh"} {
 		for _, since := range []string{proc.StartOf(os.Getpid()), ""} {
@@ -124,7 +124,7 @@ func TestWatcherScript(t *testing.T) {
 				}
 				dead := []*proc.Process{start(t, patient(sh(stubborn))), start(t, patient(sh("echo $$; sleep 1000")))}
 				spared := []*proc.Process{start(t, sh("cat")), start(t, sh("cat")), start(t, sh("cat")), start(t, sh("cat"))}
-				if since != "" { // found by its mark alone
+				if since != "" { // the watcher finds it only by its mark
 					byMark := start(t, patient(sh(`set -m; env -u PATH sleep 1000 >/dev/null & echo $! $$; wait`)))
 					defer waitGone(t, numbers(t, line(byMark))...)
 					dead = append(dead, byMark)
@@ -142,7 +142,7 @@ func TestWatcherScript(t *testing.T) {
 				left := strings.Fields(string(out))
 				pids = append(pids, numbers(t, left[0])...)
 				w := exec.Command(args[0], args[1:]...)
-				foreign := "" // a session whose number was another's
+				foreign := "" // a session with a reused number
 				if since != "" {
 					foreign = strconv.Itoa(spared[3].Pid()) + ":1"
 				}
@@ -154,13 +154,13 @@ func TestWatcherScript(t *testing.T) {
 				w.Stdin = strings.NewReader(strings.NewReplacer(names...).Replace(
 					"+A\n+X\n?\n\n+B\n-A\n-A\nnonsense\n+-1\n+*\n+\n+C\n-B\n+A\n-A\n-7\n+Y\n-C\n+F\n+L\n?\n+Z\n"))
 				var none *os.File
-				if out, closed, err := os.Pipe(); err == nil { // whom it answers has died
+				if out, closed, err := os.Pipe(); err == nil { // the reader of its answers has died
 					out.Close()
 					none = closed
 					defer none.Close()
 				}
 				w.Stdout = none
-				w.Run() // busybox minds the "--" that POSIX asks for, and goes on
+				w.Run() // busybox reports the "--" that POSIX requires, and continues
 				waitGone(t, pids...)
 				for _, p := range spared {
 					if !alive(p.Pid()) {

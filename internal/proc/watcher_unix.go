@@ -11,41 +11,40 @@ import (
 	"time"
 )
 
-// processWatcher is package-level state on purpose: it stands for our own
-// process, of whose death there is one, whoever starts children in it.
+// processWatcher is package-level state on purpose: it stands for our own process, which has one
+// death, regardless of which code starts children.
 var processWatcher watcher
 
 //go:embed watcher.sh
 var watcherScript string
 
-// watcherPath has what the script needs (sed, sleep, tr), also on NixOS.
+// watcherPath contains the programs that the script needs (sed, sleep, tr), also on NixOS.
 const watcherPath = "PATH=/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 
 const (
-	// sendWait bounds a write to the watcher, which reads at once unless somebody
-	// has stopped it.
+	// sendWait bounds a write to the watcher, which reads at once unless it was stopped.
 	sendWait = time.Second
-	// askEvery is how often a watcher is asked whether it lives, while there is
-	// something to watch. Its death is noticed at once; that it was stopped, within
-	// this time and answerWait.
+	// askEvery is the interval at which a watcher is asked for a sign of life while there is
+	// something to watch. Its death is noticed at once. A stop is noticed within this time and
+	// answerWait.
 	askEvery   = 5 * time.Second
 	answerWait = 3 * time.Second
 )
 
-// A watcher is a shell that ends the children it knows of when we die. It
-// is our child. While it has something to watch a goroutine reads its answers: one
-// that died or does not answer is replaced.
+// A watcher is a shell that ends the registered children when we die. It is our child. While it has
+// something to watch, a goroutine reads its answers, and replaces a watcher that died or does not
+// answer.
 type watcher struct {
-	mu       sync.Mutex // held while sending, for the order must be that of the set
+	mu       sync.Mutex // held while sending, so that messages keep the order of changes of live
 	live     map[string]bool
-	shell    *os.Process // nil: none runs
-	pipe     *os.File    // to its stdin; closed on exec, so that it ends with us
+	shell    *os.Process // nil if none runs
+	pipe     *os.File    // to its stdin; closed on exec, so that it ends when we end
 	answers  *os.File    // from its stdout
-	attended bool        // somebody reads answers
+	attended bool        // a goroutine reads answers
 }
 
-// add has a mark or a session ended when we die. It is sent when add returns, unless
-// no watcher can be started: then the next add or remove tries again.
+// add registers a mark or a session that must end when we die. It is sent before add returns. If no
+// watcher can be started, the next add or remove tries again.
 func (w *watcher) add(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,8 +61,8 @@ func (w *watcher) add(id string) {
 	}
 }
 
-// remove is called before the leader of a session is reaped: none is listed when its
-// number can be another's.
+// remove is called before the leader of a session is reaped, so that no session is listed under a
+// number that can be reused.
 func (w *watcher) remove(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +71,7 @@ func (w *watcher) remove(id string) {
 		w.restart()
 	}
 	if len(w.live) == 0 && w.answers != nil {
-		_ = w.answers.SetReadDeadline(time.Unix(1, 0)) // attend has nothing to do any more
+		_ = w.answers.SetReadDeadline(time.Unix(1, 0)) // wakes attend, which has nothing left to do
 	}
 }
 
@@ -82,8 +81,8 @@ func (w *watcher) watches(id string) bool {
 	return w.live[id] && w.send("") == nil
 }
 
-// attend replaces a watcher that has died or that does not answer, until there is
-// nothing to watch or another one runs.
+// attend replaces a watcher that has died or does not answer. It ends when there is nothing to
+// watch or another watcher runs.
 func (w *watcher) attend(answers *os.File) {
 	buf := make([]byte, 64)
 	for asked := false; w.await(answers, asked); {
@@ -101,8 +100,8 @@ func (w *watcher) attend(answers *os.File) {
 	}
 }
 
-// await sets the time until which an answer is waited for, and asks where that is
-// due; false where nobody has to wait any more.
+// await sets the deadline of the next answer, and asks for a sign of life if ask is set. It returns
+// false if no answer is needed any more.
 func (w *watcher) await(answers *os.File, ask bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,14 +115,13 @@ func (w *watcher) await(answers *os.File, ask bool) bool {
 	wait := askEvery
 	if ask {
 		wait = answerWait
-		_ = w.send("?") // that it fails is seen by the one who reads
+		_ = w.send("?") // the reader notices a failure
 	}
 	_ = answers.SetReadDeadline(time.Now().Add(wait))
 	return true
 }
 
-// send writes a line. It is shorter than PIPE_BUF, so that it arrives whole or
-// not at all.
+// send writes a line. It is shorter than PIPE_BUF, so it arrives whole or not at all.
 func (w *watcher) send(line string) error {
 	if w.pipe == nil {
 		return os.ErrClosed
@@ -149,7 +147,7 @@ func (w *watcher) restart() {
 	go w.attend(w.answers)
 }
 
-// stop ends a watcher for good before its pipe ends, or it would act.
+// stop kills a watcher before its pipe ends, or it would act.
 func (w *watcher) stop() {
 	if w.shell == nil {
 		return
@@ -170,7 +168,7 @@ func (w *watcher) start() error {
 		err = s.fault
 	}
 	if err == nil {
-		// It is not named after us: "pkill -9 -f indus" would end it with us.
+		// It does not carry our name: "pkill -9 -f indus" would end it with us.
 		w.shell, err = startChild("/bin/sh", []string{"sh", "-c", watcherScript, "orphan-watcher", startOf(os.Getpid())}, &os.ProcAttr{
 			Dir:   "/",
 			Env:   []string{watcherPath},

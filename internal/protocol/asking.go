@@ -8,17 +8,17 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// What a client can be asked.
+// The requests that a server may send to a client.
 const (
 	MethodElicit = "elicitation/create"
 	MethodSample = "sampling/createMessage"
 	MethodRoots  = "roots/list"
 )
 
-// MayAsk says why a client that declares capabilities is not to be asked by a request of a
-// server's, with the [RPCError] that the client itself would answer; nil: it may be asked. Of a
-// member that stands twice nobody can say which one the client reads, so it refuses that too
-// (2025-11-25, client/elicitation "Capabilities", client/sampling "Capabilities").
+// MayAsk returns an error if a request of a server may not be sent to a client with these capabilities. The error is
+// the [RPCError] that the client itself would return. If the request may be sent, it is nil. A request with a repeated
+// member is refused too, because it is unknown which of the two the client reads (2025-11-25, client/elicitation
+// "Capabilities", client/sampling "Capabilities").
 func MayAsk(capabilities json.RawMessage, method string, params json.RawMessage) error {
 	feature := methods[method].asks
 	own, ok := wire.Lookup(capabilities, feature)
@@ -53,38 +53,38 @@ func MayAsk(capabilities json.RawMessage, method string, params json.RawMessage)
 	return nil
 }
 
-// CanBeAsked reports whether a client that declares capabilities may be asked anything at all.
+// CanBeAsked reports whether a client with these capabilities accepts any requests of servers.
 func CanBeAsked(capabilities json.RawMessage) bool {
 	return hasPart(capabilities, "elicitation") || hasPart(capabilities, "sampling") || hasPart(capabilities, "roots")
 }
 
-// MayRequireInput reports whether the answer to a method may be what the server needs from the
-// client first (2026-07-28, basic/patterns/mrtr).
+// MayRequireInput reports whether the server may answer a method with a request for input from the client (2026-07-28,
+// basic/patterns/mrtr).
 func MayRequireInput(method string) bool { return methods[method].mayRequireInput }
 
-// OpensURLs reports whether a client that declares capabilities takes elicitations that are a URL to open.
+// OpensURLs reports whether a client with these capabilities accepts elicitations that ask a person to open a URL.
 func OpensURLs(capabilities json.RawMessage) bool {
 	elicitation, _ := wire.Lookup(capabilities, "elicitation")
 	return takesMode(elicitation, "url")
 }
 
-// LastingParams is the params without the answers, the state and the members of the hop, in one order of members: equal for all
-// requests of a client that are one exchange (2026-07-28, basic/patterns/mrtr).
+// LastingParams returns the params without the answers, the state and the members of the hop, with members in a fixed
+// order. It is equal for all requests of one exchange of a client (2026-07-28, basic/patterns/mrtr).
 func LastingParams(params json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(params))
-	d.UseNumber() // two numbers that a float cannot tell apart are two
+	d.UseNumber() // numbers that differ must stay different, even if a float cannot represent the difference
 	var all map[string]any
 	if d.Decode(&all) != nil {
-		return params // no object
+		return params // not an object
 	}
 	for _, key := range [...]string{"_meta", "inputResponses", "requestState"} {
 		delete(all, key)
 	}
-	rest, _ := json.Marshal(all) // what was decoded can be encoded
+	rest, _ := json.Marshal(all) // decoded JSON can always be encoded
 	return rest
 }
 
-// takesMode reports whether an elicitation capability has a mode. An empty one is for forms.
+// takesMode reports whether an elicitation capability has a mode. An empty capability means the mode form.
 func takesMode(elicitation json.RawMessage, mode string) bool {
 	switch mode {
 	case "form":
@@ -95,7 +95,7 @@ func takesMode(elicitation json.RawMessage, mode string) bool {
 	return false
 }
 
-// hasPart reports whether a capability has a part, which is an object.
+// hasPart reports whether a capability has an object as this part.
 func hasPart(capability json.RawMessage, part string) bool {
 	v, ok := wire.Lookup(capability, part)
 	return ok && v[0] == '{'

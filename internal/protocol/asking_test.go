@@ -8,11 +8,12 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// A client is asked what it declares, and refuses the rest as the specification has it.
+// A server may ask a client only for its declared capabilities. Other requests are refused as the
+// specification requires.
 func TestMayAsk(t *testing.T) {
 	for _, tt := range []struct {
 		capabilities, method, params string
-		code                         int64 // 0: it may
+		code                         int64 // 0 means that it is allowed
 	}{
 		{``, "roots/list", ``, -32601},
 		{`{"roots":{}}`, "roots/list", ``, 0},

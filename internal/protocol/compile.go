@@ -12,17 +12,17 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// What of an outputSchema is compiled for a client at most: every client of ours would
-// pay for it with each list.
+// These limits bound the part of an outputSchema that is compiled for a client. Every list request
+// of a client would pay for it.
 const (
 	maxCompileDepth = 100
 	maxCompileNodes = 10_000
 )
 
-// uncompilable says why Ajv 8 cannot compile a schema as the TypeScript SDK 1 asks it
-// to (draft 7, strict: false), "" where it can. Where it is not sure it says no: a
-// schema that is withheld costs a client a check, one that cannot be compiled every
-// tool of the list.
+// uncompilable returns the reason why Ajv 8 cannot compile a schema with the options of the
+// TypeScript SDK 1 (draft 7, strict: false), or "" if it can. If it is not sure, it returns a
+// reason. A schema that is left out only costs a client a check, but a schema that does not compile
+// costs it every tool of the list.
 func uncompilable(schema json.RawMessage) string {
 	var root any
 	if err := json.Unmarshal(schema, &root); err != nil {
@@ -41,8 +41,8 @@ type compiler struct {
 	seen  map[uintptr]bool
 }
 
-// walk looks at all that there is, even where no keyword leads to it: Ajv registers the ids and
-// anchors of everything below the root, and fails where it does not like one.
+// walk visits all values, even if no keyword leads to them. Ajv registers the ids and anchors of
+// all values below the root, and fails if one is invalid.
 func (c *compiler) walk(v any, depth int) (why string) {
 	if c.nodes++; depth == 0 || c.nodes > maxCompileNodes {
 		return "it is too large"
@@ -67,12 +67,12 @@ func (c *compiler) walk(v any, depth int) (why string) {
 	return ""
 }
 
-// plainID is an $id that no reader of URIs refuses.
+// plainID matches an $id that every URI parser accepts.
 var plainID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(https?://[\w.-]+(:\d{1,5})?/[\w./-]*|urn:[\w.-]+:[\w:.-]+|[\w./-]*)#?$`)
 })
 
-// schema looks at one schema and at all that its keywords lead to.
+// schema checks one schema and all schemas that its keywords lead to.
 func (c *compiler) schema(v any) string {
 	s, ok := v.(map[string]any)
 	if !ok {
@@ -94,8 +94,8 @@ func (c *compiler) schema(v any) string {
 	return ""
 }
 
-// keywordKinds are the types of the values of draft 7's keywords. What has none may have any value,
-// or is not read.
+// keywordKinds maps the keywords of draft 7 to the types of their values. Other keywords may have
+// any value, or are not read.
 var keywordKinds = map[string]reflect.Kind{
 	"maxLength": reflect.Float64, "minLength": reflect.Float64, "maxItems": reflect.Float64, "minItems": reflect.Float64,
 	"maxProperties": reflect.Float64, "minProperties": reflect.Float64, "minimum": reflect.Float64, "maximum": reflect.Float64,
@@ -106,10 +106,11 @@ var keywordKinds = map[string]reflect.Kind{
 	"properties": reflect.Map, "patternProperties": reflect.Map, "dependencies": reflect.Map,
 }
 
-// laterKeywords hold schemas in later drafts only, or none that Ajv compiles where it finds them.
+// laterKeywords hold schemas only in later drafts, or schemas that Ajv does not compile at their
+// place.
 var laterKeywords = []string{"$defs", "definitions", "prefixItems", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
 
-// keyword looks at one keyword of draft 7 as Ajv has it; others it ignores.
+// keyword checks one keyword of draft 7 as Ajv reads it. Ajv ignores other keywords.
 func (c *compiler) keyword(s map[string]any, key string, v any) string {
 	kind, typed := keywordKinds[key]
 	list, _ := v.([]any)
@@ -150,7 +151,7 @@ func (c *compiler) keyword(s map[string]any, key string, v any) string {
 	return ""
 }
 
-// typesAgree reports whether type and nullable of a schema go together.
+// typesAgree reports whether type and nullable of a schema are consistent.
 func typesAgree(s map[string]any) bool {
 	nullable, said := s["nullable"]
 	null, is := nullable.(bool)
@@ -167,8 +168,8 @@ func typesAgree(s map[string]any) bool {
 	})
 }
 
-// reference follows a $ref within the document, "#" or "#/…", through objects alone. A chain
-// of references must end.
+// reference follows a $ref within the document, "#" or "#/…", through objects only. A chain of
+// references must end.
 func (c *compiler) reference(ref string) string {
 	target := c.resolve(ref)
 	for range maxCompileDepth {
@@ -206,7 +207,7 @@ func (c *compiler) resolve(ref string) any {
 }
 
 // The parts of a regular expression that ECMAScript 2018 in Unicode mode (its section 21.2.1) and
-// Go read alike, and the look-around that only the former has.
+// Go read alike, and look-around, which only ECMAScript has.
 const (
 	patternCategory  = `\\[pP]\{(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfos]?)\}`
 	patternSet       = `(?:\\[dDsSwW]|` + patternCategory + `)`
@@ -219,7 +220,7 @@ const (
 	maxPatternLength = 4096
 )
 
-// patternParts are compiled when they are first needed, which is seldom.
+// patternParts compiles the parts at their first use, which is rare.
 var patternParts = sync.OnceValue(func() (p struct{ shared, lookAround, quantifiedEnd, escapes *regexp.Regexp }) {
 	p.shared = regexp.MustCompile(`^(?:` + patternRepeated + patternQuantity + `|` + patternOther + `)*$`)
 	p.lookAround = regexp.MustCompile(`\(\?<?[=!]`)
@@ -228,9 +229,9 @@ var patternParts = sync.OnceValue(func() (p struct{ shared, lookAround, quantifi
 	return p
 })
 
-// ecmaPattern reports whether Ajv surely compiles a pattern: it consists of what JavaScript reads
-// as Go does, or of look-around, and Go compiles the rest. Back references, and what else only
-// JavaScript knows, are not sure.
+// ecmaPattern reports whether Ajv surely compiles a pattern. Each part of it must be
+// look-around, or syntax that JavaScript and Go read alike, and Go must compile the rest. Patterns with
+// back references and other syntax of JavaScript only are not sure.
 func ecmaPattern(s string) bool {
 	parts := patternParts()
 	if len(s) > maxPatternLength || !parts.shared.MatchString(s) || parts.lookAround.MatchString(s) && parts.quantifiedEnd.MatchString(s) {

@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// Error codes of JSON-RPC 2.0, which MCP uses as they are (2026-07-28, basic/index, "Error codes").
+// Error codes of JSON-RPC 2.0, which MCP adopts unchanged (2026-07-28, basic/index, "Error codes").
 const (
 	CodeParse          = -32700
 	CodeInvalidRequest = -32600
@@ -22,16 +22,16 @@ const (
 type RPCError struct {
 	Code    int64
 	Message string
-	Data    json.RawMessage // nil where there is none
+	Data    json.RawMessage // nil if there is none
 }
 
 func (e *RPCError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// Object is the error as a JSON-RPC error object.
+// Object returns the error as a JSON-RPC error object.
 func (e *RPCError) Object() json.RawMessage { return EncodeError(e.Code, e.Message, e.Data) }
 
-// ErrorObject writes any error as the error of a response; one that is no [*RPCError] is
-// an internal error.
+// ErrorObject encodes any error as the error of a response. An error that is not an [*RPCError]
+// becomes an internal error.
 func ErrorObject(err error) json.RawMessage {
 	if e, ok := errors.AsType[*RPCError](err); ok {
 		return e.Object()
@@ -39,20 +39,21 @@ func ErrorObject(err error) json.RawMessage {
 	return EncodeError(CodeInternal, err.Error(), nil)
 }
 
-// EncodeError writes the error of a response. data goes in as it is; nil: none.
+// EncodeError encodes the error of a response. data is written as it is. If it is nil, the member is
+// left out.
 func EncodeError(code int64, message string, data json.RawMessage) json.RawMessage {
 	number := strconv.AppendInt(nil, code, 10)
 	return wire.Object{}.Raw("code", number).Raw("message", wire.Quote(message)).Raw("data", data).JSON()
 }
 
-// EncodeRefusal is the body of the answer to an HTTP request that is not served. Its error has no id,
+// EncodeRefusal returns the body of the response to a refused HTTP request. Its error has no id,
 // because it does not concern the message (2025-11-25, basic/transports).
 func EncodeRefusal(code int64, message string) []byte {
 	return wire.Object{}.Text("jsonrpc", "2.0").Raw("error", EncodeError(code, message, nil)).JSON()
 }
 
-// ParseError reads the error of a response. It is total: what is no error
-// object becomes an internal error that shows it as its data.
+// ParseError reads the error of a response. It never fails: a value that is not an error object
+// becomes an internal error with the value as its data.
 func ParseError(raw json.RawMessage) *RPCError {
 	var e struct {
 		Code    json.Number     `json:"code"`

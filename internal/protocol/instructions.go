@@ -7,21 +7,22 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// What servers may tell a client's model, in bytes: each, and all.
+// Limits in bytes of the instructions of servers for a client's model: of each server, and of all together.
 const (
 	maxInstructions    = 4 << 10
 	maxAllInstructions = 16 << 10
 )
 
-// Saying is what one server says of how it is used.
+// Saying holds the instructions of one server.
 type Saying struct {
 	Server string
-	Of     string // what of: "tools"
-	Prefix string // what the names of that begin with
-	Text   string // "": nothing
+	Of     string // the kind of things that they are about: "tools"
+	Prefix string // prefix of the names of these things
+	Text   string // "" if there are none
 }
 
-// JoinInstructions is what several servers say, each under its name, quoted so that none can speak as another.
+// JoinInstructions joins the instructions of several servers, each under the name of its server. They are
+// quoted so that no server can pose as another.
 func JoinInstructions(all []Saying) string {
 	var b strings.Builder
 	for _, s := range all {

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// Flaw is one thing in a tool for which clients refuse the whole list that it is in.
+// Flaw is a fault of a tool that makes clients refuse the whole list with the tool.
 type Flaw struct {
 	Path   string // a JSON Pointer into the tool
 	Why    string // a phrase: "title is null"
@@ -25,22 +25,22 @@ func (f Flaw) String() string {
 	return f.Why
 }
 
-// maxMendDepth is how deep a tool may nest: Rust's serde reads 128 levels of a message, Python's
-// pydantic 200, and the TypeScript SDK 2 overflows its stack between 1,000 and 2,000.
+// maxMendDepth limits how deep a tool may nest. Rust's serde reads 128 levels of a message, Python's pydantic 200,
+// and the TypeScript SDK 2 overflows its stack between 1,000 and 2,000.
 const maxMendDepth = 100
 
-// maxFlaws bounds what is reported of one tool; all are mended.
+// maxFlaws bounds the flaws that are reported for one tool. All flaws are mended.
 const maxFlaws = 20
 
-// Mend is a tool as clients of one family of revisions can read it, and what they
-// could not. It is the one place that decides this: optional members of another type
-// than the protocol gives them are left out, null among them, and for legacy clients
-// so is an outputSchema that they cannot say or compile; half a character and a number that no double holds
-// are replaced. A tool without a flaw is returned as it is, nil for one that they cannot read at all. tool is
-// valid JSON, an object in which no key stands twice.
+// Mend returns a tool in a form that clients of one family of revisions can read, and the flaws that it mended. Only
+// this function decides this. It leaves out optional members that have another type than in the protocol, null among
+// them. For legacy clients it also leaves out an outputSchema that they cannot express or compile. It replaces half
+// characters and numbers that no double can hold.
 //
-// What clients refuse was seen with the TypeScript SDK 1.32 and 2.4, whose schemas
-// are those of the specification.
+// A tool without a flaw is returned unchanged. If clients cannot read the tool at all, the result is nil. tool must
+// be valid JSON, an object without repeated keys.
+//
+// The flaws were observed with the TypeScript SDK 1.32 and 2.4, which use the schemas of the specification.
 func Mend(tool json.RawMessage, legacy bool) (mended json.RawMessage, flaws []Flaw) {
 	m := mender{legacy: legacy}
 	if mended = wire.Whole(tool); !bytes.Equal(mended, tool) {
@@ -68,10 +68,10 @@ func (m *mender) flaw(path, why string, legacy bool) {
 	}
 }
 
-// visitor returns the value to write in the place of v, or nil to leave it out. An element has the path of its array.
+// visitor returns the replacement of v, or nil to leave v out. An element has the path of its array.
 type visitor func(path string, v json.RawMessage) json.RawMessage
 
-// each is an object or an array whose values are those that visit returns.
+// each returns an object or an array with the values that visit returns.
 func (m *mender) each(path string, v json.RawMessage, visit visitor) json.RawMessage {
 	at, parts := func(key string) string { return path + "/" + text.PointerStep(key) }, "members"
 	if v[0] == '[' {
@@ -85,8 +85,7 @@ func (m *mender) each(path string, v json.RawMessage, visit visitor) json.RawMes
 	return out
 }
 
-// kinds is the types of the members that the protocol knows, by the first byte of
-// their values.
+// kinds lists the types of the members that the protocol defines, by the first byte of their values.
 var kinds = map[string]string{
 	"/title": `"`, "/description": `"`, "/icons": "[", "/annotations": "{", "/_meta": "{", "/execution": "{",
 	"/outputSchema": "{", "/inputSchema": "{",
@@ -97,13 +96,13 @@ var kinds = map[string]string{
 	"/outputSchema/$schema": `"`, "/outputSchema/properties": "{", "/outputSchema/required": "[",
 }
 
-// memberWords are those of the members that may be one of few.
+// memberWords lists the allowed values of members with a fixed set of values.
 var memberWords = map[string][]string{
 	"/execution/taskSupport": {"required", "optional", "forbidden"},
 	"/icons/theme":           {"light", "dark"},
 }
 
-// member is v, mended, or nil if the protocol wants another value there.
+// member returns v, mended, or nil if the protocol requires another value there.
 func (m *mender) member(path string, v json.RawMessage) json.RawMessage {
 	isWord := func(word string) bool { said, _ := wire.Unquote(v); return said == word }
 	switch kind, choice := kinds[path], memberWords[path]; {
@@ -140,7 +139,7 @@ func (m *mender) icon(path string, v json.RawMessage) json.RawMessage {
 	return m.each(path, v, m.member)
 }
 
-// text is an element that has to be a string.
+// text returns an element that has to be a string, or nil if it is not.
 func (m *mender) text(path string, v json.RawMessage) json.RawMessage {
 	if v[0] == '"' {
 		return v
@@ -149,8 +148,8 @@ func (m *mender) text(path string, v json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// property is a property's schema. What true says, {} says too; the TypeScript SDK 1
-// takes objects only.
+// property returns the schema of a property. For legacy clients it replaces true and false by objects with the same
+// meaning, because the TypeScript SDK 1 accepts only objects.
 func (m *mender) property(path string, v json.RawMessage) json.RawMessage {
 	switch v[0] {
 	case '{', '[':
@@ -169,8 +168,8 @@ func (m *mender) property(path string, v json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{}`)
 }
 
-// output is an outputSchema. Before 2026-07-28 its root is of type "object", and the
-// TypeScript SDK 1 compiles each one of a list when it reads it (SEP-2106).
+// output returns an outputSchema. Before 2026-07-28 its root must be of type "object". The TypeScript SDK 1 compiles
+// every outputSchema of a list when it reads the list (SEP-2106).
 func (m *mender) output(path string, v json.RawMessage) json.RawMessage {
 	if v = m.each(path, v, m.member); v == nil || !m.legacy {
 		return v
@@ -186,15 +185,14 @@ func (m *mender) output(path string, v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// MendResult is the result of a tool as clients can read it; nil where it is that
-// already. A content that is missing becomes an empty one. Members of another type than the
-// protocol gives them are left out, of content blocks the optional ones that are null, and
-// for legacy clients a structuredContent that is no object (SEP-2106): where there is
-// nothing beside it, its JSON becomes a text. members are raw's.
+// MendResult returns the result of a tool in a form that clients can read, or nil if the result needs no change.
+// Missing content becomes empty content. Members with another type than in the protocol are left out. So are optional
+// members of content blocks that are null. For legacy clients, a structuredContent that is not an object is left out
+// (SEP-2106). If the result has no other content, its JSON becomes a text. members are the members of raw.
 func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.RawMessage {
 	var edits []wire.Edit
 	var content, lost json.RawMessage
-	bare := true // it has no content, and nothing takes its place
+	bare := true // without content or a replacement for it
 	whole := wire.Whole(raw)
 	for i := range members {
 		switch m := &members[i]; m.Key {
@@ -225,7 +223,7 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 			if m.Value[0] != '{' {
 				edits = append(edits, wire.Edit{Key: m.Key})
 			} else if token, ok := wire.Lookup(m.Value, "progressToken"); ok && strings.IndexByte(`"-0123456789`, token[0]) < 0 {
-				// For it the TypeScript SDK 1 drops the answer, and waits on.
+				// With this member the TypeScript SDK 1 drops the response, and keeps waiting.
 				meta, err := wire.Rewrite(m.Value, wire.Edit{Key: "progressToken"})
 				if err == nil {
 					edits = append(edits, wire.Edit{Key: m.Key, Value: meta})
@@ -248,13 +246,13 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 		edits = append(edits, wire.Edit{Key: "content", Value: slices.Concat([]byte("["), block, []byte("]"))})
 	}
 	out, err := wire.Rewrite(whole, edits...)
-	if err != nil { // a key stands twice: nobody could say which one counts
+	if err != nil { // a key is repeated, so it is unknown which value counts
 		return mended
 	}
 	return out
 }
 
-// withoutNulls is a content block without optional members that are null.
+// withoutNulls returns a content block without optional members that are null.
 func withoutNulls(_ string, block json.RawMessage) json.RawMessage {
 	if block[0] != '{' {
 		return block
@@ -280,7 +278,7 @@ func withoutNulls(_ string, block json.RawMessage) json.RawMessage {
 	return out
 }
 
-// nameOf is a path as people say it: "annotations.title".
+// nameOf returns a path in the form for people: "annotations.title".
 func nameOf(path string) string {
 	return Printable(strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."), 80)
 }

@@ -101,7 +101,7 @@ func TestMendResult(t *testing.T) {
 	}
 }
 
-// compiles is a program that says which schemas on stdin the TypeScript SDK 1 compiles.
+// compiles is a program that prints which schemas on stdin the TypeScript SDK 1 compiles.
 const compiles = `
 const { AjvJsonSchemaValidator } = require("@modelcontextprotocol/sdk/validation/ajv-provider.js");
 console.warn = console.error = () => {};
@@ -110,8 +110,9 @@ console.log(JSON.stringify(JSON.parse(require("fs").readFileSync(0, "utf8")).map
 })));
 `
 
-// TestWhatIsShownCompiles: of every keyword with every sort of value, and of patterns, Ajv
-// compiles what legacy clients are shown; and what is withheld it refuses, but for a few.
+// TestWhatIsShownCompiles checks Ajv with every keyword and every kind of value, and with patterns.
+// Ajv must compile every schema that legacy clients see, and must refuse nearly all schemas that
+// are left out.
 func TestWhatIsShownCompiles(t *testing.T) {
 	var schemas []string
 	add := func(s string) { schemas = append(schemas, s) }

@@ -12,11 +12,11 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// MaxTTL bounds how long clients may keep a list, whatever its server says.
+// MaxTTL bounds how long clients may cache a list, even if its server allows more.
 const MaxTTL = 24 * time.Hour
 
-// Caching is what the members of a list say of how long it may be kept, 0 where they do not, and whether for whoever asked alone
-// (2026-07-28, server/utilities/caching).
+// Caching returns how long a list may be cached according to its members, or 0 if they have no such time. private
+// reports whether only the same caller may use the cached list (2026-07-28, server/utilities/caching).
 func Caching(members []wire.Member) (ttl time.Duration, private bool) {
 	for i := range members {
 		switch v := members[i].Value; members[i].Key {
@@ -33,15 +33,16 @@ func Caching(members []wire.Member) (ttl time.Duration, private bool) {
 
 // List is a list that clients read page by page. It is immutable.
 type List struct {
-	Names  []string        // of the rows, each once
+	Names  []string        // of the rows, without repeats
 	Rows   [][]byte        // extents of Result
-	Result json.RawMessage // all of it on one page
+	Result json.RawMessage // the whole list as one page
 
 	key     string
 	members []string
 }
 
-// NewList is rows as the result of a list method, in its member key, with these members behind them.
+// NewList returns a list with rows as the result of a list method. The rows are in the member key, and the other
+// members follow.
 func NewList(key string, names []string, rows [][]byte, members ...string) *List {
 	l := &List{Names: names, Rows: rows, key: key, members: members, Result: joinRows(key, rows, members...)}
 	at := len(`{"":[`) + len(key)
@@ -52,7 +53,7 @@ func NewList(key string, names []string, rows [][]byte, members ...string) *List
 	return l
 }
 
-// joinRows is a result with these rows, and these members behind them.
+// joinRows returns a result with these rows, followed by these members.
 func joinRows(key string, rows [][]byte, members ...string) json.RawMessage {
 	size := len(key) + 8
 	for _, row := range rows {
@@ -75,9 +76,9 @@ func joinRows(key string, rows [][]byte, members ...string) json.RawMessage {
 	return append(b, '}')
 }
 
-// Page is the part of the list that a cursor asks for, as a result of method. size is how many
-// rows it has; 0: all. cursor is the JSON of the request's; nil: the first page. Clients hold the cursors sealed;
-// where there are no pages, sealed is not used.
+// Page returns the part of the list after a cursor, as a result of method. size is the number of rows on a page; 0
+// means all. cursor is the JSON of the request's cursor; nil means the first page. Clients get sealed cursors. If the
+// list is not split into pages, sealed is not used.
 func (l *List) Page(method string, cursor json.RawMessage, size int, sealed Cursors) (json.RawMessage, error) {
 	from := 0
 	if len(cursor) > 0 && string(cursor) != "null" && string(cursor) != `""` {
@@ -98,8 +99,8 @@ func (l *List) Page(method string, cursor json.RawMessage, size int, sealed Curs
 	return joinRows(l.key, l.Rows[from:to], members...), nil
 }
 
-// sumSize is the length of what a cursor says of a name: too long for a server to choose a
-// name that counts as another's.
+// sumSize is the length of the digest of a name in a cursor. It is so long that a server cannot choose a name with the
+// digest of another name.
 const sumSize = 6
 
 func openCursor(cursor json.RawMessage, size int, sealed Cursors) (place []byte, err error) {
@@ -113,15 +114,14 @@ func openCursor(cursor json.RawMessage, size int, sealed Cursors) (place []byte,
 	return place, err
 }
 
-// Cursors seals what a cursor says, in characters that need no escape in JSON, and opens it.
+// Cursors seals the content of a cursor, in characters that need no escape in JSON, and opens it.
 type Cursors interface {
 	Seal(place []byte) string
 	Open(cursor string) (place []byte, err error)
 }
 
-// place names the rows before to, all of which were sent, so that what comes behind them is
-// found again in a list that has changed meanwhile: neither is a row that stays skipped, nor
-// one sent twice.
+// place lists the digests of the rows before to, all of which were sent. With it, the next page starts at the right row
+// even if the list changed in between: no remaining row is skipped, and none is sent twice.
 func (l *List) place(to int) []byte {
 	b := make([]byte, 0, to*sumSize)
 	for _, name := range l.Names[:to] {
@@ -136,8 +136,8 @@ func nameSum(name string) [sumSize]byte {
 	return [sumSize]byte(sum[:])
 }
 
-// behind is where the page after the rows of a place begins: behind the last of
-// them that is still there.
+// behind returns the index of the page after the rows of a place. The page starts after the last of these rows that
+// still exists.
 func (l *List) behind(place []byte) int {
 	at := make(map[[sumSize]byte]int, len(l.Names))
 	for i, name := range l.Names {
@@ -153,16 +153,17 @@ func (l *List) behind(place []byte) int {
 	return 0
 }
 
-// Pages is a list of a server's that is read page by page, as far as it goes on.
+// Pages reads a list of a server page by page until its end.
 type Pages struct {
-	Method, Key string // of the request, and of the member of its results that has the rows
-	Most        int    // pages
-	MaxBytes    int    // of all of them
+	Method, Key string // name of the request, and of the member with the rows in its results
+	Most        int    // maximum number of pages
+	MaxBytes    int    // limit for all pages together
 }
 
-// Read asks for one page after the other: params is nil for the first. each takes a page's members, and its rows.
-// Where a server repeats a cursor, or there is no end, rest says why the rest is not read; "": all is. An error is ask's, or
-// a [*PageError]. A cursor is any string, the empty one too (2025-11-25, server/utilities/pagination).
+// Read requests one page after the other. params is nil for the first page. each receives the members and the rows of a
+// page. If a server repeats a cursor, or the list has no end, rest is the reason why the remaining pages were not read.
+// It is "" if all were read. An error comes from ask, or is a [*PageError]. A cursor is any string, even an empty one
+// (2025-11-25, server/utilities/pagination).
 func (p Pages) Read(ask func(params json.RawMessage) (json.RawMessage, error), each func(page []wire.Member, rows []json.RawMessage)) (rest string, err error) {
 	seen := map[string]bool{}
 	size, count := 0, 0
@@ -196,7 +197,7 @@ func (p Pages) Read(ask func(params json.RawMessage) (json.RawMessage, error), e
 	}
 }
 
-// split takes a page apart. cursor is nil on the last one.
+// split parses a page. cursor is nil on the last page.
 func (p Pages) split(result json.RawMessage) (members []wire.Member, rows []json.RawMessage, cursor json.RawMessage, err error) {
 	if members, err = wire.Members(result); err != nil {
 		return nil, nil, nil, &PageError{"a " + p.Method + " result that is no object", err}
@@ -221,10 +222,10 @@ func (p Pages) split(result json.RawMessage) (members []wire.Member, rows []json
 	return members, rows, cursor, nil
 }
 
-// PageError is a page that is none.
+// PageError reports a result that is not a page.
 type PageError struct {
 	What  string
-	Cause error // nil: there is no more to say
+	Cause error // nil if there is no further cause
 }
 
 func (e *PageError) Error() string {

@@ -16,9 +16,8 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// ParamHeader is one x-mcp-header annotation of a tool's input schema: the
-// argument at path goes into the header Mcp-Param-name as well (2026-07-28,
-// basic/transports/streamable-http, "Custom Headers from Tool Parameters").
+// ParamHeader is one x-mcp-header annotation of a tool's input schema: the argument at Path is also sent in the
+// header Mcp-Param-Name (2026-07-28, basic/transports/streamable-http, "Custom Headers from Tool Parameters").
 type ParamHeader struct {
 	Path []string
 	Name string
@@ -26,12 +25,12 @@ type ParamHeader struct {
 
 const (
 	keyParamHeader  = "x-mcp-header"
-	MaxParamHeaders = 64 // more would not fit a server's header limits anyway
+	MaxParamHeaders = 64 // more would exceed a server's header limits anyway
 	maxSafeInteger  = 1<<53 - 1
 )
 
-// ParamHeaders finds the annotations of an input schema. An error says why the
-// tool must not be offered over HTTP.
+// ParamHeaders finds the annotations of an input schema. An error gives the reason why the tool must not be
+// offered over HTTP.
 func ParamHeaders(schema json.RawMessage) ([]ParamHeader, error) {
 	if !bytes.Contains(schema, []byte("mcp-header")) && !bytes.Contains(schema, []byte(`\u`)) {
 		return nil, nil
@@ -49,8 +48,8 @@ func ParamHeaders(schema json.RawMessage) ([]ParamHeader, error) {
 
 type paramWalk struct{ found []ParamHeader }
 
-// visit looks at one schema. Annotations count only where a chain of
-// "properties" alone leads to them; anywhere else they make the tool invalid.
+// visit checks one schema. Annotations count only if a chain of "properties" alone leads to them. Anywhere else
+// they make the tool invalid.
 func (w *paramWalk) visit(schema any, path []string, reachable bool) error {
 	s, ok := schema.(map[string]any)
 	if !ok {
@@ -109,8 +108,8 @@ func (w *paramWalk) add(header, typ any, path []string) error {
 	return nil
 }
 
-// primitiveType reports whether a schema's type is one that a header can
-// carry; null beside it is good, because a null argument has no header.
+// primitiveType reports whether a header can carry values of a schema's type. The type may include null, because a
+// null argument has no header.
 func primitiveType(typ any) bool {
 	list, ok := typ.([]any)
 	if !ok {
@@ -129,12 +128,12 @@ func primitiveType(typ any) bool {
 	return good > 0
 }
 
-// tokenByte reports what a header's name may consist of (RFC 9110, section 5.6.2).
+// tokenByte reports whether a header's name may contain the byte (RFC 9110, section 5.6.2).
 func tokenByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }
 
-// PrimitiveText is a string, a boolean or a safe integer as a header says it.
+// PrimitiveText returns a string, a boolean or a safe integer as the text of a header.
 func PrimitiveText(raw json.RawMessage) (string, bool) {
 	if len(raw) == 0 {
 		return "", false
@@ -159,9 +158,9 @@ const (
 	SentinelSuffix = "?="
 )
 
-// HeaderText is s as the value of Mcp-Name or Mcp-Param-*: itself where every
-// hop leaves it alone, else in base64 (2026-07-28, "Value Encoding"). An empty
-// value is encoded too: many servers cannot tell an empty header from none.
+// HeaderText returns s as the value of Mcp-Name or Mcp-Param-*. If every hop passes s unchanged, it is s itself.
+// Otherwise it is encoded in base64 (2026-07-28, "Value Encoding"). An empty value is encoded too, because many
+// servers cannot distinguish an empty header from a missing one.
 func HeaderText(s string) string {
 	plain := s != "" && s[0] != ' ' && s[len(s)-1] != ' ' &&
 		!(strings.HasPrefix(s, SentinelPrefix) && strings.HasSuffix(s, SentinelSuffix))
@@ -174,18 +173,19 @@ func HeaderText(s string) string {
 	return SentinelPrefix + base64.StdEncoding.EncodeToString([]byte(s)) + SentinelSuffix
 }
 
-// maxForwarded bounds the names and values of one request's headers, in bytes: servers take as much of all.
+// maxForwarded bounds the names and values of one request's forwarded headers, in bytes. Servers accept that many
+// for all headers together.
 const maxForwarded = 8 << 10
 
-// PickHeaders is those of a request's headers whose names are given, as [http.CanonicalHeaderKey] writes them; nil
-// where there is none, and of more than 8 KiB together.
+// PickHeaders returns the headers of a request with these names, in the form of [http.CanonicalHeaderKey]. It
+// returns nil if there are none, or if they have more than 8 KiB together.
 func PickHeaders(from http.Header, names []string) http.Header {
 	var out http.Header
 	size := 0
 	for _, name := range names {
 		for _, value := range from[name] {
 			if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-				continue // which net/http lets nobody send, and other fronts may
+				continue // net/http cannot send such a value, but other front ends may
 			}
 			if size += len(name) + len(value); size > maxForwarded {
 				return nil

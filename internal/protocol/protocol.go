@@ -1,6 +1,5 @@
-// Package protocol is what both sides of the bridge know of MCP: its names, its
-// revisions, its error codes, what they read of a tool and of an option. It holds
-// no state.
+// Package protocol contains the parts of MCP that both sides of the bridge need: names, revisions, error
+// codes, and the reading of tools and options. It holds no state.
 package protocol
 
 import (
@@ -8,8 +7,8 @@ import (
 	"time"
 )
 
-// The names of the protocol that both sides of the bridge know. FormatLegacy and
-// FormatModern are our own names for its bytes.
+// The names of the protocol that both sides of the bridge use. FormatLegacy and FormatModern are our own
+// names for its bytes.
 const (
 	MethodInitialize     = "initialize"
 	MethodDiscover       = "server/discover"
@@ -55,11 +54,11 @@ func LogSeverities() []string {
 	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 }
 
-// methods is what is known of single methods.
+// methods holds the properties of single methods.
 var methods = map[string]struct {
 	naming          string // see NamingParam
 	mayRequireInput bool
-	asks            string // the capability that a client declares to be asked by it
+	asks            string // the capability that a client declares to accept this request
 }{
 	MethodToolsCall:  {naming: "name", mayRequireInput: true},
 	"prompts/get":    {naming: "name", mayRequireInput: true},
@@ -72,13 +71,13 @@ var methods = map[string]struct {
 	MethodRoots:      {asks: "roots"},
 }
 
-// NamingParam is the member of a request's params that says what it is about, which HTTP has in
-// Mcp-Name as well: a tool's or a prompt's name, a resource's URI, a task's id; "": it has none
-// (2026-07-28, basic/transports/streamable-http, "Standard Request Headers"; SEP-2663).
+// NamingParam returns the member of a request's params that names its object, which HTTP also has in
+// Mcp-Name: the name of a tool or a prompt, the URI of a resource, or the id of a task. It is "" if the
+// method has none (2026-07-28, basic/transports/streamable-http, "Standard Request Headers"; SEP-2663).
 func NamingParam(method string) string { return methods[method].naming }
 
-// Error codes of 2026-07-28 (basic/index, "Error codes"), and those before it for a
-// resource that is not there and for a URL that a person is to open first.
+// Error codes of 2026-07-28 (basic/index, "Error codes"), and the earlier codes for a missing resource
+// and for a URL that a person has to open first.
 const (
 	CodeURLRequired        = -32042
 	CodeLegacyNotFound     = -32002
@@ -87,12 +86,12 @@ const (
 	CodeUnsupportedVersion = -32022
 )
 
-// LegacyVersions is what we take of the revisions before 2026-07-28, newest first.
+// LegacyVersions returns the supported revisions before 2026-07-28, newest first.
 func LegacyVersions() []string {
 	return []string{VersionLegacy, "2025-06-18", "2025-03-26", "2024-11-05"}
 }
 
-// Era is the family of revisions that a message, a server or a client speaks.
+// Era is the family of revisions of a message, a server or a client.
 type Era string
 
 const (
@@ -102,27 +101,27 @@ const (
 	Modern Era = "modern"
 )
 
-// Info is how a client or a host names itself.
+// Info is the name under which a client or a host presents itself.
 type Info struct {
 	Name    string `json:"name"`
 	Title   string `json:"title,omitempty"`
 	Version string `json:"version"`
 }
 
-// EncodeInfo is info as JSON.
+// EncodeInfo returns info as JSON.
 func EncodeInfo(info Info) json.RawMessage {
-	b, _ := json.Marshal(info) // three strings: it cannot fail
+	b, _ := json.Marshal(info) // cannot fail, because it has only strings
 	return b
 }
 
-// How long a server has to connect, and to list, where interop.Timeouts does not say.
+// The time limits for connecting to a server and for listing, if interop.Timeouts does not set them.
 const (
-	DefaultConnect = 30 * time.Second // a cold npx downloads first
+	DefaultConnect = 30 * time.Second // the first npx downloads the package
 	DefaultList    = 30 * time.Second
 )
 
-// Duration is what a duration among options means on both sides of the bridge:
-// 0 the default, negative none.
+// Duration applies the meaning of durations in options on both sides of the bridge: 0 means the default,
+// and a negative value means 0.
 func Duration(d, byDefault time.Duration) time.Duration {
 	switch {
 	case d < 0:

@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// Unpublishable says why clients would refuse a whole list for this schema.
+// Unpublishable returns the reason why clients would refuse a whole list because of this schema, or "".
 func Unpublishable(input json.RawMessage) string {
 	switch {
 	case input == nil:
@@ -31,7 +31,7 @@ func Declares(capabilities json.RawMessage, feature, flag string) bool {
 	return string(on) == "true"
 }
 
-// LookupString is the string under a key of an object; "" and false where there is none.
+// LookupString returns the string at a key of an object. If there is none, it returns "" and false.
 func LookupString(obj json.RawMessage, key string) (string, bool) {
 	raw, ok := wire.Lookup(obj, key)
 	if !ok {
@@ -40,13 +40,13 @@ func LookupString(obj json.RawMessage, key string) (string, bool) {
 	return wire.Unquote(raw)
 }
 
-// OneMember is the value of a key of params that says whom a request concerns; nil where there is none. It is an
-// error where they may say two: many servers read a member whatever the case of its key, and of two the one that they meet
-// first or last. The one would be looked up, or checked, and the other be answered.
+// OneMember returns the value of a key of params that names the object of a request, or nil if there is none. It
+// returns an error if the params are ambiguous. Many servers ignore the case of keys, and use the first or the last of
+// two members. Then the bridge would look up or check one value, and the server would use the other.
 func OneMember(params json.RawMessage, key string) (json.RawMessage, error) {
 	members, err := wire.Members(params)
 	if err != nil {
-		return nil, nil // they are no object, which says nothing
+		return nil, nil // params that are not an object name nothing
 	}
 	var found json.RawMessage
 	for i := range members {
@@ -61,13 +61,13 @@ func OneMember(params json.RawMessage, key string) (json.RawMessage, error) {
 	return found, nil
 }
 
-// Reserved reports a key of _meta that belongs to the protocol, and to one hop: all but the one that
-// names the task of a message.
+// Reserved reports whether a key of _meta belongs to the protocol, and so to one hop. The only exception is the key
+// that names the task of a message.
 func Reserved(key string) bool {
 	return key != MetaRelatedTask && len(key) > len(MetaPrefix) && key[:len(MetaPrefix)] == MetaPrefix
 }
 
-// Printable is s on one line, without what a terminal would act on and what no reader sees, cut to about limit bytes.
+// Printable returns s on one line, without terminal controls and invisible characters, cut to about limit bytes.
 func Printable(s string, limit int) string {
 	shown, _ := text.Visible(text.OneLine(strings.ToValidUTF8(text.Cut(s, limit), "")))
 	if shown = strings.Join(strings.Fields(shown), " "); len(s) > limit {
@@ -76,7 +76,7 @@ func Printable(s string, limit int) string {
 	return shown
 }
 
-// Has reports whether capabilities have what a path of keys leads to.
+// Has reports whether capabilities have a value at a path of keys.
 func Has(capabilities json.RawMessage, path []string) bool {
 	for _, key := range path {
 		value, ok := wire.Lookup(capabilities, key)
@@ -88,11 +88,11 @@ func Has(capabilities json.RawMessage, path []string) bool {
 	return true
 }
 
-// Matches reports whether a pattern of a configuration stands for a name: "*" for any characters
-// and "?" for one, everything else for itself.
+// Matches reports whether a pattern of a configuration matches a name: "*" matches any characters, "?" matches one, and
+// any other character matches itself.
 func Matches(pattern, name string) bool {
 	p, n := []rune(pattern), []rune(name)
-	star, from := -1, 0 // the last "*", and up to where it has eaten
+	star, from := -1, 0 // the last "*", and the end of the text that it matches
 	i, j := 0, 0
 	for j < len(n) {
 		switch {

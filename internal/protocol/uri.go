@@ -5,24 +5,26 @@ import (
 	"strings"
 )
 
-// A URI of a resource passes as its server wrote it, unless it could not be told from another's. On a view
-// of several servers
+// The URI of a resource stays as its server wrote it, unless it could be confused with the URI of another server. On a
+// view of several servers, some URIs get another form:
 //
-//   - ui:// (apps, SEP-1865) and skill:// (SEP-2640) have the server first in their path, because servers that
-//     were made from one template have the same ones: ui://form.html of the server a is ui://a/form.html;
-//   - a URI that an earlier server of the configuration lists too, a skill of another scheme, and what is
-//     itself of the scheme indus, is indus://SERVER/URI: file:///x of the server b is indus://b/file:///x.
+//   - ui:// (apps, SEP-1865) and skill:// (SEP-2640) get the server as the first part of their path, because servers
+//     made from one template have the same URIs: ui://form.html of the server a is ui://a/form.html.
+//   - three kinds of URI become indus://SERVER/URI: a URI that an earlier server of the configuration also lists, a
+//     skill of another scheme, and a URI with the scheme indus. For example, file:///x of the server b is
+//     indus://b/file:///x.
 //
-// So no server can list what counts as another's. Both are undone by what stands in them, so that a client may keep them, and make others of them (those of
-// the files beside a skill) that nobody has listed.
+// So no server can list a URI that counts as the URI of another server. Both forms can be reversed from the URI alone.
+// A client may keep such URIs, and may derive URIs that no server has listed, such as the URIs of the files beside a
+// skill.
 
-// foreignScheme is before the URIs of which there are two.
+// foreignScheme is the prefix for URIs that several servers use.
 const foreignScheme = "indus://"
 
-// ownedSchemes are those whose URIs always have the server in them.
+// ownedSchemes lists the schemes with URIs that always contain the server.
 var ownedSchemes = []string{"ui://", "skill://", foreignScheme}
 
-// schemeOf is the one of ownedSchemes that a URI has; "" where it has another.
+// schemeOf returns the scheme of a URI if it is in ownedSchemes, or "".
 func schemeOf(uri string) string {
 	for _, scheme := range ownedSchemes {
 		if strings.HasPrefix(uri, scheme) {
@@ -32,7 +34,7 @@ func schemeOf(uri string) string {
 	return ""
 }
 
-// OwnedURI is the URI of a server in a form that names the server.
+// OwnedURI returns the URI of a server in a form that contains the server.
 func OwnedURI(server, uri string) string {
 	server = url.PathEscape(server)
 	if scheme := schemeOf(uri); scheme != "" && scheme != foreignScheme {
@@ -41,10 +43,10 @@ func OwnedURI(server, uri string) string {
 	return foreignScheme + server + "/" + uri
 }
 
-// IsOwned reports whether a URI is of a scheme whose URIs have the server in them.
+// IsOwned reports whether the URIs of this URI's scheme contain the server.
 func IsOwned(uri string) bool { return schemeOf(uri) != "" }
 
-// SplitURI undoes OwnedURI. has says which servers there are.
+// SplitURI reverses OwnedURI. has reports whether a server exists.
 func SplitURI(uri string, has func(server string) bool) (server, own string, ok bool) {
 	scheme := schemeOf(uri)
 	server, path, ok := strings.Cut(uri[len(scheme):], "/")

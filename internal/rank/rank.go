@@ -1,4 +1,4 @@
-// Package rank finds the tools or operations that a question means, best first.
+// Package rank finds the tools or operations that match a query, best first.
 //
 //	index := rank.New([]rank.Document{
 //		{Name: "fs__read_file", Text: "Read a file as text. path"},
@@ -9,11 +9,11 @@
 //	}
 //
 // The measure is BM25 (Robertson and Zaragoza, 2009) over the words of the name and the text. Identifiers are split
-// (camelCase, snake_case, digits), and a plural counts as its singular. A query that is a document's name, however it is
-// written, finds that document first. Equal scores keep the documents' order.
+// (camelCase, snake_case, digits), and a plural counts as its singular. A query that equals a document's name, in any
+// spelling, finds that document first. Equal scores keep the documents' order.
 //
-// Of 80 questions that were never used for tuning it finds 69 among the first five of 233 tools, as textbook BM25 does. With
-// synonyms, prefixes and tolerance of slips it found 69, too.
+// Of 80 questions that were never used for tuning, it finds 69 among the first five of 233 tools. Textbook BM25 finds
+// as many. Synonyms, prefixes and tolerance of typing errors did not raise the number.
 //
 // A query is read up to [MaxQuery] bytes and [MaxWords] different words. An Index never changes, and any number of
 // goroutines may search it.
@@ -29,35 +29,35 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// What of a query is read.
+// Limits of a query.
 const (
 	MaxQuery = 2048 // bytes
 	MaxWords = 32
 )
 
-// maxText is how many bytes of a document's text are read. No real tool comes near.
+// maxText limits how many bytes of a document's text are read. No real tool comes near.
 const maxText = 16 << 10
 
-// Document is what can be found.
+// Document is an entry of the index.
 type Document struct {
 	// Name is the whole name: "github__create_issue", "fs/read_file".
 	Name string
-	// Text is all else that says what it does: its description, its parameters and theirs.
+	// Text holds all other information about its purpose: its description, its parameters and their descriptions.
 	Text string
 }
 
 // Hit is one document that was found.
 type Hit struct {
-	// Document is its place in the list that the index was made of.
+	// Document is its index in the list passed to New.
 	Document int
-	// Score says how well it fits; scores of different queries do not compare.
+	// Score measures how well it matches. Scores of different queries do not compare.
 	Score float64
 }
 
 const (
-	saturation   = 1.2  // how soon a word more often makes no difference: k1 of BM25
+	saturation   = 1.2  // how soon more occurrences of a word stop to matter: k1 of BM25
 	lengthWeight = 0.75 // how much the length of a document counts: b of BM25
-	isName       = 1000 // added for a name that is the query: more than words can reach
+	isName       = 1000 // bonus for a name that equals the query: more than words can reach
 )
 
 // Index is an immutable set of documents that can be searched.
@@ -66,13 +66,13 @@ type Index struct {
 	names    map[string][]int
 }
 
-// posting is a document and what one word is worth in it.
+// posting is a document and the weight of one word in it.
 type posting struct {
 	document int
 	weight   float64
 }
 
-// New is an index of documents. It keeps none of them.
+// New returns an index of documents. It keeps none of them.
 func New(documents []Document) *Index {
 	x := &Index{postings: map[string][]posting{}, names: map[string][]int{}}
 	lengths, total := make([]float64, len(documents)), 0.0
@@ -102,8 +102,8 @@ func New(documents []Document) *Index {
 	return x
 }
 
-// Search is at most limit documents that fit the query, best first. keep says which may
-// be found, nil: all. Where nothing fits the result is nil.
+// Search returns at most limit documents that match the query, best first. keep selects the documents that may be
+// found; nil means all. If no document matches, the result is nil.
 func (x *Index) Search(query string, limit int, keep func(document int) bool) []Hit {
 	query = text.Cut(query, MaxQuery)
 	scores := map[int]float64{}
@@ -127,10 +127,10 @@ func (x *Index) Search(query string, limit int, keep func(document int) bool) []
 	return hits[:max(0, min(limit, len(hits)))]
 }
 
-// filler is the words that most documents have. With them, every query would find every document.
+// filler lists the words that most documents have. With them, every query would find every document.
 const filler = " a an and are at by for from i in is it of on or that the this to with "
 
-// distinctWords are the first MaxWords different words that are not filler.
+// distinctWords returns the first MaxWords different words that are not filler.
 func distinctWords(all []string) (list []string) {
 	for _, w := range all {
 		if len(list) < MaxWords && !slices.Contains(list, w) && !strings.Contains(filler, " "+w+" ") {
@@ -148,9 +148,9 @@ func OwnName(name string) string {
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// wordsOf are those of a text, in lower case and without endings. "readFile", "read_file" and
-// "read-file" are two, "HTTPServer" too, "sha256" is "sha" and "256", and every character of
-// a script without spaces is one.
+// wordsOf returns the words of a text, in lower case and without endings. "readFile", "read_file" and "read-file" are
+// two words, and so is "HTTPServer". "sha256" is "sha" and "256". Every character of a script without spaces is one
+// word.
 func wordsOf(s string) (list []string) {
 	runes := []rune(s)
 	for i := 0; i < len(runes); {
@@ -167,7 +167,8 @@ func wordsOf(s string) (list []string) {
 	return list
 }
 
-// endsWord reports whether a word ends before the i-th of two characters of words.
+// endsWord reports whether a word ends before the i-th character. Both this character and the one before it belong to
+// words.
 func endsWord(r []rune, i int) bool {
 	a, b := r[i-1], r[i]
 	return isAlone(a) || isAlone(b) || unicode.IsDigit(a) != unicode.IsDigit(b) || unicode.IsUpper(b) &&
@@ -182,7 +183,7 @@ func isAlone(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-// fold is a name without what people spell differently: case, and whatever is no letter or digit.
+// fold returns a name without differences in spelling: case, and characters that are neither letters nor digits.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !isWordy(r) {

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/rank"
 )
 
-// few are documents for what one line of a test is about.
+// few lists documents that tests with one query search.
 var few = []rank.Document{
 	{Name: "fs__readFile", Text: "Gives the text of a file. path maxBytes"},
 	{Name: "fs__read", Text: "Reads anything."},
@@ -60,9 +60,9 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestTheRightToolIsInTheFirstFive measures the ranking with questions as a person would ask them, over the tools of real
-// servers. tuned.txt was used to choose it. The author of blind.txt saw the tools alone, and nothing was tuned on it. Textbook
-// BM25 is measured beside it.
+// TestTheRightToolIsInTheFirstFive measures the ranking with questions as a person would ask them, over the tools of
+// real servers. tuned.txt was used to choose the ranking. The author of blind.txt saw only the tools, and nothing was
+// tuned on it. Textbook BM25 is measured for comparison.
 func TestTheRightToolIsInTheFirstFive(t *testing.T) {
 	documents := tools(t)
 	index := rank.New(documents)
@@ -91,7 +91,7 @@ func TestTheRightToolIsInTheFirstFive(t *testing.T) {
 	}
 }
 
-// plain is BM25 as a textbook has it.
+// plain is textbook BM25.
 type plain struct {
 	names  []string
 	times  []map[string]float64
@@ -164,8 +164,8 @@ func names(documents []rank.Document, hits []rank.Hit) (list []string) {
 	return list
 }
 
-// FuzzSearch: whatever is indexed and asked, the answer is in order, holds every document once, and
-// is the same the next time.
+// FuzzSearch checks that for any index and query the result is in order, holds every document once, and is the same on
+// the next search.
 func FuzzSearch(f *testing.F) {
 	f.Add("fs__read_file", "Read a file.", "read file", 3)
 	f.Add("HTTPServer2", "e.g. a. b", "http server", 1)
@@ -188,7 +188,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// BenchmarkSearch asks 10,000 tools, some of it in words that none of them has.
+// BenchmarkSearch searches 10,000 tools. Some queries have words that no tool has.
 func BenchmarkSearch(b *testing.B) {
 	real := tools(b)
 	documents := make([]rank.Document, 10_000)
@@ -204,7 +204,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// A server with a vocabulary of two million words must not hold up whoever searches.
+// A server with a vocabulary of two million words must not block a search.
 func TestASearchIsBounded(t *testing.T) {
 	var documents []rank.Document
 	for i := range 200 {

@@ -12,12 +12,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// codec carries messages over a connection of the SDK's, whose own codec
-// may escape strings in its own way.
+// codec carries messages over a connection of the SDK. The codec of that connection may escape
+// strings in its own way.
 type codec struct {
 	c       mcp.Connection
 	writing turn
-	ctx     context.Context // ends with close
+	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
 	once    sync.Once
 }
@@ -53,7 +53,7 @@ func (f *codec) Close() {
 	})
 }
 
-// fromSDK is the envelope of a message that the SDK has decoded.
+// fromSDK returns the envelope of a message that the SDK has decoded.
 func fromSDK(m jsonrpc.Message) (wire.Envelope, error) {
 	switch m := m.(type) {
 	case *jsonrpc.Request:
@@ -72,7 +72,7 @@ func fromSDK(m jsonrpc.Message) (wire.Envelope, error) {
 	return wire.Envelope{}, &wire.BadFrame{Err: errors.New("not a message")}
 }
 
-// toSDK is the message that the SDK encodes for an envelope.
+// toSDK returns the message that the SDK encodes for an envelope.
 func toSDK(e wire.Envelope) (jsonrpc.Message, error) {
 	var id jsonrpc.ID
 	if e.ID != nil {

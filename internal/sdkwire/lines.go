@@ -10,13 +10,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lines is lines over an injected [mcp.IOTransport]. They are ours, not the
-// SDK's: its codec rewrites strings, and takes the first odd line for the end.
+// lines reads and writes lines over an injected [mcp.IOTransport]. It does not use the codec of the
+// SDK, which rewrites strings and treats the first invalid line as the end.
 type lines struct {
 	t       *mcp.IOTransport
 	came    chan lineRead
 	writing turn
-	ctx     context.Context // ends with close, and its cause is why
+	ctx     context.Context // ends with Close; its cause is the reason
 	stop    context.CancelCauseFunc
 	once    sync.Once
 }
@@ -38,7 +38,7 @@ func newLines(t *mcp.IOTransport, max int) *lines {
 	return f
 }
 
-// readAll reads beside read, for there are readers that Close does not wake.
+// readAll reads in its own goroutine, because Close does not unblock every reader.
 func (f *lines) readAll(in *wire.Lines) {
 	for {
 		env, err := wire.ReadEnvelope(in)
@@ -65,7 +65,7 @@ func (f *lines) Read() (wire.Envelope, error) {
 func (f *lines) Write(ctx context.Context, e wire.Envelope) error {
 	return f.writing.do(ctx, f.ctx, func() error {
 		_, err := f.t.Writer.Write(wire.Line(e))
-		if err != nil { // what follows half a line is no message
+		if err != nil { // bytes after half a line would not be a message
 			f.end(err)
 		}
 		return err

@@ -1,5 +1,4 @@
-// Package sdkwire carries messages over a transport of the official SDK's, as
-// envelopes of bytes.
+// Package sdkwire carries messages over a transport of the official SDK, as envelopes of bytes.
 package sdkwire
 
 import (
@@ -10,12 +9,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Conn is one connection: one reader, many writers.
+// Conn is one connection with one reader and many writers.
 type Conn interface {
-	// Read blocks for the next message, whose bytes are the caller's. A
-	// [*wire.BadFrame] concerns that message alone; any other error is the end.
+	// Read blocks until the next message. The caller owns its bytes. A [*wire.BadFrame] concerns
+	// only that message. Any other error is the end of the connection.
 	Read() (wire.Envelope, error)
-	// Write sends one message whole, whatever becomes of ctx, or not at all.
+	// Write sends one whole message or nothing. If ctx ends during the write, the message is still
+	// sent whole.
 	Write(ctx context.Context, e wire.Envelope) error
 	// Close unblocks Read and is bounded; it may be called twice.
 	Close()
@@ -33,11 +33,11 @@ func Dial(ctx context.Context, t mcp.Transport, limit int) (Conn, error) {
 	return newCodec(c), nil
 }
 
-// turn is one slot for one writer at a time. Waiting for it ends with the context; a write
-// that has begun does not.
+// turn lets one writer write at a time. A wait for it ends with the context, but a write that has
+// begun does not.
 type turn chan struct{}
 
-// do runs write to its end. Where ctx ends meanwhile, write goes on without its caller.
+// do runs write to its end. If ctx ends meanwhile, do returns and write continues.
 func (g turn) do(ctx, life context.Context, write func() error) error {
 	select {
 	case g <- struct{}{}:

@@ -15,11 +15,11 @@ import (
 
 const maxKeyFile = 64 << 10 // bytes
 
-// KeyFile reads keys from a file: one on each line, in hexadecimal or base64; empty lines and
-// lines that begin with # are left out. Two lines while one key rotates: the first seals, see
-// [NewKeys]. Where there is no file, it makes one with a new key, for its owner alone
-// (0600); processes that do so at once agree on one. A file that others may read or write
-// is refused where the system has modes. Errors name the file and never show what is in it.
+// KeyFile reads keys from a file: one on each line, in hexadecimal or base64. Empty lines and lines that
+// begin with # are left out. While a key rotates, the file has two lines, and the first key seals (see
+// [NewKeys]). If there is no file, KeyFile makes one with a new key that only its owner can read (0600).
+// Several processes that do so at once use the same key. If the system has file modes, a file that other
+// users may read or write is refused. Errors name the file and never show its contents.
 func KeyFile(ctx context.Context, path string) (*Keys, error) {
 	keys, err := ReadKeyFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -39,10 +39,10 @@ func KeyFile(ctx context.Context, path string) (*Keys, error) {
 	return ReadKeyFile(path)
 }
 
-// NewKeyText is a new key as [ParseKeys] reads it.
+// NewKeyText returns a new key in the form that [ParseKeys] reads.
 func NewKeyText() string { return hex.EncodeToString(newKey()) }
 
-// ReadKeyFile is [KeyFile] that makes no file: one that is not there is [fs.ErrNotExist].
+// ReadKeyFile is [KeyFile] without making a file. If there is no file, the error is [fs.ErrNotExist].
 func ReadKeyFile(path string) (*Keys, error) {
 	text, err := atomicfile.ReadPrivate(path, maxKeyFile)
 	if err != nil {
@@ -58,7 +58,8 @@ func ReadKeyFile(path string) (*Keys, error) {
 	return keys, nil
 }
 
-// Reread has k seal and open with the keys that a [KeyFile] has now. If it cannot be read, k stays as it is.
+// Reread makes k seal and open with the current keys of a [KeyFile]. If the file cannot be read, k stays as
+// it is.
 func (k *Keys) Reread(path string) error {
 	now, err := ReadKeyFile(path)
 	if err == nil {
@@ -67,13 +68,13 @@ func (k *Keys) Reread(path string) error {
 	return err
 }
 
-// ParseKeys reads keys as they stand in a [KeyFile].
+// ParseKeys reads keys in the format of a [KeyFile].
 func ParseKeys(text string) (*Keys, error) {
 	keys, _, err := parseKeys(text)
 	return keys, err
 }
 
-// parseKeys also says in which line there is something else; 0: in none.
+// parseKeys also returns the number of the first invalid line, or 0.
 func parseKeys(text string) (*Keys, int, error) {
 	var keys [][]byte
 	n := 0
@@ -96,7 +97,7 @@ func parseKeys(text string) (*Keys, int, error) {
 	return k, 0, err
 }
 
-// parseKey is nil where s is no key.
+// parseKey returns nil if s is not a key.
 func parseKey(s string) []byte {
 	if key, err := hex.DecodeString(s); err == nil && len(key) == KeySize {
 		return key

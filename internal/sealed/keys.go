@@ -19,26 +19,26 @@ const KeySize = 32
 
 const (
 	tokenVersion = 1
-	keyUse       = "indus sealed tokens 1" // which our keys are derived for
-	nonceUse     = "indus sealed nonces 1" // which the keys of [Keys.SealSame] are
+	keyUse       = "indus sealed tokens 1" // the label for deriving our keys
+	nonceUse     = "indus sealed nonces 1" // the label for the nonce keys of [Keys.SealSame]
 )
 
-// tokenEncoding takes each token in one spelling only, but for line breaks.
+// tokenEncoding accepts only one spelling of each token, except for line breaks.
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
 // Keys seal tokens, and open them. All methods may be called from any goroutine.
 type Keys struct{ all atomic.Pointer[[]sealing] }
 
-// sealing is one key.
+// sealing holds the ciphers of one key.
 type sealing struct {
-	cipher.AEAD             // with a random nonce in front
-	given       cipher.AEAD // with a nonce that is given
-	nonces      []byte      // the key that nonces are derived with
+	cipher.AEAD             // puts a random nonce in front
+	given       cipher.AEAD // takes a given nonce
+	nonces      []byte      // the key for deriving nonces
 }
 
-// NewKeys takes keys of [KeySize] random bytes. The first seals, all open: put a new key
-// in front of the old one, and drop that once its last token has expired. Replicas have
-// the same ones, so the new key must be known to all before it comes first anywhere.
+// NewKeys takes keys of [KeySize] random bytes. The first key seals, and all keys open. To rotate, put a new key in
+// front of the old one, and remove the old key once its last token has expired. All replicas share the keys, so the new
+// key must be known to all of them before it comes first anywhere.
 func NewKeys(keys ...[]byte) (*Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no key")
@@ -75,7 +75,7 @@ func NewKeys(keys ...[]byte) (*Keys, error) {
 	return k, nil
 }
 
-// Random has a key of its own: its tokens end with it.
+// Random returns keys with one random key. Only the returned Keys can open its tokens.
 func Random() *Keys {
 	k, err := NewKeys(newKey())
 	if err != nil {
@@ -90,7 +90,7 @@ func newKey() []byte {
 	return key
 }
 
-// Seal makes a token's text: ASCII letters, digits, "-" and "_", each time another.
+// Seal returns the text of a token: ASCII letters, digits, "-" and "_". Each call returns a different text.
 func (k *Keys) Seal(t Token) string {
 	key := (*k.all.Load())[0]
 	plain := t.encode(make([]byte, 0, 64+len(t.Replica)+len(t.Principal)+len(t.Data)))
@@ -99,8 +99,8 @@ func (k *Keys) Seal(t Token) string {
 	return tokenEncoding.EncodeToString(key.Seal(b, nil, plain, b[:1]))
 }
 
-// SealSame is Seal with one text for one token, while the first key stays: for what its client compares. The nonce is derived
-// from the token, so that no two tokens have one in common.
+// SealSame is Seal, but it returns the same text for the same token while the first key stays. It is for tokens that
+// clients compare. The nonce is derived from the token, so that different tokens have different nonces.
 func (k *Keys) SealSame(t Token) string {
 	key := (*k.all.Load())[0]
 	plain := t.encode(nil)
@@ -111,16 +111,16 @@ func (k *Keys) SealSame(t Token) string {
 	return tokenEncoding.EncodeToString(key.given.Seal(b, nonce, plain, b[:1]))
 }
 
-// Want is what a token must be. Its principal and its digest are those that it was sealed
-// with, where it was sealed without as well.
+// Want holds the required kind, principal and digest of a token. Each must be equal to the token's field, even if it
+// is empty.
 type Want struct {
 	Kind      Kind
 	Principal string
 	Digest    [sha256.Size]byte
 }
 
-// Open is the token of a text. Its errors are those of this package, and say nothing of the
-// token's fields; the first of kind, principal, request and expiry that does not fit is named.
+// Open returns the token of a text. Its errors are the errors of this package, and contain no fields of the token. An
+// error names the first mismatch among kind, principal, request and expiry.
 func (k *Keys) Open(text string, want Want) (Token, error) {
 	b, err := tokenEncoding.DecodeString(text)
 	if err != nil || len(b) == 0 || b[0] != tokenVersion || strings.ContainsAny(text, "\r\n") {

@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/sealed"
 )
 
-// aliceToken is one with all of its fields, and what is wanted of it.
+// aliceToken returns a token with all fields, and the matching Want.
 func aliceToken() (sealed.Token, sealed.Want) {
 	sum := sealed.Digest([]byte("tools/call"), []byte(`{"name":"a"}`))
 	return sealed.Token{
@@ -55,7 +55,7 @@ func TestATokenComesBackAsItWas(t *testing.T) {
 }
 
 func TestWhatATokenIsNotForIsRefused(t *testing.T) {
-	synctest.Test(t, testWhatATokenIsNotFor) // whose clock stands
+	synctest.Test(t, testWhatATokenIsNotFor) // with a clock that stands still
 }
 
 func testWhatATokenIsNotFor(t *testing.T) {
@@ -101,7 +101,8 @@ func testWhatATokenIsNotFor(t *testing.T) {
 	}
 }
 
-// TestEveryAlteredByteIsRefused: each character of a token for each other one, each cut, and what is added.
+// TestEveryAlteredByteIsRefused replaces each character of a token by every other one, cuts the token at
+// each place, and appends to it.
 func TestEveryAlteredByteIsRefused(t *testing.T) {
 	keys := sealed.Random()
 	token, want := aliceToken()

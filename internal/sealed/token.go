@@ -7,35 +7,38 @@ import (
 	"time"
 )
 
-// Kind is what a token is for. None is taken for another.
+// Kind is the purpose of a token. A token of one kind is never accepted as another.
 type Kind byte
 
-// The kinds. Their numbers stand in tokens that others have: they stay.
+// The kinds. Tokens held by clients contain these numbers, so they never change.
 const (
 	Session      Kind = 1 + iota // the id of a legacy session
 	RequestState                 // a server's own requestState
 	Parked                       // a call that waits here for a client's answers
-	Task                         // a task's id
-	Cursor                       // a page's
-	Store                        // what is kept in a file
+	Task                         // the id of a task
+	Cursor                       // the cursor of a page
+	Store                        // data in a file
 )
 
-// Token is what is sealed.
+// Token holds the fields to seal.
 type Token struct {
 	Kind Kind
-	// Replica is the address of who made it, for its peers. "": there are none.
+	// Replica is the address of the replica that made the token, for its peers. If it is "", there
+	// are no peers.
 	Replica string
-	// Principal is whom it was given to. "": everybody, where there are no principals.
+	// Principal is the principal that received the token. If it is "", any caller may use the
+	// token, because there are no principals.
 	Principal string
-	// Expires is when it ends, to the millisecond. Zero: never.
+	// Expires is the time of expiry, to the millisecond. A token with the zero time never expires.
 	Expires time.Time
-	// Digest is that of the request that it belongs to, see [Digest]. Zero: to none.
+	// Digest is the digest of the request that the token belongs to, see [Digest]. If it is zero,
+	// the token belongs to no request.
 	Digest [sha256.Size]byte
-	// Data is what it carries.
+	// Data is the content of the token.
 	Data []byte
 }
 
-// Why a token is refused. The texts are fit for the client that sent it.
+// Reasons why a token is refused. The texts may be shown to the client that sent it.
 var (
 	ErrAltered   = errors.New("the token was not made here, or was altered on its way")
 	ErrKind      = errors.New("the token is for something else")
@@ -44,8 +47,8 @@ var (
 	ErrExpired   = errors.New("the token has expired")
 )
 
-// Digest is that of a request's parts: its method, and what of its params must stay. No
-// other parts have it, however they are cut.
+// Digest returns the digest of a request's parts: its method, and the params that must not change.
+// Different parts have different digests, even if their concatenations are equal.
 func Digest(parts ...[]byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	for _, p := range parts {
@@ -56,7 +59,7 @@ func Digest(parts ...[]byte) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Which fields follow a kind.
+// Flags for the fields that follow a kind.
 const (
 	hasExpiry byte = 1 << iota
 	hasDigest
@@ -83,7 +86,7 @@ func (t *Token) encode(b []byte) []byte {
 	return append(b, t.Data...)
 }
 
-// decode reads what encode wrote. Data is an extent of b.
+// decode reads the output of encode. Data is an extent of b.
 func (t *Token) decode(b []byte) bool {
 	if len(b) < 2 {
 		return false
@@ -115,7 +118,7 @@ func (t *Token) decode(b []byte) bool {
 	return true
 }
 
-// cutText cuts off a text, in front of which its length stands.
+// cutText cuts off a text with its length in front.
 func cutText(b []byte) (text string, rest []byte, ok bool) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || n > uint64(len(b)-size) {
@@ -125,7 +128,7 @@ func cutText(b []byte) (text string, rest []byte, ok bool) {
 	return string(b[:n]), b[n:], true
 }
 
-// check says why a token is not what is wanted.
+// check returns the reason why a token does not match want, or nil.
 func (t *Token) check(want Want) error {
 	switch {
 	case t.Kind != want.Kind:
@@ -140,24 +143,25 @@ func (t *Token) check(want Want) error {
 	return nil
 }
 
-// Cursors seals the cursors of one principal's pages of one list.
+// Cursors seals the cursors of one list for one principal.
 type Cursors struct {
 	keys      *Keys
 	principal string
 	digest    [sha256.Size]byte
 }
 
-// Cursors are those of a list, which its name tells from others.
+// Cursors returns the cursors of a list. The name of the list separates them from the cursors of
+// other lists.
 func (k *Keys) Cursors(principal, list string) Cursors {
 	return Cursors{k, principal, Digest([]byte(list))}
 }
 
-// Seal is the cursor of a place.
+// Seal returns the cursor of a place.
 func (c Cursors) Seal(place []byte) string {
 	return c.keys.Seal(Token{Kind: Cursor, Principal: c.principal, Digest: c.digest, Data: place})
 }
 
-// Open is the place of a cursor.
+// Open returns the place of a cursor.
 func (c Cursors) Open(cursor string) (place []byte, err error) {
 	t, err := c.keys.Open(cursor, Want{Kind: Cursor, Principal: c.principal, Digest: c.digest})
 	return t.Data, err

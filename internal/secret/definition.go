@@ -7,9 +7,9 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// Definition is a server's row of a configuration as a person may see it: variables stay as
-// they are written, and of values those that neither belong to env and headers nor look like
-// a secret.
+// Definition returns a server's row of a configuration in a form that a person may see. Variables
+// stay as they are written. Values are masked if they belong to env or headers, or look like a
+// secret.
 func Definition(row json.RawMessage) json.RawMessage { return eachPart(row, definitionField) }
 
 func definitionField(name string, raw json.RawMessage) json.RawMessage {
@@ -25,9 +25,9 @@ func definitionField(name string, raw json.RawMessage) json.RawMessage {
 		if s, ok := wire.Unquote(raw); ok {
 			return wire.Quote(URL(s))
 		}
-	case "tls": // names of files, of which one is "key"
+	case "tls": // names of files; one field is called "key"
 		return raw
-	case "authorization": // a word; what has a token stands in headers
+	case "authorization": // a word; tokens are in headers
 		if s, _ := wire.Unquote(raw); s == "forward" {
 			return raw
 		}
@@ -44,7 +44,7 @@ func definitionField(name string, raw json.RawMessage) json.RawMessage {
 	return definitionValue(name, raw)
 }
 
-// definitionValue masks what has a secret's name or looks like one, however deep.
+// definitionValue masks values that look like a secret or have the name of a secret, at any depth.
 func definitionValue(name string, raw json.RawMessage) json.RawMessage {
 	switch raw[0] {
 	case '{':
@@ -62,7 +62,7 @@ func definitionValue(name string, raw json.RawMessage) json.RawMessage {
 	return wire.Quote(Text(s))
 }
 
-// eachPart is an object or a list with its values replaced. What is neither is masked.
+// eachPart returns an object or a list with its values replaced. Any other value is masked.
 func eachPart(raw json.RawMessage, replace wire.Editor) json.RawMessage {
 	out, err := wire.MapParts(raw, replace)
 	if err != nil {
@@ -71,7 +71,7 @@ func eachPart(raw json.RawMessage, replace wire.Editor) json.RawMessage {
 	return out
 }
 
-// argsOf are the elements of a list; what is no string as it is written.
+// argsOf returns the elements of a list. Elements that are not strings stay as they are written.
 func argsOf(raw json.RawMessage) []string {
 	elements, _ := wire.Elements(raw)
 	out := make([]string, len(elements))
@@ -84,10 +84,10 @@ func argsOf(raw json.RawMessage) []string {
 	return out
 }
 
-// Pasted is where a secret seems to be in plain text, and what to write instead.
+// Pasted names the place of a likely secret in plain text, and the variable to write instead.
 type Pasted struct{ Where, Variable string }
 
-// InDefinition are the values of a server's row that look like secrets in plain text.
+// InDefinition returns the values of a server's row that look like secrets in plain text.
 func InDefinition(row json.RawMessage) (found []Pasted) {
 	field := func(name string) json.RawMessage {
 		v, _ := wire.Lookup(row, name)

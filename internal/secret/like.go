@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// Scheme is the word in front of a credential, such as "Bearer ".
+// Scheme returns the word in front of a credential, such as "Bearer ".
 func Scheme(v string) string {
 	if word, _, ok := strings.Cut(v, " "); ok && slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word)) {
 		return word + " "
@@ -19,7 +19,7 @@ func Scheme(v string) string {
 	return ""
 }
 
-// Named reports a name that secrets have.
+// Named reports whether a name is typical for a secret.
 func Named(name string) bool {
 	name = strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
 	for _, end := range []string{"file", "path", "url", "limit", "ttl", "count", "type", "mode", "id", "name", "tokens", "dir"} {
@@ -37,19 +37,19 @@ func Named(name string) bool {
 	return name == "key" || strings.HasSuffix(name, "auth") || strings.HasSuffix(name, "pat") || strings.HasSuffix(name, "pwd")
 }
 
-// Worth reports a literal that is long enough to be a secret.
+// Worth reports whether a literal is long enough to be a secret.
 func Worth(v string) bool {
 	return len(v) >= Least && text.VariableIndex(v) == len(v) && v != "false"
 }
 
-// forms are those in which well-known services hand out secrets.
+// forms matches the formats of secrets of well-known services.
 const forms = `gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[abposr]-[\w-]{10,}|xapp-[\w-]{10,}|sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}` +
 	`|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|npm_\w{20,}|pypi-[\w-]{20,}|hf_\w{16,}|figd_[\w-]{16,}` +
 	`|lin_api_\w{16,}|ntn_\w{16,}|dop_v1_\w{16,}|SG\.[\w-]{16,}\.[\w-]+|ya29\.[\w-]{16,}|tvly-[\w-]{12,}|sbp_\w{16,}|sntry[su]_[\w-]{16,}` +
 	`|gl(?:sa|c)_\w{16,}|gsk_\w{16,}|pplx-\w{16,}|nvapi-[\w-]{16,}|napi_\w{16,}|fc-[0-9a-f]{24,}|ATATT3x[\w-]{16,}|shp(?:at|ca|pa|ss)_\w{16,}`
 
-// The name of a value, as flags, shells, headers, queries and JSON have it, also
-// where JSON is in a string of JSON; and what then is the value.
+// These match the name of a value in flags, shells, headers, queries and JSON, even in JSON inside a JSON string. They
+// also match the value itself.
 var (
 	tokens       = lazily(`^(?:(?i:bearer|basic|token) +)?(?:` + forms + `|-----BEGIN [A-Z ]*PRIVATE KEY)`)
 	tokensInside = lazily(`(^|[^\w-])((?:` + forms + `)[\w./+=-]*)`)
@@ -63,24 +63,23 @@ var (
 	segments     = lazily(`([^:/]/)([\w.~=-]{20,})`)
 )
 
-// lazily compiles an expression when it is first used: not every start of a program needs one.
+// lazily compiles an expression at its first use, because many runs of the program need none.
 func lazily(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// Like reports a text in a form that secrets have.
+// Like reports whether a text has the format of a secret.
 func Like(v string) bool { return tokens().MatchString(v) }
 
-// keyLike reports a part of a path that looks like a key: some services give everyone a
-// URL of their own.
+// keyLike reports whether a part of a path looks like a key. Some services give each user a secret URL.
 func keyLike(part string) bool {
 	return len(part) >= 20 && strings.ContainsAny(part, digits) && strings.ContainsFunc(part, unicode.IsLetter)
 }
 
 const digits = "0123456789"
 
-// replaceEach replaces what value says of each match of re: from where to where; nothing if that is empty, or begins in
-// what is replaced already.
+// replaceEach replaces a range in each match of re. value returns the range. It is skipped if it is empty, or begins in
+// a part that is already replaced.
 func replaceEach(re func() *regexp.Regexp, s string, f func(string) string, value func(m []int) (from, to int)) string {
 	var b strings.Builder
 	done := 0
@@ -98,8 +97,8 @@ func replaceSecond(re func() *regexp.Regexp, s string, f func(string) string) st
 	return replaceEach(re, s, f, func(m []int) (from, to int) { return m[4], m[5] })
 }
 
-// replaceLikely replaces what looks like a credential in a text without variables: what stands
-// behind a secret's name, logs in to a URL, or has a form that secrets have.
+// replaceLikely replaces likely credentials in a text without variables: values after the name of a secret, logins in
+// URLs, and texts with the format of a secret.
 func replaceLikely(s string, f func(string) string) string {
 	if strings.Contains(s, "PRIVATE KEY-----") {
 		return f(s)
@@ -111,8 +110,8 @@ func replaceLikely(s string, f func(string) string) string {
 		}
 		return m[1], m[1] + len(value)
 	})
-	// Behind "Bearer" or "Basic", any word that ends the text or its quotation, and elsewhere a word that is none of a
-	// language, for "basic authentication" is one of two words.
+	// After "Bearer" or "Basic", any word is replaced that ends the text or its quotation. Elsewhere a word is replaced
+	// only if it is not a word of a language, because of phrases such as "basic authentication".
 	s = replaceEach(bearers, s, f, func(m []int) (from, to int) {
 		alone := m[4] == 0 || strings.IndexByte("\"'`", s[m[4]-1]) >= 0
 		ends := m[7] == len(s) || strings.IndexByte("\"'`\\", s[m[7]]) >= 0
@@ -127,18 +126,19 @@ func replaceLikely(s string, f func(string) string) string {
 	return s
 }
 
-// isCoined reports a text that is no word of a language: it has a digit, capitals within, or is longer than words are.
+// isCoined reports whether a text is not a word of a language: it has a digit or inner capitals, or is longer than
+// words are.
 func isCoined(v string) bool {
 	return len(v) >= 20 || len(v) >= 8 && (strings.ContainsAny(v, digits) || strings.ContainsFunc(v[1:], unicode.IsUpper) && strings.ContainsFunc(v, unicode.IsLower))
 }
 
-// In is what looks like a credential in a text.
+// In returns the likely credentials in a text.
 func In(text string) (found []string) {
 	replaceLikely(text, func(v string) string { found = append(found, v); return Mask })
 	return found
 }
 
-// InArgs is what looks like a credential in the arguments of a command.
+// InArgs returns the likely credentials in the arguments of a command.
 func InArgs(args []string) (found []string) {
 	for i, a := range args {
 		if afterName(args, i) && Worth(a) {
@@ -150,13 +150,13 @@ func InArgs(args []string) (found []string) {
 	return found
 }
 
-// afterName reports an argument that is the value of the flag before it, and a secret by
-// that one's name.
+// afterName reports whether an argument is the value of the flag before it, and the name of that flag is typical for a
+// secret.
 func afterName(args []string, i int) bool {
 	return i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && Named(args[i-1]) && !strings.HasPrefix(args[i], "-")
 }
 
-// Likely is a JSON document with a mask in place of what looks like a credential.
+// Likely returns a JSON document with likely credentials masked.
 func Likely(raw json.RawMessage) json.RawMessage {
 	if found := In(string(raw)); found != nil {
 		return New(found...).JSON(raw)

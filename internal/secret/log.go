@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Logger is log, which then shows none of the secrets.
+// Logger returns a logger that writes to log and masks the secrets.
 func (s *Set) Logger(log *slog.Logger) *slog.Logger {
 	if s == nil {
 		return log
@@ -39,7 +39,7 @@ func (h *handler) WithGroup(name string) slog.Handler {
 	return &handler{h.Handler.WithGroup(name), h.set}
 }
 
-// attrs is a list without the secrets. A value that has none stays what it is.
+// attrs returns a list with masked secrets. A value without secrets stays as it is.
 func (h *handler) attrs(list []slog.Attr) []slog.Attr {
 	out := make([]slog.Attr, len(list))
 	for i, a := range list {

@@ -9,15 +9,15 @@ import (
 	"unicode/utf16"
 )
 
-// Mask is text without the secrets. Where text was cut within one (it ends there, or an
-// ellipsis or a quote follows), the part that is left is masked too.
+// Mask returns text without the secrets. If text was cut within a secret (it ends there, or an
+// ellipsis or a quote follows), the remaining part is masked too.
 func (s *Set) Mask(text string) string { return s.mask(text, false) }
 
-// Tail is Mask for the end of a longer text, which may begin within a secret.
+// Tail is Mask for the end of a longer text. The text may begin within a secret.
 func (s *Set) Tail(text string) string { return s.mask(text, true) }
 
-// mask is text masked, or where a secret is escaped in another form and then for a URL, the
-// text without that.
+// mask returns the masked text. If a secret is escaped in another form and then URL-escaped, it
+// returns the URL-unescaped text, masked.
 func (s *Set) mask(text string, tail bool) string {
 	if s == nil || text == "" {
 		return text
@@ -43,12 +43,12 @@ func (s *Set) mask(text string, tail bool) string {
 
 var percent = lazily(`%[0-9a-fA-F]{2}`)
 
-// layer masks what is escaped once.
+// layer masks secrets that are escaped once.
 func (s *Set) layer(text string, tail bool) string {
 	var out strings.Builder
 	done := 0
 	hide := func(from, to int) {
-		if from > done || done == 0 { // else it goes on with what was hidden already
+		if from > done || done == 0 { // otherwise it continues a masked part
 			out.WriteString(text[done:from])
 			out.WriteString(Mask)
 		}
@@ -81,8 +81,8 @@ func (s *Set) layer(text string, tail bool) string {
 	return out.String() + text[done:]
 }
 
-// JSON is raw without the secrets, byte for byte where it has none. Where one is no part
-// of a string, all of raw becomes one.
+// JSON returns raw without the secrets. If raw has none, it is returned unchanged. If a secret is
+// outside of a string, all of raw is replaced by the mask.
 func (s *Set) JSON(raw json.RawMessage) json.RawMessage {
 	text := string(raw)
 	masked := s.Mask(text)
@@ -92,7 +92,7 @@ func (s *Set) JSON(raw json.RawMessage) json.RawMessage {
 	return valid([]byte(masked))
 }
 
-// valid is a masked document, or the mask where it is none any more.
+// valid returns a masked document, or the mask if the document is no longer valid.
 func valid(masked []byte) json.RawMessage {
 	if json.Valid(masked) {
 		return masked
@@ -109,9 +109,9 @@ func (s *Set) Header(h http.Header) {
 	}
 }
 
-// at is the longest secret that begins at i, and where it ends; 0: none does.
+// at returns the longest secret that begins at i, and its end. If none begins there, the end is 0.
 func (s *Set) at(text string, i int) (longest *needle, end int) {
-	var second byte // where it can only stand for itself
+	var second byte // set if it can only stand for itself
 	if i+1 < len(text) && alphanumeric(text[i+1]) && alphanumeric(text[i]) {
 		second = text[i+1]
 	}
@@ -138,7 +138,7 @@ func (s *Set) at(text string, i int) (longest *needle, end int) {
 	return longest, end
 }
 
-// rest is where a secret ends whose beginning is not in the text; 0: there is none.
+// rest returns the end of a secret that begins before the text, or 0 if there is none.
 func (s *Set) rest(text string) (end int) {
 	for _, v := range s.plain {
 		n := needle{text: v}
@@ -151,7 +151,8 @@ func (s *Set) rest(text string) (end int) {
 	return end
 }
 
-// match reads n.text[j:] at text[i:]; ok: it is there, or text is cut within it.
+// match compares n.text[j:] with text[i:]. ok reports that it is there, or that text is cut within
+// it.
 func (n *needle) match(text string, i, j int) (end int, ok bool) {
 	for from := j; j < len(n.text); {
 		if i == len(text) {
@@ -171,10 +172,10 @@ func (n *needle) match(text string, i, j int) (end int, ok bool) {
 	return i, true
 }
 
-// step is how a text may go on with a needle: so many bytes stand for so many.
+// step is one way to match the next bytes: read bytes of the text stand for of bytes of the needle.
 type step struct{ read, of int }
 
-// steps are those at the beginning of s, as few as one nearly always.
+// steps returns the steps at the beginning of s, nearly always just one.
 func (n *needle) steps(s, want string) (out []step) {
 	c := s[0]
 	if c == want[0] && c != '\\' {
@@ -203,7 +204,7 @@ func (n *needle) steps(s, want string) (out []step) {
 
 var oneByte = []step{{1, 1}}
 
-// isCut reports what follows where a text was cut, or a quotation of it ends.
+// isCut reports whether s begins with a mark of a cut text, or with the end of a quotation.
 func isCut(s string) bool {
 	switch s[0] {
 	case '"':
@@ -222,7 +223,7 @@ func alphanumeric(c byte) bool {
 
 func isBase64(c byte) bool { return alphanumeric(c) || strings.IndexByte("+/-_", c) >= 0 }
 
-// maxBackslashes is how often a text may be quoted within another that is quoted.
+// maxBackslashes limits the backslashes that are read in a row, from quotations within quotations.
 const maxBackslashes = 32
 
 func backslashes(s string) int {
@@ -233,8 +234,9 @@ func backslashes(s string) int {
 	return n
 }
 
-// escapes gives what the escape at the beginning of s may stand for, and how long it is: of
-// JSON and most languages, of URLs, of HTML. Escapes may be escaped themselves.
+// escapes calls is with each possible meaning of the escape at the beginning of s, and with its
+// length. It reads escapes of JSON and most languages, of URLs and of HTML. Escapes may be escaped
+// themselves.
 func escapes(s string, is func(text string, read int)) {
 	switch s[0] {
 	case '%':

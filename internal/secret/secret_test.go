@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/secret"
 )
 
-// encodings are the ways in which servers repeat a value.
+// encodings lists the forms in which servers repeat a value.
 var encodings = map[string]func(string) string{
 	"verbatim": func(s string) string { return s },
 	"query":    url.QueryEscape,
@@ -68,7 +68,7 @@ func TestMaskFindsEveryEncoding(t *testing.T) {
 				}
 				got, want := set.Mask(around[0]+encode(v)+around[1]), around[0]+secret.Mask+around[1]
 				if strings.HasPrefix(name, "base64") {
-					// what is about it in the encoded text stays, and padding
+					// padding and the surrounding text may stay
 					if !strings.Contains(got, secret.Mask) || strings.Contains(got, encode(v)) || len(got) > len(want)+8 {
 						t.Errorf("%s of %q: %q", name, v, got)
 					}
@@ -151,7 +151,7 @@ func TestLearnedValues(t *testing.T) {
 	with := set.With("another-value")
 	set.Learn("Bearer a-sign-in-token-00")
 	set.Learn("Bearer a-sign-in-token-00")
-	set.Learn("configured-value") // which it has
+	set.Learn("configured-value") // is configured already
 	if got := string(set.Result(raw)); got != `{"a":"<secret> a-sign-in-token-01", "b":"configured-value"}` {
 		t.Error(got)
 	}
@@ -167,13 +167,13 @@ func TestLearnedValues(t *testing.T) {
 	if got := set.Mask("a-sign-in-token-00 a-sign-in-token-01 a-sign-in-token-16 configured-value"); got != "a-sign-in-token-00 <secret> <secret> <secret>" {
 		t.Errorf("the last 16: %q", got)
 	}
-	// A token that is no part of a string leaves no JSON.
+	// If a token outside of a string is masked, the document is no longer JSON.
 	number := secret.New()
 	number.Learn("1234567890123456")
 	if got := string(number.Result(json.RawMessage(`{"n":1234567890123456}`))); got != `"<secret>"` {
 		t.Error(got)
 	}
-	// What anybody could guess is a word that results may have.
+	// Results may contain a word that is easy to guess.
 	words := secret.New()
 	words.Learn("Bearer description")
 	if got := `{"description":"description"}`; string(words.Result(json.RawMessage(got))) != got || words.Mask("description") != "<secret>" {
@@ -213,7 +213,8 @@ func TestArgs(t *testing.T) {
 	}
 }
 
-// TestABearerIsFoundUnderAnyKey: what follows the word is a credential, unless it is a word of a sentence.
+// TestABearerIsFoundUnderAnyKey checks that the text after the word is masked, unless it is a word of a
+// sentence.
 func TestABearerIsFoundUnderAnyKey(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"Bearer opaque","b":"basic dXNlcjpw"}`:         `{"a":"Bearer <secret>","b":"basic <secret>"}`,
@@ -244,7 +245,7 @@ func FuzzMask(f *testing.F) {
 	})
 }
 
-// hostAndPort is a place, which is no secret.
+// hostAndPort matches an address, which is not a secret.
 var hostAndPort = regexp.MustCompile(`^(localhost|[\w.:-]*[.:][\w.:-]*|\[[\w.:-]*[.:][\w.:-]*\]):\d{1,5}$`)
 
 func BenchmarkMask(b *testing.B) {

@@ -19,39 +19,40 @@ import (
 )
 
 const (
-	maxValues = 1000 // of a set: a file of so many lines is no credential
-	// maxLearned is how many values are learned: a sign-in has one token at a time, and what comes back is not much older.
+	maxValues = 1000 // of a set: a file with more lines is not a credential
+	// maxLearned is how many learned values are kept. A sign-in has one token at a time, and servers repeat only recent
+	// tokens.
 	maxLearned = 16
-	// leastToken is how long a token must be to be masked in results, in bytes: none that nobody can guess is shorter (RFC 6749 section 10.10),
-	// and a client whose header is forwarded could otherwise have words masked for all others.
+	// leastToken is the minimum length of a token that is masked in results, in bytes. Shorter tokens could be guessed
+	// (RFC 6749 section 10.10). Without this limit, a client with a forwarded header could cause words to be masked for
+	// all other clients.
 	leastToken = 16
 )
 
-// Set is the secrets of one server. Nil masks nothing. It is safe for concurrent use.
+// Set holds the secrets of one server. A nil Set masks nothing. It is safe for concurrent use.
 type Set struct {
-	learned atomic.Pointer[Set] // the set with what was learned behind its values; nil: nothing was
-	report  func(string)        // is given what is learned; nil: nothing is
-	most    int                 // of the learned; 0: maxLearned
+	learned atomic.Pointer[Set] // the set with the learned values after its own; nil if none were learned
+	report  func(string)        // receives each learned value; nil if unused
+	most    int                 // limit of learned values; 0 means maxLearned
 
 	values []string
 	once   sync.Once
-	by     [256][]needle // by the first byte
-	plain  []string      // the values as they are, with what is in them
+	by     [256][]needle // by their first byte
+	plain  []string      // the values and their parts, unencoded
 }
 
 // needle is one form of a secret.
 type needle struct {
 	text          string
-	base64        bool // in the standard alphabet; the other matches too, and so do line breaks
-	before, after bool // a character of it holds bits of a neighbour too
+	base64        bool // in the standard alphabet; it also matches the other alphabet and line breaks
+	before, after bool // its first or last character also holds bits of a neighbor
 }
 
-// New is a set of values, each with what may be in it: lines, the credential behind
-// "Bearer ", user and password of "Basic ", those of a URL and its query, the strings of
-// JSON. Nothing is done before the first text is masked.
+// New returns a set of values, each with its parts: lines, the credential after "Bearer ", user and password of "Basic
+// ", the secrets of a URL and its query, and the strings of JSON. The work is done when the first text is masked.
 func New(values ...string) *Set { return &Set{values: values} }
 
-// With is a set of more values; s itself where it has them.
+// With returns a set with additional values, or s itself if it has them already.
 func (s *Set) With(values ...string) *Set {
 	if s == nil {
 		return New(values...)
@@ -63,20 +64,20 @@ func (s *Set) With(values ...string) *Set {
 	return New(slices.Concat(all, values)...)
 }
 
-// Reporting has every value that s learns given to report too. It returns s, which is not in use yet.
+// Reporting makes s call report with every value that it learns. It returns s. Call it before s is in use.
 func (s *Set) Reporting(report func(value string)) *Set {
 	s.report = report
 	return s
 }
 
-// Keeping has s keep the last most values that it learns, in place of 16. It returns s, which is not in use yet.
+// Keeping makes s keep the last most learned values, instead of 16. It returns s. Call it before s is in use.
 func (s *Set) Keeping(most int) *Set {
 	s.most = most
 	return s
 }
 
-// Learn adds a value that comes up while s is in use: the Authorization of a sign-in, whose token is renewed. The
-// last 16 are kept, or as many as [Set.Keeping] says.
+// Learn adds a value while s is in use, such as the Authorization header of a sign-in after its token was renewed. The
+// last 16 values are kept, or the number set by [Set.Keeping].
 func (s *Set) Learn(value string) {
 	for {
 		last, all := s.learned.Load(), s.all()
@@ -93,7 +94,7 @@ func (s *Set) Learn(value string) {
 	}
 }
 
-// all are the values, with those that were learned behind them.
+// all returns the values, followed by the learned values.
 func (s *Set) all() []string {
 	if learned := s.learned.Load(); learned != nil {
 		return learned.values
@@ -101,8 +102,8 @@ func (s *Set) all() []string {
 	return s.values
 }
 
-// Result is what the server was asked for, without the tokens that s has learned: what is configured may well be what was asked
-// for, and the token of a sign-in is not. It looks for them as they are.
+// Result returns raw without the tokens that s has learned. Configured values stay, because they may be the requested
+// data, unlike the token of a sign-in. It finds tokens only in plain form.
 func (s *Set) Result(raw json.RawMessage) json.RawMessage {
 	if s == nil {
 		return raw
@@ -110,7 +111,7 @@ func (s *Set) Result(raw json.RawMessage) json.RawMessage {
 	masked := raw
 	for _, v := range s.all()[len(s.values):] {
 		token := v[strings.IndexByte(v, ' ')+1:] // without "Bearer "
-		// Its end is compared first: it is short, and that of no other token.
+		// Its end is compared first, because it is short and unique.
 		if len(token) >= leastToken && bytes.Contains(raw, []byte(token[max(0, len(token)-32):])) {
 			masked = bytes.ReplaceAll(masked, []byte(token), []byte(Mask))
 		}
@@ -130,7 +131,7 @@ func (s *Set) build() {
 		s.needle(needle{text: v})
 		s.needle(needle{text: hex.EncodeToString([]byte(v))})
 		s.needle(needle{text: strings.ToUpper(hex.EncodeToString([]byte(v)))})
-		for shift := range 3 { // bits 8*shift to 8*(shift+len) of a longer text, six to a character
+		for shift := range 3 { // bits 8*shift to 8*(shift+len) of a longer text, six bits to a character
 			raw := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), v...))
 			from, to := (8*shift+5)/6, 8*(shift+len(v))/6
 			s.needle(needle{text: raw[from:to], base64: true, before: shift > 0, after: to < len(raw)})
@@ -140,7 +141,7 @@ func (s *Set) build() {
 
 func (s *Set) needle(n needle) { s.by[n.text[0]] = append(s.by[n.text[0]], n) }
 
-// add takes a value, and what is in it.
+// add adds a value and its parts.
 func (s *Set) add(v string, seen map[string]bool, depth int) {
 	v = strings.TrimSpace(v)
 	if len(v) < Least || depth > 3 || seen[v] || len(seen) > maxValues || isPlace(v) {
@@ -169,7 +170,7 @@ func (s *Set) add(v string, seen map[string]bool, depth int) {
 	if v[0] == '{' || v[0] == '[' {
 		d := json.NewDecoder(strings.NewReader(v))
 		for t, err := d.Token(); err == nil; t, err = d.Token() {
-			if text, ok := t.(string); ok && len(text) >= 3*Least { // else keys and the like
+			if text, ok := t.(string); ok && len(text) >= 3*Least { // shorter strings are mostly keys
 				inner(text)
 			}
 		}
@@ -177,8 +178,7 @@ func (s *Set) add(v string, seen map[string]bool, depth int) {
 	inner(In(v)...)
 }
 
-// InURL are the secrets of a URL: who logs in, in the query, and what looks like a key in
-// the path.
+// InURL returns the secrets of a URL: login, values of the query, and parts of the path that look like a key.
 func InURL(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -192,7 +192,7 @@ func InURL(address string) []string {
 	}
 	for name, list := range u.Query() {
 		for _, v := range list {
-			if Named(name) || len(v) >= 2*Least || strings.ContainsAny(v, digits) { // else a word, such as "require"
+			if Named(name) || len(v) >= 2*Least || strings.ContainsAny(v, digits) { // otherwise a word, such as "require"
 				found = append(found, v)
 			}
 		}
@@ -205,7 +205,7 @@ func InURL(address string) []string {
 	return append(found, u.Fragment)
 }
 
-// Ordinary reports a header whose value is no secret.
+// Ordinary reports whether a header's value is never a secret.
 func Ordinary(header string) bool {
 	switch http.CanonicalHeaderKey(header) {
 	case "Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Origin":
@@ -216,15 +216,15 @@ func Ordinary(header string) bool {
 
 func isPort(s string) bool { return s != "" && len(s) <= 5 && strings.Trim(s, digits) == "" }
 
-// isHost reports what has only what names and addresses of hosts have.
+// isHost reports whether s has only characters of host names and addresses.
 func isHost(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !alphanumeric(byte(r)) && !strings.ContainsRune(".:-_", r)
 	}) < 0
 }
 
-// isPlace reports a path into this machine's file system, whether or not it leads
-// anywhere, a host and port, or a URL that is an origin.
+// isPlace reports whether v is a path in this machine's file system (which need not exist), a host and port, or a URL
+// with only an origin.
 func isPlace(v string) bool {
 	if u, err := url.Parse(v); err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" && strings.Trim(u.Path, "/") == "" {
 		return true

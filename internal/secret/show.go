@@ -7,10 +7,10 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// Text is a text of a configuration, such as a command line, of which all may be seen but
-// what looks like a credential. Variables stay as they are written, but for their defaults.
+// Text returns a text of a configuration, such as a command line, with likely credentials masked.
+// Variables stay as they are written, except for their defaults.
 func Text(s string) string {
-	const most = 200 // variables; nested ones are read again at each level
+	const most = 200 // variables; nested variables are read again at each level
 	if strings.Contains(s, "PRIVATE KEY-----") || strings.Count(s, "${") > most {
 		return Mask
 	}
@@ -23,15 +23,15 @@ func Text(s string) string {
 	})
 }
 
-// Literal masks all of a text but its variables, and the word in front of a credential. Of
-// a variable the default is hideText.
+// Literal masks all of a text except its variables and the word in front of a credential. The
+// default of a variable is masked like the text.
 func Literal(s string) string {
 	word := Scheme(s)
 	return word + replaceParts(s[len(word):], hideText, func(one string) string { return replaceDefault(one, Literal) })
 }
 
-// URL masks who logs in, the values of the query, the fragment, and what in the path
-// looks like a key.
+// URL masks the login, the values of the query, the fragment, and parts of the path that look like
+// a key.
 func URL(s string) string {
 	s = replaceSecond(userinfo, s, hideText)
 	s = replaceSecond(queries, s, Literal)
@@ -45,7 +45,7 @@ func URL(s string) string {
 	return path
 }
 
-// Path masks what in the path of a URL looks like a key.
+// Path masks parts of the path of a URL that look like a key.
 func Path(s string) string {
 	return replaceSecond(segments, s, func(part string) string {
 		if keyLike(part) {
@@ -55,7 +55,7 @@ func Path(s string) string {
 	})
 }
 
-// Args masks what looks like a credential in the arguments of a command.
+// Args masks likely credentials in the arguments of a command.
 func Args(args []string) []string {
 	out := make([]string, len(args))
 	for i, a := range args {
@@ -73,7 +73,7 @@ func hideText(s string) string {
 	return Mask
 }
 
-// replaceParts is s with its literals and its variables replaced.
+// replaceParts returns s with its literals and its variables replaced.
 func replaceParts(s string, literal, one func(string) string) string {
 	var b strings.Builder
 	for {
@@ -88,7 +88,7 @@ func replaceParts(s string, literal, one func(string) string) string {
 	}
 }
 
-// replaceDefault is a variable with its default replaced.
+// replaceDefault returns a variable with its default replaced.
 func replaceDefault(variable string, replace func(string) string) string {
 	name, fallback, ok := strings.Cut(strings.TrimSuffix(variable, "}"), ":-")
 	if !ok || strings.HasPrefix(variable, "${cmd:") || strings.HasPrefix(variable, "${file:") {
@@ -97,34 +97,34 @@ func replaceDefault(variable string, replace func(string) string) string {
 	return name + ":-" + replace(fallback) + "}"
 }
 
-// Target is a URL without user, query and fragment, where secrets stand. Variables
-// stay, wherever they stand, and so does all that may become the host: who approves
-// a server must see where it leads, what is sent along, and what runs before.
+// Target returns a URL without user, query and fragment, which may hold secrets. Variables stay
+// everywhere, and so does every part that may become the host. A person who approves a server must
+// see its destination, the data sent to it and the commands run before.
 func Target(s string) string {
 	if _, err := url.Parse(strings.TrimSpace(s)); err != nil && strings.Contains(s, "@") && !strings.Contains(s, "${") {
-		return urlStart().FindStringSubmatch(s)[1] + "…" // a password with a slash, say
+		return urlStart().FindStringSubmatch(s)[1] + "…" // such as a password with a slash
 	}
 	return partialURL{}.shown(s)
 }
 
-// partialURL is what is known of a URL in the course of reading it.
+// partialURL is the state while reading a URL.
 type partialURL struct {
 	path  bool // the host has ended
-	query bool // so has the path
-	depth int  // of defaults in defaults
+	query bool // the path has ended
+	depth int  // nesting of defaults
 }
 
-// urlStart is a scheme, and a user with a password, where they may begin. The user has
-// nothing in it that ends a host, so that no host can be taken for one.
+// urlStart matches a scheme, and a user with a password, at their possible places. The user has no
+// characters that end a host, so that no host can be taken for a user.
 var urlStart = lazily(`^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)?([^/?#]+@)?`)
 
-// shown is a text of the URL: the whole, or the default of a variable. What a default
-// ends is not ended where the variable has a value.
+// shown returns a text of the URL: the whole URL, or the default of a variable. The state after a
+// default does not apply outside of it, because the variable may have a value instead.
 func (a partialURL) shown(s string) string {
 	return replaceParts(s, a.literal, func(s string) string { return a.variable(s) })
 }
 
-// literal is a text without variables.
+// literal returns the visible part of a text without variables.
 func (a *partialURL) literal(s string) string {
 	switch {
 	case s == "":
@@ -148,15 +148,15 @@ func (a *partialURL) literal(s string) string {
 	return shown + Path("x" + s)[1:]
 }
 
-// variable is one as it is, but for what its default must not show.
+// variable returns a variable as it is written, except for the hidden parts of its default.
 func (a partialURL) variable(s string) string {
 	a.depth++
-	a.path = false         // it may begin anew, with a user
-	if a.depth > maxNest { // for which no server is read
+	a.path = false         // the default may begin a new URL, with a user
+	if a.depth > maxNest { // the configuration reader refuses such nesting
 		return "${…}"
 	}
 	return replaceDefault(s, a.shown)
 }
 
-// maxNest is how deep defaults may be in defaults, because reading them recurses.
+// maxNest limits the nesting of defaults, because reading them recurses.
 const maxNest = 20

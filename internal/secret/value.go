@@ -7,12 +7,12 @@ import (
 	"unique"
 )
 
-// Value is text that prints as "<secret>" in every format, log and encoding, also from
-// within a struct whose fields fmt cannot ask. Two of the same text are equal. The zero
-// Value is empty.
+// Value is text that prints as "<secret>" in every format, log and encoding, even inside a struct
+// with fields that fmt cannot access. Two Values with the same text are equal. The zero Value is
+// empty.
 type Value struct{ text unique.Handle[string] }
 
-// NewValue keeps text.
+// NewValue returns a Value with this text.
 func NewValue(text string) Value {
 	if text == "" {
 		return Value{}
@@ -20,7 +20,7 @@ func NewValue(text string) Value {
 	return Value{unique.Make(text)}
 }
 
-// Reveal is the text itself, for the one place that sends it.
+// Reveal returns the text itself, for the code that sends it.
 func (v Value) Reveal() string {
 	if v == (Value{}) {
 		return ""
@@ -28,7 +28,7 @@ func (v Value) Reveal() string {
 	return v.text.Value()
 }
 
-// String is "<secret>", or "" for the empty value.
+// String returns "<secret>", or "" for the empty value.
 func (v Value) String() string {
 	if v == (Value{}) {
 		return ""
@@ -36,13 +36,13 @@ func (v Value) String() string {
 	return Mask
 }
 
-// Format is what every verb of package fmt prints: "<secret>".
+// Format writes "<secret>" for every verb of package fmt.
 func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, v.String()) }
 
-// LogValue is what slog prints: "<secret>".
+// LogValue returns "<secret>" for slog.
 func (v Value) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
-// MarshalText is what encodings write: "<secret>".
+// MarshalText returns "<secret>" for encodings.
 func (v Value) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // Equal compares the texts.

@@ -1,7 +1,7 @@
-// Package signature writes JSON Schemas in a few words, the way people and models read types: string[], "a" | "b",
-// {x: number, y?: number}. It is the one vocabulary for that: the command's listings, the catalog's searches, the notes that
-// adapting leaves in descriptions and the validator's errors all have it from here.
+// Package signature writes JSON Schemas in the short notation that people and models use for types: string[], "a" |
+// "b", {x: number, y?: number}. It is the only code for this notation. The listings of the command, the searches of the
+// catalog, the notes in adapted descriptions and the errors of the validator use it.
 //
-// [Parse] reads the bytes of a schema, and [New] takes one that is read already. What a text of a stranger's schema may cost
-// is bounded by the [Style].
+// [Parse] reads the bytes of a schema, and [New] takes a schema that is already read. The [Style] bounds the cost of
+// writing an untrusted schema.
 package signature

@@ -9,13 +9,14 @@ import (
 
 type node = jsontree.Node
 
-// Schema is a schema, and how its references are resolved. Its node is nil where there is none; it says nothing then.
+// Schema is a schema with the function that resolves its references. If there is no schema, its node is nil, and it
+// accepts any value.
 type Schema struct {
 	*jsontree.Node
 	lookup func(ref string) *jsontree.Node
 }
 
-// Parse is the schema in raw. It never fails: what is no schema says nothing.
+// Parse returns the schema in raw. It never fails: if raw is not a schema, the result accepts any value.
 func Parse(raw json.RawMessage) Schema {
 	if !json.Valid(raw) {
 		return New(nil, nil)
@@ -24,16 +25,16 @@ func Parse(raw json.RawMessage) Schema {
 	return New(doc.Root, doc.LookUp)
 }
 
-// New is a schema; lookup gives what a reference leads to, or nil.
+// New returns a schema. lookup returns the target of a reference, or nil.
 func New(n *jsontree.Node, lookup func(ref string) *jsontree.Node) Schema { return Schema{n, lookup} }
 
-// maxReferences is how long a chain of references may be; a longer one is taken for a circle.
+// maxReferences limits a chain of references. A longer chain counts as a cycle.
 const maxReferences = 16
 
-// At is another value of the document that s is in.
+// At returns another value of the document of s.
 func (s Schema) At(n *jsontree.Node) Schema { return Schema{n, s.lookup} }
 
-// Resolved follows references. One that leads nowhere is a schema that says nothing.
+// Resolved follows references. If a reference has no target, the result accepts any value.
 func (s Schema) Resolved() Schema {
 	for range maxReferences {
 		ref := s.String("$ref")
@@ -45,19 +46,19 @@ func (s Schema) Resolved() Schema {
 	return s.At(nil)
 }
 
-// Sub is the schema under a keyword, resolved.
+// Sub returns the schema under a keyword, resolved.
 func (s Schema) Sub(keyword string) Schema { return s.At(s.Get(keyword)).Resolved() }
 
-// Follow is the schema that a reference leads to from here, itself not resolved.
+// Follow returns the target of a reference from here. It does not resolve the target.
 func (s Schema) Follow(ref string) Schema { return s.At(s.lookup(ref)) }
 
-// String is the content of a string under a keyword; "" for all else.
+// String returns the string under a keyword, or "" if there is none.
 func (s Schema) String(keyword string) string { return s.Get(keyword).Content() }
 
-// List is the elements of an array under a keyword.
+// List returns the elements of an array under a keyword.
 func (s Schema) List(keyword string) []*jsontree.Node { return s.Get(keyword).Elements() }
 
-// Alternatives are the schemas under the first of the keywords that there is, resolved.
+// Alternatives returns the schemas under the first keyword with any, resolved.
 func (s Schema) Alternatives(keywords ...string) (all []Schema) {
 	for _, k := range keywords {
 		for _, n := range s.List(k) {
@@ -70,7 +71,7 @@ func (s Schema) Alternatives(keywords ...string) (all []Schema) {
 	return all
 }
 
-// Types are the names under the keyword type: none, one or several.
+// Types returns the names under the keyword type: none, one or several.
 func (s Schema) Types() (names []string) {
 	if name := s.String("type"); name != "" {
 		return []string{name}
@@ -81,7 +82,7 @@ func (s Schema) Types() (names []string) {
 	return names
 }
 
-// Parameter is a property of an object, such as an argument that a tool takes.
+// Parameter is a property of an object, such as an argument of a tool.
 type Parameter struct {
 	Name     string
 	Schema   Schema // resolved
@@ -90,7 +91,7 @@ type Parameter struct {
 	declared Schema // with its reference
 }
 
-// Parameters are the properties of a schema: required ones first, else in the schema's order.
+// Parameters returns the properties of a schema: required properties first, otherwise in the schema's order.
 func (s Schema) Parameters() []Parameter {
 	required := map[string]bool{}
 	for _, n := range s.List("required") {
@@ -108,5 +109,5 @@ func (s Schema) Parameters() []Parameter {
 	return append(first, rest...)
 }
 
-// Raw is all of a value, as it is written.
+// Raw returns a whole value as it is written.
 func Raw(n *jsontree.Node) json.RawMessage { return json.RawMessage(n.Text) }

@@ -10,19 +10,20 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// Style is how much of a schema is written, and how.
+// Style selects how much of a schema is written, and in which form.
 type Style struct {
-	// Depth is how many levels of schemas are written; "…" stands for what is deeper.
+	// Depth limits the levels of schemas that are written. "…" stands for deeper levels.
 	Depth int
-	// Choices is how many values, alternatives or properties are written next to each other; "…" stands for the rest.
+	// Choices limits the values, alternatives or properties that are written beside each other. "…" stands for the
+	// rest.
 	Choices int
-	// Object is how many bytes an object within a schema may take; a longer one is "object".
+	// Object limits the bytes of an object within a schema. A longer object is written as "object".
 	Object int
-	// Bytes is about how long the text may be; 0: any length.
+	// Bytes limits the approximate length of the text. If it is 0, there is no limit.
 	Bytes int
 	// Defaults adds short default values to parameters: limit?: integer = 10.
 	Defaults bool
-	// Name writes the name of a property; nil is [Name].
+	// Name writes the name of a property. If it is nil, [Name] is used.
 	Name func(string) string
 }
 
@@ -32,10 +33,10 @@ var Line = Style{Depth: 4, Choices: 6, Object: 60, Bytes: 300, Defaults: true}
 // Note is the style for a note in a description, or in an error for a model.
 var Note = Style{Depth: 3, Choices: 12, Object: 240, Bytes: 240}
 
-// maxValue is how many bytes of one name or value are shown.
+// maxValue limits how many bytes of one name or value are shown.
 const maxValue = 60
 
-// Name is a name that a stranger chose, cut, and quoted where it holds what cannot be printed.
+// Name returns an untrusted name for display. It is cut, and quoted if it has characters that cannot be printed.
 func Name(s string) string {
 	s = text.Clip(s, maxValue)
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -44,12 +45,12 @@ func Name(s string) string {
 	return s
 }
 
-// Value is a value as JSON, cut.
+// Value returns a value as JSON, cut.
 func Value(n *node) string {
 	return text.OneLine(text.Clip(string(n.AppendUpTo(nil, maxValue+4)), maxValue))
 }
 
-// Plain is [Value], of a string without its quotes.
+// Plain is [Value], but without the quotes of a string.
 func Plain(n *node) string {
 	if n.Is(`"`) {
 		return Name(n.Content())
@@ -57,7 +58,7 @@ func Plain(n *node) string {
 	return Value(n)
 }
 
-// Signature is the parameters of a tool with this input schema: (path: string, limit?: integer).
+// Signature returns the parameters of a tool with this input schema: (path: string, limit?: integer).
 func (s Schema) Signature(st Style) string {
 	s = s.Resolved()
 	all := s.Declarations(st)
@@ -76,7 +77,7 @@ func (s Schema) Signature(st Style) string {
 	return "(" + strings.Join(all, ", ") + ")"
 }
 
-// Declarations are the [Schema.Parameters], each with its type.
+// Declarations returns the [Schema.Parameters], each with its type.
 func (s Schema) Declarations(st Style) (all []string) {
 	for _, p := range s.Parameters() {
 		all = append(all, st.declaration(p, st.Depth-1))
@@ -84,15 +85,15 @@ func (s Schema) Declarations(st Style) (all []string) {
 	return all
 }
 
-// Type is what the schema takes.
+// Type returns the type of the values that the schema accepts.
 func (s Schema) Type(st Style) string { return st.clip(st.union(st.alternatives(s, st.Depth))) }
 
-// Each writes several schemas with sep between them.
+// Each returns the types of several schemas with sep between them.
 func (s Schema) Each(nodes []*node, sep string, st Style) string {
 	return st.clip(st.list(nodes, sep, func(n *node) string { return st.union(st.alternatives(s.At(n), st.Depth-1)) }))
 }
 
-// Values writes values with sep between them.
+// Values returns values with sep between them.
 func Values(nodes []*node, sep string, st Style) string {
 	return st.clip(st.list(nodes, sep, Value))
 }
@@ -129,7 +130,7 @@ func (st Style) list(nodes []*node, sep string, write func(*node) string) string
 
 func (st Style) union(all []string) string { return strings.Join(all, " | ") }
 
-// alternatives are what would do for s, each without the others.
+// alternatives returns the alternative types that s accepts.
 func (st Style) alternatives(s Schema, depth int) []string {
 	switch {
 	case s.Is("f"):
@@ -190,7 +191,7 @@ func (st Style) merge(nodes []*node, write func(*node) []string) []string {
 	return all
 }
 
-// all are the alternatives of what satisfies every schema of an allOf.
+// all returns the alternatives of a value that satisfies every schema of an allOf.
 func (st Style) all(s Schema, nodes []*node, depth int) []string {
 	var parts []string
 	var alone []string
@@ -213,7 +214,7 @@ func (st Style) all(s Schema, nodes []*node, depth int) []string {
 	return []string{strings.Join(parts, " & ")}
 }
 
-// typed is a type with what it holds: string[], {x: number, y?: number}.
+// typed returns a type with its contents: string[], {x: number, y?: number}.
 func (st Style) typed(s Schema, name string, depth int) string {
 	switch name {
 	case "array":
@@ -249,7 +250,7 @@ func (st Style) array(s Schema, depth int) string {
 	}
 }
 
-// object is an object with its properties; "" where it has none, or they take too much room.
+// object returns an object with its properties. It returns "" if it has none, or if they are too long.
 func (st Style) object(s Schema, depth int) string {
 	if depth <= 1 {
 		return ""
@@ -289,7 +290,7 @@ func (st Style) object(s Schema, depth int) string {
 	return "{" + strings.Join(all, ", ") + "}"
 }
 
-// declaration is a parameter with its type: limit?: integer.
+// declaration returns a parameter with its type: limit?: integer.
 func (st Style) declaration(p Parameter, depth int) string {
 	one := st.name(p.Name)
 	if !p.Required {
@@ -306,7 +307,7 @@ func (st Style) declaration(p Parameter, depth int) string {
 	return one
 }
 
-// Count is "1 item", "2 items".
+// Count returns "1 item" or "2 items".
 func Count(n, noun string) string {
 	switch {
 	case n == "1":
@@ -317,7 +318,7 @@ func Count(n, noun string) string {
 	return n + " " + noun + "s"
 }
 
-// bounds are the keywords whose value limits something, in words.
+// bounds maps the keywords that limit a value to their texts.
 var bounds = map[string]struct{ words, noun string }{
 	"minimum": {"at least %s", ""}, "maximum": {"at most %s", ""},
 	"exclusiveMinimum": {"greater than %s", ""}, "exclusiveMaximum": {"less than %s", ""},
@@ -329,10 +330,10 @@ var bounds = map[string]struct{ words, noun string }{
 	"pattern": {"text matching %s", ""},
 }
 
-// Counted is what a keyword counts: "item"; "" where it counts nothing.
+// Counted returns the noun for the things that a keyword counts, such as "item", or "" if it counts none.
 func Counted(keyword string) string { return bounds[keyword].noun }
 
-// Bound is what a keyword that limits something asks for, in a few words: "at least 2 characters". It is "" for other keywords.
+// Bound returns the limit of a keyword in a few words: "at least 2 characters". It is "" for keywords without a limit.
 func Bound(keyword string, value *node) string {
 	b, ok := bounds[keyword]
 	switch {

@@ -1,8 +1,8 @@
 // Package statefile keeps a small value in a file that processes share: approvals, keys, sign-ins.
 //
-// A [File] reads the file as it is now, and decodes it again only after it has changed. Update changes it under a lock,
-// and replaces it in one step, so that a crash leaves the old value or the new one. A symbolic link at its path stays:
-// the file that it leads to is replaced. A file that cannot be read or decoded is never written over.
+// A [File] reads the current content of the file, but decodes it again only after a change. Update changes it under a
+// lock and replaces it in one step, so a crash leaves either the old value or the new value. A symbolic link at its
+// path stays: the target of the link is replaced. A file that cannot be read or decoded is never overwritten.
 //
 // # Concurrency
 //
@@ -24,32 +24,33 @@ import (
 	"github.com/indusagi/indus/internal/filelock"
 )
 
-// lockWait is how long an update waits for those of other processes. Each takes a few milliseconds.
+// lockWait limits how long an update waits for updates of other processes. Each takes a few milliseconds.
 const lockWait = 10 * time.Second
 
-// ErrSame is returned by the edit of an [File.Update] that changes nothing. Update then returns nil.
+// ErrSame is returned by the edit function of [File.Update] if nothing changes. Update then returns nil.
 var ErrSame = errors.New("nothing has changed")
 
-// File is a value in a file. Its first five fields are set before use, and not changed.
+// File is a value in a file. Set its first five fields before use, and do not change them afterwards.
 type File[T any] struct {
 	Path string
-	Lock string // the path of the lock's file; "": that of the file, where links lead to it, with ".lock" behind it
+	Lock string // the path of the lock file; "" means the path of the file after links, with ".lock" appended
 	// Load reads the text: [atomicfile.ReadPrivate], or a function with other conditions.
 	Load func(path string) ([]byte, error)
-	// Decode makes a value of a text, which is nil if there is no file. Only the edit of an Update changes the value.
+	// Decode makes a value from a text. The text is nil if there is no file. Only the edit function of Update may
+	// change the value.
 	Decode func(ctx context.Context, text []byte) (T, error)
-	// Encode makes a text of a value.
+	// Encode makes a text from a value.
 	Encode func(ctx context.Context, value T) ([]byte, error)
 
 	mu    sync.Mutex
 	read  bool
-	stamp stamp // of the file, when it was read last
+	stamp stamp // state of the file at the last read
 	value T
 }
 
-// Read returns the value that the file has now. It must not be changed.
+// Read returns the current value of the file. The caller must not change it.
 func (f *File[T]) Read(ctx context.Context) (T, error) {
-	now := stampOf(f.Path) // first: a change after this is read again
+	now := stampOf(f.Path) // first, so that a later change causes another read
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.read && now.isSame(f.stamp) {
@@ -67,13 +68,13 @@ func (f *File[T]) load(ctx context.Context) (value T, err error) {
 		text = nil
 	case err != nil:
 		return value, err
-	case text == nil: // an empty file is one
+	case text == nil: // an empty file exists, unlike a missing file
 		text = []byte{}
 	}
 	return f.Decode(ctx, text)
 }
 
-// LockFile waits for the lock of the file at path, ten seconds at most. lock is as [File.Lock].
+// LockFile waits for the lock of the file at path, ten seconds at most. lock has the meaning of [File.Lock].
 func LockFile(ctx context.Context, path, lock string) (unlock func(), err error) {
 	late := fmt.Errorf("%s: another process has been writing for %v", path, lockWait)
 	waiting, cancel := context.WithTimeoutCause(ctx, lockWait, late)
@@ -85,8 +86,8 @@ func LockFile(ctx context.Context, path, lock string) (unlock func(), err error)
 	return unlock, nil
 }
 
-// Update replaces the value by that which edit makes of it. edit may change its argument, which is nobody else's. If
-// edit fails, the file stays as it is. A directory that is missing is made, for the user alone.
+// Update replaces the value by the result of edit. edit may change its argument, which it owns. If edit fails, the file
+// stays as it is. If the directory does not exist, it is made with access for the user only.
 func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return err
@@ -122,23 +123,23 @@ func (f *File[T]) replace(ctx context.Context, value T) error {
 	return nil
 }
 
-// stamp is what there is to see of a file without opening it.
+// stamp is the state of a file without opening it.
 type stamp struct {
-	info os.FileInfo // nil: there is none
+	info os.FileInfo // nil if there is no file
 	at   time.Time
 }
 
 func stampOf(path string) stamp {
 	at := time.Now()
-	info, _ := os.Stat(path) // after an error nothing is read, and nothing is kept
+	info, _ := os.Stat(path) // after an error no file is read, and no value is kept
 	return stamp{info, at}
 }
 
-// coarse is how far the clock that stamps files may lag.
+// coarse is the maximum delay of the clock for file times.
 const coarse = 20 * time.Millisecond
 
-// isSame reports that nothing was written since o was taken: nor in the moment after that, which the clock of files
-// cannot tell from it. A file that was replaced twice may have the number of the first.
+// isSame reports that the file was not written since o was taken. It returns false if the last write was so close to o
+// that the clock of files cannot separate them. If a file was replaced twice, its number may be the same as before.
 func (s stamp) isSame(o stamp) bool {
 	if s.info == nil || o.info == nil {
 		return s.info == nil && o.info == nil

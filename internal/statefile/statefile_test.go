@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/internal/statefile"
 )
 
-// counter is a number in a file.
+// counter returns a number in a file.
 func counter(path string) (f *statefile.File[int], decoded *int) {
 	decoded = new(int)
 	return &statefile.File[int]{
@@ -83,7 +83,7 @@ func TestReadsAreKept(t *testing.T) {
 	}
 }
 
-// An edit that fails, or changes nothing, leaves the file as it is; and a file that cannot be decoded is never written over.
+// If an edit fails or changes nothing, the file stays as it is. A file that cannot be decoded is never overwritten.
 func TestWhatIsLeftAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n")
 	f, _ := counter(path)
@@ -107,7 +107,7 @@ func TestWhatIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A link stays a link, also one that leads to nothing yet.
+// A link stays a link, even if its target does not exist yet.
 func TestALinkStays(t *testing.T) {
 	dir := t.TempDir()
 	path, target := filepath.Join(dir, "link"), filepath.Join(dir, "target")

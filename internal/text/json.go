@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// JSON is v as json.Marshal writes it, with <, > and & as they are: what models and people read needs no escapes for HTML.
+// JSON returns v as json.Marshal writes it, but with <, > and & unescaped, because models and people do not need
+// escapes for HTML.
 func JSON(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -17,9 +18,9 @@ func JSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// Quote is s as a JSON string, with <, > and & as they are. What is not UTF-8 becomes U+FFFD.
+// Quote returns s as a JSON string, with <, > and & unescaped. Invalid UTF-8 becomes U+FFFD.
 func Quote(s string) json.RawMessage {
-	quoted, _ := JSON(s) // a string is always written
+	quoted, _ := JSON(s) // a string can always be encoded
 	return quoted
 }
 
@@ -28,7 +29,7 @@ var (
 	unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// Pointer is the JSON Pointer (RFC 6901) of these steps; "" of none.
+// Pointer returns the JSON Pointer (RFC 6901) of these steps, or "" without steps.
 func Pointer(steps ...string) string {
 	var out strings.Builder
 	for _, step := range steps {
@@ -38,8 +39,8 @@ func Pointer(steps ...string) string {
 	return out.String()
 }
 
-// PointerStep is a member's name, or an index, as a step of a JSON Pointer.
+// PointerStep returns a member's name, or an index, as a step of a JSON Pointer.
 func PointerStep(name string) string { return escapePointer.Replace(name) }
 
-// FromPointerStep is what a step of a JSON Pointer names.
+// FromPointerStep returns the name in a step of a JSON Pointer.
 func FromPointerStep(step string) string { return unescapePointer.Replace(step) }

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxNearestName bounds the work of one comparison, which is quadratic; nobody mistypes more.
+// maxNearestName bounds the work of one comparison, which is quadratic. Mistyped names are shorter.
 const maxNearestName = 128
 
-// Nearest is at most n of the candidates that resemble name (what someone who mistyped one may have meant), nearest first and
-// in the candidates' order where two are equally near. A candidate resembles name
-// if few keystrokes part them (one in a short name, three in a long one), or if
-// name, of three letters or more, is a part of it. Without one the result is nil.
+// Nearest returns at most n of the candidates that resemble a possibly mistyped name, nearest first. Equally near
+// candidates keep their order. A candidate resembles name in two cases: it differs in few keystrokes (one in a short
+// name, three in a long name), or it contains name, which has at least three letters. If no candidate does, the result
+// is nil.
 func Nearest(name string, candidates []string, n int) []string {
 	type hit struct {
 		name     string
@@ -39,7 +39,7 @@ func Nearest(name string, candidates []string, n int) []string {
 	return names
 }
 
-// fold removes what people get wrong without noticing.
+// fold removes differences that people often do not notice.
 func fold(s string) string {
 	return joints.Replace(strings.ToLower(s))
 }
@@ -51,16 +51,16 @@ func resembles(want, have string) (distance int, ok bool) {
 		return 0, false
 	}
 	most := maxEdits(len(want))
-	if apart := len(have) - len(want); max(apart, -apart) <= utf8.UTFMax*most { // else more keystrokes part them
+	if apart := len(have) - len(want); max(apart, -apart) <= utf8.UTFMax*most { // otherwise they differ in more keystrokes
 		if d := edits([]rune(want), []rune(have)); d <= most && d < len(have) {
 			return d, true
 		}
 	}
-	// A part of a name ranks behind every mistyped one.
+	// A candidate that contains the name ranks behind every mistyped one.
 	return maxNearestName + len(have) - len(want), len(want) >= 3 && strings.Contains(have, want)
 }
 
-// maxEdits is how many keystrokes may go wrong in a name of this length.
+// maxEdits returns how many keystrokes may differ in a name of this length.
 func maxEdits(length int) int {
 	switch {
 	case length <= 4:
@@ -71,8 +71,8 @@ func maxEdits(length int) int {
 	return 3
 }
 
-// edits counts the insertions, deletions, replacements and swaps of neighbours
-// that turn a into b (optimal string alignment).
+// edits counts the insertions, deletions, replacements and swaps of neighbors that turn a into b (optimal string
+// alignment).
 func edits(a, b []rune) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

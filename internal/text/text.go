@@ -1,5 +1,5 @@
-// Package text knows which characters of a stranger's text are not to be shown as they are: those that a terminal obeys, and
-// those that no reader sees. Everything here is one function of one table, so that no two places judge differently.
+// Package text finds the characters of an untrusted text that must not be shown as they are: characters that a terminal
+// acts on, and invisible characters. All functions use one table, so that they always agree.
 package text
 
 import (
@@ -10,18 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is why a character is not shown as it is.
+// Kind is the reason why a character is not shown as it is.
 type Kind uint8
 
 const (
 	Plain     Kind = iota
-	Control        // a terminal acts on it: Unicode's Cc, line feed and tab among them
-	Line           // U+2028 and U+2029, which end a line for some readers only
-	Direction      // it changes the order in which text is shown: Unicode's Bidi_Control
-	Invisible      // nothing is drawn for it: Unicode's Default_Ignorable_Code_Point, and the anchors of annotations
+	Control        // a terminal acts on it: Unicode's Cc, including line feed and tab
+	Line           // U+2028 and U+2029, which only some readers treat as line ends
+	Direction      // it changes the order of the shown text: Unicode's Bidi_Control
+	Invisible      // not drawn: Unicode's Default_Ignorable_Code_Point, and anchors of annotations
 )
 
-// kinds is the table. The first that has a character decides.
+// kinds is the table. The first entry that contains a character decides.
 var kinds = []struct {
 	kind Kind
 	of   []*unicode.RangeTable
@@ -33,11 +33,11 @@ var kinds = []struct {
 	{Invisible, []*unicode.RangeTable{unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point}},
 }
 
-// egyptian are format controls that lay hieroglyphs out, and are drawn.
+// egyptian holds format controls that arrange hieroglyphs, and are drawn.
 var egyptian = &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0x13430, Hi: 0x1343F, Stride: 1}}}
 
-// KindOf is the kind of a character. Those that have a use in some places, as joiners have, are Invisible here; [Hidden]
-// knows the places.
+// KindOf returns the kind of a character. Characters that are useful only in some places, such as joiners, are
+// Invisible here. [Visible] checks the places.
 func KindOf(r rune) Kind {
 	switch {
 	case ' ' <= r && r < 0x7F:
@@ -56,20 +56,20 @@ func KindOf(r rune) Kind {
 	return Plain
 }
 
-// Harmful reports whether a character does something to a terminal, or to the lines around it.
+// Harmful reports whether a character affects a terminal or the lines around it.
 func Harmful(r rune) bool {
 	k := KindOf(r)
 	return k != Plain && k != Invisible
 }
 
-// OneLine is s as one line that is harmless for a terminal: line feeds, tabs and carriage returns are spaces, and what else
-// is harmful is not there.
+// OneLine returns s as one line that is harmless for a terminal. Line feeds, tabs and carriage returns become spaces,
+// and other harmful characters are removed.
 func OneLine(s string) string { return harmless(s, ' ') }
 
-// Lines is s, harmless for a terminal, with its line feeds and tabs.
+// Lines returns s, harmless for a terminal, with its line feeds and tabs.
 func Lines(s string) string { return harmless(s, 0) }
 
-// harmless writes space for what separates words, or leaves line feeds and tabs where it is 0.
+// harmless writes space in place of line feeds, tabs and carriage returns. If space is 0, line feeds and tabs stay.
 func harmless(s string, space rune) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -84,15 +84,19 @@ func harmless(s string, space rune) string {
 	}, s)
 }
 
-// Visible is s, which is UTF-8, without what no reader sees, and the characters that are gone. Line feeds and
-// tabs stay. So does one joiner or variation selector where a script or an emoji needs it: a zero-width joiner between two
-// emoji, a joiner or non-joiner behind a letter or mark of Arabic, an Indic script and the like, and one variation selector
-// behind a symbol, a Han character or a Mongolian letter. Further ones in the same place, and tags (with which flags of
-// Britain's countries are written, and hidden text), go.
+// Visible returns s, which must be UTF-8, without invisible characters, and the removed characters. Line feeds and tabs
+// stay. So does one joiner or variation selector if a script or an emoji needs it:
+//
+//   - a zero-width joiner between two emoji
+//   - a joiner or non-joiner after a letter or mark of Arabic, an Indic script and similar scripts
+//   - one variation selector after a symbol, a Han character or a Mongolian letter
+//
+// Further ones in the same place are removed, and so are tags. (The flags of Britain's countries are written with tags,
+// and so is hidden text.)
 func Visible(s string) (string, []rune) {
 	var out strings.Builder
 	var taken []rune
-	from := 0 // what is not written yet
+	from := 0 // start of the unwritten part
 	var before rune
 	for i, r := range s {
 		kind := KindOf(r)
@@ -113,10 +117,10 @@ func Visible(s string) (string, []rune) {
 
 const (
 	nonJoiner, joiner = 0x200C, 0x200D
-	emojiStyle        = 0xFE0F // the selector that follows many an emoji
+	emojiStyle        = 0xFE0F // the selector after many emoji
 )
 
-// isUsed reports whether an invisible character means something behind before and ahead of rest.
+// isUsed reports whether an invisible character has a meaning between before and rest.
 func isUsed(r, before rune, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	switch {
@@ -134,14 +138,14 @@ func isUsed(r, before rune, rest string) bool {
 
 func isSymbol(r rune) bool { return r >= 0xA9 && unicode.In(r, unicode.So, unicode.Sm, unicode.Sk) }
 
-// joining are the scripts in which a joiner or non-joiner changes what is drawn.
+// joining lists the scripts in which a joiner or non-joiner changes the drawn text.
 var joining = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko, unicode.Mandaic, unicode.Manichaean, unicode.Adlam,
 	unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
 	unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Balinese,
 }
 
-// Cut is the beginning of s in at most most bytes, in whole characters; all of it where it is no longer.
+// Cut returns the beginning of s in at most most bytes, in whole characters. If s is not longer, it returns s.
 func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -153,12 +157,13 @@ func Cut(s string, most int) string {
 	return s[:end]
 }
 
-// Middle is a text without its middle, in at most most bytes, and how many bytes are not there: the beginning of an output
-// says what it is, and the end how it went. The text begins with head and ends with tail, between which missing bytes are
-// gone; of one text s these are s, s and -len(s). The note that says how much is gone is never cut.
+// Middle returns a text without its middle, in at most most bytes, and the number of missing bytes. It keeps both ends,
+// because the beginning of an output identifies it, and its end shows the outcome. The text begins with head and ends
+// with tail, and missing bytes between them are already lost. For a single text s, pass s, s and -len(s). The note with
+// the number of missing bytes is never cut.
 func Middle(head, tail string, missing, most int) (string, int) {
 	note := func(n int) string { return fmt.Sprintf("\n… %d bytes cut …\n", n) }
-	room := max(0, most-len(note(missing+len(head)+len(tail)))) // what is gone is less, so its note is no longer
+	room := max(0, most-len(note(missing+len(head)+len(tail)))) // the final number is smaller, so its note is not longer
 	begin, from := Cut(head, room-room/2), max(0, len(tail)-room/2)
 	for from < len(tail) && !utf8.RuneStart(tail[from]) {
 		from++
@@ -167,7 +172,7 @@ func Middle(head, tail string, missing, most int) (string, int) {
 	return begin + note(missing) + tail[from:], missing
 }
 
-// Clip is [Cut] with an ellipsis where something is missing, which most does not count.
+// Clip is [Cut] with an ellipsis if something is missing. most does not count the ellipsis.
 func Clip(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -175,11 +180,12 @@ func Clip(s string, most int) string {
 	return Cut(s, most) + "…"
 }
 
-// escapes are the control sequences of ECMA-48: CSI, the strings (OSC, DCS, APC, …), and the short ones.
+// escapes matches the control sequences of ECMA-48: CSI, the strings (OSC, DCS, APC, …), and the short sequences.
 var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`)
 
-// Printed is what a program wrote for a terminal, as harmless lines without white space at their end: colours and the like
-// are taken out, a carriage return begins a line, and any other harmful character and what is not UTF-8 become U+FFFD.
+// Printed returns the terminal output of a program as harmless lines without white space at their end. Colors and other
+// sequences are removed, and a carriage return begins a line. Any other harmful character and invalid UTF-8 become
+// U+FFFD.
 func Printed(s string) string {
 	s = strings.ToValidUTF8(s, string(unicode.ReplacementChar))
 	s = escapes.ReplaceAllLiteralString(s, "")
@@ -188,7 +194,7 @@ func Printed(s string) string {
 		switch {
 		case r == '\n', r == '\t':
 			return r
-		case r == '\r': // a progress bar
+		case r == '\r': // such as in a progress bar
 			return '\n'
 		case Harmful(r):
 			return unicode.ReplacementChar

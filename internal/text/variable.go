@@ -2,7 +2,8 @@ package text
 
 import "strings"
 
-// VariableIndex is where the first variable of a configuration (${NAME}, ${file:…}, ${cmd:…}) begins in a text, or else its length.
+// VariableIndex returns the index of the first variable of a configuration (${NAME}, ${file:…}, ${cmd:…}) in a text. If
+// there is none, it returns the length of the text.
 func VariableIndex(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -15,8 +16,8 @@ func VariableIndex(s string) int {
 	return len(s)
 }
 
-// VariableLength is how far the variable reaches that a text begins with: to its "}",
-// or to the end of the text.
+// VariableLength returns the length of the variable at the start of a text: up to its "}", or up to the end of the
+// text.
 func VariableLength(s string) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
@@ -40,7 +41,7 @@ func VariableLength(s string) int {
 	return len(s)
 }
 
-// commandLength is the same for a ${cmd:…}, whose braces come in pairs.
+// commandLength is the same for a ${cmd:…}, in which braces are paired.
 func commandLength(s string) int {
 	depth := 0
 	for i := range len(s) {
@@ -56,7 +57,7 @@ func commandLength(s string) int {
 	return len(s)
 }
 
-// NameLength is how much of the beginning of s is a variable's name: letters, digits and "_", no digit first.
+// NameLength returns the length of the variable's name at the start of s: letters, digits and "_", but no digit first.
 func NameLength(s string) int {
 	for i := range len(s) {
 		c := s[i]

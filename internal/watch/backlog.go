@@ -2,8 +2,8 @@ package watch
 
 import "slices"
 
-// Backlog holds what waits for a slow reader, in order. What has a key waits once: a later value of the key takes the
-// place of the earlier. The zero value is empty. It is for one goroutine at a time.
+// Backlog is a queue of values for a slow reader. A key is queued once: a later value of the key replaces the earlier
+// value. The zero value is empty. Only one goroutine may use it at a time.
 type Backlog[T any] struct {
 	all   []*waiting[T]
 	keyed map[string]*waiting[T]
@@ -11,12 +11,12 @@ type Backlog[T any] struct {
 }
 
 type waiting[T any] struct {
-	key   string // "": none
+	key   string // "" if it has none
 	bytes int
 	value T
 }
 
-// Put adds a value of so many bytes. key "": it has none.
+// Put adds a value of this many bytes. If key is "", the value has no key.
 func (b *Backlog[T]) Put(key string, bytes int, value T) {
 	w := b.keyed[key]
 	if w == nil {
@@ -41,12 +41,12 @@ func (b *Backlog[T]) Get(key string) (value T, ok bool) {
 	return value, false
 }
 
-// Size returns how many values have a key, how many have none, and the bytes of all.
+// Size returns the number of values with a key, the number of values without a key, and the bytes of all.
 func (b *Backlog[T]) Size() (keyed, others, bytes int) {
 	return len(b.keyed), len(b.all) - len(b.keyed), b.bytes
 }
 
-// DropFirst drops the first value that has a key, or the first that has none.
+// DropFirst drops the first value with a key, or the first value without a key.
 func (b *Backlog[T]) DropFirst(keyed bool) {
 	if i := slices.IndexFunc(b.all, func(w *waiting[T]) bool { return (w.key != "") == keyed }); i >= 0 {
 		b.forget(b.all[i])
@@ -54,7 +54,7 @@ func (b *Backlog[T]) DropFirst(keyed bool) {
 	}
 }
 
-// Remove takes out the values that are meant, and returns them in order.
+// Remove removes the values for which meant returns true, and returns them in order.
 func (b *Backlog[T]) Remove(meant func(key string, value T) bool) (removed []T) {
 	b.all = slices.DeleteFunc(b.all, func(w *waiting[T]) bool {
 		if !meant(w.key, w.value) {
@@ -67,7 +67,7 @@ func (b *Backlog[T]) Remove(meant func(key string, value T) bool) (removed []T) 
 	return removed
 }
 
-// Take takes out all values, and returns them in order.
+// Take removes all values, and returns them in order.
 func (b *Backlog[T]) Take() []T {
 	all := make([]T, len(b.all))
 	for i, w := range b.all {

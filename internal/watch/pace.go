@@ -3,21 +3,21 @@ package watch
 import "time"
 
 const (
-	freeChanges = 20 // are reported at once
+	freeChanges = 20 // reported at once
 	changeCalm  = 30 * time.Second
 	firstPause  = 100 * time.Millisecond
 	maxDoubled  = 7 // 12.8 s
 )
 
-// Pace says how often the changes of a list are reported. A server may change a list as often as it likes, but each
-// time all clients look. So the pause after a report doubles from the 21st change on, until the list is left alone for
-// half a minute. The zero value is ready. One goroutine may use it at a time.
+// Pace limits how often the changes of a list are reported, because all clients request the list after each report.
+// From the 21st change on, the pause before a report doubles. After half a minute without a change, it starts over.
+// The zero value is ready. One goroutine may use it at a time.
 type Pace struct {
 	n    int
 	last time.Time
 }
 
-// Pause notes a change, and returns how long to wait before it is reported; 0: it is reported at once.
+// Pause counts a change, and returns the delay of its report. If it is 0, the change is reported at once.
 func (p *Pace) Pause(now time.Time) time.Duration {
 	if now.Sub(p.last) > changeCalm {
 		p.n = 0

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A list that changes now and then is reported at once, one that changes for ever less and less often, and a while
-// without a change makes up for it.
+// An occasional change of a list is reported at once. Continuous changes are reported less and less often. After a
+// calm period, changes are reported at once again.
 func TestPace(t *testing.T) {
 	var p Pace
 	now := time.Now()

@@ -1,4 +1,4 @@
-// Package watch notifies those who watch something of its changes.
+// Package watch notifies watchers of changes.
 package watch
 
 import (
@@ -7,14 +7,13 @@ import (
 	"sync"
 )
 
-// List is those who watch. The zero value is ready; do not copy it. Its methods may be
-// called from any goroutine.
+// List is a list of watchers. The zero value is ready; do not copy it. Its methods may be called from any goroutine.
 type List struct {
 	mu   sync.Mutex
 	list []*watcher
 }
 
-// watcher counts its running calls, so that stop can wait for them without a lock that changed would run under.
+// watcher counts its running calls, so that stop can wait for them. changed runs without a lock.
 type watcher struct {
 	changed func()
 
@@ -23,9 +22,10 @@ type watcher struct {
 	stopped bool
 }
 
-// Until waits until done returns true, or ctx ends. It calls done at first and after each change that watch reports.
+// Until waits until done returns true, or ctx ends. It calls done first at the start, and then after each change
+// that watch reports.
 func Until(ctx context.Context, watch func(changed func()) (stop func()), done func() bool) {
-	changes := make(chan struct{}, 1) // many changes are one
+	changes := make(chan struct{}, 1) // several pending changes count as one
 	defer watch(func() {
 		select {
 		case changes <- struct{}{}:
@@ -41,13 +41,12 @@ func Until(ctx context.Context, watch func(changed func()) (stop func()), done f
 	}
 }
 
-// Watch calls changed at each Notify, until stop has returned: then it neither runs nor
-// ever will again.
+// Watch calls changed at each Notify, until stop has returned. After that, changed does not run.
 func (w *List) Watch(changed func()) (stop func()) {
 	one := &watcher{changed: changed}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// A new slice each time: Notify walks the one it took.
+	// A new slice each time, because Notify iterates over the old slice.
 	w.list = append(append([]*watcher(nil), w.list...), one)
 	return func() {
 		w.drop(one)
@@ -55,7 +54,7 @@ func (w *List) Watch(changed func()) (stop func()) {
 	}
 }
 
-// Notify calls all who watch, in the order in which they came, with no lock held.
+// Notify calls all watchers in the order of their registration, without holding a lock.
 func (w *List) Notify() {
 	w.mu.Lock()
 	list := w.list
@@ -84,7 +83,7 @@ func (w *watcher) call() {
 	}
 }
 
-// stop returns when changed neither runs nor ever will again.
+// stop waits until changed does not run, and prevents further calls.
 func (w *watcher) stop() {
 	w.mu.Lock()
 	w.stopped = true

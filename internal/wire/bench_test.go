@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// The fixtures are what a tool server answers: one long string, the same with
-// the escapes of a source file and of JSON within JSON, structured rows, a call.
+// The fixtures are typical results of tool servers: one long string, a string with the escapes of a
+// source file and of JSON within JSON, structured rows, and a call.
 func fixtures() []struct {
 	name string
 	b    []byte

@@ -2,8 +2,8 @@ package wire_test
 
 import "strings"
 
-// corpus is JSON, nearly JSON and messages that mean to be read in two ways;
-// each fuzzer starts from it, and encoding/json is the oracle for all of it.
+// corpus returns JSON, invalid JSON and ambiguous messages. Each fuzzer starts from it.
+// encoding/json is the reference for all of it.
 func corpus() []string {
 	list := []string{
 		// messages
@@ -13,7 +13,7 @@ func corpus() []string {
 		`{"result":{"tools":[]},"jsonrpc":"2.0","id":7}`,
 		`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse"}}`,
 		" \t\r\n{ \"id\" : 1 , \"result\" : [ ] } \n",
-		// twice, and in disguise
+		// repeated keys, plain and in other spellings
 		`{"id":1,"id":2,"method":"m"}`,
 		`{"id":1,"i\u0064":2,"method":"m"}`,
 		`{"i\u0064":2,"\u006dethod":"m"}`,
@@ -52,7 +52,7 @@ func corpus() []string {
 		"\"\x00\"", "\"\x1f\"", "\"\x7f\"", "\"\n\"", "\"\t\"", "\"\xff\"", "\"a\xc3\"", "\"\xed\xa0\x80\"", "\"\u2028\"", `"é`, `"a"b"`,
 		"\"1234567\x1f\"", "\"12345678\x1f\"", "\"\x80\xa2\xdc\x9f\"", `"!#[]^` + "`" + `"`,
 	}
-	for _, n := range []int{6, 7, 8, 9, 15, 16, 31, 32, 33, 40, 63, 64, 65, 100} { // around the blocks that are read at once
+	for _, n := range []int{6, 7, 8, 9, 15, 16, 31, 32, 33, 40, 63, 64, 65, 100} { // around the sizes of blocks
 		fill := strings.Repeat("x", n)
 		list = append(list, `"`+fill+`"`, `"`+fill, `"`+fill+"\x01\"", `"`+fill+`\"`, `"`+fill+`\\"`, `"`+fill+`\u00e9"`, `"`+fill+`\q"`,
 			`{"`+fill+`":[{"]":"`+fill+`"}],"id":1}`, `{"result":["`+fill+`{[",{}],"id":1}`,
@@ -62,7 +62,7 @@ func corpus() []string {
 	return list
 }
 
-// deep is JSON around the limit of depth: too long to fuzz from.
+// deep returns JSON around the depth limit. It is too long for fuzzing.
 func deep() (list []string) {
 	for _, n := range []int{4999, 5000, 9998, 9999, 10000, 10001} {
 		list = append(list, strings.Repeat("[", n)+strings.Repeat("]", n), strings.Repeat("[", n),

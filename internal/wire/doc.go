@@ -1,11 +1,10 @@
-// Package wire reads and edits JSON-RPC messages as extents of bytes, never
-// as decoded values, so that what passes through indus passes through exactly.
+// Package wire reads and edits JSON-RPC messages as extents of bytes. It never decodes values, so
+// that indus passes messages on unchanged.
 //
-// Reach for [Scan] first: one pass validates a whole message and says where
-// its id, method, params, result and error lie. [Members], [Elements] and
-// [Lookup] go one level deeper into such an extent, [Rewrite] changes single
-// members of it and keeps every other byte. [Lines] and [Events] cut a stream
-// into messages: newline-delimited (stdio) and Server-Sent Events (HTTP).
+// Start with [Scan]: in one pass it validates a whole message and finds its id, method, params,
+// result and error. [Members], [Elements] and [Lookup] go one level deeper into such an extent.
+// [Rewrite] changes single members of it and keeps every other byte. [Lines] and [Events] split a
+// stream into messages: newline-delimited (stdio) and Server-Sent Events (HTTP).
 //
 //	lines := wire.NewLines(conn, 64<<20)
 //	for {
@@ -22,26 +21,23 @@
 //
 // # Two kinds of reader
 //
-// [Scan], [Valid], [Unquote] and [TooLong.Frame] judge bytes of unknown origin.
-// [Members], [Elements], [Lookup] and [Rewrite] trust that their input is
-// valid JSON, because it is an extent of something scanned: they find their way
-// by quotes and brackets alone. On other bytes they fail or return nonsense,
-// but they do not panic and never read outside.
+// [Scan], [Valid], [Unquote] and [TooLong.Frame] accept bytes of unknown origin. [Members],
+// [Elements], [Lookup] and [Rewrite] trust that their input is valid JSON, because it is an extent
+// of a scanned message: they use only its quotes and brackets. On other bytes they fail or return
+// nonsense, but they do not panic and never read out of bounds.
 //
 // # One message, one reading
 //
-// Peers differ in what they make of a message that names a key twice, or
-// spells it with capitals. Scan refuses such an envelope ([KeyError]), so that
-// everyone who reads what was let through reads the same. Below the envelope
-// nothing is judged: there [Unique] is for callers who need it.
+// Peers differ in how they read a message that repeats a key, or spells it with capitals. Scan
+// refuses such an envelope ([KeyError]), so that every reader of an accepted message reads the same
+// values. Below the envelope keys are not checked. Callers that need such a check use [Unique].
 //
 // # Ownership
 //
-// Extents are sub-slices of what was scanned, their capacity cut to their
-// length; they live and change with it. What Lines and Events return is the
-// caller's.
+// Extents are sub-slices of the scanned bytes, with their capacity cut to their length. They share
+// memory with these bytes. The caller owns the results of Lines and Events.
 //
 // # Concurrency
 //
-// All functions are pure. A Lines or an Events is for one goroutine.
+// All functions are pure. Only one goroutine may use a Lines or an Events.
 package wire

@@ -2,15 +2,15 @@ package wire
 
 import "encoding/json"
 
-// Envelope is one JSON-RPC message as extents of the bytes it was scanned
-// from. Each is exactly the value's bytes, nil where the key is absent; a null
-// is not nil. A batch (an array) is not an envelope.
+// Envelope is one JSON-RPC message as extents of the scanned bytes. Each extent is exactly the
+// value's bytes. It is nil if the key is absent, but not if the value is null. A batch (an array)
+// is not an envelope.
 type Envelope struct {
 	ID, Method, Params, Result, Error json.RawMessage // Method keeps its quotes
-	Version                           json.RawMessage // the value of "jsonrpc"; Kind does not look at it
+	Version                           json.RawMessage // the value of "jsonrpc"; Kind ignores it
 }
 
-// Kind is what a message is to JSON-RPC.
+// Kind is the kind of a message in JSON-RPC.
 type Kind uint8
 
 // The kinds of message.
@@ -33,11 +33,10 @@ func (k Kind) String() string {
 	return "invalid"
 }
 
-// Kind tells the kind by which members are there: a request has a method and
-// an id, a notification a method, a response an id and either a result or an
-// error; any other mixture is Invalid. A method is a string, an id a string or
-// a number; the id of an error may be null, which JSON-RPC wants when the
-// request could not be read.
+// Kind returns the kind of the message by its members. A request has a method and an id. A
+// notification has a method. A response has an id and either a result or an error. Any other
+// combination is Invalid. A method is a string, and an id is a string or a number. The id of an
+// error may be null, which JSON-RPC requires if the request could not be read.
 func (e *Envelope) Kind() Kind {
 	result, failure := len(e.Result) > 0, len(e.Error) > 0
 	switch {
@@ -59,25 +58,24 @@ func (e *Envelope) Kind() Kind {
 	return Invalid
 }
 
-// named reports whether an id can tell one call from another.
+// named reports whether an id can identify a call.
 func named(id json.RawMessage) bool {
 	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || id[0]-'0' < 10)
 }
 
-// MethodName returns the method with its quotes off and its escapes decoded,
-// or "" if there is none or it is not a string.
+// MethodName returns the decoded method without quotes. It returns "" if there is none or it is not
+// a string.
 func (e *Envelope) MethodName() string {
 	s, _ := Unquote(e.Method)
 	return s
 }
 
-// Scan validates b whole, in one pass, and returns its extents: b must be
-// exactly one JSON object, valid as [Valid] has it, with nothing but
-// whitespace around it ([SyntaxError]), and no envelope key may be there
-// twice or in a spelling that only some readers take for it, like "ID"
-// ([KeyError]; b is valid JSON then). Keys are compared decoded: "i\u0064" is
-// "id". Other keys are ignored. Scan does not judge whether the message makes
-// sense: that is [Envelope.Kind]. It allocates nothing unless it fails.
+// Scan validates all of b in one pass, and returns its extents. b must be exactly one JSON object,
+// valid as in [Valid], with only whitespace around it; otherwise the error is a [SyntaxError]. If
+// an envelope key is repeated, or is spelled so that only some readers accept it, like "ID", the
+// error is a [KeyError], and b is valid JSON. Keys are compared decoded: "i\u0064" is "id". Other
+// keys are ignored. Scan does not check whether the message is complete: use [Envelope.Kind]. It
+// allocates only if it fails.
 func Scan(b []byte) (Envelope, error) {
 	var (
 		e     Envelope
@@ -117,7 +115,7 @@ func Scan(b []byte) (Envelope, error) {
 	return e, nil
 }
 
-// trailing returns an error if anything but whitespace follows from i.
+// trailing returns an error if bytes other than whitespace follow from i.
 func trailing(b []byte, i int) error {
 	if i = skipSpace(b, i); i < len(b) {
 		err := syntax(b, i, whyUnexpected)
@@ -127,8 +125,7 @@ func trailing(b []byte, i int) error {
 	return nil
 }
 
-// span is where a member lies: its key at [start,keyEnd) with quotes, its
-// value at [value,end).
+// span is the place of a member: its key at [start,keyEnd) with quotes, its value at [value,end).
 type span struct{ start, keyEnd, value, end int }
 
 // member validates the top-level member that begins at i.

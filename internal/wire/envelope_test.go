@@ -38,8 +38,8 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(checkScan)
 }
 
-// checkScan holds Scan against encoding/json: it succeeds on the objects that
-// are valid and unambiguous, and on these finds the same values.
+// checkScan compares Scan with encoding/json. Scan must accept exactly the valid and unambiguous
+// objects, and must find the same values in them.
 func checkScan(t *testing.T, b []byte) {
 	e, err := wire.Scan(b)
 	var syntax *wire.SyntaxError
@@ -75,8 +75,8 @@ func checkScan(t *testing.T, b []byte) {
 	}
 }
 
-// ambiguous decides by other means than the package's whether an envelope key
-// of a valid object stands twice or in disguise.
+// ambiguous reports whether an envelope key of a valid object is repeated or has another spelling.
+// It does not use the code of the package.
 func ambiguous(b []byte) bool {
 	seen := map[string]bool{}
 	for _, m := range decodeObject(b) {
@@ -94,7 +94,7 @@ func ambiguous(b []byte) bool {
 
 type pair struct{ key, value string }
 
-// decodeObject is encoding/json's view of an object, in order.
+// decodeObject returns the members of an object as encoding/json reads them, in order.
 func decodeObject(b []byte) []pair {
 	var list []pair
 	dec := json.NewDecoder(bytes.NewReader(b))

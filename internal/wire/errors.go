@@ -4,10 +4,9 @@ import (
 	"fmt"
 )
 
-// SyntaxError says that bytes are not what they should be: one JSON object,
-// for Scan.
+// SyntaxError reports invalid bytes. Scan also returns it for JSON that is not one object.
 type SyntaxError struct {
-	Offset int    // of the offending byte; the length of the input if it ended too soon
+	Offset int    // of the invalid byte; the length of the input if it ended too soon
 	Reason string // a phrase: "unexpected '}'", "nested deeper than 10000"
 }
 
@@ -15,10 +14,10 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("wire: %s at byte %d", e.Reason, e.Offset)
 }
 
-// KeyError says that well-formed JSON can be read in two ways: a key stands
-// twice, or passes for an envelope key with some readers only.
+// KeyError reports that valid JSON is ambiguous: a key is repeated, or only some readers take it
+// for an envelope key.
 type KeyError struct {
-	Key    string // as it is there, decoded
+	Key    string // as written, decoded
 	Like   string // the key it repeats or resembles
 	Offset int    // of the offending key
 }
@@ -30,8 +29,8 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("wire: key %q can be taken for %q, at byte %d", e.Key, e.Like, e.Offset)
 }
 
-// TooLong says that a message exceeded the limit of its [Lines] or [Events], or
-// found no room in their budget, and was discarded. Reading can go on.
+// TooLong reports that a message was discarded, because it exceeded the limit of its [Lines] or
+// [Events], or found no room in their budget. Reading can continue.
 type TooLong struct {
 	Prefix []byte // the first 4 KiB
 	Size   int64  // of the whole message in bytes
@@ -45,14 +44,14 @@ func (e *TooLong) Error() string {
 	return fmt.Sprintf("wire: message of %d bytes is over the limit of %d", e.Size, e.Limit)
 }
 
-// Frame is the discarded message, as far as its beginning shows what it was.
+// Frame returns the discarded message as a BadFrame, with the fields that its beginning shows.
 func (e *TooLong) Frame() *BadFrame {
 	bad := &BadFrame{Err: e}
 	bad.ID, bad.Asks = probe(e.Prefix)
 	return bad
 }
 
-// why is the scanner's verdict, whyNone unless it stopped.
+// why is the reason why the scanner stopped, or whyNone.
 type why uint8
 
 const (
@@ -63,7 +62,7 @@ const (
 	whyEscape
 )
 
-// syntax makes the error for a scan of b that stopped at i.
+// syntax returns the error for a scan of b that stopped at i.
 func syntax(b []byte, i int, w why) *SyntaxError {
 	reason := "unexpected end"
 	switch {

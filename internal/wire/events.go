@@ -11,18 +11,17 @@ import (
 // Event is one Server-Sent Event.
 type Event struct {
 	Name  string // "message" unless the event names another
-	ID    string // the stream's last event id so far, this event's included
+	ID    string // the stream's last event id so far, including this event
 	Data  []byte // the data lines joined by LF; nil if there was none
 	Retry int    // milliseconds; -1 if absent
 }
 
-// Events reads a stream of Server-Sent Events as the WHATWG's HTML standard
-// parses it (section 9.2.6), with two exceptions. Bytes that are not UTF-8 stay
-// as they are. And an event without data surfaces if it has an id or a retry:
-// an MCP server primes a stream so (2025-11-25, basic/transports).
+// Events reads a stream of Server-Sent Events as in the WHATWG's HTML standard (section 9.2.6),
+// with two exceptions. Invalid UTF-8 is kept. And an event without data is returned if it has an id
+// or a retry, because an MCP server uses it to start a stream (2025-11-25, basic/transports).
 type Events struct {
-	// AtOnce lets Next return a [TooLong] as soon as an event passes the limit, and not at
-	// its end: for a stream that carries one answer, and is then read no further.
+	// AtOnce makes Next return a [TooLong] as soon as an event passes the limit, instead of at its
+	// end. It is for a stream with a single response, which is not read further.
 	AtOnce bool
 
 	feed   feed
@@ -31,27 +30,26 @@ type Events struct {
 	begun  bool
 }
 
-// NewEvents returns a reader of events with up to max bytes of data. It
-// reads ahead.
+// NewEvents returns a reader of events with up to max bytes of data. It reads ahead.
 func NewEvents(r io.Reader, max int) *Events {
 	return &Events{feed: feed{src: r, cr: true}, held: held{limit: max}}
 }
 
-// Within takes what messages hold of a budget; it is called before the first Next.
+// Within makes the messages take their bytes from a budget. Call it before the first Next.
 func (e *Events) Within(b *memory.Budget) *Events {
 	e.held.meter.Budget = b
 	return e
 }
 
-// Next returns the next event as soon as the empty line behind it has been
-// read. Its data are the caller's. For an event with more data it returns the
-// event without data and a [TooLong]; the next call goes on behind it. A line
-// for another field that is 64 KiB or more is ignored. At the end of the stream
-// an unterminated event is discarded. Errors of the stream are final.
+// Next returns the next event as soon as the empty line after it has been read. The caller owns its
+// data. If an event has more data than the limit, Next returns the event without data and a
+// [TooLong], and the next call continues after it. A line of 64 KiB or more for another field is
+// ignored. At the end of the stream an unterminated event is discarded. Errors of the stream are
+// final.
 func (e *Events) Next() (Event, error) {
 	defer e.feed.rest()
 	ev := Event{Name: "message", Retry: -1}
-	var data, seen bool // a data field | an id or retry field
+	var data, seen bool // data: a data field; seen: an id or retry field
 	for {
 		line, end, err := e.feed.fragment()
 		if err != nil {
@@ -91,7 +89,7 @@ func (e *Events) Next() (Event, error) {
 	}
 }
 
-// rest reads what is left of a long line.
+// rest reads the rest of a long line.
 func (e *Events) rest(data bool) error {
 	for {
 		p, end, err := e.feed.fragment()
@@ -111,7 +109,7 @@ func (e *Events) rest(data bool) error {
 	}
 }
 
-// passed is the error of an event that is refused before its end.
+// passed returns the error of an event that is refused before its end.
 func (e *Events) passed() error {
 	if !e.AtOnce || e.held.over == nil {
 		return nil
@@ -120,8 +118,7 @@ func (e *Events) passed() error {
 	return err
 }
 
-// set sets a field other than data and reports whether the event must
-// surface for it.
+// set sets a field other than data and reports whether the event must be returned because of it.
 func (e *Events) set(ev *Event, field string, value []byte) bool {
 	switch field {
 	case "event":
@@ -154,7 +151,7 @@ func (e *Events) dispatch(ev Event, data bool) (Event, error) {
 	return ev, err
 }
 
-// decimal reads digits; it stops counting at some 24 days.
+// decimal reads digits. Larger values become math.MaxInt32, in milliseconds about 24 days.
 func decimal(b []byte) (int, bool) {
 	n := int64(0)
 	for _, c := range b {

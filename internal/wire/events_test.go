@@ -29,7 +29,7 @@ func ExampleEvents() {
 	// EOF
 }
 
-// standard is the standard's algorithm on a whole stream, told as text.
+// standard runs the standard's algorithm on a whole stream, and returns the result as text.
 func standard(b []byte, max int) (want []string) {
 	s := strings.TrimPrefix(string(b), "\ufeff")
 	bom := len(b) - len(s)
@@ -147,8 +147,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// An event is there as soon as its empty line is: a CR need not wait to see
-// whether an LF follows.
+// An event is returned as soon as its empty line is read: after a CR it does not wait for a
+// possible LF.
 func TestEventsDoNotWait(t *testing.T) {
 	for _, end := range []string{"\n\n", "\r\r", "\r\n\r\n", "\r\n\r"} {
 		r, w := io.Pipe()

@@ -6,28 +6,27 @@ import (
 )
 
 const (
-	smallBuffer = 4 << 10 // what an idle stream costs
+	smallBuffer = 4 << 10 // the memory of an idle stream
 	emptyReads  = 100     // in a row, before a reader counts as broken
 )
 
-// feed cuts a stream into lines, and lines that are longer than its buffer
-// into fragments.
+// feed splits a stream into lines, and lines that are longer than its buffer into fragments.
 type feed struct {
 	src   io.Reader
-	buf   []byte // small, or large's
+	buf   []byte // small, or the buffer of large
 	small []byte
-	large *chunk // nil, unless what is unread did not fit into small
+	large *chunk // nil unless the unread bytes did not fit into small
 	r, w  int    // buf[r:w] is unread
 	lf    int    // no LF is in buf[r:lf]; one is at lf, or lf is w
 	seen  int    // no line end is in buf[r:seen]
 	err   error  // of src
-	cr    bool   // CR and CRLF end lines too
+	cr    bool   // CR and CRLF also end lines
 	skip  bool   // an LF that comes next belongs to the CR before it
 }
 
-// fragment returns the next piece of a line, without the line end, and
-// whether the line ends there. One that does not end its line is 64 KiB, or the
-// last of the stream. The piece is valid until the next call.
+// fragment returns the next piece of a line, without the line end, and reports whether the line
+// ends there. A piece that does not end its line is 64 KiB long, or the last of the stream. The
+// piece is valid until the next call.
 func (f *feed) fragment() (p []byte, end bool, err error) {
 	for {
 		if f.skip && f.r < f.w {
@@ -54,8 +53,8 @@ func (f *feed) fragment() (p []byte, end bool, err error) {
 	}
 }
 
-// find returns the index of the first line end in buf[r:w], or -1. It looks
-// at each byte once for each sort of line end.
+// find returns the index of the first line end in buf[r:w], or -1. It checks each byte once for
+// each kind of line end.
 func (f *feed) find() int {
 	f.lf, f.seen = max(f.lf, f.r), max(f.seen, f.r)
 	if f.lf < f.w && f.buf[f.lf] != '\n' {
@@ -77,7 +76,7 @@ func (f *feed) find() int {
 	return -1
 }
 
-// fill makes room behind w and reads once.
+// fill makes room after w and reads once.
 func (f *feed) fill() {
 	switch {
 	case f.small == nil:
@@ -100,7 +99,7 @@ func (f *feed) fill() {
 	f.err = io.ErrNoProgress
 }
 
-// rest gives the large buffer back where nothing is unread: it is called between messages.
+// rest returns the large buffer to the pool if no bytes are unread. It is called between messages.
 func (f *feed) rest() {
 	if f.large != nil && f.r == f.w {
 		recycle(f.large)
@@ -109,7 +108,7 @@ func (f *feed) rest() {
 	}
 }
 
-// shift moves what is unread to the beginning of buf.
+// shift moves the unread bytes to the beginning of buf.
 func (f *feed) shift(buf []byte) {
 	f.w = copy(buf, f.buf[f.r:f.w])
 	f.lf, f.seen = max(f.lf-f.r, 0), max(f.seen-f.r, 0)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Finite is valid JSON whose numbers a double can hold, and how deep it nests. A number
-// beyond them, which Go and Rust refuse and which JavaScript makes Infinity of, becomes the
-// largest one that is none. Where there is none it is b itself.
+// Finite returns valid JSON with only numbers that a double can hold, and the depth of its nesting.
+// A number outside this range, which Go and Rust refuse and JavaScript reads as Infinity, becomes
+// the largest finite number. If there is none, it returns b itself.
 func Finite(b []byte) (out []byte, depth int) {
 	level, from := 0, 0
 	for i := 0; i < len(b); {

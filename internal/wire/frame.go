@@ -6,12 +6,12 @@ import (
 	"errors"
 )
 
-// BadFrame is what came where a message should have: noise, or a broken
-// message. What comes after it may be good.
+// BadFrame reports bytes that are not a message: noise, or a broken message. Messages after it may
+// be good.
 type BadFrame struct {
-	ID   json.RawMessage   // the id that it seems to have; nil where none can be told
-	More []json.RawMessage // the further ones, of a batch of responses
-	Asks bool              // it has a method, and so answers nothing
+	ID   json.RawMessage   // the apparent id; nil if unknown
+	More []json.RawMessage // further ids, of a batch of responses
+	Asks bool              // it has a method, so it is not a response
 	Err  error
 }
 
@@ -20,8 +20,7 @@ var (
 	errMark  = errors.New("wire: a byte order mark before the message")
 )
 
-// ReadMessage is [Scan], whose error it makes a [*BadFrame] with all that can be told of
-// whom it concerns.
+// ReadMessage is [Scan], but its error is a [*BadFrame] with the ids that it can find.
 func ReadMessage(b []byte) (Envelope, error) {
 	env, err := Scan(b)
 	if err == nil {
@@ -51,8 +50,8 @@ func ReadMessage(b []byte) (Envelope, error) {
 func (b *BadFrame) Error() string { return b.Err.Error() }
 func (b *BadFrame) Unwrap() error { return b.Err }
 
-// ReadEnvelope takes the next message of a stream of lines. A [*BadFrame]
-// concerns one line alone, any other error is the stream's end.
+// ReadEnvelope returns the next message of a stream of lines. A [*BadFrame] concerns only one line.
+// Any other error is the end of the stream.
 func ReadEnvelope(lines *Lines) (Envelope, error) {
 	line, err := lines.Next()
 	if err != nil {
@@ -65,9 +64,9 @@ func ReadEnvelope(lines *Lines) (Envelope, error) {
 	return ReadMessage(line)
 }
 
-// EncodeEnvelope encodes a message. Its parts go in as they are.
+// EncodeEnvelope encodes a message. Its parts are written as they are.
 func EncodeEnvelope(e Envelope) []byte {
-	// One byte more than the parts need, for the end of a line.
+	// One extra byte for the end of a line.
 	size := 65 + len(e.ID) + len(e.Method) + len(e.Params) + len(e.Result) + len(e.Error)
 	b := append(make([]byte, 0, size), `{"jsonrpc":"2.0"`...)
 	for _, part := range [...]struct {
@@ -84,14 +83,14 @@ func EncodeEnvelope(e Envelope) []byte {
 	return append(b, '}')
 }
 
-// Line encodes a message on a line of its own, in new bytes.
+// Line encodes a message as a line, in new bytes.
 func Line(e Envelope) []byte {
 	e.Params, e.Result, e.Error = OneLine(e.Params), OneLine(e.Result), OneLine(e.Error)
 	return append(EncodeEnvelope(e), '\n')
 }
 
-// OneLine is valid JSON on one line: a line break within it is whitespace, for
-// in strings they are escaped. Without one it is p itself.
+// OneLine returns valid JSON on one line. It replaces line breaks, which are whitespace, because in
+// strings they are escaped. If there are none, it returns p itself.
 func OneLine(p []byte) []byte {
 	if bytes.IndexByte(p, '\n') < 0 && bytes.IndexByte(p, '\r') < 0 {
 		return p

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	chunkSize  = 64 << 10 // what a pipe holds
+	chunkSize  = 64 << 10 // the capacity of a pipe
 	prefixSize = 4 << 10
 )
 
 type chunk [chunkSize]byte
 
-// chunks are shared by all streams: one holds them only while a message passes, and what
-// is returned to a caller never lies in one.
+// chunks is shared by all streams. A stream holds chunks only while it reads a message, and results never
+// share memory with a chunk.
 var chunks = sync.Pool{New: func() any { return new(chunk) }}
 
-// recycled is called with each chunk that goes back. Tests overwrite the chunk with it.
+// recycled is called with each returned chunk. Tests use it to overwrite the chunk.
 var recycled func(*chunk)
 
 func newChunk() *chunk { return chunks.Get().(*chunk) }
@@ -31,16 +31,16 @@ func recycle(c *chunk) {
 	chunks.Put(c)
 }
 
-// held gathers a message whose length is not known before its end. It lies in chunks, and
-// is copied out of them once. Above half the limit it moves into a buffer that has room
-// for the limit, so that what is held stays below one and a half times that.
+// held collects a message of unknown length. The message is stored in chunks, and is copied out of them
+// once. Above half the limit it moves into a buffer with room for the limit, so that it never needs more
+// than one and a half times the limit.
 type held struct {
 	limit int
 	meter memory.Meter
 	size  int64    // of the message so far
-	parts [][]byte // the message, each part in a chunk
+	parts [][]byte // the message, with each part in a chunk
 	large []byte   // instead of parts
-	over  *TooLong // instead of all: the message is over the limit
+	over  *TooLong // set instead of the message if it is over the limit
 }
 
 // add appends to the message.
@@ -80,7 +80,7 @@ func (h *held) add(p []byte) {
 	}
 }
 
-// release gives the chunks back.
+// release returns the chunks to the pool.
 func (h *held) release() {
 	for _, part := range h.parts {
 		recycle((*chunk)(part[:chunkSize]))
@@ -96,7 +96,7 @@ func (h *held) drop() {
 	h.size = 0
 }
 
-// take returns the message, which is the caller's, and begins the next.
+// take returns the message, which the caller owns, and begins the next.
 func (h *held) take() ([]byte, error) {
 	defer h.drop()
 	if h.over != nil {
@@ -111,10 +111,10 @@ func (h *held) take() ([]byte, error) {
 	return message, nil
 }
 
-// ReadAll reads r to its end as one message of at most limit bytes, which is the caller's.
-// More is a [*TooLong], and so is a message for which the meter's budget has no room. size is how many it
-// has, which are set aside at once; below 0: that is not known, or not to be believed. What came before
-// another error is returned with it.
+// ReadAll reads r until its end as one message of at most limit bytes, which the caller owns. If the
+// message is longer, or the meter's budget has no room for it, the error is a [*TooLong]. size is the
+// length of the message, which is reserved at once. If size is negative, the length is unknown or not
+// trusted. With any other error it returns the bytes before the error.
 func ReadAll(r io.Reader, size int64, limit int, m memory.Meter) ([]byte, error) {
 	if size > int64(limit) || size >= 0 && !m.Grow(size) {
 		return nil, &TooLong{Size: size, Limit: limit}

@@ -1,15 +1,14 @@
 package wire
 
-// envelopeKeys are the keys of an envelope.
+// envelopeKeys lists the keys of an envelope.
 var envelopeKeys = [...]string{"id", "jsonrpc", "result", "method", "params", "error"}
 
-// envelopeKey returns the envelope key that a quoted key is, after its escapes
-// are decoded, or that some reader may take it for; "" for all others.
+// envelopeKey returns the envelope key that a quoted key equals after decoding its escapes, or that
+// some reader may take it for. It returns "" for all other keys.
 //
-// Readers that ignore case differ on what that means. Here a key resembles
-// another if it does so by Unicode's simple folding (ſ is s, as in
-// encoding/json), by the upper case of Java and .NET (ı and İ are i), or for a
-// reader whose strings end at a NUL.
+// Readers that ignore case differ in their rules. Three of them count here: Unicode's simple folding
+// (ſ is s, as in encoding/json), the upper case of Java and .NET (ı and İ are i), and strings that end
+// at a NUL.
 func envelopeKey(raw []byte) (like string, exact bool) {
 	in := raw[1 : len(raw)-1]
 	for _, k := range envelopeKeys {
@@ -42,7 +41,7 @@ func envelopeKey(raw []byte) (like string, exact bool) {
 	return "", false
 }
 
-// foldLetter returns the lower-case ASCII letter that r can pass for, or 0.
+// foldLetter returns the lower-case ASCII letter that some reader may take r for, or 0.
 func foldLetter(r rune) byte {
 	switch {
 	case 'a' <= r && r <= 'z':

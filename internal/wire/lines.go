@@ -11,7 +11,7 @@ import (
 type Lines struct {
 	feed feed
 	held held
-	cr   bool // a CR that a fragment ended with, which may be the line's
+	cr   bool // a fragment ended with a CR that may belong to the line end
 }
 
 // NewLines returns a reader of lines of up to max bytes. It reads ahead.
@@ -19,17 +19,16 @@ func NewLines(r io.Reader, max int) *Lines {
 	return &Lines{feed: feed{src: r}, held: held{limit: max}}
 }
 
-// Within takes what messages hold of a budget; it is called before the first Next.
+// Within makes the messages take their bytes from a budget. Call it before the first Next.
 func (l *Lines) Within(b *memory.Budget) *Lines {
 	l.held.meter.Budget = b
 	return l
 }
 
-// Next returns the next line that is not empty, without its LF or CRLF. The
-// line is the caller's. A longer line is discarded and returned as a [TooLong];
-// the next call goes on behind it. At the end of the stream an unterminated
-// line is returned as a line, and then io.EOF; at another error it is dropped.
-// Such errors are final.
+// Next returns the next line that is not empty, without its LF or CRLF. The caller owns the line. A
+// longer line is discarded and returned as a [TooLong], and the next call continues after it. At
+// the end of the stream an unterminated line is returned as a line, and then io.EOF. At any other
+// error it is dropped. Such errors are final.
 func (l *Lines) Next() ([]byte, error) {
 	defer l.feed.rest()
 	for {
@@ -57,8 +56,7 @@ func (l *Lines) Next() ([]byte, error) {
 	}
 }
 
-// add gathers a fragment but for a CR at its end, which waits for what
-// follows.
+// add adds a fragment without a CR at its end. The CR waits for the next byte.
 func (l *Lines) add(p []byte) {
 	if len(p) == 0 {
 		return

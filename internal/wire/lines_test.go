@@ -34,7 +34,7 @@ func ExampleLines() {
 	// EOF
 }
 
-// ragged returns reads of the sizes that seed spells.
+// ragged returns reads with sizes that depend on seed.
 type ragged struct {
 	b    []byte
 	seed uint64
@@ -54,12 +54,12 @@ func (r *ragged) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// stretch makes a long stream of a short one: each 'L' becomes n bytes.
+// stretch makes a long stream from a short text: each 'L' becomes n bytes.
 func stretch(s string, n uint32) []byte {
 	return []byte(strings.ReplaceAll(s, "L", strings.Repeat("x", int(n%200_000))))
 }
 
-// oracle is what Lines returns, from the whole stream at once.
+// oracle returns the results of Lines, from the whole stream at once.
 func oracle(b []byte, max int) (want []string) {
 	for line := range bytes.SplitSeq(b, []byte("\n")) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
@@ -140,7 +140,7 @@ func TestLinesReportsAReadError(t *testing.T) {
 	if line, err := lines.Next(); string(line) != "a" || err != nil {
 		t.Errorf("%s, %v", line, err)
 	}
-	for range 2 { // half a line is none
+	for range 2 { // half a line is not a line
 		if line, err := lines.Next(); line != nil || err != boom {
 			t.Errorf("%s, %v", line, err)
 		}
@@ -154,7 +154,7 @@ type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
-// endless counts what is read of it.
+// endless counts the bytes that are read from it.
 type endless struct{ n int64 }
 
 func (e *endless) Read(p []byte) (int, error) {

@@ -12,18 +12,18 @@ type Member struct {
 	Key           string // decoded
 	RawKey, Value json.RawMessage
 	Start, End    int  // the whole member in the object's bytes, without commas
-	Null          bool // Value is, or has somewhere in it, null
+	Null          bool // Value is null, or contains null at any depth
 }
 
-// MaxParts bounds what [Members] and [Elements] return: a list of them takes up to
-// forty times the bytes that they are in.
+// MaxParts bounds the results of [Members] and [Elements]. Such a list takes up to forty times the
+// bytes of its input.
 const MaxParts = 100_000
 
-// ErrCrowded is an object or an array of more than [MaxParts].
+// ErrCrowded is returned for an object or an array with more than [MaxParts].
 var ErrCrowded = fmt.Errorf("more than %d members or elements", MaxParts)
 
-// Members returns the members of a valid JSON object in their order,
-// duplicates included. Values are skipped at the speed of memory.
+// Members returns the members of a valid JSON object in their order, including duplicates. It skips
+// values at the speed of memory.
 func Members(obj json.RawMessage) ([]Member, error) {
 	c, ok := enter(obj, '{')
 	if !ok {
@@ -66,10 +66,10 @@ func Elements(arr json.RawMessage) ([]json.RawMessage, error) {
 	return list, nil
 }
 
-// Lookup returns the value of a key in a valid JSON object; false if it is
-// not there or obj is not an object. Of duplicates the last counts, as in
-// encoding/json, JavaScript and Python. Where a duplicate is a danger, use
-// [Members] and [Unique]. It allocates only to decode keys with escapes.
+// Lookup returns the value of a key in a valid JSON object. It returns false if the key is absent
+// or obj is not an object. If the key is repeated, the last value counts, as in encoding/json,
+// JavaScript and Python. If duplicates are dangerous, use [Members] and [Unique]. It allocates only
+// to decode keys with escapes.
 func Lookup(obj json.RawMessage, key string) (json.RawMessage, bool) {
 	c, ok := enter(obj, '{')
 	if !ok {
@@ -87,8 +87,7 @@ func Lookup(obj json.RawMessage, key string) (json.RawMessage, bool) {
 	return found, found != nil
 }
 
-// Unique returns a [KeyError] for the first member whose key, decoded, stands
-// before it already.
+// Unique returns a [KeyError] for the first member with a decoded key that an earlier member has.
 func Unique(members []Member) error {
 	if len(members) <= 16 {
 		for i := range members {
@@ -123,16 +122,15 @@ func keyIs(raw []byte, key string) bool {
 	return decodeInside(in) == key
 }
 
-// cursor steps through a container that is valid JSON, by its quotes and
-// brackets alone.
+// cursor steps through a valid JSON container, using only its quotes and brackets.
 type cursor struct {
-	span  // the current member; of an element, value and end only
+	span  // the current member; for an element only value and end
 	b     []byte
-	close byte // what ends the container
-	i     int  // where the next step begins
+	close byte // the byte that ends the container
+	i     int  // start of the next step
 	first bool
-	null  bool // the current value is null, or has it somewhere in it
-	bad   bool // the container is not valid after all, at i
+	null  bool // the current value is null or contains null at any depth
+	bad   bool // the container is invalid at i
 }
 
 // enter returns a cursor before the first member of the container in b.
@@ -145,8 +143,8 @@ func enter(b []byte, open byte) (cursor, bool) {
 	return c, !c.bad
 }
 
-// next goes to the next member or element; when it returns false, i is at
-// the closing bracket, or bad is set.
+// next moves to the next member or element. If it returns false, i is at the closing bracket, or
+// bad is set.
 func (c *cursor) next() bool {
 	c.i = skipSpace(c.b, c.i)
 	if c.i < len(c.b) && c.b[c.i] == c.close {

@@ -36,8 +36,8 @@ func FuzzMembers(f *testing.F) {
 	f.Fuzz(checkMembers)
 }
 
-// checkMembers holds Members, Lookup and Elements against encoding/json where
-// b is valid, and only wants them to return where it is not.
+// checkMembers compares Members, Lookup and Elements with encoding/json if b is valid. If b is not
+// valid, it only checks that they return.
 func checkMembers(t *testing.T, b []byte) {
 	members, err := wire.Members(b)
 	elements, elementsErr := wire.Elements(b)
@@ -125,8 +125,8 @@ func TestLookupTakesTheLast(t *testing.T) {
 	}
 }
 
-// Documents dense with brackets, quotes and backslashes, longer than the
-// blocks that are skipped at once.
+// Documents with many brackets, quotes and backslashes, longer than the blocks that are skipped at
+// once.
 func TestMembersOnRandomDocuments(t *testing.T) {
 	seed := uint64(20260728)
 	rnd := func(n int) int {

@@ -2,11 +2,11 @@ package wire
 
 import "encoding/json"
 
-// Object is a JSON object that is being written: wire.Object{}.Text("uri", uri).JSON(). Its methods return it with one
-// more member, so that only the last one that was returned is of use.
+// Object builds a JSON object: wire.Object{}.Text("uri", uri).JSON(). Each method returns it with one more member. Use
+// only the last returned Object.
 type Object []byte
 
-// Raw adds a member whose value is one valid JSON value, unless that is nil.
+// Raw adds a member with one valid JSON value, unless the value is nil.
 func (o Object) Raw(key string, value []byte) Object {
 	if value == nil {
 		return o
@@ -22,7 +22,7 @@ func (o Object) Text(key, s string) Object {
 	return AppendQuote(o.member(key), s)
 }
 
-// member appends what stands before a value.
+// member appends the key and the bytes before a value.
 func (o Object) member(key string) Object {
 	if len(o) == 0 {
 		o = append(make(Object, 0, 64), '{')

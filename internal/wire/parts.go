@@ -2,13 +2,13 @@ package wire
 
 import "encoding/json"
 
-// Editor returns the value to write in the place of the value of a key, which is decoded and "" in an array, or nil to
-// leave the part out.
+// Editor returns the value to write instead of the value of a key, or nil to leave the part out. The key is decoded,
+// and is "" in an array.
 type Editor func(key string, value json.RawMessage) json.RawMessage
 
-// MapParts returns a valid JSON object or array with each value replaced by what edit returns for it. If nothing
-// changes, it returns raw itself. Otherwise the parts keep their order, with only commas between them. It refuses what
-// [Members] refuses.
+// MapParts returns a valid JSON object or array with each value replaced by the result of edit. If nothing changes, it
+// returns raw itself. Otherwise the parts keep their order, with only commas between them. It refuses the same inputs
+// as [Members].
 func MapParts(raw json.RawMessage, edit Editor) (json.RawMessage, error) {
 	open := byte('{')
 	if i := skipSpace(raw, 0); i < len(raw) && raw[i] == '[' {

@@ -2,9 +2,10 @@ package wire
 
 import "encoding/json"
 
-// probe returns the id of a message of which only the beginning is known, because it is cut off, over-long or broken
-// further on. It is nil if none can be told: it must be a string or a number, stand whole at the top level before the
-// cut, and be the only one there. asks reports a method before the cut: then the message is no answer.
+// probe returns the id of a message that is known only up to a cut, because it is truncated, too long or broken
+// later. It returns nil if the id is not certain: it must be a string or a number, complete at the top level before
+// the cut, and the only id there. asks reports a method before the cut, which means that the message is not a
+// response.
 func probe(prefix []byte) (id json.RawMessage, asks bool) {
 	i := skipSpace(prefix, 0)
 	if i == len(prefix) || prefix[i] != '{' {
@@ -12,7 +13,7 @@ func probe(prefix []byte) (id json.RawMessage, asks bool) {
 	}
 	for {
 		m, end, w := member(prefix, skipSpace(prefix, i+1))
-		if w != whyNone || end == len(prefix) { // a number there may go on
+		if w != whyNone || end == len(prefix) { // a number may continue after the cut
 			break
 		}
 		like, exact := envelopeKey(prefix[m.start:m.keyEnd])

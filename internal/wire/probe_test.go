@@ -15,7 +15,7 @@ func ExampleTooLong_Frame() {
 	// Output: 42 true
 }
 
-// probeID is the id that the beginning of a message shows.
+// probeID returns the id that the beginning of a message shows.
 func probeID(prefix []byte) (id json.RawMessage, ok bool) {
 	id = (&wire.TooLong{Prefix: prefix}).Frame().ID
 	return id, id != nil
@@ -66,8 +66,8 @@ func FuzzProbeID(f *testing.F) {
 	})
 }
 
-// checkProbe cuts a message in two: what the first part tells must be
-// its id, and it must tell it if the id is well within.
+// checkProbe cuts a message in two. An id from the first part must be the id of the message. If the
+// id is well before the cut, it must be found.
 func checkProbe(t *testing.T, b []byte, cut int) {
 	head, ok := probeID(b[:cut])
 	e, err := wire.Scan(b)

@@ -9,17 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// Quote returns s as a JSON string, with the bytes that an
-// encoding/json.Encoder writes when it does not escape HTML. Invalid UTF-8
-// becomes U+FFFD.
+// Quote returns s as a JSON string, with the same bytes as an encoding/json.Encoder that does not
+// escape HTML. Invalid UTF-8 becomes U+FFFD.
 func Quote(s string) json.RawMessage {
 	return AppendQuote(make([]byte, 0, len(s)+2), s)
 }
 
-// AppendQuote appends what [Quote] returns to dst.
+// AppendQuote appends the result of [Quote] to dst.
 func AppendQuote(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	done := 0 // s before that is written
+	done := 0 // s before this index is written
 	for i := ascii(s, 0); i < len(s); i = ascii(s, i) {
 		r, size := rune(s[i]), 1
 		if r >= utf8.RuneSelf {
@@ -71,8 +70,8 @@ func appendEscape(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hex[r>>12], hex[r>>8&0xf], hex[r>>4&0xf], hex[r&0xf])
 }
 
-// Unquote decodes a JSON string as encoding/json does (invalid UTF-8 and
-// lone surrogates become U+FFFD), and reports whether raw is exactly one.
+// Unquote decodes a JSON string as encoding/json does (invalid UTF-8 and lone surrogates become
+// U+FFFD), and reports whether raw is exactly one string.
 func Unquote(raw json.RawMessage) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
@@ -83,8 +82,7 @@ func Unquote(raw json.RawMessage) (string, bool) {
 	return decodeInside(raw[1 : len(raw)-1]), true
 }
 
-// decodeInside decodes the inside of a string. It is total: what is not a valid
-// escape stands for itself.
+// decodeInside decodes the inside of a string. It never fails: an invalid escape stands for itself.
 func decodeInside(in []byte) string {
 	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
 		return string(in)
@@ -149,7 +147,7 @@ func char(in []byte) (r rune, size int) {
 	return rune(in[1]), 2
 }
 
-// unit returns the code unit of the escape \uXXXX that in begins with, or -1.
+// unit returns the code unit of the escape \uXXXX at the start of in, or -1.
 func unit(in []byte) rune {
 	if len(in) < 6 || in[0] != '\\' || in[1] != 'u' {
 		return -1
@@ -165,9 +163,9 @@ func unit(in []byte) rune {
 	return u
 }
 
-// Whole is valid JSON without lone surrogates: the escape of one, which is legal JSON and
-// which strict parsers refuse (Python's pydantic, Rust's serde), becomes \ufffd. Where
-// there is none it is b itself.
+// Whole returns valid JSON without lone surrogates. The escape of a lone surrogate is legal JSON,
+// but strict parsers refuse it (Python's pydantic, Rust's serde). It becomes \ufffd. If there are
+// none, it returns b itself.
 func Whole(b []byte) []byte {
 	if !bytes.Contains(b, []byte(`\u`)) {
 		return b
@@ -180,7 +178,7 @@ func Whole(b []byte) []byte {
 		}
 		i += n
 		switch u := b[i+1:]; {
-		case u[0] != 'u' || u[1]|' ' != 'd' || u[2] < '8': // no surrogate
+		case u[0] != 'u' || u[1]|' ' != 'd' || u[2] < '8': // not a surrogate
 			i += 2
 		case utf16.DecodeRune(unit(b[i:]), unit(b[i+6:])) != utf8.RuneError:
 			i += 12

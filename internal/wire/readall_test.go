@@ -19,7 +19,7 @@ func TestReadAll(t *testing.T) {
 		size    int64
 		limit   int
 		meter   memory.Meter
-		failing error // behind the text
+		failing error // error after the text
 		err     error
 		over    int64 // TooLong.Size
 	}{

@@ -1,7 +1,7 @@
 package wire
 
-// Every chunk that goes back to the pool is overwritten, so that the tests of this package
-// see whoever still reads it.
+// Every chunk that returns to the pool is overwritten, so that the tests of this package detect
+// code that still reads it.
 func init() {
 	recycled = func(c *chunk) {
 		for i := range c {

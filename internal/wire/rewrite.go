@@ -8,14 +8,13 @@ import (
 // Edit is a change to one top-level member of an object.
 type Edit struct {
 	Key   string          // decoded
-	Value json.RawMessage // one valid JSON value, written as it is; nil: delete
+	Value json.RawMessage // one valid JSON value, written as it is; nil deletes the member
 }
 
-// Rewrite returns a valid JSON object with some members changed: replaced in
-// place (the key keeps its spelling), deleted with their comma, or appended at
-// the end in the order of the edits. All else keeps its bytes and its order. To
-// delete what is absent is no error. Of several edits of one key the last
-// counts. A key that is edited and stands twice in obj is a [KeyError].
+// Rewrite returns a valid JSON object with some members changed. Members are replaced in place (the key keeps its
+// spelling), deleted with their comma, or appended at the end in the order of the edits. All other bytes and their
+// order stay. It is not an error to delete an absent member. If several edits have the same key, the last one counts.
+// An edited key that is repeated in obj is a [KeyError].
 func Rewrite(obj json.RawMessage, edits ...Edit) (json.RawMessage, error) {
 	size := len(obj)
 	for _, e := range edits {
@@ -55,22 +54,22 @@ func Without(obj json.RawMessage, path ...string) json.RawMessage {
 	return obj
 }
 
-// patch is a rewrite under way: obj before from is dealt with.
+// patch is the state of a rewrite: obj before from is done.
 type patch struct {
 	out   []byte
 	obj   []byte
 	edits []Edit
 	done  []bool // which edits found their member
 	from  int
-	last  int  // end of the last member seen
+	last  int  // end of the last member
 	kept  bool // some member before from remains
 }
 
-// member deals with the next member of the object.
+// member handles the next member of the object.
 func (p *patch) member(m span) error {
 	e := p.edit(p.obj[m.start:m.keyEnd])
 	if !p.kept && p.last > 0 {
-		p.from = m.start // all before were deleted, and this one's comma with them
+		p.from = m.start // all earlier members were deleted, so the comma before this one goes too
 	}
 	last := p.last
 	p.last = m.end
@@ -104,8 +103,7 @@ func (p *patch) edit(raw []byte) int {
 	return -1
 }
 
-// finish appends the edits that found no member and the rest of the object,
-// whose closing brace is at end.
+// finish appends the edits without a member and the rest of the object. The closing brace is at end.
 func (p *patch) finish(end int) []byte {
 	at := max(p.from, p.last)
 	if at == 0 {

@@ -88,7 +88,7 @@ func FuzzRewrite(f *testing.F) {
 		values := []string{"", `1`, `{"id":[2]}`, `"\""`}
 		var edits []wire.Edit
 		for i, k := range []string{k1, k2, k3} {
-			k = string([]rune(k)) // valid UTF-8, as a decoded key is
+			k = string([]rune(k)) // valid UTF-8, like a decoded key
 			if v := values[(v1>>i^v2)&3]; v != "" {
 				edits = append(edits, set(k, v))
 			} else {
@@ -102,7 +102,7 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
-// checkRewrite makes the edits on the decoded object.
+// checkRewrite applies the edits to the decoded object and compares.
 func checkRewrite(t *testing.T, obj []byte, edits []wire.Edit, out []byte, err error) {
 	want := decodeObject(obj)
 	count := map[string]int{}

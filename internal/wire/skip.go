@@ -2,9 +2,9 @@ package wire
 
 import "bytes"
 
-// The functions here find the end of a value that is valid JSON, by its quotes
-// and brackets alone. They return the index behind it, or -1 if it has no end; null is whether it is null, or
-// has it somewhere in it.
+// skipValue finds the end of a valid JSON value, by its quotes and brackets alone. It returns the index after
+// the value, or -1 if the value has no end. null reports whether it is null or contains null at any depth.
+// The functions below work in the same way.
 
 func skipValue(b []byte, i int) (end int, null bool) {
 	if i >= len(b) {
@@ -26,8 +26,8 @@ func skipValue(b []byte, i int) (end int, null bool) {
 	return i, b[start] == 'n'
 }
 
-// skipText skips a string whose inside begins at i. A quote ends it unless an
-// odd number of backslashes precedes; they cannot reach beyond the opening quote.
+// skipText skips a string with its inside at i. A quote ends it unless an odd number of backslashes precedes
+// the quote. They cannot reach before the opening quote.
 func skipText(b []byte, i int) int {
 	for ; ; i++ {
 		n := bytes.IndexByte(b[i:], '"')

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// EachOf stands in a path for each element of an array; where there is one object in the place of
-// an array, for that.
+// EachOf stands in a path for each element of an array. If there is a single object instead of an array, it stands for
+// that object.
 const EachOf = "*"
 
-// Begins reports whether a string in valid JSON may begin with one of the words, which are letters up to a colon or the
-// end. It looks for their bytes, and takes an escape in the place of a letter or of the colon for one of them. Encoders
-// write no such escape.
+// Begins reports whether a string in valid JSON may begin with one of the words. A word consists of letters up to a
+// colon or the end. It compares bytes, and treats an escape in place of a letter or the colon as a match, although
+// encoders write no such escape.
 func Begins(b []byte, words ...string) bool {
 	for {
 		n := bytes.IndexByte(b, '"')
@@ -36,8 +36,8 @@ func Begins(b []byte, words ...string) bool {
 
 func isLetter(r rune) bool { return 'a' <= r|' ' && r|' ' <= 'z' }
 
-// EditStrings is raw with the strings at a path replaced by what edit makes of them; raw itself where
-// nothing is. What is of another shape stays as it is; where a key stands twice, or in another case, each is edited.
+// EditStrings returns raw with the strings at a path replaced by the results of edit. If no string changes, it returns
+// raw itself. Values of another shape stay as they are. If a key is repeated, or has another case, each is edited.
 func EditStrings(raw json.RawMessage, path []string, edit func(string) string) json.RawMessage {
 	if len(path) == 0 {
 		s, ok := Unquote(raw)
@@ -51,7 +51,7 @@ func EditStrings(raw json.RawMessage, path []string, edit func(string) string) j
 	}
 	open := byte('{')
 	if path[0] == EachOf {
-		if len(raw) == 0 || raw[0] != '[' { // one in the place of an array
+		if len(raw) == 0 || raw[0] != '[' { // one value in place of an array
 			return EditStrings(raw, path[1:], edit)
 		}
 		open = '['
@@ -60,7 +60,7 @@ func EditStrings(raw json.RawMessage, path []string, edit func(string) string) j
 	var out []byte
 	from := 0
 	for !c.bad && c.next() {
-		// All that one client or another takes for the key is edited.
+		// Every key that some client may take for this key is edited.
 		if open == '{' && !strings.EqualFold(decodeInside(raw[c.start+1:c.keyEnd-1]), path[0]) {
 			continue
 		}

@@ -20,7 +20,7 @@ func TestBegins(t *testing.T) {
 		`{"uri":"ui://x"}`:                 true,
 		`{"uri":"uix"}`:                    false,
 		`{"text":"\u00e9t\u00e9"}`:         false,
-		`{"text":"one \"resource\" more"}`: true, // by its bytes
+		`{"text":"one \"resource\" more"}`: true, // its bytes match
 		`"`:                                false,
 		``:                                 false,
 	} {
@@ -41,7 +41,7 @@ func TestEditStrings(t *testing.T) {
 		{`[]`, "*", `[]`},
 		{` [ 1 , "x" ] `, "*", ` [ 1 , "x" ] `},
 		{`[ 1, "2" ,{"a":2},"2" ]`, "*", `[ 1, "22" ,{"a":2},"22" ]`},
-		{`"2"`, "*", `"22"`}, // one in the place of an array
+		{`"2"`, "*", `"22"`}, // one value in place of an array
 		{`{ "a" : [ {"b": "2"} , {"c":"2"} ], "A":[{"B":"2"}] }`, "a * b", `{ "a" : [ {"b": "22"} , {"c":"2"} ], "A":[{"B":"22"}] }`},
 		{`{"a":{"b":"2"}}`, "a * b", `{"a":{"b":"22"}}`},
 		{`{"\u0061":"2"}`, "a", `{"\u0061":"22"}`},

@@ -5,9 +5,8 @@ import (
 	"math/bits"
 )
 
-// scanText validates a string whose first byte within the quotes is at i. It
-// looks at eight bytes at a time (SIMD within a register), and at more once the
-// text runs long without an escape.
+// scanText validates a string with its first inner byte at i. It checks eight bytes at a time (SIMD
+// within a register), and larger blocks if the text is long without an escape.
 func scanText(b []byte, i int) (int, why) {
 	for run := 0; i+8 <= len(b); {
 		m := textEnds(binary.LittleEndian.Uint64(b[i:])) & topBits
@@ -40,7 +39,7 @@ func scanText(b []byte, i int) (int, why) {
 	return scanTextEnd(b, i)
 }
 
-// scanTextEnd is text for the last few bytes.
+// scanTextEnd is scanText for the last few bytes.
 func scanTextEnd(b []byte, i int) (int, why) {
 	for i < len(b) {
 		switch {
@@ -60,7 +59,7 @@ func scanTextEnd(b []byte, i int) (int, why) {
 	return i, whyUnexpected
 }
 
-// escape validates the escape sequence whose backslash is at i.
+// escape validates the escape sequence with its backslash at i.
 func escape(b []byte, i int) (int, why) {
 	if i+1 >= len(b) {
 		return len(b), whyUnexpected
@@ -82,7 +81,7 @@ func escape(b []byte, i int) (int, why) {
 	return i + 1, whyEscape
 }
 
-// simpleEscape reports whether c stands for a character behind a backslash.
+// simpleEscape reports whether c is valid after a backslash in an escape of two bytes.
 func simpleEscape(c byte) bool {
 	const (
 		low  = 1<<'"' | 1<<'/'
@@ -91,7 +90,7 @@ func simpleEscape(c byte) bool {
 	if c < 64 {
 		return uint64(low)>>c&1 != 0
 	}
-	return uint64(high)>>(c-64)&1 != 0 // a shift by more than 63 leaves 0
+	return uint64(high)>>(c-64)&1 != 0 // a shift by more than 63 gives 0
 }
 
 func hexDigit(c byte) rune {
@@ -124,10 +123,10 @@ const (
 	topBits  = 0x80 * eachByte
 )
 
-// textEnds sets the top bit of the lowest byte of x that ends plain text. (Bits
-// above that may be wrong, by borrows; those below are not, but for the tops.)
-// Flipping bit 1 moves the quote, 0x22, to 0x20, right above the control
-// characters, and leaves nothing else there.
+// textEnds sets the top bit of the lowest byte of x that ends plain text. (Higher bits may be wrong
+// because of borrows. Of the lower bits, only the top bits of bytes are reliable.) Flipping bit 1
+// moves the quote, 0x22, to 0x20, right above the control characters, and no other byte ends up
+// there.
 func textEnds(x uint64) uint64 {
 	quote := x ^ 0x02*eachByte
 	slash := x ^ '\\'*eachByte

@@ -2,20 +2,18 @@ package wire
 
 import "unicode/utf8"
 
-// maxDepth is encoding/json's limit: deeper values are invalid to it and so
-// to us.
+// maxDepth is encoding/json's limit. Deeper values are invalid in both packages.
 const maxDepth = 10_000
 
-// Valid reports whether b is one JSON value, with the verdict of
-// encoding/json.Valid on every input.
+// Valid reports whether b is one JSON value. It agrees with encoding/json.Valid on every input.
 func Valid(b []byte) bool {
 	i, w := scanValue(b, skipSpace(b, 0), 0)
 	return w == whyNone && skipSpace(b, i) == len(b)
 }
 
-// CheckUTF8 is a [*SyntaxError] where b is not UTF-8, as JSON between systems has to be
-// (RFC 8259, section 8.1): strict readers lose a whole stream for it. [Scan] lets it pass,
-// so that of a list only the rows are lost that are not.
+// CheckUTF8 returns a [*SyntaxError] if b is not UTF-8, which JSON between systems has to be (RFC
+// 8259, section 8.1): strict readers fail on the whole stream. [Scan] accepts other bytes, so that
+// a list loses only its invalid rows.
 func CheckUTF8(b []byte) error {
 	if utf8.Valid(b) {
 		return nil
@@ -27,7 +25,7 @@ func CheckUTF8(b []byte) error {
 	return &SyntaxError{Offset: i, Reason: "malformed UTF-8"}
 }
 
-// space returns the index of the first byte from i that is not whitespace.
+// skipSpace returns the index of the first byte from i that is not whitespace.
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
@@ -35,9 +33,9 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// scanValue validates the value that begins at i inside depth containers and
-// returns the index behind it, or the index where and the reason why it is
-// invalid. All scanning functions below return in this way.
+// scanValue validates the value that begins at i inside depth containers. It returns the index
+// after the value. If the value is invalid, it returns the index of the fault and the reason. The
+// scanning functions below return the same results.
 func scanValue(b []byte, i, depth int) (int, why) {
 	if i < len(b) && (b[i] == '{' || b[i] == '[') {
 		return scanContainer(b, i, depth)
@@ -71,7 +69,7 @@ func scanContainer(b []byte, i, depth int) (int, why) {
 		} else if i, w = scanScalar(b, i); w != whyNone {
 			return i, w
 		}
-		for { // a value ended before i, or a container is empty: close what closes
+		for { // a value ended before i, or a container is empty: close finished containers
 			i = skipSpace(b, i)
 			if i == len(b) {
 				return i, whyUnexpected
@@ -97,8 +95,8 @@ func scanContainer(b []byte, i, depth int) (int, why) {
 	}
 }
 
-// nesting tells of each open container whether it is an object: depth costs a
-// bit and no stack.
+// nesting records for each open container whether it is an object. Each level costs one bit and no
+// stack.
 type nesting [(maxDepth + 63) / 64]uint64
 
 func (n *nesting) set(depth int, object bool) {

@@ -13,7 +13,7 @@ func TestValidAgreesWithEncodingJSON(t *testing.T) {
 	}
 }
 
-// Every byte in every place of a document decides as in encoding/json.
+// For every byte at every place of a document, Valid must agree with encoding/json.
 func TestValidAgreesOnEveryByte(t *testing.T) {
 	for _, doc := range []string{
 		`{"a":[1,-2.5e+3,"x\u00e9\n",true,false,null,{}]}`,

@@ -1,7 +1,6 @@
-// Command platforms checks that all packages of a module, their tests and
-// everything they import build for other systems, without building them: it
-// type-checks the sources that each system chooses. What a compiler finds beyond
-// that goes unseen: a function without a body, assembly, whatever the linker says.
+// Command platforms checks that all packages of a module, their tests and all their imports build for other
+// systems, without building them: it type-checks the source files of each system. It does not find later
+// errors of a compiler or linker, such as a function without a body or a fault in assembly.
 //
 //	platforms DIR GOOS...
 package main
@@ -31,7 +30,7 @@ func main() {
 	}
 }
 
-// check reads everything from source: what the compiler wrote for another system is not needed, and not made.
+// check reads all packages from source, so that no compiled packages for another system are needed.
 func check(dir, goos string) error {
 	pkgs, err := packages.Load(&packages.Config{
 		Dir:   dir,

@@ -18,51 +18,51 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
-// Options are what an authorization server can do. The zero value issues JWTs (RS256)
-// for any resource, with the scopes read and write, that live for an hour.
+// Options configures an authorization server. With the zero value it issues JWTs (RS256) for any
+// resource, with the scopes read and write, for one hour.
 type Options struct {
-	Scopes         []string       `json:"scopes,omitempty"`     // of every resource; nil: read, write
-	Opaque         bool           `json:"opaque,omitempty"`     // tokens that only introspection can tell of
-	TTL            int            `json:"ttl,omitempty"`        // seconds that access tokens live; 0: 3600
-	ClockAhead     int            `json:"clockAhead,omitempty"` // seconds by which its clock is wrong
-	Clients        []Client       `json:"clients,omitempty"`    // known beforehand, beside [Machine] and [Site]
-	Documents      map[string]any `json:"documents,omitempty"`  // client ID metadata documents by their URLs; nil: not supported
+	Scopes         []string       `json:"scopes,omitempty"`     // of every resource; nil means read, write
+	Opaque         bool           `json:"opaque,omitempty"`     // tokens that only introspection can check
+	TTL            int            `json:"ttl,omitempty"`        // lifetime of access tokens in seconds; 0 means 3600
+	ClockAhead     int            `json:"clockAhead,omitempty"` // seconds by which its clock is ahead
+	Clients        []Client       `json:"clients,omitempty"`    // preregistered clients, beside [Machine] and [Site]
+	Documents      map[string]any `json:"documents,omitempty"`  // client ID metadata documents by URL; nil: unsupported
 	NoRegistration bool           `json:"noRegistration,omitempty"`
-	NoRotation     bool           `json:"noRotation,omitempty"`     // a refresh token stays
-	NoOffline      bool           `json:"noOffline,omitempty"`      // offline_access is no scope
+	NoRotation     bool           `json:"noRotation,omitempty"`     // refresh tokens do not change
+	NoOffline      bool           `json:"noOffline,omitempty"`      // offline_access is not a scope
 	StrictResource bool           `json:"strictResource,omitempty"` // a token request without resource has no audience
-	Issuer         string         `json:"issuer,omitempty"`         // what it says it is; "": its own address
+	Issuer         string         `json:"issuer,omitempty"`         // its claimed issuer; "" means its own address
 }
 
-// Client is one that the server knows. With Redirects it signs users in; without, it
-// has client credentials, token exchange and JWT assertions.
+// Client is a client that the server knows. With Redirects it signs users in. Without Redirects it
+// may use client credentials, token exchange and JWT assertions.
 type Client struct {
 	ID        string   `json:"id"`
 	Secret    string   `json:"secret,omitempty"`
 	Key       string   `json:"key,omitempty"`    // a public key in PEM, for private_key_jwt
-	Method    string   `json:"method,omitempty"` // token_endpoint_auth_method; "": client_secret_basic, private_key_jwt or none
+	Method    string   `json:"method,omitempty"` // token_endpoint_auth_method; "" chooses by Secret and Key
 	Redirects []string `json:"redirects,omitempty"`
-	Grants    []string `json:"grants,omitempty"` // nil: by Redirects
+	Grants    []string `json:"grants,omitempty"` // nil means that Redirects decides
 }
 
-// Machine is a client that every server knows: client credentials with its secret, and
-// introspection.
+// Machine returns a client that every server knows. It may use client credentials with its secret,
+// and introspection.
 func Machine() Client { return Client{ID: "machine", Secret: "machine-secret"} }
 
-// Site is a client that every server knows: it signs users in.
+// Site returns a client that every server knows. It signs users in.
 func Site() Client {
 	return Client{ID: "site", Secret: "site-secret", Redirects: []string{"http://127.0.0.1/callback"}}
 }
 
 // Server is a running authorization server.
 type Server struct {
-	Issuer string // http://127.0.0.1:PORT unless Options.Issuer said otherwise
-	URL    string // where it is
+	Issuer string // http://127.0.0.1:PORT unless Options.Issuer sets another
+	URL    string // address of the server
 
 	process *fixture.Process
 }
 
-// Start starts an authorization server that ends with the test. nil is the zero Options.
+// Start starts an authorization server that ends with the test. nil means the zero Options.
 func Start(t testing.TB, options *Options) *Server {
 	t.Helper()
 	o := Options{}
@@ -83,13 +83,13 @@ func Start(t testing.TB, options *Options) *Server {
 // Stop ends the server before its test ends.
 func (s *Server) Stop() { s.process.Kill() }
 
-// ClientToken is an access token of [Machine] for a resource.
+// ClientToken returns an access token of [Machine] for a resource.
 func (s *Server) ClientToken(t testing.TB, resource string, scopes ...string) string {
 	t.Helper()
 	return s.TokenOf(t, Machine(), resource, scopes...)
 }
 
-// TokenOf is an access token of a client itself for a resource.
+// TokenOf returns an access token of a client itself for a resource.
 func (s *Server) TokenOf(t testing.TB, client Client, resource string, scopes ...string) string {
 	t.Helper()
 	c := clientcredentials.Config{
@@ -123,20 +123,20 @@ func (s *Server) UserToken(t testing.TB, user, resource string, scopes ...string
 	return token.AccessToken
 }
 
-// Revoke ends every token that a user's sign-ins gave.
+// Revoke ends every token from a user's sign-ins.
 func (s *Server) Revoke(t testing.TB, user string) {
 	s.get(t, "/test/revoke?user="+url.QueryEscape(user))
 }
 
-// Expire ends the opaque access tokens that a user's sign-ins gave, and no refresh token.
+// Expire ends the opaque access tokens from a user's sign-ins, but no refresh tokens.
 func (s *Server) Expire(t testing.TB, user string) {
 	s.get(t, "/test/revoke?access&user="+url.QueryEscape(user))
 }
 
-// Counts is how often the server did what: "authorization_code", "refresh_token",
-// "client_credentials" and "refresh_token: invalid_grant" are token requests by their
-// grants and errors, "authorized" the codes, "registered" the registrations, "revoked"
-// the families of tokens that a reuse ended.
+// Counts returns how often the server did each action. Token requests count by their grants and
+// errors: "authorization_code", "refresh_token", "client_credentials" and "refresh_token:
+// invalid_grant". "authorized" counts codes, "registered" counts registrations, and "revoked"
+// counts families of tokens that ended because of reuse.
 func (s *Server) Counts(t testing.TB) map[string]int {
 	t.Helper()
 	counts := map[string]int{}

@@ -13,18 +13,16 @@ import (
 	"strings"
 )
 
-// Browser is a person with a browser: it signs in as User with any password, and
-// consents to everything.
+// Browser is a person with a browser. It signs in as User with any password, and consents to everything.
 type Browser struct {
-	User   string // "": alice
-	Refuse bool   // aborts where it is asked to sign in
+	User   string // "" means alice
+	Refuse bool   // aborts at the login form
 }
 
-// pagesAtMost is what signing in takes: two forms and some redirects.
+// pagesAtMost limits the pages of a sign-in: two forms and some redirects.
 const pagesAtMost = 20
 
-// Open visits an authorization URL and follows it to the client's redirect URI, which
-// it visits too, as a browser does.
+// Open visits an authorization URL, follows it to the client's redirect URI, and visits that too, as a browser does.
 func (b Browser) Open(ctx context.Context, authorize string) error {
 	back, err := b.Visit(ctx, authorize)
 	if err != nil {
@@ -43,8 +41,8 @@ func (b Browser) Open(ctx context.Context, authorize string) error {
 	return err
 }
 
-// Visit is Open without the last step: the address of the client to which the
-// authorization server sends the browser, for who pastes it somewhere.
+// Visit is Open without the last step. It returns the address of the client to which the authorization server redirects
+// the browser, for tests that paste it somewhere.
 func (b Browser) Visit(ctx context.Context, authorize string) (*url.URL, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -57,8 +55,8 @@ func newSession(jar http.CookieJar) *http.Client {
 	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// SignIn opens the page of a sign-in that somebody else has begun, confirms it, types the key in where the page asks for one, and
-// goes on to the authorization server and back. It returns the last page: where the page refuses, that.
+// SignIn opens the page of a pending sign-in and confirms it. If the page asks for a key, SignIn enters key. Then it
+// goes to the authorization server and back. It returns the last page, or the page of a refusal.
 func (b Browser) SignIn(ctx context.Context, link, key string) (page string, err error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -71,7 +69,7 @@ func (b Browser) SignIn(ctx context.Context, link, key string) (page string, err
 	return Get(ctx, jar, back.String())
 }
 
-// Confirm is SignIn without the last step, with the cookies of jar. back is nil where the page refuses.
+// Confirm is SignIn without the last step, with the cookies of jar. If the page refuses, back is nil.
 func (b Browser) Confirm(ctx context.Context, jar http.CookieJar, link, key string) (back *url.URL, page string, err error) {
 	if page, err = Get(ctx, jar, link); err != nil || !strings.Contains(page, "<form") {
 		return nil, page, err
@@ -90,7 +88,7 @@ func (b Browser) Confirm(ctx context.Context, jar http.CookieJar, link, key stri
 	return back, "", err
 }
 
-// Get is a page as a browser with these cookies sees it.
+// Get returns a page as a browser with these cookies sees it.
 func Get(ctx context.Context, jar http.CookieJar, address string) (page string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -24,7 +24,7 @@ var sizes = []struct {
 	bytes int
 }{{"64B", 64}, {"256KiB", 256 << 10}}
 
-// BenchmarkConnect starts n servers over stdio, shakes hands and lists.
+// BenchmarkConnect starts n servers over stdio, connects and lists.
 func BenchmarkConnect(b *testing.B) {
 	bin := fixture.Build(b)
 	for _, n := range []int{1, 10} {
@@ -62,7 +62,7 @@ func BenchmarkConnect(b *testing.B) {
 	}
 }
 
-// BenchmarkList asks one server for its tools, again and again.
+// BenchmarkList repeatedly requests the tools of one server.
 func BenchmarkList(b *testing.B) {
 	bin := fixture.Build(b)
 	for _, n := range []int{10, 1000} {
@@ -102,9 +102,9 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkCall calls a tool that returns one text: on the bare SDK, through an
-// endpoint, through a mounted box, and through a host over HTTP as well. The
-// SDK's host has the same tool in its own process.
+// BenchmarkCall calls a tool that returns one text: on the bare SDK, through an endpoint, through a
+// mounted box, and also through a host over HTTP. The SDK's host has the same tool in its own
+// process.
 func BenchmarkCall(b *testing.B) {
 	bin := fixture.Build(b)
 	for _, size := range sizes {
@@ -205,7 +205,7 @@ func sdkClient(b *testing.B, bin string, args ...string) *mcp.ClientSession {
 	return s
 }
 
-// client is the least that a client over HTTP can do: it decodes nothing.
+// client is a minimal client over HTTP: it decodes nothing.
 type client struct{ url string }
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"}}`
@@ -243,7 +243,7 @@ func publish(b *testing.B, src toolbox.Source) client {
 	return client{s.URL}
 }
 
-// publishSDK is the SDK's own host with one tool.
+// publishSDK starts the SDK's own host with one tool.
 func publishSDK(b *testing.B, size int) client {
 	b.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "bench", Version: "1"}, nil)

@@ -15,8 +15,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// largeServer is an HTTP server of 2025-11-25 whose only tool answers with 256 KiB of text in an event stream. It takes
-// next to no time.
+// largeServer is an HTTP server of 2025-11-25. Its only tool returns 256 KiB of text in an event stream, and takes
+// almost no time.
 func largeServer(b *testing.B) *httptest.Server {
 	b.Helper()
 	forty := strings.Repeat("0123456789", 4)
@@ -46,8 +46,8 @@ func largeServer(b *testing.B) *httptest.Server {
 	return s
 }
 
-// BenchmarkLargeResult calls a tool that answers with 256 KiB over HTTP of 2025-11-25: directly, through the least that
-// a reverse proxy does, and through a gateway.
+// BenchmarkLargeResult calls a tool that returns 256 KiB over HTTP of 2025-11-25: directly, through a minimal reverse
+// proxy, and through a gateway.
 func BenchmarkLargeResult(b *testing.B) {
 	server := largeServer(b)
 	to, err := url.Parse(server.URL)

@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// TestMain runs the tests, or is the server of [asker] on stdio.
+// TestMain runs the tests, or runs the server of [asker] on stdio.
 func TestMain(m *testing.M) {
 	if os.Getenv("INDUS_ASKER") != "" {
 		if err := asker().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	fixture.Main(m)
 }
 
-// refused are the tools of go-sdk's conformance server that ask their client in the idiom of 2025-11-25, by the scenarios
-// which call them. In the modern era they answer that they cannot, whoever calls them.
+// refused lists the tools of go-sdk's conformance server that send questions in the way of 2025-11-25, by the scenarios
+// that call them. In the modern era they return an error to every caller.
 func refused() map[string]string {
 	return map[string]string{
 		"tools-call-sampling":          "test_sampling",
@@ -37,7 +37,7 @@ func refused() map[string]string {
 	}
 }
 
-// asker is a server with the same tools, which ask in the idiom of 2026-07-28: by their results.
+// asker returns a server with the same tools. They ask in the way of 2026-07-28: by their results.
 func asker() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "asker", Version: "1"}, nil)
 	add := func(scenario string, question func(params map[string]any) mcp.InputRequest) {
@@ -79,7 +79,7 @@ func askerOnStdio() interop.Stdio {
 	return interop.Stdio{Command: os.Args[0], Env: []interop.Pair{{Name: "INDUS_ASKER", Value: interop.NewSecret("1")}}}
 }
 
-// throughAsker is the URL of a gateway before an asker, over stdio or HTTP.
+// throughAsker returns the URL of a gateway before an asker, over stdio or HTTP.
 func throughAsker(t *testing.T, stdio bool) string {
 	t.Helper()
 	if stdio {

@@ -1,6 +1,5 @@
-// Package conformance_test runs the official conformance suite against indus. What
-// fails on purpose is with its reason in testdata/conformance: the suite fails
-// on whatever else fails, and on an entry that passes.
+// Package conformance_test runs the official conformance suite against indus. Expected failures are listed with their
+// reasons in testdata/conformance. The suite fails if anything else fails, or if a listed entry passes.
 package conformance_test
 
 import (
@@ -17,15 +16,15 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
-// clientRuns are the client's scenarios of each revision, which the suite wants to be run apart. Those of 2025-03-26,
-// which no later revision requires, are only about servers without metadata.
+// clientRuns lists the client's scenarios of each revision, which the suite runs separately. The scenarios of
+// 2025-03-26, which no later revision requires, concern only servers without metadata.
 var clientRuns = []struct{ name, option, value string }{
 	{"2025-11-25", "--requirements", "2025-11-25"},
 	{"2026-07-28", "--requirements", "2026-07-28"},
 	{"2025-03-26", "--suite", "backcompat"},
 }
 
-// TestClient runs them against the endpoint of the program client, and has what passes in docs/conformance.md.
+// TestClient runs them against the endpoint of the program client, and compares docs/conformance.md with the results.
 func TestClient(t *testing.T) {
 	bin := build(t, "./client")
 	found := make([]figures, len(clientRuns))
@@ -52,8 +51,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestAuthorization: all that the suite has under "authorization" judges authorization servers. If there is more one day, it may
-// judge what protects a server, and is to be run against ours.
+// TestAuthorization checks that all scenarios of the suite under "authorization" test authorization servers. If the
+// suite gains more of them, they may test protected servers, and must then run against our server.
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	list, err := peers.Conformance(t, "list", "--authorization")
@@ -63,7 +62,7 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
-// clientTable has a row for each scenario and a column for each run.
+// clientTable returns a table with a row for each scenario and a column for each run.
 func clientTable(found []figures) string {
 	var b strings.Builder
 	row := func(first string, cell func(i int) string) {
@@ -115,13 +114,14 @@ func build(t *testing.T, pkg string) string {
 	return bin
 }
 
-// figures are what a report says in numbers.
+// figures holds the numbers of a report.
 type figures struct {
 	scenarios []scenario
 	total     string
 }
 
-// read takes the figures from a report's summary. Of a suite that is no revision's everything is scored.
+// read parses the figures in a report's summary. If a suite does not belong to a revision, all its scenarios are
+// scored.
 func read(report string) figures {
 	row := regexp.MustCompile(`(?m)^[✓✗] (\S+): (\d+) passed, (\d+) failed`)
 	var f figures

@@ -12,21 +12,21 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
-// scenario is what the suite found of one scenario in one run.
+// scenario is the result of one scenario in one run.
 type scenario struct {
 	name           string
-	scored, asker  bool // asker: it was run against an asker
+	scored, asker  bool // asker reports that it was run against an asker
 	passed, failed int
-	faults         []string // of the checks that failed
-	other          []check  // of all others: warnings, skipped and informative checks
+	faults         []string // of failed checks
+	other          []check  // all other checks: warnings, skipped and informative checks
 }
 
-// check is one check of a scenario, as the suite writes it into checks.json.
+// check is one check of a scenario, as in checks.json of the suite.
 type check struct {
 	ID, Status, ErrorMessage string
 }
 
-// String is a scenario's cell in a table: its checks.
+// String returns the cell of a scenario in a table: its checks.
 func (s scenario) String() string {
 	out := fmt.Sprint(s.passed)
 	switch {
@@ -55,7 +55,8 @@ func (s scenario) warnings() (n int) {
 	return n
 }
 
-// suite runs the server scenarios of a revision against a URL. What fails is in what is returned, in the order of the run.
+// suite runs the server scenarios of a revision against a URL. It returns the results in the order of the run. A
+// failure of a scenario does not fail the test.
 func suite(t *testing.T, url, revision string) []scenario {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,7 +83,7 @@ func one(t *testing.T, url, revision, name string) scenario {
 	return s
 }
 
-// count is what a scenario's checks came to.
+// count returns the results of a scenario's checks.
 func count(t *testing.T, dir, name string) scenario {
 	t.Helper()
 	s := scenario{name: name}
@@ -100,7 +101,8 @@ func count(t *testing.T, dir, name string) scenario {
 	return s
 }
 
-// checks reads those of one scenario. The directory is named server-NAME-TIME, and a name may begin like another.
+// checks reads the checks of one scenario. The directory is named server-NAME-TIME, and a name may be a prefix of
+// another.
 func checks(t *testing.T, dir, name string) []check {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "server-"+name+"-[0-9]*-*-*T*", "checks.json"))
@@ -118,10 +120,10 @@ func checks(t *testing.T, dir, name string) []check {
 	return all
 }
 
-// whole reports whether a scenario passes, with a check made.
+// whole reports whether a scenario passes with at least one check.
 func (s scenario) whole() bool { return s.failed == 0 && s.passed > 0 }
 
-// whole counts the scored scenarios and those of them that pass whole.
+// whole counts the scored scenarios, and the ones among them that pass completely.
 func whole(all []scenario) (passed, scored int) {
 	for _, s := range all {
 		if s.scored {
@@ -134,7 +136,7 @@ func whole(all []scenario) (passed, scored int) {
 	return passed, scored
 }
 
-// named is the scenario of that name; the zero one, if the run has none.
+// named returns the scenario of that name. If the run has none, it is zero.
 func named(all []scenario, name string) scenario {
 	for _, s := range all {
 		if s.name == name {
@@ -144,7 +146,7 @@ func named(all []scenario, name string) scenario {
 	return scenario{}
 }
 
-// remarks are the checks that neither passed nor failed, each once.
+// remarks returns the checks that neither passed nor failed, without repeats.
 func remarks(all []scenario) []string {
 	var out []string
 	for _, s := range all {

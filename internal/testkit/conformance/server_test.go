@@ -15,17 +15,17 @@ import (
 
 const legacyRevision, modernRevision = "2025-11-25", "2026-07-28"
 
-// run is one column of a published table: the suite at one revision, against what is at a URL.
+// run is one column of a published table: the suite at one revision, against the server at a URL.
 type run struct {
 	name     string
 	revision string
 	url      func(t *testing.T) string
-	// asker is the URL at which the scenarios of refused are run; nil: they are run with the others.
+	// asker returns the URL for the scenarios of refused. If it is nil, they are run with the others.
 	asker func(t *testing.T) string
 }
 
-// runs are those of one revision against go-sdk's conformance server: the server itself, in the era of the revision, and
-// the gateway before it, over both transports in both eras.
+// runs returns the runs of one revision against go-sdk's conformance server: the server itself, in the era of the
+// revision, and the gateway before it, over both transports in both eras.
 func runs(revision string) []run {
 	all := []run{{name: "direct", revision: revision, url: func(t *testing.T) string {
 		return peers.SDKEverythingHTTP(t, revision == modernRevision)
@@ -49,7 +49,7 @@ func runs(revision string) []run {
 	return all
 }
 
-// referenceRuns are those against the TypeScript reference server, which speaks the legacy era.
+// referenceRuns returns the runs against the TypeScript reference server, which supports the legacy era.
 func referenceRuns() []run {
 	overStdio := func(t *testing.T) string {
 		command, args := peers.Everything(t, "stdio")
@@ -65,12 +65,13 @@ func referenceRuns() []run {
 	}
 }
 
-// through is the URL of a gateway before one server, as if it were not there. If era is "", the gateway must find a modern server.
+// through returns the URL of a transparent gateway before one server. If era is "", the gateway must find a modern
+// server.
 func through(t *testing.T, era interop.Era, via interop.TransportConfig) string {
 	t.Helper()
 	server := interop.Server{ID: "everything", Transport: via, Era: era}
 	g := gateway.New(t.Context(), []interop.Server{server}, &gateway.Options{Transparent: server.ID, Ledger: &ledger.Options{
-		// The suite goes away from questions, each of which keeps its connection to a legacy server until it expires.
+		// The suite abandons questions. Each keeps its connection to a legacy server until it expires.
 		Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{Lanes: 16}},
 	}})
 	site := httptest.NewServer(g.Handler())
@@ -84,10 +85,10 @@ func through(t *testing.T, era interop.Era, via interop.TransportConfig) string 
 	return site.URL + "/mcp"
 }
 
-// results are what came of runs, by their names.
+// results holds the results of runs, by the names of the runs.
 type results map[string][]scenario
 
-// perform runs the suite that often, side by side, and hands each result to check.
+// perform runs the suite once for each run, in parallel, and passes each result to check.
 func perform(t *testing.T, all []run, check func(t *testing.T, of []scenario)) results {
 	found := results{}
 	var mu sync.Mutex
@@ -116,11 +117,11 @@ func perform(t *testing.T, all []run, check func(t *testing.T, of []scenario)) r
 	return found
 }
 
-// keyed is the one scenario that go-sdk's server cannot pass as a legacy one, whatever is before it: it wants the key that the
-// server gave its question, and in a legacy session a question has none.
+// keyed is the only scenario that go-sdk's server cannot pass as a legacy server, with or without a gateway. It expects
+// the key of the server's question, and in a legacy session a question has no key.
 const keyed = "input-required-result-basic-elicitation"
 
-// TestServer runs the suite's server scenarios of both revisions through the gateway. Nothing that is scored fails.
+// TestServer runs the suite's server scenarios of both revisions through the gateway. No scored scenario fails.
 func TestServer(t *testing.T) {
 	for revision, want := range map[string]int{legacyRevision: 30, modernRevision: 37} {
 		t.Run(revision, func(t *testing.T) {
@@ -140,9 +141,10 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServerOfBothEras runs the legacy scenarios through the gateway before a server of the TypeScript SDK 2. The server names only the
-// modern revision in server/discover, and its tools ask only in a legacy session. It has no table: whether an answer waits for a
-// new process for so long that it begins as an event stream depends on the machine.
+// TestServerOfBothEras runs the legacy scenarios through the gateway before a server of the TypeScript SDK 2. The
+// server names only the modern revision in server/discover, and its tools ask only in a legacy session. It has no
+// table, because its results depend on the machine: if a new process starts slowly, a response begins as an event
+// stream.
 func TestServerOfBothEras(t *testing.T) {
 	t.Parallel()
 	of := suite(t, through(t, "", interop.Stdio{Command: peers.Node(t), Args: []string{peers.File(t, "both.mjs")}}), legacyRevision)
@@ -156,11 +158,12 @@ func TestServerOfBothEras(t *testing.T) {
 	}
 }
 
-// TestReferenceServer runs the suite against the TypeScript reference server. Its tools, prompts and resources are not those that the
-// suite asks for, so that many scenarios fail. What passes directly passes through the gateway.
+// TestReferenceServer runs the suite against the TypeScript reference server. That server lacks the tools, prompts and
+// resources that the suite requests, so many scenarios fail. Scenarios that pass directly must pass through the
+// gateway.
 func TestReferenceServer(t *testing.T) {
 	if !*reference {
-		return // it says little that is new, and takes as long as all others: make conformance runs it
+		return // adds little and takes as long as all others: make conformance runs it
 	}
 	t.Parallel()
 	all := referenceRuns()

@@ -22,12 +22,13 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// overHTTP are the scored scenarios that are about HTTP alone.
+// overHTTP lists the scored scenarios that concern HTTP alone.
 func overHTTP() []string { return []string{"dns-rebinding-protection", "server-sse-multiple-streams"} }
 
-// TestStdio has the conversations in testdata: what the suite asks over HTTP, asked by a client on stdio. In a file are the
-// client's requests, by the scenarios of the suite, and what it hears where the server behind the gateway is of the one era and
-// of the other. In a request's _meta null is what is not sent, SEALED is the last state that was heard, and "< METHOD" waits for a notification.
+// TestStdio compares the conversations in testdata. They hold the requests of the suite over HTTP, sent by a client on
+// stdio. A file has the client's requests, by the scenarios of the suite, and the messages that the client receives,
+// for a server of each era behind the gateway. In a request's _meta, null marks a member that is not sent, SEALED
+// stands for the last received state, and "< METHOD" waits for a notification.
 func TestStdio(t *testing.T) {
 	t.Parallel()
 	for client, revision := range map[interop.Era]string{interop.Legacy: legacyRevision, interop.Modern: modernRevision} {
@@ -67,7 +68,7 @@ func TestStdio(t *testing.T) {
 	}
 }
 
-// scoredOf are the scenarios of servers that a revision requires, by the suite's own list.
+// scoredOf returns the scenarios of servers that a revision requires, by the suite's own list.
 func scoredOf(t *testing.T, revision string) (names []string) {
 	t.Helper()
 	text, err := os.ReadFile(peers.File(t, "node_modules/@modelcontextprotocol/conformance/requirements/"+revision+".yaml"))
@@ -88,7 +89,8 @@ func scoredOf(t *testing.T, revision string) (names []string) {
 	return names
 }
 
-// converse is what a client of one era hears from a server of another. What go-sdk's server refuses is asked of an asker.
+// converse returns the messages that a client of one era receives from a server of another. Requests that go-sdk's
+// server refuses go to an asker.
 func converse(t *testing.T, client, server interop.Era, asks string) string {
 	t.Helper()
 	p := newPipe(t, client, server, interop.Stdio{Command: peers.SDKEverythingServer(t)})
@@ -112,16 +114,16 @@ func converse(t *testing.T, client, server interop.Era, asks string) string {
 	return p.heard.String()
 }
 
-// pipe is a client of one era, at the other end of whose stdin and stdout is a gateway before one server.
+// pipe is a client of one era. Its stdin and stdout lead to a gateway before one server.
 type pipe struct {
 	t      *testing.T
 	modern bool
 	w      io.Writer
 	r      *bufio.Reader
 	ids    int
-	state  string // the last requestState that was heard
+	state  string // the last received requestState
 	heard  strings.Builder
-	// changes are the params of what comes whenever it does, until they are waited for.
+	// changes holds the params of notifications that come at any time, until the test waits for them.
 	changes map[string]json.RawMessage
 }
 
@@ -135,7 +137,7 @@ func newPipe(t *testing.T, client, server interop.Era, via interop.TransportConf
 	go func() { ended <- g.ServeIO(t.Context(), fromClient, toClient) }()
 	t.Cleanup(func() {
 		_ = w.Close()
-		go func() { _, _ = io.Copy(io.Discard, r) }() // what ends only now is answered too
+		go func() { _, _ = io.Copy(io.Discard, r) }() // requests that end only now get their responses too
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -145,8 +147,8 @@ func newPipe(t *testing.T, client, server interop.Era, via interop.TransportConf
 	return &pipe{t: t, modern: client == interop.Modern, w: w, r: bufio.NewReader(r), changes: map[string]json.RawMessage{}}
 }
 
-// ask sends a request, its method and params, and writes down what is heard until its answer, which is not one that
-// asks for input: then it goes out again, with that.
+// ask sends a request with its method and params, and records the messages until its response. If the response asks for
+// input, the request is sent again with the input.
 func (p *pipe) ask(line string) {
 	p.t.Helper()
 	if method, ok := strings.CutPrefix(line, "< "); ok {
@@ -188,7 +190,7 @@ func (p *pipe) ask(line string) {
 
 const declares = `{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`
 
-// send is the result of one request; nil: it has none.
+// send returns the result of one request, or nil if it has none.
 func (p *pipe) send(method string, params map[string]json.RawMessage) json.RawMessage {
 	p.t.Helper()
 	params = maps.Clone(params)
@@ -223,11 +225,11 @@ func (p *pipe) write(message map[string]any) {
 	fmt.Fprintf(p.w, "%s\n", b)
 }
 
-// hear writes down what is heard until a notification, or with "" the answer to the last request, whose result it is. Questions
-// are answered.
+// hear records messages until a notification. If until is "", it waits for the response to the last request, and
+// returns its result. It answers questions.
 func (p *pipe) hear(until string) json.RawMessage {
 	p.t.Helper()
-	var asked []string // at once, and so in any order
+	var asked []string // sent at once, so in any order
 	for {
 		line, err := p.r.ReadBytes('\n')
 		if err != nil {
@@ -269,7 +271,7 @@ func (p *pipe) hear(until string) json.RawMessage {
 	}
 }
 
-// answerTo is what the client says to each question.
+// answerTo returns the client's answer to each question.
 func answerTo(method string) string {
 	switch method {
 	case "roots/list":
@@ -280,8 +282,8 @@ func answerTo(method string) string {
 	return `{"action":"accept","content":{"name":"a","username":"u","email":"u@example.com","step1":"1","confirmed":true,"ok":true,"color":"red","context":"c"}}`
 }
 
-// stable is JSON without what differs from run to run: sealed tokens, and the keys under which the gateway asks. Of tools it has
-// the names, and of a result's _meta that it names the server and nothing else.
+// stable returns JSON without parts that differ between runs: sealed tokens, and the keys of the gateway's questions.
+// Of tools it keeps only the names. Of a result's _meta it keeps only that it names the server.
 func stable(raw json.RawMessage) string {
 	var obj map[string]json.RawMessage
 	if json.Unmarshal(raw, &obj) != nil {

@@ -18,7 +18,7 @@ var reference = flag.Bool("reference", false, "run the suite before the TypeScri
 
 const page = "../../../docs/conformance.md"
 
-// published compares the part of the page that this test makes with what it should be, or writes it.
+// published compares the part of the page that this test generates with its expected text, or writes it.
 func published(t *testing.T, part, is string) {
 	t.Helper()
 	b, err := os.ReadFile(page)
@@ -40,8 +40,8 @@ func published(t *testing.T, part, is string) {
 	}
 }
 
-// scored is what is compared of a part: the rows of scenarios, and what is remarked on them. Of servers there are some outside of the
-// requirements that fail by their timing, and one that hears of answers or of streams, by timing too.
+// scored returns the compared rows of a part: scenarios, and remarks on them. It leaves out some results of servers
+// that depend on timing: scenarios outside of the requirements, and one about responses and streams.
 func scored(part string) (rows []string) {
 	var compared []string
 	for row := range strings.Lines(part) {
@@ -65,7 +65,8 @@ func scored(part string) (rows []string) {
 	return rows
 }
 
-// table has a row for each scenario that is shown and a column for each run, and says below what neither passed nor failed.
+// table has a row for each selected scenario and a column for each run. Below, it lists the checks that neither passed
+// nor failed.
 func table(all []run, found results, shown func(scenario) bool) string {
 	var b strings.Builder
 	row := func(first string, cell func(r run) string) {

@@ -11,7 +11,7 @@ import (
 
 const hanging = `{"_meta":{"io.modelcontextprotocol/HOP":0,"a":1},"arguments":{"key":"gate"}}`
 
-// word is how the fixture tells that a request of ours was cancelled.
+// word returns the first word of the fixture's event for a cancelled request.
 func (up upstream) word() string {
 	if up.http && up.era == interop.Modern {
 		return "disconnected " // the stream closes (2026-07-28, streamable HTTP)
@@ -19,14 +19,14 @@ func (up upstream) word() string {
 	return "cancelled "
 }
 
-// hang calls the tool hang as the nth, and gives its id at the fixture.
+// hang starts the nth call of the tool hang, and returns it with its id at the fixture.
 func (r *rig) hang(c *client, tool string, n int) (x *exchange, id string) {
 	x = c.startCall(tool, hanging)
 	return x, strings.TrimPrefix(r.WaitN("call hang ", n), "call hang ")
 }
 
-// cancel gives a call up, in the idiom of the client: a modern one over HTTP
-// goes away, all others send a notification.
+// cancel cancels a call in the way of the client: a modern client over HTTP disconnects, all others
+// send a notification.
 func (x *exchange) cancel() {
 	if x.leave != nil && x.session.modern {
 		x.leave()
@@ -43,23 +43,24 @@ func TestCancellationGoesUp(t *testing.T) {
 			x, id := r.hang(c, "fx__hang", n)
 			x.cancel()
 			r.Wait(r.up.word() + id)
-			if x.leave != nil { // over HTTP the request ends, without an answer
+			if x.leave != nil { // over HTTP the request ends without a response
 				for m := x.next(); m != nil; m = x.next() {
 					t.Errorf("after the cancellation came %.300s", m)
 				}
 			}
-			received(t, c.call("fx__echo_raw", plain)) // on a pipe nothing came before this
+			received(t, c.call("fx__echo_raw", plain)) // on a pipe no message came before this response
 		})
 	})
 }
 
-// TestALegacyClientThatLeavesCancelsNothing (2025-11-25, basic/transports).
+// TestALegacyClientThatLeavesCancelsNothing checks that a disconnect is not a cancellation
+// (2025-11-25, basic/transports).
 func TestALegacyClientThatLeavesCancelsNothing(t *testing.T) {
 	everyUpstream(t, func(r *rig) {
 		gone := make(chan struct{}, 3)
 		serve := r.host.Handler()
 		url := r.serve(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			context.AfterFunc(req.Context(), func() { gone <- struct{}{} }) // the client goes, or the request has ended
+			context.AfterFunc(req.Context(), func() { gone <- struct{}{} }) // the client left, or the request ended
 			serve.ServeHTTP(w, req)
 		}))
 		c := httpClient(r, "client that leaves", url, false, "application/json, text/event-stream")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// compact is JSON without the whitespace outside its strings. It changes
-// nothing else, and judges nothing.
+// compact returns JSON without the whitespace outside its strings. It changes and checks nothing
+// else.
 func compact(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {
@@ -26,8 +26,8 @@ func compact(b []byte) []byte {
 	return out
 }
 
-// stringEnd is where the string that begins at i has ended: at the next quote
-// that has an even number of backslashes before it.
+// stringEnd returns the end of the string that begins at i: the next quote after an even number of
+// backslashes.
 func stringEnd(b []byte, i int) int {
 	for at := i + 1; ; at++ {
 		n := bytes.IndexByte(b[at:], '"')
@@ -45,7 +45,7 @@ func stringEnd(b []byte, i int) int {
 	}
 }
 
-// parts are the members of a compact object or the elements of a compact array.
+// parts returns the members of a compact object or the elements of a compact array.
 func parts(b []byte) [][]byte {
 	if len(b) < 2 || b[0] != '{' && b[0] != '[' {
 		return nil
@@ -74,7 +74,7 @@ func parts(b []byte) [][]byte {
 	return out
 }
 
-// member takes a member of a compact object apart; the key is decoded.
+// member splits a member of a compact object into its decoded key and its value.
 func member(m []byte) (key string, value []byte) {
 	end := stringEnd(m, 0)
 	if json.Unmarshal(m[:end], &key) != nil || end == len(m) {
@@ -83,7 +83,7 @@ func member(m []byte) (key string, value []byte) {
 	return key, m[end+1:]
 }
 
-// lookup is the value of a key in a compact object; nil where it has none.
+// lookup returns the value of a key in a compact object, or nil.
 func lookup(obj []byte, key string) []byte {
 	for _, m := range parts(obj) {
 		if k, v := member(m); k == key {
@@ -93,7 +93,7 @@ func lookup(obj []byte, key string) []byte {
 	return nil
 }
 
-// without is a compact object without some of its members.
+// without returns a compact object without some of its members.
 func without(obj []byte, drop func(key string, value []byte) bool) []byte {
 	if len(obj) == 0 || obj[0] != '{' {
 		return obj
@@ -107,8 +107,8 @@ func without(obj []byte, drop func(key string, value []byte) bool) []byte {
 	return append(append([]byte("{"), bytes.Join(kept, []byte(","))...), '}')
 }
 
-// canon is a result, or params, without whitespace and without what is the
-// hop's own. A _meta that has nothing else goes too.
+// canon returns a result or params without whitespace and without the members of the hop. If _meta
+// has no other members, it goes too.
 func canon(raw []byte) string {
 	obj := compact(raw)
 	var kept [][]byte
@@ -130,7 +130,7 @@ func canon(raw []byte) string {
 	return "{" + string(bytes.Join(kept, []byte(","))) + "}"
 }
 
-// diff says where two texts part; "" where they do not.
+// diff describes the first difference of two texts. It returns "" if there is none.
 func diff(want, got string) string {
 	if want == got {
 		return ""
@@ -176,8 +176,8 @@ func TestCanon(t *testing.T) {
 	}
 }
 
-// TestCanonKeepsDifferences: two texts that differ in one byte that is no
-// whitespace outside a string differ thereafter.
+// TestCanonKeepsDifferences checks that canon keeps a difference of one byte, unless it is
+// whitespace outside of a string.
 func TestCanonKeepsDifferences(t *testing.T) {
 	in := []byte(canon([]byte(kitchenSink)))
 	if !json.Valid(in) {
@@ -192,7 +192,7 @@ func TestCanonKeepsDifferences(t *testing.T) {
 	}
 }
 
-// FuzzCompact holds compact against encoding/json, which does the same to valid JSON.
+// FuzzCompact compares compact with encoding/json, which does the same to valid JSON.
 func FuzzCompact(f *testing.F) {
 	f.Add([]byte(kitchenSink))
 	f.Add([]byte(` { "a" : [ 1 , "\\\"" ] } `))

@@ -2,17 +2,16 @@ package fidelity
 
 import "strings"
 
-// oddValues is a list of members that no decoder into structs, maps or floats
-// brings through: numbers beyond 2^53 and beyond a float, those that are equal
-// and written otherwise, nulls, empty strings and keys, an order that is no
-// order, escapes that need not be, keys that stand twice, half a surrogate.
+// oddValues lists members that no decoder into structs, maps or floats preserves: numbers beyond 2^53 and
+// beyond a float, equal numbers in different spellings, nulls, empty strings and keys, an unsorted order,
+// needless escapes, repeated keys, and half of a surrogate pair.
 const oddValues = `"zulu":1,"alpha":9007199254740993,"":"","null":null,
 	"numbers":[ 1.0, 1, 1e0, 1E+2, -0, 0.10, 1e400, -1e-400, 123456789012345678901234567890 ],
 	"text":"\u0041\/\"\\\b\f\n\r\t \u0000 \u2028 <&> \ud83d\ude00 \ud800 ☃ 漢字 😀   {\" , \": }",
 	"k\u0065y":{"b":{"d":[],"c":{}},"a":[[ ],[null,[false,true]]]},
 	"twice":1,"twice":2`
 
-// kitchenSink is a result with something unknown at every level.
+// kitchenSink is a result with unknown members at every level.
 const kitchenSink = `{ "unknownMember": {` + oddValues + `},
 	"resultType":"complete",
 	"structuredContent": {` + oddValues + `},
@@ -30,7 +29,7 @@ const kitchenSink = `{ "unknownMember": {` + oddValues + `},
 	"_meta": { "com.example/n":9007199254740993, "io.modelcontextprotocol/serverInfo":{"name":"mcpfixture","version":"0"}, ` + oddValues + ` },
 	"ttlMs":5, "toolResult":null }`
 
-// resultCases are results that have to reach the client as they are.
+// resultCases returns results that have to reach the client unchanged.
 func resultCases() map[string]string {
 	deep := strings.Repeat(`{"a":[`, 1000) + strings.Repeat(`]}`, 1000)
 	return map[string]string{
@@ -51,14 +50,15 @@ func resultCases() map[string]string {
 	}
 }
 
-// tenMegabytes is the inside of a string, which has all that has to be looked at
-// in one: escapes, quotes, brackets, and what is longer than a byte.
+// tenMegabytes returns the inside of a string with everything that a scanner has to check in strings:
+// escapes, quotes, brackets, and characters of several bytes.
 func tenMegabytes() string {
 	piece := `\u0041\/ \"quoted\" {\"\\\": [☃]} \ud83d\ude00 \n1.0 9007199254740993,  x ` + strings.Repeat("plain  text, ", 1000)
 	return strings.Repeat(piece, 10_000_000/len(piece)+1)
 }
 
-// argumentCases are params, but for the name. "io.modelcontextprotocol/HOP":0 stands for the client's own.
+// argumentCases returns params without the name. "io.modelcontextprotocol/HOP":0 stands for the client's
+// own members.
 func argumentCases() map[string]string {
 	const meta = `"_meta":{"io.modelcontextprotocol/HOP":0,"com.example/n":9007199254740993,"":null,"x":{` + oddValues + `}}`
 	return map[string]string{
@@ -77,7 +77,7 @@ func argumentCases() map[string]string {
 	}
 }
 
-// toolRows are the tools that the tests call.
+// toolRows lists the tools that the tests call.
 const toolRows = `{"name":"fidelity","inputSchema":{"type":"object"}},
 	{"name":"echo_raw","inputSchema":{"type":"object"}},
 	{"name":"say","inputSchema":{"type":"object"}},
@@ -85,8 +85,8 @@ const toolRows = `{"name":"fidelity","inputSchema":{"type":"object"}},
 	{"name":"progress","inputSchema":{"type":"object"}},
 	{"name":"hang","inputSchema":{"type":"object"}}`
 
-// oddRows are tools whose own bytes want keeping, nothing of which is known but
-// a name and a schema of type object.
+// oddRows lists tools with bytes that have to stay unchanged. Only their name and a schema of type object
+// are known.
 const oddRows = `{ "title":"", "icons":[{"src":"data:,","sizes":null,"x":1.0}],
 		"annotations":{"readOnlyHint":false,"title":null,"x-unknown":[ ],"priority":0.10},
 		"outputSchema":{"type":["object","null"],"properties":{"zulu":{"const":9007199254740993},"alpha":{}}},

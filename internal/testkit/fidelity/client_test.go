@@ -17,12 +17,12 @@ import (
 const (
 	modernVersion = "2026-07-28"
 	legacyVersion = "2025-11-25"
-	// patience is how long anything may take before a test gives up. What passes
-	// never waits for it.
+	// patience limits how long anything may take before a test fails. A passing test never waits for
+	// it.
 	patience = 60 * time.Second
 )
 
-// client is one way in which a client speaks to a host: raw bytes, in one era.
+// client is one kind of client of a host: raw bytes, in one era.
 type client struct {
 	t      testing.TB
 	name   string
@@ -33,22 +33,22 @@ type client struct {
 	ids int
 }
 
-// exchange is a request under way.
+// exchange is a pending request.
 type exchange struct {
 	id      string
-	leave   func()      // the client goes away; nil: it cannot
-	came    chan []byte // messages that concern the request, the answer last; closed at the end
+	leave   func()      // disconnects the client; nil if it cannot
+	came    chan []byte // messages for the request, with the response last; closed at the end
 	session *client
 }
 
-// reply is what came of a request.
+// reply holds the messages for a request.
 type reply struct {
-	notes         [][]byte // params of notifications/progress, as they came
+	notes         [][]byte // params of notifications/progress, in the order of arrival
 	result, error []byte
 }
 
-// hop is what a client of its era has to have in _meta, as members that end with
-// a comma. A legacy one has a reserved key too, so that none is without.
+// hop returns the members that a client of its era has to send in _meta, with a comma at the end. A
+// legacy client gets a reserved key too, so that every client has some.
 func (c *client) hop() string {
 	if c.modern {
 		return `"io.modelcontextprotocol/protocolVersion":"` + modernVersion + `","io.modelcontextprotocol/clientCapabilities":{},`
@@ -56,8 +56,8 @@ func (c *client) hop() string {
 	return `"io.modelcontextprotocol/related":{"x":1},`
 }
 
-// start sends a request. In params "io.modelcontextprotocol/HOP":0 becomes what hop says; every other
-// byte is sent as it is, in the id too.
+// start sends a request. In params, "io.modelcontextprotocol/HOP":0 is replaced by the result of hop.
+// Every other byte is sent as it is, also in the id.
 func (c *client) start(method, tool, params string) *exchange {
 	c.ids++
 	id := fmt.Sprintf(`"%s \u0069d %d"`, c.name, c.ids)
@@ -68,18 +68,18 @@ func (c *client) start(method, tool, params string) *exchange {
 	return c.begin(c, id, body+"}", method, tool)
 }
 
-// call calls a tool of the fixture; params has all but the name.
+// call calls a tool of the fixture. params has all members except the name.
 func (c *client) call(tool, params string) reply {
 	c.t.Helper()
 	return c.startCall(tool, params).wait()
 }
 
-// startCall is call that does not wait.
+// startCall is call without waiting.
 func (c *client) startCall(tool, params string) *exchange {
 	return c.start("tools/call", tool, `{"name":"`+tool+`",`+strings.TrimPrefix(params, "{"))
 }
 
-// wait is what comes until the answer.
+// wait returns the messages until the response.
 func (x *exchange) wait() reply {
 	t := x.session.t
 	t.Helper()
@@ -105,7 +105,7 @@ func (x *exchange) wait() reply {
 	}
 }
 
-// next is the next message of an exchange; nil at its end.
+// next returns the next message of an exchange, or nil at its end.
 func (x *exchange) next() []byte {
 	x.session.t.Helper()
 	select {
@@ -117,7 +117,7 @@ func (x *exchange) next() []byte {
 	}
 }
 
-// httpClient is a client over streamable HTTP. accept is its Accept header.
+// httpClient returns a client over streamable HTTP. accept is its Accept header.
 func httpClient(t testing.TB, name, url string, modern bool, accept string) *client {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -152,7 +152,7 @@ const (
 	initializedBody = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-// httpSession is the headers that go with each request of one client.
+// httpSession holds the headers of each request of one client.
 type httpSession struct {
 	url, accept, version, session string
 	client                        *http.Client
@@ -202,7 +202,7 @@ func (h *httpSession) begin(c *client, id, body, method, tool string) *exchange 
 	return x
 }
 
-// readEvents takes the data out of an event stream.
+// readEvents sends the data of an event stream to a channel.
 func readEvents(r io.Reader, to chan<- []byte) {
 	lines := bufio.NewReader(r)
 	var data [][]byte
@@ -221,7 +221,7 @@ func readEvents(r io.Reader, to chan<- []byte) {
 	}
 }
 
-// pipeClient is a client on a pair of streams with a message on each line.
+// pipeClient returns a client on a pair of streams with a message on each line.
 func pipeClient(t testing.TB, name string, modern bool, in io.WriteCloser, out io.Reader) *client {
 	p := &pipeSession{in: in, lines: make(chan []byte)}
 	t.Cleanup(func() { _ = in.Close() })
@@ -236,7 +236,7 @@ func pipeClient(t testing.TB, name string, modern bool, in io.WriteCloser, out i
 	return c
 }
 
-// pipeSession has one exchange at a time.
+// pipeSession handles one exchange at a time.
 type pipeSession struct {
 	in    io.Writer
 	lines chan []byte // closed at the end of the stream

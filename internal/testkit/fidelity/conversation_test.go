@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// conversation is what a client and a real server said to each other, directly, over stdio: see TestRecord.
+// conversation holds the messages between a client and a real server, directly over stdio: see TestRecord.
 type conversation struct {
 	name   string
 	about  string // the server, its version and the era
@@ -16,20 +16,20 @@ type conversation struct {
 	turns  []*turn
 }
 
-// turn is one message of the client's that began something, and what was said until it was answered.
+// turn is one message of the client and all messages until its response.
 type turn struct {
-	ask  []byte    // a request or a notification of the client's
-	then []message // what followed; of a request the last one is the answer
+	ask  []byte    // a request or a notification of the client
+	then []message // the following messages; for a request the last one is the response
 }
 
-// message is one of the server's, or the client's answer to what the server asked.
+// message is a message of the server, or the client's answer to a question of the server.
 type message struct {
 	server bool
 	raw    []byte
 }
 
-// conversations reads those that are stored: on each line {"server":MESSAGE} or {"client":MESSAGE}, the first
-// {"about":"…","modern":…}. The bytes of messages are those that were on the wire.
+// conversations reads the stored conversations. Each line is {"server":MESSAGE} or {"client":MESSAGE}, and the first is
+// {"about":"…","modern":…}. Messages have the bytes that were on the wire.
 func conversations(t *testing.T) []*conversation {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "conversations", "*.jsonl"))
@@ -66,11 +66,11 @@ func (c *conversation) read(t *testing.T, line []byte) {
 	}
 }
 
-// method is a message's; "" for an answer.
+// method returns the method of a message, or "" for a response.
 func method(raw []byte) string { return strings.Trim(string(lookup(raw, "method")), `"`) }
 
-// hopless is params or a result without what is the hop's own in a conversation of one era. Where _meta stands is no matter.
-// docs/conformance.md has the list.
+// hopless returns params or a result without the members of the hop in a conversation of one era. The place of _meta
+// does not matter. docs/conformance.md has the list.
 func hopless(raw []byte) string {
 	obj := without(compact(raw), func(key string, _ []byte) bool {
 		switch key {
@@ -93,7 +93,7 @@ func hopless(raw []byte) string {
 	return string(rest) + string(left)
 }
 
-// said is what a message says, whatever its id.
+// said returns the content of a message without its id.
 func (m message) said() string {
 	for _, part := range []string{"params", "result"} {
 		if raw := lookup(m.raw, part); raw != nil {

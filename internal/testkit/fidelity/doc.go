@@ -1,16 +1,14 @@
-// Package fidelity shows that bytes pass through indus as they are: it is tests
-// and nothing else.
+// Package fidelity contains only tests. They check that indus passes bytes on unchanged.
 //
-// In the middle stand a mount and a host, as `indus serve` puts them together.
-// On one side is the fixture (internal/testkit/fixture), a server that writes bytes as
-// files give them to it, and tells what it received. On the other is a client
-// of a few lines that writes and reads bytes. Neither shares code with what is
-// between them, nor decodes what it passes on.
+// In the middle are a mount and a host, combined as in `indus serve`. On one side is the fixture
+// (internal/testkit/fixture), a server that writes bytes from files, and reports the bytes that it
+// received. On the other side is a small client that writes and reads bytes. Neither shares code
+// with the middle, nor decodes the messages.
 //
-// Equal means equal after removing whitespace outside strings and what belongs
-// to each hop: id, tool name, resultType, ttlMs, cacheScope, progressToken, and
-// the keys of _meta under io.modelcontextprotocol/.
+// Two messages are equal if they are equal without whitespace outside strings and without the parts
+// of each hop: id, tool name, resultType, ttlMs, cacheScope, progressToken, and the keys of _meta
+// under io.modelcontextprotocol/.
 //
-// Every case runs for every way in and every way out: servers of both eras on
-// stdio and HTTP, clients of both eras on HTTP and on a pipe.
+// Every case runs for every kind of server and every kind of client: servers of both eras on stdio
+// and HTTP, clients of both eras on HTTP and on a pipe.
 package fidelity

@@ -25,7 +25,7 @@ func TestResultsComeDownAsTheyAre(t *testing.T) {
 	})
 }
 
-// checkHop holds what is the hop's own against the client's era.
+// checkHop checks that the members of the hop fit the client's era.
 func checkHop(t *testing.T, c *client, result []byte) {
 	t.Helper()
 	result = compact(result)
@@ -42,7 +42,7 @@ func checkHop(t *testing.T, c *client, result []byte) {
 	}
 }
 
-// said is arguments that make the fixture write those lines, and nothing else.
+// said returns arguments that make the fixture write only these lines.
 func said(lines ...string) string {
 	var flat []string
 	for _, line := range lines {
@@ -50,7 +50,7 @@ func said(lines ...string) string {
 	}
 	b, err := json.Marshal(flat)
 	if err != nil {
-		panic(err) // strings
+		panic(err) // strings can always be encoded
 	}
 	return `"arguments":{"silent":true,"lines":` + string(b) + `}`
 }
@@ -92,13 +92,13 @@ func decoded(t *testing.T, text []byte) (s string) {
 	return s
 }
 
-// tokens are progress tokens of clients, as they are written.
+// tokens returns progress tokens of clients, as they are written.
 func tokens() []string {
 	return []string{`"token"`, `"\u0041\/ ☃"`, `""`, `7`, `9007199254740993`, `-0`, `1.0`}
 }
 
-// TestReportsComeDownAsTheyAre: progress has its own params, of which the hop
-// owns the token alone, and the result that follows it is none the worse for it.
+// TestReportsComeDownAsTheyAre checks that progress keeps its params, except for the token of the
+// hop, and that the following result is unchanged.
 func TestReportsComeDownAsTheyAre(t *testing.T) {
 	reports := []string{
 		`{"x":{` + oddValues + `},"progressToken":$TOKEN,"progress":1,"_meta":{"com.example/n":9007199254740993,` + oddValues + `}}`,
@@ -135,7 +135,7 @@ func TestReportsComeDownAsTheyAre(t *testing.T) {
 	})
 }
 
-// TestProgressComesInOrder: all of it, before the result.
+// TestProgressComesInOrder checks that all progress comes in order, before the result.
 func TestProgressComesInOrder(t *testing.T) {
 	const steps = 200
 	everyUpstream(t, func(r *rig) {

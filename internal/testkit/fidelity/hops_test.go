@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestTwoHops: indus mounts indus, over each of what may lie between them.
+// TestTwoHops checks indus mounted by indus, over every kind of connection between them.
 func TestTwoHops(t *testing.T) {
 	for _, up := range []upstream{upstreams()[0], upstreams()[3]} {
 		t.Run(up.name, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestTwoHops(t *testing.T) {
 	}
 }
 
-// behind is a rig whose server is the host of r.
+// behind returns a rig that uses the host of r as its server.
 func (r *rig) behind(t *testing.T, kind string, era interop.Era) *rig {
 	next := &rig{T: t, up: r.up, Server: r.Server, result: r.result}
 	opts := interop.EndpointOptions{Era: era}

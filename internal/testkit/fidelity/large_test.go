@@ -2,8 +2,8 @@ package fidelity
 
 import "testing"
 
-// TestTenMegabytesPass in either direction, once for each pairing of eras, over stdio
-// and HTTP on both sides: what bounds a message stands at each end alone.
+// TestTenMegabytesPass checks large messages in both directions, once for each pairing of eras,
+// over stdio and HTTP on both sides. Only the two ends limit the size of a message.
 func TestTenMegabytesPass(t *testing.T) {
 	text := tenMegabytes()
 	result := `{"content":[{"type":"text","text":"` + text + `","x":1.0}],"y":9007199254740993}`
@@ -14,7 +14,7 @@ func TestTenMegabytesPass(t *testing.T) {
 			r := newRig(t, up)
 			r.answers(result)
 			clients := append(r.clients[:2:2], r.clients[4:]...)
-			to, from := clients[i], clients[i^1] // stdio crosses eras on the way back, HTTP on the way in
+			to, from := clients[i], clients[i^1] // stdio crosses eras for results, HTTP for params
 			if up.http {
 				to, from = from, to
 			}

@@ -11,16 +11,14 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// prettyRow and prettyError are written over several lines, each of which ends
-// in another way.
+// prettyRow and prettyError are written over several lines with different line ends.
 const (
 	prettyRow   = "{\n\t\"name\": \"%s\",\r\n\t\"inputSchema\":\r{ \"type\":\n\"object\",\n\n\"x\": [1.0,\r\n 9007199254740993] }\n}"
 	prettyError = "{\n\"code\":\r\n-5, \"message\": \"no luck\",\n\"data\": {\r" + oddValues + "\n}\r\n}"
 )
 
-// prettyServer is a server of 2026-07-28 whose messages have many lines: its tool
-// "json" answers with one JSON object, "events" with an event, whose data are
-// lines, and "error" with an error.
+// prettyServer is a server of 2026-07-28 that sends messages of many lines. Its tool "json" returns
+// one JSON object, "events" returns an event with several data lines, and "error" returns an error.
 func prettyServer(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var m struct {
@@ -55,8 +53,8 @@ func prettyServer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "data: "+strings.NewReplacer("\r\n", "\r\ndata: ", "\n", "\ndata: ", "\r", "\rdata: ").Replace(message)+"\n\n")
 }
 
-// TestLineBreaksAreWhitespace: they never cut a message in two, neither a line
-// of a pipe nor an event, and nothing else is lost with them.
+// TestLineBreaksAreWhitespace checks that line breaks never cut a message in two, neither on a pipe
+// nor in an event, and that no other byte is lost with them.
 func TestLineBreaksAreWhitespace(t *testing.T) {
 	r := &rig{T: t}
 	up := newSite(t, http.HandlerFunc(prettyServer))

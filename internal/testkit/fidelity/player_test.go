@@ -12,14 +12,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// player is the server of a conversation: it answers each request as it was answered when it was asked so, byte by byte, with
-// the ids and tokens of the one who asks now. It is a transport, so that a gateway may connect it as often as it likes.
+// player is the server of a conversation. It answers each request with the recorded bytes, but with the ids and tokens
+// of the new request. It is a transport, so that a gateway may connect several times.
 type player struct {
 	t *testing.T
 	c *conversation
 
 	mu    sync.Mutex
-	heard []string // what it was asked or told, and is not in the conversation
+	heard []string // messages that it received and that are not in the conversation
 }
 
 // Connect implements [mcp.Transport].
@@ -28,7 +28,7 @@ func (p *player) Connect(ctx context.Context) (mcp.Connection, error) {
 	return (&mcp.IOTransport{Reader: out, Writer: in}).Connect(ctx)
 }
 
-// play is the client's end of a new connection.
+// play returns the client's end of a new connection.
 func (p *player) play() (in *io.PipeWriter, out *io.PipeReader) {
 	fromClient, in := io.Pipe()
 	out, toClient := io.Pipe()
@@ -52,9 +52,9 @@ func (p *player) play() (in *io.PipeWriter, out *io.PipeReader) {
 // playing is one connection to a player.
 type playing struct {
 	*player
-	lines chan []byte // of the client, who never waits for us to read
+	lines chan []byte // of the client, which never waits for us to read
 	w     io.Writer
-	asks  bool // the client can be asked
+	asks  bool // the client accepts questions
 }
 
 // hear answers one message.
@@ -73,7 +73,7 @@ func (s *playing) hear(line []byte) {
 			}
 		}
 		return
-	case name == "tools/list" && !s.c.modern && !s.asks: // the lists of a conversation are for its client, who declares something
+	case name == "tools/list" && !s.c.modern && !s.asks: // the recorded client declares capabilities
 		fmt.Fprintf(s.w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`+"\n", id)
 		return
 	case id == nil:
@@ -90,7 +90,7 @@ func (s *playing) hear(line []byte) {
 	s.say(t, id, lookup(lookup(params, "_meta"), "progressToken"))
 }
 
-// say says what was said in a turn, and holds the answers to what it asks against those that were given.
+// say sends the recorded messages of a turn. It compares the answers to its questions with the recorded answers.
 func (s *playing) say(t *turn, id, token []byte) {
 	for _, m := range t.then {
 		if m.server {
@@ -98,7 +98,7 @@ func (s *playing) say(t *turn, id, token []byte) {
 			continue
 		}
 		answer := <-s.lines
-		for ; method(answer) != ""; answer = <-s.lines { // something else came between
+		for ; method(answer) != ""; answer = <-s.lines { // skips messages that came in between
 			s.hear(answer)
 		}
 		if was, is := m.said(), (message{raw: answer}).said(); was != is && answer != nil {
@@ -109,7 +109,7 @@ func (s *playing) say(t *turn, id, token []byte) {
 
 const initialized = "notifications/initialized"
 
-// forNow is a message of a turn with the id and the token of a request.
+// forNow returns a message of a turn with the id and the token of a request.
 func (t *turn) forNow(raw, id, token []byte) []byte {
 	if name := method(raw); name == "" {
 		return replace(raw, "id", id)
@@ -119,7 +119,7 @@ func (t *turn) forNow(raw, id, token []byte) []byte {
 	return raw
 }
 
-// replace is a compact object with another value for a key.
+// replace returns a compact object with another value for a key.
 func replace(obj []byte, key string, value []byte) []byte {
 	var kept [][]byte
 	for _, m := range parts(obj) {
@@ -131,7 +131,7 @@ func replace(obj []byte, key string, value []byte) []byte {
 	return append(append([]byte("{"), bytes.Join(kept, []byte(","))...), '}')
 }
 
-// asked is the turn that began with such a request; nil: none did.
+// asked returns the turn that began with such a request, or nil.
 func (c *conversation) asked(line []byte) *turn {
 	name := method(line)
 	for _, t := range c.turns {
@@ -145,7 +145,7 @@ func (c *conversation) asked(line []byte) *turn {
 	return nil
 }
 
-// nextLine is a stream's next line, compact; nil at its end.
+// nextLine returns a stream's next line, compact, or nil at its end.
 func nextLine(r *bufio.Reader) []byte {
 	line, err := r.ReadBytes('\n')
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 var record = flag.String("record", "", "record the conversation of that name anew, with the command line that follows -args, "+
 	"or with that of a peer")
 
-// recording is how a conversation came about: with which server, and what it is asked after the lists.
+// recording describes how a conversation is recorded: the server, and the requests after the lists.
 type recording struct {
 	about  string
 	modern bool
 	asks   []string // a method and its params
 }
 
-// recordings are all of them, by the name of the file.
+// recordings returns all recordings, by the name of the file.
 func recordings() map[string]recording {
 	return map[string]recording{
 		"everything": {"npm @modelcontextprotocol/server-everything 2026.8.31 stdio", false, []string{
@@ -128,7 +128,7 @@ func conformanceAsks() []string {
 	}
 }
 
-// answers is what the client of a recording says to each question.
+// answers returns the answer of a recording's client to each question.
 func answers(question string) string {
 	switch question {
 	case "roots/list":
@@ -139,11 +139,11 @@ func answers(question string) string {
 	return `{"action":"accept","content":{"name":"\u0041","check":true,"username":"u","email":"u@example.com"}}`
 }
 
-// TestRecord records one conversation, where -record names it: go test -run TestRecord ./internal/testkit/fidelity -args
+// TestRecord records the conversation that -record names: go test -run TestRecord ./internal/testkit/fidelity -args
 // -record memory node node_modules/@modelcontextprotocol/server-memory/dist/index.js
 func TestRecord(t *testing.T) {
 	if *record == "" {
-		return // it makes what TestTransparent reads
+		return // it makes the files that TestTransparent reads
 	}
 	of, ok := recordings()[*record]
 	if !ok {
@@ -183,7 +183,7 @@ func TestRecord(t *testing.T) {
 		r.ask(method, params)
 	}
 	file := filepath.Join("testdata", "conversations", *record+".jsonl")
-	text := strings.ReplaceAll(r.out.String(), dir, "/project") // where it ran is nobody's business
+	text := strings.ReplaceAll(r.out.String(), dir, "/project") // hides the real directory
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ type recorder struct {
 	t      *testing.T
 	p      *fixture.Process
 	modern bool
-	meta   string // of each request
+	meta   string // sent with each request
 	ids    int
 	out    bytes.Buffer
 }
@@ -204,7 +204,7 @@ func (r *recorder) say(line string) {
 	fmt.Fprintln(r.p.Stdin, line)
 }
 
-// settle writes down what the server says once it is initialized, before it answers a ping.
+// settle records the messages of the server after its initialization, until it responds to a ping.
 func (r *recorder) settle() {
 	r.t.Helper()
 	fmt.Fprintln(r.p.Stdin, `{"jsonrpc":"2.0","id":"settled","method":"ping"}`)
@@ -212,7 +212,7 @@ func (r *recorder) settle() {
 	}
 }
 
-// heard writes down one message, and answers it; true: it is the answer to the request of that id.
+// heard records one message, and answers it. It returns true for the response to the request of that id.
 func (r *recorder) heard(line, id string) bool {
 	raw := compact([]byte(line))
 	name, of := method(raw), lookup(raw, "id")
@@ -230,8 +230,8 @@ func (r *recorder) heard(line, id string) bool {
 	return name == "" && string(of) == id
 }
 
-// ask sends a request, and writes down what comes until it is answered. What comes outside of requests is none of it:
-// nobody could say when it comes again.
+// ask sends a request, and records the messages until its response. Messages outside of requests are not recorded,
+// because their time is not predictable.
 func (r *recorder) ask(name, params string) {
 	r.t.Helper()
 	if r.modern {
@@ -243,7 +243,7 @@ func (r *recorder) ask(name, params string) {
 	}
 }
 
-// withMeta puts members into the _meta of params.
+// withMeta adds members to the _meta of params.
 func withMeta(params, members string) string {
 	if i := strings.Index(params, `"_meta":{`); i >= 0 {
 		i += len(`"_meta":{`)

@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// upstream is one way in which a server is reached.
+// upstream is one kind of connection to a server.
 type upstream struct {
 	name  string
 	era   interop.Era
@@ -47,7 +47,7 @@ type rig struct {
 	clients []*client
 }
 
-// everyUpstream runs a test for each way in.
+// everyUpstream runs a test for each kind of upstream.
 func everyUpstream(t *testing.T, test func(*rig)) {
 	for _, up := range upstreams() {
 		t.Run(up.name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func (up upstream) config(f *fixture.Server) interop.TransportConfig {
 	return interop.Stdio{Command: f.Path, Args: f.Args}
 }
 
-// mount mounts one server, whose era has to be that of the options.
+// mount mounts one server. Its era has to be the era of the options.
 func (r *rig) mount(id string, via interop.TransportConfig, opts interop.EndpointOptions) toolbox.Source {
 	r.Helper()
 	m := interop.Mount(r.Context(), []interop.Server{{ID: id, Transport: via}}, &interop.MountOptions{
@@ -88,9 +88,9 @@ func (r *rig) mount(id string, via interop.TransportConfig, opts interop.Endpoin
 	return m.Box
 }
 
-// publish puts a host before a toolbox, and every client before the host.
+// publish puts a host before a toolbox, and connects every client to the host.
 func (r *rig) publish(src toolbox.Source) {
-	r.host = host.New(src, &host.Options{Exact: true}) // what is mended for clients is the host's to test
+	r.host = host.New(src, &host.Options{Exact: true}) // the tests of the host cover values that are mended for clients
 	r.url = r.serve(r.host.Handler())
 	const both, stream = "application/json, text/event-stream", "text/event-stream"
 	r.clients = []*client{
@@ -103,15 +103,15 @@ func (r *rig) publish(src toolbox.Source) {
 	}
 }
 
-// serve is the URL of a handler; the host is closed before its server, which
-// waits for open streams.
+// serve returns the URL of a handler. The host is closed before its server, which waits for open
+// streams.
 func (r *rig) serve(h http.Handler) string {
 	url := newSite(r, h)
 	r.Cleanup(r.host.Close)
 	return url
 }
 
-// newSite is the URL of a handler, served until the test ends.
+// newSite returns the URL of a handler that is served until the test ends.
 func newSite(t testing.TB, h http.Handler) string {
 	site := httptest.NewServer(h)
 	t.Cleanup(site.Close)
@@ -123,7 +123,7 @@ func (r *rig) pipe(name string, modern bool) *client {
 	return pipeClient(r, name, modern, in, out)
 }
 
-// connect is a connection to the host on a pair of pipes.
+// connect returns a connection to the host on a pair of pipes.
 func (r *rig) connect() (in io.WriteCloser, out io.ReadCloser) {
 	fromClient, in := io.Pipe()
 	out, toClient := io.Pipe()
@@ -138,7 +138,7 @@ func (r *rig) connect() (in io.WriteCloser, out io.ReadCloser) {
 	return in, out
 }
 
-// answers makes the tool fidelity give that result.
+// answers makes the tool fidelity return that result.
 func (r *rig) answers(result string) {
 	r.Helper()
 	if err := os.WriteFile(r.result, []byte(result), 0o600); err != nil {
@@ -156,7 +156,7 @@ func (r *rig) each(t *testing.T, test func(t *testing.T, c *client)) {
 	}
 }
 
-// eachCase runs a test for each of some cases and each client.
+// eachCase runs a test for each case and each client.
 func (r *rig) eachCase(cases map[string]string, test func(t *testing.T, c *client, text string)) {
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		r.Run(name, func(t *testing.T) {

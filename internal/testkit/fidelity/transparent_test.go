@@ -14,8 +14,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// TestTransparent holds conversations with real servers beside the same ones through a gateway's transparent view: each
-// side sees what it saw directly, byte by byte, but for what docs/conformance.md lists.
+// TestTransparent replays conversations with real servers through a gateway's transparent view. Each side must see the
+// same bytes as directly, except for the list in docs/conformance.md.
 func TestTransparent(t *testing.T) {
 	all := conversations(t)
 	if len(all) != len(recordings()) {
@@ -30,7 +30,7 @@ func TestTransparent(t *testing.T) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			for _, m := range p.heard {
-				if !strings.HasPrefix(m, "subscriptions/listen ") { // by which the gateway hears of changes
+				if !strings.HasPrefix(m, "subscriptions/listen ") { // the gateway uses it to receive changes
 					t.Errorf("the server is asked what the client did not: %s", m)
 				}
 			}
@@ -38,7 +38,7 @@ func TestTransparent(t *testing.T) {
 	}
 }
 
-// TestPlayer holds the same conversations with nothing in between: the player says what the server said.
+// TestPlayer replays the same conversations without a gateway: the player sends the messages of the server.
 func TestPlayer(t *testing.T) {
 	for _, c := range conversations(t) {
 		in, out := (&player{t: t, c: c}).play()
@@ -47,7 +47,7 @@ func TestPlayer(t *testing.T) {
 	}
 }
 
-// transparent is the client's end of a connection to a gateway before a player.
+// transparent returns the client's end of a connection to a gateway before a player.
 func transparent(t *testing.T, c *conversation, p *player) (io.Writer, io.Reader) {
 	server := interop.Server{ID: "server", Transport: interop.Stdio{Command: "none"}, Era: interop.Legacy}
 	if c.modern {
@@ -73,7 +73,7 @@ func transparent(t *testing.T, c *conversation, p *player) (io.Writer, io.Reader
 	return in, out
 }
 
-// replay has the client's side of a conversation once more.
+// replay repeats the client's side of a conversation.
 func (c *conversation) replay(t *testing.T, in io.Writer, out io.Reader) {
 	t.Helper()
 	s := &replaying{t: t, w: in, lines: make(chan []byte)}
@@ -88,7 +88,7 @@ func (c *conversation) replay(t *testing.T, in io.Writer, out io.Reader) {
 		}
 		was, is := of.heard(), s.repeat(of)
 		if name := method(of.ask); name == "initialize" || name == "server/discover" {
-			continue // says what is served, and by whom
+			continue // these results name the server and its features
 		}
 		if !slices.Equal(was, is) {
 			t.Errorf("%s: %.200s\n%s", c.name, of.ask, diff(strings.Join(was, "\n"), strings.Join(is, "\n")))
@@ -109,7 +109,7 @@ func (c *conversation) replay(t *testing.T, in io.Writer, out io.Reader) {
 	}
 }
 
-// logs is the log messages of a conversation. They name no request, and may come after its answer.
+// logs returns the log messages of a conversation. They name no request, and may come after its response.
 func (c *conversation) logs() (all []string) {
 	for _, t := range c.turns {
 		for _, m := range t.then {
@@ -123,7 +123,7 @@ func (c *conversation) logs() (all []string) {
 
 func (m message) logs() bool { return m.server && method(m.raw) == "notifications/message" }
 
-// heard is what the client heard in a turn, its logs aside.
+// heard returns the messages that the client received in a turn, except for logs.
 func (t *turn) heard() (all []string) {
 	for _, m := range t.then {
 		if m.server && !m.logs() {
@@ -133,7 +133,7 @@ func (t *turn) heard() (all []string) {
 	return all
 }
 
-// answer is what the client answered to a question in a turn; nil: it was not asked so.
+// answer returns the client's answer to a question in a turn, or nil if the turn has no such question.
 func (t *turn) answer(question string) []byte {
 	if t == nil {
 		return nil
@@ -146,18 +146,18 @@ func (t *turn) answer(question string) []byte {
 	return nil
 }
 
-// replaying is the client of a conversation that is held once more.
+// replaying is the client of a repeated conversation.
 type replaying struct {
 	t       *testing.T
 	w       io.Writer
 	lines   chan []byte // closed at the end
-	waits   string      // for what
-	outside *turn       // what the server said and asked once it was initialized
+	waits   string      // for the event with this name
+	outside *turn       // the server's messages and questions after its initialization
 	came    []string
 	logs    []string
 }
 
-// quiet is for how long nothing may come while the client waits for something. What passes never waits so long.
+// quiet limits how long no message may come while the client waits. A passing test never waits so long.
 const quiet = 20 * time.Second
 
 // read reads until the connection ends.
@@ -173,7 +173,7 @@ func (s *replaying) read(out io.Reader) {
 	}
 }
 
-// repeat is what the client hears until its request is answered.
+// repeat returns the messages that the client receives until its request has a response.
 func (s *replaying) repeat(of *turn) (all []string) {
 	for id := string(lookup(of.ask, "id")); ; {
 		s.waits = fmt.Sprintf("%.200s is not answered; so far came:\n%s", of.ask, strings.Join(all, "\n"))
@@ -187,7 +187,7 @@ func (s *replaying) repeat(of *turn) (all []string) {
 	}
 }
 
-// hear is the next message, and what it says where it belongs to a turn. A question is answered as it was.
+// hear returns the next message, and its content if it belongs to a turn. It answers a question as recorded.
 func (s *replaying) hear(of *turn) (line []byte, said string) {
 	select {
 	case line = <-s.lines:
@@ -198,7 +198,7 @@ func (s *replaying) hear(of *turn) (line []byte, said string) {
 		s.t.Fatalf("the connection ends: %s", s.waits)
 	}
 	if strings.HasSuffix(method(line), "/list_changed") {
-		return line, "" // it comes whenever it does
+		return line, "" // it may come at any time
 	}
 	m := message{server: true, raw: line}
 	if said = m.said(); m.logs() {

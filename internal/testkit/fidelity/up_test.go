@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestArgumentsGoUpAsTheyAre: the server tells what params it received.
+// TestArgumentsGoUpAsTheyAre checks the params that the server reports it received.
 func TestArgumentsGoUpAsTheyAre(t *testing.T) {
 	everyUpstream(t, func(r *rig) {
 		r.eachCase(argumentCases(), func(t *testing.T, c *client, params string) {
@@ -20,7 +20,7 @@ func TestArgumentsGoUpAsTheyAre(t *testing.T) {
 	})
 }
 
-// received is the params that the tool echo_raw has received.
+// received returns the params that the tool echo_raw has received.
 func received(t *testing.T, r reply) []byte {
 	t.Helper()
 	content := parts(lookup(compact(r.result), "content"))
@@ -30,13 +30,13 @@ func received(t *testing.T, r reply) []byte {
 	return []byte(decoded(t, lookup(content[0], "text")))
 }
 
-// TestListsComeDownAsTheyAre: whole tools, but for their names.
+// TestListsComeDownAsTheyAre checks that whole tools, except for their names, arrive unchanged.
 func TestListsComeDownAsTheyAre(t *testing.T) {
 	everyUpstream(t, func(r *rig) { listed(r.T, r, "fx__fidelity") })
 }
 
-// listed holds what each client is listed against what the fixture lists. The
-// first tool is called that.
+// listed compares the list of each client with the list of the fixture. first is the name of the
+// first tool.
 func listed(t *testing.T, r *rig, first string) {
 	want := parts(compact([]byte("[" + toolRows + "," + oddRows + "]")))
 	r.each(t, func(t *testing.T, c *client) {
@@ -60,7 +60,7 @@ func listed(t *testing.T, r *rig, first string) {
 	})
 }
 
-// renamed is a tool with "x" in the place of its name, whose key keeps its spelling.
+// renamed returns a tool with "x" in place of its name. The key keeps its spelling.
 func renamed(tool []byte) string {
 	name := lookup(tool, "name")
 	for _, m := range parts(tool) {

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// refusal is an error in the words of a provider.
+// refusal is an error with the text of a provider.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// checkAnthropic is what the Messages API refuses, in its words.
+// checkAnthropic returns an error if the Messages API would refuse the request, with the same text.
 func checkAnthropic(r Request) error {
 	b, err := checkBody(r, regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`))
 	switch {
@@ -29,7 +29,7 @@ func checkAnthropic(r Request) error {
 	case b.Messages[0].Role != "user":
 		return errors.New("messages: first message must use the \"user\" role")
 	}
-	var open []string // calls of the message before
+	var open []string // calls of the previous message
 	for i, m := range b.Messages {
 		if len(m.Content) == 0 {
 			return fmt.Errorf("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
@@ -81,7 +81,7 @@ func checkBlock(b block, role string) error {
 	return nil
 }
 
-// checkOpenAI is what chat completions refuses, in its words.
+// checkOpenAI returns an error if chat completions would refuse the request, with the same text.
 func checkOpenAI(r Request) error {
 	b, err := checkBody(r, regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`))
 	if err != nil {
@@ -117,7 +117,7 @@ func unanswered(ids []string) error {
 	return refusal(fmt.Sprintf("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", ")))
 }
 
-// checkBody is what both refuse.
+// checkBody returns an error if both APIs would refuse the body.
 func checkBody(r Request, names *regexp.Regexp) (b body, err error) {
 	if err := json.Unmarshal(r.Body, &b); err != nil {
 		return b, fmt.Errorf("we could not parse the JSON body of your request: %w", err)

@@ -9,7 +9,7 @@ import (
 )
 
 type (
-	// event is one of a stream, as it is on the wire.
+	// event is an event of a stream, as it is on the wire.
 	event string
 	obj   = map[string]any
 )
@@ -17,7 +17,7 @@ type (
 func encode(name string, data obj) event {
 	b, err := json.Marshal(data)
 	if err != nil {
-		panic(err) // only what this package made
+		panic(err) // this package made the data, so that it can be encoded
 	}
 	if name == "" {
 		return event("data: " + string(b) + "\n\n")
@@ -25,7 +25,7 @@ func encode(name string, data obj) event {
 	return event("event: " + name + "\ndata: " + string(b) + "\n\n")
 }
 
-// ending is how many of the last events end a message, with the ends of its blocks.
+// ending returns the number of the last events that end a message, with the ends of its blocks.
 func ending(events []event) (n int) {
 	for i := len(events) - 1; i >= 0; i-- {
 		e := string(events[i])
@@ -52,7 +52,7 @@ func model(req Request) string {
 	return body.Model
 }
 
-// signature is what Anthropic's wire has beside reasoning.
+// signature returns the signature that Anthropic's API sends with reasoning.
 func signature(reasoning string) string {
 	sum := sha256.Sum256([]byte(reasoning))
 	return base64.StdEncoding.EncodeToString(sum[:])

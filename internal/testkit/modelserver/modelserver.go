@@ -12,21 +12,23 @@ import (
 	"time"
 )
 
-// patience is how long [Server.Wait] and [Server.Left] wait.
+// patience limits how long [Server.Wait] and [Server.Left] wait.
 const patience = 30 * time.Second
 
 // Server is a model on the loopback interface. All methods are safe for concurrent use.
 type Server struct {
-	// URL is the address without a path: the base URL of Anthropic's wire; that of OpenAI's is with and without "/v1".
+	// URL is the address without a path. It is the base URL of Anthropic's API. The base URL of OpenAI's API may end
+	// with or without "/v1".
 	URL string
-	// Pause is between two events of a stream; 0: none. Set it before the first request.
+	// Pause is the time between two events of a stream. If it is 0, there is no pause. Set it before the first
+	// request.
 	Pause time.Duration
 
 	http *httptest.Server
 	fail func(format string, args ...any)
 
 	mu       sync.Mutex
-	log      io.Writer // of requests; nil: none
+	log      io.Writer // receives requests; nil if unused
 	turns    []Turn
 	fun      func(Request) Turn
 	requests []Request
@@ -34,7 +36,7 @@ type Server struct {
 	changed  chan struct{} // closed and replaced when requests or left change
 }
 
-// New starts a server for a test, which fails when there are more requests than turns, and no [Server.Func].
+// New starts a server for a test. If there are more requests than turns and no [Server.Func], the test fails.
 func New(t testing.TB, turns ...Turn) *Server {
 	t.Helper()
 	s, err := Start("127.0.0.1:0", turns...)
@@ -46,7 +48,7 @@ func New(t testing.TB, turns ...Turn) *Server {
 	return s
 }
 
-// Start starts a server on an address. It answers requests for which there is no turn with an error.
+// Start starts a server on an address. A request without a turn gets an error.
 func Start(addr string, turns ...Turn) (*Server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -63,20 +65,20 @@ func Start(addr string, turns ...Turn) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the server, with what hangs.
+// Close ends the server and its blocked responses.
 func (s *Server) Close() {
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// Then adds turns.
+// Then appends turns.
 func (s *Server) Then(turns ...Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turns = append(s.turns, turns...)
 }
 
-// Func answers the requests for which there is no turn.
+// Func sets the function that answers requests without a turn.
 func (s *Server) Func(f func(Request) Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +92,7 @@ func (s *Server) LogTo(w io.Writer) {
 	s.log = w
 }
 
-// Requests are what was received, in order, also what was refused.
+// Requests returns all requests so far, in order, even refused requests.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,12 +105,12 @@ func (s *Server) Wait(n int) Request {
 	return s.Requests()[n-1]
 }
 
-// Left waits until the client of the nth request, the first being 1, has left before the answer was complete.
+// Left waits until the client of the nth request, counted from 1, disconnects before its response is complete.
 func (s *Server) Left(n int) {
 	s.until(func() bool { return s.left[n] }, "the client of request %d to leave", n)
 }
 
-// until panics when its patience ends: it may be called from any goroutine of a test.
+// until panics after its patience, so that it may be called from any goroutine of a test.
 func (s *Server) until(done func() bool, format string, args ...any) {
 	end := time.After(patience)
 	for {
@@ -126,7 +128,7 @@ func (s *Server) until(done func() bool, format string, args ...any) {
 	}
 }
 
-// change changes what [Server.until] waits for.
+// change changes the state that [Server.until] waits for.
 func (s *Server) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +137,7 @@ func (s *Server) change(f func()) {
 	s.changed = make(chan struct{})
 }
 
-// dialect is one of the two wires.
+// dialect is one of the two APIs.
 type dialect struct {
 	check  func(Request) error
 	fault  func(status int, code, message string) obj
@@ -146,7 +148,7 @@ func (s *Server) handle(d dialect) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the client has left
+			return // the client disconnected
 		}
 		req := Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
 		turn, n := s.next(req, d)
@@ -186,7 +188,7 @@ func (s *Server) next(req Request, d dialect) (turn Turn, n int) {
 	return turn, n
 }
 
-// answer reports whether the client was given all of it.
+// answer sends a response. It reports whether the client received all of it.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, req Request, t Turn) bool {
 	switch {
 	case t.Status != 0 && !t.Break:
@@ -220,7 +222,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, d dialect, req R
 	return !t.Hang && (!t.Break || t.Status != 0)
 }
 
-// send writes an event in two parts, cut anywhere: clients must not take what they read at once for a line.
+// send writes an event in two parts. The cut is inside of a line, because clients must not treat one read as a line.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, e event) bool {
 	out := http.NewResponseController(w)
 	for _, part := range []event{e[:len(e)*2/3], e[len(e)*2/3:]} {

@@ -38,7 +38,7 @@ func post(t *testing.T, ctx context.Context, s *modelserver.Server, path, body s
 	return resp.StatusCode, string(b), err
 }
 
-// joined puts together the strings of one member in all events.
+// joined concatenates the strings of one member in all events.
 func joined(t *testing.T, answer, member string) (all string) {
 	t.Helper()
 	var walk func(v any)

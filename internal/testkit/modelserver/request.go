@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Request is what a client sent.
+// Request is a request of a client.
 type Request struct {
 	Path   string          `json:"path"`
 	Header http.Header     `json:"header"`
@@ -20,13 +20,13 @@ type Tool struct {
 	Schema            json.RawMessage
 }
 
-// Result is what a request says that came of a call. Text is all of its text.
+// Result is the result of a call in a request. Text is all of its text.
 type Result struct {
 	ID, Text string
-	IsError  bool // of Anthropic's wire alone
+	IsError  bool // of Anthropic's API only
 }
 
-// Tools are what the request offers, in order.
+// Tools returns the tools in the request, in order.
 func (r Request) Tools() (tools []Tool) {
 	var body struct {
 		Tools []struct {
@@ -49,7 +49,7 @@ func (r Request) Tools() (tools []Tool) {
 	return tools
 }
 
-// System is the system prompt.
+// System returns the system prompt.
 func (r Request) System() string {
 	b := r.conversation()
 	text := b.System.text()
@@ -61,7 +61,7 @@ func (r Request) System() string {
 	return text
 }
 
-// Prompt is the text of the last message of a person.
+// Prompt returns the text of the last message of a person.
 func (r Request) Prompt() string {
 	for _, m := range slices.Backward(r.conversation().Messages) {
 		if text := m.Content.text(); m.Role == "user" && text != "" {
@@ -71,7 +71,7 @@ func (r Request) Prompt() string {
 	return ""
 }
 
-// Results are of all calls, in order.
+// Results returns the results of all calls, in order.
 func (r Request) Results() (results []Result) {
 	for _, m := range r.conversation().Messages {
 		if m.Role == "tool" {
@@ -86,7 +86,7 @@ func (r Request) Results() (results []Result) {
 	return results
 }
 
-// body is what both wires have of a conversation.
+// body holds the parts of a conversation that both APIs have.
 type body struct {
 	Model     string
 	MaxTokens int `json:"max_tokens"`
@@ -122,7 +122,7 @@ type block struct {
 	Cache               json.RawMessage `json:"cache_control"`
 }
 
-// UnmarshalJSON takes both, and null.
+// UnmarshalJSON accepts a string, blocks or null.
 func (c *content) UnmarshalJSON(b []byte) error {
 	var text string
 	if err := json.Unmarshal(b, &text); err == nil {

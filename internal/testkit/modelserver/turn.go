@@ -8,37 +8,39 @@ import (
 	"unicode/utf8"
 )
 
-// Turn is what the model does with one request. In a script it is a JSON object.
+// Turn is the response of the model to one request. In a script it is a JSON object.
 type Turn struct {
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"` // before the text
 	Calls     []Call `json:"calls,omitempty"`     // after the text
-	// Stop is the reason why the message ends, in the provider's own words; "": the natural one.
+	// Stop is the reason for the end of the message, in the terms of the provider. If it is "", the reason follows from
+	// the content.
 	Stop  string `json:"stop,omitempty"`
-	Usage *Usage `json:"usage,omitempty"` // nil: 100 tokens in, 10 out
+	Usage *Usage `json:"usage,omitempty"` // nil means 100 tokens in, 10 out
 
-	// Status answers with an HTTP error and the provider's own body, whose message is Text; with Break, the error is an
-	// event in the middle of the stream.
+	// Status makes the response an HTTP error with a body of the provider that contains Text. With Break, the error is
+	// an event in the middle of the stream.
 	Status int `json:"status,omitempty"`
-	// Code is the error's, in the provider's words; "": what goes with the status.
+	// Code is the code of the error, in the terms of the provider. If it is "", it follows from the status.
 	Code       string `json:"code,omitempty"`
 	RetryAfter string `json:"retryAfter,omitempty"` // the header of an error
-	// Raw is the whole body instead of what the other fields say: events of a stream, or, with Status, an error's.
+	// Raw is the whole body and replaces the other fields: events of a stream or, with Status, an error.
 	Raw string `json:"raw,omitempty"`
-	// Break breaks the connection off in the middle of the stream.
+	// Break cuts the connection in the middle of the stream.
 	Break bool `json:"break,omitempty"`
-	// Hang says nothing more after text, reasoning and calls until the client leaves; without any, not even a header.
+	// Hang sends no more after text, reasoning and calls, until the client disconnects. If there are none of them, not
+	// even a header is sent.
 	Hang bool `json:"hang,omitempty"`
 }
 
 // Call is a call of a tool.
 type Call struct {
-	ID    string `json:"id,omitempty"` // "": one is made up
+	ID    string `json:"id,omitempty"` // "" means a generated id
 	Name  string `json:"name"`
-	Input string `json:"input"` // JSON, or what a bad model takes for it
+	Input string `json:"input"` // JSON, or the invalid JSON of a bad model
 }
 
-// UnmarshalJSON also takes an input that is no string but the value itself.
+// UnmarshalJSON also accepts an input that is the value itself instead of a string.
 func (c *Call) UnmarshalJSON(b []byte) error {
 	var raw struct {
 		ID, Name string
@@ -56,7 +58,7 @@ func (c *Call) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Usage counts tokens as agent.Usage does: Input counts all.
+// Usage counts tokens like agent.Usage: Input counts all of them.
 type Usage struct {
 	Input      int `json:"input"`
 	Output     int `json:"output"`
@@ -94,7 +96,8 @@ func (t Turn) message() string {
 	return t.Text
 }
 
-// pieces cuts s into characters by the Fibonacci numbers: many short ones, and few of a long text.
+// pieces cuts s into pieces with lengths of the Fibonacci numbers. It gives many short pieces, but few pieces for a
+// long text.
 func pieces(s string) (cut []string) {
 	for n, next := 1, 2; s != ""; n, next = min(next, 4096), min(n+next, 4096) {
 		at := 0

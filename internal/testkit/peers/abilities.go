@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// Place is where a client is tried, and what things are called there: a tool, a tool that asks its caller something, a prompt,
-// a resource, and one that changes. Patience is for how many seconds an update of that may take.
+// Place is a URL for testing clients, with the names to use there: a tool, a tool that asks its caller, a prompt, a
+// resource, and a resource that changes. Patience limits the wait for an update of it, in seconds.
 type Place struct {
 	URL      string `json:"url"`
 	Calls    string `json:"calls"`
@@ -23,11 +23,12 @@ type Place struct {
 	Patience int    `json:"patience"`
 }
 
-// Outcomes are what came of abilities, by client, place and ability: "" or an error. What a client has no means for is not there.
+// Outcomes holds the results by client, place and ability. A result is "" or an error. An ability that a client does
+// not have is missing.
 type Outcomes map[string]map[string]map[string]string
 
-// Abilities has the clients of a program of testdata/peers/clients try what they can at places, or with "go" those of the module
-// internal/testkit/providers.
+// Abilities makes the clients of a program of testdata/peers/clients try all their abilities at places. If program is
+// "go", it uses the clients of the module internal/testkit/providers.
 func Abilities(t testing.TB, program string, places map[string]Place) Outcomes {
 	t.Helper()
 	if program == "go" {
@@ -36,9 +37,9 @@ func Abilities(t testing.TB, program string, places map[string]Place) Outcomes {
 	return clients[Outcomes](t, nodeClients(t, "abilities.mjs", program, encoded(t, places)))
 }
 
-// SignIns has clients sign in by themselves at URLs that want these scopes, in "node" or in "go". What came of it is by URL and client:
-// the scope that it asked for and the number of tools that it lists, or an error. GET person?ADDRESS is somebody who signs in at
-// ADDRESS, and answers with where that leads.
+// SignIns makes the clients of "node" or "go" sign in at URLs that require these scopes. It returns results by URL and
+// client: the requested scope and the number of listed tools, or an error. GET person?ADDRESS signs a person in at
+// ADDRESS, and returns the resulting redirect.
 func SignIns(t testing.TB, program string, scopes map[string]string, person string) map[string]map[string]string {
 	t.Helper()
 	if program == "go" {
@@ -71,7 +72,7 @@ func encoded(t testing.TB, v any) string {
 	return string(b)
 }
 
-// clients is what a program of clients prints.
+// clients runs a program of clients and decodes its output.
 func clients[T any](t testing.TB, cmd *exec.Cmd) (found T) {
 	t.Helper()
 	var stderr strings.Builder
@@ -86,7 +87,7 @@ func clients[T any](t testing.TB, cmd *exec.Cmd) (found T) {
 	return found
 }
 
-// Version is the version of an npm package or a Go module that the programs of [Abilities] have.
+// Version returns the version of an npm package or a Go module that the programs of [Abilities] use.
 func Version(t testing.TB, of string) string {
 	t.Helper()
 	if !strings.HasPrefix(of, "github.com/") {
@@ -100,7 +101,7 @@ func Version(t testing.TB, of string) string {
 	return strings.TrimPrefix(strings.TrimSpace(string(out)), "v")
 }
 
-// providers is the directory of the module whose dependencies nobody else resolves.
+// providers returns the directory of the separate module for SDKs of providers.
 func providers(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(root(t), "..", "..", "internal", "testkit", "providers")

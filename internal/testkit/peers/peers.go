@@ -18,25 +18,25 @@ const (
 	mcporter    = "mcporter"
 )
 
-// longest is the time after which a client is taken for hanging: several times
-// what the slowest run of the conformance suite needs.
+// longest limits the time of a run. It is several times the time of the slowest run of the
+// conformance suite.
 const longest = 5 * time.Minute
 
-// Everything is the command line of the reference server with one of everything:
-// tools, prompts, resources, and questions to the client. The transport is stdio;
-// for the others there are [EverythingHTTP] and [EverythingSSE].
+// Everything returns the command line of the reference server with all features: tools, prompts,
+// resources, and questions to the client. The transport is stdio. Use [EverythingHTTP] and
+// [EverythingSSE] for the other transports.
 func Everything(t testing.TB, transport string) (name string, args []string) {
 	t.Helper()
 	return Command(t, everything, transport)
 }
 
-// EverythingHTTP starts that server and returns the URL of its streamable HTTP.
+// EverythingHTTP starts the server of [Everything] and returns the URL of its streamable HTTP.
 func EverythingHTTP(t testing.TB) string {
 	t.Helper()
 	return serve(t, "/mcp", everything, "streamableHttp")
 }
 
-// EverythingSSE starts that server and returns the URL of its HTTP+SSE stream.
+// EverythingSSE starts the server of [Everything] and returns the URL of its HTTP+SSE stream.
 func EverythingSSE(t testing.TB) string {
 	t.Helper()
 	return serve(t, "/sse", everything, "sse")
@@ -54,16 +54,16 @@ func serve(t testing.TB, path, pkg string, args ...string) string {
 	return "http://127.0.0.1:" + p.WaitStderr("peer listens on port ") + path
 }
 
-// Filesystem is the command line of the reference server for files below dir.
+// Filesystem returns the command line of the reference server for files below dir.
 func Filesystem(t testing.TB, dir string) (name string, args []string) {
 	t.Helper()
 	return Command(t, filesystem, dir)
 }
 
-// Inspector runs the Inspector's command line, a client nobody here wrote, to its
-// end: a server's URL or command, then options such as --method tools/list. It
-// returns stdout; the error of a run that failed has its stderr. Its home
-// directory is the test's own.
+// Inspector runs the Inspector's command line, an independent client, until it ends. The arguments
+// are a server's URL or command, then options such as --method tools/list. It returns stdout. The
+// error of a failed run contains its stderr. Its home directory is a temporary directory of the
+// test.
 func Inspector(t testing.TB, args ...string) (stdout string, err error) {
 	t.Helper()
 	home := t.TempDir()
@@ -71,9 +71,9 @@ func Inspector(t testing.TB, args ...string) (stdout string, err error) {
 	return run(t, name, args, "HOME="+home, "USERPROFILE="+home)
 }
 
-// MCPorter runs mcporter, a client that reads its own configuration and those of
-// Cursor, Claude Code, Claude Desktop, Codex, Windsurf, opencode and Visual Studio
-// Code, in a project's directory and with a home of the test's own:
+// MCPorter runs mcporter, a client that reads its own configuration and the configurations of
+// Cursor, Claude Code, Claude Desktop, Codex, Windsurf, opencode and Visual Studio Code. It runs in
+// a project's directory and with its own home:
 //
 //	peers.MCPorter(t, dir, home, []string{"TOKEN=x"}, "config", "list", "--json")
 //
@@ -90,20 +90,20 @@ func MCPorter(t testing.TB, dir, home string, env []string, args ...string) (std
 //	peers.Conformance(t, "server", "--url", url, "--requirements", "2026-07-28", "-o", t.TempDir())
 //	peers.Conformance(t, "client", "--command", bin, "--requirements", "2026-07-28")
 //
-// and returns its report. The error is that of its exit code.
+// and returns its report. The error is the error of its exit code.
 func Conformance(t testing.TB, args ...string) (report string, err error) {
 	t.Helper()
 	name, args := Command(t, conformance, args...)
 	return run(t, name, args)
 }
 
-// run runs a peer with its Node first on PATH, for what it starts in turn.
+// run runs a peer with its Node first in PATH, also for its child processes.
 func run(t testing.TB, name string, args []string, env ...string) (string, error) {
 	t.Helper()
 	return runIn(t, "", name, args, env...)
 }
 
-// runIn does so in a directory; "" is the test's own.
+// runIn is run in a directory. "" is the working directory of the test.
 func runIn(t testing.TB, dir, name string, args []string, env ...string) (string, error) {
 	t.Helper()
 	path := filepath.Dir(name) + string(os.PathListSeparator) + os.Getenv("PATH")

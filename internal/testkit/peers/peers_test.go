@@ -19,7 +19,7 @@ const (
 	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-// serverName initializes a stdio server and returns the name that it gives itself.
+// serverName initializes a stdio server and returns the server's name for itself.
 func serverName(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	p := fixture.Start(t, fixture.Command{Path: name, Args: args})
@@ -132,8 +132,8 @@ func TestInspectorLists(t *testing.T) {
 	}
 }
 
-// TestConformance runs two scenarios of each kind, so that the suite itself is
-// known to work; the whole suite is for those who have something to be tested.
+// TestConformance runs two scenarios of each kind, to check that the suite itself works. Other
+// packages run the whole suite.
 func TestConformance(t *testing.T) {
 	url := peers.SDKEverythingHTTP(t, true)
 	out := t.TempDir()

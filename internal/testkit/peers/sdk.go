@@ -12,16 +12,15 @@ import (
 
 const sdk = "github.com/modelcontextprotocol/go-sdk"
 
-// SDKEverythingServer is the path of the Go SDK's conformance server: a stdio
-// server, or with -http ADDR streamable HTTP of the modern era, of the legacy era
-// with -stateless=false besides.
+// SDKEverythingServer returns the path of the Go SDK's conformance server. It is a stdio server. With -http
+// ADDR it serves streamable HTTP of the modern era, and with -stateless=false also of the legacy era.
 func SDKEverythingServer(t testing.TB) string {
 	t.Helper()
 	return sdkProgram(t, "everything-server")
 }
 
-// SDKEverythingClient is the path of the Go SDK's conformance client. It takes a
-// server's URL, and the scenario from the environment.
+// SDKEverythingClient returns the path of the Go SDK's conformance client. Its argument is a server's URL,
+// and the scenario comes from the environment.
 func SDKEverythingClient(t testing.TB) string {
 	t.Helper()
 	return sdkProgram(t, "everything-client")
@@ -35,7 +34,8 @@ func SDKEverythingHTTP(t testing.TB, stateless bool) string {
 	if stateless {
 		mode = "-stateless=true"
 	}
-	// It cannot tell the port that 0 becomes. Somebody may take the free one before it does: then the next.
+	// It cannot report the port for 0. If another process takes the free port before the server does, the
+	// next one is tried.
 	for range 5 {
 		addr := fixture.FreeAddr(t)
 		p := fixture.Start(t, fixture.Command{Path: bin, Args: []string{"-http", addr, mode}})
@@ -49,7 +49,7 @@ func SDKEverythingHTTP(t testing.TB, stateless bool) string {
 	return ""
 }
 
-// listens waits until a process listens, and says no if it gave up.
+// listens waits until a process listens. It returns false if the process fails to.
 func listens(addr string, p *fixture.Process) bool {
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if strings.Contains(p.Stderr(), "address already in use") {
@@ -63,7 +63,7 @@ func listens(addr string, p *fixture.Process) bool {
 	return false
 }
 
-// sdkProgram builds a program of the SDK's module, in the version that go.mod has.
+// sdkProgram builds a program of the SDK's module, in the version of go.mod.
 func sdkProgram(t testing.TB, name string) string {
 	t.Helper()
 	version, err := exec.Command("go", "list", "-m", sdk).Output()

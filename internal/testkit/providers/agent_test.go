@@ -19,15 +19,16 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// judge is an official SDK that judges one of our clients.
+// judge is an official SDK that checks one of our clients.
 type judge struct {
 	name   string
 	client func(url string) agent.Provider
-	// again decodes a request into the SDK's types, and sends them with the SDK. It returns the SDK's reading of the answer.
+	// again decodes a request into the SDK's types, and sends them with the SDK. It returns the response as the SDK
+	// reads it.
 	again func(t *testing.T, url string, body []byte) read
 }
 
-// read is an answer as a client reads it.
+// read is a response as a client reads it.
 type read struct {
 	Text, Stop string
 	Calls      []agent.Call
@@ -44,8 +45,9 @@ var judges = []judge{
 	{"compatible", func(url string) agent.Provider { return openaiclient.New("m", &openaiclient.Options{BaseURL: url}) }, againOpenAI},
 }
 
-// TestRequestsAreTheSDKs decodes each request of our clients into the types of the official SDK, which leave out what they do
-// not know, and sends these with the SDK: both bodies are the same. The SDK reads the same from the answer, too.
+// TestRequestsAreTheSDKs decodes each request of our clients into the types of the official SDK, which drop unknown
+// members, and sends these with the SDK. Both bodies must be equal. The SDK must also read the same values from the
+// response.
 func TestRequestsAreTheSDKs(t *testing.T) {
 	for _, j := range judges {
 		for name, r := range conversations() {
@@ -75,7 +77,7 @@ func TestRequestsAreTheSDKs(t *testing.T) {
 	}
 }
 
-// TestJudgesKnowTheirMembers: the SDKs' types leave out a member that they do not know.
+// TestJudgesKnowTheirMembers checks that the SDKs' types drop an unknown member.
 func TestJudgesKnowTheirMembers(t *testing.T) {
 	body := []byte(`{"model":"m","max_tokens":1,"news":1,"messages":[{"role":"user","content":[{"type":"text","text":"x","news":1}]}]}`)
 	var ofAnthropic anthropic.MessageNewParams

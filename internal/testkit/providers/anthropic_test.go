@@ -13,8 +13,8 @@ import (
 
 var anthropicProfiles = []*schema.Profile{schema.Anthropic, schema.AnthropicStrict, schema.Universal, schema.Flat}
 
-// TestAnthropic sends the schema in each of the three ways that the SDK has. Field by field with raw values, and as a
-// whole, it arrives as it is; decoded by the SDK, it loses the order of its properties.
+// TestAnthropic sends the schema in each of the three ways of the SDK. With raw values, field by field or as a whole,
+// it arrives unchanged. If the SDK decodes it, it loses the order of its properties.
 func TestAnthropic(t *testing.T) {
 	for _, way := range []struct {
 		name  string
@@ -41,8 +41,8 @@ func TestAnthropic(t *testing.T) {
 	}
 }
 
-// anthropicFields writes the type too, which the SDK would fill in: of a schema that has nothing else it would otherwise
-// leave out the whole input_schema, without which the API refuses the request.
+// anthropicFields also writes the type, which the SDK would add. If a schema has only a type, the SDK would otherwise
+// leave out the whole input_schema, and the API would refuse the request.
 func anthropicFields(t *testing.T, raw json.RawMessage) anthropic.ToolInputSchemaParam {
 	var members map[string]json.RawMessage
 	decode(t, "adapted", raw, &members)

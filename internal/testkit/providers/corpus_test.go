@@ -16,7 +16,7 @@ import (
 
 const corpus = "../../../schema/testdata/corpus"
 
-// tool is a tool as its owner publishes it.
+// tool is a tool as its author publishes it.
 type tool struct {
 	From        string          `json:"-"` // the file it is in
 	Name        string          `json:"name"`
@@ -24,7 +24,7 @@ type tool struct {
 	Schema      json.RawMessage `json:"inputSchema"`
 }
 
-// readCorpus is every tool of the corpus, in the order of the files.
+// readCorpus returns every tool of the corpus, in the order of the files.
 func readCorpus(t *testing.T) []tool {
 	t.Helper()
 	var tools []tool
@@ -67,7 +67,7 @@ func readFile(t *testing.T, name string, content []byte) []tool {
 	return tools
 }
 
-// readJSON reads one of: a list of tools, the result of tools/list, a tool, a schema.
+// readJSON reads a list of tools, the result of tools/list, a tool or a schema.
 func readJSON(t *testing.T, name string, content []byte) []tool {
 	t.Helper()
 	var tools []tool
@@ -103,13 +103,13 @@ func from(name string, tools []tool) []tool {
 	return tools
 }
 
-// plain is a tool's name made of a file's.
+// plain makes a tool's name from a file's name.
 func plain(file string) string {
 	return strings.NewReplacer("/", "_", ".", "_").Replace(strings.TrimSuffix(file, ".json"))
 }
 
-// adapted is the corpus as a model is shown it through a profile. What Adapt quarantines is not there; if that were much,
-// the tests would show little.
+// adapted returns the corpus as a model sees it through a profile. Tools that Adapt quarantines are left out. The test
+// fails if there are too many of them, because it would then show little.
 func adapted(t *testing.T, p *schema.Profile) []tool {
 	t.Helper()
 	all := append(readCorpus(t), awkward)
@@ -130,8 +130,8 @@ func adapted(t *testing.T, p *schema.Profile) []tool {
 	return tools
 }
 
-// awkward is there for what serialisers get wrong: characters that HTML and JSON escape, names that look like keywords,
-// an order that is not the alphabet's.
+// awkward has content that serialisers often break: characters that HTML and JSON escape, names that look like
+// keywords, and an order that is not alphabetical.
 var awkward = tool{
 	From:        "awkward",
 	Name:        "Awkward_name-1",

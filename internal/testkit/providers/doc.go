@@ -1,27 +1,30 @@
-// Package providers holds tests: the corpus of schema/testdata, shaped by schema.Adapt, goes through the
-// Go SDKs of the model providers as an agent would send it, and must arrive whole.
+// Package providers contains tests. The corpus of schema/testdata, adapted by schema.Adapt, passes through the Go SDKs
+// of the model providers as an agent would send it, and must arrive unchanged.
 //
-// It is a module of its own, so that nobody who uses indus resolves those SDKs. From the root of the repository:
+// It is a separate module, so that users of indus do not resolve these SDKs. From the root of the repository:
 //
 //	cd internal/testkit/providers && go test -gcflags='github.com/anthropics/...=-l' -gcflags='github.com/openai/...=-l' ./...
 //
 // The flags turn inlining off in the two largest SDKs, which halves the time of the first build.
 //
-// # What it shows
+// # Scope
 //
-// Each SDK's real client sends a real request to a server on the loopback interface, which keeps the body. What the server
-// received is compared with what Adapt returned: no keyword dropped, none added, no name or description changed, numbers
-// with the same digits, properties in the same order, wherever the SDK's own types have an order. Google's and Ollama's
-// types have a field for each keyword that their API knows, so what they have no field for cannot pass: these two also
-// check the keywords of the profiles. Ollama's types are those that its server decodes requests into.
+// Each SDK's real client sends a real request to a server on the loopback interface, which keeps the body. The received
+// schema is compared with the result of Adapt: no keyword is dropped or added, no name or description is changed, and
+// numbers have the same digits. Properties have the same order if the SDK's own types keep an order.
 //
-// The requests of agent/anthropic and agent/openai are decoded into the SDKs' types, and sent once more by the SDKs: both bodies
-// and paths are the same. From the answer, the SDKs and our clients read the same text, calls, reason to stop and usage.
+// The types of Google and Ollama have a field for each keyword of their API. Keywords without a field cannot pass, so
+// these two tests also check the keywords of the profiles. Ollama's server decodes requests into the same types.
 //
-// # What it does not show
+// The requests of agent/anthropic and agent/openai are decoded into the SDKs' types, and sent again by the SDKs: both
+// bodies and paths are the same. From the response, the SDKs and our clients read the same text, calls, stop reason and
+// usage.
 //
-// It shows serialisation. None of the SDKs validates a schema, and the providers' servers do: that a provider accepts the
-// schema follows from its documented rules, which schema.Check has, and not from these tests.
+// # Limits
 //
-// Beside them is the program abilities, with clients in Go that nobody who uses indus resolves either: see docs/clients.md.
+// The tests check serialization only. The SDKs do not validate schemas, but the providers' servers do. The documented
+// rules of a provider, which schema.Check has, decide whether it accepts a schema.
+//
+// The program abilities is in this module too. It has clients in Go that users of indus do not need: see
+// docs/clients.md.
 package providers

@@ -10,9 +10,9 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// TestGeminiParameters sends the schema as genai.Schema, which has a field for each keyword of the API and for no other.
-// Its properties are a map, on the wire as in the API, so their order is lost; its numbers are float64 or int64. It leaves
-// out what is empty: properties without any, which the API cannot tell from none, and a default of null.
+// TestGeminiParameters sends the schema as genai.Schema, which has a field only for each keyword of the API. Its
+// properties are a map, on the wire as in the API, so their order is lost. Its numbers are float64 or int64. It leaves
+// out empty values: empty properties, which the API cannot distinguish from missing ones, and a default of null.
 func TestGeminiParameters(t *testing.T) {
 	how := lines{doubles: true, forgiven: []string{"/properties = empty {", "/default = null"}}
 	for _, p := range []*schema.Profile{schema.Gemini, schema.Universal, schema.Flat} {
@@ -33,8 +33,8 @@ func TestGeminiParameters(t *testing.T) {
 	}
 }
 
-// TestGeminiJSONSchema sends the schema as the JSON value that parametersJsonSchema takes. The SDK decodes it on its way,
-// raw or not, so the order of the properties and the digits of the numbers are lost.
+// TestGeminiJSONSchema sends the schema as the JSON value for parametersJsonSchema. The SDK decodes even raw values, so
+// the order of the properties and the digits of the numbers are lost.
 func TestGeminiJSONSchema(t *testing.T) {
 	for _, p := range []*schema.Profile{schema.GeminiJSONSchema, schema.Universal, schema.Flat} {
 		t.Run(p.Name(), func(t *testing.T) {

@@ -14,14 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// lines says how two schemas are compared: each is one line for each value that is no object or array, and for each empty
-// one, with the path to it.
+// lines selects how two schemas are compared. A schema becomes one line, with its path, for each value that is not an
+// object or array, and for each empty object or array.
 type lines struct {
-	// ordered compares the order of properties too, but not that of the root's keywords: the SDKs sort those.
+	// ordered compares the order of properties too, but not the order of the root's keywords, which the SDKs sort.
 	ordered bool
-	// doubles compares numbers as the float64 that an SDK keeps them in, and not by their digits.
+	// doubles compares numbers as float64, which the SDK uses, and not by their digits.
 	doubles bool
-	// forgiven are the ends of lines that may be missing on either side.
+	// forgiven lists the ends of lines that may be missing on either side.
 	forgiven []string
 }
 
@@ -61,7 +61,7 @@ func (how lines) of(raw json.RawMessage) ([]string, error) {
 	return all, nil
 }
 
-// keyword is which of the root's a line belongs to.
+// keyword returns the keyword of the root that a line belongs to.
 func keyword(line string) string {
 	rest, _, _ := strings.Cut(strings.TrimPrefix(line, "/"), "/")
 	first, _, _ := strings.Cut(rest, " ")
@@ -93,7 +93,7 @@ func (how lines) value(d *json.Decoder, at string, all []string) ([]string, erro
 			return nil, err
 		}
 	}
-	_, err = d.Token() // the closing one
+	_, err = d.Token() // the closing bracket
 	return all, err
 }
 
@@ -111,7 +111,7 @@ func (how lines) scalar(t json.Token) string {
 	return n.String()
 }
 
-// TestLines: the comparison finds what it is there to find.
+// TestLines checks that the comparison finds differences.
 func TestLines(t *testing.T) {
 	const a = `{"type":"object","properties":{"b":{"minimum":1.0},"a":{"enum":["x"]}}}`
 	for _, c := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// TestOllama sends the tools with Ollama's own client, whose types are those that its server decodes a request into: what
-// they have no field for is lost without a word. Of a root without properties they say that those are null.
+// TestOllama sends the tools with Ollama's own client. Ollama's server decodes requests into the same types, so values
+// without a field are silently lost. If a root has no properties, these types write null for them.
 func TestOllama(t *testing.T) {
 	how := lines{doubles: true, forgiven: []string{"/properties = null"}}
 	for _, p := range []*schema.Profile{schema.Ollama, schema.Universal, schema.Flat} {

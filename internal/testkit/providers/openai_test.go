@@ -12,13 +12,13 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// openAIProfiles are those of the providers whose API is OpenAI's.
+// openAIProfiles lists the profiles of the providers with OpenAI's API.
 var openAIProfiles = []*schema.Profile{
 	schema.OpenAI, schema.OpenAIStrict, schema.Mistral, schema.Moonshot, schema.Universal, schema.Flat,
 }
 
-// openAIWays are how a schema becomes the SDK's map: with raw values it arrives as it is, decoded it loses the order of its
-// properties.
+// openAIWays lists the ways to make the SDK's map from a schema. With raw values it arrives unchanged. Decoded, it
+// loses the order of its properties.
 var openAIWays = []struct {
 	name       string
 	parameters func(*testing.T, json.RawMessage) map[string]any
@@ -65,7 +65,8 @@ func TestOpenAIResponses(t *testing.T) {
 	}
 }
 
-// TestOpenAIChat serialises the function of chat completions, without sending it. TestRequestsAreTheSDKs sends whole requests.
+// TestOpenAIChat encodes the function of chat completions, without sending it. TestRequestsAreTheSDKs sends whole
+// requests.
 func TestOpenAIChat(t *testing.T) {
 	for _, way := range openAIWays {
 		for _, p := range openAIProfiles {
@@ -99,7 +100,7 @@ func described(one tool) param.Opt[string] {
 	return param.NewOpt(one.Description)
 }
 
-// openAIFunction is what both of OpenAI's APIs call a function.
+// openAIFunction is a function in both APIs of OpenAI.
 type openAIFunction struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`

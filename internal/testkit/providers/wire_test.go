@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// endpoint is a provider's API on the loopback interface: it keeps what it is sent, and always gives the same answer.
+// endpoint is a provider's API on the loopback interface. It keeps each request body, and always returns the same
+// response.
 type endpoint struct {
 	*httptest.Server
 	bodies chan []byte
@@ -31,7 +32,7 @@ func serve(t *testing.T, answer string) *endpoint {
 	return e
 }
 
-// received decodes the body of the request that was sent last.
+// received decodes the body of the last request.
 func (e *endpoint) received(t *testing.T, v any) {
 	t.Helper()
 	body := <-e.bodies
@@ -46,7 +47,7 @@ type arrived struct {
 	Schema            json.RawMessage
 }
 
-// check compares what arrived with what was given, in order.
+// check compares the received tools with the given tools, in order.
 func check(t *testing.T, want []tool, got []arrived, how lines) {
 	t.Helper()
 	if len(got) != len(want) {

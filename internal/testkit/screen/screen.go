@@ -1,6 +1,6 @@
-// Package screen is what a terminal shows of the bytes that a program writes: the few sequences that indus has a use for, and
-// nothing else. Any other control character or sequence is in Unknown, so that a test sees what a stranger's text did to a
-// terminal. A screen that becomes narrower wraps its lines, as most terminals do.
+// Package screen emulates the display of a terminal for the output of a program. It supports only the few sequences
+// that indus uses. Any other control character or sequence is added to Unknown, so that a test detects the effect of an
+// untrusted text on a terminal. A screen that becomes narrower wraps its lines, as most terminals do.
 package screen
 
 import (
@@ -15,7 +15,7 @@ import (
 type Screen struct {
 	mu            sync.Mutex
 	width, height int
-	rows          []row // with all that has scrolled away
+	rows          []row // including rows that have scrolled off
 	y, x          int
 	nowrap        bool
 	rest          []byte
@@ -24,12 +24,12 @@ type Screen struct {
 }
 
 type row struct {
-	cells   []rune // 0 is the second half of a wide one
+	cells   []rune // 0 is the second half of a wide character
 	marks   map[int]string
-	wrapped bool // it goes on in the next row
+	wrapped bool // the line continues in the next row
 }
 
-// New is an empty screen; columns is how many a character takes.
+// New returns an empty screen. columns returns the width of a character.
 func New(width, height int, columns func(rune) int) *Screen {
 	return &Screen{width: width, height: height, rows: make([]row, 1), columns: columns}
 }
@@ -109,7 +109,7 @@ func (s *Screen) control(parameters string, final byte) {
 	}
 }
 
-// top is the first row that is still on the screen.
+// top returns the first row that is still on the screen.
 func (s *Screen) top() int { return max(0, len(s.rows)-s.height) }
 
 func (s *Screen) down() {
@@ -149,7 +149,7 @@ func (s *Screen) put(r rune) {
 	s.x += n
 }
 
-// Resize changes the size; the rows are wrapped anew, and the cursor stays where it is in its line.
+// Resize changes the size. It wraps the rows again, and the cursor keeps its place in its line.
 func (s *Screen) Resize(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,14 +192,14 @@ func (s *Screen) Resize(width, height int) {
 	s.rows, s.y, s.x, s.width, s.height = rows, y, x, width, height
 }
 
-// Size is the width and height.
+// Size returns the width and height.
 func (s *Screen) Size() (width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.width, s.height
 }
 
-// String is all that is and was on the screen, without blanks at the ends of rows and empty rows at the end.
+// String returns all current and scrolled rows, without blanks at the ends of rows and empty rows at the end.
 func (s *Screen) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,14 +217,14 @@ func (s *Screen) String() string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// Cursor is where the cursor is: the row, from 0 and with those that scrolled away, and the column.
+// Cursor returns the place of the cursor: the row, counted from 0 and including scrolled rows, and the column.
 func (s *Screen) Cursor() (y, x int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.y, s.x
 }
 
-// Unknown are the control characters and sequences that this terminal does not know.
+// Unknown returns the control characters and sequences that this terminal does not support.
 func (s *Screen) Unknown() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,3 +1,3 @@
-// Package transport is the suite that every way between a client and a server passes, and the toolbox that it calls.
-// Package interop/interoptest publishes both.
+// Package transport contains the test suite for transports between a client and a server, and the toolbox that it
+// calls. Package interop/interoptest publishes both.
 package transport

@@ -17,9 +17,9 @@ import (
 const (
 	noteProgress = "notifications/progress"
 	noteChanged  = "notifications/tools/list_changed"
-	// newsPatience is how long news of one change are waited for. A subscription is
-	// taken up beside the first calls, and what changed before is not told: then
-	// the next change is.
+	// newsPatience limits the wait for the notification of one change. A subscription starts
+	// concurrently with the first calls, and an earlier change is not reported. In that case the
+	// test makes another change.
 	newsPatience = 300 * time.Millisecond
 )
 
@@ -36,7 +36,7 @@ func (b *bench) connect() {
 	}
 }
 
-// list wants all tools in order; a server may have others between them.
+// list checks that all tools come in order. A server may have other tools between them.
 func (b *bench) list() {
 	tools, err := b.client.Tools(b.ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *bench) call() {
 	}
 }
 
-// fail wants each failure to be what it is, and the connection to survive it.
+// fail checks that each failure has the right kind, and that the connection survives it.
 func (b *bench) fail() {
 	r := b.invoke("error", `{"text":"no such file"}`)
 	if got := b.text(r); !r.IsError() || got != "no such file" {
@@ -94,7 +94,7 @@ func (b *bench) fail() {
 	}
 }
 
-// progress wants every report in order, before the result, and none after it.
+// progress checks that every report comes in order, before the result, and none after it.
 func (b *bench) progress() {
 	const steps = 100
 	if err := b.wait(b.start(b.ctx, 7, fmt.Sprintf(`{"name":"progress","arguments":{"steps":%d}}`, steps))); err != nil {
@@ -115,7 +115,7 @@ func (b *bench) progress() {
 	}
 }
 
-// cancel wants the server to hear of a call that its caller has given up.
+// cancel checks that the server is notified of a cancelled call.
 func (b *bench) cancel() {
 	ctx, giveUp := context.WithCancel(b.ctx)
 	defer giveUp()
@@ -130,7 +130,7 @@ func (b *bench) cancel() {
 	}
 }
 
-// change wants news of a list that changed, and the new list thereafter.
+// change checks that a changed list is reported, and that the next list is new.
 func (b *bench) change() {
 	listed := func() bool {
 		b.Helper()
@@ -154,7 +154,7 @@ func (b *bench) change() {
 	}
 }
 
-// news waits a while for word of a list that changed.
+// news waits a short time for the notification of a changed list.
 func (b *bench) news() bool {
 	b.Helper()
 	late := time.After(newsPatience)
@@ -172,7 +172,7 @@ func (b *bench) news() bool {
 	}
 }
 
-// bytes wants what is not the hop's own to come through as it was sent.
+// bytes checks that everything except the hop's own members arrives unchanged.
 func (b *bench) bytes() {
 	if got := b.foreign(b.invoke("fidelity", `{}`).Wire().JSON); got != oddResult {
 		b.Errorf("a result\n%s\ncame as\n%s", oddResult, got)
@@ -196,7 +196,7 @@ func (b *bench) bytes() {
 	}
 }
 
-// foreign is a result or params without the hop's own fields.
+// foreign returns a result or params without the hop's own fields.
 func (b *bench) foreign(obj json.RawMessage) string {
 	b.Helper()
 	meta, _ := wire.Lookup(obj, "_meta")
@@ -220,7 +220,7 @@ func (b *bench) foreign(obj json.RawMessage) string {
 	return string(obj)
 }
 
-// large wants 5 MiB, more than many take, to come through, in either direction.
+// large checks that 5 MiB pass in both directions, more than many implementations accept.
 func (b *bench) large() {
 	const size = 5 << 20
 	if got := b.say("block", fmt.Sprintf(`{"bytes":%d}`, size)); got != strings.Repeat("x", size) {
@@ -232,8 +232,8 @@ func (b *bench) large() {
 	}
 }
 
-// concurrent wants many calls at once to end each with its own result, and none
-// to wait for one that hangs.
+// concurrent checks that many concurrent calls each end with their own result, and that none waits
+// for a blocked call.
 func (b *bench) concurrent() {
 	const calls = 64
 	ctx, giveUp := context.WithCancel(b.ctx)
@@ -267,7 +267,7 @@ func (b *bench) concurrent() {
 	b.say("stalled", `{}`)
 }
 
-// close wants an end that is final, and that ends a call under way.
+// close checks that the connection ends for good, and that a pending call ends too.
 func (b *bench) close() {
 	stalled := b.start(b.ctx, 1, `{"name":"stall"}`)
 	b.hear(noteProgress)

@@ -10,11 +10,10 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// suitePatience is how long one part of the suite may take in all: it is no
-// measure of anything, for what passes never waits for it.
+// suitePatience limits the time of one part of the suite. A passing part never waits for it.
 const suitePatience = 2 * time.Minute
 
-// Run tests a way between client and server, as interoptest.TestTransport describes.
+// Run tests a transport between client and server, as interoptest.TestTransport describes.
 func Run(t *testing.T, open func(t *testing.T, opts *interop.EndpointOptions) *interop.Endpoint) {
 	for _, part := range []struct {
 		name string
@@ -51,13 +50,13 @@ type bench struct {
 	*testing.T
 	ctx    context.Context
 	client *interop.Endpoint
-	told   chan interop.Message // what the server tells
+	told   chan interop.Message // messages of the server
 }
 
 func (b *bench) receive(_ context.Context, m interop.Message) (json.RawMessage, error) {
 	select {
 	case b.told <- m:
-	default: // nobody listens any more
+	default: // no test waits any more
 	}
 	return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
 }
@@ -72,7 +71,7 @@ func (b *bench) invoke(tool, args string) *toolbox.Result {
 	return r
 }
 
-// say calls a tool whose result is one text.
+// say calls a tool with a result of one text.
 func (b *bench) say(tool, args string) string {
 	b.Helper()
 	return b.text(b.invoke(tool, args))
@@ -87,8 +86,7 @@ func (b *bench) text(r *toolbox.Result) string {
 	return *blocks[0].Text
 }
 
-// start calls a tool by the raw door, with its own params, and in a goroutine
-// of its own; the exchange is named of.
+// start calls a tool with Do and its own params, in a new goroutine. of names the exchange.
 func (b *bench) start(ctx context.Context, of uint64, params string) <-chan error {
 	done := make(chan error, 1)
 	go func() {

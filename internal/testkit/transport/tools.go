@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Tools is the toolbox that a server has to publish for [Run]. Each
-// one has a state of its own: it is for one server.
+// Tools returns the toolbox that a server has to publish for [Run]. Each toolbox has its own state:
+// use it for one server.
 func Tools() toolbox.Source {
 	s := &suiteTools{Registry: toolbox.NewRegistry(nil), stalled: make(chan struct{})}
 	s.Add(
@@ -29,19 +29,19 @@ func Tools() toolbox.Source {
 	return s
 }
 
-// oddResult is a result that no decoder brings through whole: unknown members
-// and types, numbers beyond 2^53, escapes, nulls, an order that is no order.
+// oddResult is a result that no decoder preserves: unknown members and types, numbers beyond 2^53,
+// escapes, nulls, and an unsorted order.
 const oddResult = `{"structuredContent":{"zulu":1,"alpha":9007199254740993,"":[1.0,1e2,-0,1e400,null]},` +
 	`"content":[{"text":"","type":"text"},{"type":"text","text":"\u0041\/ \ud83d\ude00 ☃ \u2028 <&>","annotations":{"priority":0,"x":null}},` +
 	`{"type":"hologram","depth":9007199254740993,"keep":{"null":null}}],` +
 	`"isError":false,"unknownMember":{"n":123456789012345678901234567890},"_meta":{"com.example/n":9007199254740993}}`
 
-// oddError is what the tool rpcerror answers.
+// oddError returns the error of the tool rpcerror.
 func oddError() *interop.RPCError {
 	return &interop.RPCError{Code: -5, Message: "no such luck", Data: json.RawMessage(`{"why":"9007199254740993","n":9007199254740993,"z":null,"a":[]}`)}
 }
 
-// suiteTools is a registry, and one tool that no registry can have.
+// suiteTools is a registry, and one tool that cannot be in a registry.
 type suiteTools struct {
 	*toolbox.Registry
 	once    sync.Once

@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 )
 
-// keepAlive keeps every connection: a default transport keeps two for each host.
+// keepAlive keeps every connection. A default transport keeps two for each host.
 var keepAlive = &http.Transport{MaxIdleConnsPerHost: 4096, DisableCompression: true}
 
-// serveAnchor is a gateway that does the least it could.
+// serveAnchor serves a gateway that does the least possible work.
 func serveAnchor(kind string, args []string) {
 	fs := flag.NewFlagSet(kind, flag.ExitOnError)
 	addr := fs.String("addr", "", "listen there")
@@ -32,7 +32,7 @@ func serveAnchor(kind string, args []string) {
 		Transport: keepAlive, FlushInterval: -1,
 	}
 	log.Fatal(http.ListenAndServe(*addr, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Without its body in memory it loses some answers that are event streams.
+		// Without its body in memory, the proxy loses some responses that are event streams.
 		if body, err := io.ReadAll(r.Body); err == nil && len(body) > 0 {
 			r.Body = io.NopCloser(bytes.NewReader(body))
 		}
@@ -40,11 +40,11 @@ func serveAnchor(kind string, args []string) {
 	})))
 }
 
-// rawStdio forwards requests to one child over its pipes, and keeps its first list.
+// rawStdio forwards requests to one child over its pipes, and caches the child's first list.
 type rawStdio struct {
 	*child
 	next   atomic.Int64
-	begun  atomic.Pointer[[]byte] // the answer to initialize, which every client gets
+	begun  atomic.Pointer[[]byte] // the response to initialize, which every client gets
 	listed atomic.Pointer[[]byte]
 }
 
@@ -56,8 +56,8 @@ func newRawStdio(argv []string) *rawStdio {
 	return &rawStdio{child: p}
 }
 
-// idOf is where the id of a message lies, near its beginning or else near its end; good
-// for the messages of this benchmark only.
+// idOf returns the place of a message's id, near its beginning or its end. It works only for the
+// messages of this benchmark.
 func idOf(b []byte) (from, to int) {
 	key := []byte(`"id":`)
 	if from = bytes.Index(b[:min(len(b), 120)], key); from < 0 {
@@ -71,7 +71,7 @@ func idOf(b []byte) (from, to int) {
 	return from, to
 }
 
-// exchange sends a request under an id of its own.
+// exchange sends a request with a new id.
 func (p *rawStdio) exchange(body []byte) ([]byte, error) {
 	from, to := idOf(body)
 	message := append(make([]byte, 0, len(body)+16), body[:from]...)

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// client is one that writes JSON-RPC by hand and decodes nothing, so that most of what is
-// measured is the server's and the gateway's.
+// client writes JSON-RPC by hand and decodes nothing, so that most of the measured time belongs to the
+// server and the gateway.
 type client struct {
 	era  string
-	send func(method, tool string, message []byte) ([]byte, error) // nil for a notification
+	send func(method, tool string, message []byte) ([]byte, error) // returns nil for a notification
 	end  func()
 	next atomic.Int64
 }
@@ -32,7 +32,7 @@ const clientInfo = `{"name":"compare","version":"1.0.0"}`
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modern + `","io.modelcontextprotocol/clientInfo":` + clientInfo +
 	`,"io.modelcontextprotocol/clientCapabilities":{}}`
 
-// ask sends a request; params are members of an object.
+// ask sends a request. params are members of an object.
 func (c *client) ask(method, tool, params string) ([]byte, error) {
 	if c.era == modern {
 		params = strings.TrimSuffix(modernMeta+","+params, ",")
@@ -40,7 +40,7 @@ func (c *client) ask(method, tool, params string) ([]byte, error) {
 	return c.send(method, tool, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, c.next.Add(1), method, params))
 }
 
-// greet makes sure that the server speaks the era.
+// greet checks that the server supports the era.
 func (c *client) greet() error {
 	method, params := "server/discover", ""
 	if c.era == legacy {
@@ -56,7 +56,7 @@ func (c *client) greet() error {
 	return err
 }
 
-// call calls a tool for so many bytes.
+// call calls a tool that returns size bytes.
 func (c *client) call(tool string, size int) error {
 	b, err := c.ask("tools/call", tool, fmt.Sprintf(`"name":%q,"arguments":{"text":"hello","size":%d}`, tool, size))
 	if err == nil && (len(b) < size || bytes.Contains(b[:min(len(b), 300)], []byte(`"error"`)) || bytes.Contains(b[max(0, len(b)-300):], []byte(`"isError":true`))) {
@@ -65,7 +65,7 @@ func (c *client) call(tool string, size int) error {
 	return err
 }
 
-// list is the list of tools: how many there are, and the name of one of them.
+// list requests the tools. It returns how many there are, and the name of one of them.
 func (c *client) list() (tools int, first string, err error) {
 	b, err := c.ask("tools/list", "", "")
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *client) list() (tools int, first string, err error) {
 	return tools, first, nil
 }
 
-// dialHTTP is a client of a URL.
+// dialHTTP returns a client of a URL.
 func dialHTTP(url, era string, transport http.RoundTripper) (*client, error) {
 	session := ""
 	c := &client{era: era, end: func() {}}
@@ -117,13 +117,13 @@ func dialHTTP(url, era string, transport http.RoundTripper) (*client, error) {
 	return c, c.greet()
 }
 
-// transportFrom is a transport whose connections come from an address of this machine.
+// transportFrom returns a transport with connections from an address of this machine.
 func transportFrom(ip string) *http.Transport {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 	return &http.Transport{DialContext: d.DialContext, MaxIdleConnsPerHost: 64}
 }
 
-// dialStdio is a client of a child, which many goroutines may share.
+// dialStdio returns a client of a child. Many goroutines may share it.
 func dialStdio(argv []string, era string) (*client, error) {
 	p, err := startChild(argv)
 	if err != nil {
@@ -133,7 +133,7 @@ func dialStdio(argv []string, era string) (*client, error) {
 	return c, c.greet()
 }
 
-// child is a process that is spoken to by its pipes, by many goroutines, each message with an id of its own.
+// child is a process with pipes. Many goroutines may send messages to it, each with its own id.
 type child struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -160,7 +160,7 @@ func startChild(argv []string) (*child, error) {
 	return p, nil
 }
 
-// read gives each line to who waits for it.
+// read passes each line to the goroutine that waits for it.
 func (p *child) read(out io.Reader) {
 	defer close(p.dead)
 	for b := bufio.NewReaderSize(out, 64<<10); ; {
@@ -175,7 +175,7 @@ func (p *child) read(out io.Reader) {
 	}
 }
 
-// send sends a message without its line end, and gives the answer; nil for a notification.
+// send sends a message without its line end, and returns the response. It returns nil for a notification.
 func (p *child) send(message []byte) ([]byte, error) {
 	answer := make(chan []byte, 1)
 	from, to := idOf(message)
@@ -201,7 +201,7 @@ func (p *child) end() {
 	stop(p.cmd)
 }
 
-// stderr is where children write to.
+// stderr returns the writer for the stderr of children.
 func stderr() io.Writer {
 	if os.Getenv("COMPARE_STDERR") != "" {
 		return os.Stderr
@@ -209,14 +209,14 @@ func stderr() io.Writer {
 	return nil
 }
 
-// stop waits for a process whose stdin is closed or that has SIGTERM, and then kills it.
+// stop waits for a process with a closed stdin or a SIGTERM, and then kills it.
 func stop(cmd *exec.Cmd) {
 	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	_ = cmd.Wait()
 }
 
-// freeAddr is an address of this machine on which nobody listens.
+// freeAddr returns an address of this machine without a listener.
 func freeAddr() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -226,7 +226,7 @@ func freeAddr() string {
 	return "127.0.0.1:" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// waitFor waits until somebody listens.
+// waitFor waits until a listener accepts connections.
 func waitFor(ctx context.Context, addr string) error {
 	for {
 		c, err := net.Dial("tcp", addr)

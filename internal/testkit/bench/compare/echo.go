@@ -17,14 +17,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The revisions that are spoken: of each era, one.
+// The supported revisions, one of each era.
 const (
 	legacy = "2025-06-18"
 	modern = "2026-07-28"
 )
 
-// serveEcho is the server that is measured: as users write them, on the Go SDK. It speaks
-// one era, so that a gateway before it speaks the same one as the direct call.
+// serveEcho runs the measured server: a typical server on the Go SDK. It supports one era, so that a
+// gateway in front of it uses the same era as the direct call.
 func serveEcho(args []string) {
 	fs := flag.NewFlagSet("echo", flag.ExitOnError)
 	addr := fs.String("addr", "", "serve HTTP there instead of stdio")
@@ -63,7 +63,7 @@ func echo(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, err
 
 var fillers sync.Map
 
-// filler is text with a newline every 80 bytes and a quote every 160.
+// filler returns text with a newline every 80 bytes and a quote every 160.
 func filler(n int) string {
 	if s, ok := fillers.Load(n); ok {
 		return s.(string)
@@ -83,7 +83,7 @@ func filler(n int) string {
 	return string(b)
 }
 
-// onlyEra answers the requests of the other era as unknown methods, so that whoever probes falls back.
+// onlyEra answers requests of the other era as unknown methods, so that clients that probe fall back.
 func onlyEra(era string) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -101,8 +101,8 @@ func onlyEra(era string) mcp.Middleware {
 	}
 }
 
-// polledStdin is stdin through the runtime's poller: with a blocking read pending, a
-// collection of Go 1.26 and 1.27 can wait until more input comes.
+// polledStdin returns stdin through the runtime's poller. With a pending blocking read, a collection
+// of Go 1.26 and 1.27 can wait until more input comes.
 func polledStdin() *os.File {
 	if f, err := os.OpenFile("/proc/self/fd/0", os.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
 		return f

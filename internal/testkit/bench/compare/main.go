@@ -1,18 +1,21 @@
-// Command compare measures indus against the direct call and beside two anchors, which do
-// the least that a gateway could, all in one run, and writes the tables and the plot of
-// docs/benchmarks.md.
+// Command compare measures indus, the direct call and two anchors in one run. The anchors do the
+// least work possible for a gateway. It writes the tables and the plot of docs/benchmarks.md.
 //
 //	go run ./internal/testkit/bench/compare [-quick] [-indus BIN] [-doc docs/benchmarks.md]
 //
-// Without -indus it builds the command. Its other uses are its own children:
+// Without -indus it builds the command. Its other commands are for its own child processes:
 //
-//	compare echo     an MCP server on the Go SDK, whose tools answer with so many bytes
+//	compare echo     an MCP server on the Go SDK with tools that return a given number of bytes
 //	compare rawstdio HTTP before one stdio server: only the ids of messages are replaced
 //	compare revproxy net/http/httputil.ReverseProxy before one HTTP server
 //
-// What is measured: the p50 latency of calls, each side in turn within each round, as the
-// ratio to the direct call of the same round; CPU seconds of the gateway's process alone;
-// its peak resident memory; and the time from its start to its answers.
+// It measures four values:
+//
+//   - the p50 latency of calls, as the ratio to the direct call of the same round; in each round the
+//     sides take turns
+//   - CPU seconds of the gateway's process alone
+//   - its peak resident memory
+//   - the time from its start to its first responses
 package main
 
 import (
@@ -61,13 +64,13 @@ func main() {
 	}
 }
 
-// run is one comparison.
+// run holds one comparison.
 type run struct {
 	rounds int
 	phase  time.Duration
 	self   string // this program
 	indus  string
-	dir    string // of configurations, and the home of indus
+	dir    string // directory of configurations, and the home of indus
 
 	start  time.Time
 	cells  []cell
@@ -98,12 +101,12 @@ func (r *run) prepare(indus string) (err error) {
 
 func (r *run) close() { _ = os.RemoveAll(r.dir) }
 
-// all makes every measurement.
+// all runs every measurement.
 func (r *run) all(quick bool) error {
 	for _, era := range []string{modern, legacy} {
 		for _, transport := range []string{"stdio", "http"} {
 			sizes := []int{64, 256 << 10}
-			if era == modern && !quick { // the plot's
+			if era == modern && !quick { // for the plot
 				sizes = []int{64, 4 << 10, 32 << 10, 256 << 10}
 			}
 			if err := r.matrix(transport, era, sizes); err != nil {

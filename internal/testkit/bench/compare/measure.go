@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// The sides of a cell, in the order in which the first round calls them.
+// The sides of a cell, in the order of their calls in the first round.
 const (
 	direct = iota
 	anchor
@@ -25,7 +25,7 @@ const (
 	sides
 )
 
-// cell is calls of one size by so many clients, over one transport in one era.
+// cell holds the calls of one size by a number of clients, over one transport in one era.
 type cell struct {
 	transport, era string
 	size, clients  int
@@ -33,13 +33,14 @@ type cell struct {
 }
 
 type result struct {
-	p50    []float64 // microseconds, of each round
+	p50    []float64 // microseconds, per round
 	calls  int
 	second float64 // of CPU, for all calls
 	peak   float64 // MiB
 }
 
-// ratio is a side's p50 to that of the direct call, of each round, ordered.
+// ratio returns the ratio of a side's p50 to the p50 of the direct call, of each round, in
+// ascending order.
 func (c *cell) ratio(side int) []float64 {
 	var all []float64
 	for i, p := range c.sides[side].p50 {
@@ -53,26 +54,26 @@ func (r *result) cpu() float64 { return r.second / float64(max(r.calls, 1)) * 10
 
 func median(ordered []float64) float64 { return ordered[len(ordered)/2] }
 
-// list is the list of 1,000 tools, in milliseconds.
+// list holds the times of listing 1,000 tools, in milliseconds.
 type list struct {
 	transport, era string
 	sides          [sides][]float64
 }
 
-// figure is a line of one of the other tables.
+// figure is a row of one of the other tables.
 type figure struct {
 	name  string
 	value []string
 }
 
-// peer is a side while it is measured.
+// peer is one side during its measurement.
 type peer struct {
 	open func() (*client, error)
 	cmd  *exec.Cmd // nil for a direct call over stdio
 	tool string
 }
 
-// launch starts a process, which end ends.
+// launch starts a process. The function end ends it.
 func (r *run) launch(argv ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "HOME="+r.dir, "XDG_STATE_HOME="+filepath.Join(r.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(r.dir, "config"), "XDG_CACHE_HOME="+filepath.Join(r.dir, "cache"))
@@ -88,7 +89,7 @@ func end(cmd *exec.Cmd) {
 	}
 }
 
-// config writes a configuration of n servers, each of them a child or else at url.
+// config writes a configuration of n servers. Each is a child, or is at url.
 func (r *run) config(n int, url string, echo ...string) (file string, err error) {
 	servers := map[string]any{}
 	for i := range n {
@@ -105,14 +106,14 @@ func (r *run) config(n int, url string, echo ...string) (file string, err error)
 	return file, os.WriteFile(file, b, 0o600)
 }
 
-// serve starts indus before what config wrote.
+// serve starts indus with a configuration file.
 func (r *run) serve(file string) (cmd *exec.Cmd, url string, err error) {
 	addr := freeAddr()
 	cmd, err = r.launch(r.indus, "serve", "--mcp", file, "--addr", addr)
 	return cmd, "http://" + addr + "/mcp", err
 }
 
-// listed waits until a URL lists so many tools; first is when it answered at all.
+// listed waits until a URL lists this many tools. first is the time of its first response.
 func listed(url, era string, tools int) (first, all time.Duration, tool string, err error) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -200,7 +201,7 @@ func (r *run) peers(transport, era string) (p [sides]peer, done func(), err erro
 	return p, done, err
 }
 
-// matrix measures the cells of one transport and era, and the list.
+// matrix measures the cells of one transport and era, and the time of listing.
 func (r *run) matrix(transport, era string, sizes []int) error {
 	p, done, err := r.peers(transport, era)
 	defer done()
@@ -233,7 +234,7 @@ func (r *run) measure(c *cell, p [sides]peer) error {
 		if _, _, err := phase(open[i], p[i].tool, c.size, r.phase/5); err != nil { // warm up
 			return err
 		}
-		if p[i].cmd != nil { // its peak is from now on
+		if p[i].cmd != nil { // resets the peak
 			_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p[i].cmd.Process.Pid), []byte("5"), 0)
 		}
 	}
@@ -253,7 +254,7 @@ func (r *run) measure(c *cell, p [sides]peer) error {
 	return nil
 }
 
-// phase lets every client make one call after the other for a while.
+// phase lets every client make one call after the other for the duration d.
 func phase(clients []*client, tool string, size int, d time.Duration) (p50 float64, calls int, err error) {
 	var mu sync.Mutex
 	var all []float64
@@ -310,7 +311,7 @@ func (r *run) measureList(transport, era string, p [sides]peer) error {
 	return nil
 }
 
-// measureMemory measures indus at rest.
+// measureMemory measures the memory of indus at rest.
 func (r *run) measureMemory(quick bool) error {
 	many := 10_000
 	if quick {
@@ -339,7 +340,7 @@ func (r *run) measureMemory(quick bool) error {
 			if err == nil {
 				_, _, err = phase([]*client{c}, tool, 64, r.phase)
 			}
-			var from *http.Transport // 500 sessions of each address: a client may have 1,000
+			var from *http.Transport // 500 sessions for each address, because a client may have 1,000
 			for i := 0; i < m.sessions && err == nil; i++ {
 				if i%500 == 0 {
 					if from != nil {
@@ -363,8 +364,8 @@ func (r *run) measureMemory(quick bool) error {
 	return nil
 }
 
-// measureStarts measures how soon indus answers, and how soon it lists everything. It goes
-// last: the ledger of r.dir has 10,000 tools then.
+// measureStarts measures the times until indus responds and until it lists all tools. It runs last,
+// because the ledger of r.dir has 10,000 tools then.
 func (r *run) measureStarts(quick bool) error {
 	fresh := 0
 	for _, n := range []int{1, 10, 50} {
@@ -448,7 +449,7 @@ func (r *run) startDirect(n int) (float64, error) {
 	return took, failed
 }
 
-// startIndus is how long indus takes to its first answer, and to its whole list.
+// startIndus returns the times until the first response of indus and until its whole list.
 func (r *run) startIndus(file string, tools int) (first, all float64, err error) {
 	start := time.Now()
 	cmd, url, err := r.serve(file)
@@ -461,7 +462,7 @@ func (r *run) startIndus(file string, tools int) (first, all float64, err error)
 	return spawned + float64(one.Microseconds())/1e3, spawned + float64(every.Microseconds())/1e3, err
 }
 
-// cpuSeconds is the user and system time of a process, without its children.
+// cpuSeconds returns the user and system time of a process, without its children.
 func cpuSeconds(cmd *exec.Cmd) float64 {
 	if cmd == nil {
 		return 0
@@ -476,7 +477,7 @@ func cpuSeconds(cmd *exec.Cmd) float64 {
 	return (user + system) / 100 // USER_HZ
 }
 
-// status is a value of a process's status, in MiB.
+// status returns a value of a process's status, in MiB.
 func status(cmd *exec.Cmd, key string) float64 {
 	if cmd == nil {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What is between these lines of the document is replaced.
+// The text between these lines of the document is replaced.
 const (
 	beginMark = "<!-- made by \"make compare\": begin -->\n"
 	endMark   = "<!-- end -->\n"
@@ -86,7 +86,8 @@ func (r *run) tables() string {
 
 func ordered(list []float64) []float64 { return slices.Sorted(slices.Values(list)) }
 
-// The plot: a panel for each transport, ratio against size, a line for each side and number of clients.
+// The plot has a panel for each transport, with the ratio against the size, and a line for each side
+// and number of clients.
 const (
 	panelWidth, panelHeight = 330, 220
 	marginLeft, marginTop   = 45, 40

@@ -10,10 +10,10 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// metadataDocument is what the suite takes for the client's own.
+// metadataDocument is the URL that the suite accepts as the client's metadata document.
 const metadataDocument = "https://conformance-test.local/client-metadata.json"
 
-// newAuth signs in as the scenario's context says.
+// newAuth returns a client that signs in with the data of the scenario's context.
 func newAuth(told string) (*oauth.Client, error) {
 	var known struct {
 		ClientID     string `json:"client_id"`
@@ -45,7 +45,7 @@ func newAuth(told string) (*oauth.Client, error) {
 	return oauth.New(o)
 }
 
-// visit is the browser: the suite's authorization servers consent at once.
+// visit is the browser. The suite's authorization servers consent at once.
 func visit(ctx context.Context, authorize string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, authorize, nil)
 	if err != nil {

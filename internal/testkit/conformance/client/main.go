@@ -1,8 +1,7 @@
-// Command client is the client that the official conformance suite tests: one
-// interop.Endpoint over HTTP. The suite starts it once for each scenario, with
-// the server's URL as the last argument and MCP_CONFORMANCE_SCENARIO in the
-// environment. The scenario decides which tools it calls and nothing else: what
-// goes over the wire, the era above all, is the endpoint's own choice.
+// Command client is the client that the official conformance suite tests: one interop.Endpoint over
+// HTTP. The suite starts it once for each scenario, with the server's URL as the last argument and
+// MCP_CONFORMANCE_SCENARIO in the environment. The scenario selects only the tools to call. The
+// endpoint alone decides the messages on the wire, including the era.
 //
 //	MCP_CONFORMANCE_SCENARIO=tools_call client http://localhost:8080/mcp
 package main
@@ -23,10 +22,10 @@ import (
 )
 
 const (
-	// limit is less than the 30 s after which the suite kills a client that hangs.
+	// limit is less than the 30 s after which the suite kills a blocked client.
 	limit = 25 * time.Second
-	// callTime is what a call may take where nothing is heard: the suite's servers
-	// answer at once, but for one that waits to be asked for the rest of its answer.
+	// callTime limits how long a call may take without any message. The suite's servers respond at
+	// once, except for one server that waits until the client resumes the response.
 	callTime = 5 * time.Second
 )
 
@@ -96,8 +95,8 @@ func run(ctx context.Context, url string) error {
 	return failed
 }
 
-// accept answers an elicitation by form with the defaults of its schema (SEP-1034), and with
-// true where a boolean has none.
+// accept answers an elicitation by form with the defaults of its schema (SEP-1034). A boolean
+// without a default is true.
 func accept(_ context.Context, m interop.Message) (json.RawMessage, error) {
 	if m.Method != "elicitation/create" {
 		return nil, nil
@@ -125,14 +124,14 @@ func accept(_ context.Context, m interop.Message) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"action": "accept", "content": content})
 }
 
-// call is one tools/call; the suite's context spells it so.
+// call is one tools/call, in the notation of the suite's context.
 type call struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// calls is what a scenario wants to see called: what its context says, else what
-// its description says. A scenario that is not named here only wants a listing.
+// calls returns the calls that a scenario expects. They come from its context, or else from its
+// description. A scenario that is not named here expects only a listing.
 func calls(scenario, context string, tools []toolbox.Descriptor) ([]call, error) {
 	none := json.RawMessage(`{}`)
 	if strings.HasPrefix(scenario, "auth/") {
@@ -164,7 +163,7 @@ func calls(scenario, context string, tools []toolbox.Descriptor) ([]call, error)
 	return nil, nil
 }
 
-// every calls all tools that were listed, with the same arguments.
+// every returns a call of each listed tool, all with the same arguments.
 func every(tools []toolbox.Descriptor, args json.RawMessage) []call {
 	var out []call
 	for _, t := range tools {
@@ -173,7 +172,7 @@ func every(tools []toolbox.Descriptor, args json.RawMessage) []call {
 	return out
 }
 
-// echoed sends the schema of one tool back, to show how it arrived.
+// echoed returns a call that sends the schema of one tool back, to show how it arrived.
 func echoed(tools []toolbox.Descriptor) []call {
 	for _, t := range tools {
 		if t.Tool == "json_schema_2020_12_tool" {

@@ -1,5 +1,5 @@
-// Command abilities is testdata/peers/abilities.mjs for clients in Go: go-sdk's and mcp-go's. It takes the same places and prints
-// the same outcomes. With two arguments it is signin.mjs.
+// Command abilities is testdata/peers/abilities.mjs for clients in Go, from go-sdk and mcp-go. It takes the same places
+// and prints the same outcomes. With two arguments it is signin.mjs.
 package main
 
 import (
@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// place is where a client is tried, and what things are called there.
+// place is a URL for testing clients, with the names to use there.
 type place struct {
 	URL, Calls, Asks, Prompt, Reads, Watched string
-	Patience                                 int // for how many seconds an update may take
+	Patience                                 int // limit of the wait for an update, in seconds
 }
 
-// outcome is what came of abilities: "" or an error.
+// outcome holds the results of abilities: "" or an error.
 type outcome map[string]string
 
-// heard is what a client hears from its server.
+// heard holds the messages that a client receives from its server.
 type heard struct {
 	asked   chan struct{}
 	updated chan string
 }
 
-// session is a connected client. Names are those of a list, text is a result as JSON.
+// session is a connected client. names are the names in a list, and text is a result as JSON.
 type session interface {
 	tools(context.Context) (names []string, err error)
 	call(ctx context.Context, name string, args map[string]any) (text []byte, err error)
@@ -78,7 +78,7 @@ func main() {
 	}
 }
 
-// try has one client do all that it can at one place.
+// try makes one client use all its abilities at one place.
 func try(open connect, at place) outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -147,12 +147,12 @@ func updated(h *heard, at place) error {
 	}
 }
 
-// answer is what a client says to each question.
+// answer returns the client's answer to each question.
 func answer() map[string]any {
 	return map[string]any{"username": "u", "email": "u@example.com", "name": "u"}
 }
 
-// encoded is a result as JSON.
+// encoded returns a result as JSON.
 func encoded(v any, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

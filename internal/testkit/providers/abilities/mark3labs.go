@@ -9,13 +9,13 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// mark3labs is mcp-go's client at one revision; signIn is what it does once it is refused.
+// mark3labs returns mcp-go's client at one revision. signIn is called after a refused request.
 func mark3labs(revision string, signIn func(ctx context.Context, refused error) error, options ...transport.StreamableHTTPCOption) connect {
 	return func(ctx context.Context, url string, h *heard) (session, error) {
 		options := slices.Clone(options)
 		if !mcp.IsModernProtocol(revision) {
 			//lint:ignore SA1019 before 2026-07-28 there is no other way to hear of updates
-			options = append(options, transport.WithContinuousListening()) // it rules out the modern era
+			options = append(options, transport.WithContinuousListening()) // excludes the modern era
 		}
 		over, err := transport.NewStreamableHTTP(url, options...)
 		if err != nil {

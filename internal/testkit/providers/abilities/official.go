@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// official is go-sdk's client at one revision; handler signs in, unless it is nil.
+// official returns go-sdk's client at one revision. handler signs in, unless it is nil.
 func official(revision string, handler auth.OAuthHandler) connect {
 	return func(ctx context.Context, url string, h *heard) (session, error) {
 		client := mcp.NewClient(&mcp.Implementation{Name: "abilities", Version: "1"}, &mcp.ClientOptions{

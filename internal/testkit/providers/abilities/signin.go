@@ -21,13 +21,13 @@ import (
 
 const redirect = "http://127.0.0.1:1/callback"
 
-// signer is a client's own way to sign in, with the help of the person at a URL; scope is what was asked for.
+// signer signs a client in, with the help of the person at a URL. scope is the requested scope.
 type signer struct {
 	person, scope string
 }
 
-// signIn is testdata/peers/signin.mjs: what comes of each client at each URL. The scopes are for mcp-go, which has to be told
-// what to ask for.
+// signIn is testdata/peers/signin.mjs: it prints the result of each client at each URL. scopes is for mcp-go, which
+// cannot find the scopes itself.
 func signIn(person string, scopes map[string]string) {
 	clients := map[string]func(*signer, string) connect{
 		"go-sdk, legacy": sdkSigner("2025-11-25"), "go-sdk, modern": sdkSigner("2026-07-28"),
@@ -66,7 +66,7 @@ func signIn(person string, scopes map[string]string) {
 	}
 }
 
-// try is what scope was asked for and how many tools there are, or an error.
+// try returns the requested scope and the number of tools, or an error.
 func (s *signer) try(open connect, at string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -82,7 +82,7 @@ func (s *signer) try(open connect, at string) string {
 	return fmt.Sprintf("%s: %d tools", s.scope, len(tools))
 }
 
-// visit is where it leads to sign in at an address.
+// visit signs in at an address and returns the parameters of the final redirect.
 func (s *signer) visit(ctx context.Context, address string) (url.Values, error) {
 	asked, err := url.Parse(address)
 	if err != nil {

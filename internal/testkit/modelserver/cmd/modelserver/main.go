@@ -1,5 +1,5 @@
-// Command modelserver is a scripted model for a person at a terminal: it prints its URL, and serves the turns of a script
-// over the wires of Anthropic and OpenAI.
+// Command modelserver is a scripted model for a person at a terminal: it prints its URL, and serves the turns of a
+// script with the APIs of Anthropic and OpenAI.
 package main
 
 import (
