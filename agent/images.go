@@ -17,8 +17,8 @@ const (
 	maxImageBytes = 3 << 20
 )
 
-// withoutImages moves the images out of an outcome. A short note marks the place of each image, and why it is not
-// shown.
+// withoutImages moves the images out of an outcome. A short note replaces each image. If the image is not shown, the
+// note has the reason.
 func withoutImages(out toolbox.Outcome) (toolbox.Outcome, []Image) {
 	var images []Image
 	var blocks []toolbox.Block

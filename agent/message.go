@@ -56,7 +56,7 @@ func (c Call) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (c *Call) UnmarshalJSON(b []byte) error {
 	var w writtenCall
 	if err := json.Unmarshal(b, &w); err != nil {

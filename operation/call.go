@@ -49,8 +49,8 @@ func (r *Registry) Call(ctx context.Context, c Call) Envelope {
 	return r.call(ctx, request{id: c.ID, name: c.Operation, input: c.Input, caller: c.Caller, origin: c.Caller, given: c.Capabilities})
 }
 
-// admit finds the operation of a request and counts the call, or returns the reason of the refusal. It treats an
-// operation that cannot be called from there like one that does not exist.
+// admit finds the operation of a request and counts the call, or returns the reason of the refusal. A missing operation
+// and an operation that cannot be called from there are treated alike.
 func (r *Registry) admit(q *request) (o *operation, err *Error) {
 	if o = r.reach(*q); o == nil {
 		return nil, r.notFound(*q)

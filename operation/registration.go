@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// Handler runs an operation. It may run in many goroutines at once, and must end soon after ctx ends. c belongs to this
-// call and ends with it. input has passed the Spec's schema and is read-only. An empty input is {}.
+// Handler runs an operation. It may run in many goroutines at once, and must end soon after ctx ends. The Context
+// belongs to this call and ends with it. The input has passed the Spec's schema and is read-only. An empty input is {}.
 //
-// The value is one JSON value, and nil is null. The error determines the caller's error:
-//   - An [*Error] with a code that the Spec declares reaches the caller.
-//   - The error of ctx becomes a [Timeout] or [Canceled].
-//   - An [*Error] with the code [InternalError] reaches the caller with its text.
-//   - Any other error, or a panic in the handler's goroutine, becomes an [InternalError]. Its text is logged but not returned,
-//     because it may contain paths and secrets of this machine.
+// The value is one JSON value, and nil is null. An [*Error] with a code that the Spec declares, or with
+// [InternalError], reaches the caller with its text. An *Error with another code becomes an InternalError with the
+// original in its details. A deadline error becomes a [Timeout], and the cancellation of ctx becomes a [Canceled]. Any
+// other error, or a panic in the handler's goroutine, becomes an InternalError. Its text is logged but not returned,
+// because it may contain paths and secrets of this machine.
 type Handler func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error)
 
 // Provenance is the origin of an operation. All operations except [Local] ones are leaves: they pass calls to another

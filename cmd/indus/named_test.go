@@ -93,7 +93,7 @@ func checkNamed(root *cobra.Command, words []string) (checked bool, problem stri
 // treeText is a document, a string or a comment of the tree.
 type treeText struct{ file, text string }
 
-// treeTexts are all documents, and all strings and comments of all Go files but tests.
+// treeTexts returns all documents, and all strings and comments of all Go files except tests.
 func treeTexts(t *testing.T) (all []treeText) {
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -125,7 +125,7 @@ func treeTexts(t *testing.T) (all []treeText) {
 	return all
 }
 
-// goTexts are the strings and comments of a Go file. Strings that are added up are one.
+// goTexts returns the strings and comments of a Go file. Strings that are joined with + are one text.
 func goTexts(path string, source []byte) (all []treeText) {
 	set := token.NewFileSet()
 	file := set.AddFile(path, -1, len(source))

@@ -128,7 +128,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 				"mcp ls", "mcp ls --json", "mcp doctor", "mcp doctor --json", "mcp get one", "mcp get one --json", "mcp tools -v", "mcp tools --json", "mcp lint",
 				"mcp call one__progress", "mcp call one__progress --json", "mcp call one__nothing -v", "mcp log", "mcp log --json", "serve --stdio", "serve --stdio -v",
 			}
-			if strings.Contains(name, "resources/read") { // other methods than those of tools
+			if strings.Contains(name, "resources/read") { // these methods do not belong to tools
 				lines = []string{
 					"mcp prompts -v", "mcp prompts --json", "mcp prompt one__x", "mcp resources", "mcp read a://b --server one -v", "mcp read a://b --server one --json",
 					"mcp complete a://{b} b= --server one",

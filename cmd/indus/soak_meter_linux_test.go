@@ -87,9 +87,9 @@ func (m *meter) wantNoGrowth() {
 	}
 }
 
-// wantQuiet waits until an indus without clients is back at its earlier resources. With patient it waits ten minutes
-// and more: five for unanswered questions, and five for connections that could be asked. Otherwise it allows for these
-// and for lasting connections.
+// wantQuiet waits until an indus without clients is back at its earlier resources. The leftovers of clients last for
+// ten minutes: five for unanswered questions, and five more for connections that could be asked. If patient is false,
+// wantQuiet allows for these leftovers, and for connections that last as long.
 func (m *meter) wantQuiet(patient bool, lasting int) {
 	m.web.CloseIdleConnections()
 	before, wait := m.before, 2*time.Second

@@ -50,7 +50,7 @@ func (t *trail) follow(r *http.Request, resp *http.Response, err error, began ti
 	return nil
 }
 
-// others marks an error that belongs to another request, whose context has ended. net/http of Go 1.26 reuses a
+// others marks an error that belongs to another request, whose context has ended. In Go 1.26, net/http reuses a
 // connection before the caller has received an answer without a body. If the context of that caller ends at this
 // moment, the next request on the connection gets its error, within milliseconds.
 func others(r *http.Request, err error) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// The errors of operations of [FromMCP], in addition to those of package operation. Tools of MCP declare no errors, so
-// each operation has these.
+// The errors of operations of [FromMCP], in addition to the codes of package operation. Tools of MCP declare no errors,
+// so each operation has these.
 const (
 	// ToolError means that the tool ran and reported a failure. Details contain content, and structuredContent if the
 	// tool returned some.

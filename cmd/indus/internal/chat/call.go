@@ -18,7 +18,7 @@ const (
 	leastArguments = 20
 )
 
-// head returns a call as one line of at most width columns: its tool and as much of the arguments as fits.
+// head returns a call as one line of about width columns: its tool, and as much of the arguments as fits.
 func (u *turn) head(c agent.Call, width int) string {
 	name := show.Clean(c.Name)
 	arguments := shortArguments(c.Input)

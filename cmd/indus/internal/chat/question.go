@@ -116,8 +116,8 @@ func (t *Terminal) put(ctx context.Context, q question) (verdict agent.Verdict, 
 	}
 }
 
-// Ask asks during the running turn whether a call may run. always describes the effect of that answer, and is "" if the
-// answer is not available. Esc refuses the call. Ctrl-C also cancels the turn. A refusal with a reason is an
+// Ask asks during the running turn whether a call may run. The text always describes the effect of that answer. It is
+// "" if the answer is not available. Esc refuses the call. Ctrl-C also cancels the turn. A refusal with a reason is an
 // [agent.Refusal].
 func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.Verdict, error) {
 	q := question{

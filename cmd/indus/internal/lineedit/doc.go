@@ -4,10 +4,10 @@
 // The terminal must be in raw mode the whole time (golang.org/x/term.MakeRaw), so that Ctrl-C arrives as a key. Typed
 // or pasted text never controls the terminal, and a pasted line break does not send the text.
 //
-// No library does all of this. golang.org/x/term counts letters instead of columns and edits one line. peterh/liner
-// does not support pasting. reeflective/readline (28,800 lines) reads only the standard input. It also reads between
-// two texts, when a turn needs the keys. The textarea of charmbracelet/bubbles takes 2 MB, and 4 ms at each start to
-// look for a clipboard.
+// No library does all of this. Package golang.org/x/term counts letters instead of columns and edits one line. Package
+// peterh/liner does not support pasting. Package reeflective/readline (28,800 lines) reads only the standard input. It
+// also reads between two texts, when a turn needs the keys. The textarea of charmbracelet/bubbles takes 2 MB, and 4 ms
+// at each start to look for a clipboard.
 //
 // # Concurrency
 //

@@ -28,7 +28,7 @@ const (
 	KeyDown
 	KeyHome
 	KeyEnd
-	KeyKillBefore // Ctrl-U: deletes the line before the cursor
+	KeyKillBefore // Ctrl-U: deletes from the start of the line to the cursor
 	KeyKillAfter  // Ctrl-K
 	KeyKillWord   // Ctrl-W
 	KeyRedraw     // Ctrl-L

@@ -29,8 +29,8 @@ type servedLedger struct {
 	log ledger.Log // nil if no ledger is kept or it is not open yet
 }
 
-// findLedger determines the path of the ledger. If the named file is not a ledger, it returns an error. If there is no
-// place for a ledger, none is kept.
+// findLedger determines the path of the ledger. If the user named a file that is not a ledger, it returns an error. If
+// there is no place for a ledger, none is kept.
 func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*servedLedger, error) {
 	l := &servedLedger{policy: interop.ChangePolicy(f.changes), flags: &f.LedgerFlags, guards: command.GuardOf(servers), s: s}
 	if f.noLedger && l.guards != "" {

@@ -53,8 +53,8 @@ func (a *admission) checkAuth() error {
 	return err
 }
 
-// canonicalURL returns a scheme and host in the form that is compared with the audiences of tokens: lower case, without
-// the default port and without a slash at the end.
+// canonicalURL returns a scheme and host in the form that is compared with the audiences of tokens. It is in lower
+// case, without the default port and without a slash at the end.
 func canonicalURL(what, text string) (string, error) {
 	if text == "" {
 		return "", nil

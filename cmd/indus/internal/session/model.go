@@ -143,7 +143,7 @@ func (f *flags) firstModel(set settings) (string, error) {
 }
 
 // key returns the key that may be sent to the target's address: a key that the user set for it, or the key of its
-// environment variable. settled reports whether the settings name the target's provider.
+// environment variable. If settled is true, the settings name the target's provider.
 func (f *flags) key(t target, ours, settled bool, set settings) (string, error) {
 	theirs := settled && t.address == cmp.Or(set.BaseURL, t.baseURL)
 	switch {

@@ -123,8 +123,8 @@ func (m *memory) approval(a agent.Ask) (mcpconfig.ApprovedTool, error) {
 }
 
 // exactCall returns the part of a call to approve for a tool that can do anything: the exact command, or the site of a
-// page. shown is for the user and hides text that looks like a secret. Both are "" if every call of the tool is
-// approved at once.
+// page. The string shown is for the user and hides text that looks like a secret. Both strings are "" if an approval
+// covers every call of the tool.
 func exactCall(c toolbox.Call) (shown, whole string) {
 	var in map[string]json.RawMessage
 	var runs struct{ Command, URL, Path string } // decoded as the tools do: "Url" is "url"
