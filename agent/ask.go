@@ -68,8 +68,8 @@ func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor) (Reply,
 }
 
 // relieve removes results that the provider may have refused, once per message. If the conversation is too large, it
-// removes all results that can be removed. Otherwise it removes the results with images, because one image may be
-// broken or of a kind that this model refuses.
+// removes all removable results. Otherwise it removes the results with images, because one image may be broken or of a
+// kind that this model refuses.
 func (t *turn) relieve(ctx context.Context, failed error, tooMuch, again bool) error {
 	ids := t.talk.removable(!tooMuch)
 	switch {

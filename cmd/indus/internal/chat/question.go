@@ -116,9 +116,9 @@ func (t *Terminal) put(ctx context.Context, q question) (verdict agent.Verdict, 
 	}
 }
 
-// Ask asks during the running turn whether a call may run. The text always describes the effect of that answer. It is
-// "" if the answer is not available. Esc refuses the call. Ctrl-C also cancels the turn. A refusal with a reason is an
-// [agent.Refusal].
+// Ask asks during the running turn whether a call may run. The parameter always describes the effect of the answer
+// "always". If that answer is not available, it is "". Esc refuses the call. Ctrl-C also cancels the turn. A refusal
+// with a reason is an [agent.Refusal].
 func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.Verdict, error) {
 	q := question{
 		head: show.Escaped(a.Call.Name) + " wants to run", no: "refuses", prompt: "  allow? ", options: "y once · n no · n WHY · never",

@@ -140,7 +140,7 @@ func (t *tokenSource) Verify(ctx context.Context, token string) (*identity.Ident
 }
 
 // read reads the tokens of the file, one per line. It skips empty lines and lines that begin with #. The caller must
-// hold mu, or be the only user.
+// hold mu, unless no other goroutine uses t yet.
 func (t *tokenSource) read(ctx context.Context) error {
 	began := t.seen == nil
 	t.seen = statFiles([]string{t.file}) // before the read, so that later changes are noticed

@@ -35,7 +35,7 @@ func newBuiltins(always bool, s show.Streams) (*builtins, error) {
 }
 
 // begin publishes the tools on request, or if there is no configuration and the working directory is a project. In the
-// home directory and above it, the tools could read private files, so they need the flag there.
+// home directory and above it, the tools could read private files, so they are published there only with --builtins.
 func (b *builtins) begin(c *mcpconfig.Config) {
 	switch wide := holdsHome(b.dir); {
 	case !b.always && len(command.FilesFound(c)) > 0:

@@ -216,8 +216,8 @@ var contexts = []struct {
 	{"o1", 200_000}, {"o3", 200_000}, {"o4", 200_000},
 }
 
-// ollamaContext is the context size for Ollama, which cuts longer requests silently. Its default is smaller on small
-// machines.
+// ollamaContext is the context size for Ollama, which cuts longer requests silently. Ollama's own default is smaller on
+// small machines.
 const ollamaContext = 32_000
 
 // contextOf returns the size of a conversation with the model in tokens, or 0 if it is unknown.

@@ -78,7 +78,8 @@ func TestAToolOfTheMomentIsNotCalledBeforeItsTurn(t *testing.T) {
 	}
 }
 
-// TestAProviderThatTakesFewer checks that it gets the four tools, at the start and after a change of model.
+// TestAProviderThatTakesFewer checks that such a provider gets the four tools, at the start and after a change of
+// model.
 func TestAProviderThatTakesFewer(t *testing.T) {
 	servers := remote{toolbox.NewRegistry(nil)}
 	for i := range schema.OpenAI.Rules().Tool.MaxTools + 1 {
