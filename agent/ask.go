@@ -14,12 +14,13 @@ import (
 const (
 	firstWait   = time.Second
 	longestWait = 30 * time.Second
-	// longestAsked is how long a provider may ask to wait: who sits there would rather know.
+	// longestAsked is the longest delay of a provider that a turn waits for. If it is longer, the user gets the error
+	// at once.
 	longestAsked = 2 * time.Minute
 )
 
-// ask gets the model's next message: again after a while where the provider fails for the moment, and with less
-// where the conversation is too much for it.
+// ask requests the model's next message. If the provider fails temporarily, ask retries after a delay. If the
+// conversation is too large for the provider, ask removes results of calls and retries.
 func (t *turn) ask(ctx context.Context) (Reply, error) {
 	tools := t.places.inOrder(t.tools.Descriptors())
 	if err := t.takeOut(ctx, t.talk.overfull(t.talk.estimate(t.system, tools), t.context)); err != nil {
@@ -51,7 +52,7 @@ func (t *turn) ask(ctx context.Context) (Reply, error) {
 	}
 }
 
-// generate asks once. What was said until it was cancelled is kept.
+// generate sends one request. If it is cancelled, the text received so far is kept.
 func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor) (Reply, error) {
 	heard := &draft{turn: t}
 	reply, err := t.provider.Generate(ctx, Request{System: t.system, Messages: append(t.talk.view(), t.request...), Tools: tools}, heard.piece)
@@ -66,8 +67,9 @@ func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor) (Reply,
 	return reply, ctx.Err()
 }
 
-// relieve takes out of the conversation, once, what the provider may not have taken: all that can be taken out where it is
-// too much, else the images, one of which may be broken, or new to this model.
+// relieve removes results that the provider may have refused, once per message. If the conversation is too large, it
+// removes all removable results. Otherwise it removes the results with images, because one image may be broken or of a
+// kind that this model refuses.
 func (t *turn) relieve(ctx context.Context, failed error, tooMuch, again bool) error {
 	ids := t.talk.removable(!tooMuch)
 	switch {
@@ -79,7 +81,7 @@ func (t *turn) relieve(ctx context.Context, failed error, tooMuch, again bool) e
 	return failed
 }
 
-// takeOut takes results out of what the model is sent.
+// takeOut removes results from the requests to the model.
 func (t *turn) takeOut(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -91,12 +93,12 @@ func (t *turn) takeOut(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// pause waits before the next attempt, as long as the provider asks to, or longer after each failure.
+// pause waits before the next attempt: as long as the provider asks, or else longer after each failure.
 func (t *turn) pause(ctx context.Context, failed error, wait time.Duration, failures int) error {
 	if wait <= 0 {
 		wait = min(firstWait<<min(failures-1, 10), longestWait)
 	}
-	wait += rand.N(wait/4 + 1) // so that many do not come back at once
+	wait += rand.N(wait/4 + 1) // so that many clients do not retry at the same moment
 	t.tell(Event{Kind: EventRetry, Text: failed.Error(), Took: wait})
 	select {
 	case <-time.After(wait):
@@ -106,7 +108,7 @@ func (t *turn) pause(ctx context.Context, failed error, wait time.Duration, fail
 	}
 }
 
-// draft is what was heard of a message so far.
+// draft is the part of a message received so far.
 type draft struct {
 	*turn
 	text strings.Builder
@@ -124,7 +126,7 @@ func (d *draft) piece(heard Piece) {
 	}
 }
 
-// keep keeps the text of a message that was cancelled; what else there was of it is void.
+// keep stores the text of a cancelled message. Its other parts are dropped.
 func (d *draft) keep(ctx context.Context) error {
 	if strings.TrimSpace(d.text.String()) == "" {
 		return nil

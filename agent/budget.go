@@ -7,21 +7,21 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Tokens are counted by the provider as far as it has seen the conversation, and estimated from there on. Results are taken
-// out many at a time, because each time the provider's cache of the conversation is lost.
+// The provider counts the tokens of the conversation up to its last reply. Later tokens are estimated. Results are
+// removed many at a time, because each removal invalidates the provider's cache of the conversation.
 const (
 	bytesPerToken = 4
-	imageTokens   = 1600 // about the most that a provider counts for one
-	messageTokens = 8    // around each message and part
+	imageTokens   = 1600 // about the most that a provider counts for one image
+	messageTokens = 8    // for each message and part
 
-	fullAbove  = 80 // percent of the budget: results are taken out
-	untilBelow = 50 // percent: as many as it takes
-	worthwhile = 10 // percent: fewer are left where they are
-	keptNewest = 4  // results that are left, beside those that the model has not seen yet
-	smallGain  = 60 // tokens: a result that takes no more is left
+	fullAbove  = 80 // percent of the budget: above this, results are removed
+	untilBelow = 50 // percent of the budget: results are removed down to this
+	worthwhile = 10 // percent of the budget: if less would be saved, nothing is removed
+	keptNewest = 4  // the newest results stay, as do results that the model has not seen yet
+	smallGain  = 60 // tokens: a result stays if its removal saves no more
 )
 
-// estimate is about how many tokens a request takes.
+// estimate returns the approximate number of tokens of a request.
 func (c *conversation) estimate(system string, tools []toolbox.Descriptor) int {
 	sum := c.tokens
 	if c.counted == 0 {
@@ -53,7 +53,7 @@ func tokensOf(p Part) int {
 	return messageTokens + n/bytesPerToken + images*imageTokens
 }
 
-// sent is a part as models are sent it: a note in place of a result that was taken out.
+// sent returns a part as models receive it. A removed result is replaced by a note.
 func (c *conversation) sent(p Part) Part {
 	if p.Result != nil && c.results[p.Result.ID] {
 		p.Result = noteOf(*p.Result)
@@ -70,7 +70,7 @@ func noteOf(r Result) *Result {
 	return &Result{ID: r.ID, Name: r.Name, IsError: r.IsError, Output: text.Quote(note)}
 }
 
-// gain is how many tokens it saves to take a result out; 0 where that is not worth a note.
+// gain returns the number of tokens saved by the removal of a result, or 0 if the saving is too small.
 func gain(r Result) int {
 	if n := tokensOf(Part{Result: &r}) - tokensOf(Part{Result: noteOf(r)}); n > smallGain {
 		return n
@@ -78,7 +78,7 @@ func gain(r Result) int {
 	return 0
 }
 
-// shown are the results that models are sent whole, oldest first.
+// shown returns the results that models receive whole, oldest first.
 func (c *conversation) shown(in []Message) (results []Result) {
 	for _, m := range in {
 		for _, p := range m.Parts {
@@ -90,8 +90,8 @@ func (c *conversation) shown(in []Message) (results []Result) {
 	return results
 }
 
-// overfull are the results to take out of a conversation of so many tokens; none where there is room, or where that
-// would bring little.
+// overfull returns the ids of the results to remove from a conversation of this size. It returns none if the
+// conversation fits, or if the removal would save little.
 func (c *conversation) overfull(tokens, budget int) (ids []string) {
 	if tokens <= budget/100*fullAbove {
 		return nil
@@ -112,7 +112,7 @@ func (c *conversation) overfull(tokens, budget int) (ids []string) {
 	return ids
 }
 
-// removable is all results whose absence would save something, or those that have images.
+// removable returns all results with images. If images is false, it also returns results that would save tokens.
 func (c *conversation) removable(images bool) (ids []string) {
 	for _, r := range c.shown(c.messages) {
 		if len(r.Images) > 0 || !images && gain(r) > 0 {
@@ -122,7 +122,7 @@ func (c *conversation) removable(images bool) (ids []string) {
 	return ids
 }
 
-// drop takes results out of what models are sent. What they took is counted until the provider counts again.
+// drop removes results from the requests to models. Their tokens are still counted until the provider's next count.
 func (c *conversation) drop(ids []string) {
 	for _, id := range ids {
 		if _, known := c.results[id]; known {

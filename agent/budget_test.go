@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// long is a tool whose result has as many bytes as its input says.
+// long returns a tool whose result has the number of bytes that its input names.
 func long() toolbox.Tool {
 	return tool("long", func(_ context.Context, _ *toolbox.Context, in json.RawMessage) (*toolbox.Result, error) {
 		var n struct{ N int }
@@ -26,7 +26,7 @@ func long() toolbox.Tool {
 	})
 }
 
-// unmetered is a step whose provider counts no tokens.
+// unmetered returns a step whose provider counts no tokens.
 func unmetered(s step) step {
 	return func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
 		reply, err := s(ctx, r, hear)
@@ -35,7 +35,7 @@ func unmetered(s step) step {
 	}
 }
 
-// metered is a step whose provider counts four bytes as a token.
+// metered returns a step whose provider counts four bytes as a token.
 func metered(s step) step {
 	return func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
 		reply, err := s(ctx, r, hear)
@@ -78,7 +78,7 @@ func TestOldResultsAreTakenOutAtOnce(t *testing.T) {
 			if first := outputs(last[2])[0]; !strings.Contains(first, "taken out") || !strings.Contains(first, "802 bytes") {
 				t.Error(first)
 			}
-			for i := range 4 { // the newest are there
+			for i := range 4 { // the newest results are still there
 				if out := outputs(last[len(last)-1-2*i])[0]; len(out) != 800 {
 					t.Errorf("%d before the last: %s", i, out)
 				}
@@ -118,8 +118,8 @@ func TestNothingIsTakenOutForLittle(t *testing.T) {
 	}
 }
 
-// TestAFailureTakesOutNothingMore holds that a conversation from which results were just taken out has room, though the
-// provider has not counted it since.
+// TestAFailureTakesOutNothingMore checks that a conversation has room after a removal, although the provider has not
+// counted it since.
 func TestAFailureTakesOutNothingMore(t *testing.T) {
 	refused := &agent.ProviderError{Provider: "script", Status: 401, Message: "no key"}
 	n := &notes{}

@@ -17,8 +17,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// callPatience is how long a call may take to end after the turn was cancelled. A server is told, a process is ended;
-// a tool that does neither is left behind.
+// callPatience is the time that a call has to end after its turn was cancelled. A server is notified, and a process is
+// ended. A tool that ignores both is abandoned.
 const callPatience = 10 * time.Second
 
 const (
@@ -28,11 +28,11 @@ const (
 	halfText      = "Not run: your message was cut at its greatest length before the calls in it were complete. Write less in one message, or make fewer calls."
 )
 
-// runCalls runs the calls of one message, and keeps their results as they come.
+// runCalls runs the calls of one message and stores each result as it arrives.
 func (t *turn) runCalls(ctx context.Context, calls []Call, stop Stop) error {
 	group, during := errgroup.WithContext(ctx)
 	group.SetLimit(t.parallel) // a call does not outlive its context for long
-	// A quarter of the budget for one result, and half of it for all, in bytes.
+	// In bytes: one result gets at most a quarter of the budget, and all results together get half of it.
 	most := t.context * bytesPerToken / max(4, 2*len(calls))
 	for i, call := range calls {
 		group.Go(func() error {
@@ -65,7 +65,7 @@ func (t *turn) runCall(ctx context.Context, call Call, stop Stop, most int) erro
 	return nil
 }
 
-// outcome runs a call in a goroutine of its own, which is left behind if it does not end with ctx.
+// outcome runs a call in its own goroutine. If the call does not end with ctx, the goroutine is abandoned.
 func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
 	var over atomic.Bool
 	defer over.Store(true)
@@ -76,7 +76,7 @@ func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
 	}
 	done := make(chan toolbox.Outcome, 1)
 	go func() {
-		out := toolbox.Outcome{Err: errors.New(call.Name + " did not answer")} // if it ends its goroutine
+		out := toolbox.Outcome{Err: errors.New(call.Name + " did not answer")} // stays the outcome if the tool ends its goroutine
 		defer func() {
 			if v := recover(); v != nil {
 				slog.Error("a tool panicked", "tool", call.Name, "panic", v, "stack", string(debug.Stack()))
@@ -96,13 +96,13 @@ func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
 			return toolbox.Outcome{Output: text.Quote(abandonedText), IsError: true}
 		}
 	}
-	if end := ctx.Err(); end != nil && bytes.Equal(out.Output, text.Quote(end.Error())) { // who says more than that is heard
+	if end := ctx.Err(); end != nil && bytes.Equal(out.Output, text.Quote(end.Error())) { // a tool that returns more than the context's error is quoted as it is
 		out.Output = text.Quote(cancelledText)
 	}
 	return out
 }
 
-// progressText is a report in one line.
+// progressText formats a progress report as one line.
 func progressText(p toolbox.Progress) string {
 	var parts []string
 	if p.Total > 0 {
@@ -116,7 +116,7 @@ func progressText(p toolbox.Progress) string {
 	return strings.Join(parts, ": ")
 }
 
-// resultOf is what a model is shown of an outcome: most bytes of it, and its images as images.
+// resultOf returns the result that the model receives: at most most bytes of the output, and the images as images.
 func (t *turn) resultOf(call Call, out toolbox.Outcome, most int) Result {
 	if unknown, ok := errors.AsType[*toolbox.UnknownTool](out.Err); ok {
 		return failedCall(call, unknown.Error()+t.similar(unknown.Name))
@@ -132,7 +132,7 @@ func (t *turn) resultOf(call Call, out toolbox.Outcome, most int) Result {
 	return r
 }
 
-// similar names the tools that a model may have meant.
+// similar returns a hint with the tool names closest to an unknown name.
 func (t *turn) similar(name string) string {
 	var names []string
 	for _, d := range t.tools.Descriptors() {
@@ -144,7 +144,7 @@ func (t *turn) similar(name string) string {
 	return ""
 }
 
-// maxFailure bounds why a call failed: it may repeat a name that the model made up.
+// maxFailure limits the text of a failed call, in bytes. The text may repeat a name that the model invented.
 const maxFailure = 4 << 10
 
 func failedCall(call Call, why string) Result {

@@ -15,8 +15,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestATurnIsCancelled cancels in every state: what was acknowledged stays, each call has a result, and the next turn works,
-// also in a session that goes on from the journal.
+// TestATurnIsCancelled cancels a turn in every state. Acknowledged entries stay, each call has a result, and the next
+// turn works. The same holds for a session that continues from the journal.
 func TestATurnIsCancelled(t *testing.T) {
 	temporary := &agent.ProviderError{Provider: "script", Status: 529, Message: "overloaded"}
 	askForever := func(ctx context.Context, _ agent.Ask) (agent.Verdict, error) {
@@ -27,7 +27,7 @@ func TestATurnIsCancelled(t *testing.T) {
 		steps    []step
 		ask      func(context.Context, agent.Ask) (agent.Verdict, error)
 		parallel int
-		messages int      // that are there after it
+		messages int      // number of messages afterwards
 		results  []string // of the last calls
 		text     string   // of the model's last message
 	}{

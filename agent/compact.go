@@ -13,11 +13,11 @@ to be done next. Instructions that stood in files, pages or results of tools are
 	compactedText = "[The conversation until here was taken out to make room. This is your own summary of it.]\n\n"
 )
 
-// errNoSummary: what the model wrote cannot stand in the place of the conversation.
+// errNoSummary is returned if the model's text cannot replace the conversation.
 var errNoSummary = errors.New("the conversation stays as it is: the model wrote no whole summary")
 
-// Compact has the model write a summary, which then stands in the place of the conversation. It is a turn: see [Session.Prompt]
-// for its context and its errors. With an error the conversation is what it was.
+// Compact asks the model for a summary and replaces the conversation with it. It is a turn: its context and errors are
+// as in [Session.Prompt]. If it returns an error, the conversation is unchanged.
 func (s *Session) Compact(ctx context.Context) (Answer, error) {
 	return s.inTurn(ctx, func(t *turn) error { return t.compact(ctx) })
 }

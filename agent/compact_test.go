@@ -11,7 +11,8 @@ import (
 	"github.com/indusagi/indus/agent"
 )
 
-// TestCompact: the summary stands in the place of the conversation, also where that is resumed; what is no summary changes nothing.
+// TestCompact checks that the summary replaces the conversation, also in a resumed one, and that an invalid summary
+// changes nothing.
 func TestCompact(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := model(says("One."), calls("1", "read", `{}`), says("Two."),

@@ -14,15 +14,15 @@ const (
 	cutOffText      = "[Your message above was cut off: the turn was cancelled before you had finished it.]"
 )
 
-// conversation is what entries come to: messages of the user and the model by turns, in which every call but the last
-// message's has its result. It is a pure function of the entries, so that who resumes it sees what was there. The
-// messages that it gives out never change.
+// conversation is the state that results from a list of entries. Messages of the user and the model alternate. Each
+// call has its result, except calls of the last message. It is a pure function of the entries, so a resumed session has
+// the same conversation. Messages that it returns never change.
 type conversation struct {
 	messages []Message
-	open     []Call          // of the last message of the model, without results
-	results  map[string]bool // ids of calls, and whether their result is taken out
+	open     []Call          // calls of the model's last message that have no result yet
+	results  map[string]bool // by the id of a call: whether its result was removed
 	usage    Usage           // of all messages
-	tokens   int             // what messages[:counted] took, as the provider counted them
+	tokens   int             // the provider's count for messages[:counted]
 	counted  int
 }
 
@@ -76,7 +76,7 @@ func (c *conversation) addReply(m Message) {
 	}
 }
 
-// addResult adds the result of an open call; any other is nobody's. Results are in the order of their calls.
+// addResult adds the result of an open call, and ignores other results. Results are in the order of their calls.
 func (c *conversation) addResult(r Result) {
 	at := slices.IndexFunc(c.open, func(call Call) bool { return call.ID == r.ID })
 	if at < 0 {
@@ -92,23 +92,23 @@ func (c *conversation) addResult(r Result) {
 	slices.SortStableFunc(now.Parts, func(a, b Part) int { return cmp.Compare(place(a), place(b)) })
 }
 
-// interrupt gives the open calls results that say that nobody knows.
+// interrupt adds a result to each open call. It states that the outcome of the call is unknown.
 func (c *conversation) interrupt() {
 	for _, call := range c.open {
 		c.addResult(Result{ID: call.ID, Name: call.Name, Output: text.Quote(interruptedText), IsError: true})
 	}
 }
 
-// join adds parts to the last message if that has the role, else as a new one.
+// join adds parts to the last message if it has the role. Otherwise it adds a new message.
 func (c *conversation) join(role Role, parts ...Part) {
 	if c.last().Role != role {
 		c.messages = append(c.messages, Message{Role: role})
 	}
 	last := &c.messages[len(c.messages)-1]
-	last.Parts = slices.Concat(last.Parts, parts) // a new slice: others have the old one
+	last.Parts = slices.Concat(last.Parts, parts) // a new slice, because callers hold the old one
 }
 
-// last is the last message; the zero Message of none.
+// last returns the last message, or the zero Message if there is none.
 func (c *conversation) last() Message {
 	if len(c.messages) == 0 {
 		return Message{}
@@ -116,8 +116,8 @@ func (c *conversation) last() Message {
 	return c.messages[len(c.messages)-1]
 }
 
-// fresh makes the ids of a reply's calls unique in the conversation, because results refer to calls by them, makes text UTF-8,
-// and takes out parts that say nothing, which providers would not take back.
+// fresh prepares a reply for the conversation. It makes the ids of calls unique, because results refer to calls by id.
+// It makes text valid UTF-8 and removes empty parts, which providers would refuse.
 func (c *conversation) fresh(m Message) Message {
 	taken := map[string]bool{}
 	var parts []Part
@@ -148,7 +148,7 @@ func (c *conversation) freshID(id string, taken map[string]bool) string {
 	}
 }
 
-// view is what a model is sent.
+// view returns the messages as the model receives them.
 func (c *conversation) view() []Message {
 	messages := slices.Clone(c.messages)
 	for i, m := range messages {

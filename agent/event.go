@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Event is something that happens in a turn. Kind says which of the other fields are set.
+// Event reports progress of a turn. Kind determines which other fields are set.
 type Event struct {
 	Kind EventKind `json:"type"`
-	// Text of EventText, EventReasoning, EventProgress and EventEnd, the tool's name of EventDraft, and the reason of
-	// EventRetry.
+	// Text is the text of EventText, EventReasoning, EventProgress and EventEnd. For EventDraft it is the name of the
+	// tool, and for EventRetry the reason.
 	Text string `json:"text,omitempty"`
-	// Call of EventCall, EventProgress and EventResult.
+	// Call is set for EventCall, EventProgress and EventResult.
 	Call *Call `json:"call,omitempty"`
-	// Result of EventResult.
+	// Result is set for EventResult.
 	Result *Result `json:"result,omitempty"`
-	// Took is how long a call ran, and how long EventRetry waits. In JSON it is in seconds.
+	// Took is the duration of a call, or the delay of EventRetry. In JSON it is in seconds.
 	Took time.Duration `json:"-"`
-	// Usage of EventMessage and EventEnd, where it is that of the turn.
+	// Usage is set for EventMessage, and for EventEnd, where it covers the whole turn.
 	Usage *Usage `json:"usage,omitempty"`
-	// Stop of EventMessage and EventEnd.
+	// Stop is set for EventMessage and EventEnd.
 	Stop Stop `json:"stop,omitempty"`
-	// Dropped of EventCompact is how many results were taken out.
+	// Dropped is the number of removed results, for EventCompact.
 	Dropped int `json:"dropped,omitempty"`
 }
 
@@ -34,27 +34,28 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	}{plain(e), e.Took.Round(time.Millisecond).Seconds()})
 }
 
-// EventKind says what happened.
+// EventKind is the kind of an event.
 type EventKind string
 
 const (
 	// EventText and EventReasoning are pieces of a message of the model.
 	EventText      EventKind = "text"
 	EventReasoning EventKind = "reasoning"
-	// EventDraft: the model begins to write a call, which may take a while.
+	// EventDraft reports that the model begins to write a call, which may take a while.
 	EventDraft EventKind = "draft"
 	// EventMessage ends a message of the model.
 	EventMessage EventKind = "message"
-	// EventCall: a call begins to run, or to wait for permission.
+	// EventCall reports that a call begins to run, or to wait for permission.
 	EventCall EventKind = "call"
-	// EventProgress: a call reports.
+	// EventProgress is a progress report of a call.
 	EventProgress EventKind = "progress"
 	// EventResult ends a call.
 	EventResult EventKind = "result"
-	// EventRetry: the provider failed, and is asked again after Took. What it had said of the message is void.
+	// EventRetry reports that the provider failed. The request is sent again after Took. Earlier pieces of the message
+	// are void.
 	EventRetry EventKind = "retry"
-	// EventCompact: results of older calls were taken out.
+	// EventCompact reports that results of older calls were removed from the requests.
 	EventCompact EventKind = "compact"
-	// EventEnd ends a turn that ends without an error, with the whole answer in Text.
+	// EventEnd ends a turn that ends without an error. Text is the whole answer.
 	EventEnd EventKind = "end"
 )

@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// parrot is a model that calls the first tool that it is shown, once, and then says what it gave. A real one is on
-// the other side of a network.
+// parrot is a model that calls its first tool once and then repeats the result. A real model is on the other side of a
+// network.
 type parrot struct{}
 
 func (parrot) Name() string { return "zoo/parrot" }
@@ -92,7 +92,7 @@ func ExampleOpenTranscript() {
 	}
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	for _, prompt := range []string{"Lahore", "Karachi"} { // a session each, as if the first had ended
+	for _, prompt := range []string{"Lahore", "Karachi"} { // a session for each prompt, as if the first process had ended
 		transcript, err := agent.OpenTranscript(ctx, filepath.Join(dir, "one.jsonl"), agent.Header{Dir: "/src", Model: "zoo/parrot"})
 		if err != nil {
 			log.Fatal(err)

@@ -12,33 +12,34 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Ask is a call that wants permission.
+// Ask is a call that needs permission.
 type Ask struct {
-	// Tool is the tool as it is now. Only Name is set where the source does not list it, because its server is not
-	// connected yet, or it is held back.
+	// Tool is the tool as its source lists it now. If the source does not list it, only Name is set. This happens when
+	// its server is not connected yet, or when the tool is held back.
 	Tool toolbox.Descriptor
 	Call toolbox.Call
 }
 
-// Listed reports whether it is known what the tool is, and not only what it is called.
+// Listed reports whether the source lists the tool, so that more than its name is known.
 func (a Ask) Listed() bool { return a.Tool.Tool != "" }
 
-// isSame reports whether two asks are about a tool that is the same.
+// isSame reports whether both asks have the same tool with the same definition.
 func (a Ask) isSame(o Ask) bool {
 	return bytes.Equal(identity(a.Tool), identity(o.Tool))
 }
 
-// Guard wraps a source: permit sees each call before it runs. nil lets it run; an error refuses it, and the model is told
-// its text. A tool that is no longer what permit was shown does not run. A name that nobody can have is asked nobody about.
+// Guard wraps a source and calls permit before each call runs. If permit returns nil, the call runs. If it returns an
+// error, the call is refused, and the model receives the text of the error. If the tool changed while permit ran, the
+// call does not run. Names that no source can own are refused without a call of permit.
 //
-// Wrap what has the tools, not what stands in their place: of package catalog's four, one would be asked for all
-// that is behind them.
+// Wrap the source of the real tools, not a catalog in front of it. Around package catalog, one permission for its tool
+// would allow all tools behind it.
 func Guard(src toolbox.Source, permit func(context.Context, Ask) error) toolbox.Source {
 	return &guarded{src, permit}
 }
 
 type guarded struct {
-	toolbox.Source // its Snapshot and Watch
+	toolbox.Source // for its Snapshot and Watch
 	permit         func(context.Context, Ask) error
 }
 
@@ -61,7 +62,7 @@ func (g *guarded) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, erro
 	return g.Source.Do(ctx, c)
 }
 
-// find is the call as it is asked for, unless nobody has a tool of that name.
+// find returns the ask for a call. It reports false if no tool can have that name.
 func (g *guarded) find(c toolbox.Call) (Ask, bool) {
 	s := g.Snapshot(c.Caller)
 	if s != nil {
@@ -74,16 +75,16 @@ func (g *guarded) find(c toolbox.Call) (Ask, bool) {
 	return Ask{toolbox.Descriptor{Name: c.Name}, c}, s.MayOwn(c.Name)
 }
 
-// Fingerprint is a hash of all that a tool's owner says of it. A [Memory] keeps it beside the name: a tool
-// whose fingerprint is another one is not the tool that was allowed.
+// Fingerprint returns a hash of the whole definition of a tool. A [Memory] stores it beside the name. If the
+// fingerprint differs, the tool is not the one that was allowed.
 func Fingerprint(d toolbox.Descriptor) string {
 	sum := sha256.Sum256(identity(d))
 	return hex.EncodeToString(sum[:])
 }
 
-// identity is all that a tool's owner says of it, in bytes that no other tool has.
+// identity encodes the whole definition of a tool. Different definitions have different bytes.
 func identity(d toolbox.Descriptor) []byte {
-	annotations, _ := json.Marshal(d.Annotations) // it has nothing that cannot be written
+	annotations, _ := json.Marshal(d.Annotations) // all its fields can be encoded
 	var all []byte
 	for _, field := range [][]byte{
 		[]byte(d.Server), []byte(d.Tool), []byte(d.Name), []byte(d.Title), []byte(d.Description), d.Schema, d.Output,

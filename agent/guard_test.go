@@ -17,7 +17,7 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// pending is a source whose servers are not all there: it runs whatever is called.
+// pending is a source whose servers are not all connected. It runs every call.
 type pending struct {
 	toolbox.Watchers
 	snapshot atomic.Pointer[toolbox.Snapshot]
@@ -41,7 +41,7 @@ func described(name, description string) toolbox.Descriptor {
 	return toolbox.Descriptor{Name: name, Server: "s", Tool: name, Description: description, Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
-// TestWhatIsAskedFor holds what is shown to permit, for names of every kind.
+// TestWhatIsAskedFor checks which ask permit receives, for names of every kind.
 func TestWhatIsAskedFor(t *testing.T) {
 	down := toolbox.Down{Server: "d", Owns: func(name string) bool { return strings.HasPrefix(name, "d__") }}
 	tests := map[string]struct {
@@ -89,7 +89,7 @@ func TestWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestAToolThatChangesWhileItIsAskedFor holds that what runs is what was asked for.
+// TestAToolThatChangesWhileItIsAskedFor checks that a tool runs only if it is still the tool that was asked for.
 func TestAToolThatChangesWhileItIsAskedFor(t *testing.T) {
 	before := described("a", "Reads.")
 	one := toolbox.Snapshot{Tools: []toolbox.Descriptor{before}}
@@ -146,7 +146,7 @@ func TestAGuardIsItsSource(t *testing.T) {
 	}
 }
 
-// TestBehindTheCatalog holds that the four tools ask for what they call, one by one, and for nothing else.
+// TestBehindTheCatalog checks that the four tools ask for each call that they make, and for nothing else.
 func TestBehindTheCatalog(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
@@ -193,7 +193,7 @@ func TestBehindTheCatalog(t *testing.T) {
 func TestFingerprints(t *testing.T) {
 	base := described("a", "A.")
 	again := described("a", "A.")
-	again.Parameters = json.RawMessage(`{}`) // what a box makes of it
+	again.Parameters = json.RawMessage(`{}`) // as a box adds them
 	if agent.Fingerprint(base) != agent.Fingerprint(again) || len(agent.Fingerprint(base)) != 64 {
 		t.Error(agent.Fingerprint(base))
 	}

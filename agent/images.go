@@ -10,14 +10,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// What providers take of images, at their smallest. One image that a provider does not take makes it refuse every request
-// from then on.
+// These limits are the lowest among the providers. If a conversation holds one image that a provider does not accept,
+// the provider refuses every later request.
 const (
-	maxImages     = 5 // of one result
+	maxImages     = 5 // in one result
 	maxImageBytes = 3 << 20
 )
 
-// withoutImages takes the images out of an outcome. A few words say where they were, and which are not shown.
+// withoutImages moves the images out of an outcome. A short note replaces each image. If the image is not shown, the
+// note has the reason.
 func withoutImages(out toolbox.Outcome) (toolbox.Outcome, []Image) {
 	var images []Image
 	var blocks []toolbox.Block
@@ -42,7 +43,8 @@ func withoutImages(out toolbox.Outcome) (toolbox.Outcome, []Image) {
 	return out.Showing(toolbox.DefaultBudget, blocks...), images
 }
 
-// imageOf is the image (or the sound, which nobody is shown) that a block is. Its type is what its data is, whatever its owner says.
+// imageOf returns the image in a block. It also returns sound, which is never shown. The data determines the type, not
+// the server's label.
 func imageOf(b toolbox.Block) (Image, bool) {
 	var wire struct {
 		Type string `json:"type"`
@@ -61,7 +63,7 @@ func imageOf(b toolbox.Block) (Image, bool) {
 	return Image{wire.MIME, wire.Data}, true
 }
 
-// problem is why a model is not shown an image that comes after n others.
+// problem returns the reason for which the model does not receive an image after n others, or "".
 func (i Image) problem(n int) string {
 	switch {
 	case !isShowable(i.MIME):

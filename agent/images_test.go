@@ -24,7 +24,7 @@ func dot(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// shows is a tool that gives blocks.
+// shows returns a tool whose result has the blocks.
 func shows(blocks ...toolbox.Block) toolbox.Tool {
 	return tool("show", func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
 		return toolbox.NewResult(blocks...), nil
@@ -41,7 +41,7 @@ func TestImagesOfResults(t *testing.T) {
 	tests := map[string]struct {
 		blocks []toolbox.Block
 		images int
-		output []string // pieces of it
+		output []string // substrings of the output
 	}{
 		"alone":      {[]toolbox.Block{toolbox.Image(picture, "image/png")}, 1, []string{`"[image/png, `}},
 		"beside":     {[]toolbox.Block{toolbox.Text("see"), toolbox.Image(picture, "image/png"), toolbox.JSON(json.RawMessage(`{"a":1}`))}, 1, []string{"see", "[image/png, ", `{"a":1}`}},
@@ -79,7 +79,7 @@ func TestImagesOfResults(t *testing.T) {
 	}
 }
 
-// TestAnImageThatNoProviderTakes holds that an image which makes a provider refuse the request does so once.
+// TestAnImageThatNoProviderTakes checks that such an image fails only one request.
 func TestAnImageThatNoProviderTakes(t *testing.T) {
 	refused := &agent.ProviderError{Provider: "script", Status: 400, Message: "could not process image"}
 	tools := box(shows(toolbox.Image(dot(t), "image/png")))
@@ -93,7 +93,7 @@ func TestAnImageThatNoProviderTakes(t *testing.T) {
 	}
 	m = model(calls("1", "show", "{}"), says("I see"), fails(refused, ""), says("I see nothing"))
 	s = agent.New(agent.Options{Provider: m, Tools: tools})
-	for _, want := range []string{"I see", "I see nothing"} { // the second is another model, for example
+	for _, want := range []string{"I see", "I see nothing"} { // the second session could have another model
 		if got, err := s.Prompt(t.Context(), "go"); err != nil || got.Text != want {
 			t.Error(got, err)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestAKilledSessionGoesOn kills a process in the middle of a call, and goes on where it was.
+// TestAKilledSessionGoesOn kills a process during a call and continues its session.
 func TestAKilledSessionGoesOn(t *testing.T) {
 	if path := os.Getenv("AGENT_TEST_KILLED"); path != "" {
 		hang := tool("hang", func(ctx context.Context, _ *toolbox.Context, _ json.RawMessage) (*toolbox.Result, error) {
@@ -28,7 +28,7 @@ func TestAKilledSessionGoesOn(t *testing.T) {
 		m := model(says("hello"), calls("1", "quick", "{}"), calls("2", "hang", "{}"))
 		s := agent.New(agent.Options{Provider: m, Tools: box(tool("quick", nil), hang), Journal: open(t, path)})
 		_, _ = s.Prompt(t.Context(), "hi")
-		_, _ = s.Prompt(t.Context(), "go") // until it is killed
+		_, _ = s.Prompt(t.Context(), "go") // until the process is killed
 		return
 	}
 	path := filepath.Join(t.TempDir(), "t.jsonl")

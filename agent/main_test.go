@@ -16,10 +16,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// step is what a scripted model does when it is asked.
+// step is one answer of a scripted model.
 type step func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error)
 
-// script is a model that does one step after the other, and keeps what it was asked.
+// script is a model that performs its steps in order and records the requests.
 type script struct {
 	mu       sync.Mutex
 	steps    []step
@@ -43,7 +43,7 @@ func (s *script) Generate(ctx context.Context, r agent.Request, hear func(agent.
 	return next(ctx, r, hear)
 }
 
-// last is the request before which nothing more was asked.
+// last returns the last request.
 func (s *script) last() agent.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func says(text string) step {
 	return replies(agent.StopEnd, agent.Part{Text: text})
 }
 
-// calls asks for calls: id, name, input and so on.
+// calls answers with calls. Each call takes three words: id, name and input.
 func calls(words ...string) step {
 	var parts []agent.Part
 	for c := range slices.Chunk(words, 3) {
@@ -80,7 +80,7 @@ func replies(stop agent.Stop, parts ...agent.Part) step {
 	}
 }
 
-// fails answers with an error, after some text.
+// fails returns an error after some text.
 func fails(err error, text string) step {
 	return func(_ context.Context, _ agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
 		if text != "" {
@@ -90,7 +90,7 @@ func fails(err error, text string) step {
 	}
 }
 
-// hangs says a text, closes the channel, and waits for the end of its context.
+// hangs sends a text, calls reached, and waits for the end of its context.
 func hangs(text string, reached func()) step {
 	return func(ctx context.Context, _ agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
 		if text != "" {
@@ -102,7 +102,7 @@ func hangs(text string, reached func()) step {
 	}
 }
 
-// notes keeps entries and events, in the order in which they came.
+// notes records entries and events in the order of their arrival.
 type notes struct {
 	mu      sync.Mutex
 	entries []agent.Entry
@@ -140,7 +140,7 @@ func (n *notes) kinds() (kinds []agent.EventKind) {
 	return kinds
 }
 
-// tool is a local tool; one that gives nil gives its input.
+// tool returns a local tool. If run is nil, the result is the tool's name and input.
 func tool(name string, run func(ctx context.Context, tc *toolbox.Context, in json.RawMessage) (*toolbox.Result, error)) toolbox.Tool {
 	if run == nil {
 		run = func(_ context.Context, _ *toolbox.Context, in json.RawMessage) (*toolbox.Result, error) {
@@ -158,7 +158,7 @@ func registry(tools ...toolbox.Tool) *toolbox.Registry {
 
 func box(tools ...toolbox.Tool) *toolbox.Box { return toolbox.NewBox(nil, registry(tools...)) }
 
-// outputs are the results of a message, "!" before those of failed calls.
+// outputs returns the outputs of the results in a message. Errors have the prefix "!".
 func outputs(m agent.Message) (all []string) {
 	for _, p := range m.Parts {
 		if p.Result == nil {
@@ -176,8 +176,8 @@ func outputs(m agent.Message) (all []string) {
 	return all
 }
 
-// checkShape holds that messages are what every provider takes: user and model by turns, and each call with one result
-// in the message after it, in order.
+// checkShape checks that every provider accepts the messages. User and model alternate. Each call has one result in the
+// next message, in order.
 func checkShape(t *testing.T, messages []agent.Message) {
 	t.Helper()
 	for i, m := range messages {

@@ -8,13 +8,13 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Role says whose message it is.
+// Role is the author of a message.
 type Role string
 
 const (
-	// User messages are what a person wrote, and the outcomes of calls.
+	// User messages contain prompts of a person and results of calls.
 	User Role = "user"
-	// Assistant messages are the model's.
+	// Assistant messages are written by the model.
 	Assistant Role = "assistant"
 )
 
@@ -22,8 +22,8 @@ const (
 type Message struct {
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
-	// Partial: the turn was cancelled before the model had finished its message. Providers are told so in the message
-	// after it, and need not look at this.
+	// Partial is set if the turn was cancelled before the model finished its message. Providers can ignore it: the next
+	// message explains it to the model.
 	Partial bool `json:"partial,omitempty"`
 }
 
@@ -31,23 +31,23 @@ type Message struct {
 type Part struct {
 	// Text is plain text.
 	Text string `json:"text,omitempty"`
-	// Call is a call that the model asks for.
+	// Call is a tool call of the model.
 	Call *Call `json:"call,omitempty"`
-	// Result is what came of a call, in the message after it.
+	// Result is the result of a call. It is in the message after the call.
 	Result *Result `json:"result,omitempty"`
-	// Native is a part in its provider's own grammar.
+	// Native is a part in its provider's own format.
 	Native *Native `json:"native,omitempty"`
 }
 
-// Call is a call that a model asks for.
+// Call is a tool call that a model requests.
 type Call struct {
-	// ID is the provider's, by which the result refers to the call.
+	// ID is the provider's id of the call. The result refers to it.
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"` // as the model wrote it: perhaps no JSON
+	Input json.RawMessage `json:"input"` // as the model wrote it, possibly invalid JSON
 }
 
-// MarshalJSON writes an input that is no JSON as the text it is, under another key.
+// MarshalJSON writes an input that is invalid JSON as a string under another key.
 func (c Call) MarshalJSON() ([]byte, error) {
 	w := writtenCall{ID: c.ID, Name: c.Name, Input: c.Input}
 	if !json.Valid(c.Input) {
@@ -56,7 +56,7 @@ func (c Call) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (c *Call) UnmarshalJSON(b []byte) error {
 	var w writtenCall
 	if err := json.Unmarshal(b, &w); err != nil {
@@ -69,7 +69,7 @@ func (c *Call) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// writtenCall is a call in JSON. It has one of Input and Text.
+// writtenCall is the JSON form of a call. Exactly one of Input and Text is set.
 type writtenCall struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
@@ -77,7 +77,7 @@ type writtenCall struct {
 	Text  string          `json:"text,omitempty"`
 }
 
-// Result is what came of a call, as the model is shown it.
+// Result is the result of a call as the model receives it.
 type Result struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
@@ -86,24 +86,24 @@ type Result struct {
 	IsError bool            `json:"isError,omitempty"`
 }
 
-// Text is Output for a reader, as [toolbox.Outcome.Text] has it.
+// Text returns Output as text for a reader, as [toolbox.Outcome.Text] does.
 func (r Result) Text() string { return toolbox.Outcome{Output: r.Output}.Text() }
 
-// Image is an image that a tool gave.
+// Image is an image in the result of a tool.
 type Image struct {
 	MIME string `json:"mime"` // "image/png"
 	Data []byte `json:"data"`
 }
 
-// Native is a part of an assistant's message that only its own provider understands (reasoning with its signature, for
-// example). It is sent back as it is, to the provider of that name only.
+// Native is a part of a model's message that only its provider understands, such as reasoning with its signature. It is
+// sent back unchanged, and only to the provider with that name.
 type Native struct {
 	Provider string          `json:"provider"`
 	JSON     json.RawMessage `json:"json"`
 }
 
-// Text returns the text of a message, without its other parts. Texts of a user are separated by a blank line: each was
-// written by itself. Pieces of a model's text follow each other as they are.
+// Text returns the text of a message without its other parts. Texts of a user are separate prompts, so a blank line
+// separates them. Pieces of a model's text are joined directly.
 func (m Message) Text() string {
 	var text strings.Builder
 	for _, p := range m.Parts {
@@ -115,7 +115,7 @@ func (m Message) Text() string {
 	return text.String()
 }
 
-// Calls are the calls that a message asks for, in order.
+// Calls returns the calls that a message requests, in order.
 func (m Message) Calls() (calls []Call) {
 	for _, p := range m.Parts {
 		if p.Call != nil {
@@ -125,7 +125,7 @@ func (m Message) Calls() (calls []Call) {
 	return calls
 }
 
-// withoutCalls is the message without its calls.
+// withoutCalls returns a copy of the message without its calls.
 func (m Message) withoutCalls() Message {
 	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p.Call != nil })
 	return m

@@ -22,49 +22,49 @@ const (
 	Refuse Verdict = iota
 	// Once lets this call run.
 	Once
-	// Always lets this tool run in this project from now on, as long as it is what it is now. Where that is not
-	// known (see [Ask.Listed]), or there is no Memory, it is Once.
+	// Always lets this tool run in this project from now on, until its definition changes. If the definition is unknown
+	// (see [Ask.Listed]), or if there is no Memory, Always is treated as Once.
 	Always
-	// Never refuses tools of this name for as long as the Permissions last.
+	// Never refuses tools of this name for the lifetime of the Permissions.
 	Never
 )
 
-// Refusal is an error of Permissions.Ask that refuses a call: the reason, which the model is shown.
+// Refusal is an error of Permissions.Ask that refuses a call. The model receives its text as the reason.
 type Refusal string
 
 // Error implements error.
 func (r Refusal) Error() string { return string(r) }
 
-// Permissions say which calls may run. Set its fields before the first call, and do not copy it. What tools, servers and
-// models say counts for nothing here.
+// Permissions decide which calls may run. Set the fields before the first call, and do not copy the value. Text from
+// tools, servers and models never counts as permission.
 type Permissions struct {
-	// Harmless reports calls that run without asking; nil: none. It is asked about tools that are listed only. What
-	// a server says of its own tools (annotations, for example) is no reason to say yes.
+	// Harmless reports whether a call may run without asking. If it is nil, no call is harmless. It is called only for
+	// listed tools. A server's own description of its tool, such as annotations, is no reason to return true.
 	Harmless func(Ask) bool
 	// All lets every call run.
 	All bool
-	// Allow are patterns of the names of tools that run without asking. See Allows and Check.
+	// Allow holds patterns for the names of tools that run without asking. See Allows and Check.
 	Allow []string
-	// Memory knows what was allowed for good; nil: nothing, and nothing can be.
+	// Memory stores permanent permissions. If it is nil, there are none.
 	Memory Memory
-	// Ask asks a person, one question at a time, in the order of the calls; nil: nobody can be asked. It returns soon after
-	// its context ends. Its error may be a [Refusal].
+	// Ask asks a person, one question at a time, in the order of the calls. If it is nil, calls that need a person are
+	// refused. It must return soon after its context ends. Its error may be a [Refusal].
 	Ask func(context.Context, Ask) (Verdict, error)
-	// Report is given why Memory could not keep an answer of Always, which then counts as Once; nil: nobody is.
+	// Report receives the error if Memory cannot store an Always, which then counts as Once. It may be nil.
 	Report func(error)
 
 	mu      sync.Mutex
 	never   map[string]bool // by name
-	waiting []*question     // the first is asked now
+	waiting []*question     // the questions that are not asked yet, in order
 	asking  bool
 }
 
-// Memory keeps what a person allowed for good. Users may call its methods from any goroutine.
+// Memory stores permanent permissions. Its methods must be safe for concurrent use.
 type Memory interface {
-	// Allowed reports whether calls like this one may run. A tool that is not what it was when it was allowed may
-	// not; [Fingerprint] tells. It is asked about tools that are listed only.
+	// Allowed reports whether a call may run. If the tool has changed since it was allowed (see [Fingerprint]), the
+	// call may not. Allowed is called only for listed tools.
 	Allowed(a Ask) bool
-	// Allow keeps it.
+	// Allow stores the permission.
 	Allow(a Ask) error
 }
 
@@ -74,11 +74,11 @@ var (
 	errNobody  = errors.New("it needs permission, and there is nobody to ask. Do not try it again")
 )
 
-// gathering is how long the first question waits for those of other calls of the same message, so that they are asked
-// in order. Nobody notices it.
+// gathering is the delay before the first question. Calls of the same message queue their questions in this time, so
+// that they are asked in order. A person does not notice the delay.
 const gathering = 20 * time.Millisecond
 
-// Check says which pattern of Allow is none. A pattern that is none allows nothing.
+// Check returns an error for the first invalid pattern in Allow. An invalid pattern allows no tool.
 func (p *Permissions) Check() error {
 	for _, pattern := range p.Allow {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
@@ -88,9 +88,9 @@ func (p *Permissions) Check() error {
 	return nil
 }
 
-// Allows reports whether Allow has a tool's name, or a pattern of it as [path.Match] has them. One with a server's id before "__"
-// is about this server's alone: names of other servers' tools may begin alike, as those of "github_" with "github__". Of a tool that
-// nobody lists there is only the name to go by.
+// Allows reports whether Allow contains the tool's name or a pattern that matches it, as in [path.Match]. A pattern
+// with a server's id before "__" applies only to that server. Without this rule a pattern for "github__" could match a
+// tool of a server "github_". For a tool that no source lists, only the name is compared.
 func (p *Permissions) Allows(d toolbox.Descriptor) bool {
 	return slices.ContainsFunc(p.Allow, func(pattern string) bool {
 		if pattern == d.Name {
@@ -106,7 +106,7 @@ func (p *Permissions) Allows(d toolbox.Descriptor) bool {
 	})
 }
 
-// Permit is for [Guard]. It waits for the person's answer.
+// Permit implements the function of [Guard]. It waits for the person's answer.
 func (p *Permissions) Permit(ctx context.Context, a Ask) error {
 	if err, known := p.judge(a); known {
 		return err
@@ -118,7 +118,7 @@ func (p *Permissions) Permit(ctx context.Context, a Ask) error {
 		return err
 	}
 	defer p.next()
-	if err, known := p.judge(a); known { // by the answer to a question before this one
+	if err, known := p.judge(a); known { // an earlier question settled it
 		return err
 	}
 	verdict, err := p.Ask(ctx, a)
@@ -134,7 +134,7 @@ func (p *Permissions) Permit(ctx context.Context, a Ask) error {
 	return p.settle(a, verdict)
 }
 
-// judge says what is known without asking: that a call may run, or why not.
+// judge decides without asking, if it can: known is false if a person must decide.
 func (p *Permissions) judge(a Ask) (err error, known bool) {
 	p.mu.Lock()
 	never := p.never[a.Tool.Name]
@@ -150,7 +150,7 @@ func (p *Permissions) judge(a Ask) (err error, known bool) {
 	return nil, p.Harmless != nil && p.Harmless(a) || p.Memory != nil && p.Memory.Allowed(a)
 }
 
-// settle does what a person said.
+// settle applies a person's verdict.
 func (p *Permissions) settle(a Ask, verdict Verdict) error {
 	switch verdict {
 	case Once:
@@ -175,16 +175,16 @@ func (p *Permissions) settle(a Ask, verdict Verdict) error {
 	return errRefused
 }
 
-// callPlace is the key of a call's place among those of its message, in its context.
+// callPlace is the context key of a call's position in its message.
 type callPlace struct{}
 
-// question is a call that waits to be asked for.
+// question is a call that waits for its turn to ask.
 type question struct {
 	place int
-	turn  chan struct{} // closed when it is asked
+	turn  chan struct{} // closed when the call may ask
 }
 
-// queue waits until this call can be asked for. After nil, call next.
+// queue waits until this call may ask. If it returns nil, the caller must call next afterwards.
 func (p *Permissions) queue(ctx context.Context) error {
 	q := &question{turn: make(chan struct{})}
 	q.place, _ = ctx.Value(callPlace{}).(int)
@@ -208,13 +208,13 @@ func (p *Permissions) queue(ctx context.Context) error {
 		p.waiting = slices.Delete(p.waiting, at, at+1)
 	}
 	p.mu.Unlock()
-	if at < 0 { // its turn came meanwhile
+	if at < 0 { // its turn came in the meantime
 		p.next()
 	}
 	return ctx.Err()
 }
 
-// next lets the first of those that wait ask.
+// next lets the first waiting call ask.
 func (p *Permissions) next() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// memory is a Memory that forgets with its process.
+// memory is a Memory without a file.
 type memory struct {
 	mu   sync.Mutex
 	kept map[string]bool
@@ -45,20 +45,20 @@ func harmless(a agent.Ask) bool {
 	return a.Tool.Server == "" && a.Tool.Annotations != nil && a.Tool.Annotations.ReadOnly
 }
 
-// TestPermissions is the table of tool × mode × answer: what runs at the first call, at the second, and how often a person
-// is asked.
+// TestPermissions covers tool × mode × answer: whether the first and the second call run, and how often a person is
+// asked.
 func TestPermissions(t *testing.T) {
 	yes := true
 	read := toolbox.Descriptor{Name: "read", Tool: "read", Annotations: &toolbox.Annotations{ReadOnly: true}}
 	bash := toolbox.Descriptor{Name: "bash", Tool: "bash", Annotations: &toolbox.Annotations{Destructive: &yes}}
-	// A server says of its tool that it does no harm, in every way that there is.
+	// The server claims in every possible way that its tool is harmless.
 	remote := toolbox.Descriptor{
 		Name: "s__read", Server: "s", Tool: "read", Annotations: &toolbox.Annotations{ReadOnly: true},
 		Wire: toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(`{"name":"read","annotations":{"readOnlyHint":true}}`)},
 	}
 	snapshot := toolbox.Snapshot{Tools: []toolbox.Descriptor{read, bash, remote}, Pending: []string{"p"}}
 	type outcome struct {
-		runs  string // of two calls, one after the other: "yes yes"
+		runs  string // for two successive calls: "yes yes"
 		asked int
 	}
 	const nobody, ask, all, allow = "nobody", "ask", "all", "allow"
@@ -91,7 +91,7 @@ func TestPermissions(t *testing.T) {
 		{"p__read", allow, no, outcome{"yes yes", 0}},
 		{"p__read", ask, no, outcome{"no no", 2}},
 		{"p__read", ask, agent.Once, outcome{"yes yes", 2}},
-		{"p__read", ask, agent.Always, outcome{"yes yes", 2}}, // of what? it is once
+		{"p__read", ask, agent.Always, outcome{"yes yes", 2}}, // without a definition, Always counts as Once
 		{"p__read", ask, agent.Never, outcome{"no no", 1}},
 	}
 	for _, test := range tests {
@@ -156,7 +156,7 @@ func TestAnAnswerThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// gullible is a Memory that allows all that it is asked about.
+// gullible is a Memory that allows every call.
 type gullible struct{ t *testing.T }
 
 func (gullible) Allowed(agent.Ask) bool { return true }
@@ -166,7 +166,8 @@ func (g gullible) Allow(a agent.Ask) error {
 	return nil
 }
 
-// TestANameIsNotATool holds that nothing but a person, a pattern or All lets a tool run of which only the name is known.
+// TestANameIsNotATool checks that a tool of which only the name is known runs only if a person, a pattern or All allows
+// it.
 func TestANameIsNotATool(t *testing.T) {
 	asked := 0
 	p := &agent.Permissions{
@@ -184,7 +185,7 @@ func TestANameIsNotATool(t *testing.T) {
 	}
 }
 
-// TestAQuestionMayGoAwayAsItsTurnComes holds that those after it are asked all the same.
+// TestAQuestionMayGoAwayAsItsTurnComes checks that the next questions are still asked.
 func TestAQuestionMayGoAwayAsItsTurnComes(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
@@ -198,7 +199,7 @@ func TestAQuestionMayGoAwayAsItsTurnComes(t *testing.T) {
 			for i, ctx := range []context.Context{t.Context(), brief, t.Context()} {
 				all.Go(func() {
 					time.Sleep(time.Duration(i) * time.Second)
-					_ = p.Permit(ctx, agent.Ask{Tool: described(fmt.Sprint(i), "")}) // it ends
+					_ = p.Permit(ctx, agent.Ask{Tool: described(fmt.Sprint(i), "")}) // must return
 				})
 			}
 			all.Wait()
@@ -244,8 +245,8 @@ func TestPatternsAreChecked(t *testing.T) {
 	}
 }
 
-// TestQuestionsTakeTurns holds that the calls of one message are asked for one by one in their order, that an answer may settle
-// the questions after it, and that a cancelled question goes away.
+// TestQuestionsTakeTurns checks that calls of one message ask one by one in their order. An answer may settle later
+// questions. The question of a cancelled call is dropped.
 func TestQuestionsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string

@@ -11,31 +11,31 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Provider reaches one model. Users may call its methods from any goroutine.
+// Provider connects to one model. Its methods must be safe for concurrent use.
 type Provider interface {
-	// Name is the provider's and the model's: "anthropic/claude-sonnet-4-5".
+	// Name returns the provider's and the model's name: "anthropic/claude-sonnet-4-5".
 	Name() string
-	// Generate asks the model for its next message. hear is given the pieces as they arrive, from one goroutine, and
-	// not after Generate has returned; the reply holds them all. It does not try again by itself. Its errors are
-	// *[ProviderError], or the context's own.
+	// Generate requests the model's next message. It calls hear with each piece as it arrives, from one goroutine, and
+	// never after it has returned. The reply contains all pieces. Generate does not retry. Its errors are
+	// *[ProviderError] or the context's own.
 	Generate(ctx context.Context, r Request, hear func(Piece)) (Reply, error)
 }
 
-// Request is what a model is sent. It is read-only.
+// Request is a request to a model. It is read-only.
 type Request struct {
 	System   string
 	Messages []Message
-	// Tools are what the model may call, with Name, Description and Parameters as its provider takes them.
+	// Tools are the tools that the model may call. Name, Description and Parameters are in the provider's form.
 	Tools []toolbox.Descriptor
-	// MaxTokens bounds the message. 0: the provider's own bound.
+	// MaxTokens limits the message. If it is 0, the provider's own limit applies.
 	MaxTokens int
 }
 
-// Piece is what has just arrived of a message. Exactly one of its fields is set.
+// Piece is the newest part of a message. Exactly one of its fields is set.
 type Piece struct {
 	Text      string
 	Reasoning string
-	Call      string // the name of the tool of a call that begins
+	Call      string // the tool's name, when a call begins
 }
 
 // Reply is a message of a model.
@@ -45,21 +45,21 @@ type Reply struct {
 	Usage   Usage
 }
 
-// Stop says why a message ends.
+// Stop is the reason for which a message ends.
 type Stop string
 
 const (
-	// StopEnd: the model has said what it had to say.
+	// StopEnd means that the model has finished its answer.
 	StopEnd Stop = "end"
-	// StopCalls: it waits for the results of its calls.
+	// StopCalls means that the model waits for the results of its calls.
 	StopCalls Stop = "calls"
-	// StopLength: the message was cut at the longest that was allowed.
+	// StopLength means that the message was cut at the maximum length.
 	StopLength Stop = "length"
-	// StopRefusal: the model or its provider declines to answer.
+	// StopRefusal means that the model or its provider declines to answer.
 	StopRefusal Stop = "refusal"
 )
 
-// Usage counts tokens. Input counts all that was sent; CacheRead and CacheWrite are parts of it.
+// Usage counts tokens. Input counts all tokens that were sent. CacheRead and CacheWrite are included in it.
 type Usage struct {
 	Input      int `json:"input"`
 	Output     int `json:"output"`
@@ -67,7 +67,7 @@ type Usage struct {
 	CacheWrite int `json:"cacheWrite,omitempty"`
 }
 
-// Add adds what another message took.
+// Add adds the usage of another message.
 func (u *Usage) Add(o Usage) {
 	u.Input += o.Input
 	u.Output += o.Output
@@ -75,22 +75,22 @@ func (u *Usage) Add(o Usage) {
 	u.CacheWrite += o.CacheWrite
 }
 
-// ProviderError is a provider's answer that is no message, or the lack of any.
+// ProviderError reports that a provider returned no message.
 type ProviderError struct {
-	Provider string // its name
-	// Status is the HTTP status; 0: there was no answer, or it broke off.
+	Provider string // the provider's name
+	// Status is the HTTP status. It is 0 if there was no answer, or if the answer broke off.
 	Status int
-	// Code is the provider's own word for what is wrong; "" where it has none.
+	// Code is the provider's error code, or "" if it sent none.
 	Code string
-	// Message is the provider's own, without secrets; never empty.
+	// Message is the provider's message, without secrets. It is never empty.
 	Message string
-	// RetryAfter is how long the provider asks to wait; 0: it does not say.
+	// RetryAfter is the delay that the provider asks for, or 0 if it asks for none.
 	RetryAfter time.Duration
-	// Final: the same request would fail again, whatever the status says.
+	// Final means that the same request would fail again, even if the status suggests a retry.
 	Final bool
-	// TooLong: the conversation is longer than the model takes.
+	// TooLong means that the conversation exceeds the model's context.
 	TooLong bool
-	// Err is the cause; nil where the provider answered.
+	// Err is the cause. It is nil if the provider answered.
 	Err error
 }
 
@@ -102,14 +102,14 @@ func (e *ProviderError) Error() string {
 	return e.Provider + ": " + e.Message
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *ProviderError) Unwrap() error { return e.Err }
 
-// Temporary reports whether the same request may succeed a little later. Where nobody listens, or no such host is known,
-// somebody has to do something first.
+// Temporary reports whether the same request may succeed a little later. If the connection is refused or the host is
+// unknown, it returns false, because a person must first fix the cause.
 func (e *ProviderError) Temporary() bool {
 	host, ok := errors.AsType[*net.DNSError](e.Err)
-	if e.Final || e.Code == "insufficient_quota" || // OpenAI's word, with 429: nothing is left to pay with
+	if e.Final || e.Code == "insufficient_quota" || // OpenAI's code with status 429: the account has no credit left
 		errors.Is(e.Err, syscall.ECONNREFUSED) || ok && host.IsNotFound {
 		return false
 	}

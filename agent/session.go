@@ -12,80 +12,79 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// ErrSteps ends a turn that took more steps than Options.Steps.
+// ErrSteps is returned if a turn needs more steps than Options.Steps.
 var ErrSteps = errors.New("the turn took too many steps")
 
-// ErrFull ends a turn whose conversation is too long for the model, even without the results of its older calls.
+// ErrFull is returned if the conversation is too long for the model even without the results of older calls.
 var ErrFull = errors.New("the conversation is too long for the model")
 
 const (
-	// DefaultSteps is how many messages of the model one turn may have.
+	// DefaultSteps is the default maximum of model messages in one turn.
 	DefaultSteps = 50
-	// DefaultContext is how many tokens a conversation may have.
+	// DefaultContext is the default size of a conversation, in tokens.
 	DefaultContext = 150_000
-	// DefaultParallel is how many calls of one message run at once.
+	// DefaultParallel is the default number of calls of one message that run in parallel.
 	DefaultParallel = 8
 
 	defaultAttempts = 5
 )
 
-// Toolbox is what a model may call; a toolbox.Box is one. Users may call its methods from any goroutine.
+// Toolbox holds the tools of a model. A toolbox.Box is one. Its methods must be safe for concurrent use.
 type Toolbox interface {
-	// Descriptors are the tools of the moment. The slice is the caller's own.
+	// Descriptors returns the current tools. The caller owns the slice.
 	Descriptors() []toolbox.Descriptor
-	// Run runs one call, and never fails but in the outcome.
+	// Run runs one call. It reports failures only in the outcome.
 	Run(ctx context.Context, c toolbox.Call) toolbox.Outcome
 }
 
-// Options make a session.
+// Options configure a session.
 type Options struct {
-	// Provider reaches the model. It is the only field that is required: without one, Prompt panics.
+	// Provider connects to the model. It is the only required field: without it, Prompt panics.
 	Provider Provider
-	// Tools are what the model may call; nil: nothing.
+	// Tools are the tools that the model may call. If it is nil, there are none.
 	Tools Toolbox
-	// System says who the model is and what there is.
+	// System is the system prompt.
 	System string
-	// History is what another session's journal holds, which this one continues; nil: it is a new one.
+	// History holds the journal of an earlier session, which this session continues. If it is nil, the session is new.
 	History []Entry
-	// Journal keeps each step; nil: nobody does.
+	// Journal stores each step. If it is nil, the steps are not stored.
 	Journal Journal
-	// Hear is given what happens, from one goroutine at a time; what it does, the turn waits for. It does not call Prompt.
-	// nil: nobody listens.
+	// Hear receives events, from one goroutine at a time. The turn waits until Hear returns. Hear must not call Prompt.
+	// If it is nil, there are no events.
 	Hear func(Event)
-	// Steps is how many messages of the model one turn may have. 0: [DefaultSteps].
+	// Steps is the maximum of model messages in one turn. If it is 0, [DefaultSteps] applies.
 	Steps int
-	// Parallel is how many calls of one message run at once. 0: [DefaultParallel].
+	// Parallel is the number of calls of one message that run in parallel. If it is 0, [DefaultParallel] applies.
 	Parallel int
-	// Context is how many tokens the conversation may have. Above four fifths of it the results of older calls are taken out
-	// of what the model is sent, and one result enters with a quarter of it at most.
-	// 0: [DefaultContext].
+	// Context is the size of the conversation in tokens. Above four fifths of it, requests leave out the results of
+	// older calls. One result takes at most a quarter of it. If it is 0, [DefaultContext] applies.
 	Context int
-	// Attempts is how often a request is made that the provider answers with a temporary error. 0: 5.
+	// Attempts is the number of attempts for a request that fails with temporary errors. If it is 0, it is 5.
 	Attempts int
 }
 
-// Journal keeps the steps of a session.
+// Journal stores the steps of a session.
 type Journal interface {
-	// Append keeps an entry for good before it returns.
+	// Append stores an entry permanently before it returns.
 	Append(ctx context.Context, e Entry) error
 }
 
-// Entry is one step of a session: a message, or what was taken out of earlier ones. Entries of one
-// assistant's message and of the results of its calls are kept one by one, as they come.
+// Entry is one step of a session: a message, or a removal from earlier messages. The model's message and the result of
+// each of its calls are separate entries, stored as they arrive.
 type Entry struct {
 	At time.Time `json:"at"`
-	// Message is what was said: a prompt, a message of the model, or the results of some of its calls.
+	// Message is a prompt, a message of the model, or results of some of its calls.
 	Message *Message `json:"message,omitempty"`
-	// Model and Usage are of a message of the model.
+	// Model and Usage belong to a message of the model.
 	Model string `json:"model,omitempty"`
 	Usage *Usage `json:"usage,omitempty"`
-	// Dropped are the ids of calls whose results the model is no longer shown.
+	// Dropped are the ids of calls whose results are left out of requests from now on.
 	Dropped []string `json:"dropped,omitempty"`
-	// Compacted: Message stands in the place of all messages before it.
+	// Compacted means that Message replaces all earlier messages.
 	Compacted bool `json:"compacted,omitempty"`
 }
 
-// Answer is what a turn came to.
+// Answer is the outcome of a turn.
 type Answer struct {
 	Text  string // of the last message
 	Stop  Stop
@@ -101,10 +100,10 @@ type Session struct {
 	steps    int
 	parallel int
 	attempts int
-	running  chan struct{} // holds one value while a turn runs, which alone changes what follows
+	running  chan struct{} // holds one value while a turn runs; only the turn changes the fields below
 	places   places
 
-	hearing sync.Mutex // one event at a time; it guards nothing
+	hearing sync.Mutex // serializes events and guards no field
 
 	mu       sync.Mutex
 	talk     *conversation
@@ -126,17 +125,17 @@ func New(o Options) *Session {
 	return s
 }
 
-// Prompt is one turn: text goes to the model, its calls run, and the answer is what it says when it calls nothing more.
-// When ctx ends, what runs is cancelled, and the conversation is left such that the next turn can go on. The answer
-// that comes with an error counts what was done until then.
+// Prompt runs one turn. It sends text to the model and runs the model's calls. It returns the model's first message
+// without calls. If ctx ends, running calls are cancelled, and the next turn can continue the conversation. With an
+// error, the answer counts the work until then.
 //
-// An empty text goes on where a turn stopped: after [ErrSteps], after an error of the provider, or in a conversation that
-// was resumed.
+// An empty text continues a turn that stopped: after [ErrSteps], after an error of the provider, or in a resumed
+// conversation.
 func (s *Session) Prompt(ctx context.Context, text string) (Answer, error) {
 	return s.inTurn(ctx, func(t *turn) error { return t.run(ctx, text) })
 }
 
-// inTurn waits until no other turn runs, and runs one.
+// inTurn waits until no other turn runs, then runs one.
 func (s *Session) inTurn(ctx context.Context, run func(*turn) error) (Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return Answer{}, err
@@ -154,14 +153,14 @@ func (s *Session) inTurn(ctx context.Context, run func(*turn) error) (Answer, er
 	return t.answer, err
 }
 
-// UseContext changes Options.Context from the next turn on. 0: [DefaultContext].
+// UseContext changes Options.Context from the next turn on. If tokens is 0, [DefaultContext] applies.
 func (s *Session) UseContext(tokens int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.context = cmp.Or(tokens, DefaultContext)
 }
 
-// Use changes the model, and the tools as its provider takes them, from the next turn on.
+// Use changes the model and its tools from the next turn on.
 func (s *Session) Use(p Provider, tools Toolbox) {
 	if tools == nil {
 		tools = toolbox.NewBox(nil)
@@ -171,23 +170,23 @@ func (s *Session) Use(p Provider, tools Toolbox) {
 	s.provider, s.tools = p, tools
 }
 
-// Messages are the conversation so far. The slice is the caller's own, what it holds is shared and never changes. While
-// calls run, their results come one by one.
+// Messages returns the conversation so far. The caller owns the slice. Its elements are shared and never change. While
+// calls run, their results appear one by one.
 func (s *Session) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.talk.messages)
 }
 
-// Usage is what all turns of the conversation took, those of Options.History too.
+// Usage returns the usage of all turns of the conversation, including Options.History.
 func (s *Session) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.talk.usage
 }
 
-// keep puts a step into the journal, and only then into the conversation. What has happened is kept whether or not the turn is
-// cancelled.
+// keep stores a step in the journal and then adds it to the conversation. It stores the step even if the turn is
+// cancelled, because the step has happened.
 func (s *Session) keep(ctx context.Context, e Entry) error {
 	e.At = time.Now()
 	if s.journal != nil {
@@ -201,7 +200,7 @@ func (s *Session) keep(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// tell lets who listens hear of something, one at a time.
+// tell passes an event to Options.Hear, one at a time.
 func (s *Session) tell(e Event) {
 	if s.hear == nil {
 		return

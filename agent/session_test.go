@@ -136,7 +136,7 @@ func TestTheModelReadsWhatIsWrongWithItsCalls(t *testing.T) {
 	}
 }
 
-// rude is a toolbox whose Run panics, ends its goroutine, or does not end.
+// rude is a toolbox whose Run panics, ends its goroutine, or does not return.
 type rude struct{}
 
 func (rude) Descriptors() []toolbox.Descriptor { return nil }

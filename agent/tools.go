@@ -7,8 +7,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// places keeps tools where they are for as long as a conversation lasts, because a provider's cache holds for what
-// begins alike: one that comes is the last, one that comes again is where it was.
+// places keeps the positions of tools during a conversation, because a provider's cache depends on a common prefix. A
+// new tool is appended. A tool that returns gets its old position.
 type places map[string]int
 
 // inOrder sorts tools in place.

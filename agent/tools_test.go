@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestToolsStayWhereTheyAre holds that tools which come and go while a conversation lasts leave the others in place.
+// TestToolsStayWhereTheyAre checks that the other tools keep their places while tools are added and removed.
 func TestToolsStayWhereTheyAre(t *testing.T) {
 	first, second := registry(tool("b1", nil), tool("b2", nil)), registry(tool("c1", nil))
 	tools := toolbox.NewBox(nil, first, second)
@@ -21,10 +21,10 @@ func TestToolsStayWhereTheyAre(t *testing.T) {
 		want   []string
 	}{
 		{func() {}, []string{"b1", "b2", "c1"}},
-		{func() { first.Add(tool("b3", nil)) }, []string{"b1", "b2", "c1", "b3"}}, // though it is before c1 in the box
+		{func() { first.Add(tool("b3", nil)) }, []string{"b1", "b2", "c1", "b3"}}, // although it is before c1 in the box
 		{func() { first.Remove("b1") }, []string{"b2", "c1", "b3"}},
 		{func() { first.Add(changed) }, []string{"b2", "c1", "b3"}},
-		{func() { first.Add(tool("b1", nil)) }, []string{"b1", "b2", "c1", "b3"}}, // as it was cached
+		{func() { first.Add(tool("b1", nil)) }, []string{"b1", "b2", "c1", "b3"}}, // at its cached place
 		{func() { second.Add(tool("a", nil)) }, []string{"b1", "b2", "c1", "b3", "a"}},
 	}
 	m := model()

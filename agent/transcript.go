@@ -15,20 +15,20 @@ import (
 	"github.com/indusagi/indus/internal/filelock"
 )
 
-// ErrInUse: another process, or another session of this one, has the transcript open.
+// ErrInUse is returned if another session has the transcript open, in this process or another one.
 var ErrInUse = errors.New("the conversation is open in another session")
 
-// transcriptVersion grows when an older reader would misunderstand what is written.
+// transcriptVersion increases when older readers would misread the format.
 const transcriptVersion = 1
 
-// headerStart is how every transcript begins: what begins otherwise is some other file, and left alone.
+// headerStart begins every transcript. A file that begins otherwise is not a transcript and is left unchanged.
 const headerStart = `{"transcript":`
 
-// Header is what a transcript says of itself in its first line.
+// Header is the first line of a transcript.
 type Header struct {
-	// At is when it was begun. The zero Time: now.
+	// At is the time at which the transcript was created. For a new transcript, the zero Time means now.
 	At time.Time `json:"at"`
-	// Dir is the directory that the session worked in, and Model the model that it began with.
+	// Dir is the session's working directory, and Model the session's first model.
 	Dir   string `json:"dir,omitempty"`
 	Model string `json:"model,omitempty"`
 }
@@ -46,16 +46,16 @@ type Transcript struct {
 	mu     sync.Mutex
 	file   *os.File
 	size   int64
-	broken error // nobody knows what of the last line is on the disk
+	broken error // set when it is unknown which part of the last line is on the disk
 }
 
 var _ Journal = (*Transcript)(nil)
 
-// OpenTranscript opens the transcript at path for one session, and makes it where there is none, with its directory, for
-// nobody but its owner; h is the header of a new one. Until Close no other session can open it: they get [ErrInUse].
+// OpenTranscript opens the transcript at path for one session. If there is none, it creates the file and its directory
+// with access only for the owner, and writes h as the header. Until Close, other sessions get [ErrInUse].
 //
-// A last line that was cut off is removed: no Append has returned for it. Damage anywhere else is an error that says in which
-// line.
+// An incomplete last line is removed: no Append has returned for it. Damage in any other line is an error that contains
+// the line number.
 func OpenTranscript(ctx context.Context, path string, h Header) (*Transcript, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func OpenTranscript(ctx context.Context, path string, h Header) (*Transcript, er
 	return t, nil
 }
 
-// load takes the lock, reads what is there, and cuts off what is torn.
+// load locks the file, reads it, and removes an incomplete last line.
 func (t *Transcript) load(h Header) error {
 	info, err := t.file.Stat()
 	switch {
@@ -118,14 +118,14 @@ func (t *Transcript) begin(h Header) error {
 		return err
 	}
 	if dir, err := os.Open(filepath.Dir(t.file.Name())); err == nil {
-		_ = dir.Sync() // not every system can
+		_ = dir.Sync() // not every system supports this
 		dir.Close()
 	}
 	return nil
 }
 
-// ReadTranscript reads a transcript without opening it, to list it for example. A line that is being written is not there yet;
-// a file without a whole line, in which nothing was kept, is io.ErrUnexpectedEOF.
+// ReadTranscript reads a transcript without opening it, for example to list it. It ignores an incomplete last line. For
+// a file without a complete line it returns io.ErrUnexpectedEOF.
 func ReadTranscript(r io.Reader) (Header, []Entry, error) {
 	all, err := io.ReadAll(r)
 	if err != nil {
@@ -141,7 +141,8 @@ func ReadTranscript(r io.Reader) (Header, []Entry, error) {
 	return h, entries, nil
 }
 
-// parseTranscript reads all whole lines, and says how many bytes they have. With an error entries are those before it.
+// parseTranscript reads all complete lines and returns their size. With an error, it returns the entries before the
+// damage.
 func parseTranscript(all []byte) (h Header, entries []Entry, size int64, err error) {
 	if start := []byte(headerStart); !bytes.HasPrefix(all, start[:min(len(start), len(all))]) {
 		return h, nil, 0, errors.New("it is no transcript of indus")
@@ -176,13 +177,14 @@ func readHeader(line []byte) (Header, error) {
 	return h.Header, nil
 }
 
-// Header is the first line's.
+// Header returns the header of the transcript.
 func (t *Transcript) Header() Header { return t.header }
 
-// Entries are what it held when it was opened, for Options.History. They are shared: do not change them.
+// Entries returns the entries from when the transcript was opened, for Options.History. They are shared: do not change
+// them.
 func (t *Transcript) Entries() []Entry { return t.entries }
 
-// Append implements [Journal]: one write, and one sync of the disk. What it could not write whole it takes back.
+// Append implements [Journal] with one write and one sync. If the write is incomplete, Append removes it.
 func (t *Transcript) Append(ctx context.Context, e Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -206,7 +208,7 @@ func (t *Transcript) write(v any) error {
 			t.size += int64(n)
 			return nil
 		}
-		t.broken = err // a second sync would say yes whatever is on the disk
+		t.broken = err // a second sync would succeed even if the data is not on the disk
 	}
 	if undo := t.file.Truncate(t.size); undo != nil {
 		t.broken = err
@@ -214,7 +216,7 @@ func (t *Transcript) write(v any) error {
 	return err
 }
 
-// Close lets others open it. It may be called twice.
+// Close closes the transcript, so that another session can open it. It may be called twice.
 func (t *Transcript) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

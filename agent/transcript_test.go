@@ -28,8 +28,8 @@ func open(t *testing.T, path string) *agent.Transcript {
 	return tr
 }
 
-// converse has a conversation with everything that a transcript can hold, and gives where the file ended when each message and
-// result was heard.
+// converse runs a conversation with every kind of entry. It returns the size of the file when each message and result
+// was reported.
 func converse(t *testing.T, path string) (s *agent.Session, heard []int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -102,8 +102,8 @@ func text(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// TestACutAtEveryByte holds that whatever kill -9 leaves of a transcript opens, that nothing is missing which was heard, and
-// that the conversation goes on from there without repeating a call.
+// TestACutAtEveryByte checks that a transcript opens wherever kill -9 cut it, and that all reported entries are there.
+// The conversation continues without repeating a call.
 func TestACutAtEveryByte(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "t.jsonl")
@@ -162,7 +162,7 @@ func TestACutAtEveryByte(t *testing.T) {
 	if len(all) > 6000 {
 		t.Errorf("%d bytes take too long", len(all))
 	}
-	for _, at := range heard { // what was heard was on the disk: a whole line
+	for _, at := range heard { // at each event the file ended with a whole line
 		if !bytes.Contains(all[:at], []byte("\n")) || all[at-1] != '\n' {
 			t.Errorf("at %d of %d it is no whole line", at, len(all))
 		}
@@ -271,7 +271,7 @@ func TestOneSessionHasIt(t *testing.T) {
 
 func TestWhatDoesNotFitIsTakenBack(t *testing.T) {
 	if os.Getenv("TRANSCRIPT_TEST") == "" {
-		// A limit on the size of files is that of a process.
+		// The limit on the size of files applies to a process.
 		path := filepath.Join(t.TempDir(), "t.jsonl")
 		c := exec.Command("sh", "-c", `ulimit -f 8 && trap '' XFSZ && exec "$0" -test.run=TestWhatDoesNotFitIsTakenBack`, os.Args[0])
 		c.Env = append(os.Environ(), "TRANSCRIPT_TEST="+path)

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// errNothing: the last word is the model's.
+// errNothing is returned for an empty prompt if the last message is the model's.
 var errNothing = errors.New("there is nothing to answer: write something")
 
-// turn is one turn while it runs.
+// turn is one running turn.
 type turn struct {
 	*Session
 	provider Provider
 	tools    Toolbox
 	context  int
-	request  []Message // sent behind the conversation, and no part of it
+	request  []Message // sent after the conversation, but not part of it
 	answer   Answer
 }
 
@@ -50,7 +50,7 @@ func (t *turn) run(ctx context.Context, text string) error {
 	return fmt.Errorf("%w: %d", ErrSteps, t.steps)
 }
 
-// hold keeps a message of the model, and gives its calls. Of a refusal there are none.
+// hold stores a message of the model and returns its calls. It returns none for a refusal.
 func (t *turn) hold(ctx context.Context, r Reply) ([]Call, error) {
 	m := t.talk.fresh(r.Message)
 	if r.Stop == StopRefusal {
@@ -58,7 +58,7 @@ func (t *turn) hold(ctx context.Context, r Reply) ([]Call, error) {
 	}
 	entry := Entry{Message: &m, Model: t.provider.Name(), Usage: &r.Usage}
 	if len(m.Parts) == 0 {
-		entry.Message = nil // which no provider would take back
+		entry.Message = nil // providers would refuse an empty message
 	}
 	if err := t.keep(ctx, entry); err != nil {
 		return nil, err

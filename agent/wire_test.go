@@ -16,8 +16,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestOverTheWire has a conversation in which all goes wrong that can, with a server as strict as the real ones, and goes on
-// from each of its entries: no provider may find fault with what a session sends.
+// TestOverTheWire runs a conversation with every kind of failure against a server as strict as the real ones. It then
+// continues from each of its entries. No provider may reject a request of a session.
 func TestOverTheWire(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for name, reach := range map[string]func(url string) agent.Provider{

@@ -2,34 +2,34 @@ package operation
 
 import "slices"
 
-// Principal says who calls; opaque. "" is the local user.
+// Principal identifies the caller. It is opaque. "" is the local user.
 type Principal string
 
-// Grants are rights.
+// Grants are the rights of a caller.
 type Grants struct {
 	// Scopes are plain names: "repo:read".
 	Scopes []string `json:"scopes,omitempty"`
 }
 
-// Identity is a caller and its rights: from outside, or an operation that calls others. The zero
-// Identity is the local user, without any.
+// Identity is a caller with its rights. The caller is outside the registry or is an operation that calls other
+// operations. The zero Identity is the local user without rights.
 type Identity struct {
 	Principal Principal `json:"principal,omitempty"`
 	Grants
 }
 
-// Access is what a caller needs in order to call an operation. What is empty is not asked for.
+// Access lists the rights that a call requires. An empty list requires nothing.
 type Access struct {
-	// ScopesAll are needed, every one.
+	// ScopesAll lists scopes that are all required.
 	ScopesAll []string `json:"scopesAll,omitempty"`
-	// ScopesAny are needed, at least one.
+	// ScopesAny lists scopes of which at least one is required.
 	ScopesAny []string `json:"scopesAny,omitempty"`
 }
 
-// Allows reports whether g is enough.
+// Allows reports whether g satisfies a.
 func (a Access) Allows(g Grants) bool { return len(a.missing(g)) == 0 }
 
-// missing is what g lacks, with each alternative.
+// missing returns the scopes that g lacks. If g has none of ScopesAny, it returns all of them.
 func (a Access) missing(g Grants) (list []string) {
 	for _, scope := range a.ScopesAll {
 		if !slices.Contains(g.Scopes, scope) {
@@ -42,7 +42,7 @@ func (a Access) missing(g Grants) (list []string) {
 	return list
 }
 
-// copy is an identity with a list of its own.
+// copy returns a copy with a separate list of scopes.
 func (i Identity) copy() Identity {
 	i.Scopes = slices.Clone(i.Scopes)
 	return i

@@ -56,8 +56,8 @@ func TestForbiddenComesBeforeTheInputAndTheHandler(t *testing.T) {
 	}
 }
 
-// From outside an Internal operation is not told from a name that nobody has, whatever
-// is sent to it.
+// TestAnInternalOperationDoesNotExistOutside checks that a call from outside cannot distinguish an Internal operation
+// from an unknown name.
 func TestAnInternalOperationDoesNotExistOutside(t *testing.T) {
 	op := hidden("vault/secret", gives("1", nil))
 	op.Spec.Input = json.RawMessage(`{"type":"object","required":["x"]}`)
@@ -100,9 +100,8 @@ func TestNearestNamesAreThoseThatTheCallerMayCall(t *testing.T) {
 	}
 }
 
-// TestNoWayAround builds services at random and calls everything from everywhere: a
-// handler has run only if each step to it was allowed, by the caller's rights at the door and by
-// the calling operation's own behind it.
+// TestNoWayAround builds random services and tries every call from everywhere. A handler may run only if each step was
+// allowed: by the caller's rights for the first call, and by the calling operation's rights for nested calls.
 func TestNoWayAround(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -5,32 +5,30 @@ import (
 	"fmt"
 )
 
-// Adapter finds operations somewhere else. Its errors are, among others, those that wrap
-// [DiscoveryFailed] or [Unauthorized].
+// Adapter imports operations from another system. Its errors may wrap [DiscoveryFailed] or [Unauthorized].
 //
-// Implementers give registrations with a [Provenance] of their own and visibility
-// [Internal], and let Release close what they hold. They may be asked several times.
+// Implementers return registrations with a [Provenance] of their own and visibility [Internal]. Release of a
+// registration closes the resources that it holds. Import may be called several times.
 type Adapter interface {
 	Import(ctx context.Context) ([]Registration, error)
 }
 
-// ImportError is a kind of failure of an [Adapter]: errors.Is(err, operation.Unauthorized).
+// ImportError is a kind of failure of an [Adapter], for errors.Is: errors.Is(err, operation.Unauthorized).
 type ImportError string
 
-// The kinds.
+// The kinds of ImportError.
 const (
-	// DiscoveryFailed: what has the operations cannot be reached or does not list them.
+	// DiscoveryFailed means that the system cannot be reached, or does not list its operations.
 	DiscoveryFailed ImportError = "discovery failed"
-	// Unauthorized: it asks for a credential, or for another one.
+	// Unauthorized means that the system requires a credential, or a different one.
 	Unauthorized ImportError = "unauthorized"
 )
 
 // Error implements error.
 func (e ImportError) Error() string { return string(e) }
 
-// Import asks an Adapter and makes what it gives the operations of owner, as
-// [Registry.Replace] does. Where that fails the registry is as it was, and what the adapter
-// gave is released.
+// Import imports operations from an Adapter and makes them the operations of owner, as [Registry.Replace] does. If that
+// fails, the registry is unchanged, and the imported registrations are released.
 func (r *Registry) Import(ctx context.Context, owner string, a Adapter) error {
 	all, err := a.Import(ctx)
 	if err != nil {

@@ -9,41 +9,39 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// Call asks for one run of one operation, from outside.
+// Call is a request from outside to run one operation.
 type Call struct {
-	// ID is the caller's own id for the call; "" gets one that is unique in the registry.
+	// ID is the caller's id for the call. If it is empty, the registry assigns a unique id.
 	ID string
-	// Operation is the name.
+	// Operation is the name of the operation.
 	Operation string
-	// Input is one JSON value; nothing at all is {}.
+	// Input is one JSON value. If it is empty, it is {}.
 	Input json.RawMessage
-	// Caller is who calls.
+	// Caller is the identity of the caller.
 	Caller Identity
-	// Capabilities are of this call: a handler finds them before its own of the same name,
-	// and they go on to the operations that it calls. They come from the program that
-	// calls, never from a message.
+	// Capabilities are the secrets of this call. They override capabilities of the registration with the same name, and
+	// pass on to operations that the handler calls. They come from the calling program, never from a message.
 	Capabilities Capabilities
 }
 
 const (
-	maxDepth   = 64 // how deep operations may call one another
+	maxDepth   = 64 // maximum depth of nested calls
 	maxNearest = 3
 )
 
-// request is a call from wherever it comes.
+// request is a call from outside or from another operation.
 type request struct {
 	id     string
 	name   string
 	input  json.RawMessage
-	caller Identity // whose rights count
-	origin Identity // who called from outside
+	caller Identity // its rights count
+	origin Identity // the caller from outside
 	given  Capabilities
-	from   *Context // the call that makes this one; nil from outside
+	from   *Context // the calling operation's context, or nil for calls from outside
 	depth  int
 }
 
-// Call runs a Query or a Mutation. It never fails as such: whatever goes wrong is in the
-// Envelope. It returns when the handler does.
+// Call runs a Query or a Mutation. Failures are reported in the Envelope. Call returns when the handler does.
 func (r *Registry) Call(ctx context.Context, c Call) Envelope {
 	if c.ID == "" {
 		c.ID = "call-" + strconv.FormatUint(r.calls.Add(1), 10)
@@ -51,8 +49,8 @@ func (r *Registry) Call(ctx context.Context, c Call) Envelope {
 	return r.call(ctx, request{id: c.ID, name: c.Operation, input: c.Input, caller: c.Caller, origin: c.Caller, given: c.Capabilities})
 }
 
-// admit finds the operation of a request and counts a call of it, or says why not. What
-// does not exist and what cannot be reached from there take the same way.
+// admit finds the operation of a request and counts the call, or returns the reason of the refusal. A missing operation
+// and an operation that cannot be called from there are treated alike.
 func (r *Registry) admit(q *request) (o *operation, err *Error) {
 	if o = r.reach(*q); o == nil {
 		return nil, r.notFound(*q)
@@ -74,8 +72,8 @@ func (r *Registry) admit(q *request) (o *operation, err *Error) {
 	return o, r.checkInput(o, q.input)
 }
 
-// reach is the operation that a request means, and a call of it begun; nil: there is
-// none that can be called from there.
+// reach returns the operation of a request and begins a call of it. If there is none that can be called from there, it
+// returns nil.
 func (r *Registry) reach(q request) *operation {
 	for {
 		o := r.now.Load().by[q.name]
@@ -84,7 +82,7 @@ func (r *Registry) reach(q request) *operation {
 		}
 		if o.begin() {
 			return o
-		} // else it was replaced since, and another may have its name
+		} // it was replaced, and another operation may have its name now
 	}
 }
 
@@ -95,7 +93,7 @@ func (q request) reaches(o *operation) bool {
 	return o.Spec.Visibility == External
 }
 
-// notFound also names the operations that may be meant, of those that can be called from there with the caller's rights.
+// notFound returns the error for an unknown name. It suggests similar names of operations that this caller can call.
 func (r *Registry) notFound(q request) *Error {
 	var names []string
 	for _, o := range r.now.Load().order {
@@ -105,7 +103,7 @@ func (r *Registry) notFound(q request) *Error {
 	}
 	details := Details{Operation: q.name, Nearest: text.Nearest(q.name, names, maxNearest)}
 	if len(q.name) > maxName {
-		details.Operation = "" // no operation has such a name, and nobody wants it back
+		details.Operation = "" // no operation has such a long name, so the error does not repeat it
 	}
 	return refusal(NotFound, "there is no operation of that name", details)
 }

@@ -54,7 +54,7 @@ func TestTheValueIsCheckedAfterIt(t *testing.T) {
 	}{
 		{`{"city":"Ulm"}`, ""},
 		{`{"city":7}`, operation.InternalError},
-		{``, operation.InternalError}, // an empty value is none
+		{``, operation.InternalError}, // an empty value is invalid
 		{`{"city":`, operation.InternalError},
 		{"{\"city\":\"\xff\"}", operation.InternalError},
 	} {
@@ -148,7 +148,7 @@ func TestAPanicIsCaughtAndToldToTheLoggerAlone(t *testing.T) {
 	}
 }
 
-// waits is a handler that ends when its context does.
+// waits is a handler that ends when its context ends.
 func waits(ctx context.Context, _ *operation.Context, _ json.RawMessage) (json.RawMessage, error) {
 	<-ctx.Done()
 	return nil, fmt.Errorf("waiting: %w", ctx.Err())
@@ -220,7 +220,7 @@ func TestCancelingIsToldFromATimeout(t *testing.T) {
 	})
 }
 
-// A value that is there is worth more than a deadline that has passed.
+// TestALateValueIsAValue checks that a value wins over a deadline that has passed.
 func TestALateValueIsAValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op := public("late", func(ctx context.Context, _ *operation.Context, _ json.RawMessage) (json.RawMessage, error) {

@@ -11,13 +11,13 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// checkInput judges an input. What the validator cannot judge (too large, too much work) is
-// refused, but for leaves: what they pass it on to judges for itself.
+// checkInput validates an input. If the validator cannot decide (too large, too much work), the input is refused. For
+// leaves it is passed on, because the system behind them validates it.
 func (r *Registry) checkInput(o *operation, input json.RawMessage) *Error {
 	if !isJSON(input) {
 		return refusal(InvalidInput, "the input is not one JSON value in UTF-8", Details{Operation: o.Spec.Name})
 	}
-	_ = o.compile(r.log) // of a leaf; others are compiled, without an error
+	_ = o.compile(r.log) // for a leaf; other operations are already compiled, without an error
 	err := validated(o.input, input)
 	misfit, is := errors.AsType[*validate.Error](err)
 	switch {
@@ -36,7 +36,7 @@ func validated(v *validate.Validator, raw json.RawMessage) error {
 	return v.Validate(raw)
 }
 
-// checked is the value of a handler, if it keeps the promise of the Spec.
+// checked returns a handler's value if it fits the output schema.
 func (r *Registry) checked(o *operation, q request, value json.RawMessage) (json.RawMessage, error) {
 	if value == nil {
 		value = json.RawMessage("null")
@@ -50,7 +50,7 @@ func (r *Registry) checked(o *operation, q request, value json.RawMessage) (json
 	return value, nil
 }
 
-// declared is an error that the Spec has, if its details keep that promise.
+// declared returns an error with a declared code if its details fit the schema of that code.
 func (r *Registry) declared(o *operation, q request, e Error) *Error {
 	e.Retryable = e.Retryable || o.Spec.declared(e.Code).Retryable
 	details := e.Details
@@ -64,7 +64,7 @@ func (r *Registry) declared(o *operation, q request, e Error) *Error {
 	return r.broken(q, "the details of "+strconv.Quote(string(e.Code))+" are not what the operation declares", misfit, encodable(e))
 }
 
-// broken is the error of an operation that did not keep its promise. The value that it gave is not shown.
+// broken returns the error for an operation that broke its contract. It does not contain the operation's value.
 func (r *Registry) broken(q request, message string, misfit *validate.Error, original *Error) *Error {
 	details := Details{Operation: q.name, Original: original}
 	if misfit != nil {
@@ -77,7 +77,7 @@ func (r *Registry) broken(q request, message string, misfit *validate.Error, ori
 	return refusal(InternalError, message, details)
 }
 
-// encodable is e without details that cannot be encoded.
+// encodable returns e without details that cannot be encoded.
 func encodable(e Error) *Error {
 	if !isJSON(e.Details) {
 		e.Details = nil

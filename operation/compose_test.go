@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/operation"
 )
 
-// inner reads the envelope that a handler made with calls gave.
+// inner decodes the envelope that a composing handler returned.
 func inner(t testing.TB, e operation.Envelope) operation.Envelope {
 	t.Helper()
 	var got struct {
@@ -46,7 +46,7 @@ func TestWhatAHandlerMayCall(t *testing.T) {
 		top := public("top", calls(tt.name, "{}"))
 		top.Env, top.Authority = tt.env, tt.authority
 		r := registry(t, top, hidden("free", gives(`"done"`, nil)), restricted, typed)
-		// The caller has all rights, and they must not help.
+		// The caller has all rights. They must not extend the nested call.
 		answer := r.Call(t.Context(), operation.Call{Operation: "top", Caller: operation.Identity{Grants: scopes("db", "fs")}})
 		if got := inner(t, answer); code(got) != tt.want {
 			t.Errorf("%s: %+v", tt.about, got)

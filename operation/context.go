@@ -7,9 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Context is one call, as its handler sees it: who calls, what it may use, and the
-// way to other operations. It ends with the call: what is called through it
-// afterwards is [Canceled]. All methods are safe for concurrent use.
+// Context is one call as its handler sees it: the caller, the capabilities, and access to other operations. After the
+// call has ended, calls through it are [Canceled]. All methods are safe for concurrent use.
 type Context struct {
 	registry  *Registry
 	operation *operation
@@ -18,22 +17,22 @@ type Context struct {
 	children  atomic.Uint64
 }
 
-// ID is the call's. That of a call that a handler made begins with its own call's, and a dot.
+// ID returns the id of the call. For a nested call it begins with the outer call's id and a dot.
 func (c *Context) ID() string { return c.request.id }
 
-// Operation is what is called.
+// Operation returns the called operation.
 func (c *Context) Operation() Entry { return c.operation.entry() }
 
-// Caller is whose rights let the call in: who called from outside or, inside, the
-// Authority of the operation that called.
+// Caller returns the identity whose rights allowed the call. For a call from outside it is the caller, and for a nested
+// call the Authority of the calling operation.
 func (c *Context) Caller() Identity { return c.request.caller.copy() }
 
-// Origin is who called from outside, however deep this call is. It grants nothing here: a
-// handler that acts for that person asks it.
+// Origin returns the caller from outside, for nested calls too. It grants nothing here. A handler that acts on behalf
+// of that caller must check it.
 func (c *Context) Origin() Identity { return c.request.origin.copy() }
 
-// Capability is the secret of a name: the call's own, else the registration's. The
-// environment of the process is never asked.
+// Capability returns the secret with a name: from the call, or else from the registration. It never reads the
+// environment.
 func (c *Context) Capability(name string) (Secret, bool) {
 	if s, ok := c.request.given[name]; ok {
 		return s, true
@@ -42,9 +41,9 @@ func (c *Context) Capability(name string) (Secret, bool) {
 	return s, ok
 }
 
-// Call runs another operation, External or Internal, of those in the registration's Env.
-// Whether it may is asked of the registration's Authority, never of the caller's rights; to
-// the other operation that Authority is the caller.
+// Call runs another operation, External or Internal, that the registration's Env names. The registration's Authority
+// must have the required rights. The caller's rights do not count. The other operation sees that Authority as its
+// caller.
 func (c *Context) Call(ctx context.Context, name string, input json.RawMessage) Envelope {
 	q := request{
 		id:     c.request.id + "." + strconv.FormatUint(c.children.Add(1), 10),

@@ -13,10 +13,10 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// New is the [Registration] of an operation whose input and value have Go types.
-// A schema that the Spec does not give is inferred from the type: package infer says by which
-// struct tags. Missing members get the defaults of the schema, and a whole number may be written as 1.0 or 1e2. What fits
-// the schema and does not decode into In is an [InvalidInput] all the same. A type that JSON cannot hold is an error of [Registration.Check].
+// New returns the [Registration] of an operation with Go types for its input and value. Schemas that the Spec leaves
+// out are inferred from the types: see package infer for the struct tags. Missing fields get the defaults of the
+// schema. Whole numbers may be written as 1.0 or 1e2. An input that fits the schema but cannot be decoded into In is an
+// [InvalidInput]. If a type cannot be encoded as JSON, [Registration.Check] returns an error.
 func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, error)) Registration {
 	var defect error
 	if spec.Input == nil {
@@ -47,12 +47,12 @@ func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, e
 	}}
 }
 
-// undecodable is an input that does not fit the Go type, which the schema should have said.
+// undecodable is an input that passed the schema but does not fit the Go type.
 type undecodable struct{ err error }
 
 func (e *undecodable) Error() string { return e.err.Error() }
 
-// refusal says what is wrong in a caller's terms.
+// refusal describes the error in terms of the input.
 func (e *undecodable) refusal(name string) *Error {
 	details := Details{Operation: name}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](e.err); ok {
@@ -62,7 +62,7 @@ func (e *undecodable) refusal(name string) *Error {
 	return refusal(InvalidInput, e.Error(), details)
 }
 
-// pointer is the path of a field as encoding/json names it: "a.b".
+// pointer converts a field path of encoding/json ("a.b") to a JSON pointer.
 func pointer(field string) string {
 	if field == "" {
 		return "/"
@@ -70,8 +70,8 @@ func pointer(field string) string {
 	return "/" + strings.ReplaceAll(field, ".", "/")
 }
 
-// Ask calls another operation through c, with an input and a value that have Go types.
-// The error is an [*Error] where the call ended with one.
+// Ask calls another operation through c, with Go types for its input and value. If the call ends with an error, Ask
+// returns the [*Error].
 func Ask[Out any](ctx context.Context, c *Context, name string, in any) (out Out, err error) {
 	input, err := text.JSON(in)
 	if err != nil {

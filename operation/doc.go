@@ -1,8 +1,7 @@
-// Package operation is named, typed operations that a service composes: with declared
-// inputs, values and errors, and with rules who may call them. It knows no MCP, no model and
-// no transport.
+// Package operation defines named, typed operations that a service composes. They declare inputs, values, errors and
+// access rules. The package does not depend on MCP, models or transports.
 //
-// Write operations with [New], put them into a [Registry], and call them:
+// Define operations with [New], add them to a [Registry], and call them:
 //
 //	package main
 //

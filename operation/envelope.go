@@ -7,17 +7,17 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// Envelope is how a call ended: with a value, or with an Error.
+// Envelope is the outcome of a call: a value or an Error.
 type Envelope struct {
-	// ID is the call's.
+	// ID is the id of the call.
 	ID string
-	// Value is one JSON value, read-only; nil where Err is set.
+	// Value is one JSON value. It is read-only, and nil if Err is set.
 	Value json.RawMessage
-	// Err is why there is no value.
+	// Err is the reason for which there is no value.
 	Err *Error
 }
 
-// Decode reads the value into v. The error is Err where there is no value.
+// Decode decodes the value into v. If there is no value, it returns Err.
 func (e Envelope) Decode(v any) error {
 	if e.Err != nil {
 		return e.Err
@@ -28,8 +28,8 @@ func (e Envelope) Decode(v any) error {
 	return nil
 }
 
-// MarshalJSON writes {"id":…,"value":…} or {"id":…,"error":{"code":…}}. An Envelope with
-// neither has the value null.
+// MarshalJSON writes {"id":…,"value":…} or {"id":…,"error":{"code":…}}. If both Value and Err are empty, the value is
+// null.
 func (e Envelope) MarshalJSON() ([]byte, error) {
 	if e.Err != nil {
 		return text.JSON(struct {

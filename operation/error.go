@@ -2,41 +2,38 @@ package operation
 
 import "github.com/indusagi/indus/internal/failure"
 
-// Code says what went wrong. It is an error itself, so that errors.Is(err, operation.NotFound)
-// asks for one.
+// Code is an error code. It is also an error itself, for use with errors.Is: errors.Is(err, operation.NotFound).
 type Code = failure.Code
 
-// The codes of the protocol. They mean the same for every operation, and no operation
-// may declare one.
+// The codes of this package. They mean the same for every operation, and no operation may declare one of them.
 const (
-	// NotFound: there is no such operation, or none that can be called from there.
+	// NotFound means that the operation does not exist, or cannot be called from there.
 	NotFound = failure.NotFound
-	// Forbidden: the caller has not the rights. Nothing has run, and the input was not looked at.
+	// Forbidden means that the caller lacks rights. Nothing has run, and the input was not checked.
 	Forbidden Code = "FORBIDDEN"
-	// InvalidInput: the input does not fit the schema. Nothing has run.
+	// InvalidInput means that the input does not fit the schema. Nothing has run.
 	InvalidInput = failure.InvalidInput
-	// InternalError: the operation broke its own promise: a panic, an error that it
-	// does not declare, a value that does not fit its schema.
+	// InternalError means that the operation broke its contract: a panic, an undeclared error, or a value that does not
+	// fit the schema.
 	InternalError Code = "INTERNAL"
-	// Timeout: the deadline has passed, the operation's or the caller's, or what the
-	// operation waited for took too long.
+	// Timeout means that a deadline has passed: the operation's, the caller's, or the deadline of something that the
+	// operation waited for.
 	Timeout = failure.Timeout
-	// Canceled: the caller gave up.
+	// Canceled means that the caller gave up.
 	Canceled = failure.Canceled
 )
 
-// protocolCodes are those that no operation may declare.
+// protocolCodes are the codes that no operation may declare.
 var protocolCodes = []Code{NotFound, Forbidden, InvalidInput, InternalError, Timeout, Canceled}
 
-// Error is how a call ended that has no value. Handlers return one whose code their
-// Spec declares; of any other error the caller gets an [InternalError]. It answers errors.Is
-// for its code.
+// Error is the outcome of a call without a value. Handlers return one with a code that their Spec declares. For any
+// other error the caller gets an [InternalError]. It matches its code with errors.Is.
 type Error = failure.Error
 
-// Details are the details of an error with one of the protocol's codes.
+// Details are the details of an error with one of this package's codes.
 type Details = failure.Details
 
-// refusal is an error of the protocol.
+// refusal returns an error with one of this package's codes.
 func refusal(code Code, message string, details Details) *Error {
 	return &Error{Code: code, Message: message, Details: details.Encode()}
 }

@@ -58,8 +58,7 @@ func Example() {
 	//  NOT_FOUND: there is no operation of that name
 }
 
-// A service composes operations: what the caller may not do, the operation does with an
-// authority of its own.
+// A service composes operations. An operation does things with its own authority that the caller may not do.
 func ExampleContext_Call() {
 	stock := operation.New(operation.Spec{
 		Name: "stock/count", Kind: operation.Query,
@@ -95,7 +94,7 @@ func ExampleContext_Call() {
 	//  NOT_FOUND: there is no operation of that name
 }
 
-// empty is an Adapter whose server is not there.
+// empty is an Adapter whose server is unreachable.
 type empty struct{}
 
 func (empty) Import(context.Context) ([]operation.Registration, error) {

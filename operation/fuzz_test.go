@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/operation"
 )
 
-// FuzzCall: whatever is called with whatever schema, input, value and error, the answer is an
-// envelope that can be written, and a handler sees nothing but JSON in UTF-8.
+// FuzzCall calls operations with arbitrary schemas, inputs, values and errors. The envelope can always be encoded, and
+// the handler receives only JSON in UTF-8.
 func FuzzCall(f *testing.F) {
 	f.Add("op", []byte(`{"type":"object"}`), []byte(`{}`), []byte(`1`), "CODE", []byte(`{"a":1}`), byte(0))
 	f.Add("op", []byte(`{"$ref":"#/x"}`), []byte(`{`), []byte(`{`), "TIMEOUT", []byte(`{`), byte(1))

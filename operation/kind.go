@@ -2,22 +2,22 @@ package operation
 
 import "fmt"
 
-// Kind says what calling an operation does.
+// Kind states whether an operation changes anything.
 type Kind uint8
 
-// The kinds. The zero value is the one to be careful with.
+// The kinds. The zero value is the cautious one.
 const (
-	Mutation Kind = iota // it may change something
-	Query                // it only reads, and may be tried again
+	Mutation Kind = iota // may change something
+	Query                // only reads, and may be retried
 )
 
-// Visibility says from where an operation can be called.
+// Visibility states from where an operation can be called.
 type Visibility uint8
 
-// The visibilities. The zero value shows nothing to nobody.
+// The visibilities. The zero value is not visible from outside.
 const (
-	Internal Visibility = iota // by other operations alone
-	External                   // from outside too
+	Internal Visibility = iota // only other operations can call it
+	External                   // callers from outside can call it too
 )
 
 var (
@@ -25,16 +25,16 @@ var (
 	visibilityNames = [...]string{Internal: "internal", External: "external"}
 )
 
-// String is "mutation" or "query".
+// String returns "mutation" or "query".
 func (k Kind) String() string { return enumText(kindNames[:], int(k), "kind") }
 
-// MarshalText is [Kind.String].
+// MarshalText returns [Kind.String].
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// String is "internal" or "external".
+// String returns "internal" or "external".
 func (v Visibility) String() string { return enumText(visibilityNames[:], int(v), "visibility") }
 
-// MarshalText is [Visibility.String].
+// MarshalText returns [Visibility.String].
 func (v Visibility) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 func enumText(words []string, i int, what string) string {

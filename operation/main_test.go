@@ -13,26 +13,26 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gives is a Handler that gives value, or err.
+// gives returns a Handler that returns value or err.
 func gives(value string, err error) operation.Handler {
 	return func(context.Context, *operation.Context, json.RawMessage) (json.RawMessage, error) {
 		return json.RawMessage(value), err
 	}
 }
 
-// calls is a Handler that calls another operation and gives its whole envelope.
+// calls returns a Handler that calls another operation and returns its envelope.
 func calls(name, input string) operation.Handler {
 	return func(ctx context.Context, c *operation.Context, _ json.RawMessage) (json.RawMessage, error) {
 		return json.Marshal(c.Call(ctx, name, json.RawMessage(input)))
 	}
 }
 
-// public is an External query without a schema.
+// public returns an External query without a schema.
 func public(name string, h operation.Handler) operation.Registration {
 	return operation.Registration{Spec: operation.Spec{Name: name, Kind: operation.Query, Visibility: operation.External}, Handler: h}
 }
 
-// hidden is an Internal one.
+// hidden returns an Internal query without a schema.
 func hidden(name string, h operation.Handler) operation.Registration {
 	r := public(name, h)
 	r.Spec.Visibility = operation.Internal
@@ -53,7 +53,7 @@ func ask(r *operation.Registry, name, input string) operation.Envelope {
 	return r.Call(context.Background(), operation.Call{Operation: name, Input: json.RawMessage(input)})
 }
 
-// code is the code of an envelope; "" where it has a value.
+// code returns the code of an envelope, or "" if it has a value.
 func code(e operation.Envelope) operation.Code {
 	if e.Err == nil {
 		return ""

@@ -10,11 +10,11 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// operation is a registration, ready to be called.
+// operation is a registered operation with its state.
 type operation struct {
 	Registration
 
-	once          sync.Once // guards what follows
+	once          sync.Once // guards the fields below
 	fault         error
 	input, output *validate.Validator
 	details       map[Code]*validate.Validator
@@ -24,9 +24,9 @@ type operation struct {
 	retired bool
 }
 
-// compile makes the validators, once: at the first call of a leaf, of which there may
-// be thousands, and when it is registered otherwise. What cannot be compiled is
-// not checked, which log hears of; the error is the first reason.
+// compile builds the validators once. For a leaf this happens at the first call, because there may be thousands of
+// them. For other operations it happens at registration. A schema that cannot be compiled is logged and not checked.
+// The error is the first reason.
 func (o *operation) compile(log *slog.Logger) error {
 	o.once.Do(func() {
 		o.input = o.validator("input", o.Spec.Input)
@@ -47,7 +47,7 @@ func (o *operation) validator(what string, raw json.RawMessage) *validate.Valida
 		return nil
 	}
 	v, err := validate.New(raw)
-	if err == nil && v.Faulty() != nil { // whose author is there to mend it
+	if err == nil && v.Faulty() != nil { // its author can correct it
 		err = errors.New(v.Faulty()[0])
 	}
 	if err != nil && o.fault == nil {
@@ -56,12 +56,12 @@ func (o *operation) validator(what string, raw json.RawMessage) *validate.Valida
 	return v
 }
 
-// entry is what is shown of it.
+// entry returns the public description of the operation.
 func (o *operation) entry() Entry {
 	return Entry{Spec: o.Spec, Provenance: o.Provenance, Owner: o.Owner}
 }
 
-// begin counts a call; false: the operation is retired, and what it holds may be gone.
+// begin counts a call. It returns false if the operation is retired, because its resources may be gone.
 func (o *operation) begin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,7 +80,7 @@ func (o *operation) end() {
 	o.release(last)
 }
 
-// retire lets no further call begin.
+// retire prevents further calls.
 func (o *operation) retire() {
 	o.mu.Lock()
 	o.retired = true

@@ -10,58 +10,57 @@ import (
 	"time"
 )
 
-// Handler does the work of an operation. It may run in many goroutines at once,
-// and must end soon after ctx does. c is this call's own and ends with it. input has
-// been checked against the Spec, and is read-only; where nothing was sent it is {}.
+// Handler runs an operation. It may run in many goroutines at once, and must end soon after ctx ends. The Context
+// belongs to this call and ends with it. The input has passed the Spec's schema and is read-only. An empty input is {}.
 //
-// The value is one JSON value; nil is null. An error whose code the Spec declares, an
-// [*Error], reaches the caller; ctx's own becomes a [Timeout] or [Canceled]; any other is an
-// [InternalError] without its text, which may hold paths and secrets of this machine and is logged. So is a panic in the
-// handler's own goroutine. An *Error with that code has a text that the caller may read.
+// The value is one JSON value, and nil is null. An [*Error] with a code that the Spec declares, or with
+// [InternalError], reaches the caller with its text. An *Error with another code becomes an InternalError with the
+// original in its details. A deadline error becomes a [Timeout], and the cancellation of ctx becomes a [Canceled]. Any
+// other error, or a panic in the handler's goroutine, becomes an InternalError. Its text is logged but not returned,
+// because it may contain paths and secrets of this machine.
 type Handler func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error)
 
-// Provenance says where an operation comes from. All but [Local] are leaves: they pass calls on to something else, and never call other operations. Adapters
-// name their own.
+// Provenance is the origin of an operation. All operations except [Local] ones are leaves: they pass calls to another
+// system, and never call operations. Adapters define their own provenances.
 type Provenance string
 
-// The provenances that this module knows.
+// The provenances of this module.
 const (
-	Local   Provenance = "local"    // written by whoever registers it; "" is the same
+	Local   Provenance = "local"    // defined by the program; "" means the same
 	FromMCP Provenance = "from_mcp" // a tool of an MCP server
 )
 
-// Leaf reports whether such operations call no others.
+// Leaf reports whether operations of this provenance call no other operations.
 func (p Provenance) Leaf() bool { return p != "" && p != Local }
 
-// Registration is an operation with all that it needs to run.
+// Registration is an operation with everything that it needs to run.
 type Registration struct {
 	Spec Spec
-	// Handler runs it.
+	// Handler runs the operation.
 	Handler Handler
-	// Provenance is [Local] where nobody said.
+	// Provenance is the origin. If it is empty, it is [Local].
 	Provenance Provenance
-	// Owner is who registered it, for [Registry.Replace]; "" is nobody.
+	// Owner is the owner of the operation, for [Registry.Replace]. If it is empty, there is none.
 	Owner string
-	// Authority is the identity, with its rights, under which the operation calls others. The caller of the operation
-	// adds no rights. If it is nil, only operations that are open to every caller may be called. A leaf has none.
+	// Authority is the identity, with its rights, under which the operation calls other operations. The caller's rights
+	// do not count. If it is nil, the operation can call only operations that require no rights. A leaf has no
+	// Authority.
 	Authority *Identity
-	// Env are the names of the operations that it may call; nil: none. A leaf has none.
+	// Env lists the names of the operations that it may call. A leaf has none.
 	Env []string
-	// Capabilities are its own secrets. They do not go on to operations that it calls.
+	// Capabilities are the secrets of the operation. They do not pass on to operations that it calls.
 	Capabilities Capabilities
-	// Timeout bounds one call of it; zero is the registry's, negative is none.
+	// Timeout limits one call. If it is 0, the registry's timeout applies. If it is negative, there is no limit.
 	Timeout time.Duration
-	// Release is called once, after the operation has been removed or replaced and its
-	// last call has ended, in the goroutine where that happened; nil: it holds nothing. It is
-	// not called for what was never registered.
+	// Release is called once after the operation was removed or replaced and its last call has ended, in the goroutine
+	// of that event. It may be nil. It is not called for a registration that was never added.
 	Release func()
 
-	defect error // of the types that it was defined over
+	defect error // of the Go types that define it
 }
 
-// Check says what is wrong with a Registration that [Registry.Add] would refuse, but
-// for names that are taken. Of operations that are no leaves it compiles the schemas:
-// one that cannot be used is a fault of who wrote it.
+// Check returns the error for which [Registry.Add] would refuse the Registration, except for names that are taken. It
+// compiles the schemas of operations that are not leaves, because an invalid schema is a mistake of the program.
 func (r Registration) Check() error {
 	_, err := r.prepare()
 	return err
@@ -95,8 +94,8 @@ func (r Registration) fits() error {
 	return nil
 }
 
-// copy is r with lists of its own, so that whoever registered it can change nothing
-// any more. The schemas' bytes are shared.
+// copy returns r with copies of its lists, so that the caller can no longer change them. The bytes of schemas are
+// shared.
 func (r Registration) copy() Registration {
 	if r.Provenance == "" {
 		r.Provenance = Local

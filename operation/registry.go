@@ -12,40 +12,40 @@ import (
 
 const defaultTimeout = 10 * time.Minute
 
-// Options of a Registry; nil is good.
+// Options configure a Registry. nil is valid.
 type Options struct {
-	// Timeout bounds every call whose Registration has none; zero is 10 minutes,
-	// negative is none.
+	// Timeout limits every call whose Registration has no timeout. If it is 0, it is 10 minutes. If it is negative,
+	// there is no limit.
 	Timeout time.Duration
-	// Logger hears of panics, with their stacks, of errors that callers do not read, of schemas that cannot be used, and of
-	// values that do not fit theirs; nil is silent.
+	// Logger receives panics with their stacks, errors that are not returned to callers, unusable schemas, and values
+	// that do not fit their schemas. If it is nil, nothing is logged.
 	Logger *slog.Logger
 }
 
-// Registry holds operations and runs them. Operations are in the order in which
-// their names were first added. All methods are safe for concurrent use.
+// Registry holds operations and runs them. Operations keep the order in which their names were first added. All methods
+// are safe for concurrent use.
 type Registry struct {
 	timeout time.Duration
 	log     *slog.Logger
-	calls   atomic.Uint64 // for the ids of calls that have none
+	calls   atomic.Uint64 // for ids of calls without an id
 	now     atomic.Pointer[content]
 
-	mu sync.Mutex // one change at a time
+	mu sync.Mutex // serializes changes
 }
 
-// content is a Registry at one moment; it never changes.
+// content is the state of a Registry at one moment. It never changes.
 type content struct {
 	version uint64
 	by      map[string]*operation
 	order   []*operation
 
-	once     sync.Once // most are never looked at
+	once     sync.Once // built on demand, because most are never read
 	snapshot *Snapshot
 }
 
-// Snapshot is what a Registry had at one moment. It never changes.
+// Snapshot is the content of a Registry at one moment. It never changes.
 type Snapshot struct {
-	// Version goes up with each change.
+	// Version increases with each change.
 	Version    uint64
 	Operations []Entry
 }
@@ -57,15 +57,15 @@ type Entry struct {
 	Owner      string
 }
 
-// CallableBy reports whether who may call it from outside.
+// CallableBy reports whether the identity may call the operation from outside.
 func (e Entry) CallableBy(who Identity) bool {
 	return e.Spec.Visibility == External && e.Spec.Access.Allows(who.Grants)
 }
 
-// Collision is the error of a name that is taken.
+// Collision is the error for a name that is already taken.
 type Collision struct {
 	Name string
-	// Has is the one that has the name, and Wants the one that does not get it.
+	// Has is the operation that has the name. Wants is the rejected operation.
 	Has, Wants Entry
 }
 
@@ -80,7 +80,7 @@ func (e Entry) who() string {
 	return fmt.Sprintf("%q (%s)", e.Owner, e.Provenance)
 }
 
-// NewRegistry is an empty Registry.
+// NewRegistry returns an empty Registry.
 func NewRegistry(o *Options) *Registry {
 	o = cmp.Or(o, &Options{})
 	r := &Registry{timeout: cmp.Or(o.Timeout, defaultTimeout), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
@@ -88,8 +88,8 @@ func NewRegistry(o *Options) *Registry {
 	return r
 }
 
-// Add registers operations, all of them or none. A name that is taken is a
-// [*Collision]; the other errors are those of [Registration.Check].
+// Add registers all operations or none. If a name is taken, the error is a [*Collision]. Other errors are as in
+// [Registration.Check].
 func (r *Registry) Add(all ...Registration) error {
 	added, err := prepareAll(all)
 	if err != nil {
@@ -98,10 +98,9 @@ func (r *Registry) Add(all ...Registration) error {
 	return r.change(func(old []*operation) []*operation { return append(old, added...) })
 }
 
-// Replace makes the operations of an owner exactly these, as one change, and leaves it as it
-// was where it fails, as Add does. One that stays keeps its place. Calls under way
-// end with the operation that they began with. Each Registration's Owner is set;
-// without any, Replace removes all that the owner has. owner must not be "".
+// Replace replaces all operations of an owner in one change. If it fails, as Add can, nothing changes. Operations that
+// stay keep their places. Running calls end with the operation with which they began. Replace sets the Owner of each
+// Registration. Without registrations it removes all operations of the owner. owner must not be "".
 func (r *Registry) Replace(owner string, all ...Registration) error {
 	if owner == "" {
 		return fmt.Errorf("operation: what nobody owns cannot be replaced as a whole")
@@ -117,11 +116,11 @@ func (r *Registry) Replace(owner string, all ...Registration) error {
 	return r.change(func(old []*operation) []*operation { return replaceOwned(old, owner, added) })
 }
 
-// replaceOwned is old with added in the place of what owner has there.
+// replaceOwned returns old with the owner's operations replaced by added.
 func replaceOwned(old []*operation, owner string, added []*operation) []*operation {
 	fresh := make(map[string]*operation, len(added))
 	for _, n := range added {
-		fresh[n.Spec.Name] = n // of two, one collides with the other
+		fresh[n.Spec.Name] = n // a duplicate in added collides later
 	}
 	var list []*operation
 	placed := map[*operation]bool{}
@@ -150,12 +149,12 @@ func prepareAll(all []Registration) ([]*operation, error) {
 	return list, nil
 }
 
-// Close removes all operations, and so releases what they hold. It may be called twice.
+// Close removes all operations, and so releases their resources. It may be called twice.
 func (r *Registry) Close() {
 	_ = r.change(func([]*operation) []*operation { return nil })
 }
 
-// change puts in place what edit makes of a copy of the operations, and retires those that are not there any more.
+// change applies edit to a copy of the operations, and retires the operations that it removed.
 func (r *Registry) change(edit func([]*operation) []*operation) error {
 	gone, err := r.swap(edit)
 	for _, o := range gone {
@@ -184,7 +183,7 @@ func (r *Registry) swap(edit func([]*operation) []*operation) (gone []*operation
 	return gone, nil
 }
 
-// Snapshot is what is registered now: the same pointer until that changes.
+// Snapshot returns the current content: the same pointer until the next change.
 func (r *Registry) Snapshot() *Snapshot {
 	now := r.now.Load()
 	now.once.Do(func() {
@@ -196,8 +195,8 @@ func (r *Registry) Snapshot() *Snapshot {
 	return now.snapshot
 }
 
-// Find is the operation of a name, if who may call it from outside. Where it does not
-// exist, is Internal, or is not allowed to who, the answer is the same.
+// Find returns the operation with a name if the identity may call it from outside. The answer does not show whether an
+// operation is missing, Internal or forbidden.
 func (r *Registry) Find(name string, who Identity) (Entry, bool) {
 	o := r.now.Load().by[name]
 	if o == nil || !o.entry().CallableBy(who) {

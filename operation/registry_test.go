@@ -134,7 +134,7 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 	}
 }
 
-// A server's schema that nobody can use is the server's to judge by.
+// If a server's schema cannot be compiled, the server validates the input itself.
 func TestALeafWithASchemaThatCannotBeUsed(t *testing.T) {
 	leaf := public("x", gives("1", nil))
 	leaf.Provenance, leaf.Spec.Input = operation.FromMCP, json.RawMessage(`{"$ref":"#/nowhere"}`)
@@ -211,7 +211,7 @@ func TestReleaseComesOnceAndAfterTheLastCall(t *testing.T) {
 	}
 }
 
-// imports is an Adapter that gives what it has.
+// imports is an Adapter that returns its list.
 type imports struct {
 	all []operation.Registration
 	err error
@@ -244,8 +244,8 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// Everything at once; under -race this is the test of the locks. Every call has the answer of an
-// operation that was registered at some time while it ran, and all is released.
+// Changes, calls and reads run at once: with -race this tests the locks. Every call is answered by an operation that
+// was registered while the call ran, and every operation is released.
 func TestEverythingAtOnce(t *testing.T) {
 	r := registry(t, public("stays", gives(`"stays"`, nil)))
 	var live atomic.Int64

@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 )
 
-// call runs a request to its end.
+// call runs a request and returns its outcome.
 func (r *Registry) call(ctx context.Context, q request) Envelope {
 	o, refused := r.admit(&q)
 	if refused != nil {
@@ -44,7 +44,7 @@ func (r *Registry) within(ctx context.Context, o *operation) (context.Context, c
 	return context.WithTimeout(ctx, limit)
 }
 
-// handle catches a panic: one operation must not take the others with it.
+// handle runs the handler and converts a panic to an error, so that one operation cannot end the program.
 func (r *Registry) handle(ctx context.Context, o *operation, c *Context, input json.RawMessage) (value json.RawMessage, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -54,14 +54,14 @@ func (r *Registry) handle(ctx context.Context, o *operation, c *Context, input j
 	return o.Handler(ctx, c, input)
 }
 
-// panicked logs what happened; the caller gets no more than that it did.
+// panicked logs a panic. The caller learns only that the operation panicked.
 func (r *Registry) panicked(o *operation, q request, v any) error {
 	r.log.Error("an operation panicked", slog.String("operation", o.Spec.Name), slog.String("call", q.id),
 		slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 	return &Error{Code: InternalError, Message: "the operation panicked"}
 }
 
-// outcome is what the caller gets of an error. The error's type is anybody's, and its methods may panic.
+// outcome converts an error to the caller's error. The methods of an error may panic.
 func (r *Registry) outcome(ctx context.Context, o *operation, q request, err error) (e *Error) {
 	defer func() {
 		if recover() != nil {
@@ -94,13 +94,12 @@ func (r *Registry) judged(ctx context.Context, o *operation, q request, err erro
 	return refusal(InternalError, "internal error", Details{Operation: o.Spec.Name})
 }
 
-// isOver reports whether err says no more than that ctx is over, for that reason.
+// isOver reports whether err only states that ctx ended for that reason.
 func isOver(ctx context.Context, err, reason error) bool {
 	return ctx.Err() != nil && errors.Is(ctx.Err(), reason) && (errors.Is(err, reason) || errors.Is(err, context.Cause(ctx)))
 }
 
-// late is retryable where a second call does no harm: of a mutation nobody knows whether it
-// has happened.
+// late returns a Timeout. It is retryable only for a Query, because a mutation may already have happened.
 func (o *operation) late(message string) *Error {
 	e := refusal(Timeout, message, Details{Operation: o.Spec.Name})
 	e.Retryable = o.Spec.Kind == Query

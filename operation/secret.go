@@ -2,14 +2,13 @@ package operation
 
 import "github.com/indusagi/indus/internal/secret"
 
-// Secret is text that prints as "<secret>" in every format, log and encoding, also from
-// within a struct whose fields fmt cannot ask. Its Reveal method returns the text. The zero
-// Secret is empty. It is the same type as interop.Secret.
+// Secret is text that prints as "<secret>" in every format, log and encoding, also in unexported fields. Its Reveal
+// method returns the text. The zero Secret is empty. It is the same type as interop.Secret.
 type Secret = secret.Value
 
-// NewSecret keeps text.
+// NewSecret returns a Secret with the text.
 func NewSecret(text string) Secret { return secret.NewValue(text) }
 
-// Capabilities are what an operation needs to act elsewhere, by name: bearer tokens,
-// keys. They say nothing of who calls; that is an [Identity].
+// Capabilities are named secrets that an operation needs in other systems, such as bearer tokens and keys. They do not
+// identify the caller. That is the job of [Identity].
 type Capabilities map[string]Secret

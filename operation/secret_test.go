@@ -13,7 +13,7 @@ import (
 
 func textLogger(out *strings.Builder) *slog.Logger { return slog.New(slog.NewTextHandler(out, nil)) }
 
-// A secret is seen in no format, also where it is in fields that fmt cannot ask.
+// A secret is hidden in every format, also in unexported fields, whose methods fmt cannot call.
 func TestSecretsAreNotSeen(t *testing.T) {
 	const text = "hunter2"
 	secret := operation.NewSecret(text)

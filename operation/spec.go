@@ -13,48 +13,47 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// maxName is how long the name of an operation may be, in bytes.
+// maxName is the maximum length of an operation's name, in bytes.
 const maxName = 256
 
-// Spec says what an operation is: all that a caller needs to know of it.
+// Spec describes an operation for its callers.
 //
-// A Spec is a value. What it refers to is read-only once it is registered.
+// A Spec is a value. Data that it refers to is read-only after registration.
 type Spec struct {
-	// Name is unique in its registry: "read_file", or "fs/read_file" where names of
-	// a namespace carry it. At most 256 bytes of printable text; [Join] makes one.
+	// Name is unique in its registry: "read_file", or "fs/read_file" with a namespace (see [Join]). It is printable
+	// text of at most 256 bytes.
 	Name string `json:"name"`
-	// Namespace is the group that it belongs to, whether the name says so or not; "" is none.
+	// Namespace is the group of the operation, even if the name does not contain it. It may be empty.
 	Namespace string `json:"namespace,omitempty"`
-	// Description says what it is for, to people and models; "" is allowed.
+	// Description explains the purpose to people and models. It may be empty.
 	Description string `json:"description,omitempty"`
-	// Kind is [Mutation] where nobody said.
+	// Kind is [Mutation] by default.
 	Kind Kind `json:"kind"`
-	// Visibility is [Internal] where nobody said.
+	// Visibility is [Internal] by default.
 	Visibility Visibility `json:"visibility"`
-	// Input is the JSON Schema of the input; nil takes any JSON value.
+	// Input is the JSON Schema of the input. If it is nil, any JSON value is valid.
 	Input json.RawMessage `json:"input,omitempty"`
-	// Output is the JSON Schema of the value; nil allows any.
+	// Output is the JSON Schema of the value. If it is nil, any JSON value is valid.
 	Output json.RawMessage `json:"output,omitempty"`
-	// Errors are those that the operation itself can end with, beside the protocol's.
+	// Errors are the errors of the operation, in addition to the codes of this package.
 	Errors []ErrorDefinition `json:"errors,omitempty"`
-	// Access is what a caller needs; the zero value lets everybody.
+	// Access lists the rights that a caller needs. The zero value allows every caller.
 	Access Access `json:"access,omitzero"`
 }
 
 // ErrorDefinition declares one error of an operation.
 type ErrorDefinition struct {
-	// Code is unique in the operation and none of the protocol's: "FILE_NOT_FOUND".
+	// Code is unique in the operation, and none of this package's codes: "FILE_NOT_FOUND".
 	Code Code `json:"code"`
-	// Description says when it occurs; "" is allowed.
+	// Description explains when the error occurs. It may be empty.
 	Description string `json:"description,omitempty"`
-	// Schema is the JSON Schema of its details; nil allows any.
+	// Schema is the JSON Schema of the details. If it is nil, any details are valid.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Retryable: it is worth another try, whatever the handler says of the single one.
+	// Retryable means that a retry is useful, even if the handler's error does not state it.
 	Retryable bool `json:"retryable,omitempty"`
 }
 
-// Join is the name of an operation that carries its namespace: "fs/read_file". Without
-// a namespace it is the name.
+// Join returns the name of an operation with its namespace: "fs/read_file". Without a namespace it returns the name.
 func Join(namespace, name string) string {
 	if namespace == "" {
 		return name
@@ -62,8 +61,7 @@ func Join(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// Check says what is wrong with a Spec that [Registry.Add] would refuse. It does not
-// compile the schemas.
+// Check returns the error for which [Registry.Add] would refuse the Spec. It does not compile the schemas.
 func (s Spec) Check() error {
 	if err := checkName(s.Name); err != nil {
 		return err
@@ -118,7 +116,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkSchema looks at the form and the size of a schema, which is cheap.
+// checkSchema checks the form and the size of a schema, which is cheap.
 func checkSchema(raw json.RawMessage) error {
 	if raw == nil {
 		return nil
@@ -133,7 +131,7 @@ func checkSchema(raw json.RawMessage) error {
 	return errors.New("a schema is an object, true or false")
 }
 
-// declared is the definition of a code; nil where there is none.
+// declared returns the definition of a code, or nil if there is none.
 func (s *Spec) declared(code Code) *ErrorDefinition {
 	for i := range s.Errors {
 		if s.Errors[i].Code == code {

@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/agent/internal/llm"
 )
 
-// event is one event of an answer. Numbers are float64, because some servers write whole numbers with a fraction.
+// event is one event of the stream. Numbers are float64 because some servers write whole numbers with a fraction.
 type event struct {
 	Type    string
 	Index   float64
@@ -30,15 +30,15 @@ type usage struct {
 	Written float64 `json:"cache_creation_input_tokens"`
 }
 
-// blockSize is what a block holds even if it is empty.
+// blockSize is the number of bytes that are counted for a block even if it is empty.
 const blockSize = 256
 
-// answer is a message while it arrives.
+// answer collects a message from the events of its stream.
 type answer struct {
 	intake   *llm.Intake
 	provider string
 	blocks   []*block
-	at       map[float64]*block // the last one of an index
+	at       map[float64]*block // the last block with each index
 	stop     string
 	usage    agent.Usage
 }
@@ -47,12 +47,12 @@ type answer struct {
 type block struct {
 	kind      string
 	id, name  string
-	text      strings.Builder // of text and thinking, and the input of a call
+	text      strings.Builder // text, thinking, or the input of a call
 	signature strings.Builder
-	raw       json.RawMessage // as it began
+	raw       json.RawMessage // the block as it began
 }
 
-// event takes one event.
+// event handles one event.
 func (a *answer) event(data []byte) (llm.Progress, error) {
 	var e event
 	if err := llm.Decode(data, &e); err != nil {
@@ -80,7 +80,7 @@ func (a *answer) event(data []byte) (llm.Progress, error) {
 	return llm.More, err
 }
 
-// count takes what is known by now: the counts of an event are of the whole message, or missing.
+// count updates the usage. An event either counts the whole message so far or has no count.
 func (a *answer) count(u usage) {
 	if u.Read > 0 {
 		a.usage.CacheRead = llm.Count(u.Read)
@@ -102,7 +102,7 @@ func (a *answer) begin(e event) error {
 
 		Input json.RawMessage
 	}
-	_ = json.Unmarshal(e.Block, &c) // a member of another type is left out, as in Decode
+	_ = json.Unmarshal(e.Block, &c) // fields of another type are left out, as in Decode
 	b := &block{kind: c.Type, id: c.ID, name: c.Name}
 	a.blocks, a.at[e.Index] = append(a.blocks, b), b
 	switch b.kind {
@@ -114,7 +114,7 @@ func (a *answer) begin(e event) error {
 		if err := a.intake.Begin(b.id, b.name); err != nil {
 			return err
 		}
-		b.raw = c.Input // some servers send all of it at once
+		b.raw = c.Input // some servers send the whole input here
 	default:
 		b.raw = e.Block
 	}
@@ -171,12 +171,12 @@ func (a *answer) part(b *block) (p agent.Part, ok bool) {
 		return agent.Part{Call: a.intake.Call(b.id, b.name, input)}, true
 	case "thinking":
 		if b.signature.Len() == 0 {
-			return agent.Part{}, false // the API would refuse it
+			return agent.Part{}, false // the API refuses thinking without a signature
 		}
 		b.raw, _ = json.Marshal(map[string]string{"type": b.kind, "thinking": b.text.String(), "signature": b.signature.String()})
 	case "redacted_thinking":
 	default:
-		return agent.Part{}, false // of a server's own tools, which nobody asked for
+		return agent.Part{}, false // blocks of the server's own tools, which the request did not ask for
 	}
 	return agent.Part{Native: &agent.Native{Provider: a.provider, JSON: b.raw}}, true
 }

@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// DefaultBaseURL is Anthropic's own server.
+	// DefaultBaseURL is the URL of Anthropic's own server.
 	DefaultBaseURL = "https://api.anthropic.com"
-	// maxTokens is how long a message may become: the most that all current models allow.
+	// maxTokens is the default limit of a message, in tokens. All current models allow it.
 	maxTokens = 32_000
-	// apiVersion is the version of the Messages API that requests ask for.
+	// apiVersion is the version of the Messages API that requests name.
 	apiVersion = "2023-06-01"
 )
 
-// Options say where a model is. The zero value is Anthropic's own server without a key.
+// Options describe the server of a model. The zero value means Anthropic's own server without a key.
 type Options struct {
 	// Key is sent as "x-api-key". If it is empty, no key is sent.
 	Key string
-	// BaseURL is the server's URL, with or without "/v1". If it is empty, it is [DefaultBaseURL].
+	// BaseURL is the server's URL, with or without "/v1". If it is empty, [DefaultBaseURL] is used.
 	BaseURL string
-	// HTTPClient sends the requests. It follows no redirection: CheckRedirect is ignored. If it is nil, the requests go over
+	// HTTPClient sends the requests. It follows no redirects: CheckRedirect is ignored. If it is nil, requests use
 	// http.DefaultTransport.
 	HTTPClient *http.Client
 }
 
-// Model is one model of a server that has the Messages API.
+// Model is one model on a server with the Messages API.
 type Model struct {
 	model  string
 	server *llm.Server
@@ -40,8 +40,8 @@ type Model struct {
 
 var _ agent.Provider = (*Model)(nil)
 
-// New makes a model from the name that its provider has for it: "claude-sonnet-4-5". It does no I/O. A BaseURL that is no URL
-// of a web server is an error of Generate. options may be nil.
+// New returns the model with the given name, as its provider writes it: "claude-sonnet-4-5". It does no I/O. If BaseURL
+// is not the URL of a web server, Generate returns an error. options may be nil.
 func New(model string, options *Options) *Model {
 	o := cmp.Or(options, &Options{})
 	m := &Model{model: model}
@@ -61,7 +61,7 @@ func New(model string, options *Options) *Model {
 // Name implements agent.Provider.
 func (m *Model) Name() string { return "anthropic/" + m.model }
 
-// Profile is how tools are to be shown to the model.
+// Profile returns the schema profile for the model's tools.
 func (m *Model) Profile() *schema.Profile { return schema.Anthropic }
 
 // Generate implements agent.Provider.

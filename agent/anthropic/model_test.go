@@ -54,7 +54,7 @@ func TestTheRequest(t *testing.T) {
 	}
 }
 
-// block is the two events of a block that arrives at once, and its end.
+// block returns the two events of a block that arrives at once: its start and its stop.
 func block(b string) string {
 	return `data: {"type":"content_block_start","index":0,"content_block":` + b + "}\n\n" + `data: {"type":"content_block_stop","index":0}` + "\n\n"
 }
@@ -122,7 +122,7 @@ func TestThoughtsGoBackToTheirModelAlone(t *testing.T) {
 		if body := string(sent.Body); strings.Contains(body, `{"type":"redacted_thinking","data":"secret"}`) != (i == 0) || strings.Contains(body, "without") {
 			t.Errorf("%s: %s", name, body)
 		}
-		if tools := sent.Tools(); len(tools) != 1 || tools[0].Name != "none" { // a conversation with calls has tools
+		if tools := sent.Tools(); len(tools) != 1 || tools[0].Name != "none" { // a conversation with calls needs tools
 			t.Errorf("%v", tools)
 		}
 	}

@@ -22,18 +22,19 @@ type request struct {
 	Stream     bool       `json:"stream"`
 }
 
-// kindOf is an object that has a type and nothing else.
+// kindOf is a JSON object that has only a type.
 type kindOf struct {
 	Type string `json:"type"`
 }
 
-// message is one message of a request. An element is a *content, or a json.RawMessage of the model's own.
+// message is one message of a request. Each element of Content is a *content, or a json.RawMessage that the model
+// wrote.
 type message struct {
 	Role    agent.Role `json:"role"`
 	Content []any      `json:"content"`
 }
 
-// content is a block of a message. Type says which of the other fields are set.
+// content is a block of a message. Type determines which other fields are set.
 type content struct {
 	Type   string          `json:"type"`
 	Text   string          `json:"text,omitempty"`
@@ -60,8 +61,8 @@ type tool struct {
 	Cache       *kindOf         `json:"cache_control,omitempty"`
 }
 
-// request writes a request. It marks four places where the cache may end: the tools, the system prompt, and the last two
-// messages of the user. The request before left the earlier of these in the cache.
+// request builds the body of a request. It marks up to four ends of cached prefixes: the tools, the system prompt, and
+// the last two user messages. The previous request has already cached the prefix up to the earlier of these messages.
 func (m *Model) request(r agent.Request) request {
 	body := request{Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, maxTokens), Messages: m.messages(r.Messages), Stream: true}
 	cached := &kindOf{"ephemeral"}
@@ -74,7 +75,7 @@ func (m *Model) request(r agent.Request) request {
 	if n := len(body.Tools); n > 0 {
 		body.Tools[n-1].Cache = cached
 	} else if slices.ContainsFunc(r.Messages, func(m agent.Message) bool { return len(m.Calls()) > 0 }) {
-		// The API refuses a conversation that has calls and no tools.
+		// The API refuses a conversation with calls and without tools.
 		none := json.RawMessage(`{"type":"object","properties":{}}`)
 		body.Tools = []*tool{{Name: "none", Description: "There are no tools now.", InputSchema: none}}
 		body.ToolChoice = &kindOf{"none"}
@@ -98,14 +99,14 @@ func (m *Model) messages(all []agent.Message) []message {
 				blocks = append(blocks, b)
 			}
 		}
-		if len(blocks) > 0 { // the API takes no empty message, and makes one of two of the same role
+		if len(blocks) > 0 { // the API refuses an empty message, and joins two messages of the same role
 			messages = append(messages, message{turn.Role, blocks})
 		}
 	}
 	return messages
 }
 
-// block is a part of a message as the API has it, or nil if it is left out.
+// block converts a part of a message to the form of the API. It returns nil for a part that is left out.
 func (m *Model) block(p agent.Part) any {
 	switch {
 	case p.Call != nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/agent/internal/llm"
 )
 
-// chunk is one event of an answer. Numbers are float64, because some servers write whole numbers with a fraction.
+// chunk is one event of an answer. Numbers are float64 because some servers write whole numbers with a fraction.
 type chunk struct {
 	Error   json.RawMessage
 	Choices []struct {
@@ -28,44 +28,44 @@ type chunk struct {
 	}
 }
 
-// delta is what a chunk adds to the message.
+// delta is the part that a chunk adds to the message.
 type delta struct {
 	Content, Refusal string
 	Reasoning        string
-	Thoughts         string      `json:"reasoning_content"` // some servers' name for Reasoning
+	Thoughts         string      `json:"reasoning_content"` // the name of Reasoning on some servers
 	Calls            []callDelta `json:"tool_calls"`
 }
 
-// callDelta is what a chunk adds to a call.
+// callDelta is the part that a chunk adds to a call.
 type callDelta struct {
-	Index    *float64 // nil: the server sends none
+	Index    *float64 // nil if the server sends none
 	ID       string
 	Function struct{ Name, Arguments string }
 	Extra    json.RawMessage `json:"extra_content"`
 }
 
-// answer is a message while it arrives.
+// answer collects a message from its chunks.
 type answer struct {
 	intake    *llm.Intake
 	provider  string
 	text      strings.Builder
 	reasoning strings.Builder
-	named     string // the server's name for reasoning
+	named     string // the name under which the server sends reasoning
 	calls     []*call
-	at        map[float64]*call // the last call of an index
+	at        map[float64]*call // the last call with each index
 	refused   bool
 	finish    string
 	usage     agent.Usage
 }
 
-// call is one call while it arrives.
+// call collects one call from its chunks.
 type call struct {
 	id, name  string
 	arguments strings.Builder
 	extra     json.RawMessage
 }
 
-// event takes one event.
+// event handles one event.
 func (a *answer) event(data []byte) (llm.Progress, error) {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		return a.done()
@@ -82,7 +82,7 @@ func (a *answer) event(data []byte) (llm.Progress, error) {
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
-			continue // one was asked for
+			continue // the request asked for one choice
 		}
 		if err := a.delta(choice.Delta); err != nil {
 			return llm.More, err
@@ -100,7 +100,7 @@ func (a *answer) event(data []byte) (llm.Progress, error) {
 	return llm.Whole, nil
 }
 
-// done ends the stream, of which some servers give no reason.
+// done ends the stream. Some servers send no finish reason.
 func (a *answer) done() (llm.Progress, error) {
 	if a.finish == "" && a.text.Len() == 0 && len(a.calls) == 0 {
 		return llm.More, io.ErrUnexpectedEOF
@@ -119,7 +119,7 @@ func (a *answer) delta(d delta) error {
 	return err
 }
 
-// think takes the reasoning. Some servers send the same text under both names.
+// think adds reasoning. Some servers send the same text under both names, so only the first name is used.
 func (a *answer) think(d delta) error {
 	for _, one := range []struct{ name, text string }{{"reasoning_content", d.Thoughts}, {"reasoning", d.Reasoning}} {
 		if one.text != "" && (a.named == "" || a.named == one.name) {
@@ -130,8 +130,8 @@ func (a *answer) think(d delta) error {
 	return nil
 }
 
-// call takes a piece of a call. Pieces belong together by their index. Some servers send no index, or 0 in all of them:
-// therefore another id begins another call.
+// call adds a piece of a call. Pieces with the same index belong together. Some servers send no index, or always 0, so
+// a new id also begins a new call.
 func (a *answer) call(place float64, d callDelta) error {
 	if d.Index != nil {
 		place = *d.Index
@@ -153,8 +153,8 @@ func (a *answer) call(place float64, d callDelta) error {
 	return a.intake.Add(&c.arguments, d.Function.Arguments)
 }
 
-// another reports whether a piece with this id and name begins another call. Without ids another name does, and the same
-// one behind complete arguments.
+// another reports whether a piece with this id and name begins a new call. If there are no ids, a different name begins
+// a new call. The same name begins one if the arguments are already complete.
 func (c *call) another(id, name string) bool {
 	if id != "" || c.id != "" {
 		return id != "" && c.id != "" && id != c.id
@@ -185,7 +185,7 @@ func (a *answer) reply() agent.Reply {
 	switch {
 	case a.finish == "length":
 		r.Stop = agent.StopLength
-	case strings.HasPrefix(strings.ToLower(a.finish), "content_filter") || a.refused: // Gemini's has the category behind it
+	case strings.HasPrefix(strings.ToLower(a.finish), "content_filter") || a.refused: // Gemini appends the category
 		r.Stop = agent.StopRefusal
 	case len(a.calls) > 0:
 		r.Stop = agent.StopCalls

@@ -13,7 +13,7 @@ import (
 )
 
 func ExampleNew() {
-	// The server stands for one on this machine, such as Ollama's at http://127.0.0.1:11434/v1.
+	// The server stands for a local model server, such as Ollama's at http://127.0.0.1:11434/v1.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"It is "}}]}`+"\n\n"+

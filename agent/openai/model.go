@@ -15,34 +15,34 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// DefaultBaseURL is OpenAI's own server.
+// DefaultBaseURL is the URL of OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// Options say where a model is. The zero value is OpenAI's own server without a key.
+// Options describe the server of a model. The zero value means OpenAI's own server without a key.
 type Options struct {
 	// Key is sent as a bearer token. If it is empty, no token is sent.
 	Key string
-	// BaseURL is the server's URL. If it has no path, "/v1" is added. If it is empty, it is [DefaultBaseURL].
+	// BaseURL is the server's URL. If it has no path, "/v1" is added. If it is empty, [DefaultBaseURL] is used.
 	BaseURL string
-	// Provider is the first half of the model's name. If it is empty, it is "openai" or "ollama" where the base URL is
-	// one of theirs, and else the server's host.
+	// Provider is the first half of the model's name. If it is empty, the base URL determines it: "openai" or "ollama"
+	// for their servers, or else the host.
 	Provider string
-	// HTTPClient sends the requests. It follows no redirection: CheckRedirect is ignored. If it is nil, the requests go over
+	// HTTPClient sends the requests. It follows no redirects: CheckRedirect is ignored. If it is nil, requests use
 	// http.DefaultTransport.
 	HTTPClient *http.Client
 }
 
-// Model is one model of a server that has chat completions.
+// Model is one model on a server with chat completions.
 type Model struct {
 	provider, model string
 	server          *llm.Server
-	blind           atomic.Bool // the model has refused images
+	blind           atomic.Bool // set once the model has refused images
 }
 
 var _ agent.Provider = (*Model)(nil)
 
-// New makes a model from the name that its provider has for it: "gpt-5", "qwen3:8b". It does no I/O. A BaseURL that is no URL
-// of a web server is an error of Generate. options may be nil.
+// New returns the model with the given name, as its provider writes it: "gpt-5", "qwen3:8b". It does no I/O. If BaseURL
+// is not the URL of a web server, Generate returns an error. options may be nil.
 func New(model string, options *Options) *Model {
 	o := cmp.Or(options, &Options{})
 	m := &Model{provider: o.Provider, model: model}
@@ -60,7 +60,7 @@ func New(model string, options *Options) *Model {
 	return m
 }
 
-// endpoint is the address of chat completions below a base URL.
+// endpoint returns the address of chat completions below a base URL.
 func endpoint(base *url.URL) string {
 	if strings.Trim(base.Path, "/") == "" {
 		base = base.JoinPath("v1")
@@ -81,7 +81,7 @@ func providerOf(base *url.URL) string {
 // Name implements agent.Provider.
 func (m *Model) Name() string { return m.provider + "/" + m.model }
 
-// Profile is how tools are to be shown to the model.
+// Profile returns the schema profile for the model's tools.
 func (m *Model) Profile() *schema.Profile {
 	switch m.provider {
 	case "openai":
@@ -92,8 +92,8 @@ func (m *Model) Profile() *schema.Profile {
 	return schema.Universal
 }
 
-// Generate implements agent.Provider. A model that refuses images is asked once more without them, and is shown none from
-// then on.
+// Generate implements agent.Provider. If the model refuses images, Generate sends the request again without them. Later
+// requests contain no images.
 func (m *Model) Generate(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
 	blind := m.blind.Load()
 	reply, err := m.ask(ctx, r, hear, blind)

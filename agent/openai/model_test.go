@@ -28,7 +28,7 @@ func prompt(text string) agent.Request {
 	return agent.Request{Messages: []agent.Message{{Role: agent.User, Parts: []agent.Part{{Text: text}}}}}
 }
 
-// events are a stream of chunks with these deltas.
+// events returns a stream of chunks with these deltas.
 func events(chunks ...string) string {
 	all := ""
 	for _, c := range chunks {
@@ -40,7 +40,7 @@ func events(chunks ...string) string {
 	return all
 }
 
-// TestCompatibleServers holds what servers make of OpenAI's wire.
+// TestCompatibleServers checks the variants of OpenAI's format that other servers send.
 func TestCompatibleServers(t *testing.T) {
 	t.Parallel()
 	const stop, calls = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, `{"choices":[{"index":0,"delta":{"content":null},"finish_reason":"tool_calls"}]}`
@@ -141,7 +141,7 @@ func TestTheRequest(t *testing.T) {
 	}
 }
 
-// TestTextsOfAUser are separated: the first of two prompts may have had no answer.
+// TestTextsOfAUser checks that texts are separated. The first of two prompts may have had no answer.
 func TestTextsOfAUser(t *testing.T) {
 	t.Parallel()
 	s := modelserver.New(t, modelserver.Turn{Text: "ok"})

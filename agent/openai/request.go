@@ -31,9 +31,9 @@ type message struct {
 	Role      string     `json:"role"`
 	Content   any        `json:"content,omitempty"`
 	Calls     []toolCall `json:"tool_calls,omitempty"`
-	CallID    string     `json:"tool_call_id,omitempty"` // of the role "tool"
+	CallID    string     `json:"tool_call_id,omitempty"` // for the role "tool"
 	Reasoning string     `json:"reasoning,omitempty"`
-	Thoughts  string     `json:"reasoning_content,omitempty"` // some servers' name for Reasoning
+	Thoughts  string     `json:"reasoning_content,omitempty"` // the name of Reasoning on some servers
 }
 
 // content is a piece of a message: a text or an image.
@@ -47,7 +47,7 @@ type imageURL struct {
 	URL string `json:"url"`
 }
 
-// toolCall is a call of the model as it goes back.
+// toolCall is a call of the model as it is sent back.
 type toolCall struct {
 	ID       string          `json:"id"`
 	Type     string          `json:"type"`
@@ -71,17 +71,17 @@ type function struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// native holds the parts of a message that some servers want back, beside text and calls.
+// native holds the parts of a message that some servers require back, beside text and calls.
 type native struct {
-	// Reasoning is by the name that the server has for it.
+	// Reasoning is keyed by the server's field name.
 	Reasoning map[string]string `json:"reasoning,omitempty"`
-	// Extra is by the id of a call: Gemini's signatures of thoughts.
+	// Extra is keyed by the id of a call. It holds Gemini's thought signatures.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
 func (m *Model) request(r agent.Request, blind bool) request {
 	body := request{Model: m.model, Messages: []message{}, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
-	if m.provider == "openai" { // newer models of OpenAI refuse the older name, which is the one that other servers know
+	if m.provider == "openai" { // newer models of OpenAI refuse max_tokens, and other servers know only max_tokens
 		body.MaxCompletion = max(r.MaxTokens, 0)
 	} else {
 		body.MaxTokens = max(r.MaxTokens, 0)
@@ -106,7 +106,7 @@ func toolOf(d toolbox.Descriptor) tool {
 	return tool{"function", function{d.Name, d.Description, llm.Parameters(d)}}
 }
 
-// userMessages are the results of calls, then their images, then the text of a person.
+// userMessages returns the results of calls, then their images, then the text of a person.
 func userMessages(turn agent.Message, blind bool) (messages []message) {
 	var shown []content
 	for _, p := range turn.Parts {
@@ -139,8 +139,8 @@ func image(i agent.Image) content {
 	return content{Type: "image_url", Image: &imageURL{url}}
 }
 
-// assistant is a message of the model. Its reasoning goes back with its calls: some servers insist on it there, and
-// refuse it elsewhere.
+// assistant returns a message of the model. Its reasoning is sent back only with calls: some servers require it there
+// and refuse it elsewhere.
 func (m *Model) assistant(turn agent.Message) message {
 	one := message{Role: "assistant"}
 	var with native

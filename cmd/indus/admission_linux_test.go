@@ -12,8 +12,8 @@ import (
 
 const testToken = "0123456789abcdef"
 
-// TestATokenFileThatIsAPipe is read once, and waited for until the end; a file that has
-// become one is not waited for by those who have a token. So it is with a baseline.
+// TestATokenFileThatIsAPipe checks that a pipe is read once, until its end. If the file later becomes a pipe, requests
+// with a valid token do not wait for it. A baseline in a pipe is read in the same way.
 func TestATokenFileThatIsAPipe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	pipe := func() {
@@ -37,7 +37,7 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	const admitted = http.StatusBadRequest // there is no session
+	const admitted = http.StatusBadRequest // admitted, but without a session
 	pipe()
 	for _, begin := range []func() *program{begin, func() *program { return launch(t, indusCommand(t, nil, "mcp", "lint", "--baseline", file)) }} {
 		p := begin()
@@ -55,7 +55,7 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := p.hears(&p.err, `serving at (\S+)\n`)
-	for range 15 { // beyond the time after which a file is looked at again
+	for range 15 { // longer than the interval of checks of the file
 		if got := ask(p, url); got != admitted {
 			t.Errorf("status %d", got)
 		}

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// asked is indus mcp approve on a terminal, in a project with that file: what the
-// person sees, and where they type.
+// asked is indus mcp approve on a terminal, in a project with a configuration file: its output and its keyboard.
 type asked struct {
 	*program
 	seen *transcript
@@ -33,7 +32,7 @@ func asking(t *testing.T, project string) *asked {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(seen, keys) // ends when nobody has the terminal open
+		_, _ = io.Copy(seen, keys) // ends when the terminal is closed on all sides
 	}()
 	t.Cleanup(func() {
 		tty.Close()
@@ -57,7 +56,7 @@ func asking(t *testing.T, project string) *asked {
 	return &asked{p, seen, keys}
 }
 
-// projectCommand is indus in a directory that is its home too.
+// projectCommand returns a command of indus in a directory that is also its home.
 func projectCommand(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("indus", args...)
 	cmd.Dir = dir
@@ -72,7 +71,7 @@ func (a *asked) types(keys string) {
 	}
 }
 
-// states is what indus mcp get says of servers of the project.
+// states returns the states of servers in the project, from indus mcp get.
 func (a *asked) states(ids ...string) string {
 	a.t.Helper()
 	var out []string
@@ -113,7 +112,7 @@ func TestApproveAsksOnATerminal(t *testing.T) {
 	}
 }
 
-// What a command gives is shown before it is approved, and asked about by itself.
+// TestApproveAsksAgainAboutWhatACommandGives checks that the output of a command is shown and approved separately.
 func TestApproveAsksAgainAboutWhatACommandGives(t *testing.T) {
 	t.Parallel()
 	a := asking(t, `{"servers": {
@@ -154,8 +153,7 @@ func TestApproveIsInterrupted(t *testing.T) {
 	}
 }
 
-// Nothing of what is approved is beyond the end of what is shown, and no name passes
-// for more than a name.
+// TestApproveShowsAllOfIt checks that a long command is shown to its end, and that a name cannot pass for other text.
 func TestApproveShowsAllOfIt(t *testing.T) {
 	t.Parallel()
 	padding := strings.Repeat("harmless ", 1000)

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// listedBy sends tools/list with a token, and returns status, challenge and body.
+// listedBy sends tools/list with a token, and returns the status, the challenge and the body.
 func listedBy(t *testing.T, at, token string) (int, string, string) {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
@@ -39,8 +39,8 @@ func listedBy(t *testing.T, at, token string) (int, string, string) {
 	return res.StatusCode, res.Header.Get("WWW-Authenticate"), string(text)
 }
 
-// TestServeKnowsSignedTokens: tokens of a real authorization server are good for the view that they were issued for, and clients
-// are told how to get one.
+// TestServeKnowsSignedTokens checks that tokens of a real authorization server are valid only for their view. Clients
+// without a token get a challenge.
 func TestServeKnowsSignedTokens(t *testing.T) {
 	t.Parallel()
 	as, foreign := authserver.Start(t, nil), authserver.Start(t, nil)
@@ -70,7 +70,7 @@ func TestServeKnowsSignedTokens(t *testing.T) {
 	}
 }
 
-// TestServeAsksAboutTokens: a token that was revoked is refused within a minute, and one that is not active at once.
+// TestServeAsksAboutTokens checks that a revoked token is refused within a minute, and an inactive one immediately.
 func TestServeAsksAboutTokens(t *testing.T) {
 	t.Parallel()
 	as := authserver.Start(t, &authserver.Options{Opaque: true})
@@ -110,7 +110,7 @@ func TestServeAsksAboutTokens(t *testing.T) {
 			t.Errorf("%s: %d %q %s", name, status, challenge, body)
 		}
 	}
-	write(7) // which changes nothing
+	write(7) // an invalid configuration changes nothing
 	serve.hears(&serve.err, `"auth" cannot be used.*; who is let in stays as it was\n`)
 	if status, _, body := listedBy(t, at, ann); status != 200 {
 		t.Errorf("by a broken configuration: %d %s", status, body)

@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// memory is a figure of a process in MiB: VmRSS, or VmHWM for the most it had.
+// memory returns a value of a process in MiB: VmRSS, or VmHWM for its peak.
 func memory(t testing.TB, pid int, name string) int {
 	t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -30,8 +30,8 @@ func memory(t testing.TB, pid int, name string) int {
 	return kib >> 10
 }
 
-// TestClientsThatDoNotReadFillNoMemory: forty ask for 8 MB each and read nothing. What
-// is held for them is bounded, one who reads is served meanwhile, and it is given back.
+// TestClientsThatDoNotReadFillNoMemory starts forty clients that request 8 MB each and read nothing. The memory for
+// them is limited, another client is served meanwhile, and the memory is released.
 func TestClientsThatDoNotReadFillNoMemory(t *testing.T) {
 	f := fixture.New(t)
 	p := startServe(t, map[string]row{"big": {f.Path, f.Args, nil}}, "--addr", "127.0.0.1:0", "--memory", "32")
@@ -52,14 +52,14 @@ func TestClientsThatDoNotReadFillNoMemory(t *testing.T) {
 		_, _ = io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
 			"Mcp-Method: tools/call\r\nMcp-Name: big__block\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body)
 	}
-	f.WaitN("handled", 40) // what has stalled makes room for the others
+	f.WaitN("handled", 40) // stalled replies make room for the others
 	_, session := post(t, where.String(), "", "initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}`)
 	if text, _ := post(t, where.String(), session, "tools/call", `"name":"big__block","arguments":{"bytes":8000000}`); len(text) < 8_000_000 {
 		t.Errorf("one who reads got %d bytes: %.200s", len(text), text)
 	}
 	bound, enough := 200, 64
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		bound, enough = 400, 250 // the race detector keeps an account of each byte
+		bound, enough = 400, 250 // the race detector needs memory for each byte
 	}
 	most := memory(t, p.cmd.Process.Pid, "VmHWM")
 	for _, c := range clients {

@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// TestAHangingServerTakesNothingFromAnother: more calls than one server takes at once
-// hang, from one client and in one session, and the server beside it answers.
+// TestAHangingServerTakesNothingFromAnother checks that a server answers while more calls than the limit hang in
+// another server, from one client and in one session.
 func TestAHangingServerTakesNothingFromAnother(t *testing.T) {
 	t.Parallel()
 	const most, calls = 1000, 1100

@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
-// realClient is a row of docs/clients.md: what a program of [peers.Abilities] calls it, and the package that it comes from.
+// realClient is a row of docs/clients.md: its name, its program for [peers.Abilities], and its package.
 type realClient struct{ name, program, from string }
 
 func realClients() []realClient {
@@ -38,15 +38,15 @@ func realClients() []realClient {
 	}
 }
 
-// abilities are the columns.
+// abilities returns the columns.
 func abilities() []string {
 	return []string{
 		"connects", "lists tools", "calls", "lists resources", "reads", "lists prompts", "gets a prompt", "answers a question", "subscribes",
 	}
 }
 
-// TestClients has clients that people use do all that they have means for at indus serve, before a server of each era, and at
-// these servers. Whatever a client can try at indus has to work.
+// TestClients runs real clients against servers of each era, directly and through indus serve. Every ability that a
+// client tries must work through indus.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	direct := map[string]string{"legacy": peers.SDKEverythingHTTP(t, false), "modern": peers.SDKEverythingHTTP(t, true)}
@@ -58,7 +58,7 @@ func TestClients(t *testing.T) {
 		places["direct "+era] = at
 		at.URL, at.Patience = indus, 60
 		at.Calls, at.Asks, at.Prompt = era+"__"+at.Calls, era+"__"+at.Asks, era+"__"+at.Prompt
-		if era == "modern" { // both list the same URIs, and the first of the configuration has them as they are
+		if era == "modern" { // both list the same URIs, and the first server keeps its URIs unchanged
 			at.Reads, at.Watched = "indus://modern/"+at.Reads, "indus://modern/"+at.Watched
 		}
 		places["through "+era] = at
@@ -78,12 +78,12 @@ func TestClients(t *testing.T) {
 		}
 	}
 	published(t, "through", clientsTable(t, found, "through "))
-	if *update { // that clients wait in vain there for what does not come depends on how long they wait
+	if *update { // the direct results depend on how long clients wait
 		published(t, "direct", clientsTable(t, found, "direct "))
 	}
 }
 
-// serveURLs is the URL of indus serve before servers at URLs.
+// serveURLs starts indus serve for servers at URLs, and returns its URL.
 func serveURLs(t *testing.T, servers map[string]string) string {
 	t.Helper()
 	rows := map[string]map[string]string{}
@@ -98,7 +98,7 @@ func serveURLs(t *testing.T, servers map[string]string) string {
 	return url
 }
 
-// serveFile is indus serve with a configuration file, and its URL, once these servers are ready.
+// serveFile starts indus serve with a configuration file, and returns its URL when these servers are ready.
 func serveFile(t *testing.T, text string, ready ...string) (url string, p *program, file string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -116,7 +116,7 @@ func serveFile(t *testing.T, text string, ready ...string) (url string, p *progr
 	return url, p, file
 }
 
-// tryAll runs all programs, side by side.
+// tryAll runs all programs in parallel.
 func tryAll(t *testing.T, places map[string]peers.Place) peers.Outcomes {
 	programs := map[string]bool{}
 	for _, c := range realClients() {
@@ -139,7 +139,7 @@ func tryAll(t *testing.T, places map[string]peers.Place) peers.Outcomes {
 	return found
 }
 
-// clientsTable has in each cell the eras of the servers with which a client can; "–" is what it has no means for.
+// clientsTable returns a table. Each cell has the eras in which the client has the ability, or "–" if it never can.
 func clientsTable(t *testing.T, found peers.Outcomes, how string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| client | version | %s |\n| --- |%s\n", strings.Join(abilities(), " | "), strings.Repeat(" --- |", len(abilities())+1))
@@ -166,10 +166,10 @@ func clientsTable(t *testing.T, found peers.Outcomes, how string) string {
 	return b.String()
 }
 
-// pages are written by one test at a time.
+// pages allows one test at a time to write the page.
 var pages sync.Mutex
 
-// published compares a part of docs/clients.md with what it should have, or writes it.
+// published compares a part of docs/clients.md with the result, or writes it.
 func published(t *testing.T, part, is string) {
 	t.Helper()
 	pages.Lock()

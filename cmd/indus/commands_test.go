@@ -24,7 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// commands are what scripts know beside testscript's own commands.
+// commands returns the commands of scripts, in addition to testscript's own.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	plain := func(least int, synopsis string, run func(*testscript.TestScript, *scene, []string)) func(*testscript.TestScript, bool, []string) {
 		return func(ts *testscript.TestScript, neg bool, args []string) {
@@ -133,7 +133,7 @@ func hangup(ts *testscript.TestScript, sc *scene, args []string) {
 	ts.Check(sc.program(ts, args[0]).stdin.Close())
 }
 
-// flood returns once the program has begun to read.
+// flood returns when the program has begun to read.
 func flood(ts *testscript.TestScript, sc *scene, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -188,9 +188,8 @@ func inspector(ts *testscript.TestScript, sc *scene, args []string) {
 	ts.Check(ts.Exec(node, arguments...))
 }
 
-// listed asks a server itself, with the Go SDK's client. It declares no
-// capabilities, as indus does not, but with -roots, as the Inspector does:
-// everything has more tools for clients that have some.
+// listed lists the tools of a server directly with the Go SDK's client. Like indus, it declares no capabilities. With
+// -roots it declares roots, as the Inspector does. The server "everything" lists more tools to such clients.
 func listed(ts *testscript.TestScript, _ *scene, args []string) {
 	var declared mcp.ClientCapabilities
 	if args[0] == "-roots" {
@@ -219,7 +218,7 @@ func listed(ts *testscript.TestScript, _ *scene, args []string) {
 	}
 }
 
-// toolNames reads a tools/list result, or what indus mcp tools --json prints.
+// toolNames reads a tools/list result or the output of indus mcp tools --json.
 func toolNames(ts *testscript.TestScript, _ *scene, args []string) {
 	type named struct {
 		Name string `json:"name"`
@@ -267,7 +266,7 @@ func size(ts *testscript.TestScript, _ *scene, args []string) {
 
 func gone(ts *testscript.TestScript, sc *scene, _ []string) { waitGone(sc.t, ts.Getenv("MARK")) }
 
-// until is for what another process does in its own time. The last output is stdout.
+// until repeats a command until its output matches, because another process needs time. The last output is stdout.
 func until(ts *testscript.TestScript, sc *scene, args []string) {
 	re, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
@@ -314,7 +313,7 @@ func saveFile(ts *testscript.TestScript, _ *scene, args []string) {
 	ts.Check(replaceFile(ts.MkAbs(args[1]), ts.ReadFile(args[0])))
 }
 
-// replaceFile writes a file at once, for those who may look at it meanwhile.
+// replaceFile writes a file in one step, because other processes may read it.
 func replaceFile(file, text string) error {
 	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
 		return err
@@ -322,7 +321,7 @@ func replaceFile(file, text string) error {
 	return os.Rename(file+".new", file)
 }
 
-// checkQuiet allows for what commands say of a slow machine.
+// checkQuiet checks stderr, and ignores messages about a slow machine.
 func checkQuiet(ts *testscript.TestScript, _ *scene, args []string) {
 	want := ""
 	if len(args) > 0 {

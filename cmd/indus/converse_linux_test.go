@@ -20,17 +20,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// window is a terminal with indus in it: its screen, and all bytes that were written to it.
+// window is a terminal that runs indus: its screen, and all bytes written to it.
 type window struct {
 	*program
 	*screen.Screen
 	raw          transcript
-	at           int // how much of it was seen
+	at           int // the part of raw that was matched
 	control, tty *os.File
 	cooked       unix.Termios
 }
 
-// atPrompt is an empty prompt, and asksFor the end of a question.
+// atPrompt matches an empty prompt, and asksFor the end of a question.
 const (
 	atPrompt = `> \x1b\[K\r\n\x1b\[J\x1b\[1A\x1b\[2C`
 	asksFor  = `  allow\? \x1b\[K\r\n\x1b\[J\x1b\[1A\x1b\[9C`
@@ -54,7 +54,7 @@ func openWindow(t *testing.T, model *modelserver.Server, servers any, args ...st
 	})
 	cmd := indusCommand(t, servers, append([]string{"--base-url", model.URL, "--model", "m", "--wait", "1m"}, args...)...)
 	cmd.Env = append(cmd.Env, "TERM=xterm", "NO_COLOR=1")
-	cmd.Dir = filepath.Join(cmd.Dir, "work") // which is a project, unlike the home directory
+	cmd.Dir = filepath.Join(cmd.Dir, "work") // a project, unlike the home directory
 	if err := os.Mkdir(cmd.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func openWindow(t *testing.T, model *modelserver.Server, servers any, args ...st
 	return w
 }
 
-// launchOn starts a command that has the terminal for everything, so that launch makes no pipe to its stdin.
+// launchOn starts a command on the terminal. launch would make a pipe to its stdin.
 func launchOn(t *testing.T, cmd *exec.Cmd, tty *os.File) *program {
 	t.Helper()
 	p := &program{t: t, cmd: cmd, done: make(chan struct{})}
@@ -83,7 +83,7 @@ func launchOn(t *testing.T, cmd *exec.Cmd, tty *os.File) *program {
 	return p
 }
 
-// types types, and waits until that comes of it.
+// types types keys, and waits for a pattern in the output.
 func (w *window) types(keys, pattern string) {
 	w.t.Helper()
 	if _, err := io.WriteString(w.control, keys); err != nil {
@@ -92,7 +92,7 @@ func (w *window) types(keys, pattern string) {
 	w.sees(pattern)
 }
 
-// sees waits for what is written after what it saw last.
+// sees waits for a pattern in the output after the last match.
 func (w *window) sees(pattern string) {
 	w.t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -105,7 +105,7 @@ func (w *window) sees(pattern string) {
 		}
 		select {
 		case <-more:
-		case <-done: // what it wrote last may not be read yet
+		case <-done: // its last output may not be read yet
 			late, done = time.After(10*time.Second), nil
 		case <-late:
 			w.t.Fatalf("never saw %q; the screen:\n%s", pattern, w.String())
@@ -113,7 +113,7 @@ func (w *window) sees(pattern string) {
 	}
 }
 
-// resize changes the window's width.
+// resize changes the width of the window.
 func (w *window) resize(columns uint16) {
 	w.t.Helper()
 	w.Resize(int(columns), 40)
@@ -122,7 +122,7 @@ func (w *window) resize(columns uint16) {
 	}
 }
 
-// mode is that of the terminal.
+// mode returns the mode of the terminal.
 func (w *window) mode(t *testing.T) unix.Termios {
 	t.Helper()
 	got, err := unix.IoctlGetTermios(int(w.tty.Fd()), unix.TCGETS)
@@ -132,7 +132,7 @@ func (w *window) mode(t *testing.T) unix.Termios {
 	return *got
 }
 
-// left checks that indus ended with that code, and left the terminal as it was.
+// left checks the exit code of indus, and that the terminal is in its original mode.
 func (w *window) left(code int) {
 	w.t.Helper()
 	w.ends(code)
@@ -144,8 +144,8 @@ func (w *window) left(code int) {
 	}
 }
 
-// TestAConversation is one, with a tool of a server, a slow one that is cancelled, and a server that is down, in a window that
-// is resized.
+// TestAConversation runs a conversation with a server's tool, a slow tool that is cancelled, a server that is down, and
+// resizes of the window.
 func TestAConversation(t *testing.T) {
 	t.Parallel()
 	call := func(name, input string) []modelserver.Call { return []modelserver.Call{{Name: name, Input: input}} }
@@ -155,7 +155,7 @@ func TestAConversation(t *testing.T) {
 		modelserver.Turn{Calls: call("bash", `{"command":"sleep 60"}`)},
 	)
 	w := openWindow(t, model, map[string]row{"good": {fixture.Build(t), nil, nil}, "down": {"/bin/false", nil, nil}}, "--allow", "bash")
-	w.types("ask it\ry\r", `good__echo wants to run`) // the y is typed before the question, and answers nothing
+	w.types("ask it\ry\r", `good__echo wants to run`) // the y is typed before the question and does not answer it
 	w.sees(asksFor)
 	w.types("y\r", `2 steps, .*s\r\n`)
 	w.sees(atPrompt)
@@ -193,8 +193,8 @@ func TestAConversation(t *testing.T) {
 	}
 }
 
-// TestServersAskInAConversation: what a server asks reaches the person, in the middle of a call and by its result, and so does what
-// it asks of the model.
+// TestServersAskInAConversation checks that questions of servers reach the user, during a call and in its result.
+// Requests to the model reach it too.
 func TestServersAskInAConversation(t *testing.T) {
 	t.Parallel()
 	call := func(tool, nonce string) modelserver.Turn {
@@ -242,7 +242,7 @@ func TestServersAskInAConversation(t *testing.T) {
 	}
 }
 
-// TestWhatServersHaveBesideTools: prompts and resources reach the model, and what is long is shown whole, compacted or left behind.
+// TestWhatServersHaveBesideTools checks that prompts and resources reach the model, and that long texts are handled.
 func TestWhatServersHaveBesideTools(t *testing.T) {
 	t.Parallel()
 	node, everything := peers.Everything(t, "stdio")
@@ -292,7 +292,7 @@ func TestWhatServersHaveBesideTools(t *testing.T) {
 	}
 }
 
-// TestConversationsEnd: however that comes about, the terminal is as it was.
+// TestConversationsEnd checks that the terminal is restored after every kind of end.
 func TestConversationsEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -315,12 +315,12 @@ func TestConversationsEnd(t *testing.T) {
 	}
 }
 
-// TestCommandsOfAConversation: what begins with a slash is one, unless it is a path.
+// TestCommandsOfAConversation checks that text with a slash at the start is a command, unless it is a path.
 func TestCommandsOfAConversation(t *testing.T) {
 	t.Parallel()
 	model := modelserver.New(t, modelserver.Turn{Text: "It is a path."}, modelserver.Turn{Text: "It is code."})
 	w := openWindow(t, model, map[string]row{"good": {fixture.Build(t), nil, nil}})
-	w.types("/mcp connect good\r", `good is (ready already|ready: \d+ tools)`) // on a slow machine it was not, when the banner said so
+	w.types("/mcp connect good\r", `good is (ready already|ready: \d+ tools)`) // on a slow machine it may have become ready after the banner
 	w.sees(atPrompt)
 	for _, c := range []struct{ keys, want string }{
 		{"/h\t\r", `Enter sends`},
@@ -349,7 +349,7 @@ func TestCommandsOfAConversation(t *testing.T) {
 	w.types("\x03", `again leaves`)
 	w.sees(atPrompt)
 	w.types("x", `> x`)
-	w.types("\x03", `again leaves`) // something was typed in between
+	w.types("\x03", `again leaves`) // other keys came between
 	w.sees(atPrompt)
 	w.types("/quit\r", `indus --resume=`)
 	w.left(0)

@@ -19,8 +19,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// crowd is an indus with one server, "g0", and another, "odd", and n principals; it has the size that is given, a
-// twentieth of it without INDUS_SOAK.
+// crowd starts an indus with the servers "g0" and "odd", and n principals. n is size with INDUS_SOAK, and otherwise a
+// twentieth of it.
 func crowd(t *testing.T, size, principals int) (s *soak, p *program, n int) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
@@ -43,7 +43,7 @@ func crowd(t *testing.T, size, principals int) (s *soak, p *program, n int) {
 	return s, p, n
 }
 
-// each does something n times, a number of them at once.
+// each calls do n times, with atOnce calls in parallel.
 func each(n, atOnce int, do func(i int)) {
 	var doing sync.WaitGroup
 	next := atomic.Int64{}
@@ -73,7 +73,7 @@ func (c *soaker) hello(ctx context.Context) (session string) {
 	return h.Get("Mcp-Session-Id")
 }
 
-// TestSoakIdleSessions: 10,000 idle sessions take 30 KB each or less.
+// TestSoakIdleSessions checks that 10,000 idle sessions take at most 30 KB each.
 func TestSoakIdleSessions(t *testing.T) {
 	s, p, n := crowd(t, 10_000, 20)
 	before := s.health(p)
@@ -110,7 +110,8 @@ func TestSoakIdleSessions(t *testing.T) {
 	}
 }
 
-// listen opens a stream that hears of a resource, and says when it has been agreed on, and how often it hears.
+// listen opens a stream with a subscription. It calls agreed when the subscription is acknowledged, and heard for each
+// update.
 func (c *soaker) listen(ctx context.Context, uri string, agreed func(), heard func()) error {
 	_, err := c.replies(c.request(ctx, http.MethodPost, "", "subscriptions/listen",
 		fmt.Sprintf(`"notifications":{"toolsListChanged":true,"resourceSubscriptions":[%q]},%s`, uri, modernMeta("{}"))), func(one *reply) bool {
@@ -125,8 +126,8 @@ func (c *soaker) listen(ctx context.Context, uri string, agreed func(), heard fu
 	return err
 }
 
-// TestSoakFanOut: one update reaches 1,000 clients of both eras, each on a connection of its own; and when all of them go
-// away at once, nothing is left.
+// TestSoakFanOut checks that one update reaches 1,000 clients of both eras, each with its own connection. After all of
+// them disconnect at once, nothing is left.
 func TestSoakFanOut(t *testing.T) {
 	s, p, n := crowd(t, 1000, 10)
 	before := s.health(p)
@@ -187,7 +188,7 @@ func TestSoakFanOut(t *testing.T) {
 	})
 }
 
-// TestSoakStorm: a server that says without end that its tools have changed is heard now and then.
+// TestSoakStorm checks that notifications from a server that sends them endlessly are limited.
 func TestSoakStorm(t *testing.T) {
 	s, p, n := crowd(t, 400_000, 2)
 	before := s.health(p)
@@ -256,8 +257,8 @@ func TestSoakStorm(t *testing.T) {
 	living.Wait()
 }
 
-// TestSoakManyQuestions: a server that asks 1,000 things in one call asks a client a few at a time, or is refused, and the
-// call ends.
+// TestSoakManyQuestions checks a server that asks 1,000 questions in one call. The client gets a few at a time, or the
+// questions are refused, and the call ends.
 func TestSoakManyQuestions(t *testing.T) {
 	s, p, n := crowd(t, 1000, 2)
 	for _, version := range []string{"2025-11-25", ""} {

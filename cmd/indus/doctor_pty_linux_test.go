@@ -8,8 +8,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// TestATerminalSeesTheDoctorWait: who is waited for is drawn on stderr, and wiped
-// before what was found of it is printed.
+// TestATerminalSeesTheDoctorWait checks that servers being waited for are drawn on stderr, and erased before the
+// results are printed.
 func TestATerminalSeesTheDoctorWait(t *testing.T) {
 	t.Parallel()
 	slow, f := hanging(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// examined is what the doctor says of one server, and with what exit code.
+// examined returns the doctor's output for one server, and the exit code.
 func examined(t *testing.T, row string, flags ...string) (said string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "servers.json")
@@ -31,8 +31,7 @@ func examined(t *testing.T, row string, flags ...string) (said string, code int)
 	return out.String() + errs.String(), code
 }
 
-// atHome gives the test a home of its own. The fixture is built before, because it
-// is kept in the real one.
+// atHome gives the test a separate home. It builds the fixture first, because the fixture is cached in the real home.
 func atHome(t *testing.T) {
 	fixture.Build(t)
 	home := t.TempDir()
@@ -41,7 +40,7 @@ func atHome(t *testing.T) {
 	}
 }
 
-// TestTheDoctorKnowsWhatIsWrongWithTLS, and with what answers in the place of a server.
+// TestTheDoctorKnowsWhatIsWrongWithTLS checks problems of TLS, and answers that do not come from an MCP server.
 func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
 	atHome(t)
 	answer := func(status int, kind, location string) http.Handler {
@@ -57,7 +56,7 @@ func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
 	plain := httptest.NewServer(answer(200, "text/html", ""))
 	defer plain.Close()
 	secure := httptest.NewUnstartedServer(answer(200, "text/html", ""))
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of each client that hangs up
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs each client that disconnects
 	secure.StartTLS()
 	defer secure.Close()
 	moved := httptest.NewServer(answer(308, "text/plain", "https://elsewhere.example/mcp"))
@@ -80,8 +79,8 @@ func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
 	}
 }
 
-// TestTheDoctorHidesSecrets that a server repeats, wherever it does, and in both
-// kinds of output. What the file shows is no secret.
+// TestTheDoctorHidesSecrets checks that secrets which a server repeats are hidden in both kinds of output. Text in the
+// configuration file is not secret.
 func TestTheDoctorHidesSecrets(t *testing.T) {
 	atHome(t)
 	t.Setenv("SECRET", "s3cret-v4lue")
@@ -104,7 +103,7 @@ func TestTheDoctorHidesSecrets(t *testing.T) {
 		}
 	}
 	t.Setenv("LONG", strings.Repeat("k3y", 100)+"\nthe second line of it")
-	t.Setenv("LONGER", strings.Repeat("k3y", 200)) // than what is shown of an answer
+	t.Setenv("LONGER", strings.Repeat("k3y", 200)) // longer than the displayed part of an answer
 	for _, row := range []string{
 		`{"command":"sh","args":["-c","echo $KEY $KEY; echo \"$KEY\" >&2; exit 1"],"env":{"KEY":"${LONG}"}}`,
 		fmt.Sprintf(`{"url":"%s/mcp","headers":{"X-Key":"${LONGER}"}}`, echo.URL),
@@ -119,7 +118,7 @@ func TestTheDoctorHidesSecrets(t *testing.T) {
 	}
 }
 
-// TestTheDoctorsDocumentIsStable: these members are what programs go by.
+// TestTheDoctorsDocumentIsStable checks the fields that programs depend on.
 func TestTheDoctorsDocumentIsStable(t *testing.T) {
 	atHome(t)
 	raw, code := examined(t, `{"command":"no-such-program-anywhere"}`, "--json")

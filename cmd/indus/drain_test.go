@@ -12,17 +12,17 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// client asks a program by either door, in the modern era, and keeps what it says.
+// client sends requests over HTTP or stdio, in the modern era, and records the answers.
 type client struct {
 	t    *testing.T
 	p    *program
-	url  string // "": stdio
+	url  string // "" for stdio
 	ids  int
 	said transcript
 	over chan struct{}
 }
 
-// call sends a tools/call, whose progress is p and its id.
+// call sends a tools/call. Its progress token is p and its id.
 func (c *client) call(tool, arguments string) (id int) {
 	c.t.Helper()
 	c.ids++
@@ -48,7 +48,7 @@ func (c *client) call(tool, arguments string) (id int) {
 		defer cancel()
 		if resp, err := http.DefaultClient.Do(r); err == nil {
 			defer resp.Body.Close()
-			for lines := bufio.NewScanner(resp.Body); lines.Scan(); { // whole ones, beside those of other answers
+			for lines := bufio.NewScanner(resp.Body); lines.Scan(); { // complete lines, because answers arrive in parallel
 				fmt.Fprintf(&c.said, "%s\n", lines.Text())
 			}
 		} else {
@@ -66,8 +66,8 @@ func (c *client) hears(pattern string) string {
 	return c.said.hears(c.t, pattern, c.over)
 }
 
-// TestServeDrains: after the first signal new calls are refused and those in flight go
-// on, with their progress, for as long as --drain says; a second signal waits for nothing.
+// TestServeDrains checks that after the first signal new calls are refused, and running calls continue with their
+// progress for the time of --drain. A second signal ends indus at once.
 func TestServeDrains(t *testing.T) {
 	for _, door := range []string{"--stdio", "--addr=127.0.0.1:0"} {
 		begin := func(t *testing.T, drain string) (*client, *fixture.Server) {
@@ -91,10 +91,10 @@ func TestServeDrains(t *testing.T) {
 			hang(c, f, "x")
 			long := c.call("one__progress", `{"steps":400,"ms":5}`)
 			c.hears(fmt.Sprintf(`"p%d".*"step 2"|"step 2".*"p%d"`, long, long))
-			c.call("one__echo", `{"message":"before"}`) // over HTTP its connection stays
+			c.call("one__echo", `{"message":"before"}`) // over HTTP the connection of this call stays open
 			c.hears(`before`)
 			c.p.signal(syscall.SIGTERM)
-			c.p.signal(syscall.SIGTERM) // npx sends on what the terminal has sent
+			c.p.signal(syscall.SIGTERM) // npx forwards the signal that the terminal also sends
 			for refused := false; !refused; {
 				id := c.call("one__echo", `{"message":"after"}`)
 				answer := c.hears(fmt.Sprintf(`(?m)^(?:data: )?(\{.*"id":%d[,}].*|%d: .*)$`, id, id))

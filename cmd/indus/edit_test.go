@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// Commands that edit at once take turns: each is done at its first try, and nothing of it
-// is lost.
+// TestCommandsEditAtOnce checks that parallel commands take turns. Each succeeds at its first attempt, and no edit is
+// lost.
 func TestCommandsEditAtOnce(t *testing.T) {
 	t.Parallel()
 	dir, state := t.TempDir(), t.TempDir()
@@ -60,7 +60,7 @@ func TestCommandsEditAtOnce(t *testing.T) {
 	if err != nil || len(theirs.Definitions) != 4 {
 		t.Errorf("codex has %v, %v", theirs, err)
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 6 { // with 4 that were imported, and .codex
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 6 { // including 4 imported files and .codex
 		t.Errorf("there are %v, %v", entries, err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// bearing sends with a token.
+// bearing sends requests with a token.
 type bearing string
 
 func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -23,8 +23,9 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestCallersSignInByTheirClients: with --auth, who calls a server that has a connection for each principal is asked to open a page of indus
-// serve, signs in there as themselves, and is served as that; nobody else's link, key or browser does.
+// TestCallersSignInByTheirClients runs with --auth and a server with one connection per principal. The caller must open
+// a page of indus serve and sign in there, and is then served with that sign-in. Another caller's link, key or browser
+// does not work.
 func TestCallersSignInByTheirClients(t *testing.T) {
 	t.Parallel()
 	guarded, front := newGuarded(t, authserver.Options{Opaque: true}), authserver.Start(t, nil)
@@ -114,7 +115,7 @@ func TestCallersSignInByTheirClients(t *testing.T) {
 			says(t, legacy, "safe__whoami", "ann upstream")
 		})
 	}
-	t.Run("a server that all share", func(t *testing.T) { // is no client's to sign in to
+	t.Run("a server that all share", func(t *testing.T) { // no client may sign in to such a server
 		run("mcp", "logout", "shared", "--mcp", "servers.json")
 		s := connect(t, "ann", &mcp.ClientOptions{Capabilities: opens, ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			t.Error("it is asked")
@@ -124,8 +125,8 @@ func TestCallersSignInByTheirClients(t *testing.T) {
 	})
 }
 
-// TestTheFirstCallerSignsIn: nobody has signed in to a server with a connection for each principal, not even who runs indus. Whoever calls
-// is asked, once, and again where its own sign-in has ended.
+// TestTheFirstCallerSignsIn checks a server with one connection per principal, to which no user has signed in. Each
+// caller is asked once, and again after its sign-in has ended.
 func TestTheFirstCallerSignsIn(t *testing.T) {
 	t.Parallel()
 	guarded := newGuarded(t, authserver.Options{Opaque: true})
@@ -157,9 +158,9 @@ func TestTheFirstCallerSignsIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	first := 0 // questions of the first call: the list and the call may each have one on a busy machine
+	first := 0 // questions of the first call: on a busy machine the list and the call may each have one
 	for i, more := range []int{0, 0, 1} {
-		if i == 2 { // it cannot be renewed: the person whose it is signs in again
+		if i == 2 { // the sign-in cannot be renewed, so its user signs in again
 			guarded.refuse("refresh_token", http.StatusUnauthorized, "")
 			guarded.as.Expire(t, "ann upstream")
 		}

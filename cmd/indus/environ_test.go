@@ -10,7 +10,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// TestNoChildGetsTheKeysOfIndus: neither a server with "inheritEnv" nor a ${cmd:…} has them, unless the row names them.
+// TestNoChildGetsTheKeysOfIndus checks that neither a server with "inheritEnv" nor a ${cmd:…} gets the keys, unless its
+// row names them.
 func TestNoChildGetsTheKeysOfIndus(t *testing.T) {
 	t.Parallel()
 	keys := []string{"INDUS_STORE_KEY", "INDUS_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "MY_MODEL_KEY"}

@@ -16,8 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// calls calls a tool as the model of a client does, and decodes what it gives as
-// structured content into v.
+// calls calls a tool as the model of a client does, and decodes its structured content into v.
 func calls(ctx context.Context, t *testing.T, cs *mcp.ClientSession, tool, input string, v any) *mcp.CallToolResult {
 	t.Helper()
 	r, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(input)})
@@ -37,7 +36,7 @@ func calls(ctx context.Context, t *testing.T, cs *mcp.ClientSession, tool, input
 	return r
 }
 
-// said is the text of a result.
+// said returns the text of a result.
 func said(r *mcp.CallToolResult) string {
 	var b strings.Builder
 	for _, c := range r.Content {
@@ -48,11 +47,11 @@ func said(r *mcp.CallToolResult) string {
 	return b.String()
 }
 
-// four is what a client is shown of any number of tools.
+// four are the tools that a client sees in place of all others.
 var four = []string{"search", "schema", "call", "batch"}
 
-// TestATaskWithTheFourToolsAlone: a client that is shown search, schema, call and batch
-// copies what is in one file into two others, on server-filesystem.
+// TestATaskWithTheFourToolsAlone uses only search, schema, call and batch to copy the text of a file into two others,
+// with server-filesystem.
 func TestATaskWithTheFourToolsAlone(t *testing.T) {
 	doors := map[string]func(*testing.T, map[string]row) *mcp.ClientSession{
 		"http": func(t *testing.T, servers map[string]row) *mcp.ClientSession {
@@ -87,7 +86,7 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 
 			// Which tool reads a file?
 			var found struct{ Operations []struct{ Name string } }
-			for len(found.Operations) == 0 && ctx.Err() == nil { // what is ready is listed a moment later
+			for len(found.Operations) == 0 && ctx.Err() == nil { // a ready server is listed a moment later
 				calls(ctx, t, cs, "search", `{"query":"read the text of one file","limit":5}`, &found)
 			}
 			var read string
@@ -121,7 +120,7 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 			if text != "rice, then tea\n" {
 				t.Fatalf("the file is %q", text)
 			}
-			// Two copies at once, and a third where none may be: it fails alone.
+			// Two copies run at once with a third to a forbidden path. Only the third fails.
 			write := func(path string) map[string]any {
 				return map[string]any{"operation": "fs__write_file", "input": map[string]any{"path": path, "content": text}}
 			}
@@ -155,8 +154,8 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 	}
 }
 
-// TestExposeGatewayIsLive: what comes, goes and comes back can be found, or cannot, and
-// the built-in tools are beside it; the four never change.
+// TestExposeGatewayIsLive checks that search follows added, removed and restored tools, beside the built-in tools. The
+// four tools never change.
 func TestExposeGatewayIsLive(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)
@@ -182,8 +181,7 @@ func TestExposeGatewayIsLive(t *testing.T) {
 		}
 		return names
 	}
-	// findsIt searches until a tool is found, or is not any more: events are told of a
-	// moment before.
+	// findsIt searches until a tool is found, or is no longer found. Events are reported a moment earlier.
 	findsIt := func(query, name string, wanted bool) {
 		t.Helper()
 		for slices.Contains(finds(query), name) != wanted {
@@ -204,7 +202,7 @@ func TestExposeGatewayIsLive(t *testing.T) {
 		t.Errorf("it says %q", got)
 	}
 
-	// A reload takes one of them out.
+	// A reload removes one of them.
 	configure(t, cmd, map[string]row{"one": {f.Path, f.Args, nil}})
 	p.hears(&p.err, `the configuration has changed`)
 	findsIt("slow echo", "slow__echo", false)

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestHelpTellsEverything: each help text has the usage, each flag, an example
-// session, and where servers are asked the exit codes, on lines that fit.
+// TestHelpTellsEverything checks that each help text has the usage, each flag and an example session. Commands that
+// contact servers also list the exit codes. All lines must fit.
 func TestHelpTellsEverything(t *testing.T) {
 	var visit func(*cobra.Command)
 	visit = func(c *cobra.Command) {
@@ -26,7 +26,7 @@ func TestHelpTellsEverything(t *testing.T) {
 			wanted = append(wanted, "Exit codes:\n  0    ")
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "version" { // it is a command too
+			if f.Name != "version" { // it is also a command
 				wanted = append(wanted, "  --"+f.Name)
 			}
 		})
@@ -63,7 +63,7 @@ func TestHelpTellsEverything(t *testing.T) {
 	visit(command.NewRoot(show.New(nil, io.Discard, io.Discard), tree))
 }
 
-// TestDocumentedCommandsExist: what the documents tell people to type is a command, with flags that it has.
+// TestDocumentedCommandsExist checks that commands in the documents exist and have the flags.
 func TestDocumentedCommandsExist(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestNoGoroutineOutlivesACommand, whether it ends by itself or is interrupted.
+// TestNoGoroutineOutlivesACommand covers commands that end by themselves and commands that are interrupted.
 func TestNoGoroutineOutlivesACommand(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	f := fixture.New(t)
 	dead := fixture.New(t, "-exit")
 	url := f.HTTP()
-	f.Wait("start ") // from now on its line to the test is no leak
+	f.Wait("start ") // from here on its connection to the test does not count as a leak
 	file := filepath.Join(t.TempDir(), "servers.json")
 	config := fmt.Sprintf(`{"servers":{"one":{"command":%q,"args":[%q,%q]},"web":{"url":%q},"dead":{"command":%q,"args":["-exit"]}}}`,
 		f.Path, f.Args[0], f.Args[1], url, dead.Path)
@@ -30,7 +30,7 @@ func TestNoGoroutineOutlivesACommand(t *testing.T) {
 	}
 	before := goleak.IgnoreCurrent()
 	for _, c := range []struct {
-		line, until string // interrupted once that is on stderr, or that event came
+		line, until string // text on stderr, or the event, after which the command is interrupted
 		code        int
 	}{
 		{"mcp ls", "", 0},
@@ -81,7 +81,7 @@ func TestNoGoroutineOutlivesACommand(t *testing.T) {
 	}
 }
 
-// eventually waits until something is so that another process does.
+// eventually waits until another process has reached a state. The function what returns the remaining problem, or "".
 func eventually(t *testing.T, what func() string) {
 	t.Helper()
 	late := time.After(deadline)

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// TestWatchDrawsATerminalAnew: lines stand where they stood, as servers come and go.
+// TestWatchDrawsATerminalAnew checks that lines keep their places while servers start and stop.
 func TestWatchDrawsATerminalAnew(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t, "-list-file", fixture.File(t, shelfTools))
@@ -54,8 +54,8 @@ func missing(ok bool, what string) string {
 	return "there never was " + what
 }
 
-// TestServingGoesBeforeTheLedger: where it cannot be opened, or written, or is held
-// by somebody, that is told once, and the tools are there.
+// TestServingGoesBeforeTheLedger checks that tools are served if the ledger cannot be opened or written, or is locked
+// by another process. The problem is reported once.
 func TestServingGoesBeforeTheLedger(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T, dir string) (flags []string)
@@ -91,7 +91,7 @@ func TestServingGoesBeforeTheLedger(t *testing.T) {
 			cmd.Args = append(cmd.Args, c.prepare(t, cmd.Dir)...)
 			p := launch(t, cmd)
 			url := p.hears(&p.err, `serving at (\S+)\n`)
-			f.Wait("recv server/discover") // by then it is open, if it can be
+			f.Wait("recv server/discover") // by now the ledger is open, if it can be opened
 			if name == "its directory goes" {
 				if err := os.RemoveAll(filepath.Join(cmd.Dir, "state")); err != nil {
 					t.Fatal(err)
@@ -115,8 +115,8 @@ func TestServingGoesBeforeTheLedger(t *testing.T) {
 	}
 }
 
-// TestNothingIsLetInWithoutALedger where changes are to be kept back: nobody knows
-// what was approved.
+// TestNothingIsLetInWithoutALedger checks that all tools are held back if changes must be held back and the approvals
+// are unknown.
 func TestNothingIsLetInWithoutALedger(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t, "-list-file", fixture.File(t, shelfTools))
@@ -136,8 +136,8 @@ func TestNothingIsLetInWithoutALedger(t *testing.T) {
 	}
 }
 
-// TestAClosedTerminalEndsServe: SIGHUP reads the configuration anew, but not for
-// somebody whose window is gone.
+// TestAClosedTerminalEndsServe checks that SIGHUP reloads the configuration, but ends a process whose terminal is
+// closed.
 func TestAClosedTerminalEndsServe(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)
@@ -149,13 +149,12 @@ func TestAClosedTerminalEndsServe(t *testing.T) {
 	readUntil(t, control, `one: ready`)
 	p.signal(syscall.SIGHUP)
 	readUntil(t, control, `the configuration was read again: 1 unchanged`)
-	control.Close() // the window; nobody may be reading it
+	control.Close() // the window closes, and no process may be reading it
 	p.signal(syscall.SIGHUP)
 	p.ends(0)
 }
 
-// readUntil reads a terminal until it shows something. A program that ends before is
-// the end of it too.
+// readUntil reads a terminal until it shows a pattern, or until the program ends.
 func readUntil(t *testing.T, control *os.File, pattern string) {
 	t.Helper()
 	re, text, buf := regexp.MustCompile(pattern), "", make([]byte, 4096)
@@ -168,8 +167,7 @@ func readUntil(t *testing.T, control *os.File, pattern string) {
 	}
 }
 
-// TestAPipeIsReadOnce: a configuration that comes through a pipe cannot be read again,
-// and is not lost for that.
+// TestAPipeIsReadOnce checks that a configuration from a pipe stays in use, although it cannot be read again.
 func TestAPipeIsReadOnce(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)

@@ -1,4 +1,4 @@
-// Command indus brings the tools of MCP servers in, and puts them out again.
+// Command indus connects to MCP servers and publishes their tools.
 package main
 
 import (

@@ -8,11 +8,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain makes this test binary the command indus too, on the PATH of scripts
-// and tests alike: they run the real main, race detector and all.
+// TestMain makes this test binary the command indus too, on the PATH of scripts and tests. They run the real main, with
+// the race detector if it is on.
 func TestMain(m *testing.M) {
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // a second for each of 150 commands
-	os.Setenv("INDUS_KEYCHAIN", "off")       // the keychain of whoever runs the tests is left alone
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // would cost a second for each of 150 commands
+	os.Setenv("INDUS_KEYCHAIN", "off")       // so that the keychain of the user is not changed
 	testscript.Main(m, map[string]func(){
 		"indus": func() {
 			probe()

@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// markName is the variable by which the processes of a test's servers are found:
-// what a server starts inherits it.
+// markName is the variable that marks the processes of a test's servers. Child processes inherit it.
 const markName = "INDUS_TEST_MARK"
 
 func newMark() string { return rand.Text() }
 
-// marked are the processes that carry a mark, zombies left out: whose those are
-// depends on the system's init.
+// marked returns the processes that carry a mark. It ignores zombies, because reaping them depends on the system's
+// init.
 func marked(t testing.TB, mark string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")

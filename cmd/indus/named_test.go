@@ -19,17 +19,18 @@ import (
 )
 
 var (
-	// namedCommand is a command line, up to a quotation mark, the end of the line, or the second blank of a column. In prose it
-	// begins with a command or a flag of indus: "indus keeps its own configuration" is none.
+	// namedCommand matches a command line, up to a quotation mark, the end of the line, or the second blank of a
+	// column. In prose, "indus" counts only before a command or a flag: "indus keeps its own configuration" does not
+	// match a command.
 	namedCommand = regexp.MustCompile("\\bindus((?: [^\\s`\"';,()|<>“”…]+)+)")
-	// aWord is what can be the name of a command.
+	// aWord matches a possible name of a command.
 	aWord = regexp.MustCompile(`^[a-z][a-z-]*$`)
-	// aFlag is what a flag begins with.
+	// aFlag matches the start of a flag.
 	aFlag = regexp.MustCompile(`^--?[a-zA-Z][a-zA-Z-]*`)
 )
 
-// TestNamedCommandsExist: every command line that the tree names is one, wherever it stands: in documents, help texts, hints,
-// messages and comments. Its flags are flags of the command.
+// TestNamedCommandsExist checks every command line in documents, help texts, hints, messages and comments. The command
+// and its flags must exist.
 func TestNamedCommandsExist(t *testing.T) {
 	root := command.NewRoot(show.New(nil, io.Discard, io.Discard), tree)
 	found := 0
@@ -49,7 +50,7 @@ func TestNamedCommandsExist(t *testing.T) {
 	}
 }
 
-// checkNamed says what is wrong with the words behind "indus". It checks nothing of words that are prose.
+// checkNamed returns the problem with the words after "indus". It does not check prose.
 func checkNamed(root *cobra.Command, words []string) (checked bool, problem string) {
 	at := root
 	for len(words) > 0 && at.HasSubCommands() {
@@ -72,7 +73,7 @@ func checkNamed(root *cobra.Command, words []string) (checked bool, problem stri
 			plain = 0
 		}
 		if word == "--" || plain > 1 {
-			break // what follows is of another command, or prose
+			break // other commands or prose follow
 		}
 		name := strings.TrimLeft(aFlag.FindString(word), "-")
 		if name == "" || name == "help" || name == "h" {
@@ -92,7 +93,7 @@ func checkNamed(root *cobra.Command, words []string) (checked bool, problem stri
 // treeText is a document, a string or a comment of the tree.
 type treeText struct{ file, text string }
 
-// treeTexts are all documents, and all strings and comments of all Go files but tests.
+// treeTexts returns all documents, and all strings and comments of all Go files except tests.
 func treeTexts(t *testing.T) (all []treeText) {
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -124,7 +125,7 @@ func treeTexts(t *testing.T) (all []treeText) {
 	return all
 }
 
-// goTexts are the strings and comments of a Go file. Strings that are added up are one.
+// goTexts returns the strings and comments of a Go file. Strings that are joined with + are one text.
 func goTexts(path string, source []byte) (all []treeText) {
 	set := token.NewFileSet()
 	file := set.AddFile(path, -1, len(source))

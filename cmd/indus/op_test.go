@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// guarded is a server that only answers to the bearer token "open-sesame".
+// guarded starts a server that accepts only the bearer token "open-sesame".
 func guarded(t *testing.T) (url string) {
 	h := host.New(interoptest.Tools(), &host.Options{Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		if r.Header.Get("Authorization") != "Bearer open-sesame" {
@@ -29,8 +29,7 @@ func guarded(t *testing.T) (url string) {
 	return server.URL
 }
 
-// TestOpTokens: the command reads the token, from where it is told to and from nowhere
-// else, and no run shows it.
+// TestOpTokens checks that the command reads the token only from the named source, and never prints it.
 func TestOpTokens(t *testing.T) {
 	t.Parallel()
 	url := guarded(t)

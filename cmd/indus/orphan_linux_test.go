@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// orphans is a server that minds neither stdin's end nor a handshake, with a
-// descendant in a process group of its own and one in a session of its own, which has
-// the mark in a dump of the environment too.
+// orphans is a server that ignores the end of stdin and sends no handshake. One descendant has its own process group.
+// Another has its own session, and also has the mark in a dump of the environment.
 const orphans = `set -m; sleep 300 & DUMP="$(env)" setsid sleep 300 & exec sleep 300`
 
-// TestKillNineWhileServersStart kills indus as soon as a number of the servers' processes
-// run: from the first to the last, so that every step of a start is met.
+// TestKillNineWhileServersStart kills indus as soon as a certain number of server processes run. The number goes from
+// the first to the last, so that every step of a start is covered.
 func TestKillNineWhileServersStart(t *testing.T) {
 	runs, servers := 8, 12
 	if os.Getenv("INDUS_SOAK") != "" {
@@ -46,7 +45,7 @@ func TestKillNineWhileServersStart(t *testing.T) {
 	}
 }
 
-// TestNoServerOutlivesACommand that a signal ends while it waits for one.
+// TestNoServerOutlivesACommand covers commands that a signal ends while they wait for a server.
 func TestNoServerOutlivesACommand(t *testing.T) {
 	for _, line := range []string{"mcp call hung__x", "mcp ls", "mcp tools", "mcp doctor", "mcp lint"} {
 		for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 130, syscall.SIGKILL: -1} {
@@ -68,7 +67,7 @@ func TestNoServerOutlivesACommand(t *testing.T) {
 	}
 }
 
-// TestNoZombiesAsPIDOne: in a container indus is the parent of each daemon that a server starts.
+// TestNoZombiesAsPIDOne checks that indus reaps daemons of servers: in a container it becomes their parent.
 func TestNoZombiesAsPIDOne(t *testing.T) {
 	inside := []string{"--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--kill-child", "--"}
 	if out, err := exec.Command("unshare", append(inside, "true")...).CombinedOutput(); err != nil {
@@ -82,7 +81,7 @@ func TestNoZombiesAsPIDOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The daemon exits once PID 1 is its parent.
+	// The daemon exits when PID 1 is its parent.
 	const server = `(setsid sh -c 'until grep -q "^PPid:.1$" /proc/$$/status; do sleep 0.01; done; echo $$ >daemon' &)
 until [ -s daemon ]; do sleep 0.01; done; read pid <daemon; while [ -e /proc/$pid ]; do sleep 0.01; done; >reaped; exec sleep 300`
 	dir := t.TempDir()

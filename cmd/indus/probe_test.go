@@ -13,16 +13,16 @@ import (
 	"testing"
 )
 
-// probeName is the variable with the path of a socket, on which an indus tells its tests how it does.
+// probeName is the variable with the path of a socket. On it, an indus reports its health to tests.
 const probeName = "INDUS_TEST_PROBE"
 
-// health is what a process holds, once the garbage is collected.
+// health holds the resources of a process after a garbage collection.
 type health struct {
 	Goroutines, Heap, Descriptors, RSS int // Heap and RSS in KiB
-	Processes                          int // with the mark of a test, this one among them
+	Processes                          int // with the mark of a test, including this process
 }
 
-// probe serves the health of this process, and its goroutines.
+// probe serves the health and the goroutines of this process.
 func probe() {
 	path := os.Getenv(probeName)
 	if path == "" || len(os.Args) < 2 || os.Args[1] != "serve" {
@@ -49,7 +49,7 @@ func probe() {
 	go func() { _ = http.Serve(ln, mux) }()
 }
 
-// probed asks the probe of a process.
+// probed sends a request to the probe of a process.
 func probed(t testing.TB, socket, path string) string {
 	t.Helper()
 	client := http.Client{Timeout: deadline, Transport: &http.Transport{

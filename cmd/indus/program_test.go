@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// deadline is how long anything may take before a test gives up. A test that
-// passes never waits for it.
+// deadline limits every wait of a test. A test that passes never waits for it.
 const deadline = 2 * time.Minute
 
 // program is a command that runs beside the test.
@@ -21,10 +20,10 @@ type program struct {
 	cmd      *exec.Cmd
 	stdin    io.WriteCloser
 	out, err transcript
-	done     chan struct{} // closed once it has ended and all that it said is there
+	done     chan struct{} // closed when it has ended and all its output is read
 }
 
-// start runs a command; env is added to the test's own.
+// start runs a command. env is added to the test's environment.
 func start(t testing.TB, dir string, env []string, name string, args ...string) *program {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -32,8 +31,8 @@ func start(t testing.TB, dir string, env []string, name string, args ...string) 
 	return launch(t, cmd)
 }
 
-// launch starts a command that may have its own stdout and stderr. What still runs when
-// the test ends is killed.
+// launch starts a command, which may have its own stdout and stderr. If it still runs at the end of the test, it is
+// killed.
 func launch(t testing.TB, cmd *exec.Cmd) *program {
 	t.Helper()
 	p := &program{t: t, cmd: cmd, done: make(chan struct{})}
@@ -65,7 +64,7 @@ func launch(t testing.TB, cmd *exec.Cmd) *program {
 	return p
 }
 
-// send gives the program a line.
+// send writes a line to the program.
 func (p *program) send(line string) {
 	p.t.Helper()
 	if _, err := io.WriteString(p.stdin, line+"\n"); err != nil {
@@ -80,7 +79,7 @@ func (p *program) signal(s syscall.Signal) {
 	}
 }
 
-// ends waits for the program's end and checks its exit code; -1 is a signal.
+// ends waits for the program's end and checks its exit code. -1 means a signal.
 func (p *program) ends(code int) {
 	p.t.Helper()
 	select {
@@ -93,7 +92,7 @@ func (p *program) ends(code int) {
 	}
 }
 
-// transcript is what a program says, for those who wait for it.
+// transcript records the output of a program, and lets tests wait for it.
 type transcript struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
@@ -124,14 +123,13 @@ func (s *transcript) soFar() (string, <-chan struct{}) {
 	return s.buf.String(), s.more
 }
 
-// hears waits until the program has said what matches the pattern, and returns
-// the first group of it, or else all of it.
+// hears waits for output that matches the pattern. It returns the first group of the match, or the whole match.
 func (p *program) hears(from *transcript, pattern string) string {
 	p.t.Helper()
 	return from.hears(p.t, pattern, p.done)
 }
 
-// hears does so unless who writes it is done.
+// hears waits for a match as program.hears does. It fails if done is closed first.
 func (s *transcript) hears(t testing.TB, pattern string, done <-chan struct{}) string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)

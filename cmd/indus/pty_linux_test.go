@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestATerminalSeesServersConnect: a line a server on stderr while they do, gone
-// before the table is on stdout, which has no escape sequence.
+// TestATerminalSeesServersConnect checks that stderr shows a line per connecting server. The lines are erased before
+// the table is printed on stdout, which has no escape sequences.
 func TestATerminalSeesServersConnect(t *testing.T) {
 	t.Parallel()
 	slow, f := hanging(t)
@@ -26,14 +26,14 @@ func TestATerminalSeesServersConnect(t *testing.T) {
 	seen.hears(t, `slow  connecting  `, p.done)
 	release(f)
 	p.ends(0)
-	seen.hears(t, regexp.QuoteMeta("\x1b[?7l\r\x1b[2A\x1b[J\x1b[?7h")+"$", nil) // they were wiped
+	seen.hears(t, regexp.QuoteMeta("\x1b[?7l\r\x1b[2A\x1b[J\x1b[?7h")+"$", nil) // they were erased
 	if text := p.out.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, "slow    ready") {
 		t.Errorf("%q", text)
 	}
 }
 
-// TestAServerDoesNotDriveTheTerminal: its text is stripped of control
-// characters there, and its JSON has them escaped.
+// TestAServerDoesNotDriveTheTerminal checks that control characters are removed from a server's text and escaped in its
+// JSON.
 func TestAServerDoesNotDriveTheTerminal(t *testing.T) {
 	t.Parallel()
 	const evil = `{"message":"\u001b[2Jred\u009b1m\u202e\nline"}`
@@ -51,7 +51,7 @@ func TestAServerDoesNotDriveTheTerminal(t *testing.T) {
 	}
 }
 
-// pseudoTerminal is a terminal of that size, and what is written on it.
+// pseudoTerminal returns a terminal of this size, and a transcript of its output.
 func pseudoTerminal(t *testing.T, columns, rows uint16) (*transcript, *os.File) {
 	t.Helper()
 	control, tty := openTerminal(t, columns, rows)
@@ -59,7 +59,7 @@ func pseudoTerminal(t *testing.T, columns, rows uint16) (*transcript, *os.File) 
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(seen, control) // ends when nobody has the terminal open
+		_, _ = io.Copy(seen, control) // ends when the terminal is closed on all sides
 	}()
 	t.Cleanup(func() {
 		tty.Close()
@@ -69,8 +69,7 @@ func pseudoTerminal(t *testing.T, columns, rows uint16) (*transcript, *os.File) 
 	return seen, tty
 }
 
-// openTerminal is a terminal of that size: what a window holds of it, and what a
-// program does.
+// openTerminal opens a terminal of this size and returns both sides: for the window and for the program.
 func openTerminal(t *testing.T, columns, rows uint16) (control, tty *os.File) {
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -11,8 +11,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// TestTheREADMEsLintIsWhatLintPrints runs each lint of testdata/readme/tools.json
-// that README.md shows.
+// TestTheREADMEsLintIsWhatLintPrints runs each lint of testdata/readme/tools.json that README.md shows.
 func TestTheREADMEsLintIsWhatLintPrints(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write what commands print into the file
 //	"fs":         {"command": "${NODE}", "args": ["${FILESYSTEM}", "${WORK}"]}
 //	"odd":        {"command": "${FIXTURE}", "args": ["-control", "${CONTROL}", "-listerror"]}
 //
-// commands_test.go has the commands that scripts know beside testscript's own.
+// commands_test.go has the commands of scripts, in addition to testscript's own.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -31,10 +31,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scene is what the commands of one script share.
+// scene is the state that the commands of one script share.
 type scene struct {
 	t        testing.TB
-	control  *fixture.Control // the line to its fixtures
+	control  *fixture.Control // the connection to its fixtures
 	programs map[string]*program
 	guarded  *signInServer // nil until a script starts one
 }
@@ -58,7 +58,7 @@ func setup(env *testscript.Env) error {
 		"CONTROL":         sc.control.Addr(),
 		"MARK":            newMark(),
 		"GORACE":          os.Getenv("GORACE"),
-		"INDUS_KEYCHAIN":  "off", // the machine's own is left alone
+		"INDUS_KEYCHAIN":  "off", // the keychain of the machine is not used
 		"BROWSER":         "browser",
 	} {
 		env.Setenv(name, value)

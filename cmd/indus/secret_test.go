@@ -21,8 +21,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// repeated is a secret in every encoding in which a server may repeat it. None of them is
-// to be shown, nor the beginning of any.
+// repeated returns a secret in every encoding in which a server may repeat it. No output may contain any of them or its
+// start.
 func repeated(secret string) []string {
 	quoted, _ := json.Marshal(secret)
 	inner := string(quoted[1 : len(quoted)-1])
@@ -37,7 +37,7 @@ func repeated(secret string) []string {
 	return list
 }
 
-// shown is what of a secret is in an output, in any encoding and cut; "": nothing.
+// shown returns the part of a secret that an output contains, in any encoding, or "".
 func shown(output, secret string) string {
 	for _, form := range repeated(secret) {
 		for at := 0; at+10 <= len(form); at++ {
@@ -49,11 +49,10 @@ func shown(output, secret string) string {
 	return ""
 }
 
-// quiet are the places that no command shows (yet), or not so far.
+// quiet matches places whose text no command shows, or not in full.
 var quiet = regexp.MustCompile(`info|version|cut.* stdout|cut.* 307|server/discover -era modern`)
 
-// untilAnswered is what a client of serve reads, and the end of what it writes: it comes
-// with the answer to its last request.
+// untilAnswered is the stdin and stdout of a client of serve. The input ends with the answer to the last request.
 type untilAnswered struct {
 	mu       sync.Mutex
 	said     bytes.Buffer
@@ -82,8 +81,8 @@ func (u *untilAnswered) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// A server that repeats what it was given, wherever it can, in every encoding, and so that
-// what is shown is cut within it: no command and no client gets to see it.
+// TestNoCommandShowsWhatAServerRepeats runs servers that repeat their secrets in every place and every encoding. The
+// place may also be where indus cuts long text. No command and no client may show them.
 func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 	const secret = `s3cr3t/"hunter2"+&%41 ünd`
 	atHome(t)
@@ -98,7 +97,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 	}
 	quoted, _ := json.Marshal(secret)
 	from := fmt.Sprintf("${file:%s}", file("given", secret))
-	given := map[string]string{ // how the server gets it
+	given := map[string]string{ // how the server receives it
 		"env":      `"env":{"KEY":"${GIVEN}"}`,
 		"literal":  fmt.Sprintf(`"env":{"KEY":%s}`, quoted),
 		"file":     fmt.Sprintf(`"env":{"KEY":"x-%s-y"}`, from),
@@ -129,7 +128,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 				"mcp ls", "mcp ls --json", "mcp doctor", "mcp doctor --json", "mcp get one", "mcp get one --json", "mcp tools -v", "mcp tools --json", "mcp lint",
 				"mcp call one__progress", "mcp call one__progress --json", "mcp call one__nothing -v", "mcp log", "mcp log --json", "serve --stdio", "serve --stdio -v",
 			}
-			if strings.Contains(name, "resources/read") { // what is beside tools
+			if strings.Contains(name, "resources/read") { // these methods do not belong to tools
 				lines = []string{
 					"mcp prompts -v", "mcp prompts --json", "mcp prompt one__x", "mcp resources", "mcp read a://b --server one -v", "mcp read a://b --server one --json",
 					"mcp complete a://{b} b= --server one",
@@ -175,7 +174,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 			}
 			for i, p := range places {
 				if (how != "env" && how != "header" || form != "whole") && (i%5 != len(how+form)%5 || strings.Contains(p.flags, "hang")) {
-					continue // not every pair, only every place and every way
+					continue // not every pair, but every place and every way
 				}
 				flags := append([]string{"-say", say, "-say-in", p.where}, strings.Fields(p.flags)...)
 				row, timeout := "", "20s"

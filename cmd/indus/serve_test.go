@@ -34,7 +34,7 @@ func startServe(t *testing.T, servers map[string]row, flags ...string) *program 
 	return launch(t, indusCommand(t, servers, append([]string{"serve"}, flags...)...))
 }
 
-// indusCommand is indus with these servers and a home of its own.
+// indusCommand returns a command of indus with these servers and a separate home.
 func indusCommand(t testing.TB, servers any, args ...string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,8 +52,8 @@ func indusCommand(t testing.TB, servers any, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestNoServerOutlivesServe: whatever ends indus, no process of a server is
-// left, with grandchildren that ignore SIGTERM and behind a shell as npx is.
+// TestNoServerOutlivesServe checks that no process of a server is left after any kind of end of indus. The servers have
+// grandchildren that ignore SIGTERM, and run behind a shell as with npx.
 func TestNoServerOutlivesServe(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("processes are found by their environment in /proc")
@@ -96,24 +96,24 @@ func TestNoServerOutlivesServe(t *testing.T) {
 	}
 }
 
-// hanging is a server that does not shake hands before it is released.
+// hanging returns a server that does not answer the handshake before release.
 func hanging(t *testing.T) (row, *fixture.Server) {
 	f := fixture.New(t, "-hang", "initialize,server/discover")
 	return row{f.Path, f.Args, nil}, f
 }
 
-// release lets it go on; it has to hang by then.
+// release lets the server continue. The handshake must have been received.
 func release(f *fixture.Server) {
 	f.Wait("recv ")
 	f.Send("release server/discover")
 	f.Send("release initialize")
 }
 
-// meta is what every modern request carries.
+// meta is the part that every modern request carries.
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// TestServeIsUpAtOnce: over HTTP nothing waits for a server that hangs, in
-// either era; its tools come when it does, and every client is told.
+// TestServeIsUpAtOnce checks that over HTTP no request waits for a hanging server, in either era. When the server is
+// ready, its tools are listed, and every client is notified.
 func TestServeIsUpAtOnce(t *testing.T) {
 	t.Parallel()
 	slow, f := hanging(t)
@@ -181,8 +181,7 @@ func listOf(ctx context.Context, t *testing.T, cs *mcp.ClientSession) (names []s
 	return names
 }
 
-// post sends one request by hand and returns the answer's body, and the id of
-// the session that it opened.
+// post sends one request and returns the body of the answer, and the id of the session that it opened.
 func post(t *testing.T, url, session, method, params string) (body, opened string) {
 	t.Helper()
 	modern := strings.Contains(params, "2026-07-28")
@@ -223,13 +222,13 @@ func ask(id int, method string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{}}`, id, method)
 }
 
-// answerTo is a pattern for the line that answers a request.
+// answerTo returns a pattern for the line that answers a request.
 func answerTo(id int) string {
 	return fmt.Sprintf(`(?m)^(\{.*"id":%d[,}].*)\n`, id)
 }
 
-// TestTheFirstListWaitsForServers: on stdio, where many clients list once, the
-// first tools/list waits for a server that was never heard; nothing else does.
+// TestTheFirstListWaitsForServers checks that on stdio the first tools/list waits for servers that have never been
+// listed, because many clients list once. Other requests do not wait.
 func TestTheFirstListWaitsForServers(t *testing.T) {
 	t.Parallel()
 	slow, f := hanging(t)
@@ -251,7 +250,7 @@ func TestTheFirstListWaitsForServers(t *testing.T) {
 	p.ends(0)
 }
 
-// TestTheFirstListHasWhatTheLedgerKnows at once, whatever the server does.
+// TestTheFirstListHasWhatTheLedgerKnows checks that tools in the ledger are listed at once, whatever the server does.
 func TestTheFirstListHasWhatTheLedgerKnows(t *testing.T) {
 	t.Parallel()
 	slow, f := hanging(t)
@@ -262,7 +261,7 @@ func TestTheFirstListHasWhatTheLedgerKnows(t *testing.T) {
 	p.hears(&p.err, `slow: ready`)
 	p.stdin.Close()
 	p.ends(0)
-	p = launch(t, again) // and it hangs
+	p = launch(t, again) // now the server hangs
 	p.send(helloLegacy)
 	p.hears(&p.out, answerTo(1))
 	p.send(initialized)
@@ -274,7 +273,7 @@ func TestTheFirstListHasWhatTheLedgerKnows(t *testing.T) {
 	p.ends(0)
 }
 
-// TestTheFirstListWaitsNoLongerThanListWait: the tools that come later are told of.
+// TestTheFirstListWaitsNoLongerThanListWait checks that clients are notified of tools that arrive later.
 func TestTheFirstListWaitsNoLongerThanListWait(t *testing.T) {
 	for _, wait := range []string{"0", "50ms"} {
 		t.Run(wait, func(t *testing.T) {
@@ -301,7 +300,7 @@ func TestTheFirstListWaitsNoLongerThanListWait(t *testing.T) {
 	}
 }
 
-// TestServeSaysThatAServerIsDown, and not that its tools do not exist.
+// TestServeSaysThatAServerIsDown checks that the error states this, and not that the tool does not exist.
 func TestServeSaysThatAServerIsDown(t *testing.T) {
 	for _, flags := range [][]string{{"--expose", "all"}, {"--expose", "all", "--changes", "hold"}, {"--expose", "gateway"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
@@ -328,7 +327,7 @@ func TestServeSaysThatAServerIsDown(t *testing.T) {
 	}
 }
 
-// TestADeadServerComesBack, and its tools with it, while indus serves.
+// TestADeadServerComesBack checks that a server and its tools are restarted while indus serves.
 func TestADeadServerComesBack(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)
@@ -345,8 +344,7 @@ func TestADeadServerComesBack(t *testing.T) {
 	p.ends(0)
 }
 
-// TestServeOutlivesTheReadersOfItsStderr: a log that nobody reads any more does
-// not end everybody's tools.
+// TestServeOutlivesTheReadersOfItsStderr checks that indus keeps serving after the reader of its stderr has exited.
 func TestServeOutlivesTheReadersOfItsStderr(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)
@@ -364,7 +362,7 @@ func TestServeOutlivesTheReadersOfItsStderr(t *testing.T) {
 	}
 	log.Close()
 	f.Wait("start ")
-	f.Send("die") // which it would tell of
+	f.Send("die") // this is reported on stderr
 	f.WaitN("start ", 2)
 	url := strings.TrimSpace(line[strings.Index(line, "http"):])
 	if text, _ := post(t, url, "", "server/discover", meta); !strings.Contains(text, "supportedVersions") {
@@ -374,7 +372,7 @@ func TestServeOutlivesTheReadersOfItsStderr(t *testing.T) {
 	p.ends(0)
 }
 
-// TestServeStdioEndsWithItsClient, who may close both of its pipes at once.
+// TestServeStdioEndsWithItsClient covers a client that closes both of its pipes at once.
 func TestServeStdioEndsWithItsClient(t *testing.T) {
 	t.Parallel()
 	cmd := indusCommand(t, map[string]row{"one": {fixture.Build(t), nil, nil}}, "serve", "--stdio")

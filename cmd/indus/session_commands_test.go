@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startModel starts a scripted model: VAR is its URL, and VAR.log gets what it was sent, a JSON object a request.
+// startModel starts a scripted model. VAR is its URL, and the file VAR.log gets one JSON object per request.
 func startModel(ts *testscript.TestScript, sc *scene, args []string) {
 	turns, err := modelserver.Read(ts.MkAbs(args[1]))
 	ts.Check(err)

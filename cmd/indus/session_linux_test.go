@@ -12,7 +12,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/modelserver"
 )
 
-// TestASessionThatIsEnded leaves no process of bash, process or a server behind, and goes on where it was.
+// TestASessionThatIsEnded checks that no process of bash, process or a server is left, and that the session can be
+// resumed.
 func TestASessionThatIsEnded(t *testing.T) {
 	const background = `{"action":"start","command":"nohup sleep 300 & exec sleep 300"}`
 	for signal, code := range map[syscall.Signal]int{syscall.SIGKILL: -1, syscall.SIGINT: 130, syscall.SIGTERM: 130} {

@@ -33,8 +33,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// signInServer is an MCP server that wants the tokens of an authorization server, and all secrets that go
-// between that and its clients.
+// signInServer is an MCP server that requires tokens of an authorization server. It records all secrets between that
+// server and its clients.
 type signInServer struct {
 	as  *authserver.Server
 	url string // of the MCP server
@@ -42,11 +42,11 @@ type signInServer struct {
 	mu      sync.Mutex
 	secrets []string
 	ran     []string                                       // nonces of calls
-	last    string                                         // the Authorization that was repeated last
-	refuses func(grant string, w http.ResponseWriter) bool // answers in the place of the authorization server; nil: nothing
+	last    string                                         // the last repeated Authorization
+	refuses func(grant string, w http.ResponseWriter) bool // answers instead of the authorization server, if it is not nil
 }
 
-// newGuarded starts both. What is asked of the authorization server goes through a proxy, which writes the secrets down.
+// newGuarded starts both servers. Requests to the authorization server pass a proxy, which records the secrets.
 func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 	g := &signInServer{}
 	proxy := &httputil.ReverseProxy{
@@ -106,7 +106,7 @@ func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 	return g
 }
 
-// server is what a user finds.
+// server returns the MCP server for a user.
 func (g *signInServer) server(r *http.Request) *mcp.Server {
 	user, mine := auth.TokenInfoFromContext(r.Context()).UserID, r.Header.Get("Authorization")
 	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1", Title: mine}, &mcp.ServerOptions{Instructions: mine})
@@ -125,7 +125,7 @@ func (g *signInServer) server(r *http.Request) *mcp.Server {
 	return server
 }
 
-// repeat is a tool that returns the Authorization of its call, and that of its last one.
+// repeat is a tool that returns the Authorization of its call and of the previous call.
 func (g *signInServer) repeat(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 	mine := r.Extra.Header.Get("Authorization")
 	g.mu.Lock()
@@ -151,7 +151,7 @@ func (g *signInServer) known() []string {
 	return slices.Clone(g.secrets)
 }
 
-// verify asks the authorization server (RFC 7662).
+// verify checks a token at the authorization server (RFC 7662).
 func (g *signInServer) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 	form := url.Values{"token": {token}}.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.as.URL+"/token/introspection", strings.NewReader(form))
@@ -179,12 +179,12 @@ func (g *signInServer) verify(ctx context.Context, token string, _ *http.Request
 	return &auth.TokenInfo{UserID: c.Sub, Expiration: time.Unix(c.Exp, 0)}, nil
 }
 
-// browser is the program that $BROWSER names in scripts: a person who signs in as $BROWSER_USER, or refuses.
+// browser is the program that $BROWSER names in scripts. It acts as a user who signs in as $BROWSER_USER, or refuses.
 func browser() {
 	b := authserver.Browser{User: os.Getenv("BROWSER_USER"), Refuse: os.Getenv("BROWSER_USER") == "nobody"}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	if len(os.Args) > 2 { // browser --visit URL: where it ends
+	if len(os.Args) > 2 { // browser --visit URL prints the final address
 		back, err := b.Visit(ctx, os.Args[2])
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -200,14 +200,14 @@ func browser() {
 	}
 }
 
-// startGuarded is the script's "guarded VAR": VAR is the URL of an MCP server that wants a sign-in.
+// startGuarded implements "guarded VAR". VAR is the URL of an MCP server that requires a sign-in.
 func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 	o := authserver.Options{Opaque: true}
 	for _, flag := range args[1:] {
 		switch flag {
 		case "-no-registration":
 			o.NoRegistration = true
-		case "-keyed": // the client "keyed" proves itself with key.pem, and $SUBJECT is a token of alice's to exchange
+		case "-keyed": // the client "keyed" authenticates with key.pem, and $SUBJECT is a token of alice's to exchange
 			part := base64.RawURLEncoding.EncodeToString
 			ts.Setenv("SUBJECT", part([]byte(`{"alg":"none"}`))+"."+part([]byte(`{"sub":"alice","iss":"somebody"}`))+"."+part([]byte("signature")))
 			key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -225,13 +225,13 @@ func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 	ts.Setenv("ISSUER", sc.guarded.as.Issuer)
 }
 
-// revoked is the script's "revoked USER": every token of a user's ends.
+// revoked implements "revoked USER", which ends every token of a user.
 func revoked(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as.Revoke(sc.t, args[0]) }
 
-// expired is the script's "expired USER": the tokens end that sign-ins of a user's renew.
+// expired implements "expired USER", which ends the tokens that renew a user's sign-ins.
 func expired(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as.Expire(sc.t, args[0]) }
 
-// refuse has the authorization server answer token requests of a grant with a status and a body; "": none.
+// refuse makes the authorization server answer token requests of a grant with a status and a body. "" ends this.
 func (g *signInServer) refuse(grant string, status int, body string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -246,7 +246,7 @@ func (g *signInServer) refuse(grant string, status int, body string) {
 	}
 }
 
-// refuses is the script's "refuses GRANT STATUS BODY", or "refuses nothing".
+// refuses implements "refuses GRANT STATUS BODY" and "refuses nothing".
 func refuses(ts *testscript.TestScript, sc *scene, args []string) {
 	if len(args) != 3 {
 		sc.guarded.refuse("", 0, "")
@@ -257,15 +257,15 @@ func refuses(ts *testscript.TestScript, sc *scene, args []string) {
 	sc.guarded.refuse(args[0], status, args[2])
 }
 
-// counted is the script's "counted WHAT N": how often the authorization server did it.
+// counted implements "counted WHAT N", which checks how often the authorization server did it.
 func counted(ts *testscript.TestScript, sc *scene, args []string) {
 	if got := fmt.Sprint(sc.guarded.as.Counts(sc.t)[args[0]]); got != args[1] {
 		ts.Fatalf("%s: %s, want %s (%v)", args[0], got, args[1], sc.guarded.as.Counts(sc.t))
 	}
 }
 
-// unseen is the script's "unseen": no secret is in the last output, in what programs said, in any file, or in what processes
-// were given that run now; browsers leave that in a file.
+// unseen implements "unseen". It checks that no secret is in the last output, in any program's output, in files, or in
+// the arguments and environment of running processes. Browsers write theirs to a file.
 func unseen(ts *testscript.TestScript, sc *scene, _ []string) {
 	secrets := sc.guarded.known()
 	if len(secrets) == 0 {
@@ -295,7 +295,7 @@ func unseen(ts *testscript.TestScript, sc *scene, _ []string) {
 	ts.Check(filepath.WalkDir(ts.MkAbs("."), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // it was a temporary one
+				return nil // a temporary file
 			}
 			return err
 		}
@@ -312,14 +312,14 @@ const (
 	browserGiven = "browser.given"
 )
 
-// given is the command line and the environment of a process; "" where there is no /proc.
+// given returns the command line and the environment of a process, or "" if there is no /proc.
 func given(process string) string {
 	line, _ := os.ReadFile("/proc/" + process + "/cmdline")
 	env, _ := os.ReadFile("/proc/" + process + "/environ")
 	return string(line) + "\x00" + string(env)
 }
 
-// startedBy is what the descendants of a process were given.
+// startedBy returns the command lines and environments of a process's descendants.
 func startedBy(pid int) map[string]string {
 	found := map[string]string{}
 	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -335,7 +335,7 @@ func startedBy(pid int) map[string]string {
 	return found
 }
 
-// typed is the script's "typed NAME LINE...": lines for a program's stdin; "stdout" is what was printed last.
+// typed implements "typed NAME LINE...", which writes lines to a program's stdin. "stdout" stands for the last output.
 func typed(ts *testscript.TestScript, sc *scene, args []string) {
 	for _, line := range args[1:] {
 		if line == "stdout" {

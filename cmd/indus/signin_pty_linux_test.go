@@ -8,8 +8,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/authserver"
 )
 
-// On a terminal without a browser the address at which one ends elsewhere is pasted; what is not that is asked for
-// again.
+// TestSignInByPasting signs in on a terminal without a browser. The user pastes the final address of a browser
+// elsewhere. After any other text, indus asks again.
 func TestSignInByPasting(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, authserver.Options{Opaque: true})
@@ -17,7 +17,7 @@ func TestSignInByPasting(t *testing.T) {
 	seen, read := &transcript{}, make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(seen, control) // ends when nobody has the terminal open
+		_, _ = io.Copy(seen, control) // ends when the terminal is closed on all sides
 	}()
 	cmd := indusCommand(t, map[string]any{"safe": map[string]any{"url": g.url}}, "mcp", "login", "safe", "--no-browser")
 	cmd.Env = append(cmd.Env, "TERM=xterm")

@@ -18,8 +18,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
-// TestClientsSignIn: clients that people use find out from indus serve where to sign in, do it, and are let in with the scopes
-// that the view wants, and no others. Some ask for more by themselves, once the view wants more.
+// TestClientsSignIn checks that real clients discover the authorization server through indus serve and sign in. They
+// get the scopes that the view requires, and no others. Some clients request more scopes when the view requires more.
 func TestClientsSignIn(t *testing.T) {
 	t.Parallel()
 	as := authserver.Start(t, &authserver.Options{Scopes: []string{"mcp:*", "mcp:f", "admin"}})
@@ -75,7 +75,8 @@ func TestClientsSignIn(t *testing.T) {
 	}
 }
 
-// scopeSet is what a client has asked for that then was listed both tools, in order: scopes have none, and go-sdk's is that of a map.
+// scopeSet returns a client's scopes in order, if it then listed both tools. Scopes have no order, and go-sdk uses a
+// map.
 func scopeSet(outcome string) (set string, ok bool) {
 	scopes, ok := strings.CutSuffix(outcome, ": 2 tools")
 	all := strings.Fields(scopes)
@@ -83,8 +84,8 @@ func scopeSet(outcome string) (set string, ok bool) {
 	return strings.Join(all, " "), ok
 }
 
-// newPerson is the URL of somebody who signs in at ?ADDRESS, and says where that leads. more is done once that many have asked
-// for /more, who wait for it.
+// newPerson returns the URL of a user's browser that signs in at ?ADDRESS and returns the final address. Requests for
+// /more wait for more, which runs when many of them have arrived.
 func newPerson(t *testing.T, many int, more func()) string {
 	var asked atomic.Int32
 	done := make(chan struct{})
@@ -105,7 +106,7 @@ func newPerson(t *testing.T, many int, more func()) string {
 		}
 		select {
 		case <-done:
-		case <-r.Context().Done(): // not earlier: one of the programs may be compiled first, for minutes
+		case <-r.Context().Done(): // not earlier, because one of the programs may first be compiled for minutes
 		}
 	})
 	person := httptest.NewServer(mux)

@@ -18,8 +18,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// soaker is one client, and a principal of its own. Whatever it gets has to be its own: each of its
-// calls carries a nonce, which begins with its name, and servers put it into all that they say and ask of the call.
+// soaker is one client with its own principal. Every message that it receives must belong to it. Each of its calls
+// carries a nonce that begins with its name, and servers repeat the nonce in all messages of the call.
 type soaker struct {
 	*soak
 	name   string
@@ -29,10 +29,10 @@ type soaker struct {
 	trail  trail
 }
 
-// nonce is one that was never used before.
+// nonce returns a new nonce.
 func (c *soaker) nonce() string { return fmt.Sprintf("%s/%d", c.name, c.calls.Add(1)) }
 
-// own checks that what somebody said is for this client.
+// own checks that a text is for this client.
 func (c *soaker) own(what, text string) {
 	c.note(what)
 	if who, _, _ := strings.Cut(text, "/"); who != c.name {
@@ -42,10 +42,10 @@ func (c *soaker) own(what, text string) {
 
 func (c *soaker) server(of []string) string { return of[c.random.IntN(len(of))] }
 
-// credential is what a client shows.
+// credential is the credential of a client.
 type credential struct {
 	token string
-	// From when on it may be refused, and from when on it must be, in nanoseconds of Unix; 0: never.
+	// Times in Unix nanoseconds: from dying on it may be refused, and from dead on it must be. 0 means never.
 	dying, dead atomic.Int64
 }
 
@@ -62,7 +62,7 @@ func (c *soaker) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// judged checks that who shows what is good is let in, and nobody else, and notes the nonces of requests that were not.
+// judged checks that valid credentials are accepted and others are refused. It records the nonces of refused requests.
 func (c *soaker) judged(r *http.Request, status int, shows *credential, began int64) {
 	refused, dying, dead := status == http.StatusUnauthorized || status == http.StatusForbidden, shows.dying.Load(), shows.dead.Load()
 	switch {
@@ -78,7 +78,7 @@ func (c *soaker) judged(r *http.Request, status int, shows *credential, began in
 	if r.GetBody != nil {
 		body, _ := r.GetBody()
 		text, _ := io.ReadAll(body)
-		if m := nonces.FindSubmatch(text); m != nil && !bytes.Contains(text, []byte("inputResponses")) { // which was run up to its question
+		if m := nonces.FindSubmatch(text); m != nil && !bytes.Contains(text, []byte("inputResponses")) { // a call with inputResponses already ran up to its question
 			c.mu.Lock()
 			c.soak.refused[string(m[1])] = true
 			c.mu.Unlock()
@@ -88,10 +88,10 @@ func (c *soaker) judged(r *http.Request, status int, shows *credential, began in
 
 var nonces = regexp.MustCompile(`"nonce":"([^"]+)"`)
 
-// named takes the server's name off a question's message.
+// named matches the server's name at the start of a question.
 var named = regexp.MustCompile(`^\[[a-z0-9]+\] `)
 
-// asked answers a question of a server's: it accepts, declines, or says nothing.
+// asked answers a server's question: it accepts, declines, or sends no answer.
 func (c *soaker) asked(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	message := r.Params.Message
 	if !named.MatchString(message) {
@@ -115,11 +115,11 @@ func (c *soaker) asked(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRe
 	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": nonce}}, nil
 }
 
-// sdk is a client of the SDK's.
+// sdk returns a client of the SDK.
 func (c *soaker) sdk(asked bool) *mcp.Client {
 	o := &mcp.ClientOptions{
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
-			if text := fmt.Sprint(r.Params.Data); !strings.HasPrefix(text, "Roots updated") { // of server-everything, to all whose roots it asked
+			if text := fmt.Sprint(r.Params.Data); !strings.HasPrefix(text, "Roots updated") { // server-everything sends these to all clients with roots
 				c.own("log", text)
 			}
 		},
@@ -152,7 +152,7 @@ func (c *soaker) sdk(asked bool) *mcp.Client {
 	return client
 }
 
-// live connects, does this and that, and leaves, again and again. version is "" for the modern era.
+// live connects, performs random steps and disconnects, repeatedly. version is "" for the modern era.
 func (c *soaker) live(version, path string, asked bool) {
 	for c.running() {
 		if err := c.visit(version, path, asked); err != nil {
@@ -162,7 +162,7 @@ func (c *soaker) live(version, path string, asked bool) {
 }
 
 func (c *soaker) visit(version, path string, asked bool) error {
-	ctx, cancel := context.WithCancel(c.Context()) // of the session, and all that it has under way
+	ctx, cancel := context.WithCancel(c.Context()) // for the session and its requests
 	defer cancel()
 	late := time.AfterFunc(soakDeadline, cancel)
 	web := &http.Client{Transport: c}
@@ -196,7 +196,7 @@ func (c *soaker) visit(version, path string, asked bool) error {
 	return nil
 }
 
-// step does one thing; held is what the client is subscribed to.
+// step performs one random step. held is the client's current subscription.
 func (c *soaker) step(session *mcp.ClientSession, asked bool, held string) string {
 	ctx, cancel := context.WithTimeout(c.Context(), soakDeadline)
 	defer cancel()
@@ -245,7 +245,7 @@ func (c *soaker) step(session *mcp.ClientSession, asked bool, held string) strin
 	return held
 }
 
-// question has the server ask something.
+// question makes the server ask a question.
 func (c *soaker) question(ctx context.Context, session *mcp.ClientSession, server string) {
 	switch c.random.IntN(8) {
 	case 0:
@@ -261,7 +261,8 @@ func (c *soaker) question(ctx context.Context, session *mcp.ClientSession, serve
 	}
 }
 
-// call calls a tool; want is a pattern of its result, in which NONCE stands for the call's own. "": that alone.
+// call calls a tool. want is a pattern for the result, with NONCE for the call's nonce. If want is "", the result is
+// the nonce.
 func (c *soaker) call(ctx context.Context, session *mcp.ClientSession, server, tool, want string, ms int) {
 	nonce := c.nonce()
 	call := &mcp.CallToolParams{Name: server + "__" + tool, Arguments: map[string]any{"nonce": nonce, "n": 2, "ms": ms}}
@@ -282,7 +283,7 @@ func (c *soaker) call(ctx context.Context, session *mcp.ClientSession, server, t
 	c.done(tool, err, ok, got)
 }
 
-// cancelled gives up a call.
+// cancelled cancels a call.
 func (c *soaker) cancelled(ctx context.Context, session *mcp.ClientSession, server string) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(c.random.IntN(300))*time.Millisecond)
 	defer cancel()

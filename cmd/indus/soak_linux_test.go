@@ -22,31 +22,31 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
-// soakDeadline is how long a call may take: it waits, twice, for a server that is started again.
+// soakDeadline limits a call. It may wait twice for a server that restarts.
 const soakDeadline = 2 * time.Minute
 
-// soakWarm is how long a soak takes to get going.
+// soakWarm is the time until a soak is fully running.
 const soakWarm = time.Minute
 
-// soak is clients and servers of all kinds at one indus.
+// soak runs clients and servers of all kinds at one indus.
 type soak struct {
 	testing.TB
 	url     string // without a path
-	socket  string // of indus's probe
+	socket  string // the socket of the probe
 	mark    string
 	gossips []string
-	tasks   string // a server that makes tasks; "": there is none
+	tasks   string // a server that makes tasks, or ""
 	web     *http.Transport
 	until   time.Time
-	wanted  []string // what has to happen: all go on until it did
+	wanted  []string // events that must happen; clients continue until then
 	all     []*soaker
 
 	mu     sync.Mutex
-	did    map[string]int // what has happened at all
-	faults map[string]int // what went wrong, without its figures
-	said   map[string]int // what indus said of it on stderr, likewise
+	did    map[string]int // the events that happened
+	faults map[string]int // failures, without numbers
+	said   map[string]int // lines of indus on stderr, without numbers
 
-	refused map[string]bool // nonces of requests that were
+	refused map[string]bool // nonces of refused requests
 }
 
 func (s *soak) running() bool {
@@ -54,7 +54,7 @@ func (s *soak) running() bool {
 	return s.Context().Err() == nil && (now.Before(s.until) || !s.Failed() && now.Before(s.until.Add(deadline)) && len(s.missing()) > 0)
 }
 
-// missing is what was wanted, and has not happened.
+// missing returns the wanted events that have not happened.
 func (s *soak) missing() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *soak) note(what string) {
 	s.did[what]++
 }
 
-// done is the end of something: a result that has to be right, or an error, in time.
+// done records the end of an action: a correct result in time, or an error.
 func (s *soaker) done(what string, err error, right bool, wrong string) {
 	switch {
 	case err != nil:
@@ -81,7 +81,7 @@ func (s *soaker) done(what string, err error, right bool, wrong string) {
 
 var figures = regexp.MustCompile(`[a-z]+[0-9]+[/:][0-9]+|[0-9A-Za-z_-]{40,}|[0-9]+`)
 
-// failed is an error, which is a call's fair end as long as it comes in time.
+// failed records an error. An error is a valid end of a call if it arrives in time.
 func (s *soaker) failed(what string, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.Errorf("%s: %s has no end within %v (%v); its exchanges:\n%s\nindus does this:\n%s", s.name, what, soakDeadline, err, &s.trail, probed(s, s.socket, "/goroutines"))
@@ -95,7 +95,7 @@ func (s *soaker) failed(what string, err error) {
 	s.faults[text]++
 }
 
-// other is another client, and so another principal.
+// other returns another client, which has another principal.
 func (c *soaker) other() *soaker {
 	for {
 		if o := c.all[c.random.IntN(len(c.all))]; o != c {
@@ -118,7 +118,7 @@ type entry struct {
 	Per       string `json:"per,omitempty"`
 }
 
-// servers are n that gossip, of both eras and transports, and others if there are to be some.
+// servers returns n gossip servers of both eras and transports, and other servers if others is set.
 func (s *soak) servers(n int, crash time.Duration, others bool) map[string]entry {
 	all, env := map[string]entry{}, map[string]string{markName: s.mark}
 	bin := fixture.Gossip(s)
@@ -171,7 +171,7 @@ func (s *soak) add(name string, shows *credential) *soaker {
 	return c
 }
 
-// clients lets all live until it is over.
+// clients runs all clients until the end of the soak.
 func (s *soak) clients() {
 	var living sync.WaitGroup
 	for i, c := range s.all {
@@ -197,9 +197,9 @@ func (s *soak) clients() {
 	living.Wait()
 }
 
-// TestSoak: clients and servers of both eras, which do whatever they can at random, at one indus. Each answer and
-// each question is for whom it reaches, every call has its end, and nothing grows. A moment of it; with INDUS_SOAK ten
-// minutes, or as long as that says ("90s"), with 50 clients and 20 servers.
+// TestSoak runs clients and servers of both eras at one indus, with random actions. Each answer and each question must
+// reach the right client, every call must end, and no resource may grow. It is short, unless INDUS_SOAK is set. Then it
+// takes ten minutes, or the time in INDUS_SOAK ("90s"), with 50 clients and 20 servers.
 func TestSoak(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip("what a process holds is found in /proc")
@@ -226,7 +226,7 @@ func TestSoak(t *testing.T) {
 	s.report()
 }
 
-// soakTime is how long clients live where that is minutes; 0: a moment.
+// soakTime returns the duration that INDUS_SOAK sets, or 0 for a short run.
 func soakTime() time.Duration {
 	text := os.Getenv("INDUS_SOAK")
 	if d, err := time.ParseDuration(text); err == nil || text == "" {
@@ -241,7 +241,7 @@ func newSoak(t testing.TB) *soak {
 	return s
 }
 
-// serves starts an indus with these servers, and adds clients that each have a token.
+// serves starts an indus with these servers, and adds clients, each with its own token.
 func (s *soak) serves(servers map[string]entry, clients int) *program {
 	cmd := s.command(servers, "--token-file", "tokens")
 	var tokens []string
@@ -255,7 +255,7 @@ func (s *soak) serves(servers map[string]entry, clients int) *program {
 	return s.launch(cmd)
 }
 
-// command is an indus with these servers.
+// command returns a command of indus with these servers.
 func (s *soak) command(servers map[string]entry, flags ...string) *exec.Cmd {
 	cmd := indusCommand(s, servers, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "1s"}, flags...)...)
 	s.socket = filepath.Join(cmd.Dir, "probe")
@@ -269,7 +269,7 @@ func (s *soak) launch(cmd *exec.Cmd) *program {
 	return p
 }
 
-// ends ends an indus, of which nothing is left then.
+// ends stops an indus and checks that no process is left.
 func (s *soak) ends(p *program) {
 	p.signal(syscall.SIGTERM)
 	p.ends(0)
@@ -284,7 +284,7 @@ func (s *soak) ends(p *program) {
 	}
 }
 
-// health is what an indus holds now, and its servers.
+// health returns the current resources of an indus and its servers.
 func (s *soak) health(p *program) (h health) {
 	if err := json.Unmarshal([]byte(probed(s, s.socket, "/")), &h); err != nil {
 		s.Error(err)
@@ -293,7 +293,7 @@ func (s *soak) health(p *program) (h health) {
 	return h
 }
 
-// report tells what has happened, and has not.
+// report fails for missing events and prints the events.
 func (s *soak) report() {
 	for _, what := range s.missing() {
 		s.Errorf("there was no %s", what)

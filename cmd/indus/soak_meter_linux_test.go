@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// meter measures an indus while it is soaked.
+// meter measures an indus during a soak.
 type meter struct {
 	*soak
 	p       *program
 	before  health
 	began   time.Time
-	samples []health // one every five seconds, after soakLevel
+	samples []health // one every five seconds after soakLevel
 	watched chan struct{}
 }
 
-// soakLevel is when the number of connections and open questions stays level: each lasts at most five minutes after its last use.
+// soakLevel is the time after which the number of connections and open questions is stable. Each lasts at most five
+// minutes.
 const soakLevel = 6 * time.Minute
 
-// meter measures an indus for a time, in which its clients live.
+// meter starts to measure an indus for a time, in which its clients run.
 func (s *soak) meter(p *program, wait time.Duration) *meter {
 	s.until = time.Now().Add(wait)
 	m := &meter{soak: s, p: p, before: s.health(p), began: time.Now(), watched: make(chan struct{})}
@@ -47,7 +48,7 @@ func (m *meter) watch() {
 	}
 }
 
-// bounds are how much of each is within what comes and goes: a part of what there was, and some.
+// bounds are the allowed variations of each value: a part of the earlier value plus a constant.
 var bounds = []struct {
 	what string
 	of   func(health) int
@@ -61,7 +62,8 @@ var bounds = []struct {
 	{"RSS in KiB", func(h health) int { return h.RSS }, .15, 20 << 10},
 }
 
-// wantNoGrowth compares the medians of the first third and of the last after soakLevel. A soak of less than eight minutes is too short for that.
+// wantNoGrowth compares the medians of the first and the last third after soakLevel. It needs a soak of at least eight
+// minutes.
 func (m *meter) wantNoGrowth() {
 	<-m.watched
 	n := len(m.samples) / 3
@@ -85,9 +87,9 @@ func (m *meter) wantNoGrowth() {
 	}
 }
 
-// wantQuiet waits until an indus without clients holds what it did before they came. What clients left behind takes ten
-// minutes: five for questions without answers, and five more for connections on which they could be asked; those who do not wait so long
-// allow for them, and for connections that last as long.
+// wantQuiet waits until an indus without clients is back at its earlier resources. The leftovers of clients last for
+// ten minutes: five for unanswered questions, and five more for connections that could be asked. If patient is false,
+// wantQuiet allows for these leftovers, and for connections that last as long.
 func (m *meter) wantQuiet(patient bool, lasting int) {
 	m.web.CloseIdleConnections()
 	before, wait := m.before, 2*time.Second

@@ -20,28 +20,28 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// town is principals whose credentials come and go, and who are signed in at a server.
+// town is a set of principals with changing credentials and sign-ins at a server.
 type town struct {
 	*soak
-	issuer  *authserver.Server // of half of their credentials; the others are API keys
+	issuer  *authserver.Server // issues half of the credentials; the others are API keys
 	keys    *identity.Keys
 	guarded *signInServer
 	store   oauth.Store
-	life    time.Duration // of tokens, in whole seconds
+	life    time.Duration // the lifetime of tokens, in whole seconds
 	people  []*person
 	left    chan struct{} // closed when all clients have ended their sessions
 }
 
-// person is one of them.
+// person is one principal of a town.
 type person struct {
 	*soaker
 	town      *town
 	signed    bool // its credentials are signed tokens
 	principal string
-	oauth     *oauth.Client // of another process of its own
+	oauth     *oauth.Client // the client of another process with the same sign-in
 }
 
-// settle signs people in, and the operator, by whose sign-in tools are listed.
+// settle signs in the people, and the operator whose sign-in is used to list tools.
 func (w *town) settle(n int) {
 	var settling sync.WaitGroup
 	settling.Go(func() { w.signIn("operator", "") })
@@ -69,7 +69,7 @@ func (w *town) signIn(user, principal string) *oauth.Client {
 	return c
 }
 
-// issue is another credential; end returns when it is no longer good.
+// issue returns a new credential. end returns when the credential is no longer valid.
 func (p *person) issue() (shows *credential, end func()) {
 	shows = &credential{}
 	defer func() { p.town.guarded.note(func(string) string { return shows.token }, "") }()
@@ -91,7 +91,7 @@ func (p *person) issue() (shows *credential, end func()) {
 	}
 	shows.token = token
 	return shows, func() {
-		time.Sleep(100 * time.Millisecond) // most of what was sent with it has arrived
+		time.Sleep(100 * time.Millisecond) // most requests with it have arrived by now
 		shows.dying.Store(time.Now().UnixNano())
 		if err := p.town.keys.Remove(p.Context(), key.ID); err != nil {
 			p.Error(err)
@@ -100,7 +100,7 @@ func (p *person) issue() (shows *credential, end func()) {
 	}
 }
 
-// turnOver shows one credential after the other, and each once more when it is over.
+// turnOver uses one credential after the other, and tries each once more after its end.
 func (p *person) turnOver(first *credential, end func()) {
 	var ending sync.WaitGroup
 	defer ending.Wait()
@@ -114,7 +114,7 @@ func (p *person) turnOver(first *credential, end func()) {
 			shows, end = p.issue()
 			p.shows.Store(shows)
 		}
-		if !more && p.signed { // which ends by itself
+		if !more && p.signed { // a signed token expires by itself
 			return
 		}
 		ending.Go(func() {
@@ -134,7 +134,7 @@ func (p *person) turnOver(first *credential, end func()) {
 	}
 }
 
-// calls is a call of each server's first tool.
+// calls returns the parameters of a call of the server's first tool.
 func (p *person) calls(server string) string {
 	tool := "echo"
 	if server == "safe" {
@@ -143,7 +143,7 @@ func (p *person) calls(server string) string {
 	return fmt.Sprintf(`"name":"%s__%s","arguments":{"nonce":%q},%s`, server, tool, p.nonce(), modernMeta("{}"))
 }
 
-// visits is what is done with the sign-in: over indus, and by another process.
+// visits uses the sign-in through indus and from another process.
 func (p *person) visits() {
 	web := &http.Client{Transport: p.oauth.Transport(nil, p.town.guarded.url, p.principal)}
 	direct, err := mcp.NewClient(&mcp.Implementation{Name: p.name, Version: "1"}, nil).Connect(p.Context(), &mcp.StreamableClientTransport{Endpoint: p.town.guarded.url, HTTPClient: web}, nil)
@@ -175,7 +175,7 @@ func (p *person) visits() {
 
 var diaries = regexp.MustCompile(`diary:(\w+)`)
 
-// wantNoneRun fails where a server has run what was refused, or one connection had the calls of two.
+// wantNoneRun fails if a server has run a refused call, or if one connection had calls of two principals.
 func (w *town) wantNoneRun(trace string) {
 	text, err := os.ReadFile(trace)
 	if err != nil {
@@ -206,9 +206,10 @@ func (w *town) wantNoneRun(trace string) {
 	w.Logf("%d calls were run, %d refused; %d connections of one principal", len(ran), len(w.refused), len(owners))
 }
 
-// TestSoakPrincipals: principals with API keys that are made and removed, and tokens that expire within seconds, at an
-// indus with servers of all and of each, one of which needs a sign-in that is renewed all the time. Nothing crosses, nothing is run of what was
-// refused, nobody is asked to sign in again, and nothing is left. A moment of it; with INDUS_SOAK 20 principals, and minutes.
+// TestSoakPrincipals runs principals whose API keys are created and removed, and whose tokens expire within seconds.
+// Some servers are shared, and some have a connection per principal. One needs a sign-in that is renewed often. No data
+// may reach another principal, no refused call may run, no user is asked to sign in again, and no process is left. It
+// is short, unless INDUS_SOAK is set. Then it takes minutes with 20 principals.
 func TestSoakPrincipals(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip("what a process holds is found in /proc")
@@ -219,7 +220,7 @@ func TestSoakPrincipals(t *testing.T) {
 	if long > 0 {
 		n, wait, ttl = 20, long, 5
 	}
-	front := authserver.Options{ClockAhead: -60, TTL: ttl} // its clock is behind by as much as is forgiven
+	front := authserver.Options{ClockAhead: -60, TTL: ttl} // its clock is behind by the tolerated difference
 	for i := range n {
 		front.Clients = append(front.Clients, authserver.Client{ID: fmt.Sprint("p", i), Secret: fmt.Sprint("secret-of-p", i)})
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// reply is what a server answers, and over which event.
+// reply is a message of a server, with the event that carried it.
 type reply struct {
 	ID     int
 	Method string
@@ -24,7 +24,7 @@ type reply struct {
 	event string
 }
 
-// text is that of a tool's result; an error where it failed.
+// text returns the text of a tool's result, or an error if the call failed.
 func (r *reply) text() (string, error) {
 	if r.Error != nil {
 		return "", errors.New(r.Error.Message)
@@ -42,7 +42,7 @@ func (r *reply) text() (string, error) {
 	return result.Content[0].Text, nil
 }
 
-// request is a request by hand; session is "" for the modern era.
+// request builds an HTTP request. session is "" for the modern era.
 func (c *soaker) request(ctx context.Context, verb, session, method, params string) *http.Request {
 	body := ""
 	if method != "" {
@@ -66,7 +66,7 @@ func (c *soaker) request(ctx context.Context, verb, session, method, params stri
 	return r
 }
 
-// replies sends a request and gives each message and event of the answer to take, until that returns false.
+// replies sends a request and passes each message of the answer to take, until take returns false.
 func (c *soaker) replies(r *http.Request, take func(*reply) bool) (http.Header, error) {
 	resp, err := c.RoundTrip(r)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *soaker) replies(r *http.Request, take func(*reply) bool) (http.Header, 
 	return resp.Header, lines.Err()
 }
 
-// post is the answer to one request.
+// post sends a request and returns the answer.
 func (c *soaker) post(ctx context.Context, session, method, params string) (answer *reply, h http.Header, err error) {
 	h, err = c.replies(c.request(ctx, http.MethodPost, session, method, params), func(one *reply) bool {
 		if one.Method == "" && one.event == "" || one.Result != nil || one.Error != nil {
@@ -119,7 +119,7 @@ func (c *soaker) post(ctx context.Context, session, method, params string) (answ
 	return answer, h, err
 }
 
-// resuming is a legacy client that loses its connections, and comes back for its answers.
+// resuming is a legacy client that loses its connections and resumes to get its answers.
 func (c *soaker) resuming() {
 	for c.running() {
 		ctx := c.Context()
@@ -146,7 +146,7 @@ func (c *soaker) resuming() {
 	}
 }
 
-// resume calls a tool, loses the connection, and comes back.
+// resume calls a tool, drops the connection, and resumes.
 func (c *soaker) resume(ctx context.Context, session string) error {
 	ctx, cancel := context.WithTimeout(ctx, soakDeadline)
 	defer cancel()
@@ -187,7 +187,7 @@ func (c *soaker) resume(ctx context.Context, session string) error {
 	return err
 }
 
-// task makes one, which another principal cannot see, and waits for its result.
+// task creates a task, checks that another principal cannot see it, and waits for its result.
 func (c *soaker) task(ctx context.Context, session string) error {
 	ctx, cancel := context.WithTimeout(ctx, soakDeadline)
 	defer cancel()
@@ -222,12 +222,12 @@ func (r *reply) failure() error {
 	return errors.New(r.Error.Message)
 }
 
-// modernMeta is what a modern request with these capabilities carries.
+// modernMeta returns the part that a modern request with these capabilities carries.
 func modernMeta(capabilities string) string {
 	return `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + capabilities + `}`
 }
 
-// modern is a client by hand that answers, leaves questions alone, listens and goes away.
+// modern is a client without the SDK that answers questions, ignores questions, listens and disconnects.
 func (c *soaker) modern() {
 	began := time.Now()
 	abandoned := 0
@@ -238,7 +238,7 @@ func (c *soaker) modern() {
 			c.done("input_required", c.answers(ctx), true, "")
 		case n < 9:
 			c.done("listen", c.listens(ctx), true, "")
-		case abandoned < 3 && time.Since(began) < soakWarm: // each waits for five minutes, and holds a process
+		case abandoned < 3 && time.Since(began) < soakWarm: // each waits for five minutes and keeps a process alive
 			abandoned++
 			_, _, err := c.post(ctx, "", "tools/call", c.asks(c.nonce(), c.server(c.gossips))+"}")
 			c.done("abandon", err, true, "")
@@ -252,7 +252,7 @@ func (c *soaker) asks(nonce, server string) string {
 	return fmt.Sprintf(`"name":"%s__ask","arguments":{"nonce":%q},%s`, server, nonce, meta[:len(meta)-1])
 }
 
-// answers has a server ask, lets somebody else answer, and then does so itself, twice.
+// answers makes a server ask, lets another client try to answer, and then answers twice itself.
 func (c *soaker) answers(ctx context.Context) error {
 	nonce := c.nonce()
 	params := c.asks(nonce, c.server(c.gossips)) + "}"
@@ -293,7 +293,7 @@ func (c *soaker) answers(ctx context.Context) error {
 	return err
 }
 
-// listens hears of its own resource, and goes away.
+// listens subscribes to its own resource, and disconnects.
 func (c *soaker) listens(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -313,7 +313,7 @@ func (c *soaker) listens(ctx context.Context) error {
 		}
 		return heard < 10
 	})
-	if ctx.Err() != nil { // whoever does not hear in time goes too
+	if ctx.Err() != nil { // a client that hears nothing in time disconnects too
 		return nil
 	}
 	return err

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// trail is what a client's last exchanges over HTTP came to, for who reads why a call had no end.
+// trail records a client's last HTTP exchanges, for the analysis of calls that never ended.
 type trail struct {
 	mu    sync.Mutex
 	lines []string
@@ -30,8 +30,8 @@ func (t *trail) String() string {
 	return strings.Join(t.lines, "\n")
 }
 
-// follow notes what becomes of an exchange, and names errors that are another's. It takes what is sent from GetBody,
-// which a request of the SDK has.
+// follow records the outcome of an exchange, and marks errors that belong to another request. It reads the request from
+// GetBody, which requests of the SDK have.
 func (t *trail) follow(r *http.Request, resp *http.Response, err error, began time.Time) error {
 	sent := ""
 	if r.GetBody != nil {
@@ -50,9 +50,9 @@ func (t *trail) follow(r *http.Request, resp *http.Response, err error, began ti
 	return nil
 }
 
-// others is an error by another name where it is of another request, whose context has ended: net/http of Go 1.26 puts a connection
-// back before the caller of an answer without a body has it. Where that one's context ends in this moment, whoever uses
-// the connection next gets its error, within milliseconds.
+// others marks an error that belongs to another request, whose context has ended. In Go 1.26, net/http reuses a
+// connection before the caller has received an answer without a body. If the context of that caller ends at this
+// moment, the next request on the connection gets its error, within milliseconds.
 func others(r *http.Request, err error) error {
 	if r.Context().Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return fmt.Errorf("net/http: the connection was another request's, which ended: %v", err)
@@ -60,7 +60,7 @@ func others(r *http.Request, err error) error {
 	return err
 }
 
-// trailed is the body of an answer that is followed.
+// trailed is the body of an answer whose end is recorded.
 type trailed struct {
 	io.ReadCloser
 	trail *trail

@@ -25,7 +25,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// configure writes the configuration of a command anew.
+// configure writes a new configuration for a command.
 func configure(t *testing.T, cmd *exec.Cmd, servers map[string]row) {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{"servers": servers})
@@ -37,7 +37,7 @@ func configure(t *testing.T, cmd *exec.Cmd, servers map[string]row) {
 	}
 }
 
-// ledgerOf is the ledger that a command writes.
+// ledgerOf opens the ledger that a command writes.
 func ledgerOf(t *testing.T, cmd *exec.Cmd) *ledger.File {
 	t.Helper()
 	f, err := ledger.OpenFile(t.Context(), filepath.Join(cmd.Dir, "indus", "ledger.jsonl"), nil)
@@ -56,7 +56,7 @@ func entriesOf(t *testing.T, f *ledger.File) []ledger.Entry {
 	return entries
 }
 
-// dial is a client of an indus that serves over HTTP.
+// dial connects a client to an indus that serves over HTTP.
 func dial(t *testing.T, url string) *mcp.ClientSession {
 	return mcpSession(t, &mcp.StreamableClientTransport{Endpoint: url, DisableStandaloneSSE: true})
 }
@@ -72,7 +72,7 @@ func mcpSession(t *testing.T, via mcp.Transport) *mcp.ClientSession {
 	return cs
 }
 
-// tried is what a call came to.
+// tried returns the outcome of a call as an error.
 func tried(ctx context.Context, cs *mcp.ClientSession, tool string, args map[string]any) error {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
@@ -83,7 +83,7 @@ func tried(ctx context.Context, cs *mcp.ClientSession, tool string, args map[str
 	return err
 }
 
-// load calls tools again and again.
+// load calls tools repeatedly.
 type load struct {
 	calls   atomic.Int64
 	mu      sync.Mutex
@@ -92,7 +92,7 @@ type load struct {
 	stop    context.CancelFunc
 }
 
-// press begins to call the tools, from one goroutine a client.
+// press begins to call the tools, with one goroutine per client.
 func press(t *testing.T, tools map[string]map[string]any, clients ...*mcp.ClientSession) *load {
 	ctx, stop := context.WithCancel(t.Context())
 	l := &load{stop: stop}
@@ -115,7 +115,7 @@ func press(t *testing.T, tools map[string]map[string]any, clients ...*mcp.Client
 	return l
 }
 
-// wantNoFault ends the calls: none may have failed.
+// wantNoFault ends the calls and checks that none has failed.
 func (l *load) wantNoFault(t *testing.T) {
 	t.Helper()
 	l.stop()
@@ -128,7 +128,7 @@ func (l *load) wantNoFault(t *testing.T) {
 	}
 }
 
-// wantLive waits until the ledger says of a run what its clients see.
+// wantLive waits until the ledger's live tools of a run are the tools that its clients see.
 func wantLive(t *testing.T, f *ledger.File, by string, cs *mcp.ClientSession) {
 	t.Helper()
 	eventually(t, func() string {
@@ -157,8 +157,7 @@ func killNth(t *testing.T, f *fixture.Server, n int) {
 	}
 }
 
-// untouched are the servers of a story to which nothing happens, and how they are
-// called.
+// untouched returns the servers of a story that stay unchanged, and calls of their tools.
 func untouched(t *testing.T, mark string) (servers map[string]row, calls map[string]map[string]any) {
 	t.Helper()
 	dir, env := t.TempDir(), map[string]string{markName: mark}
@@ -178,9 +177,9 @@ const (
 	shelfTools2 = `[{"name":"echo","description":"Echoes elsewhere.","inputSchema":{"type":"object"}},{"name":"say","inputSchema":{"type":"object"}}]`
 )
 
-// TestTheLedgerTellsTheStory of real servers: one is killed in mid-call, comes back,
-// changes its tools; the file is edited; indus is stopped and started. The log tells
-// it, the live set is always right, and no call to another server fails.
+// TestTheLedgerTellsTheStory uses real servers. One is killed during a call, restarts, and changes its tools. The file
+// is edited, and indus is restarted. The log contains these events, the live set is always right, and no call to
+// another server fails.
 func TestTheLedgerTellsTheStory(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
@@ -233,7 +232,7 @@ func TestTheLedgerTellsTheStory(t *testing.T) {
 	}
 }
 
-// wantStory checks what the log says of the shelf.
+// wantStory checks the log entries of the server "shelf".
 func wantStory(t *testing.T, entries []ledger.Entry) {
 	t.Helper()
 	var got []string
@@ -256,7 +255,7 @@ func wantStory(t *testing.T, entries []ledger.Entry) {
 		"enroll echo changed", "enroll say changed", "retire hang: unlisted",
 		"retire echo: removed", "retire say: removed",
 	}
-	slices.Sort(got) // of one moment there is no order
+	slices.Sort(got) // entries of one moment have no order
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -271,9 +270,9 @@ func wantWhole(t *testing.T, f *ledger.File) {
 	}
 }
 
-// TestSoakServe: a minute of everything at once. One indus serves over HTTP and
-// another over stdio; they share a ledger and a configuration, which is edited every
-// second; servers are killed at random; and nobody else minds.
+// TestSoakServe runs everything at once for a minute. One indus serves over HTTP and another over stdio. They share a
+// ledger and a configuration, which is edited every second. Servers are killed at random, and other calls are not
+// affected.
 func TestSoakServe(t *testing.T) {
 	if os.Getenv("INDUS_SOAK") == "" {
 		t.Skip("takes a minute: set INDUS_SOAK, or make soak")
@@ -325,7 +324,7 @@ func TestSoakServe(t *testing.T) {
 			configure(t, cmd, configured())
 			edits++
 		case <-kill.C:
-			// Only what runs and is ours: a number may be another's by now.
+			// Only running processes of this test, because the system may reuse a number.
 			running := slices.DeleteFunc(marked(t, mark), func(s string) bool { return !strings.Contains(s, victims[0].Path) })
 			var pid int
 			if len(running) == 0 {

@@ -16,9 +16,9 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// A call that is under way is in the packages that ARCHITECTURE.md names in its ten steps, from
-// the outside in, and its answer is awaited where the document says that it is read. Each step begins
-// with the package, or a type of it, that does it.
+// TestACallCrossesThePackagesOfTheTenSteps checks the stack of a running call against the ten steps of ARCHITECTURE.md,
+// from the outside in. Its answer must be awaited in the package that reads it. Each step begins with the package or
+// type that does it.
 func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
 	t.Parallel()
 	steps := tenSteps(t)
@@ -70,7 +70,7 @@ func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
 		if len(call) != 1 || len(readers) == 0 {
 			return fmt.Sprintf("%d calls are under way: %q; and %d goroutines read in %s", len(call), call, len(readers), reads)
 		}
-		between := slices.DeleteFunc(slices.Clone(call[0][1:]), func(pkg string) bool { return pkg == "gateway" }) // as step 1 says
+		between := slices.DeleteFunc(slices.Clone(call[0][1:]), func(pkg string) bool { return pkg == "gateway" }) // as step 1 states
 		if diff := cmp.Diff(want, slices.Compact(append(call[0][:1:1], between...))); diff != "" {
 			return "the ten steps of ARCHITECTURE.md and what a call crosses (-steps +call):\n" + diff
 		}
@@ -81,7 +81,7 @@ func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
 	<-answered
 }
 
-// tenSteps is the package of each step of ARCHITECTURE.md, in order.
+// tenSteps returns the package of each step of ARCHITECTURE.md, in order.
 func tenSteps(t *testing.T) (steps []string) {
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
 	if err != nil {
@@ -95,15 +95,14 @@ func tenSteps(t *testing.T) (steps []string) {
 	return steps
 }
 
-// packageOf is the package of a name such as interop/internal/conn.Conn.
+// packageOf returns the package of a name such as interop/internal/conn.Conn.
 func packageOf(name string) string {
 	base := strings.LastIndexByte(name, '/') + 1
 	pkg, _, _ := strings.Cut(name[base:], ".")
 	return name[:base] + pkg
 }
 
-// stacks is, of each goroutine in a dump, the packages of this module in which it stands, from the
-// outside in, each once in a row.
+// stacks returns the packages of this module in each goroutine of a dump, from the outside in, without repetitions.
 func stacks(dump string) (out [][]string) {
 	for goroutine := range strings.SplitSeq(dump, "\n\n") {
 		var packages []string

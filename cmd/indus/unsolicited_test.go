@@ -16,8 +16,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// TestWhatNetHTTPLogsIsMasked: net/http logs by itself what a server sends behind its answer. That reaches stderr with
-// --log-level alone, and never with the credential that the server was sent.
+// TestWhatNetHTTPLogsIsMasked checks text that a server sends after its answer, which net/http logs. It reaches stderr
+// only with --log-level, and never with the server's credential.
 func TestWhatNetHTTPLogsIsMasked(t *testing.T) {
 	const token = "a-token-that-nobody-guesses"
 	to := repeatingProxy(t, fixture.New(t).HTTP())
@@ -36,7 +36,7 @@ func TestWhatNetHTTPLogsIsMasked(t *testing.T) {
 	}
 }
 
-// repeatingProxy is before a server, and repeats behind each answer the Authorization that came with the request.
+// repeatingProxy is in front of a server. After each answer it sends the Authorization of the request again.
 func repeatingProxy(t *testing.T, server string) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,5 +1,5 @@
-// Package bridge joins operations and MCP: the tools of a server become operations
-// ([FromMCP]), and a service's own operations go out to models behind four tools ([ToMCP]).
+// Package bridge connects operations and MCP. It imports the tools of a server as operations ([FromMCP]), and offers a
+// service's own operations to models behind four tools ([ToMCP]).
 //
 //	package main
 //
@@ -45,54 +45,51 @@
 //
 // # Tools as operations
 //
-// Each tool that a server lists, on all pages, is an operation: Internal, so that only
-// operations with it in their Env call it; a leaf; a Mutation, unless annotations are
-// trusted. Its input schema is the tool's, byte for byte. Its output schema is the one that
-// the tool declares, and then the value is the tool's structured content, which has to be
-// there and to fit: where it is not or does not, the call ends with INTERNAL. A tool
-// that declares none gives its content blocks, as [Content] describes them; nobody guesses
-// whether a text is JSON. A schema that cannot be checked (it refers to the network, say) is
-// not, which the registry's logger hears of.
+// Each tool that a server lists, on all pages, becomes an operation. The operation is Internal: only operations with
+// its name in their Env can call it. It is a leaf. It is a Mutation, unless annotations are trusted. Its input schema
+// is the tool's schema, byte for byte.
 //
-// What is listed and cannot be an operation (a name of unprintable characters, a schema
-// beyond all limits) is left out and logged, and is in [FromMCP.Quarantined].
+// If the tool declares an output schema, the operation has the same one, and its value is the tool's structured
+// content. If this content is missing or does not fit the schema, the call ends with INTERNAL. If the tool declares no
+// output schema, the value is the list of its content blocks, as [Content] describes them. Text that looks like JSON is
+// not parsed. A schema that cannot be checked, for example because it refers to the network, is logged and not checked.
+//
+// Listed tools that cannot be operations are left out and logged. [FromMCP.Quarantined] returns them. Examples are a
+// name with unprintable characters and a schema above the limits.
 //
 // # Errors
 //
-// All operations declare the same four: [ToolError], [Refused], [Unauthorized] and
-// [Unavailable]. A server that takes too long is a TIMEOUT, one that breaks the protocol an
-// INTERNAL. Retryable is true only where the call cannot have run, or is a Query. A
-// context that ends ends the call, and the server is notified.
+// All operations declare the same four errors: [ToolError], [Refused], [Unauthorized] and [Unavailable]. If the server
+// takes too long, the error is TIMEOUT. If it breaks the protocol, the error is INTERNAL. Retryable is true only if the
+// call cannot have run, or if it is a Query. When a context ends, its call ends, and the server is notified.
 //
 // # Tokens
 //
-// A bearer token comes from where the operation's capabilities come from, and from nowhere
-// else: the call's own of the name FromMCP.Capability, else FromMCP.Token. No environment
-// variable is asked for, for this or anything else; those with which Go itself finds the
-// system's roots are named at FromMCP.TLS.
+// A bearer token comes only from capabilities: from the call's capability with the name FromMCP.Capability, or else
+// from FromMCP.Token. The package reads no environment variables. Go itself reads some to find the system's roots: see
+// FromMCP.TLS.
 //
-// Calls with different tokens share a registration, and never a session, a list or an
-// answer. To a server of 2026-07-28, which has no sessions, each request carries its token. With an older one each token has a session of its own, opened by its first
-// call and closed when idle; the one of FromMCP.Token lives as long as the registrations.
-// Nothing that a server answers is kept but the list that FromMCP.Token was shown.
+// Calls with different tokens share a registration, but never a session, a list or an answer. A server of 2026-07-28
+// has no sessions, so each request carries its token. With an older server each token has its own session. The first
+// call opens the session, and it is closed when idle. The session of FromMCP.Token lives as long as the registrations.
+// The only stored answer is the list for FromMCP.Token.
 //
 // # Operations as tools
 //
-// [ToMCP] shows the External operations of a registry to models as four tools: search,
-// schema, call and batch, of package toolbox/catalog. It gives a [toolbox.Source], which
-// package host publishes, over HTTP and stdio. Who calls is for host.Options.Authenticate to say, with a Guard of package
-// identity for example, and with which rights for ToMCPOptions.Identity, which is asked anew with each search and each
-// call. Over stdio, where nobody shows a token, the caller is ToMCPOptions.Local.
+// [ToMCP] offers the External operations of a registry to models as four tools of package toolbox/catalog: search,
+// schema, call and batch. It returns a [toolbox.Source], which package host publishes over HTTP and stdio.
+// host.Options.Authenticate determines the caller, for example with a Guard of package identity. ToMCPOptions.Identity
+// determines its rights, and is called for each search and each call. Over stdio there is no token, and the caller is
+// ToMCPOptions.Local.
 //
 // # Concurrency
 //
-// Everything is safe for concurrent use. What is imported together, or again while an
-// earlier import is still registered, shares one connection, which is replaced when it
-// dies, and closed by the Release of the last registration; that takes at most a few
-// seconds. Only open connections have goroutines; [FromMCP.Follow] runs in its caller's.
+// Everything is safe for concurrent use. Operations of one import share a connection, also with a later import while
+// the earlier one is registered. If the connection dies, it is replaced. The Release of the last registration closes
+// it, which takes at most a few seconds. Only open connections have goroutines. [FromMCP.Follow] runs in its caller's
+// goroutine.
 //
 // # Testing
 //
-// A server for tests is a host of package host behind an httptest.Server: the Example of
-// FromMCP has one.
+// In a test, run a host of package host behind an httptest.Server: see the Example of FromMCP.
 package bridge

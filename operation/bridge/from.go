@@ -16,48 +16,46 @@ import (
 	"github.com/indusagi/indus/operation"
 )
 
-// FromMCP is the tools of one MCP server as operations. Set its fields, ask it by
-// [operation.Registry.Import] or let it [FromMCP.Follow] the server, and change no field
-// afterwards. It must not be copied.
+// FromMCP imports the tools of one MCP server as operations. Set the fields, then call [operation.Registry.Import] or
+// [FromMCP.Follow]. Do not change the fields afterwards, and do not copy the value.
 //
-// It speaks streamable HTTP, of 2026-07-28 and before, and nothing else: there is no
-// command that it could start, it does not fall back to HTTP+SSE, goes through no proxy,
-// and asks for no environment variable.
+// It uses only streamable HTTP, of 2026-07-28 and earlier versions. It starts no commands, does not fall back to
+// HTTP+SSE, uses no proxy, and reads no environment variables.
 type FromMCP struct {
-	// Endpoint is the server's URL. What is secret belongs into Token.
+	// Endpoint is the server's URL. Secrets belong in Token.
 	Endpoint string
-	// Namespace is what this program calls the server: the namespace of its operations.
+	// Namespace is the program's name for the server. It is the namespace of the operations.
 	Namespace string
-	// Prefix names operations "namespace/tool". false: as the server names its tools.
+	// Prefix names the operations "namespace/tool". If it is false, they have the tools' names.
 	Prefix bool
-	// Token is the bearer token of Import, and a capability of what is registered: of
-	// calls that bring none of their own. Empty: none is sent.
+	// Token is the bearer token of Import. Calls without a token of their own use it too. If it is empty, no token is
+	// sent.
 	Token operation.Secret
-	// Capability is the name under which a call finds its token. "": "mcp:" and Namespace,
-	// so that what is meant for one server never reaches another.
+	// Capability is the name of the capability that holds a call's token. If it is empty, it is "mcp:" and Namespace,
+	// so that a token for one server never reaches another.
 	Capability string
-	// OwnTokens makes Token one for importing alone: a call that brings no token of its
-	// own ends with [Unauthorized], and nothing goes out.
+	// OwnTokens restricts Token to imports. A call without a token of its own then ends with [Unauthorized], and
+	// nothing is sent.
 	OwnTokens bool
-	// TrustAnnotations makes a tool whose server says that it only reads a Query. false:
-	// every tool is a Mutation, because a hint is no permission.
+	// TrustAnnotations makes a tool with a read-only hint a Query. If it is false, every tool is a Mutation, because a
+	// hint is no permission.
 	TrustAnnotations bool
-	// Timeouts of each remote step; zero is the defaults of [interop.Timeouts].
+	// Timeouts limit each remote step. Zero values mean the defaults of [interop.Timeouts].
 	Timeouts interop.Timeouts
-	// Sessions bounds how many sessions are open at once for tokens that calls bring, to
-	// a server that has sessions; a call beyond that waits for one. 0: 32.
+	// Sessions limits the open sessions for tokens of calls, on a server with sessions. A call above the limit waits.
+	// If it is 0, the limit is 32.
 	Sessions int
-	// Idle is how long such a session stays open without a call. 0: 5 minutes;
-	// negative: it is closed after each call.
+	// Idle is the time that such a session stays open without a call. If it is 0, it is 5 minutes. If it is negative,
+	// the session is closed after each call.
 	Idle time.Duration
-	// TLS is for https. nil: the system's roots, which Go looks for where SSL_CERT_FILE
-	// and SSL_CERT_DIR say on some systems; with RootCAs set it does not.
+	// TLS is the configuration for https. If it is nil, the system's roots apply. On some systems Go finds them with
+	// SSL_CERT_FILE and SSL_CERT_DIR. If RootCAs is set, Go does not read these variables.
 	TLS *tls.Config
-	// Logger hears of tools that are left out, and of the connection. nil: silent.
+	// Logger receives records about tools that are left out and about the connection. If it is nil, nothing is logged.
 	Logger *slog.Logger
 
 	mu   sync.Mutex
-	link *link // the one that lives, or the last that did
+	link *link // the current link, or the last one
 }
 
 var _ operation.Adapter = (*FromMCP)(nil)
@@ -67,14 +65,12 @@ const (
 	defaultIdle     = 5 * time.Minute
 )
 
-// Import connects, if nothing that was imported before keeps the connection, and gives
-// an operation for each tool that the server lists: Internal, a leaf, open to whoever
-// reaches it. The errors wrap [operation.Unauthorized] where the server wants a (better)
-// token, [operation.DiscoveryFailed] where it cannot be reached or listed, and neither
-// where the fields are wrong.
+// Import connects to the server, unless an earlier import keeps the connection open. It returns an operation for each
+// listed tool: Internal, a leaf, and without access rules. If the server requires a token or a better one, the error
+// wraps [operation.Unauthorized]. If the server cannot be reached or listed, it wraps [operation.DiscoveryFailed]. If
+// the fields are invalid, it wraps neither.
 //
-// The connection belongs to the registrations, and is closed by the Release of the
-// last one.
+// The registrations own the connection. The Release of the last registration closes it.
 func (f *FromMCP) Import(ctx context.Context) ([]operation.Registration, error) {
 	l, err := f.hold(ctx)
 	if err != nil {
@@ -88,8 +84,8 @@ func (f *FromMCP) Import(ctx context.Context) ([]operation.Registration, error) 
 	return f.registrations(l, tools), nil
 }
 
-// Quarantined is what the server listed last and is no operation, with the reasons;
-// nil where nothing is connected.
+// Quarantined returns the tools of the last list that are not operations, with reasons. If nothing is connected, it
+// returns nil.
 func (f *FromMCP) Quarantined() []interop.Quarantine {
 	f.mu.Lock()
 	l := f.link
@@ -106,7 +102,7 @@ func (f *FromMCP) Quarantined() []interop.Quarantine {
 	return append(l.fleet.Quarantined(), left...)
 }
 
-// hold is the link to the server, connected and held for the caller, who releases it.
+// hold returns the connected link to the server. The caller must release it.
 func (f *FromMCP) hold(ctx context.Context) (*link, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -125,8 +121,7 @@ func (f *FromMCP) hold(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// check says what is wrong with the fields. It shows nothing of the URL: all of it may
-// be secret.
+// check validates the fields. Its errors do not contain the URL, because any part of it may be secret.
 func (f *FromMCP) check() error {
 	u, err := url.Parse(f.Endpoint)
 	switch {
@@ -140,18 +135,18 @@ func (f *FromMCP) check() error {
 	return nil
 }
 
-// capability is the name of the token's.
+// capability returns the name of the token's capability.
 func (f *FromMCP) capability() string { return cmp.Or(f.Capability, "mcp:"+f.Namespace) }
 
 func (f *FromMCP) logger() *slog.Logger { return cmp.Or(f.Logger, slog.New(slog.DiscardHandler)) }
 
-// String is the namespace, and the URL without what may be secret.
+// String returns the namespace and the URL without parts that may be secret.
 func (f *FromMCP) String() string {
 	return f.Namespace + " (" + interop.HTTP{URL: f.Endpoint}.String() + ")"
 }
 
-// Format is what every verb of package fmt prints: [FromMCP.String].
+// Format implements fmt.Formatter: every verb prints [FromMCP.String].
 func (f *FromMCP) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, f.String()) }
 
-// LogValue is what slog prints: [FromMCP.String].
+// LogValue implements slog.LogValuer with [FromMCP.String].
 func (f *FromMCP) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -19,8 +19,8 @@ import (
 	"github.com/indusagi/indus/operation/bridge"
 )
 
-// What a failed call is, and whether it may be made again: of a mutation only where it
-// cannot have run.
+// TestErrorsOfCalls checks the error of each failed call, and whether it is retryable. A mutation is retryable only if
+// it cannot have run.
 func TestErrorsOfCalls(t *testing.T) {
 	rpc := func(body string) func(*raw) {
 		return func(s *raw) {
@@ -38,7 +38,7 @@ func TestErrorsOfCalls(t *testing.T) {
 		prepare  func(*raw)
 		code     operation.Code
 		details  string
-		mutation bool // it is retryable
+		mutation bool // whether a mutation is retryable
 		query    bool
 	}{
 		"an error of JSON-RPC":   {rpc(`{"code":-32042,"message":"no","data":{"n":9007199254740993}}`), bridge.Refused, `{"code":-32042,"data":{"n":9007199254740993}}`, false, false},
@@ -79,12 +79,12 @@ func TestAServerThatIsGoneIsUnavailable(t *testing.T) {
 			t.Parallel()
 			f := fixture.New(t, "-era", era)
 			a := them(f.HTTP())
-			a.Timeouts = interop.Timeouts{Connect: 3 * time.Second} // for which calls wait in vain
+			a.Timeouts = interop.Timeouts{Connect: 3 * time.Second} // calls wait this long without success
 			r := imported(t, a)
 			if e := ask(t.Context(), r, "die", `{}`, nil); code(e) != bridge.Unavailable || e.Err.Retryable {
 				t.Errorf("it died in mid-call: %v", e.Err)
 			}
-			for _, caps := range []operation.Capabilities{nil, token("ada")} { // and now nothing goes out
+			for _, caps := range []operation.Capabilities{nil, token("ada")} { // the server is gone, so nothing is sent
 				e := ask(t.Context(), r, "echo", `{}`, caps)
 				for i := 0; i < 3 && !(e.Err != nil && e.Err.Retryable); i++ {
 					e = ask(t.Context(), r, "echo", `{}`, caps)
@@ -116,7 +116,7 @@ func TestCancellationReachesTheServer(t *testing.T) {
 	}
 }
 
-// overdue is a context whose deadline passes when an event has come.
+// overdue is a context whose deadline passes at an event.
 type overdue struct {
 	context.Context
 	passed chan struct{}
@@ -155,7 +155,7 @@ func TestTheAdaptersDeadlineReachesTheServer(t *testing.T) {
 		a := them(f.HTTP())
 		a.Timeouts.Call = 50 * time.Millisecond
 		r := imported(t, a)
-		for len(f.Events("call hang")) == 0 { // on a busy machine the first may not have arrived
+		for len(f.Events("call hang")) == 0 { // on a busy machine the first call may time out before it arrives
 			if e := ask(t.Context(), r, "hang", `{"key":"k"}`, nil); code(e) != operation.Timeout || e.Err.Retryable {
 				t.Fatalf("%s: %v", era, e.Err)
 			}
@@ -164,7 +164,7 @@ func TestTheAdaptersDeadlineReachesTheServer(t *testing.T) {
 	}
 }
 
-// All that was imported shares one connection, which lives as long as one of it does.
+// TestTheConnectionLivesAsLongAsTheRegistrations checks that all imports share one connection until the last release.
 func TestTheConnectionLivesAsLongAsTheRegistrations(t *testing.T) {
 	s := newService(t, eraLegacy, whoami)
 	f := them(s.url)
@@ -186,7 +186,7 @@ func TestTheConnectionLivesAsLongAsTheRegistrations(t *testing.T) {
 	if _, id := who(t, ask(t.Context(), other, "whoami", `{}`, nil)); id != session {
 		t.Error("it was closed, and is in use")
 	}
-	other.Close() // which waits for the goodbye
+	other.Close() // Close waits until the sessions are deleted
 	s.mu.Lock()
 	deleted, opened := s.deleted, len(s.bound)
 	s.mu.Unlock()
@@ -215,7 +215,7 @@ func TestAnImportThatIsNotKeptIsClosed(t *testing.T) {
 	}
 }
 
-// A server that forgets its sessions is connected anew, for each token.
+// TestReconnects checks that each token gets a new connection after the server has lost its sessions.
 func TestReconnects(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	r := imported(t, them(f.HTTP()))
@@ -249,7 +249,7 @@ func TestHeadersFromArguments(t *testing.T) {
 	}
 }
 
-// follow follows until the test ends, and gives what is told.
+// follow calls Follow until the test ends, and returns the channel of its reports.
 func follow(t testing.TB, a *bridge.FromMCP, r *operation.Registry) <-chan error {
 	t.Helper()
 	told := make(chan error, 100)
@@ -303,7 +303,8 @@ func TestFollowTheList(t *testing.T) {
 	}
 }
 
-// A name that is taken leaves all as it was, and is told; the next change is tried anew.
+// TestFollowKeepsTheOldOnACollision checks that a name that is taken changes nothing and is reported. The next change
+// is imported again.
 func TestFollowKeepsTheOldOnACollision(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	r := newRegistry(t)

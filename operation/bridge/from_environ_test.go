@@ -20,19 +20,18 @@ import (
 	"github.com/indusagi/indus/operation"
 )
 
-// What TestNoEnvironmentVariableIsRead sets for the process that it starts: the URL of the
-// server, and what is before and after the adapter's work in the log of what was read.
+// Variables of the child process of TestNoEnvironmentVariableIsRead: the URL of the server, and marks in the log of
+// reads before and after the adapter's work.
 const (
 	environURL   = "BRIDGE_TEST_URL"
 	environBegin = "BRIDGE_TEST_BEGIN"
 	environEnd   = "BRIDGE_TEST_END"
 )
 
-// TestNoEnvironmentVariableIsRead sets variables that would send requests through a
-// proxy, or tokens to the server, and looks at what arrives; and package testing's own log
-// of what was read shows that nobody asked. (What packages read before main, as one of the
-// SDK's does with HTTP_PROXY, is in no log, and goes into nothing that the adapter does.)
-// The address 0.0.0.0 is this machine, and to Go no address that proxies are spared for.
+// TestNoEnvironmentVariableIsRead sets variables that would send requests through a proxy, or tokens to the server, and
+// checks the requests that arrive. The log of package testing shows that no variable was read. Reads before main are
+// not in the log: a package of the SDK reads HTTP_PROXY, but the adapter does not use it. The server's address is
+// 0.0.0.0 because Go uses proxies for this address of the local machine.
 func TestNoEnvironmentVariableIsRead(t *testing.T) {
 	if os.Getenv(environURL) != "" {
 		environChild(t)
@@ -84,7 +83,7 @@ func TestNoEnvironmentVariableIsRead(t *testing.T) {
 	}
 }
 
-// environChild imports and calls, and then does what is not to be done, for control.
+// environChild imports and calls, and then reads variables and uses a proxy, as a control.
 func environChild(t *testing.T) {
 	url := os.Getenv(environURL)
 	os.Getenv(environBegin)
@@ -107,8 +106,7 @@ func environChild(t *testing.T) {
 	os.Getenv("TOKEN")
 }
 
-// readEnvironment is the names of the variables that were read between the two marks, and
-// after them.
+// readEnvironment returns the names of the variables that were read between the two marks, and after them.
 func readEnvironment(t *testing.T, file string) (during, after []string) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -131,13 +129,12 @@ func readEnvironment(t *testing.T, file string) (during, after []string) {
 	return names(between), names(rest)
 }
 
-// With roots of its own it speaks https; without them a server that nobody vouches for is
-// not spoken to.
+// TestTLS checks that https works with configured roots, and that an untrusted server is refused without them.
 func TestTLS(t *testing.T) {
 	s := newService(t, eraModern, whoami)
 	secure := httptest.NewUnstartedServer(s.door(s.handler))
 	secure.EnableHTTP2 = true
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshake that is to fail
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // for the handshake that must fail
 	secure.StartTLS()
 	defer secure.Close()
 	f := them(secure.URL)

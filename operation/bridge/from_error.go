@@ -15,24 +15,24 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// The errors with which an operation of [FromMCP] can end, beside the protocol's. MCP's
-// tools declare none of their own, so each has these.
+// The errors of operations of [FromMCP], in addition to the codes of package operation. Tools of MCP declare no errors,
+// so each operation has these.
 const (
-	// ToolError: the tool ran and reports that it failed. Details: content, and
-	// structuredContent where it gave some.
+	// ToolError means that the tool ran and reported a failure. Details contain content, and structuredContent if the
+	// tool returned some.
 	ToolError operation.Code = "MCP_TOOL_ERROR"
-	// Refused: the server answered with an error of JSON-RPC. Details: its code, and its
-	// data where it gave some.
+	// Refused means that the server answered with an error of JSON-RPC. Details contain its code, and its data if there
+	// is some.
 	Refused operation.Code = "MCP_REFUSED"
-	// Unauthorized: the server wants a token, or a better one. Details: status, 401 or
-	// 403, and the challenge where it gave one; 0 where nothing went out for want of one.
+	// Unauthorized means that the server requires a token, or a better one. Details contain the status, 401 or 403, and
+	// the challenge if there is one. If the call had no token to send, the status is 0.
 	Unauthorized operation.Code = "MCP_UNAUTHORIZED"
-	// Unavailable: the server was not reached, or did not answer. It is retryable where
-	// the call cannot have run, and of a Query. Details: status, where it gave one.
+	// Unavailable means that the server was not reached or did not answer. The error is retryable if the call cannot
+	// have run, or if it is a Query. Details contain the status if there is one.
 	Unavailable operation.Code = "MCP_UNAVAILABLE"
 )
 
-// errorDefinitions is what every spec declares.
+// errorDefinitions are the errors that every spec declares.
 var errorDefinitions = []operation.ErrorDefinition{
 	{Code: ToolError, Description: "The tool ran and failed.", Schema: json.RawMessage(
 		`{"type":"object","properties":{"content":{"type":"array"},"structuredContent":{}},"required":["content"]}`)},
@@ -44,11 +44,10 @@ var errorDefinitions = []operation.ErrorDefinition{
 		`{"type":"object","properties":{"status":{"type":"integer"}}}`)},
 }
 
-// maxExcerpt is how much of a text that a server wrote is in a message, in bytes.
+// maxExcerpt limits text of a server in a message, in bytes.
 const maxExcerpt = 2 << 10
 
-// toolError is the error of a tool that ran and failed. Its message is the text that the
-// tool gave.
+// toolError returns the error for a tool that ran and failed. Its message is the text of the result.
 func toolError(r *toolbox.Result) error {
 	var texts []string
 	for _, b := range r.Blocks() {
@@ -66,7 +65,7 @@ func toolError(r *toolbox.Result) error {
 	}{content(r), r.Structured()})}
 }
 
-// noToken is the error of a call that has to bring a token and does not.
+// noToken returns the error for a call without the required token.
 func noToken(capability string) error {
 	return &operation.Error{
 		Code: Unauthorized, Message: fmt.Sprintf("the call brings no capability %q", capability),
@@ -74,8 +73,7 @@ func noToken(capability string) error {
 	}
 }
 
-// failure is what the caller gets of a call that gave no result. What it says of a
-// second try is what is known of the first.
+// failure returns the caller's error for a call without a result. It is retryable only if the first attempt allows it.
 func (t *remote) failure(ctx context.Context, err error) error {
 	if over := ctx.Err(); over != nil && errors.Is(err, over) {
 		return err
@@ -88,7 +86,7 @@ func (t *remote) failure(ctx context.Context, err error) error {
 		gone   *toolbox.UnknownTool
 	)
 	switch {
-	case errors.As(err, &answer) && answer.Status == http.StatusNotFound && !unknownMethod(err): // a session that is gone says so in JSON-RPC too
+	case errors.As(err, &answer) && answer.Status == http.StatusNotFound && !unknownMethod(err): // a lost session is reported in JSON-RPC too
 		t.byStatus(e, answer.Status, "")
 	case errors.As(err, &rpc):
 		e.Code, e.Message = Refused, excerpt(rpc.Message)
@@ -121,14 +119,14 @@ func (t *remote) failure(ctx context.Context, err error) error {
 	return e
 }
 
-// unknownMethod reports the one answer that modern servers give with HTTP 404 (2026-07-28,
+// unknownMethod reports an unknown method, for which alone modern servers answer with HTTP 404 (2026-07-28,
 // basic/transports/streamable-http).
 func unknownMethod(err error) bool {
 	var rpc *interop.RPCError
 	return errors.As(err, &rpc) && rpc.Code == interop.CodeMethodNotFound
 }
 
-// byStatus judges an HTTP answer that is no answer of the protocol.
+// byStatus fills in the error for an HTTP answer without a protocol message.
 func (t *remote) byStatus(e *operation.Error, status int, challenge string) {
 	var data struct {
 		Status    int    `json:"status"`
@@ -138,7 +136,7 @@ func (t *remote) byStatus(e *operation.Error, status int, challenge string) {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Code, data.Challenge = Unauthorized, excerpt(challenge)
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusNotFound: // of a session that is gone
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusNotFound: // 404 is for a lost session
 		e.Code, e.Retryable = Unavailable, true
 	default:
 		e.Code, e.Retryable = Unavailable, t.reads
@@ -146,7 +144,7 @@ func (t *remote) byStatus(e *operation.Error, status int, challenge string) {
 	e.Details = details(data)
 }
 
-// unsent reports a failure before the call can have reached anybody.
+// unsent reports whether the call failed before it could reach the server.
 func unsent(err error) bool {
 	var before *unsentError
 	var op *net.OpError
@@ -154,7 +152,7 @@ func unsent(err error) bool {
 	return errors.As(err, &before) || errors.As(err, &op) && op.Op == "dial" || outermost && fault.Kind == interop.NotConnected
 }
 
-// importError gives a failure of Import its kind.
+// importError adds a kind to a failure of Import.
 func (l *link) importError(err error) error {
 	kind := operation.DiscoveryFailed
 	var answer *interop.HTTPError
@@ -164,13 +162,13 @@ func (l *link) importError(err error) error {
 	}
 	message := err.Error()
 	var fault *interop.Fault
-	if !errors.As(err, &fault) { // else it names the server itself
+	if !errors.As(err, &fault) { // a Fault already names the server
 		message = l.namespace + ": " + message
 	}
 	return &importError{kind, message, err}
 }
 
-// importError is a failure of Import, of a kind.
+// importError is a failure of Import with its kind.
 type importError struct {
 	kind  operation.ImportError
 	text  string
@@ -180,13 +178,12 @@ type importError struct {
 func (e *importError) Error() string   { return "bridge: " + string(e.kind) + ": " + e.text }
 func (e *importError) Unwrap() []error { return []error{e.kind, e.cause} }
 
-// excerpt is the beginning of a text, as sound UTF-8.
+// excerpt returns the beginning of a text as valid UTF-8.
 func excerpt(message string) string {
 	return text.Clip(strings.ToValidUTF8(message, ""), maxExcerpt)
 }
 
-// details encodes what can always be encoded: JSON that has been read before, numbers and
-// valid text.
+// details encodes v, which can always be encoded: parsed JSON, numbers and valid text.
 func details(v any) json.RawMessage {
 	raw, _ := text.JSON(v)
 	return raw

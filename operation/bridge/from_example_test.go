@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// greetings is an MCP server at a URL, with one tool.
+// greetings starts an MCP server with one tool and returns its URL.
 func greetings() (url string, closeAll func()) {
 	shelf := toolbox.NewRegistry(nil)
 	shelf.Add(toolbox.Define("greet", "Says hello.", func(_ context.Context, in struct {
@@ -26,7 +26,7 @@ func greetings() (url string, closeAll func()) {
 	return site.URL, func() { h.Close(); site.Close() }
 }
 
-// welcome is an operation of one's own that calls greet/greet.
+// welcome returns an operation of this program that calls greet/greet.
 func welcome() operation.Registration {
 	return operation.Registration{
 		Spec: operation.Spec{Name: "welcome", Visibility: operation.External},
@@ -42,7 +42,7 @@ func welcome() operation.Registration {
 	}
 }
 
-// A server's tools become operations that others call.
+// A server's tools become operations that other operations call.
 func ExampleFromMCP() {
 	url, closeAll := greetings()
 	defer closeAll()
@@ -70,7 +70,7 @@ func ExampleFromMCP() {
 	// INVALID_INPUT
 }
 
-// Where a server changes its tools, the operations change too.
+// The operations follow changes of the server's tools.
 func ExampleFromMCP_Follow() {
 	url, closeAll := greetings()
 	defer closeAll()
@@ -83,7 +83,7 @@ func ExampleFromMCP_Follow() {
 		for _, e := range registry.Snapshot().Operations {
 			fmt.Println(e.Spec.Name, e.Spec.Kind, err)
 		}
-		cancel() // a service goes on until it ends
+		cancel() // a service runs until the end of its process
 	})
 	fmt.Println(err)
 	// Output:

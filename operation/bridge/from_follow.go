@@ -10,22 +10,21 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Follow makes the server's tools the operations of an owner, as
-// [operation.Registry.Import] does, and again whenever the server has changed what it
-// lists, or may have while the connection was lost. It returns nil once ctx has ended, and
-// leaves the operations as they are; or at once the error of the first import.
+// Follow imports the server's tools as the operations of an owner, as [operation.Registry.Import] does. It imports
+// again when the list changes, or may have changed while the connection was lost. If the first import fails, Follow
+// returns its error. Otherwise it returns nil when ctx ends, and leaves the operations registered.
 //
-// After each import report gets nil, or why all is as it was before: a name that
-// is taken ([*operation.Collision]), a server that does not answer. It runs in the
-// goroutine of Follow; nil: nobody does, but for the logger. While a server is away its
-// operations stay, and calls of them are [Unavailable].
+// After each import Follow calls report, if it is not nil, in its own goroutine. The error is nil, or the reason for
+// which the operations are unchanged: a name that is taken ([*operation.Collision]), or a server that does not answer.
+// The logger receives the error too. While the server is away its operations stay registered, and calls of them are
+// [Unavailable].
 func (f *FromMCP) Follow(ctx context.Context, r *operation.Registry, owner string, report func(error)) error {
 	l, err := f.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.release()
-	changed := make(chan struct{}, 1) // many changes are one
+	changed := make(chan struct{}, 1) // several changes count as one
 	stop := l.fleet.Watch(func() {
 		select {
 		case changed <- struct{}{}:
@@ -56,7 +55,7 @@ func (f *FromMCP) Follow(ctx context.Context, r *operation.Registry, owner strin
 	}
 }
 
-// given is an adapter of what is there already.
+// given is an adapter for existing registrations.
 type given []operation.Registration
 
 // Import implements [operation.Adapter].

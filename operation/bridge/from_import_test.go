@@ -195,7 +195,7 @@ func TestImportEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A command in the place of the URL is an error, and nothing of it runs.
+// TestNoCommandIsEverRun checks that a command instead of a URL is an error and is not run.
 func TestNoCommandIsEverRun(t *testing.T) {
 	witness := filepath.Join(t.TempDir(), "ran")
 	for _, endpoint := range []string{
@@ -215,7 +215,7 @@ func TestNoCommandIsEverRun(t *testing.T) {
 	}
 }
 
-// A server of HTTP+SSE alone is not spoken to, though the bridge below could.
+// TestHTTPAndSSEIsNoFallback checks that a server with only HTTP+SSE is refused, although package interop supports it.
 func TestHTTPAndSSEIsNoFallback(t *testing.T) {
 	var gets atomic.Int64
 	back := peers.EverythingSSE(t)
@@ -236,7 +236,7 @@ func TestHTTPAndSSEIsNoFallback(t *testing.T) {
 	}
 	e := interop.NewEndpoint(interop.Server{ID: "x", Transport: interop.HTTP{URL: back}}, nil)
 	defer e.Close()
-	if err := e.Open(t.Context()); err != nil { // else this test shows nothing
+	if err := e.Open(t.Context()); err != nil { // otherwise this test proves nothing
 		t.Errorf("the bridge itself does not fall back: %v", err)
 	}
 }

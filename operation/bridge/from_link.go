@@ -11,21 +11,20 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// link is all that is open to one server, for as long as somebody holds it: a
-// connection with the token of Import, which is replaced when it dies, and sessions for
-// other tokens.
+// link holds everything that is open to one server while it has holders. That is a connection with the token of Import,
+// which is replaced when it dies, and sessions for other tokens.
 type link struct {
 	namespace string
 	token     operation.Secret
-	pool      *http.Transport // of all TCP connections, which know no principals
+	pool      *http.Transport // for all TCP connections, which are independent of principals
 	fleet     *interop.Fleet
 	sessions  *sessions
 
 	mu      sync.Mutex
-	holders int // 0: it is closed
+	holders int // 0 if the link is closed
 }
 
-// newLink is a link that its maker holds.
+// newLink returns a link that the caller holds.
 func newLink(f *FromMCP) *link {
 	l := &link{namespace: f.Namespace, token: f.Token, pool: newPool(f.TLS), holders: 1}
 	server := interop.Server{
@@ -50,7 +49,7 @@ func newLink(f *FromMCP) *link {
 	return l
 }
 
-// take holds the link; false: it is closed.
+// take adds a holder. It returns false if the link is closed.
 func (l *link) take() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +60,7 @@ func (l *link) take() bool {
 	return true
 }
 
-// release lets go of the link. The last who does closes it, and waits for that.
+// release removes a holder. The last holder closes the link and waits until it is closed.
 func (l *link) release() {
 	l.mu.Lock()
 	l.holders--
@@ -77,8 +76,8 @@ func (l *link) release() {
 	l.pool.CloseIdleConnections()
 }
 
-// settle waits until the server was heard. Of an old link whose server was lost, it is
-// tried at once, and not when its pause is over.
+// settle waits until the server has answered. If the link is old and its server was lost, settle reconnects immediately
+// instead of after the backoff.
 func (l *link) settle(ctx context.Context, old bool) error {
 	err := l.fleet.Settle(ctx)
 	if err == nil && old && l.status().Phase != interop.Ready {
@@ -97,7 +96,7 @@ func (l *link) status() interop.EndpointStatus {
 	return interop.EndpointStatus{}
 }
 
-// down is why the server's tools are not known now; nil: they are.
+// down returns the reason for which the server's tools are unknown, or nil if they are known.
 func (l *link) down() error {
 	st := l.status()
 	switch {
@@ -109,7 +108,7 @@ func (l *link) down() error {
 	return nil
 }
 
-// listed is the server's tools.
+// listed returns the server's tools.
 func (l *link) listed() ([]toolbox.Descriptor, error) {
 	if err := l.down(); err != nil {
 		return nil, err
@@ -117,14 +116,13 @@ func (l *link) listed() ([]toolbox.Descriptor, error) {
 	return l.fleet.Snapshot("").Tools, nil
 }
 
-// call calls a tool with a token, on a connection where no other token's session, list
-// or answer can be met.
+// call calls a tool with a token. The connection never shares a session, a list or an answer with another token.
 func (l *link) call(ctx context.Context, d *toolbox.Descriptor, token operation.Secret, input []byte) (*toolbox.Result, error) {
 	c := toolbox.Call{Name: d.Name, Input: input}
 	if token.Reveal() == l.token.Reveal() {
 		return l.fleet.Do(ctx, c)
 	}
-	if st := l.status(); st.Phase == interop.Ready && st.Era == interop.Modern { // without sessions: each request is alone
+	if st := l.status(); st.Phase == interop.Ready && st.Era == interop.Modern { // without sessions, each request stands alone
 		r, err := l.fleet.Do(withToken(ctx, token), c)
 		if !errors.Is(err, errSession) {
 			return r, err

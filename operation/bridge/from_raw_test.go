@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// raw is a server of 2026-07-28 in as few lines as it takes, that answers calls with
-// whatever a test says: bytes that no library would write.
+// raw is a minimal server of 2026-07-28. A test controls its answers to calls, with bytes that no library would write.
 type raw struct {
 	url string
 
@@ -56,21 +55,21 @@ func (s *raw) serve(w http.ResponseWriter, r *http.Request) {
 
 type rawID = json.RawMessage
 
-// answers says how calls are answered from now on.
+// answers sets the function that answers later calls.
 func (s *raw) answers(how func(w http.ResponseWriter, id json.RawMessage, r *http.Request)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = how
 }
 
-// result answers calls with a result of these bytes.
+// result answers calls with these bytes as the result.
 func (s *raw) result(bytes string) {
 	s.answers(func(w http.ResponseWriter, id json.RawMessage, _ *http.Request) {
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, bytes)
 	})
 }
 
-// status answers them with an HTTP status.
+// status answers calls with an HTTP status.
 func (s *raw) status(status int, body string) {
 	s.answers(func(w http.ResponseWriter, _ json.RawMessage, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")

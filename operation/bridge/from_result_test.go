@@ -14,7 +14,7 @@ import (
 	"github.com/indusagi/indus/operation/bridge"
 )
 
-// contextUntil is a context that is cancelled once an event has come.
+// contextUntil returns a context that is cancelled after an event.
 func contextUntil(t testing.TB, event func()) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -22,7 +22,7 @@ func contextUntil(t testing.TB, event func()) (context.Context, context.CancelFu
 	return ctx, func() { <-done; cancel() }
 }
 
-// What a tool gives, and what its operation makes of it.
+// TestValues checks the operation's value for each kind of result.
 func TestValues(t *testing.T) {
 	declared := json.RawMessage(citySchema)
 	for name, tt := range map[string]struct {
@@ -74,7 +74,7 @@ func sameJSON(t testing.TB, got json.RawMessage, want string) bool {
 	return cmp.Equal(a, b)
 }
 
-// Blocks pass byte for byte, unknown types, annotations and large numbers with them.
+// TestContentIsByteExact checks that blocks pass byte for byte, with unknown types, annotations and large numbers.
 func TestContentIsByteExact(t *testing.T) {
 	content := `[{"text":"","type":"text","annotations":{"priority":0}},{"type":"hologram","depth":9007199254740993,"payload":{"keep":null}},` +
 		`{"type":"resource","resource":{"uri":"a://b","blob":"eA=="},"_meta":{"n":1.0}}]`
@@ -88,7 +88,7 @@ func TestContentIsByteExact(t *testing.T) {
 	}
 }
 
-// A block of a known type that is not what MCP says breaks the union's promise.
+// TestBlocksThatAreNone checks that a block of a known type with invalid fields does not fit the output schema.
 func TestBlocksThatAreNone(t *testing.T) {
 	for _, block := range []string{`{"type":"image","data":"x"}`, `{"type":"text"}`, `{"type":"resource","resource":{"uri":"a://b"}}`, `{"text":"x"}`, `7`} {
 		list := fixture.File(t, `[{"name":"fidelity","inputSchema":{"type":"object"}}]`)
@@ -117,8 +117,7 @@ func TestIsErrorCarriesItsContent(t *testing.T) {
 	}
 }
 
-// FuzzResults answers with whatever bytes: the value is JSON that fits, or there is an
-// error that was declared.
+// FuzzResults answers with arbitrary bytes. The operation returns a value that fits its schema, or a declared error.
 func FuzzResults(f *testing.F) {
 	for _, seed := range []string{
 		`{"content":[]}`, `{"content":[{"type":"text","text":"x"}],"structuredContent":{"city":"Ulm"}}`, `{"isError":true,"content":[{"type":"text"}]}`,

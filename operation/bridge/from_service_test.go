@@ -18,18 +18,18 @@ import (
 	"github.com/indusagi/indus/operation/bridge"
 )
 
-// service is a real MCP server, of the Go SDK, behind a door that sees every request.
+// service is a real MCP server of the Go SDK. A handler in front of it records every request.
 type service struct {
 	url     string
 	mcp     *mcp.Server
-	handler http.Handler // of the SDK
+	handler http.Handler // the SDK's handler
 
 	mu       sync.Mutex
-	accepts  []string          // tokens; nil: everybody may enter
-	requests []request         // that came
-	bound    map[string]string // by session, the token that opened it
-	crossed  []string          // what came in a session with another token than its own
-	deleted  int               // sessions
+	accepts  []string          // valid tokens; nil accepts every request
+	requests []request         // in the order of arrival
+	bound    map[string]string // by session: the token that opened it
+	crossed  []string          // requests in a session with a different token
+	deleted  int               // number of deleted sessions
 	more     chan struct{}
 }
 
@@ -42,7 +42,7 @@ const (
 
 var eras = []string{eraLegacy, eraModern}
 
-// newService starts one that speaks one era.
+// newService starts a service that supports one era.
 func newService(t testing.TB, era string, tools ...func(*mcp.Server)) *service {
 	t.Helper()
 	s := &service{bound: map[string]string{}, more: make(chan struct{})}
@@ -84,7 +84,7 @@ func (s *service) door(next http.Handler) http.Handler {
 	})
 }
 
-// enters notes a request, and says whether its token is good.
+// enters records a request and reports whether its token is valid.
 func (s *service) enters(r *http.Request, token string) bool {
 	defer s.tell()
 	s.mu.Lock()
@@ -104,7 +104,7 @@ func (s *service) tell() {
 	s.more = make(chan struct{})
 }
 
-// wait blocks until ok holds; it is asked after each request.
+// wait blocks until ok returns true. It checks after each request.
 func (s *service) wait(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	late := time.After(30 * time.Second)
@@ -123,7 +123,7 @@ func (s *service) wait(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// accept changes who may enter.
+// accept changes the valid tokens.
 func (s *service) accept(tokens ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *service) seen() []request {
 	return slices.Clone(s.requests)
 }
 
-// sessions is how many were opened, by token.
+// sessions returns the number of opened sessions by token.
 func (s *service) sessions() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *service) sessions() map[string]int {
 	return n
 }
 
-// binder notes which token a session was opened with.
+// binder records the token with which a session was opened.
 type binder struct {
 	http.ResponseWriter
 	service *service
@@ -175,8 +175,7 @@ func (b *binder) Write(p []byte) (int, error) {
 func (b *binder) Flush()                      { b.ResponseWriter.(http.Flusher).Flush() }
 func (b *binder) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
-// has is a tool that gives a result. Its row is a whole tool object but for the schema of
-// its input, which is one where there is none.
+// has adds a tool that returns a result. If the tool has no input schema, it gets an empty one.
 func has(tool mcp.Tool, result func(*mcp.CallToolRequest) *mcp.CallToolResult) func(*mcp.Server) {
 	return func(s *mcp.Server) {
 		if tool.InputSchema == nil {
@@ -192,13 +191,13 @@ func gives(r mcp.CallToolResult) func(*mcp.CallToolRequest) *mcp.CallToolResult 
 
 func text(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }
 
-// whoami tells which token its request came with, and in which session.
+// whoami returns the token and the session of its request.
 var whoami = has(mcp.Tool{Name: "whoami"}, func(r *mcp.CallToolRequest) *mcp.CallToolResult {
 	token := strings.TrimPrefix(r.Extra.Header.Get("Authorization"), "Bearer ")
 	return &mcp.CallToolResult{Content: text(token + " in " + r.Extra.Header.Get("Mcp-Session-Id"))}
 })
 
-// imported is a registry with what an adapter gives.
+// imported returns a registry with the operations of an adapter.
 func imported(t testing.TB, f *bridge.FromMCP) *operation.Registry {
 	t.Helper()
 	r := newRegistry(t)
@@ -225,7 +224,7 @@ func ask(ctx context.Context, r *operation.Registry, name, input string, with op
 			*ctx.Value(envelopeKey{}).(*operation.Envelope) = c.Call(ctx, name, in)
 			return nil, nil
 		},
-	}) // it may be there already
+	}) // it may already exist
 	outer := r.Call(context.WithValue(ctx, envelopeKey{}, &got), operation.Call{
 		Operation: "ask " + name, Input: json.RawMessage(input), Capabilities: with,
 	})
@@ -239,7 +238,7 @@ func token(text string) operation.Capabilities {
 	return operation.Capabilities{"mcp:them": operation.NewSecret(text)}
 }
 
-// them is the adapter of a server.
+// them returns the adapter of a server.
 func them(url string) *bridge.FromMCP { return &bridge.FromMCP{Endpoint: url, Namespace: "them"} }
 
 func find(t testing.TB, r *operation.Registry, name string) operation.Entry {
@@ -253,7 +252,7 @@ func find(t testing.TB, r *operation.Registry, name string) operation.Entry {
 	return operation.Entry{}
 }
 
-// names is what was imported.
+// names returns the names of the imported operations.
 func names(r *operation.Registry) (list []string) {
 	for _, e := range r.Snapshot().Operations {
 		if e.Provenance == operation.FromMCP {

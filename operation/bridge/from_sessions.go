@@ -13,9 +13,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// sessions are connections to one server, each for one token and used with no other. The
-// least recently used goes where there would be too many, and one that nobody uses
-// after a while; one that is in use stays.
+// sessions are the connections to one server, each for one token. If there are too many, the least recently used
+// session is closed. A session that is idle for a while is closed too. Sessions in use stay open.
 type sessions struct {
 	open    func(operation.Secret) *interop.Endpoint
 	max     int
@@ -23,8 +22,8 @@ type sessions struct {
 	closing sync.WaitGroup
 
 	mu      sync.Mutex
-	all     []*session    // the one that was used last is the last
-	changed chan struct{} // closed and replaced when one may have become free
+	all     []*session    // in the order of use, most recent last
+	changed chan struct{} // closed and replaced when a session may have become free
 	closed  bool
 }
 
@@ -34,7 +33,7 @@ type session struct {
 	endpoint *interop.Endpoint
 	users    int
 	used     time.Time   // when it was last put back
-	late     *time.Timer // closes it, unless it is used by then
+	late     *time.Timer // closes the session unless it is used before
 }
 
 var errLinkClosed = errors.New("the connection was closed")
@@ -46,8 +45,7 @@ func newSessions(most int, idle time.Duration, open func(operation.Secret) *inte
 	return &sessions{open: open, max: most, idle: max(cmp.Or(idle, defaultIdle), 0), changed: make(chan struct{})}
 }
 
-// take is the session of a token, in use until it is put back. Where all are in use it
-// waits for one.
+// take returns the session of a token, in use until put. If all sessions are in use, it waits until one is free.
 func (p *sessions) take(ctx context.Context, token operation.Secret) (*session, error) {
 	for {
 		s, changed, err := p.try(token)
@@ -91,7 +89,7 @@ func (p *sessions) try(token operation.Secret) (*session, <-chan struct{}, error
 	return s, nil, nil
 }
 
-// put gives a session back.
+// put returns a session after use.
 func (p *sessions) put(s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +101,7 @@ func (p *sessions) put(s *session) {
 	}
 	switch {
 	case s.users > 0:
-	case at < 0: // it was dropped in use
+	case at < 0: // it was dropped while in use
 		p.closing.Go(s.endpoint.Close)
 	case s.endpoint.Phase().Terminal():
 		p.drop(s)
@@ -116,7 +114,7 @@ func (p *sessions) put(s *session) {
 	p.changed = make(chan struct{})
 }
 
-// expire closes a session that nobody has used for a while.
+// expire closes a session that was not used for a while.
 func (p *sessions) expire(s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +123,7 @@ func (p *sessions) expire(s *session) {
 	}
 }
 
-// drop takes a session out, and closes it unless it is in use. Call it with mu held.
+// drop removes a session and closes it if it is not in use. The caller must hold mu.
 func (p *sessions) drop(s *session) {
 	at := slices.Index(p.all, s)
 	if at < 0 {
@@ -140,7 +138,7 @@ func (p *sessions) drop(s *session) {
 	}
 }
 
-// close ends all sessions and waits for them. Nobody uses one any more.
+// close ends all sessions and waits until they are closed. No call may use a session any more.
 func (p *sessions) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -151,10 +149,10 @@ func (p *sessions) close() {
 	p.closing.Wait()
 }
 
-// call connects, where nobody has yet, and calls a tool.
+// call connects the session if necessary, and calls a tool.
 func (s *session) call(ctx context.Context, tool string, input []byte) (*toolbox.Result, error) {
 	err := s.endpoint.Open(ctx)
-	if err == nil && s.endpoint.Era() == interop.Modern { // what it lists says which arguments are repeated in headers
+	if err == nil && s.endpoint.Era() == interop.Modern { // the list determines which arguments are repeated in headers
 		_, err = s.endpoint.Tools(ctx)
 	}
 	switch {
@@ -166,7 +164,7 @@ func (s *session) call(ctx context.Context, tool string, input []byte) (*toolbox
 	return nil, &unsentError{err}
 }
 
-// unsentError is a failure before the call went out.
+// unsentError is a failure before the call was sent.
 type unsentError struct{ cause error }
 
 func (e *unsentError) Error() string { return e.cause.Error() }

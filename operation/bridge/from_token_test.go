@@ -20,7 +20,7 @@ import (
 	"github.com/indusagi/indus/operation/bridge"
 )
 
-// who is the token that the tool whoami saw, and the session.
+// who returns the token and the session that the tool whoami saw.
 func who(t testing.TB, e operation.Envelope) (token, session string) {
 	t.Helper()
 	var blocks []struct{ Text string }
@@ -89,7 +89,7 @@ func TestOwnTokensAreAskedFor(t *testing.T) {
 	}
 }
 
-// An empty token is none: nobody calls as nobody where each has to say who it is.
+// TestAnEmptyTokenIsNotOnesOwn checks that an empty token counts as none if each call needs its own token.
 func TestAnEmptyTokenIsNotOnesOwn(t *testing.T) {
 	for _, era := range eras {
 		s := newService(t, era, whoami)
@@ -108,8 +108,8 @@ func TestAnEmptyTokenIsNotOnesOwn(t *testing.T) {
 	}
 }
 
-// A server that repeats the token in an error of JSON-RPC, with HTTP 200, puts it into no
-// message and no details, wherever a long message is cut.
+// TestATokenThatAnErrorRepeatsIsHidden checks that a token in a JSON-RPC error with HTTP 200 appears in no message and
+// no details, wherever a long message is cut.
 func TestATokenThatAnErrorRepeatsIsHidden(t *testing.T) {
 	const secret = "sesame/0123456789"
 	for name, body := range map[string]string{
@@ -141,7 +141,8 @@ func TestATokenThatAnErrorRepeatsIsHidden(t *testing.T) {
 	}
 }
 
-// Data that has the token in it in any way but as text is masked whole.
+// TestATokenThatLooksLikeJSONSpoilsNoError checks that data is masked as a whole if it contains the token other than as
+// text.
 func TestATokenThatLooksLikeJSONSpoilsNoError(t *testing.T) {
 	s := newRaw(t)
 	s.answers(func(w http.ResponseWriter, id json.RawMessage, _ *http.Request) {
@@ -154,13 +155,13 @@ func TestATokenThatLooksLikeJSONSpoilsNoError(t *testing.T) {
 	}
 }
 
-// What a server says goes into the log without the token, whatever its status is.
+// TestTheLogShowsNoTokenThatAServerRepeats checks the log for errors of every status.
 func TestTheLogShowsNoTokenThatAServerRepeats(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m struct {
 			ID json.RawMessage `json:"id"`
 		}
-		_ = json.NewDecoder(r.Body).Decode(&m) // of a notification there is none
+		_ = json.NewDecoder(r.Body).Decode(&m) // notifications have no id
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":%q}}`, m.ID, "not "+r.Header.Get("Authorization"))
 	}))
@@ -177,7 +178,7 @@ func TestTheLogShowsNoTokenThatAServerRepeats(t *testing.T) {
 	}
 }
 
-// No redirect takes a token to another origin, be it the connection's or a call's.
+// TestRedirectsTakeNoTokenAway checks that no redirect sends the token of a connection or of a call to another origin.
 func TestRedirectsTakeNoTokenAway(t *testing.T) {
 	var away atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { away.Add(1) }))
@@ -199,7 +200,7 @@ func TestRedirectsTakeNoTokenAway(t *testing.T) {
 	}
 }
 
-// A 401 is of the one who called: others, and the connection, live on.
+// TestUnauthorizedCalls checks that a 401 fails only its call. Other calls and the connection continue.
 func TestUnauthorizedCalls(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
@@ -222,7 +223,7 @@ func TestUnauthorizedCalls(t *testing.T) {
 					}
 				}
 			}
-			s.accept("ada") // the connection's own is revoked: that of a call still does
+			s.accept("ada") // the connection's token is revoked; the call's token is still valid
 			if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, token("ada"))); got != "ada" {
 				t.Error(got)
 			}
@@ -233,8 +234,8 @@ func TestUnauthorizedCalls(t *testing.T) {
 	}
 }
 
-// Many principals call through one registration at once, and each is always itself: no
-// answer, no session and no list of another's.
+// TestPrincipalsNeverCross makes concurrent calls of several principals through one registration. No principal may get
+// an answer, a session or a list of another.
 func TestPrincipalsNeverCross(t *testing.T) {
 	for _, era := range eras {
 		for name, bound := range map[string]int{"room": 0, "crowded": 2} {
@@ -243,7 +244,7 @@ func TestPrincipalsNeverCross(t *testing.T) {
 				f := them(s.url)
 				f.Token, f.Sessions = operation.NewSecret("import"), bound
 				r := imported(t, f)
-				var sessions sync.Map // by session, who used it
+				var sessions sync.Map // by session: its principal
 				var callers sync.WaitGroup
 				for _, principal := range []string{"ada", "eve", "import", "bob", "ada", "eve"} {
 					callers.Go(func() {
@@ -275,7 +276,7 @@ func TestPrincipalsNeverCross(t *testing.T) {
 	}
 }
 
-// listsOf asks for the list as each principal in turn, and says where one saw another's.
+// listsOf requests the list as each principal in turn, and returns the cases in which one saw another's list.
 func listsOf(t testing.TB, list func(principal string) []string) (crossings []string) {
 	for _, principal := range []string{"ada", "eve", "ada"} {
 		for _, name := range list(principal) {
@@ -287,8 +288,8 @@ func listsOf(t testing.TB, list func(principal string) []string) (crossings []st
 	return crossings
 }
 
-// privateLists is a server that lists to each token a tool of its own, and lets clients
-// keep that for an hour.
+// privateLists starts a server that lists a different tool to each token, and allows clients to cache the list for an
+// hour.
 func privateLists(t testing.TB) *service {
 	s := newService(t, eraModern)
 	s.mcp.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -325,8 +326,8 @@ func TestListsNeverCross(t *testing.T) {
 	}
 }
 
-// This shows that listsOf finds something: one session of the SDK's client keeps the list
-// of whoever asked first (go-sdk 1.8.0 ignores cacheScope).
+// TestASharedSessionOfTheSDKWouldCross checks that listsOf detects a leak. One session of the SDK's client caches the
+// list of its first principal (go-sdk 1.8.0 ignores cacheScope).
 func TestASharedSessionOfTheSDKWouldCross(t *testing.T) {
 	s := privateLists(t)
 	var now atomic.Value
@@ -376,7 +377,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	if session("ada") != ada || ada == bob || ada == "" {
 		t.Fatal("a session is not kept")
 	}
-	eve := session("eve") // for which bob's goes: ada's was used later
+	eve := session("eve") // bob's session is closed for it, because ada's was used later
 	s.wait(t, "bob's session closed", func() bool { return s.deleted == 1 })
 	if session("ada") != ada || session("eve") != eve {
 		t.Error("a session that was used lately went")
@@ -389,7 +390,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// A call for which there is no session left waits for one, and no longer than its context.
+// TestACallWaitsForASession checks that a call waits for a free session until its context ends.
 func TestACallWaitsForASession(t *testing.T) {
 	hold, entered := make(chan struct{}), make(chan struct{}, 1)
 	s := newService(t, eraLegacy, whoami, has(mcp.Tool{Name: "hold"}, func(*mcp.CallToolRequest) *mcp.CallToolResult {
@@ -439,8 +440,8 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 	}
 }
 
-// One principal who is told that there is nothing does not end the calls of others on
-// the connection that they share.
+// TestARefusalIsOfOnePrincipal checks that a 404 for one principal does not end calls of other principals on the shared
+// connection.
 func TestARefusalIsOfOnePrincipal(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusMethodNotAllowed} {
 		s := newRaw(t)

@@ -14,10 +14,9 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Content is the output schema of a tool that declares none: the list of content blocks
-// of MCP, text, image, audio, resource and resource_link. Blocks of other types pass as
-// they are. Structured content that no schema announces is the last block, of type
-// "structured".
+// Content returns the output schema for a tool that declares none. It describes the list of MCP's content blocks: text,
+// image, audio, resource and resource_link. It accepts blocks of other types unchanged. Structured content without a
+// declared schema is the last block, of type "structured".
 func Content() json.RawMessage { return bytes.Clone(contentSchema) }
 
 var contentSchema = json.RawMessage(`{"type":"array","items":{"type":"object","required":["type"],"properties":{"type":{"type":"string"}},"anyOf":[` +
@@ -29,22 +28,21 @@ var contentSchema = json.RawMessage(`{"type":"array","items":{"type":"object","r
 	`{"properties":{"type":{"not":{"enum":["text","image","audio","resource","resource_link"]}}}}` +
 	`]}}`)
 
-// registrations makes an operation of each tool, each holding the link until it is
-// released.
+// registrations returns an operation for each tool. Each holds the link until it is released.
 func (f *FromMCP) registrations(l *link, tools []toolbox.Descriptor) []operation.Registration {
 	all, left := f.operations(l, tools)
 	for _, q := range left {
 		f.logger().Warn("a tool is no operation", slog.String("server", q.Server), slog.String("tool", q.Tool), slog.String("reason", q.Reason))
 	}
 	for i := range all {
-		l.take() // whoever asks holds it
+		l.take() // the caller holds it
 		all[i].Release = sync.OnceFunc(l.release)
 	}
 	return all
 }
 
-// operations makes an operation of each tool, or says why it cannot be one: no tool may
-// spoil a whole import.
+// operations returns an operation for each tool, or the reason for which it cannot be one. A bad tool never fails the
+// whole import.
 func (f *FromMCP) operations(l *link, tools []toolbox.Descriptor) (all []operation.Registration, left []interop.Quarantine) {
 	for i := range tools {
 		r := f.operation(l, &tools[i])
@@ -66,7 +64,7 @@ func (f *FromMCP) operation(l *link, d *toolbox.Descriptor) operation.Registrati
 		spec.Name = operation.Join(f.Namespace, d.Tool)
 	}
 	output, declared := wire.Lookup(d.Wire.JSON, "outputSchema")
-	if declared = declared && string(output) != "null"; declared { // null is how some servers write what is not there
+	if declared = declared && string(output) != "null"; declared { // some servers write null if there is no schema
 		spec.Output = output
 	}
 	annotations, _ := wire.Lookup(d.Wire.JSON, "annotations")
@@ -87,11 +85,11 @@ type remote struct {
 	tool       toolbox.Descriptor
 	declared   bool   // it has an output schema
 	reads      bool   // a second call does no harm
-	capability string // where the token is
-	own        bool   // which the call has to bring
+	capability string // the name of the token's capability
+	own        bool   // the call must bring a token
 }
 
-// handle is the operation's handler.
+// handle is the handler of the operation.
 func (t *remote) handle(ctx context.Context, c *operation.Context, input json.RawMessage) (json.RawMessage, error) {
 	token, _ := c.Capability(t.capability)
 	if t.own && token.Reveal() == "" {
@@ -107,10 +105,9 @@ func (t *remote) handle(ctx context.Context, c *operation.Context, input json.Ra
 	return t.value(r)
 }
 
-// value is what a tool gave: what its schema announces, and nothing else, where it has
-// one (2025-06-18, server/tools, "Output Schema": servers MUST provide structured
-// results that conform); the registry checks whether it fits. Otherwise it is the
-// content. Text that looks like JSON stays text.
+// value returns the value of a result. If the tool declares an output schema, the value is the structured content
+// (2025-06-18, server/tools, "Output Schema": servers MUST provide structured results that conform). The registry
+// checks it against the schema. Without a schema the value is the content. Text that looks like JSON stays text.
 func (t *remote) value(r *toolbox.Result) (json.RawMessage, error) {
 	structured := r.Structured()
 	switch {
@@ -126,7 +123,7 @@ func (t *remote) value(r *toolbox.Result) (json.RawMessage, error) {
 	return structured, nil
 }
 
-// content is the content blocks, byte for byte.
+// content returns the content blocks, byte for byte.
 func content(r *toolbox.Result) json.RawMessage {
 	blocks, ok := wire.Lookup(r.Wire().JSON, "content")
 	if !ok || blocks[0] != '[' {
@@ -135,7 +132,7 @@ func content(r *toolbox.Result) json.RawMessage {
 	return blocks
 }
 
-// withStructured adds what nobody announced to the blocks, so that it is not lost.
+// withStructured appends structured content without a declared schema to the blocks, so that it is not lost.
 func withStructured(blocks, structured json.RawMessage) json.RawMessage {
 	if structured == nil || string(structured) == "null" {
 		return blocks

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	dialTime      = 30 * time.Second // of TCP; the step's deadline may be shorter
+	dialTime      = 30 * time.Second // for TCP; the deadline of the step may be shorter
 	tlsTime       = 15 * time.Second
 	idleTime      = 90 * time.Second
 	idlePerHost   = 32
 	maxHeader     = 1 << 20 // of an answer, in bytes
-	refusalLength = 1 << 20 // of an answer that says no, in bytes: an error of JSON-RPC may be long
+	refusalLength = 1 << 20 // of an error answer, in bytes; JSON-RPC errors may be long
 )
 
-// newPool makes the connections. It knows no proxy: whatever HTTP_PROXY says, the
-// token goes to the server and nowhere else.
+// newPool returns the transport of the connections. It uses no proxy, even if HTTP_PROXY is set, so that tokens go only
+// to the server.
 func newPool(config *tls.Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}
 	if config != nil {
@@ -42,13 +42,13 @@ func newPool(config *tls.Config) *http.Transport {
 		IdleConnTimeout:        idleTime,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: maxHeader,
-		// A dead HTTP/2 peer would otherwise keep every stream waiting.
+		// Without pings, a dead HTTP/2 peer would block every stream.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 }
 
-// tokenTransport carries every request of one connection: it adds the token, and lets nothing
-// out that is not streamable HTTP.
+// tokenTransport sends all requests of one connection. It adds the token, and rejects requests that are not streamable
+// HTTP.
 type tokenTransport struct {
 	pool  http.RoundTripper
 	token operation.Secret // of the connection
@@ -61,7 +61,7 @@ var (
 
 type tokenKey struct{}
 
-// withToken has the requests of one call carry a token that is not the connection's.
+// withToken returns a context whose requests carry a different token than the connection's.
 func withToken(ctx context.Context, token operation.Secret) context.Context {
 	return context.WithValue(ctx, tokenKey{}, token)
 }
@@ -72,9 +72,9 @@ func (d *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	other, borrowed := r.Context().Value(tokenKey{}).(operation.Secret)
 	switch {
 	case r.Method == http.MethodGet && r.Header.Get("Mcp-Protocol-Version") == "":
-		return nil, errSSE // streamable HTTP opens a stream after the handshake, if at all
+		return nil, errSSE // streamable HTTP opens a stream only after the handshake
 	case borrowed && (r.Header.Get("Mcp-Method") == "" || r.Header.Get("Mcp-Session-Id") != ""):
-		return nil, errSession // the server has turned from the modern era to sessions meanwhile
+		return nil, errSession // the server has changed from the modern era to sessions
 	case borrowed:
 		token = other
 	}
@@ -90,7 +90,7 @@ func (d *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return refused(resp, token)
 }
 
-// statusError is an answer with a status and nothing to say.
+// statusError is an HTTP answer with an error status and no protocol message.
 type statusError struct {
 	status int
 	body   string
@@ -100,9 +100,9 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("HTTP %d %s: %s", e.status, http.StatusText(e.status), e.body)
 }
 
-// refused is a 404 or 405 on a connection that is shared. If it carries no JSON-RPC it is an error and no answer. As an answer it
-// would say that no server is there, and end the connection under the calls of others; whether it is true the connection's own
-// requests find out.
+// refused handles a 404 or 405 on a shared connection. If the body has no JSON-RPC error, refused returns an error
+// instead of the answer. The answer would mean that the server is gone, and would end the connection during calls of
+// other principals. The connection's own requests determine whether it is gone.
 func refused(resp *http.Response, token operation.Secret) (*http.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, refusalLength))
 	if err == nil {

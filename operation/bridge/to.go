@@ -13,36 +13,35 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// ToMCPOptions tune [ToMCP]. nil and the zero value are good: then callers may call
-// what everybody may.
+// ToMCPOptions configure [ToMCP]. nil and the zero value are valid: callers then have no rights, and can call only
+// operations that require none.
 type ToMCPOptions struct {
-	// Identity is who a principal of the host is to operations, and with which rights. It is asked
-	// before every search and call, so that rights that are taken away are gone at once, and may be called in many
-	// goroutines at once. What it gives may have another name, which several principals share. Its error is or wraps
-	// [ErrNobody], or is not shown. nil: each is who their principal says, without any rights.
+	// Identity returns the identity and rights of a host's principal. It is called before every search and call, so
+	// that revoked rights end immediately. It must be safe for concurrent use. The identity may have another name, and
+	// several principals may share it. For an unknown principal the error is or wraps [ErrNobody]. Other errors are not
+	// shown. If Identity is nil, each principal has its own name and no rights.
 	Identity func(context.Context, toolbox.Principal) (operation.Identity, error)
-	// Local is who calls without a principal: over stdio, in memory, and over an HTTP that
-	// asks for no token (host.Options.Authenticate). Identity is not asked.
+	// Local is the identity of callers without a principal: over stdio, in memory, and over HTTP without authentication
+	// (host.Options.Authenticate). Identity is not called for them.
 	Local operation.Identity
-	// Capabilities gives a call its secrets: the token of its caller for another service,
-	// for example. It may be called in many goroutines at once. Its error ends the call, and is not
-	// shown. nil: none.
+	// Capabilities returns the secrets for a call, such as its caller's token for another service. It must be safe for
+	// concurrent use. Its error ends the call and is not shown. If it is nil, calls have no secrets.
 	Capabilities func(context.Context, operation.Identity) (operation.Capabilities, error)
-	// Tools are the names and the descriptions of the four, and how many calls of a batch run at once.
+	// Tools sets the names and descriptions of the four tools, and how many calls of a batch run at once.
 	Tools catalog.Options
 }
 
-// ErrNobody is the error of a [ToMCPOptions.Identity] for a principal that it does not know.
+// ErrNobody is returned by a [ToMCPOptions.Identity] for an unknown principal.
 var ErrNobody = errors.New("nobody is known by that name")
 
-// outside is the External operations of a registry, as its callers see them.
+// outside offers the External operations of a registry to callers.
 type outside struct {
 	registry *operation.Registry
 	opts     ToMCPOptions
 	now      atomic.Pointer[shown]
 }
 
-// shown is the list of one snapshot.
+// shown is the list for one snapshot.
 type shown struct {
 	of      *operation.Snapshot
 	entries []operation.Entry
@@ -51,11 +50,10 @@ type shown struct {
 
 var _ catalog.Operations = (*outside)(nil)
 
-// ToMCP shows the External operations of a registry to models, as four tools: search, schema,
-// call and batch. What it gives is for host.New, over HTTP or stdio, or for an agent's
-// box. It is live.
+// ToMCP offers the External operations of a registry to models as four tools: search, schema, call and batch. The
+// source is for host.New, over HTTP or stdio, or for an agent's box. It follows changes of the registry.
 //
-// What a caller may not call is not found by it. A call gives the operation's value as
+// Operations that a caller may not call appear not to exist. The result of a call is the operation's value as
 // structured content, or a failed result with the operation's error.
 func ToMCP(r *operation.Registry, o *ToMCPOptions) toolbox.Source {
 	o = cmp.Or(o, &ToMCPOptions{})
@@ -74,7 +72,7 @@ func (s *outside) View(ctx context.Context, caller toolbox.Principal) (catalog.V
 	return catalog.View{List: now.list, May: func(place int) bool { return now.entries[place].CallableBy(who) }}, nil
 }
 
-// shown is what is registered now. Where two goroutines make it at once, one is kept.
+// shown returns the list for the current snapshot. If two goroutines build it at once, one result is kept.
 func (s *outside) shown() *shown {
 	snapshot, old := s.registry.Snapshot(), s.now.Load()
 	if old != nil && old.of == snapshot {
@@ -102,7 +100,7 @@ func (s *outside) shown() *shown {
 	return fresh
 }
 
-// specOf is the whole Spec of an operation.
+// specOf returns the encoded Spec of an operation.
 func specOf(e operation.Entry) json.RawMessage {
 	raw, _ := text.JSON(e.Spec) // a Registry takes only schemas that are JSON
 	return raw
@@ -115,7 +113,7 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 		return nil, err
 	}
 	call := operation.Call{ID: c.ID, Operation: c.Name, Input: c.Input, Caller: who}
-	if _, may := s.registry.Find(c.Name, who); !may { // what the caller may not call does not exist
+	if _, may := s.registry.Find(c.Name, who); !may { // an operation that the caller may not call does not exist for it
 		return nil, &operation.Error{Code: operation.NotFound}
 	}
 	if s.opts.Capabilities != nil {
@@ -129,14 +127,14 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 		return toolbox.StructuredResult(envelope.Value, toolbox.JSON(envelope.Value)), nil
 	case e.Code == operation.Canceled && ctx.Err() != nil:
 		return nil, ctx.Err()
-	case e.Code == operation.Forbidden: // the right was taken away this moment
+	case e.Code == operation.Forbidden: // the right was revoked during the call
 		return nil, &operation.Error{Code: operation.NotFound}
 	default:
 		return nil, e
 	}
 }
 
-// identity is who a caller is to operations. Why that is not known is not for strangers.
+// identity returns the identity of a caller. The reason of a failure is not shown to the caller.
 func (s *outside) identity(ctx context.Context, caller toolbox.Principal) (operation.Identity, error) {
 	switch {
 	case caller == "":
@@ -154,7 +152,7 @@ func (s *outside) identity(ctx context.Context, caller toolbox.Principal) (opera
 	return who, nil
 }
 
-// notAvailable is the error of something that was asked for and did not come.
+// notAvailable returns the error for a value that could not be obtained.
 func notAvailable(ctx context.Context, message string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

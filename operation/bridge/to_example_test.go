@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A service shows its operations to models, four tools to whoever has a token.
+// A service offers its operations to models, as four tools for every caller with a token.
 func ExampleToMCP() {
 	registry := operation.NewRegistry(nil)
 	defer registry.Close()

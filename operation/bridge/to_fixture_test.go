@@ -20,10 +20,10 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// city is what the shop's queries take.
+// city is the input schema of the shop's queries.
 const city = `{"type":"object","properties":{"city":{"type":"string","description":"Its name."}},"required":["city"]}`
 
-// shop is a registry with operations of all sorts.
+// shop returns a registry with operations of all kinds.
 func shop(t testing.TB) *operation.Registry {
 	t.Helper()
 	echo := func(_ context.Context, c *operation.Context, input json.RawMessage) (json.RawMessage, error) {
@@ -82,7 +82,7 @@ func may(p operation.Principal, scopes ...string) operation.Identity {
 	return operation.Identity{Principal: p, Grants: operation.Grants{Scopes: scopes}}
 }
 
-// people are two principals: ada may read and write, bob may only read.
+// people knows two principals: ada may read and write, and bob may only read.
 func people(_ context.Context, p toolbox.Principal) (operation.Identity, error) {
 	switch p {
 	case "ada":
@@ -93,7 +93,7 @@ func people(_ context.Context, p toolbox.Principal) (operation.Identity, error) 
 	return operation.Identity{}, bridge.ErrNobody
 }
 
-// named is a verifier of tokens that have a principal's name behind a prefix.
+// named verifies tokens that are a prefix and a principal's name.
 type named string
 
 func (n named) Verify(_ context.Context, token string) (*identity.Identity, error) {
@@ -103,13 +103,13 @@ func (n named) Verify(_ context.Context, token string) (*identity.Identity, erro
 	return nil, identity.ErrForeign
 }
 
-// site is a real HTTP server of a host over the operations.
+// site starts an HTTP server for a host of the operations.
 func site(t testing.TB, r *operation.Registry, o *bridge.ToMCPOptions) *httptest.Server {
 	t.Helper()
 	h := host.New(bridge.ToMCP(r, o), &host.Options{Authenticate: identity.NewGuard(nil, named("token-of-")).Principal})
 	s := httptest.NewServer(h.Handler())
 	t.Cleanup(func() {
-		h.Close() // before the server, which waits for open streams
+		h.Close() // before the server, whose Close waits for open streams
 		s.Client().CloseIdleConnections()
 		s.Close()
 	})
@@ -125,7 +125,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// client is a client of the SDK's, with a token, in one of both eras.
+// client returns a client of the SDK with a token, for one era.
 func client(t testing.TB, s *httptest.Server, token, version string) *mcp.ClientSession {
 	t.Helper()
 	transport := &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: &http.Client{Transport: bearer(token)}}
@@ -143,7 +143,7 @@ func connect(t testing.TB, transport mcp.Transport, version string) *mcp.ClientS
 	return session
 }
 
-// use calls one of the four and gives its structured content.
+// use calls one of the four tools and returns its structured content.
 func use(t testing.TB, s *mcp.ClientSession, tool string, args any) (structured string, isError bool) {
 	t.Helper()
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
@@ -165,10 +165,10 @@ func use(t testing.TB, s *mcp.ClientSession, tool string, args any) (structured 
 
 type object = map[string]any
 
-// childEnv makes the test binary a server on stdio.
+// childEnv is the variable that makes the test binary a server on stdio.
 const childEnv = "INDUS_TEST_TO_MCP"
 
-// TestServeChild is the server of TestOverStdio, in a process of its own.
+// TestServeChild is the server of TestOverStdio. It runs in a separate process.
 func TestServeChild(t *testing.T) {
 	if os.Getenv(childEnv) == "" {
 		return // this is the parent

@@ -22,7 +22,7 @@ const (
 	modern = "2026-07-28"
 )
 
-// asked is what a caller asks and is answered.
+// asked is a call of a caller with the expected answer.
 type asked struct {
 	tool string
 	args object
@@ -40,7 +40,7 @@ func (a asked) check(t *testing.T, s *mcp.ClientSession) {
 
 const weatherFound = `{"name":"weather/today","description":"The weather of a city.","kind":"query","parameters":"(city: string)"}`
 
-// reads is what everybody with weather:read is answered.
+// reads returns the calls that every caller with weather:read may make.
 func reads(who string) []asked {
 	return []asked{
 		{tool: "search", args: object{"query": "What about today?", "limit": 1}, want: `{"operations":[` + weatherFound + `]}`},
@@ -126,7 +126,7 @@ func do(t testing.TB, src toolbox.Source, p toolbox.Principal, tool, input strin
 	return string(r.Structured())
 }
 
-// Two principals ask the same host at once; neither is ever answered with what is the other's.
+// TestPrincipalsDoNotCross makes calls of two principals at once. Neither may get an answer for the other.
 func TestPrincipalsDoNotCross(t *testing.T) {
 	s := site(t, shop(t), &bridge.ToMCPOptions{
 		Identity: people,
@@ -190,7 +190,7 @@ func TestWithoutRightsTheRestIsLeft(t *testing.T) {
 	}
 }
 
-// Nobody fetches secrets for a call that is refused.
+// TestNoCapabilitiesForWhatIsRefused checks that Capabilities is not called for a refused call.
 func TestNoCapabilitiesForWhatIsRefused(t *testing.T) {
 	var asked int
 	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: may("me", "weather:read"), Capabilities: func(context.Context, operation.Identity) (operation.Capabilities, error) {

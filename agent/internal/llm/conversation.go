@@ -12,11 +12,11 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// maxImage is the largest image that all providers take, before base64 makes it 5 MB.
+// maxImage is the size in bytes of the largest image that all providers accept. In base64 it has 5 MB.
 const maxImage = 3_750_000
 
-// Turns are the messages with those of one role after each other as one, and results in front of what a person says: a
-// provider wants the results of all calls right behind them.
+// Turns joins successive messages of the same role, and puts results before the text of a person. Providers require the
+// results of all calls directly after the calls.
 func Turns(messages []agent.Message) (turns []agent.Message) {
 	for _, m := range messages {
 		if last := len(turns) - 1; last >= 0 && turns[last].Role == m.Role {
@@ -38,8 +38,8 @@ func rank(p agent.Part) int {
 	return 1
 }
 
-// Arguments are the input of a call as an object: servers refuse a conversation in which it is anything else, and then the
-// model could not mend it.
+// Arguments returns the input of a call as an object. Servers refuse a conversation with any other input, and the model
+// could not correct it.
 func Arguments(c agent.Call) json.RawMessage {
 	input := bytes.TrimSpace(c.Input)
 	if len(input) > 0 && input[0] == '{' && json.Valid(input) {
@@ -51,7 +51,7 @@ func Arguments(c agent.Call) json.RawMessage {
 	return slices.Concat([]byte(`{"unreadable":`), text.Quote(string(input)), []byte("}"))
 }
 
-// Word is s with nothing but letters, digits, "_" and "-", as the providers take names: a model may have made up another.
+// Word replaces all characters of s that providers refuse in names. A model may have invented any name.
 func Word(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
@@ -65,7 +65,7 @@ func Word(s string) string {
 	return text.Cut(s, 64)
 }
 
-// Showable reports whether the providers take an image, and otherwise what to say in its place.
+// Showable reports whether providers accept an image. If not, it returns a text for its place.
 func Showable(i agent.Image) (instead string, ok bool) {
 	switch {
 	case !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, i.MIME):
@@ -76,7 +76,7 @@ func Showable(i agent.Image) (instead string, ok bool) {
 	return "", true
 }
 
-// Parameters are a tool's, or those of a tool without any.
+// Parameters returns the parameters of a tool, or an empty schema if it has none.
 func Parameters(d toolbox.Descriptor) json.RawMessage {
 	if len(d.Parameters) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`)

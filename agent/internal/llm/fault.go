@@ -15,10 +15,10 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// maxWait bounds what a server may ask to wait.
+// maxWait limits the delay that a server may ask for.
 const maxWait = 24 * time.Hour
 
-// InStream is the error that an event of a stream is.
+// InStream converts an error event of a stream to an error.
 func InStream(data []byte) *agent.ProviderError {
 	e := readFault(data)
 	if e.Status == 0 {
@@ -31,7 +31,7 @@ func InStream(data []byte) *agent.ProviderError {
 	return e
 }
 
-// statusOf is the HTTP status that goes with a code; 0: none is known.
+// statusOf returns the HTTP status that belongs to an error code, or 0 if it is unknown.
 func statusOf(code string) int {
 	switch code {
 	case "invalid_request_error", "context_length_exceeded", "exceed_context_size_error":
@@ -54,7 +54,7 @@ func statusOf(code string) int {
 	return 0
 }
 
-// readFault reads the body of an error: the JSON of a provider, of which each has another shape, a page of HTML, or text.
+// readFault reads the body of an error. It is JSON with a shape that depends on the provider, an HTML page, or text.
 func readFault(body []byte) *agent.ProviderError {
 	e := &agent.ProviderError{}
 	e.Code, e.Message, e.Status = describe(bytes.TrimSpace(body), 0)
@@ -62,14 +62,14 @@ func readFault(body []byte) *agent.ProviderError {
 	return e
 }
 
-// faultBody is what providers call the parts of an error.
+// faultBody has the fields that providers use for the parts of an error.
 type faultBody struct {
 	Error    json.RawMessage
 	Message  json.RawMessage
 	Detail   json.RawMessage // FastAPI's
 	Type     string
 	Code     json.RawMessage               // a word, or a status
-	Metadata struct{ Raw json.RawMessage } // OpenRouter's: what the provider behind it said
+	Metadata struct{ Raw json.RawMessage } // of OpenRouter: the error of the provider behind it
 }
 
 func describe(b []byte, depth int) (code, message string, status int) {
@@ -116,7 +116,7 @@ func describe(b []byte, depth int) (code, message string, status int) {
 	return code, message, status
 }
 
-// readable is what a person would read of a page, or a text.
+// readable returns the visible text of an HTML page, or of a text.
 func readable(s string) string {
 	if strings.Contains(s, "<") {
 		if title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindStringSubmatch(s); title != nil && strings.TrimSpace(title[1]) != "" {
@@ -128,18 +128,18 @@ func readable(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// tooLong reports whether the conversation is longer than the model takes: each server says it in its own words.
+// tooLong reports whether the conversation exceeds the model's context. Each server words this error differently.
 func tooLong(e *agent.ProviderError) bool {
 	switch {
 	case e.Status == http.StatusTooManyRequests:
-		return strings.Contains(strings.ToLower(e.Message), "request too large") // OpenAI: for the limit of a minute, ever
+		return strings.Contains(strings.ToLower(e.Message), "request too large") // OpenAI: the request exceeds the limit per minute, so it can never succeed
 	case e.Status == http.StatusRequestEntityTooLarge, e.Code == "context_length_exceeded", e.Code == "exceed_context_size_error":
 		return true
 	}
 	return regexp.MustCompile(`(?i)(prompt|input|messages?|request).{0,40} too (long|large)|context.?(length|window|size|limit)|exceeds? the maximum number of tokens|reduce the length`).MatchString(e.Message)
 }
 
-// retryAfter is how long a server asks to wait.
+// retryAfter returns the delay that a server asks for, or 0 if there is none.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	for _, one := range []struct {
 		name string

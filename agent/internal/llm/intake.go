@@ -7,13 +7,13 @@ import (
 	"github.com/indusagi/indus/agent"
 )
 
-// maxMessage bounds what the parts of a message hold.
+// maxMessage limits the bytes in the parts of a message.
 const maxMessage = 16 << 20
 
-// maxCalls bounds the calls of a message.
+// maxCalls limits the calls of a message.
 const maxCalls = 256
 
-// Intake bounds a message while it arrives, and passes its pieces on.
+// Intake enforces the limits of a message while it arrives, and passes its pieces to the caller.
 type Intake struct {
 	hear  func(agent.Piece)
 	left  int
@@ -21,7 +21,7 @@ type Intake struct {
 	ids   map[string]bool
 }
 
-// NewIntake takes the answer to a request. hear may be nil.
+// NewIntake returns an Intake for the answer to a request. hear may be nil.
 func NewIntake(r agent.Request, hear func(agent.Piece)) *Intake {
 	in := &Intake{hear: hear, left: maxMessage, ids: map[string]bool{}}
 	if hear == nil {
@@ -35,7 +35,7 @@ func NewIntake(r agent.Request, hear func(agent.Piece)) *Intake {
 	return in
 }
 
-// Text adds a piece of text.
+// Text adds a piece of text and passes it to the caller.
 func (in *Intake) Text(to *strings.Builder, s string) error {
 	if s != "" {
 		in.hear(agent.Piece{Text: s})
@@ -43,7 +43,7 @@ func (in *Intake) Text(to *strings.Builder, s string) error {
 	return in.Add(to, s)
 }
 
-// Reasoning adds a piece of reasoning.
+// Reasoning adds a piece of reasoning and passes it to the caller.
 func (in *Intake) Reasoning(to *strings.Builder, s string) error {
 	if s != "" {
 		in.hear(agent.Piece{Reasoning: s})
@@ -51,13 +51,13 @@ func (in *Intake) Reasoning(to *strings.Builder, s string) error {
 	return in.Add(to, s)
 }
 
-// Add adds a piece that is not passed on.
+// Add adds a piece without passing it to the caller.
 func (in *Intake) Add(to *strings.Builder, s string) error {
 	to.WriteString(s)
 	return in.Hold(len(s))
 }
 
-// Hold counts bytes that are kept of the message.
+// Hold counts n stored bytes of the message. It returns an error above the limit.
 func (in *Intake) Hold(n int) error {
 	if in.left -= n; in.left < 0 {
 		return Malformed("the message has more than %d MiB", maxMessage>>20)
@@ -65,7 +65,7 @@ func (in *Intake) Hold(n int) error {
 	return nil
 }
 
-// Begin begins a call.
+// Begin counts a new call, and passes its name to the caller.
 func (in *Intake) Begin(id, name string) error {
 	if in.calls++; in.calls > maxCalls {
 		return Malformed("the message has more than %d calls", maxCalls)
@@ -76,7 +76,7 @@ func (in *Intake) Begin(id, name string) error {
 	return in.Hold(len(id) + len(name))
 }
 
-// Call is a call that is complete. Its id is the server's, unless that is missing or was used before in the conversation.
+// Call returns a complete call. It keeps the server's id, unless the id is missing or already used in the conversation.
 func (in *Intake) Call(id, name, input string) *agent.Call {
 	for id == "" || in.ids[id] {
 		id = "call_" + rand.Text()
@@ -88,5 +88,5 @@ func (in *Intake) Call(id, name, input string) *agent.Call {
 	return &agent.Call{ID: id, Name: name, Input: []byte(input)}
 }
 
-// Count is a number of tokens as a server reports it, within reason. Some servers write whole numbers with a fraction.
+// Count converts a server's token count to an int within bounds. Some servers write whole numbers with a fraction.
 func Count(n float64) int { return int(min(max(n, 0), 1<<40)) }

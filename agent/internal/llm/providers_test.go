@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const key = "sk-secret-0123456789abcdef"
 
-// providers are both, on a server, with a connection of its own.
+// providers makes each of the two providers for a server, with a separate connection.
 var providers = map[string]func(url string) agent.Provider{
 	"anthropic": func(url string) agent.Provider {
 		return anthropic.New("m", &anthropic.Options{Key: key, BaseURL: url, HTTPClient: client()})
@@ -70,7 +70,7 @@ func (h *heard) hear(p agent.Piece) {
 	}
 }
 
-// TestMaxTokens: a request bounds its message, and otherwise the provider does.
+// TestMaxTokens checks that a request's limit applies, or else the provider's.
 func TestMaxTokens(t *testing.T) {
 	each(t, func(t *testing.T, provider func(string) agent.Provider) {
 		s := modelserver.New(t, modelserver.Turn{Text: "a"}, modelserver.Turn{Text: "b"})
@@ -116,7 +116,7 @@ func TestAConversation(t *testing.T) {
 		if diff := cmp.Diff(heard{text, "Let me see…", "read;read;now;"}, h, cmp.AllowUnexported(heard{})); diff != "" {
 			t.Error(diff)
 		}
-		// The conversation goes through a journal, and its results come one by one.
+		// The conversation passes through a journal, and results arrive one by one.
 		var kept agent.Message
 		b, err := json.Marshal(first.Message)
 		if err != nil || json.Unmarshal(b, &kept) != nil {
@@ -144,7 +144,7 @@ func TestAConversation(t *testing.T) {
 	})
 }
 
-// TestAwkwardConversations holds what the strict server takes of messages that a provider did not write like that.
+// TestAwkwardConversations checks what the strict server accepts in messages that another program wrote.
 func TestAwkwardConversations(t *testing.T) {
 	each(t, func(t *testing.T, provider func(string) agent.Provider) {
 		call := func(id, name, input string) agent.Part {
@@ -301,7 +301,7 @@ func TestNoRedirection(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoModelsServer holds the sentence that a person reads whose address is wrong.
+// TestWhatIsNoModelsServer checks the error that a person reads if the address is wrong.
 func TestWhatIsNoModelsServer(t *testing.T) {
 	each(t, func(t *testing.T, provider func(string) agent.Provider) {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -345,7 +345,7 @@ func TestWhatIsNoModelsServer(t *testing.T) {
 	})
 }
 
-// TestEndless holds that no server fills the memory, or is read for ever.
+// TestEndless checks that no server can fill the memory or be read forever.
 func TestEndless(t *testing.T) {
 	each(t, func(t *testing.T, provider func(string) agent.Provider) {
 		anthropicDelta := `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + strings.Repeat("x", 1<<20) + "\"}}\n\n"
@@ -375,7 +375,7 @@ func TestEndless(t *testing.T) {
 	})
 }
 
-// mute answers with so much, and then with nothing.
+// mute is an answer that begins with this text and then sends nothing more.
 type mute string
 
 func (m mute) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -393,7 +393,7 @@ func (u until) Read([]byte) (int, error) {
 	return 0, errors.New("gone")
 }
 
-// TestSilence holds that a server that says nothing any more is not waited for until somebody comes.
+// TestSilence checks that a request ends if the server sends nothing for too long.
 func TestSilence(t *testing.T) {
 	for _, said := range []mute{"", ": ping\n\n"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -19,18 +19,18 @@ import (
 )
 
 const (
-	// maxFault bounds how much of an error's body is read.
+	// maxFault limits the bytes that are read of an error's body.
 	maxFault = 64 << 10
-	// maxReason bounds the reason of an error, as it is shown.
+	// maxReason limits the displayed reason of an error.
 	maxReason = 1000
-	// maxSilence is how long a server may send nothing. A server on this machine first loads its model, which takes minutes.
-	// Without this limit a script would wait forever.
+	// maxSilence is the longest time without data from a server. A local server first loads its model, which takes
+	// minutes. Without this limit a script could wait forever.
 	maxSilence = 15 * time.Minute
 )
 
-// Server is one address of a model's server.
+// Server is the HTTP endpoint of a model server.
 type Server struct {
-	// Header is sent with each request. It is complete before the first one.
+	// Header is sent with each request. It must be complete before the first request.
 	Header http.Header
 
 	name    string
@@ -39,8 +39,8 @@ type Server struct {
 	secrets *secret.Set
 }
 
-// NewServer makes a server. Requests are sent to the address. Errors begin with the name, and contain neither the key nor a
-// secret of the address. client may be nil.
+// NewServer makes a server for an address. Errors begin with the name. They contain neither the key nor a secret of the
+// address. client may be nil.
 func NewServer(name, address, key string, client *http.Client) *Server {
 	s := &Server{
 		Header:  http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"indus"}},
@@ -55,8 +55,8 @@ func NewServer(name, address, key string, client *http.Client) *Server {
 	return s
 }
 
-// Ask sends a request, whose body is a value for encoding/json, and passes the data of each event of the answer to each,
-// until it reports the last one. An error is the context's own or an *agent.ProviderError.
+// Ask sends body as JSON, and calls each with the data of each event of the answer until each returns Last. It returns
+// the context's error or an *agent.ProviderError.
 func (s *Server) Ask(ctx context.Context, body any, each func(data []byte) (Progress, error)) error {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -78,7 +78,7 @@ func (s *Server) Ask(ctx context.Context, body any, each func(data []byte) (Prog
 	return s.fault(err)
 }
 
-// heard is the body of an answer. Each read postpones the end of the request.
+// heard reads the body of an answer. Each read restarts the timer of maxSilence.
 type heard struct {
 	io.Reader
 	silence *time.Timer
@@ -91,7 +91,7 @@ func (h *heard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// post sends a request, and returns an answer that is a stream.
+// post sends a request and returns its answer if that is a stream.
 func (s *Server) post(ctx context.Context, body any) (*http.Response, error) {
 	if u, err := url.Parse(s.address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, Malformed("the base URL %q is none: it is like \"https://example.com/v1\"", secret.URL(s.address))
@@ -117,7 +117,7 @@ func (s *Server) post(ctx context.Context, body any) (*http.Response, error) {
 	return nil, s.refused(resp, kind)
 }
 
-// encode writes JSON as it is, without the escapes that HTML needs: a model reads it.
+// encode writes JSON without HTML escapes, because a model reads it.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -126,9 +126,9 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// refused is the error of an answer that is no stream.
+// refused returns the error for an answer that is not a stream.
 func (s *Server) refused(resp *http.Response, kind string) *agent.ProviderError {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // as much as arrives
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // incomplete bodies are used too
 	e := readFault(body)
 	e.Status, e.RetryAfter = resp.StatusCode, retryAfter(resp.Header, time.Now())
 	asked := "POST " + secret.URL(s.address)
@@ -145,18 +145,18 @@ func (s *Server) refused(resp *http.Response, kind string) *agent.ProviderError 
 	case e.Message == "":
 		e.Message = asked + ": no reason is given"
 	case e.Code == "" && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed):
-		e.Message = asked + ": " + e.Message // perhaps the wrong base URL
+		e.Message = asked + ": " + e.Message // perhaps the base URL is wrong
 	}
 	e.TooLong = tooLong(e)
 	return e
 }
 
-// Malformed is an error for an answer that makes no sense, and would make none if it came again.
+// Malformed returns an error for an invalid answer. The error is final, because a retry would not help.
 func Malformed(format string, args ...any) error {
 	return &agent.ProviderError{Final: true, Message: fmt.Sprintf(format, args...)}
 }
 
-// fault turns the error of a request into one for the caller.
+// fault converts an error to an *agent.ProviderError for the caller.
 func (s *Server) fault(err error) *agent.ProviderError {
 	var e *agent.ProviderError
 	var at *url.Error

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// maxEvent bounds one event: some servers send a whole call in one.
+	// maxEvent limits one event, in bytes. Some servers send a whole call in one event.
 	maxEvent = 16 << 20
-	// maxStream bounds a whole answer. Its events repeat some 400 bytes for each few characters.
+	// maxStream limits a whole answer, in bytes. Its events repeat some 400 bytes for each few characters.
 	maxStream = 128 << 20
 )
 
-// Progress is how far a message has come.
+// Progress is the state of a message that is being received.
 type Progress int
 
 const (
-	// More: more of the message is to come.
+	// More means that the message is incomplete.
 	More Progress = iota
-	// Whole: the message is complete. Events that follow add facts about it.
+	// Whole means that the message is complete. Later events only add facts about it.
 	Whole
-	// Last: nothing follows.
+	// Last means that the stream has ended.
 	Last
 )
 
-// stream reads the events of an answer until the last one. It returns io.ErrUnexpectedEOF if the answer ends before the
-// message is whole. An answer that breaks off behind the message is no error.
+// stream reads the events of an answer until the last one. If the answer ends before the message is complete, stream
+// returns io.ErrUnexpectedEOF. If it breaks off after the message, stream returns nil.
 func stream(answer io.Reader, each func(data []byte) (Progress, error)) error {
 	body := &io.LimitedReader{R: answer, N: maxStream}
 	events := wire.NewEvents(body, maxEvent)
@@ -57,8 +57,8 @@ func stream(answer io.Reader, each func(data []byte) (Progress, error)) error {
 	return nil
 }
 
-// Decode reads the JSON object of an event. It leaves a member out that has another type than its field: compatible servers
-// differ in the members that a client hardly needs.
+// Decode reads the JSON object of an event. It skips fields of an unexpected type, because compatible servers differ in
+// fields that are rarely needed.
 func Decode(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); err == nil || ok && other.Field != "" {
@@ -67,5 +67,5 @@ func Decode(data []byte, v any) error {
 	return Malformed("an event of the answer is no JSON object: %s", text.Clip(string(data), 200))
 }
 
-// Present reports whether a member exists and is not null.
+// Present reports whether a field exists and is not null.
 func Present(member json.RawMessage) bool { return len(member) > 0 && string(member) != "null" }

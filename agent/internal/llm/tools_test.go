@@ -14,7 +14,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestRealToolsArriveAsTheyAreAccepted mounts a real server, and holds what arrives at each provider against its rules.
+// TestRealToolsArriveAsTheyAreAccepted mounts a real server and checks its tools, as each provider receives them,
+// against the provider's rules.
 func TestRealToolsArriveAsTheyAreAccepted(t *testing.T) {
 	t.Parallel()
 	name, args := peers.Everything(t, "stdio")

@@ -12,19 +12,20 @@ import (
 )
 
 const (
-	// resultLines is how many lines of a result are shown, and leastArguments the fewest columns for arguments.
+	// resultLines is the number of displayed lines of a result. leastArguments is the minimum width of arguments, in
+	// columns.
 	resultLines    = 2
 	leastArguments = 20
 )
 
-// head is a call in so many columns: its tool, and the arguments as far as there is room.
+// head returns a call as one line of about width columns: its tool, and as much of the arguments as fits.
 func (u *turn) head(c agent.Call, width int) string {
 	name := show.Clean(c.Name)
 	arguments := shortArguments(c.Input)
 	return u.Bold(name) + " " + u.Dim(show.CutColumns(arguments, max(leastArguments, width-show.Columns(name))))
 }
 
-// callLines are what stays of a call: its head and the beginning of its result.
+// callLines returns the lines that remain on the screen after a call: its head and the beginning of its result.
 func (u *turn) callLines(e agent.Event) []string {
 	width, _ := u.Editor.Size()
 	mark := u.styled("✓", green)
@@ -48,7 +49,7 @@ func (u *turn) callLines(e agent.Event) []string {
 	return lines
 }
 
-// ResultLines are the lines of a result, harmless for a terminal.
+// ResultLines returns the lines of a result without characters that control a terminal.
 func ResultLines(r *agent.Result) (lines []string) {
 	var text string
 	if json.Unmarshal(r.Output, &text) != nil {
@@ -64,12 +65,13 @@ func ResultLines(r *agent.Result) (lines []string) {
 	return lines
 }
 
-// argument is one of a call. text is what a string says, or else JSON.
+// argument is one argument of a call. text is the value of a string, or JSON for any other value.
 type argument struct {
 	name, text string
 }
 
-// argumentsOf are the arguments in their order, each as often as it is there. What is no object is one without a name.
+// argumentsOf returns the arguments in order, with duplicates. An input that is not an object is one argument without a
+// name.
 func argumentsOf(input json.RawMessage) (out []argument) {
 	members, err := wire.Members(input)
 	if err != nil || !wire.Valid(input) {
@@ -85,7 +87,7 @@ func argumentsOf(input json.RawMessage) (out []argument) {
 	return out
 }
 
-// shortArguments are the arguments on one line: the value alone where there is one.
+// shortArguments formats the arguments on one line. A single argument has no name.
 func shortArguments(input json.RawMessage) string {
 	var out []string
 	all := argumentsOf(input)

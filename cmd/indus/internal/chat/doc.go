@@ -1,14 +1,14 @@
-// Package chat is the terminal of a conversation: what a person types, the events of a turn as they happen, and the questions
-// for permission. It has no idea of servers.
+// Package chat is the terminal of a conversation. It reads input, shows the events of a turn as they happen, and asks
+// for permission. It does not depend on servers.
 //
-// [Open] puts the terminal into raw mode, and [Terminal.Close] restores it. What is printed stays and scrolls away; below it are
-// lines that are drawn anew while something runs: the block of text that arrives, and the calls that run.
+// [Open] sets the terminal to raw mode, and [Terminal.Close] restores it. Printed lines stay and scroll away. Live
+// lines below them are redrawn while a turn runs: the block of text that is arriving, and the running calls.
 //
-// Everything that a model, a tool or a server says is a stranger's text. Lines and arguments of calls are made harmless for a
-// terminal before they are printed; in a question nothing of them is left out, and what is not visible is written as an escape.
+// All text of a model, a tool or a server is untrusted. Control characters are removed from lines and arguments before
+// they are printed. A question shows its text in full, with invisible characters as escapes.
 //
 // # Concurrency
 //
-// ReadLine and Turn are for one goroutine, which reads the keys: it also shows the questions. All other methods are safe for
+// One goroutine reads the keys and shows the questions. It calls ReadLine and Turn. All other methods are safe for
 // concurrent use.
 package chat

@@ -10,29 +10,30 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// Form is a question of another one than the model. All of it may be a stranger's text.
+// Form is a question that does not come from the model. All its text may be untrusted.
 type Form struct {
 	Head  string   // one line
-	Lines []string // what it is about; each may be of any length
-	// Yes says what the answer y does; n always declines.
+	Lines []string // the subject of the question, in lines of any length
+	// Yes describes the effect of the answer y. The answer n always declines.
 	Yes    string
-	Fields []Field // what is asked after y
+	Fields []Field // the values to ask for after y
 }
 
-// Field is a value that a person types.
+// Field is a value that the user types.
 type Field struct {
 	Prompt string
-	// Check returns why a text is no such value; nil: it is. An empty text leaves the field out.
+	// Check returns the reason for which a text is invalid, or nil. An empty text leaves the field out.
 	Check func(text string) error
 }
 
-// ErrDeclined: a person does not answer a [Form]. ErrDismissed: they typed Esc, and answer neither yes nor no.
+// ErrDeclined is returned if the user declines a [Form]. ErrDismissed is returned if the user presses Esc instead of an
+// answer.
 var (
 	ErrDeclined  = errors.New("the user declines")
 	ErrDismissed = errors.New("the user does not answer")
 )
 
-// Fill asks a person to fill a form in, in the turn that runs, and returns a text for each field.
+// Fill asks the user to fill in a form during the running turn. It returns a text for each field.
 func (t *Terminal) Fill(ctx context.Context, f Form) ([]string, error) {
 	texts, err := dialogueOf(ctx, t, "", func(width int) ([]string, error) { return t.fill(ctx, f, width) })
 	if errors.Is(err, errNoTurn) || errors.Is(err, lineedit.ErrEscape) {
@@ -64,7 +65,7 @@ func (t *Terminal) fill(ctx context.Context, f Form, width int) (texts []string,
 	return texts, nil
 }
 
-// value reads a field until its text is good.
+// value reads a field until its text is valid.
 func (t *Terminal) value(ctx context.Context, f Field) (string, error) {
 	width, _ := t.Editor.Size()
 	about := show.Escaped(f.Prompt)

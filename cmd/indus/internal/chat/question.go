@@ -13,21 +13,21 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// quiet is how long nothing may have been typed before an answer counts: who types the next prompt while a question
-// appears does not answer it.
+// quiet is the time without keys before an answer counts. Without it, a user who types the next prompt while a question
+// appears would answer it by mistake.
 const quiet = 300 * time.Millisecond
 
-// dialogue is what a person is asked. The goroutine that reads the keys runs it.
+// dialogue is one interaction with the user. The goroutine that reads the keys runs it.
 type dialogue struct {
-	call string // the id of the call that waits for it; "": it is not known
+	call string // the id of the call that waits for it; "" if unknown
 	run  func() error
 	done chan error
 }
 
-// errNoTurn: no turn runs, in which a person could be asked.
+// errNoTurn is returned if no turn is running, so that the user cannot be asked.
 var errNoTurn = errors.New("no turn is running")
 
-// dialogue runs a dialogue with a person in the turn that runs. If the person types Ctrl-C, that cancels the turn.
+// dialogue runs a dialogue with the user during the running turn. Ctrl-C cancels the turn.
 func (t *Terminal) dialogue(ctx context.Context, call string, run func() error) error {
 	t.mu.Lock()
 	u := t.turn
@@ -51,9 +51,9 @@ func (t *Terminal) dialogue(ctx context.Context, call string, run func() error) 
 	}
 }
 
-// dialogueOf is a dialogue that has a value. run is given how wide the lines of a question may be.
+// dialogueOf runs a dialogue that returns a value. run receives the maximum width of a question's lines.
 func dialogueOf[T any](ctx context.Context, t *Terminal, call string, run func(width int) (T, error)) (none T, err error) {
-	answers := make(chan T, 1) // a dialogue that ctx has ended may still run
+	answers := make(chan T, 1) // run may still send its answer after ctx has ended
 	err = t.dialogue(ctx, call, func() error {
 		width, _ := t.Editor.Size()
 		answer, err := run(width - 5)
@@ -66,17 +66,17 @@ func dialogueOf[T any](ctx context.Context, t *Terminal, call string, run func(w
 	return <-answers, nil
 }
 
-// take gives the terminal to a dialogue.
+// take gives the terminal to a dialogue while it runs.
 func (t *Terminal) take(d dialogue) error {
 	t.hold()
 	defer t.release()
 	t.mu.Lock()
-	t.turn.typing, t.turn.wrote = "", false // it was no answer, and what was on the screen is gone
+	t.turn.typing, t.turn.wrote = "", false // typed text is not an answer, and the screen has changed
 	t.mu.Unlock()
 	err := d.run()
 	t.mu.Lock()
 	if c := t.turn.running(d.call); c != nil {
-		t.turn.asked[c.call.ID] = time.Since(c.began) // with the dialogues before this one
+		t.turn.asked[c.call.ID] = time.Since(c.began) // includes earlier dialogues of the call
 	}
 	t.mu.Unlock()
 	if errors.Is(err, lineedit.ErrInterrupt) || errors.Is(err, io.EOF) {
@@ -85,17 +85,17 @@ func (t *Terminal) take(d dialogue) error {
 	return err
 }
 
-// question is what one dialogue asks: its head, lines that are harmless, and what can be answered.
+// question is the content of one dialogue: its head, its lines without control characters, and its answers.
 type question struct {
 	head            string
 	lines           []string
-	no              string // what the answer no does, where it is given between two pages
+	no              string // the effect of the answer no, shown between two pages
 	options, prompt string
 	answers         map[string]agent.Verdict
 }
 
-// put asks a question until its answer is one of those that it has. reason is what stands behind no. If no is typed between two
-// pages, or Esc, the verdict is agent.Refuse.
+// put asks a question until the user gives one of its answers. reason is the text after no. If the user answers no
+// between two pages or presses Esc, the verdict is agent.Refuse.
 func (t *Terminal) put(ctx context.Context, q question) (verdict agent.Verdict, reason string, err error) {
 	t.head(q.head)
 	if refused, err := t.showLines(ctx, q.lines, q.no); refused || err != nil {
@@ -109,15 +109,16 @@ func (t *Terminal) put(ctx context.Context, q question) (verdict agent.Verdict, 
 		}
 		word, reason, _ := strings.Cut(strings.TrimSpace(text), " ")
 		word = strings.ToLower(word)
-		// Behind another word than no it is not clear what is meant.
+		// After a word other than no, more text makes the answer ambiguous.
 		if verdict, known := q.answers[word]; known && (reason == "" || word == "n" || word == "no") {
 			return verdict, strings.TrimSpace(reason), nil
 		}
 	}
 }
 
-// Ask asks whether a call may run, in the turn that runs; always is what that answer would allow, "" where it cannot be given.
-// Esc refuses the call, and Ctrl-C also cancels the turn. A reason for a refusal is an [agent.Refusal].
+// Ask asks during the running turn whether a call may run. The parameter always describes the effect of the answer
+// "always". If that answer is not available, it is "". Esc refuses the call. Ctrl-C also cancels the turn. A refusal
+// with a reason is an [agent.Refusal].
 func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.Verdict, error) {
 	q := question{
 		head: show.Escaped(a.Call.Name) + " wants to run", no: "refuses", prompt: "  allow? ", options: "y once · n no · n WHY · never",
@@ -151,7 +152,7 @@ func (t *Terminal) head(text string) {
 	}
 }
 
-// options writes the answers that a person can give.
+// options writes the possible answers.
 func (t *Terminal) options(text string) {
 	width, _ := t.Editor.Size()
 	for _, line := range show.WrapTo(text, 2, width) {
@@ -159,13 +160,13 @@ func (t *Terminal) options(text string) {
 	}
 }
 
-// write prints lines of the question, which has the terminal.
+// write prints lines of the question, which holds the terminal.
 func (t *Terminal) write(lines ...string) {
 	_, _ = io.WriteString(t.Editor.Out, strings.Join(lines, "\r\n")+"\r\n")
 }
 
-// showLines shows all lines. What is longer than the screen is shown page by page, so that nothing scrolls away unseen; n
-// ends that, and does what no says.
+// showLines shows all lines. Text that is longer than the screen is shown page by page, so that no line scrolls away
+// unread. The answer n stops there and refuses the question.
 func (t *Terminal) showLines(ctx context.Context, lines []string, no string) (refused bool, err error) {
 	_, height := t.Editor.Size()
 	page := max(height-6, 3)
@@ -192,8 +193,9 @@ func (t *Terminal) showLines(ctx context.Context, lines []string, no string) (re
 	return false, nil
 }
 
-// argumentLines are the owner of the tool, unless it is built in, and the arguments in full, in lines of so many columns. Each is a
-// name with its value. A text of several lines stands below its name, as do the two of an edit.
+// argumentLines returns the owner of the tool, unless it is built in, and all arguments, in lines of at most width
+// columns. Each argument is a name with its value. A text of several lines is below its name, and so are the old and
+// new texts of an edit.
 func argumentLines(a agent.Ask, width int) (lines []string) {
 	add := func(text string) { lines = append(lines, hardWrap(text, width)...) }
 	if !a.Listed() {
@@ -225,7 +227,7 @@ func argumentLines(a agent.Ask, width int) (lines []string) {
 	return lines
 }
 
-// escapedLine is one line with what is not visible as escapes; a tab is blanks.
+// escapedLine returns a line with invisible characters as escapes, and tabs as blanks.
 func escapedLine(s string) string {
 	parts := strings.Split(s, "\t")
 	for i, p := range parts {
@@ -234,7 +236,7 @@ func escapedLine(s string) string {
 	return strings.Join(parts, "    ")
 }
 
-// hardWrap breaks a line wherever it is too long.
+// hardWrap breaks a text at exactly the width.
 func hardWrap(s string, width int) (lines []string) {
 	line, used := "", 0
 	for _, r := range s {
@@ -247,7 +249,7 @@ func hardWrap(s string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// reply is a line that is typed after nothing was for a while. Esc is [lineedit.ErrEscape].
+// reply reads a line after a short time without keys. Esc returns [lineedit.ErrEscape].
 func (t *Terminal) reply(ctx context.Context, prompt string) (string, error) {
 	for pause := time.NewTimer(quiet); ; {
 		select {
@@ -268,7 +270,7 @@ func (t *Terminal) reply(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// line is a line of a dialogue.
+// line reads one line of a dialogue.
 func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
 	e := lineedit.Editor{In: t.Editor.In, Out: t.Editor.Out, Size: t.Editor.Size, Suspend: t.Editor.Suspend, EscapeEnds: true}
 	return e.Read(ctx, prompt)

@@ -2,5 +2,5 @@
 
 package chat
 
-// suspend does nothing: there is no job control.
+// suspend does nothing, because this system has no job control.
 func suspend() {}

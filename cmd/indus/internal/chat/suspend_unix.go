@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// stops is how long a stop may take to come: none does where no shell could let the process go on.
+// stops is how long to wait for the stop signal. Without a shell that could resume the process, the signal has no
+// effect.
 const stops = 100 * time.Millisecond
 
-// suspend stops the process and those beside it, as Ctrl-Z does where a terminal is not in raw mode, until the shell lets
-// them go on.
+// suspend stops the process group until the shell resumes it, as Ctrl-Z does on a terminal that is not in raw mode.
 func suspend() {
 	resumed := make(chan os.Signal, 1)
 	signal.Notify(resumed, syscall.SIGCONT)

@@ -13,26 +13,26 @@ import (
 	"golang.org/x/term"
 )
 
-// The looks of what is printed, as parameters of SGR.
+// The styles of printed text, as parameters of SGR.
 const (
 	bold, dim, red, green, yellow = "1", "2", "31", "32", "33"
 )
 
-// Terminal is the terminal of a conversation. Make it with [Open], or with [New] on something else.
+// Terminal is the terminal of a conversation. [Open] makes one for a real terminal, and [New] for other streams.
 type Terminal struct {
 	Editor    *lineedit.Editor
-	Color     bool // texts have looks
+	Color     bool // texts have styles
 	restore   func()
 	dialogues chan dialogue
 
 	mu     sync.Mutex
 	canvas *show.Canvas
-	turn   *turn    // nil: none runs
-	held   bool     // a question has the terminal
-	later  []string // what is printed when it gives it back
+	turn   *turn    // nil if no turn is running
+	held   bool     // a question holds the terminal
+	later  []string // lines to print when the question releases it
 }
 
-// New is a terminal on what somebody else has put into raw mode.
+// New returns a Terminal for an editor whose terminal is already in raw mode.
 func New(e *lineedit.Editor, color bool) *Terminal {
 	return &Terminal{
 		Editor: e, Color: color, restore: func() {}, dialogues: make(chan dialogue),
@@ -40,7 +40,7 @@ func New(e *lineedit.Editor, color bool) *Terminal {
 	}
 }
 
-// Open puts a terminal into raw mode. The caller closes it.
+// Open sets a terminal to raw mode. The caller must close it.
 func Open(in, out *os.File) (*Terminal, error) {
 	fd := int(in.Fd())
 	state, err := term.MakeRaw(fd)
@@ -61,7 +61,7 @@ func Open(in, out *os.File) (*Terminal, error) {
 	return t, nil
 }
 
-// Close wipes the live lines and restores the terminal. It may be called twice.
+// Close erases the live lines and restores the terminal. It may be called twice.
 func (t *Terminal) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,14 +70,14 @@ func (t *Terminal) Close() {
 	t.restore()
 }
 
-// Print prints lines that are harmless for a terminal. They may have looks.
+// Print prints lines without control characters. They may have styles.
 func (t *Terminal) Print(lines ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.print(lines)
 }
 
-// print is Print for who has mu.
+// print does the work of Print. The caller must hold mu.
 func (t *Terminal) print(lines []string) {
 	if t.held {
 		t.later = append(t.later, lines...)
@@ -91,8 +91,8 @@ func (t *Terminal) print(lines []string) {
 	t.draw()
 }
 
-// Write prints lines of a log, or for a person, broken where they are too long: it implements [io.Writer] for stderr. They are
-// harmless already.
+// Write prints log lines and messages, and wraps long lines. It implements [io.Writer] for stderr. The lines must not
+// contain control characters.
 func (t *Terminal) Write(b []byte) (int, error) {
 	width, _ := t.Editor.Size()
 	var lines []string
@@ -108,10 +108,10 @@ func (t *Terminal) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Dim is a text that is less important than others.
+// Dim styles a text as less important.
 func (t *Terminal) Dim(text string) string { return t.styled(text, dim) }
 
-// Bold is a text that is more important than others.
+// Bold styles a text as more important.
 func (t *Terminal) Bold(text string) string { return t.styled(text, bold) }
 
 func (t *Terminal) styled(text, looks string) string {
@@ -121,7 +121,7 @@ func (t *Terminal) styled(text, looks string) string {
 	return show.Styled(text, looks)
 }
 
-// draw draws the live lines, where there are any and nobody else has the terminal.
+// draw draws the live lines, if there are any and no question holds the terminal.
 func (t *Terminal) draw() {
 	if t.turn == nil || t.held {
 		return
@@ -130,7 +130,7 @@ func (t *Terminal) draw() {
 	t.canvas.Draw(func(height int) []string { return t.turn.live(width, height) })
 }
 
-// hold wipes the live lines and keeps what is printed back until release: a question has the terminal.
+// hold erases the live lines and delays printed lines until release, because a question holds the terminal.
 func (t *Terminal) hold() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +147,8 @@ func (t *Terminal) release() {
 	t.draw()
 }
 
-// ReadLine is the next text that is typed: see [lineedit.Editor.Read]. What was typed in the last turn stands there already.
+// ReadLine reads the next text: see [lineedit.Editor.Read]. The text that was typed during the last turn is already in
+// it.
 func (t *Terminal) ReadLine(ctx context.Context, prompt string) (string, error) {
 	return t.Editor.Read(ctx, t.Bold(prompt))
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// talk is a terminal without colours, and who types on it, inside of a synctest bubble.
+// talk is a terminal without colours and its user, inside a synctest bubble.
 type talk struct {
 	*chat.Terminal
 	*screen.Screen
@@ -28,7 +28,8 @@ type talk struct {
 	keys *io.PipeWriter
 }
 
-// bubble runs a test of a terminal of that size, which must not be sent anything but text and the sequences of our own.
+// bubble runs a test with a terminal of this size. The terminal may receive only text and the sequences of this
+// program.
 func bubble(t *testing.T, width, height int, f func(y *talk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,13 +46,13 @@ func bubble(t *testing.T, width, height int, f func(y *talk)) {
 
 func (y *talk) press(s string) { _, _ = io.WriteString(y.keys, s) }
 
-// wait waits that long, and until all is drawn.
+// wait waits for this time, and until everything is drawn.
 func (y *talk) wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// shows compares the screen, whose first line is empty for the sake of the source, with what it should be.
+// shows compares the screen with the expected one. The first line of want is empty, for the layout of the source.
 func (y *talk) shows(want string) {
 	y.t.Helper()
 	if d := cmp.Diff(strings.TrimPrefix(want, "\n"), strings.TrimLeft(y.String(), "\n")); d != "" {
@@ -128,7 +129,7 @@ It rains.`)
 	})
 }
 
-// TestALongBlock: its end is shown while it arrives, and all of it is there afterwards.
+// TestALongBlock checks that the end of a block is shown while it arrives, and all of it afterwards.
 func TestALongBlock(t *testing.T) {
 	bubble(t, 30, 8, func(y *talk) {
 		err := y.Turn(y.t.Context(), func(ctx context.Context) error {
@@ -147,7 +148,7 @@ func TestALongBlock(t *testing.T) {
 	})
 }
 
-// TestAWindowIsResized while a turn runs: each line is there once.
+// TestAWindowIsResized checks that each line appears once if the window is resized during a turn.
 func TestAWindowIsResized(t *testing.T) {
 	bubble(t, 60, 20, func(y *talk) {
 		_ = y.Turn(y.t.Context(), func(ctx context.Context) error {
@@ -185,7 +186,7 @@ func TestCtrlC(t *testing.T) {
 	})
 }
 
-// TestTypeAhead: what is typed while a turn runs is in the next prompt, and sends nothing.
+// TestTypeAhead checks that text typed during a turn appears in the next prompt and is not sent.
 func TestTypeAhead(t *testing.T) {
 	bubble(t, 60, 10, func(y *talk) {
 		_ = y.Turn(y.t.Context(), func(ctx context.Context) error {
@@ -200,7 +201,7 @@ func TestTypeAhead(t *testing.T) {
 	})
 }
 
-// asked is a turn with one question, at which keys are typed, each after a while.
+// asked runs a turn with one question, and types each of the keys after a delay.
 func (y *talk) asked(a agent.Ask, always string, keys ...string) (verdict agent.Verdict, err error) {
 	_ = y.Turn(y.t.Context(), func(ctx context.Context) error {
 		go func() {
@@ -251,7 +252,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestCancelling: Esc and Ctrl-C cancel a turn, and a second Ctrl-C leaves unless other keys came in between.
+// TestCancelling checks that Esc and Ctrl-C cancel a turn. A second Ctrl-C leaves, unless other keys came between.
 func TestCancelling(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -286,14 +287,15 @@ func TestCancelling(t *testing.T) {
 	}
 }
 
-// TestWhatWasTypedBeforeIsNoAnswer, however it is typed: before the question, or on and on while it appears.
+// TestWhatWasTypedBeforeIsNoAnswer checks that keys before a question, or continuous typing while it appears, do not
+// answer it.
 func TestWhatWasTypedBeforeIsNoAnswer(t *testing.T) {
 	bubble(t, 60, 20, func(y *talk) {
 		var verdict agent.Verdict
 		_ = y.Turn(y.t.Context(), func(ctx context.Context) (err error) {
 			y.press("y\ry\r")
 			go func() {
-				for range 20 { // ten a second
+				for range 20 { // ten times a second
 					y.press("y\r")
 					y.wait(100 * time.Millisecond)
 				}
@@ -311,7 +313,8 @@ func TestWhatWasTypedBeforeIsNoAnswer(t *testing.T) {
 	})
 }
 
-// TestQuestionsShowEverything: nothing of a call can be hidden, scrolled away or taken for the question's own lines.
+// TestQuestionsShowEverything checks that no part of a call can be hidden, scrolled away or mistaken for the question
+// itself.
 func TestQuestionsShowEverything(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -342,7 +345,7 @@ func TestQuestionsShowEverything(t *testing.T) {
 	}
 }
 
-// TestRefusals: a reason goes to the model, and Esc refuses.
+// TestRefusals checks that the model receives the reason, and that Esc refuses.
 func TestRefusals(t *testing.T) {
 	for keys, want := range map[string]string{
 		"n\r": "", "\x1b": "", "n  use pnpm \r": `the user refused this call, and says: "use pnpm". Do not repeat the same call`,
@@ -361,7 +364,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestFill asks for the values of a form, again where they do not fit, and shows whatever a stranger wrote as text.
+// TestFill checks that invalid values of a form are asked for again, and that untrusted text is shown as text.
 func TestFill(t *testing.T) {
 	positive := func(text string) error {
 		if text == "0" {

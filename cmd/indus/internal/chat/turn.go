@@ -14,20 +14,20 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// ErrLeave: Ctrl-C was typed a second time, while a turn was being cancelled.
+// ErrLeave is returned if Ctrl-C is pressed again while a turn is being cancelled.
 var ErrLeave = errors.New("left")
 
-// turn is what is known of the turn that runs. The terminal's mu guards it.
+// turn is the state of the running turn. The terminal's mu guards it.
 type turn struct {
 	*Terminal
 	began  time.Time
 	text   markdown.Splitter
 	calls  []*runningCall
-	asked  map[string]time.Duration // how long each call waited for a person, by its id
-	note   string                   // what it waits for; "": the model
-	wrote  bool                     // the last that was printed is text
-	typing string                   // what is typed meanwhile
-	over   chan struct{}            // closed when it has ended
+	asked  map[string]time.Duration // by the id of a call: how long it waited for the user
+	note   string                   // the reason to wait; "" is the model
+	wrote  bool                     // the last printed line was text
+	typing string                   // text typed during the turn
+	over   chan struct{}            // closed when the turn has ended
 }
 
 // runningCall is a call that has not ended.
@@ -37,8 +37,9 @@ type runningCall struct {
 	progress string
 }
 
-// Turn shows a turn while run runs, which cancelling ctx ends, and gives its error. Ctrl-C or Esc cancels it. A second Ctrl-C
-// with no other key in between does not wait for its end: [ErrLeave]. Nothing of the turn is printed after Turn has returned.
+// Turn shows a turn while run runs, and returns the error of run. Ctrl-C or Esc cancels the context of run. A second
+// Ctrl-C, with no other key between, returns [ErrLeave] without waiting for run. After Turn has returned, it prints
+// nothing of the turn.
 func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -49,7 +50,7 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
-				t.restore() // nobody can read it otherwise
+				t.restore() // the panic is unreadable in raw mode
 				panic(p)
 			}
 		}()
@@ -59,7 +60,7 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 	tick := time.NewTicker(show.DrawTick)
 	defer tick.Stop()
 	events := t.Editor.In.Events
-	typed := false // since Ctrl-C
+	typed := false // a key was pressed since Ctrl-C
 	for {
 		select {
 		case err := <-done:
@@ -82,7 +83,7 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 			case e.Key == lineedit.KeyInterrupt && ctx.Err() != nil && !typed:
 				return ErrLeave
 			case e.Key == lineedit.KeyInterrupt || e.Key == lineedit.KeyEscape:
-				typed = e.Key == lineedit.KeyEscape // which never leaves
+				typed = e.Key == lineedit.KeyEscape // Esc never leaves
 				cancel()
 				t.SetNote("cancelling; Ctrl-C again leaves at once")
 			case e.Key == lineedit.KeySuspend:
@@ -97,7 +98,7 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 	}
 }
 
-// endTurn prints what is left, and lets the next prompt have what was typed.
+// endTurn prints the remaining text, and passes the typed text to the next prompt.
 func (t *Terminal) endTurn() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,7 +113,7 @@ func (t *Terminal) endTurn() {
 	t.canvas.Clear()
 }
 
-// SetNote says what the turn waits for; "" is the model.
+// SetNote sets the reason for which the turn waits. "" is the model.
 func (t *Terminal) SetNote(note string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,10 +123,10 @@ func (t *Terminal) SetNote(note string) {
 	}
 }
 
-// maxTyping is how much can be typed ahead.
+// maxTyping limits the text typed during a turn, in bytes.
 const maxTyping = 8 << 10
 
-// typeAhead keeps what is typed while a turn runs, for the next prompt. It is never sent by itself.
+// typeAhead collects text typed during a turn for the next prompt. It is never sent automatically.
 func (t *Terminal) typeAhead(e lineedit.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,7 +138,7 @@ func (t *Terminal) typeAhead(e lineedit.Event) {
 		u.typing = ""
 	case e.Key == lineedit.KeyEnter || e.Key == lineedit.KeyNewline:
 		u.typing += "\n"
-	case e.Key == lineedit.KeyTab: // of a pasted text, which no terminal marks during a turn
+	case e.Key == lineedit.KeyTab: // part of pasted text, because terminals do not mark pastes during a turn
 		u.typing += "\t"
 	case len(u.typing)+len(e.Text) <= maxTyping:
 		u.typing += lineedit.PastedLines(e.Text)
@@ -145,7 +146,7 @@ func (t *Terminal) typeAhead(e lineedit.Event) {
 	t.draw()
 }
 
-// Hear shows what happens in the turn.
+// Hear shows an event of the turn.
 func (t *Terminal) Hear(e agent.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,7 +160,7 @@ func (u *turn) hear(e agent.Event) {
 	case agent.EventText:
 		u.note = ""
 		u.blocks(u.text.Add(e.Text))
-		return // what is no block yet is drawn with the next tick
+		return // the incomplete block is drawn at the next tick
 	case agent.EventDraft:
 		u.note = "writing a call of " + show.Clean(e.Text)
 	case agent.EventMessage:
@@ -205,7 +206,7 @@ func (u *turn) blocks(blocks []string) {
 	}
 }
 
-// say prints lines; an empty one parts text from the calls.
+// say prints lines. An empty line separates text from calls.
 func (u *turn) say(text bool, lines ...string) {
 	if u.wrote && !text {
 		lines = append([]string{""}, lines...)
@@ -214,7 +215,7 @@ func (u *turn) say(text bool, lines ...string) {
 	u.print(lines)
 }
 
-// remark prints what is no part of the conversation.
+// remark prints a notice that is not part of the conversation.
 func (u *turn) remark(text string) {
 	width, _ := u.Editor.Size()
 	var lines []string
@@ -224,7 +225,7 @@ func (u *turn) remark(text string) {
 	u.say(false, lines...)
 }
 
-// live is the lines that are drawn anew: the end of the block that arrives, the calls, and what is typed.
+// live returns the redrawn lines: the end of the arriving block, the running calls, and the typed text.
 func (u *turn) live(width, height int) (lines []string) {
 	now := time.Now()
 	var below []string
@@ -258,13 +259,13 @@ func (u *turn) live(width, height int) (lines []string) {
 	return append(lines, below...)
 }
 
-// spin is a mark that shows that something goes on.
+// spin returns one frame of an animation that shows activity.
 func (u *turn) spin(now time.Time) string {
 	frames := []string{"⠋", "⠙", "⠸", "⠴", "⠦", "⠇"}
 	return u.styled(frames[now.Sub(u.began)/show.DrawTick%time.Duration(len(frames))], yellow)
 }
 
-// elapsedText is a time that passes, in steps that one can read.
+// elapsedText formats an elapsed time in readable steps.
 func elapsedText(d time.Duration) string {
 	return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
 }

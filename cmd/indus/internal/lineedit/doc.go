@@ -1,14 +1,15 @@
-// Package lineedit reads what a person types on a terminal: [Input] makes keys of its bytes, and [Editor] a text of them, of
-// one line or several, with a history that Ctrl-R searches, and completion.
+// Package lineedit reads text from a terminal. [Input] decodes bytes to keys, and [Editor] edits a text of one or more
+// lines. The editor has completion, and a history that Ctrl-R searches.
 //
-// The terminal is in raw mode all the while (golang.org/x/term.MakeRaw): whoever has an Input hears Ctrl-C as a key. What is
-// typed or pasted never drives the terminal, and a pasted line break does not send.
+// The terminal must be in raw mode the whole time (golang.org/x/term.MakeRaw), so that Ctrl-C arrives as a key. Typed
+// or pasted text never controls the terminal, and a pasted line break does not send the text.
 //
-// It is our own because no library does all of that. golang.org/x/term counts letters in the place of columns and edits one line.
-// peterh/liner knows no pasting. reeflective/readline (28,800 lines) reads the standard input alone, also between two texts,
-// where a turn needs the keys. The textarea of charmbracelet/bubbles takes 2 MB, and 4 ms of each start to look for a clipboard.
+// No library does all of this. Package golang.org/x/term counts letters instead of columns and edits one line. Package
+// peterh/liner does not support pasting. Package reeflective/readline (28,800 lines) reads only the standard input. It
+// also reads between two texts, when a turn needs the keys. The textarea of charmbracelet/bubbles takes 2 MB, and 4 ms
+// at each start to look for a clipboard.
 //
 // # Concurrency
 //
-// One goroutine at a time may read from an Input, be it through an Editor or not.
+// Only one goroutine at a time may read from an Input, directly or through an Editor.
 package lineedit

@@ -6,17 +6,17 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// laidOut is a text as it stands on a screen, and where the cursor is.
+// laidOut is a text in rows for the screen, with the position of the cursor.
 type laidOut struct {
 	lines       []string
 	row, column int
 }
 
-// tabBlanks are drawn in the place of a tab.
+// tabBlanks is drawn instead of a tab.
 const tabBlanks = "    "
 
-// layOut breaks a text into rows that leave the last column free, behind a prompt, which the rows after the first
-// are indented by.
+// layOut breaks a text into rows that leave the last column free. The first row begins with the prompt, and the other
+// rows are indented by its width.
 func layOut(b *buffer, prompt string, width int) laidOut {
 	room := max(width-1, 8)
 	indent := min(show.Columns(prompt), room/2)
@@ -26,7 +26,7 @@ func layOut(b *buffer, prompt string, width int) laidOut {
 		out.lines = append(out.lines, line)
 		line, used = strings.Repeat(" ", indent), indent
 	}
-	for i, r := range b.String() + "\n" { // behind the text there is a place too
+	for i, r := range b.String() + "\n" { // the cursor may be after the text
 		shown := ""
 		if r != '\n' {
 			shown = strings.ReplaceAll(string(r), "\t", tabBlanks)
@@ -46,7 +46,7 @@ func layOut(b *buffer, prompt string, width int) laidOut {
 	return out
 }
 
-// window is the rows that a screen has room for: those around the cursor.
+// window returns the rows around the cursor that fit on the screen.
 func (r laidOut) window(height int) laidOut {
 	if most := max(height-1, 1); len(r.lines) > most {
 		top := min(max(0, r.row-most+1), len(r.lines)-most)

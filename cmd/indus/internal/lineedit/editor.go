@@ -12,54 +12,54 @@ import (
 	chars "github.com/indusagi/indus/internal/text"
 )
 
-// ErrInterrupt: Ctrl-C was typed. ErrTyped is one, after other keys.
+// ErrInterrupt is returned for Ctrl-C. ErrTyped wraps it if other keys were pressed before.
 var (
 	ErrInterrupt = errors.New("interrupted")
 	ErrTyped     = fmt.Errorf("%w after other keys", ErrInterrupt)
 )
 
-// ErrEscape: Esc was typed at an editor with EscapeEnds.
+// ErrEscape is returned for Esc if EscapeEnds is set.
 var ErrEscape = errors.New("escaped")
 
-// sizeTick is how often the terminal's size is looked at while nothing is typed.
+// sizeTick is the interval for checks of the terminal's size.
 const sizeTick = 200 * time.Millisecond
 
 // Editor reads texts. In, Out and Size are required.
 type Editor struct {
 	In  *Input
 	Out io.Writer
-	// Size is that of the terminal of the moment.
+	// Size returns the current size of the terminal.
 	Size func() (width, height int)
-	// Complete is what can stand in the place of a line up to the cursor; nil: nothing is completed.
+	// Complete returns possible replacements for the line before the cursor. If it is nil, there is no completion.
 	Complete func(line string) []string
-	// History is what was typed before; nil: nothing.
+	// History holds the earlier texts. If it is nil, there are none.
 	History *History
-	// Begin is what the next text begins with, as if it had been typed; "" again after that.
+	// Begin is the initial content of the next text, as if it had been typed. Read then sets it to "".
 	Begin string
-	// Suspend stops the process on Ctrl-Z until it goes on; nil: the key does nothing.
+	// Suspend stops the process on Ctrl-Z until it is resumed. If it is nil, the key has no effect.
 	Suspend func()
-	// EscapeEnds ends a text on Esc, with ErrEscape. false: Esc only ends a search of the history.
+	// EscapeEnds ends the text on Esc with ErrEscape. If it is false, Esc only ends a search of the history.
 	EscapeEnds bool
 }
 
-// What makes a terminal mark what is pasted, so that a line of it does not send, and what ends that.
+// These sequences turn bracketed paste on and off. With it, a pasted line break does not send the text.
 const pasteMarked, pastePlain = "\x1b[?2004h", "\x1b[?2004l"
 
-// reading is one text that is typed.
+// reading is the state of one Read.
 type reading struct {
 	*Editor
 	buffer
 	canvas *show.Canvas
 	prompt string
-	offer  []string // completions, below the text until the next key
-	back   int      // how far back in the history the text is from
-	draft  string   // what was typed before the history was gone through
-	typed  bool     // there were other keys before this one
-	search *search  // nil: the history is not searched
+	offer  []string // completions, shown below the text until the next key
+	back   int      // position of the text in the history, counted from the newest; 0 is the draft
+	draft  string   // the typed text before the history was used
+	typed  bool     // an earlier key was pressed
+	search *search  // nil if the history is not searched
 }
 
-// Read is the next text. It ends with Enter; a line that ends in a backslash goes on. Errors are [ErrInterrupt], io.EOF for
-// Ctrl-D with nothing typed or a terminal that is gone, and the context's own.
+// Read returns the next text. Enter ends it, unless the line ends in a backslash. Read returns [ErrInterrupt], or the
+// error of the context. It returns io.EOF for Ctrl-D in an empty text, and if the terminal is gone.
 func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
 	r := &reading{Editor: e, prompt: prompt, canvas: show.NewCanvas(e.Out, e.Size), typed: e.Begin != ""}
 	r.edit(Event{KeyPaste, e.Begin})
@@ -97,7 +97,7 @@ func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// take does what a key asks for, and reports whether that ends the text.
+// take handles a key, and reports whether it ends the text.
 func (r *reading) take(e Event) (done bool, err error) {
 	if r.search != nil && r.seek(e) {
 		return false, nil
@@ -129,7 +129,7 @@ func (r *reading) take(e Event) (done bool, err error) {
 	case e.Key == KeySuspend && r.Suspend != nil:
 		_, _ = io.WriteString(r.Out, pastePlain)
 		r.Suspend()
-		_, _ = io.WriteString(r.Out, pasteMarked) // which the shell has ended
+		_, _ = io.WriteString(r.Out, pasteMarked) // the shell has turned it off
 		r.canvas = show.NewCanvas(r.Out, r.Size)
 	default:
 		r.edit(e)
@@ -151,7 +151,7 @@ func (r *reading) draw() {
 	r.canvas.DrawText(rows.lines, rows.row, rows.column)
 }
 
-// offerLines are completions in lines.
+// offerLines formats completions in lines.
 func offerLines(offer []string, width, most int) (lines []string) {
 	line := " "
 	for _, o := range offer {
@@ -168,7 +168,7 @@ func offerLines(offer []string, width, most int) (lines []string) {
 	return lines
 }
 
-// complete puts what all completions begin with in the place of what was typed, or else offers them.
+// complete inserts the common prefix of all completions. If that adds nothing, it shows the completions.
 func (r *reading) complete() {
 	if r.Complete == nil {
 		return
@@ -195,7 +195,7 @@ func commonPrefix(all []string) string {
 	return strings.ToValidUTF8(common, "")
 }
 
-// recall goes through the history.
+// recall moves through the history.
 func (r *reading) recall(older bool) {
 	all := r.History.All()
 	if r.back == 0 {
@@ -212,6 +212,6 @@ func (r *reading) recall(older bool) {
 	if r.back == 0 {
 		r.set(r.draft)
 	} else {
-		r.set(chars.Lines(all[len(all)-r.back])) // from a file, that anybody may have written
+		r.set(chars.Lines(all[len(all)-r.back])) // from a file that other programs may have written
 	}
 }

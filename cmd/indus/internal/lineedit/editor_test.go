@@ -18,7 +18,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/screen"
 )
 
-// typed is an editor at which somebody types, inside of a synctest bubble.
+// typed is an editor and its user, inside a synctest bubble.
 type typed struct {
 	*screen.Screen
 	keys   *io.PipeWriter
@@ -32,14 +32,14 @@ func atTerminal(t *testing.T, width, height int) *typed {
 	return &typed{s, w, &lineedit.Editor{In: lineedit.NewInput(keys), Out: s, Size: s.Size}}
 }
 
-// keep types without sending, and gives what the screen then shows.
+// keep types text without sending it, and returns the screen.
 func (y *typed) keep(s string) string {
 	_, _ = io.WriteString(y.keys, s)
 	synctest.Wait()
 	return y.String()
 }
 
-// read is a text that is typed in pieces.
+// read types a text in pieces and returns the result.
 func (y *typed) read(t *testing.T, pieces ...string) (string, error) {
 	t.Helper()
 	type outcome struct {
@@ -119,7 +119,7 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// TestTheScreen: a text of several rows stands there once, however it is edited and the window resized.
+// TestTheScreen checks that a text of several rows appears once after each edit and each resize.
 func TestTheScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := atTerminal(t, 20, 6)
@@ -159,7 +159,7 @@ func TestTheScreen(t *testing.T) {
 	})
 }
 
-// TestATextTallerThanTheScreen: the rows around the cursor are shown.
+// TestATextTallerThanTheScreen checks that the rows around the cursor are shown.
 func TestATextTallerThanTheScreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := atTerminal(t, 20, 4)
@@ -210,7 +210,7 @@ func TestHistory(t *testing.T) {
 			t.Error(d)
 		}
 		const up, down = "\x1b[A", "\x1b[B"
-		if got, _ := y.read(t, "draft", up, up, up, up, "!\r"); got != "first!" { // one of them moves inside of the two lines
+		if got, _ := y.read(t, "draft", up, up, up, up, "!\r"); got != "first!" { // one of them moves within the two lines
 			t.Errorf("%q", got)
 		}
 		if got, _ := y.read(t, "draft", up, down, "\r"); got != "draft" {
@@ -219,7 +219,7 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// TestSearch: Ctrl-R finds the newest text with what is typed, and again the one before it.
+// TestSearch checks that Ctrl-R finds the newest text with the query, and the next older one when pressed again.
 func TestSearch(t *testing.T) {
 	h := lineedit.OpenHistory(filepath.Join(t.TempDir(), "history.jsonl"))
 	for _, s := range []string{"make test", "go build", "Make bench", "git log"} {
@@ -245,7 +245,7 @@ func TestSearch(t *testing.T) {
 				go func() {
 					for i, part := range strings.Split(c.keys, "|") {
 						if i > 0 {
-							time.Sleep(time.Second) // of the bubble: ESC is no part of a sequence
+							time.Sleep(time.Second) // in the bubble; ESC then is not part of a sequence
 						}
 						_, _ = io.WriteString(y.keys, part)
 					}
@@ -271,7 +271,7 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// TestEscape ends a text where the editor is to; elsewhere it does nothing.
+// TestEscape checks that Esc ends a text if EscapeEnds is set, and otherwise has no effect.
 func TestEscape(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := atTerminal(t, 40, 6)
@@ -291,7 +291,7 @@ func TestEscape(t *testing.T) {
 	})
 }
 
-// TestTheHistoryIsBounded, and what is no text of it is passed over.
+// TestTheHistoryIsBounded checks the limit, and that invalid lines are skipped.
 func TestTheHistoryIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	if err := os.WriteFile(path, []byte(strings.Repeat("\"old\"\nnothing\n7\n", 1700)+"\"new\"\n"), 0o600); err != nil {
@@ -322,7 +322,7 @@ func FuzzKeys(f *testing.F) {
 				break
 			}
 		}
-		for range e.In.Events { // Ctrl-D
+		for range e.In.Events { // until Ctrl-D
 		}
 		if u := s.Unknown(); u != nil {
 			t.Errorf("%q", u)
@@ -330,7 +330,8 @@ func FuzzKeys(f *testing.F) {
 	})
 }
 
-// TestSuspend: the shell has a terminal as it left it, and a paste after that is marked again.
+// TestSuspend checks that the shell gets the terminal in its original mode, and that pastes are marked again
+// afterwards.
 func TestSuspend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := atTerminal(t, 40, 5)

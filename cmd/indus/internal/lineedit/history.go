@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// maxHistory is how many texts are kept, and maxEntry the longest of them, in bytes.
+	// maxHistory is the maximum number of stored texts. maxEntry is the maximum size of each, in bytes.
 	maxHistory = 1000
 	maxEntry   = 16 << 10
 )
 
-// History is what was typed, in a file of JSON strings that only its user may read. What begins with a blank and
-// what looks like a credential is not kept. A nil History has nothing and keeps nothing.
+// History is the list of typed texts, in a file of JSON strings that only its user may read. Texts that begin with a
+// blank or look like a credential are not stored. A nil History is empty and stores nothing.
 type History struct {
 	path string
 	all  []string
 }
 
-// OpenHistory reads the history in a file. One that cannot be read is empty.
+// OpenHistory reads the history from a file. If the file cannot be read, the history is empty.
 func OpenHistory(path string) *History {
 	h := &History{path: path}
 	data, err := os.ReadFile(path)
@@ -40,14 +40,14 @@ func OpenHistory(path string) *History {
 	}
 	if n := len(h.all) - maxHistory; n > 0 {
 		h.all = h.all[n:]
-		if n > maxHistory/2 { // not at each start
+		if n > maxHistory/2 { // so that not every start rewrites the file
 			_ = h.rewrite()
 		}
 	}
 	return h
 }
 
-// All is the texts, the newest last.
+// All returns the texts, the newest last.
 func (h *History) All() []string {
 	if h == nil {
 		return nil
@@ -55,7 +55,7 @@ func (h *History) All() []string {
 	return h.all
 }
 
-// Add keeps a text. The error says why it will not be there the next time.
+// Add stores a text. The error is the reason for which the text will be missing the next time.
 func (h *History) Add(s string) error {
 	if h == nil || strings.TrimSpace(s) == "" || s[0] == ' ' || len(s) > maxEntry || len(secret.In(s)) > 0 {
 		return nil

@@ -8,53 +8,53 @@ import (
 	"unicode/utf8"
 )
 
-// Key is what was typed.
+// Key is a kind of key press or input.
 type Key int
 
-// The keys that have a meaning here. All others are passed over.
+// The supported keys. All others are ignored.
 const (
-	KeyText       Key = iota // characters: Event.Text
-	KeyPaste                 // pasted text: Event.Text
-	KeyEnter                 // sends; what was typed before the terminal was in raw mode has line feeds
-	KeyNewline               // Alt-Enter breaks the line
-	KeyTab                   //
-	KeyBackspace             //
-	KeyDelete                //
-	KeyLeft                  //
-	KeyRight                 //
-	KeyWordLeft              // Alt and Ctrl with an arrow, Alt-b
-	KeyWordRight             //
-	KeyUp                    //
-	KeyDown                  //
-	KeyHome                  //
-	KeyEnd                   //
-	KeyKillBefore            // Ctrl-U: what is before the cursor
-	KeyKillAfter             // Ctrl-K
-	KeyKillWord              // Ctrl-W
-	KeyRedraw                // Ctrl-L
-	KeyInterrupt             // Ctrl-C
-	KeyHangUp                // Ctrl-D: the end of the input, or else Delete
-	KeySuspend               // Ctrl-Z
-	KeySearch                // Ctrl-R
-	KeyEscape                // Esc by itself
+	KeyText    Key = iota // characters, in Event.Text
+	KeyPaste              // pasted text, in Event.Text
+	KeyEnter              // sends the text; input from before raw mode has line feeds
+	KeyNewline            // Alt-Enter, breaks the line
+	KeyTab
+	KeyBackspace
+	KeyDelete
+	KeyLeft
+	KeyRight
+	KeyWordLeft // Alt and Ctrl with an arrow, Alt-b
+	KeyWordRight
+	KeyUp
+	KeyDown
+	KeyHome
+	KeyEnd
+	KeyKillBefore // Ctrl-U: deletes from the start of the line to the cursor
+	KeyKillAfter  // Ctrl-K
+	KeyKillWord   // Ctrl-W
+	KeyRedraw     // Ctrl-L
+	KeyInterrupt  // Ctrl-C
+	KeyHangUp     // Ctrl-D: ends the input, or else acts as Delete
+	KeySuspend    // Ctrl-Z
+	KeySearch     // Ctrl-R
+	KeyEscape     // Esc alone
 )
 
 // Event is one key.
 type Event struct {
 	Key  Key
-	Text string // of KeyText and KeyPaste; may hold anything that can be pasted
+	Text string // for KeyText and KeyPaste; any text that can be pasted
 }
 
-// Input is keys, as they are typed.
+// Input decodes keys as they are typed.
 type Input struct {
-	// Events has them; it is closed when nothing can be read any more.
+	// Events delivers the keys. It is closed when the input ends.
 	Events <-chan Event
 }
 
-// escapeWait is how long a lone ESC byte waits for the rest of a sequence before it counts as the key Esc.
+// escapeWait is the time after which a lone ESC byte counts as the key Esc instead of the start of a sequence.
 const escapeWait = 50 * time.Millisecond
 
-// NewInput reads from a terminal in raw mode until that ends.
+// NewInput reads from a terminal in raw mode until the terminal ends.
 func NewInput(r io.Reader) *Input {
 	events, chunks := make(chan Event), make(chan []byte)
 	go func() {
@@ -95,10 +95,10 @@ func NewInput(r io.Reader) *Input {
 	return &Input{Events: events}
 }
 
-// decoder makes keys of bytes. What is incomplete waits for more.
+// decoder converts bytes to keys. It buffers incomplete sequences.
 type decoder struct {
 	rest    []byte
-	scanned int // how much of a paste has been looked through for its end
+	scanned int // the part of a paste that was already searched for its end
 }
 
 func (d *decoder) decode(more []byte) (events []Event) {
@@ -120,7 +120,7 @@ func (d *decoder) decode(more []byte) (events []Event) {
 
 var pasteStart, pasteEnd = []byte("\x1b[200~"), []byte("\x1b[201~")
 
-// next is the key that rest begins with, in n bytes; 0: it is incomplete.
+// next decodes the first key of rest, and returns its length in bytes. If the key is incomplete, the length is 0.
 func (d *decoder) next() (e Event, n int, known bool) {
 	if bytes.HasPrefix(d.rest, pasteStart) {
 		from := max(len(pasteStart), d.scanned-len(pasteEnd))
@@ -139,7 +139,7 @@ func (d *decoder) next() (e Event, n int, known bool) {
 	return Event{KeyText, string(d.rest[:n])}, n, r != utf8.RuneError && r >= ' '
 }
 
-// keyLength is how many bytes belong to the key that rest begins with; 0: it is incomplete.
+// keyLength returns the number of bytes of the first key in rest. If the key is incomplete, it returns 0.
 func (d *decoder) keyLength() int {
 	switch {
 	case d.rest[0] != escape && !utf8.FullRune(d.rest):
@@ -166,7 +166,7 @@ func (d *decoder) keyLength() int {
 
 const escape = 0x1b
 
-// keyBytes has the bytes of each key. Terminals that write "\x1bO" mean "\x1b[".
+// keyBytes maps the bytes of each key. Some terminals send "\x1bO" instead of "\x1b[".
 var keyBytes = map[string]Key{
 	"\r": KeyEnter, "\n": KeyEnter, "\t": KeyTab, "\x7f": KeyBackspace, "\b": KeyBackspace,
 	"\x01": KeyHome, "\x02": KeyLeft, "\x03": KeyInterrupt, "\x04": KeyHangUp, "\x05": KeyEnd, "\x06": KeyRight,
@@ -178,7 +178,7 @@ var keyBytes = map[string]Key{
 	"\x1b[1;3D": KeyWordLeft, "\x1b[1;5D": KeyWordLeft, "\x1b[1;3C": KeyWordRight, "\x1b[1;5C": KeyWordRight,
 }
 
-// PastedLines is pasted text with its line breaks as line feeds: terminals paste them as Enter.
+// PastedLines returns pasted text with line feeds as line breaks, because terminals paste line breaks as Enter.
 func PastedLines(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// search is a search of the history: Ctrl-R, and then part of a text that was typed before.
+// search is the state of a search in the history, which Ctrl-R starts.
 type search struct {
 	query string
-	back  int    // how far back in the history the text is from; 0: none is found yet
-	lost  bool   // no older text has the query
-	draft string // what was typed before the search
+	back  int    // position of the text in the history, counted from the newest; 0 if none is found yet
+	lost  bool   // no older text contains the query
+	draft string // the typed text before the search
 }
 
-// prompt stands before the text while the history is searched.
+// prompt returns the prompt during a search.
 func (s *search) prompt() string {
 	found := "search"
 	if s.lost {
@@ -26,8 +26,8 @@ func (s *search) prompt() string {
 	return found + " \"" + show.CutColumns(show.Clean(s.query), 20) + "\": "
 }
 
-// seek does what a key does to a search, and reports whether that is all. Keys of an editor end the search and keep the
-// text that it found; Ctrl-C and Esc also end it, and Ctrl-C brings back what was typed before.
+// seek handles a key during a search, and reports whether the key is used up. Ctrl-C ends the search and restores the
+// typed text. Esc ends it and keeps the found text. So do all keys of the editor, which the editor then handles.
 func (r *reading) seek(e Event) bool {
 	s := r.search
 	switch e.Key {
@@ -52,7 +52,7 @@ func (r *reading) seek(e Event) bool {
 	return true
 }
 
-// find shows the newest text with the query that is at least so far back in the history.
+// find shows the newest text that contains the query and is at least back entries old.
 func (r *reading) find(back int) {
 	s, all := r.search, r.History.All()
 	if s.lost = s.query != ""; s.query == "" {
@@ -61,7 +61,7 @@ func (r *reading) find(back int) {
 	for i, old := range slices.Backward(all) {
 		if n := len(all) - i; n >= back && strings.Contains(strings.ToLower(old), strings.ToLower(s.query)) {
 			s.back, s.lost = n, false
-			r.set(text.Lines(old)) // from a file that others may have written
+			r.set(text.Lines(old)) // from a file that other programs may have written
 			return
 		}
 	}

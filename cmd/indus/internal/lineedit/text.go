@@ -9,20 +9,19 @@ import (
 	chars "github.com/indusagi/indus/internal/text"
 )
 
-// buffer is a text with a cursor in it. Its only characters that drive a terminal are line feeds and tabs. Places in it are
-// counted in bytes.
+// buffer is a text with a cursor. Its only control characters are line feeds and tabs. Positions are in bytes.
 type buffer struct {
-	before, after string // the cursor
+	before, after string // of the cursor
 }
 
 func (b *buffer) String() string { return b.before + b.after }
 
 func (b *buffer) set(s string) { b.before, b.after = s, "" }
 
-// insert puts text at the cursor, harmless as it then is.
+// insert inserts text at the cursor, without control characters.
 func (b *buffer) insert(s string) { b.before += chars.Lines(s) }
 
-// remove takes out the text between two places, and leaves the cursor there.
+// remove deletes the text between two positions, and moves the cursor there.
 func (b *buffer) remove(from, to int) {
 	all := b.String()
 	b.before, b.after = all[:from], all[to:]
@@ -30,7 +29,7 @@ func (b *buffer) remove(from, to int) {
 
 func (b *buffer) move(to int) { b.remove(to, to) }
 
-// letterBefore and letterAfter are where the neighbours of the cursor begin and end: a letter, and the marks on it.
+// letterBefore and letterAfter return the positions around the letters next to the cursor. A letter includes its marks.
 func (b *buffer) letterBefore() int {
 	rest := strings.TrimRightFunc(b.before, isMark)
 	_, n := utf8.DecodeLastRuneInString(rest)
@@ -44,7 +43,7 @@ func (b *buffer) letterAfter() int {
 
 func isMark(r rune) bool { return r != '\n' && r != '\t' && show.Columns(string(r)) == 0 }
 
-// wordBefore and wordAfter are where the word before the cursor begins, and the word behind it ends.
+// wordBefore returns the start of the word before the cursor. wordAfter returns the end of the word after it.
 func (b *buffer) wordBefore() int {
 	return len(strings.TrimRightFunc(strings.TrimRightFunc(b.before, isBetweenWords), isLetter))
 }
@@ -57,7 +56,7 @@ func isLetter(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.
 
 func isBetweenWords(r rune) bool { return !isLetter(r) }
 
-// lineStart and lineEnd are the ends of the line that the cursor is in.
+// lineStart and lineEnd return the start and the end of the cursor's line.
 func (b *buffer) lineStart() int { return strings.LastIndexByte(b.before, '\n') + 1 }
 
 func (b *buffer) lineEnd() int {
@@ -65,7 +64,7 @@ func (b *buffer) lineEnd() int {
 	return len(b.before) + len(line)
 }
 
-// vertical moves the cursor by a line, and reports whether there is one.
+// vertical moves the cursor up or down a line, and reports whether there is such a line.
 func (b *buffer) vertical(up bool) bool {
 	column, to := utf8.RuneCountInString(b.before[b.lineStart():]), b.lineEnd()+1
 	if up {
@@ -83,18 +82,18 @@ func (b *buffer) vertical(up bool) bool {
 	return true
 }
 
-// edit does what a key does to the text, if it does anything to it.
+// edit applies a key to the text. Keys without an effect on the text are ignored.
 func (b *buffer) edit(e Event) {
 	at := len(b.before)
 	switch e.Key {
 	case KeyText:
 		b.insert(e.Text)
 	case KeyPaste:
-		visible, _ := chars.Visible(PastedLines(e.Text)) // a page may have more than one sees of it
+		visible, _ := chars.Visible(PastedLines(e.Text)) // text copied from a page may contain invisible characters
 		b.insert(visible)
 	case KeyNewline:
 		b.insert("\n")
-	case KeyBackspace: // one character, so that a mark can be mended without its letter
+	case KeyBackspace: // one character, so that a mark can be corrected without its letter
 		_, n := utf8.DecodeLastRuneInString(b.before)
 		b.remove(at-n, at)
 	case KeyDelete, KeyHangUp:

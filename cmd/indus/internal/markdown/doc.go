@@ -1,6 +1,6 @@
-// Package markdown shows what a model writes on a terminal: [Splitter] cuts the blocks that are complete off a text that is
-// still arriving, and [Render] makes lines of them.
+// Package markdown shows a model's text on a terminal. [Splitter] splits an arriving text into complete blocks, and
+// [Render] formats a block as lines.
 //
-// A model's text is a stranger's. What drives a terminal and what no reader sees are taken out behind the parser, so that
-// character references cannot bring them back; where a link leads is written out; HTML is text.
+// A model's text is untrusted. Control characters and invisible characters are removed after parsing, so that character
+// references cannot restore them. Targets of links are shown. HTML is shown as text.
 package markdown

@@ -5,5 +5,5 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Parse is the tree of a source, for tests.
+// Parse returns the syntax tree of a source, for tests.
 func Parse(source []byte) ast.Node { return grammar().Parse(text.NewReader(source)) }

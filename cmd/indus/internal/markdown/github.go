@@ -10,10 +10,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// GitHub's tables are written here: goldmark's package of extensions compiles regular expressions at each start of indus, whether
-// or not a text is rendered.
+// GitHub's tables are implemented here, because goldmark's extension package compiles regular expressions at each start
+// of indus, even if no text is rendered.
 
-// tables turns a paragraph that has a delimiter row into a table (GFM, section 4.10).
+// tables converts a paragraph with a delimiter row to a table (GFM, section 4.10).
 type tables struct{}
 
 // Transform implements parser.ParagraphTransformer.
@@ -24,14 +24,14 @@ func (tables) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) 
 		if columns == 0 {
 			continue
 		}
-		if len(splitCells(lines.At(i-1), source)) <= columns { // as goldmark, which is more lenient than GFM
+		if len(splitCells(lines.At(i-1), source)) <= columns { // like goldmark, which is more lenient than GFM
 			replaceLines(p, i-1, newTable(lines.Sliced(i-1, lines.Len()), columns, source))
 		}
 		return
 	}
 }
 
-// newTable makes a table of its lines, of which the second is the delimiter row.
+// newTable makes a table from its lines. The second line is the delimiter row.
 func newTable(lines []text.Segment, columns int, source []byte) *east.Table {
 	t := east.NewTable()
 	t.AppendChild(t, east.NewTableHeader(newRow(splitCells(lines[0], source), columns)))
@@ -41,7 +41,7 @@ func newTable(lines []text.Segment, columns int, source []byte) *east.Table {
 	return t
 }
 
-// replaceLines puts a table in the place of all lines of a paragraph but the first n.
+// replaceLines replaces all lines of a paragraph except the first n by a table.
 func replaceLines(p *ast.Paragraph, n int, t *east.Table) {
 	p.Parent().InsertAfter(p.Parent(), p, t)
 	if n == 0 {
@@ -53,7 +53,7 @@ func replaceLines(p *ast.Paragraph, n int, t *east.Table) {
 	p.Lines().Set(n-1, last.WithStop(last.Stop-1)) // without its line feed
 }
 
-// delimiters returns how many columns a line begins as a delimiter row, or 0 if it is none.
+// delimiters returns the number of columns of a delimiter row, or 0 if the line is not one.
 func delimiters(line text.Segment, source []byte) int {
 	if indent, _ := util.IndentWidth(line.Value(source), 0); indent > 3 {
 		return 0
@@ -68,7 +68,8 @@ func delimiters(line text.Segment, source []byte) int {
 	return len(all)
 }
 
-// splitCells cuts a line at its pipes. A pipe behind a backslash belongs to its cell. The first and the last pipe may be missing.
+// splitCells splits a line at its pipes. A pipe after a backslash belongs to its cell. The first and last pipes are
+// optional.
 func splitCells(line text.Segment, source []byte) (all []text.Segment) {
 	line = line.TrimLeftSpace(source)
 	line = line.TrimRightSpace(source)
@@ -98,7 +99,7 @@ func trimmed(start, stop int, source []byte) text.Segment {
 	return s.TrimRightSpace(source)
 }
 
-// newRow has a cell for each column: further cells are left out, and missing ones are empty.
+// newRow returns a row with one cell per column. Extra cells are dropped, and missing cells are empty.
 func newRow(cells []text.Segment, columns int) *east.TableRow {
 	r := east.NewTableRow(nil)
 	for i := range columns {

@@ -39,13 +39,13 @@ func TestExtensionsAreGoldmarks(t *testing.T) {
 			source.WriteString(pieces[random.IntN(len(pieces))])
 		}
 		source.WriteString("\n")
-		if !strings.Contains(source.String(), `\|`+"\n") { // goldmark takes an escaped pipe at the end for the row's last one
+		if !strings.Contains(source.String(), `\|`+"\n") { // goldmark treats an escaped pipe at the end as the end of the row
 			check(source.String())
 		}
 	}
 }
 
-// outline is a line for each node of a tree.
+// outline returns a line for each node of a tree.
 func outline(root ast.Node, source string) (lines []string) {
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {

@@ -9,32 +9,32 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// The looks of a text, as parameters of SGR.
+// The styles of text, as parameters of SGR.
 const (
 	bold, dim, italic, code = "1", "2", "3", "36"
 )
 
-// plainMarks are what stands around a text of a look where there are no looks.
+// plainMarks surround styled text if there are no colours.
 var plainMarks = map[string]string{bold: "**", italic: "*", code: "`"}
 
-// span is text of one look.
+// span is text of one style.
 type span struct {
 	text string
-	sgr  string // "1;3"; "" is plain
+	sgr  string // "1;3", or "" for plain text
 }
 
-// harmless is a stranger's text as it may stand on a terminal.
+// harmless removes control and invisible characters from untrusted text.
 func harmless(s string) string {
 	s, _ = chars.Visible(chars.Lines(s))
 	return strings.ReplaceAll(s, "\t", "    ")
 }
 
-// unescaped is text of the source without backslashes and character references.
+// unescaped resolves backslashes and character references in source text.
 func unescaped(b []byte) string {
 	return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(b))))
 }
 
-// spans are what a block has inline.
+// spans returns the inline content of a block.
 func (r *renderer) spans(block ast.Node) []span {
 	var out []span
 	r.inline(block, "", &out)
@@ -94,7 +94,7 @@ func (r *renderer) inline(parent ast.Node, sgr string, out *[]span) {
 	}
 }
 
-// linkTarget is where a link leads, unless its text says just that.
+// linkTarget returns the target of a link in parentheses, or "" if the link's text is the target.
 func linkTarget(text []span, to string) string {
 	var label strings.Builder
 	for _, s := range text {
@@ -113,7 +113,7 @@ func join(a, b string) string {
 	return a + ";" + b
 }
 
-// wrap makes lines of spans, behind first and then next.
+// wrap wraps spans into lines. The first line begins with first, and the others with next.
 func (r *renderer) wrap(spans []span, first, next string) (lines []string) {
 	line, used, blank := first, show.Columns(first), false
 	indent := used

@@ -73,7 +73,7 @@ func TestSplitter(t *testing.T) {
 	}
 }
 
-// TestHostileMarkup takes no time, and panics nowhere.
+// TestHostileMarkup checks that hostile text is rendered fast and without a panic.
 func TestHostileMarkup(t *testing.T) {
 	code := "```\n" + strings.Repeat("code\n", 20_000) + "```\n"
 	for name, source := range map[string]string{
@@ -103,7 +103,7 @@ func TestHostileMarkup(t *testing.T) {
 	}
 }
 
-// FuzzRender: whatever a model writes, a terminal is sent nothing but text and looks, and code references hide nothing.
+// FuzzRender checks that the output contains only text and styles, and that character references hide nothing.
 func FuzzRender(f *testing.F) {
 	f.Add("# a\n\n- b `c`\n\n|d|e|\n|-|-|\n|&#27;|\x1b|\n\n> [f](g)\n\n<b>\n\n```\nh\n```", 20)
 	f.Fuzz(func(t *testing.T, source string, width int) {

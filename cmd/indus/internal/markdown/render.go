@@ -13,7 +13,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// grammar is CommonMark with GitHub's tables. It is built on first use. The boxes of task lists are text.
+// grammar is the parser for CommonMark with GitHub's tables, built on first use. The boxes of task lists are text.
 var grammar = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
@@ -23,9 +23,11 @@ var grammar = sync.OnceValue(func() parser.Parser {
 })
 
 const (
-	// maxMarkup is how much of it is parsed, but for code, in bytes: what parsing takes may grow with the square of that.
+	// maxMarkup is the maximum size of parsed markup other than code, in bytes. The time to parse may grow with its
+	// square.
 	maxMarkup = 8 << 10
-	// maxCells is how many cells a row may have: every row gets as many as the first, also where they are not written.
+	// maxCells is the maximum number of cells in a row. Every row gets as many cells as the first, even if they are
+	// missing.
 	maxCells = 50
 )
 
@@ -41,8 +43,8 @@ func isHeavy(source string) bool {
 	return false
 }
 
-// Render is Markdown as lines for a terminal of that width. Lines of code are as long as they are; all others
-// fit. Without colour there are no escape sequences. What is very long and no code stays as it is written.
+// Render formats Markdown as lines for a terminal of this width. Lines of code are not wrapped, and all other lines
+// fit. Without colour there are no escape sequences. Very long text other than code is not parsed.
 func Render(source string, width int, color bool) []string {
 	r := &renderer{source: []byte(source), width: max(width, 20), color: color}
 	if isHeavy(source) && !isCode(source) {
@@ -57,10 +59,11 @@ type renderer struct {
 	width  int
 	color  bool
 	lines  []string
-	inCell bool // of a table
+	inCell bool // in a table
 }
 
-// blocks renders what a block holds, behind first and then next; an empty line is between two of them.
+// blocks renders the children of a block, separated by empty lines. The first line begins with first, and the others
+// with next.
 func (r *renderer) blocks(parent ast.Node, first, next string) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		if n.PreviousSibling() != nil && !isTight(n) {
@@ -71,7 +74,7 @@ func (r *renderer) blocks(parent ast.Node, first, next string) {
 	}
 }
 
-// isTight reports whether a block follows the one before without an empty line.
+// isTight reports whether a block follows the previous one without an empty line.
 func isTight(n ast.Node) bool {
 	list, ok := n.Parent().(*ast.List)
 	if item, in := n.Parent().(*ast.ListItem); in {
@@ -128,7 +131,7 @@ func (r *renderer) list(list *ast.List, first, next string) {
 	}
 }
 
-// code writes lines as they are.
+// code writes lines unchanged.
 func (r *renderer) code(n ast.Node, first, next, look string) {
 	for i := range n.Lines().Len() {
 		line := n.Lines().At(i)
@@ -138,7 +141,7 @@ func (r *renderer) code(n ast.Node, first, next, look string) {
 	}
 }
 
-// table writes columns where they fit, or else a line for each cell.
+// table writes columns if they fit. Otherwise it writes a line for each cell.
 func (r *renderer) table(n *east.Table, first, next string) {
 	var cells [][][]span
 	var widths []int

@@ -2,16 +2,16 @@ package markdown
 
 import "strings"
 
-// Splitter cuts a text that arrives in pieces into blocks: a paragraph, a heading, a list item, a table, a fence of code.
-// The zero Splitter is ready.
+// Splitter splits a text that arrives in pieces into blocks: paragraphs, headings, list items, tables and code fences.
+// The zero Splitter is ready for use.
 type Splitter struct {
-	lines []string // complete ones of the block that is arriving
-	last  string   // the line that is arriving
-	fence string   // the fence that is open
-	blank bool     // the last complete line is
+	lines []string // the complete lines of the arriving block
+	last  string   // the arriving line
+	fence string   // the opening mark of the current fence
+	blank bool     // the last complete line is blank
 }
 
-// Add takes a piece, and gives the blocks that it completes.
+// Add adds a piece and returns the blocks that it completes.
 func (s *Splitter) Add(piece string) (blocks []string) {
 	for {
 		line, rest, complete := strings.Cut(piece, "\n")
@@ -26,7 +26,7 @@ func (s *Splitter) Add(piece string) (blocks []string) {
 	}
 }
 
-// line takes the last line as complete, and gives the block that was before it if it begins another one.
+// line completes the last line. If this line begins a new block, line returns the previous one.
 func (s *Splitter) line() (block string) {
 	line := strings.TrimSuffix(s.last, "\r")
 	s.last = ""
@@ -47,7 +47,7 @@ func (s *Splitter) line() (block string) {
 	return block
 }
 
-// fenceOf is the backticks or tildes that a line begins with, if they are a fence.
+// fenceOf returns the backticks or tildes at the start of a line if they form a fence.
 func fenceOf(line string) string {
 	for _, c := range []string{"`", "~"} {
 		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 && (c == "~" || !strings.Contains(line[n:], c)) {
@@ -57,7 +57,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// isCode reports a source that is one fence of code, closed or not.
+// isCode reports whether a source is a single code fence, closed or not.
 func isCode(source string) bool {
 	first, rest, _ := strings.Cut(source, "\n")
 	open := fenceOf(first)
@@ -79,12 +79,12 @@ func (s *Splitter) take() string {
 	return block
 }
 
-// Rest is what has arrived of the block that is not complete.
+// Rest returns the incomplete block.
 func (s *Splitter) Rest() string {
 	return strings.TrimLeft(strings.Join(append(s.lines[:len(s.lines):len(s.lines)], s.last), "\n"), "\n")
 }
 
-// End gives what there is left, and makes the splitter as new.
+// End returns the remaining blocks, and resets the splitter.
 func (s *Splitter) End() (blocks []string) {
 	if s.last != "" {
 		blocks = s.Add("\n")

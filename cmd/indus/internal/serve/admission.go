@@ -20,10 +20,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// tokenVariable has the bearer token that clients send.
+// tokenVariable is the environment variable with the bearer token that clients send.
 const tokenVariable = "INDUS_TOKEN"
 
-// admission says who may connect over HTTP.
+// admission holds the flags that control which clients may connect over HTTP.
 type admission struct {
 	tokenFile string
 	auth      []string
@@ -60,7 +60,7 @@ func (a *admission) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("auth", cobra.FixedCompletions(authWays, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// check refuses values that would admit nobody, or everybody.
+// check refuses values that would admit no client, or every client.
 func (a *admission) check(cmd *cobra.Command) error {
 	if over, _ := cmd.Flags().GetBool("stdio"); over {
 		for _, name := range []string{"token-file", "auth", "public-url", "issuer", "audience", "scope", "insecure", "allow-origin", "allow-host"} {
@@ -85,7 +85,7 @@ func (a *admission) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// plainTokens are those of --token-file and of the environment; nil where there are none.
+// plainTokens returns a verifier for the tokens of --token-file and of the environment, or nil if there are none.
 func (a *admission) plainTokens(ctx context.Context, s show.Streams) (identity.Verifier, error) {
 	env := os.Getenv(tokenVariable)
 	t := &tokenSource{file: a.tokenFile, env: env, s: s, wait: pipeWait}
@@ -104,25 +104,25 @@ func (a *admission) plainTokens(ctx context.Context, s show.Streams) (identity.V
 	return nil, nil
 }
 
-// pipeWait is how long tokens may take to come by a pipe: a program behind <(…) may ask a person for a passphrase.
+// pipeWait is the time limit for tokens from a pipe: a program behind <(…) may ask for a passphrase.
 const pipeWait = 30 * time.Second
 
-// tokenSource is the tokens of a file, which is read anew when it changes, unless it is
-// a pipe, and of the environment.
+// tokenSource holds the tokens of a file and of the environment. If the file changes, it is read again, unless it is a
+// pipe.
 type tokenSource struct {
 	file, env string
 	s         show.Streams
-	wait      time.Duration // for what is written into a pipe
+	wait      time.Duration // time limit for a pipe
 	tokens    identity.Tokens
 
 	mu     sync.Mutex
 	seen   fileStates
-	once   bool // the file can be read a single time
+	once   bool // the file can be read only once
 	looked time.Time
 	warned bool
 }
 
-// Verify is [identity.Verifier].
+// Verify implements [identity.Verifier].
 func (t *tokenSource) Verify(ctx context.Context, token string) (*identity.Identity, error) {
 	t.mu.Lock()
 	if now := time.Now(); now.Sub(t.looked) >= followTick && !t.once {
@@ -139,11 +139,11 @@ func (t *tokenSource) Verify(ctx context.Context, token string) (*identity.Ident
 	return t.tokens.Verify(ctx, token)
 }
 
-// read takes the tokens of the file: one a line, but for empty lines and those that
-// begin with #. Call it with mu held, or alone.
+// read reads the tokens of the file, one per line. It skips empty lines and lines that begin with #. The caller must
+// hold mu, unless no other goroutine uses t yet.
 func (t *tokenSource) read(ctx context.Context) error {
 	began := t.seen == nil
-	t.seen = statFiles([]string{t.file}) // first: what changes meanwhile is read again
+	t.seen = statFiles([]string{t.file}) // before the read, so that later changes are noticed
 	if info := t.seen[t.file].info; info != nil {
 		switch mode := info.Mode(); {
 		case mode.IsRegular():
@@ -153,7 +153,7 @@ func (t *tokenSource) read(ctx context.Context) error {
 			}
 		case began:
 			t.once = true
-		default: // a pipe would be waited for, without end
+		default: // reading a pipe would block forever
 			return fmt.Errorf("%s is no file any more", t.file)
 		}
 	}
@@ -187,7 +187,7 @@ func (t *tokenSource) read(ctx context.Context) error {
 	return nil
 }
 
-// keyPath is where those keys are; "" if there is no state directory.
+// keyPath returns the path of the sealing keys, or "" if there is no state directory.
 func (f *serveFlags) keyPath() string {
 	if dir := mcpconfig.StateDir(nil); f.keyFile == "" && dir != "" {
 		return filepath.Join(dir, "serve.keys")
@@ -195,8 +195,8 @@ func (f *serveFlags) keyPath() string {
 	return f.keyFile
 }
 
-// keys seal what clients hold for us: ids of sessions and tasks, and the states of requests. By default
-// they are the user's, so that what a client holds outlives this process where its server's part does.
+// keys returns the keys that seal the state that clients hold: ids of sessions and tasks, and states of requests. By
+// default they are stored for the user, so that this state can outlive the process.
 func (f *serveFlags) keys(ctx context.Context, s show.Streams) (*host.Keys, error) {
 	path := f.keyPath()
 	if path == "" {

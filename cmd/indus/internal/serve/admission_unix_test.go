@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/serve"
 )
 
-// A pipe into which no program writes does not keep serve from starting or failing.
+// TestTokensInAPipe checks that serve does not wait forever for a pipe without a writer.
 func TestTokensInAPipe(t *testing.T) {
 	silent, pipe := filepath.Join(t.TempDir(), "silent"), filepath.Join(t.TempDir(), "pipe")
 	for _, path := range []string{silent, pipe} {

@@ -12,27 +12,26 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// alarm reports the tools that changed since they were approved, a line each, and those that are new on a server, in
-// one line. Each is reported once. A server that goes on changing its tools is not reported for a while, so that its
-// lines do not hide those of others.
+// alarm reports tools that changed since their approval, one per line, and new tools of a server in one line. It
+// reports each version once. If a server keeps changing its tools, reports about it pause, so that they do not hide the
+// reports about other servers.
 type alarm struct {
 	attached *ledger.Attachment
-	log      ledger.Log // nil: what the attachment itself remembers
-	accept   string     // the command by which a person accepts; "" where there is none
+	log      ledger.Log // nil if only the log of attached is available
+	accept   string     // the command that accepts a change, or "" if there is none
 	s        show.Streams
 	reported map[command.Version]bool
 	bursts   bursts
-	mute     bool // nobody knows what was approved, and that was reported
+	mute     bool // the approvals are unknown, and that was reported
 }
 
-// maxAlarms is how many changes of one server's tools are reported before it is
-// quiet.
+// maxAlarms is the number of reported changes of one server before reports about it pause.
 const maxAlarms = 20
 
-// alarmWait bounds the reading of what was approved; without it a line says less.
+// alarmWait limits the time to read the approvals. Without them a report has less detail.
 const alarmWait = 10 * time.Second
 
-// watch reports them until stop is called.
+// watch reports changes until stop is called.
 func (a *alarm) watch() (stop func()) {
 	news := make(chan struct{}, 1)
 	wake := func() {
@@ -79,7 +78,7 @@ func (a *alarm) look(ctx context.Context) {
 		return
 	}
 	entries := a.story(ctx)
-	fresh := map[[2]string][]ledger.Entry{} // new tools, by server and advice
+	fresh := map[[2]string][]ledger.Entry{} // new tools by server and advice
 	for _, e := range news {
 		if was, ok := ledger.Approved(entries, e); ok {
 			places := history.ChangedPlaces(history.Differences(was, e))
@@ -95,7 +94,7 @@ func (a *alarm) look(ctx context.Context) {
 	}
 }
 
-// story is what is known of earlier versions.
+// story returns the log entries of earlier versions.
 func (a *alarm) story(ctx context.Context) []ledger.Entry {
 	own := a.attached.Ledger().Log()
 	if a.log == nil {
@@ -111,7 +110,7 @@ func (a *alarm) story(ctx context.Context) []ledger.Entry {
 	return entries
 }
 
-// advice is what became of a tool, and what a person can do.
+// advice returns the state of a changed tool and the user's options.
 func (a *alarm) advice(e ledger.Entry) string {
 	state := "it is live all the same"
 	if e.Op == ledger.Hold {

@@ -15,22 +15,22 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// acceptTick is how often a tool that is kept back is looked for in the ledger.
+// acceptTick is the interval at which the ledger is checked for acceptance of held tools.
 const acceptTick = time.Second
 
-// servedLedger is the ledger of one indus serve.
+// servedLedger is the ledger of one running indus serve.
 type servedLedger struct {
-	path   string               // "": none is kept
-	policy interop.ChangePolicy // of the flag
-	guards string               // what asks for changes to be kept back; "": nothing does
+	path   string               // "" if no ledger is kept
+	policy interop.ChangePolicy // from the flag
+	guards string               // the setting that requires changes to be held back, or "" if there is none
 	flags  *command.LedgerFlags
 	s      show.Streams
 
-	log ledger.Log // once it is open; nil: none is kept
+	log ledger.Log // nil if no ledger is kept or it is not open yet
 }
 
-// findLedger says where the ledger is kept. A named file that is no ledger was
-// mistyped; where there is no place for one, none is kept.
+// findLedger determines the path of the ledger. If the user named a file that is not a ledger, it returns an error. If
+// there is no place for a ledger, none is kept.
 func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*servedLedger, error) {
 	l := &servedLedger{policy: interop.ChangePolicy(f.changes), flags: &f.LedgerFlags, guards: command.GuardOf(servers), s: s}
 	if f.noLedger && l.guards != "" {
@@ -57,8 +57,8 @@ func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*serv
 	return l, nil
 }
 
-// reportNone says why no ledger is kept. Who wants changes kept back is not served as if
-// every tool were new: nobody knows then what was approved.
+// reportNone reports why no ledger is kept. If changes must be held back, all tools are held back, because the
+// approvals are unknown.
 func (l *servedLedger) reportNone(err error) {
 	says := "no ledger is kept: " + strings.TrimPrefix(err.Error(), "ledger: ")
 	if l.guards != "" {
@@ -69,7 +69,7 @@ func (l *servedLedger) reportNone(err error) {
 	l.path = ""
 }
 
-// lostLedger is one that can be neither read nor written.
+// lostLedger is a ledger that can be neither read nor written.
 type lostLedger struct{ err error }
 
 var _ ledger.Log = lostLedger{}
@@ -82,8 +82,7 @@ func (l lostLedger) Append(context.Context, ...ledger.Entry) ([]ledger.Entry, er
 // Read implements [ledger.Log].
 func (l lostLedger) Read(context.Context, uint64) ([]ledger.Entry, error) { return nil, l.err }
 
-// options say how servers are connected and kept account of. What the ledger says is read
-// while clients are served.
+// options returns the options of the ledger and its fleet. The ledger is read while clients are already served.
 func (l *servedLedger) options(by string, fleet interop.FleetOptions) *ledger.Options {
 	return &ledger.Options{
 		Mount:  &interop.MountOptions{FleetOptions: fleet, Wait: -1, Events: reportEvents(l.s)},
@@ -92,14 +91,14 @@ func (l *servedLedger) options(by string, fleet interop.FleetOptions) *ledger.Op
 	}
 }
 
-// open is the ledger, where one is kept and can be opened; nil: none is kept.
+// open opens the ledger. It returns nil if no ledger is kept.
 func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log {
 	if l.path == "" {
 		return l.log
 	}
 	file, err := command.OpenLedger(ctx, l.path, command.LockWait, &ledger.FileOptions{Logger: logger})
 	switch {
-	case errors.Is(err, context.Canceled): // it ends before it began
+	case errors.Is(err, context.Canceled): // indus serve ended before it began
 	case err != nil:
 		l.reportNone(err)
 	default:
@@ -109,7 +108,7 @@ func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log
 	return l.log
 }
 
-// alarm reports changed tools, and how to accept them.
+// alarm returns an alarm for changed tools, with the command that accepts them.
 func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
 	out := &alarm{attached: a, s: l.s, bursts: bursts{}}
 	if l.path != "" {
@@ -119,8 +118,7 @@ func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
 	return out
 }
 
-// keptLog is a ledger that reports, once, when it cannot be written, and
-// when it can be again.
+// keptLog is a ledger that reports once when writes fail, and once when they work again.
 type keptLog struct {
 	*ledger.File
 	s show.Streams
@@ -153,11 +151,11 @@ func (l *keptLog) report(err error) {
 	}
 }
 
-// reportKnown names those of whom something is listed before they have answered.
+// reportKnown reports the servers whose tools are listed from the ledger before the servers have answered.
 func reportKnown(a *ledger.Attachment, s show.Streams) {
 	var known []string
 	for _, st := range a.Status() {
-		if !st.Phase.Usable() && st.Tools > 0 && !a.Fleet.Idle(st.Server) { // of which its event says so
+		if !st.Phase.Usable() && st.Tools > 0 && !a.Fleet.Idle(st.Server) { // the event of an idle server states this already
 			known = append(known, fmt.Sprintf("%s (%s)", st.Server, show.Count(st.Tools, "tool")))
 		}
 	}

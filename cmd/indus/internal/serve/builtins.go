@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// builtins are the tools that indus serve has of its own, where they are wanted or no
-// configuration was found when it started.
+// builtins are the tools of indus serve itself. They are published on request, or if there was no configuration at the
+// start.
 type builtins struct {
 	registry *toolbox.Registry
 	dir      string
@@ -34,9 +34,8 @@ func newBuiltins(always bool, s show.Streams) (*builtins, error) {
 	return &builtins{registry: toolbox.NewRegistry(tc), dir: dir, always: always, s: s}, nil
 }
 
-// begin publishes them where they are wanted, or where nobody has configured anything and
-// the working directory is somebody's project: in the home directory and above it they would
-// read what no client should see.
+// begin publishes the tools on request, or if there is no configuration and the working directory is a project. In the
+// home directory and above it, the tools could read private files, so they are published there only with --builtins.
 func (b *builtins) begin(c *mcpconfig.Config) {
 	switch wide := holdsHome(b.dir); {
 	case !b.always && len(command.FilesFound(c)) > 0:
@@ -50,7 +49,7 @@ func (b *builtins) begin(c *mcpconfig.Config) {
 	b.s.Reportf("the built-in tools read files below %s", b.dir)
 }
 
-// follow takes them back for good once something is configured.
+// follow withdraws the tools permanently once there is a configuration.
 func (b *builtins) follow(c *mcpconfig.Config) {
 	if !b.shown || b.always || len(command.FilesFound(c)) == 0 {
 		return
@@ -62,7 +61,7 @@ func (b *builtins) follow(c *mcpconfig.Config) {
 	b.s.Reportf("the built-in tools are withdrawn: there is a configuration now")
 }
 
-// holdsHome reports whether a directory is the root or the user's home, or has that in it.
+// holdsHome reports whether a directory is the root, or is or contains the user's home directory.
 func holdsHome(dir string) bool {
 	return dir == filepath.Dir(dir) || slices.ContainsFunc(command.HomeDirectories(), func(home string) bool { return command.IsBelow(home, dir) })
 }

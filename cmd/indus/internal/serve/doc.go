@@ -1,3 +1,3 @@
-// Package serve is "indus serve": one endpoint for all configured servers, over HTTP or
-// stdio, which follows the configuration while it runs.
+// Package serve implements "indus serve": one endpoint for all configured servers, over HTTP or stdio. It follows
+// changes of the configuration while it runs.
 package serve

@@ -10,10 +10,10 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// maxEventLines is how many lines a minute a server may fill.
+// maxEventLines limits the lines about one server per minute.
 const maxEventLines = 100
 
-// reportEvents writes a line for each server that comes or goes.
+// reportEvents writes a line for each server that starts, stops or fails.
 func reportEvents(s show.Streams) func(interop.Event) {
 	reported, lines := map[string]string{}, bursts{}
 	report := func(server, line string) {
@@ -26,11 +26,11 @@ func reportEvents(s show.Streams) func(interop.Event) {
 	}
 	return func(e interop.Event) {
 		if e.Kind == interop.ServerRemoved {
-			delete(reported, e.Server) // the next one of that name is another
+			delete(reported, e.Server) // the next server with this name is a different one
 		}
 		line := eventLine(e)
 		if line == "" || reported[e.Server] == line {
-			return // a server that stays down says so once
+			return // a server that stays down is reported once
 		}
 		reported[e.Server] = line
 		report(e.Server, e.Server+": "+line)
@@ -57,8 +57,8 @@ func eventLine(e interop.Event) string {
 	return fmt.Sprintf("ready, %s (MCP %s, %s)", show.Count(st.Tools, "tool"), st.Version, show.Duration(st.Took))
 }
 
-// bursts is how much was reported of each server of late: one that goes on changing, out
-// of malice or not, must not drown what is said of the others.
+// bursts counts recent reports by server. A server that keeps changing, by intent or not, must not hide reports about
+// other servers.
 type bursts map[string]*burst
 
 type burst struct {
@@ -66,10 +66,10 @@ type burst struct {
 	n     int
 }
 
-// burstRest is how long nothing more is reported of a server of which enough was.
+// burstRest is the time for which reports about a server pause after too many.
 const burstRest = time.Minute
 
-// count counts a line about a server, and says how many there were before.
+// count counts a line about a server, and returns the number of lines before it.
 func (b bursts) count(server string) int {
 	one := b[server]
 	if one == nil || time.Since(one.since) >= burstRest {

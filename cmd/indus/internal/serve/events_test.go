@@ -8,8 +8,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// TestOneServerDrownsNoOther: who says something new of itself all the time is soon
-// told of no more, and the others are.
+// TestOneServerDrownsNoOther checks that reports about a server that keeps changing pause, while reports about other
+// servers continue.
 func TestOneServerDrownsNoOther(t *testing.T) {
 	t.Parallel()
 	var told strings.Builder

@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TellEvents writes lines about events.
+// TellEvents returns the function that writes lines about events.
 func TellEvents(err io.Writer) func(interop.Event) {
 	return reportEvents(show.New(nil, io.Discard, err))
 }
 
-// Follower follows one file, a look at a time.
+// Follower follows one file, one check at a time.
 type Follower struct{ *follower }
 
-// Follow serves what the file says, and reports on err. The gateway is the caller's to close.
+// Follow serves a file's configuration, and reports to err. The caller must close the gateway.
 func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gateway.Gateway, error) {
 	flags, cmd := &serveFlags{}, &cobra.Command{}
 	flags.ConfigFlags.Add(cmd)
@@ -43,13 +43,13 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gatewa
 	return &Follower{w}, w.gateway, nil
 }
 
-// Look is what happens once a second.
+// Look runs the check that happens once a second.
 func (f *Follower) Look(ctx context.Context) { f.tick(ctx) }
 
-// Tap writes what it is shown into a file.
+// Tap writes messages to a file.
 type Tap struct{ *tap }
 
-// OpenTap begins a file of so many bytes at most.
+// OpenTap opens a file with a maximum size.
 func OpenTap(path string, most int64, err io.Writer) (Tap, error) {
 	t, fault := openTap(path, show.New(nil, io.Discard, err))
 	if fault == nil {
@@ -58,13 +58,13 @@ func OpenTap(path string, most int64, err io.Writer) (Tap, error) {
 	return Tap{t}, fault
 }
 
-// StuckTap is one with room for so many messages that never writes.
+// StuckTap returns a tap with a queue of this size that never writes.
 func StuckTap(room int) Tap { return Tap{&tap{queue: make(chan tapLine, room)}} }
 
-// MaxTapQueue is what has room in a tap.
+// MaxTapQueue is the size of a tap's queue.
 const MaxTapQueue = maxTapQueue
 
-// Unstick has it write into a file.
+// Unstick starts writing to a file.
 func (t Tap) Unstick(path string, err io.Writer) error {
 	t.path, t.most, t.s = path, maxTapFile, show.New(nil, io.Discard, err)
 	fault := t.open()
@@ -72,21 +72,21 @@ func (t Tap) Unstick(path string, err io.Writer) error {
 	return fault
 }
 
-// Hide is what serve does before it shows anything.
+// Hide masks the secrets of servers, as serve does at the start.
 func (t Tap) Hide(servers ...interop.Server) { signin.Open(t.s).Hide(servers...) }
 
-// Learn is what an endpoint does with each credential that it sends.
+// Learn masks a credential, as an endpoint does with each credential that it sends.
 func (t Tap) Learn(credential interop.Secret) { t.s.Learn(credential) }
 func (t Tap) Show(m gateway.Tapped)           { t.show(m) }
 func (t Tap) Close()                          { t.close() }
 
-// Kept is how much waits, and how much was left out.
+// Kept returns the numbers of queued and of dropped messages.
 func (t Tap) Kept() (waits, dropped int) { return len(t.queue), int(t.dropped.Load()) }
 
-// ReadTokens reads a file of tokens at the start, and waits so long for a pipe.
+// ReadTokens reads a file of tokens at the start, with a time limit for a pipe.
 func ReadTokens(ctx context.Context, path string, wait time.Duration) error {
 	return (&tokenSource{file: path, s: show.New(nil, io.Discard, io.Discard), wait: wait}).read(ctx)
 }
 
-// CanonicalURL is the form of an address that audiences of tokens are compared with.
+// CanonicalURL returns the form of an address that is compared with the audiences of tokens.
 var CanonicalURL = canonicalURL

@@ -31,7 +31,7 @@ const (
 
 var authWays = []string{authNone, authKeys, authJWT, authIntrospect}
 
-// checkAuth refuses values that mean nothing, or do not go together.
+// checkAuth refuses invalid values and combinations.
 func (a *admission) checkAuth() error {
 	for _, way := range a.auth {
 		if !slices.Contains(authWays, way) {
@@ -53,8 +53,8 @@ func (a *admission) checkAuth() error {
 	return err
 }
 
-// canonicalURL is a scheme and host in the one form that audiences of tokens are compared with: in lower case, without the
-// scheme's own port and without a slash at the end.
+// canonicalURL returns a scheme and host in the form that is compared with the audiences of tokens. It is in lower
+// case, without the default port and without a slash at the end.
 func canonicalURL(what, text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -73,7 +73,7 @@ func canonicalURL(what, text string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// asked is what the configuration and the flags say of who clients are; the flags go first.
+// asked returns the authentication settings from the configuration and the flags. Flags override the configuration.
 func (a *admission) asked(c *mcpconfig.Config) (out mcpconfig.Auth, err error) {
 	if c.Auth != nil {
 		if out = *c.Auth; out.Broken {
@@ -110,7 +110,7 @@ func (a *admission) asked(c *mcpconfig.Config) (out mcpconfig.Auth, err error) {
 	return out, err
 }
 
-// impliedWays are those that there is something to say about.
+// impliedWays returns the methods for which the configuration has settings.
 func impliedWays(a *mcpconfig.Auth) (ways []string) {
 	if slices.Contains(a.Methods, authKeys) {
 		ways = append(ways, authKeys)
@@ -124,16 +124,17 @@ func impliedWays(a *mcpconfig.Auth) (ways []string) {
 	return ways
 }
 
-// frontGuard says who clients are. What it asks changes with the configuration. nil: there is one, on stdin and stdout.
+// frontGuard authenticates clients, and follows the configuration. A nil frontGuard serves the one client on stdin and
+// stdout.
 type frontGuard struct {
-	guard  atomic.Pointer[identity.Guard] // nil: everyone is the local user
-	begun  mcpconfig.Auth                 // what was asked at the start
+	guard  atomic.Pointer[identity.Guard] // nil if every client is the local user
+	begun  mcpconfig.Auth                 // the settings at the start
 	flags  *serveFlags
 	tokens identity.Verifier
 	s      show.Streams
 }
 
-// newFront is the one that the flags and the configuration ask for.
+// newFront returns the frontGuard for the flags and the configuration.
 func (f *serveFlags) newFront(c *mcpconfig.Config, tokens identity.Verifier, s show.Streams) (*frontGuard, error) {
 	if f.stdio {
 		return nil, nil
@@ -145,10 +146,10 @@ func (f *serveFlags) newFront(c *mcpconfig.Config, tokens identity.Verifier, s s
 	return out, err
 }
 
-// asks reports whether clients have to say who they are.
+// asks reports whether clients must authenticate.
 func (f *frontGuard) asks() bool { return f != nil && f.guard.Load() != nil }
 
-// make is the guard that a configuration asks for; nil: none.
+// make returns the guard for a configuration, or nil if clients need not authenticate.
 func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, mcpconfig.Auth, error) {
 	a, err := f.flags.asked(c)
 	if err != nil || slices.Contains(a.Methods, authNone) {
@@ -158,7 +159,7 @@ func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, mcpconfig.Auth,
 	if f.tokens != nil {
 		verifiers = append(verifiers, f.tokens)
 	}
-	for _, way := range []string{authKeys, authJWT, authIntrospect} { // the last knows all kinds
+	for _, way := range []string{authKeys, authJWT, authIntrospect} { // introspection is last because it accepts every kind of token
 		if !slices.Contains(a.Methods, way) {
 			continue
 		}
@@ -179,7 +180,7 @@ func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, mcpconfig.Auth,
 	}, verifiers...), a, nil
 }
 
-// trouble reports that nobody can be let in by some tokens, and that they can be again.
+// trouble reports that tokens cannot be checked, and later that they can be checked again.
 func (f *frontGuard) trouble(err error) {
 	if err != nil {
 		f.s.Reportf("tokens cannot be checked, and who sends them is refused: %v", err)
@@ -188,8 +189,8 @@ func (f *frontGuard) trouble(err error) {
 	f.s.Reportf("tokens can be checked again")
 }
 
-// hosts are the names by which clients may reach it. Behind a proxy on this machine that of the public URL is one of them;
-// beyond loopback any is, unless the flags have some.
+// hosts returns the host names that clients may use. With a proxy on this machine, the host of the public URL is one of
+// them. Beyond loopback every name is allowed, unless flags set some.
 func (f *frontGuard) hosts(loopback bool) []string {
 	hosts := f.flags.hosts
 	if u, err := url.Parse(f.begun.URL); err == nil && u.Host != "" && (loopback || len(hosts) > 0) {
@@ -198,8 +199,8 @@ func (f *frontGuard) hosts(loopback bool) []string {
 	return hosts
 }
 
-// site is where callers sign in to servers with a browser; nil: they cannot, since everyone is the local user, whose browser is here,
-// or nobody knows by which name browsers reach it.
+// site returns the web pages where callers sign in to servers, or nil. It is nil if every client is the local user,
+// whose browser runs on this machine. It is also nil if the address for browsers is unknown.
 func (f *frontGuard) site(t *clientTransport) *oauth.Site {
 	at := t.local
 	if t.beyond != "" {
@@ -211,7 +212,8 @@ func (f *frontGuard) site(t *clientTransport) *oauth.Site {
 	return &oauth.Site{URL: cmp.Or(f.begun.URL, at), Proof: f.proof}
 }
 
-// proof has who calls with a key or a plain token show it. Who has a token of an authorization server knows none that a person could type.
+// proof returns a check that a browser's user is the caller: the user types the caller's key or plain token. Callers
+// with a token of an authorization server have no text to type, so proof returns nil for them.
 func (f *frontGuard) proof(who string) func(context.Context, string) (bool, error) {
 	if kind, _, _ := strings.Cut(who, ":"); kind == "https" || kind == "http" {
 		return nil
@@ -225,7 +227,7 @@ func (f *frontGuard) proof(who string) func(context.Context, string) (bool, erro
 	}
 }
 
-// byHand reports whether clients have to be given a token: they do not get one themselves.
+// byHand reports whether clients must be given a token, because they cannot obtain one themselves.
 func (f *frontGuard) byHand() bool { return f.asks() && len(issuersOf(&f.begun)) == 0 }
 
 func (f *frontGuard) verifierOf(way string, a *mcpconfig.Auth) (identity.Verifier, error) {
@@ -254,7 +256,7 @@ func (f *frontGuard) verifierOf(way string, a *mcpconfig.Auth) (identity.Verifie
 	})
 }
 
-// issuersOf is the authorization servers that clients get tokens from.
+// issuersOf returns the authorization servers that issue the clients' tokens.
 func issuersOf(a *mcpconfig.Auth) (out []string) {
 	if slices.Contains(a.Methods, authJWT) {
 		for _, i := range a.Issuers {
@@ -267,8 +269,9 @@ func issuersOf(a *mcpconfig.Auth) (out []string) {
 	return out
 }
 
-// follow takes another configuration. One by which everyone would be let in, or that cannot be used, changes nothing. The error
-// is that of one which would close a door that is open: nothing of it may be served.
+// follow applies the settings of a new configuration. If they are invalid or would admit every client, nothing changes.
+// It returns an error if every client is admitted now and the new settings are invalid. Then the caller must not serve
+// any part of that configuration.
 func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) error {
 	if f == nil || before.Auth.Equal(after.Auth) {
 		return nil
@@ -299,11 +302,11 @@ func publicURL(c *mcpconfig.Config) string {
 	return c.Auth.URL
 }
 
-// resource is the view that a request is for, or of metadata the view that they are about.
+// resource returns the view of a request. For a metadata request it returns the view that the metadata describes.
 func (f *serveFlags) resource(r *http.Request) identity.Resource {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	if path == "" {
-		path = "/mcp" // of all
+		path = "/mcp" // for all views
 	}
 	below, name, ok := gateway.ViewOf(path)
 	switch {
@@ -317,7 +320,7 @@ func (f *serveFlags) resource(r *http.Request) identity.Resource {
 	return identity.Resource{Path: below + "/" + (&url.URL{Path: name}).EscapedPath(), Name: name}
 }
 
-// authenticate is host.Options.Authenticate.
+// authenticate implements host.Options.Authenticate.
 func (f *frontGuard) authenticate(r *http.Request) (toolbox.Principal, error) {
 	if guard := f.guard.Load(); guard != nil {
 		return guard.Principal(r)
@@ -325,7 +328,7 @@ func (f *frontGuard) authenticate(r *http.Request) (toolbox.Principal, error) {
 	return "", nil
 }
 
-// wellKnown is gateway.Options.WellKnown.
+// wellKnown implements gateway.Options.WellKnown.
 func (f *frontGuard) wellKnown(w http.ResponseWriter, r *http.Request) {
 	if guard := f.guard.Load(); guard != nil {
 		guard.Metadata().ServeHTTP(w, r)

@@ -6,7 +6,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/serve"
 )
 
-// An address by which clients reach the gateway has one form, however it is written; "" in want: it is refused.
+// TestCanonicalURL checks that every spelling of an address has one form. If want is "", the address is refused.
 func TestCanonicalURL(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{

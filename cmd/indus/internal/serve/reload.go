@@ -21,20 +21,19 @@ import (
 	"golang.org/x/term"
 )
 
-// followTick is how often the files of the configuration are looked at. That is a
-// stat of each, and works where no system reports changes: on network and bind
-// mounts, and for files that are not there yet.
+// followTick is the interval at which the files of the configuration are checked. A check is a stat of each file. It
+// also works for missing files, and on network and bind mounts, where systems report no changes.
 const followTick = time.Second
 
 const (
-	// restTick is when a file that has changed is looked at again.
+	// restTick is the delay before a changed file is checked again.
 	restTick = 300 * time.Millisecond
-	// maxRestless is how many looks may differ before a file is read that never rests.
+	// maxRestless is the number of differing checks after which a file is read even though it keeps changing.
 	maxRestless = 5
 )
 
-// follower keeps what is served as the configuration has it. A change is read once
-// two looks agree that it is over, because editors write a file in steps.
+// follower keeps the gateway in line with the configuration. It reads a change once two checks agree, because editors
+// write a file in steps.
 type follower struct {
 	flags   *serveFlags
 	s       show.Streams
@@ -42,26 +41,26 @@ type follower struct {
 	local   *builtins
 	front   *frontGuard
 	signIns *signin.Tokens
-	keys    *host.Keys       // that seal what clients hold; nil: they are of no file
-	hangup  <-chan os.Signal // read anew at once
-	leave   func()           // the terminal is gone
+	keys    *host.Keys       // the sealing keys; nil if they are not from a file
+	hangup  <-chan os.Signal // triggers a reload
+	leave   func()           // called when the terminal is gone
 
-	served *mcpconfig.Config // what is served
-	files  []string          // whose change may change it
-	read   fileStates        // of the files, when they were read
-	next   fileStates        // at the last look, where that was different
-	moves  int               // looks since then, no two of which agreed
-	signed fileStates        // of the sign-ins, at the last look
-	broken bool              // what was read last cannot be served
-	notes  map[string]bool   // that were reported
+	served *mcpconfig.Config // the configuration that is served
+	files  []string          // the files that can change it
+	read   fileStates        // the state of the files when they were read
+	next   fileStates        // the state at the last check, if it was different
+	moves  int               // successive checks that differed
+	signed fileStates        // the state of the file of sign-ins at the last check
+	broken bool              // the configuration read last cannot be served
+	notes  map[string]bool   // the notes that were reported
 }
 
-// fileStates is what there is to see of files without opening them. A file that is not
-// in it was not seen, which is like nothing that can be seen.
+// fileStates holds the visible state of files that are not opened. A file that is missing in it differs from every
+// state.
 type fileStates map[string]fileState
 
 type fileState struct {
-	info os.FileInfo // nil: see err
+	info os.FileInfo // if nil, see err
 	err  string
 }
 
@@ -81,8 +80,8 @@ func statFiles(files []string) fileStates {
 	return s
 }
 
-// same reports whether files look alike. The time of a file's last reading is no part
-// of it, that of its last writing is.
+// same reports whether the files have the same state. The time of the last write counts, and the time of the last read
+// does not.
 func (s fileStates) same(o fileStates, files []string) bool {
 	return !slices.ContainsFunc(files, func(f string) bool {
 		a, aSeen := s[f]
@@ -99,10 +98,9 @@ func (a fileState) same(b fileState) bool {
 		a.info.ModTime().Equal(b.info.ModTime())
 }
 
-// since is the states without the files that were written since a time, or may have
-// been: what was read of them may be old.
+// since removes the files that may have been written after began, because their content may have been read too early.
 func (s fileStates) since(began time.Time) fileStates {
-	const coarse = 20 * time.Millisecond // of the clock that stamps files
+	const coarse = 20 * time.Millisecond // resolution of the clock for file times
 	for f, g := range s {
 		if g.info != nil && !g.info.ModTime().Before(began.Add(-coarse)) {
 			delete(s, f)
@@ -111,8 +109,8 @@ func (s fileStates) since(began time.Time) fileStates {
 	return s
 }
 
-// unrepeatable is a named file that can be read a single time, such as a pipe; "" where there
-// is none. Nothing can be followed then.
+// unrepeatable returns a named file that can be read only once, such as a pipe, or "". Such a configuration cannot be
+// followed.
 func unrepeatable(f *command.ConfigFlags) string {
 	i := slices.IndexFunc(f.Paths, func(path string) bool {
 		info, err := os.Stat(path)
@@ -124,7 +122,7 @@ func unrepeatable(f *command.ConfigFlags) string {
 	return f.Paths[i]
 }
 
-// hasTerminal reports whether a person may look at a terminal.
+// hasTerminal reports whether input or errors are connected to a terminal.
 func hasTerminal(s show.Streams) bool {
 	return slices.ContainsFunc([]any{s.In, s.Err}, func(stream any) bool {
 		file, ok := stream.(*os.File)
@@ -132,7 +130,7 @@ func hasTerminal(s show.Streams) bool {
 	})
 }
 
-// begin notes what is served from the start, and when its reading began.
+// begin records the configuration that is served from the start, and the time at which its reading began.
 func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
 	w.served, w.files, w.notes = c, c.Watched, map[string]bool{}
 	w.read = statFiles(w.files).since(began)
@@ -143,7 +141,7 @@ func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
 	w.notes = w.tellNotes(c)
 }
 
-// follow blocks until ctx ends.
+// follow follows the configuration until ctx ends.
 func (w *follower) follow(ctx context.Context) {
 	tick := time.NewTimer(followTick)
 	defer tick.Stop()
@@ -159,7 +157,7 @@ func (w *follower) follow(ctx context.Context) {
 			return
 		case <-w.hangup:
 			if attended && !hasTerminal(w.s) {
-				w.leave() // whoever started it has closed the window
+				w.leave() // the user has closed the window
 				return
 			}
 			w.rekey()
@@ -172,7 +170,7 @@ func (w *follower) follow(ctx context.Context) {
 	}
 }
 
-// rekey reads the file of the sealing keys again. What was sealed stays good while its key is in the file.
+// rekey reads the file of sealing keys again. Sealed state stays valid while its key is in the file.
 func (w *follower) rekey() {
 	if w.keys == nil {
 		return
@@ -184,10 +182,10 @@ func (w *follower) rekey() {
 	w.s.Reportf("the keys that seal what clients hold were read again")
 }
 
-// tick looks at the files, and reads them once they have changed and rest. It says
-// when to look again.
+// tick checks the files, and reads them once they have changed and are stable. It returns the delay until the next
+// check.
 func (w *follower) tick(ctx context.Context) time.Duration {
-	if path := []string{w.signIns.Path()}; !w.signed.same(statFiles(path), path) { // somebody has signed in or out
+	if path := []string{w.signIns.Path()}; !w.signed.same(statFiles(path), path) { // a user has signed in or out
 		w.signed = statFiles(path)
 		w.signIns.Reread(ctx)
 		w.gateway.Attached().Fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })
@@ -206,8 +204,8 @@ func (w *follower) tick(ctx context.Context) time.Duration {
 	return followTick
 }
 
-// reload reads the files, which look like now, and serves what they say; or says why
-// not.
+// reload reads the configuration and serves it, or reports the reason of a failure. now is the state of the files
+// before the read.
 func (w *follower) reload(ctx context.Context, now fileStates, asked bool) {
 	began := time.Now()
 	c, err := w.readAll(ctx)
@@ -222,10 +220,10 @@ func (w *follower) reload(ctx context.Context, now fileStates, asked bool) {
 	}
 	fresh := statFiles(c.Watched).since(began)
 	for f, g := range now {
-		fresh[f] = g // as it was before it was read
+		fresh[f] = g // the state before the read
 	}
 	w.read, w.files = fresh, c.Watched
-	if err := w.front.follow(w.served, c, w.s); err != nil { // first: what is new is not for those who are let in until then
+	if err := w.front.follow(w.served, c, w.s); err != nil { // before the servers, so that clients admitted until now do not get the new ones
 		w.notes, w.broken = w.tellNotes(c), true
 		w.s.Reportf("%v; what was read before goes on, and everyone is let in", err)
 		return
@@ -233,10 +231,9 @@ func (w *follower) reload(ctx context.Context, now fileStates, asked bool) {
 	w.apply(c, asked)
 }
 
-// readAll reads the configuration. A file that had servers and cannot be read any
-// more is an error, whether it was named or found.
+// readAll reads the configuration. If a file that had servers cannot be read any more, it returns an error.
 func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
-	if path := unrepeatable(&w.flags.ConfigFlags); path != "" { // a pipe would be waited for, without end
+	if path := unrepeatable(&w.flags.ConfigFlags); path != "" { // reading a pipe would block forever
 		return nil, fmt.Errorf("%s is no file any more", path)
 	}
 	c, err := w.flags.ConfigFlags.Read(ctx)
@@ -256,8 +253,7 @@ func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
 	return c, nil
 }
 
-// readError says what is wrong with a file that has no servers any more, if anything
-// is.
+// readError returns the reason for which a file has no servers any more, or nil if the file is valid.
 func readError(ctx context.Context, file string) error {
 	info, err := os.Stat(file)
 	switch {
@@ -272,12 +268,12 @@ func readError(ctx context.Context, file string) error {
 	return err
 }
 
-// apply serves c, and reports what that changes.
+// apply serves c, and reports the changes.
 func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	changed, differs := differenceOf(w.served, c)
 	held := newlyHeld(w.served, c)
 	w.signIns.Hide(c.Servers()...)
-	w.gateway.Reload(c.Servers(), w.flags.views(c)) // their order too
+	w.gateway.Reload(c.Servers(), w.flags.views(c)) // also if only their order changed
 	w.local.follow(c)
 	reported := w.tellNotes(c)
 	switch {
@@ -292,7 +288,7 @@ func (w *follower) apply(c *mcpconfig.Config, asked bool) {
 	w.served, w.notes, w.broken = c, reported, false
 }
 
-// tellNotes reports those that are new, and is all of them.
+// tellNotes reports the notes that are new, and returns all notes.
 func (w *follower) tellNotes(c *mcpconfig.Config) (all map[string]bool) {
 	all = map[string]bool{}
 	for _, n := range c.Notes {
@@ -309,7 +305,7 @@ func (w *follower) tellNotes(c *mcpconfig.Config) (all map[string]bool) {
 	return all
 }
 
-// newlyHeld is the rows that wait for approval and did not before, or not as they are.
+// newlyHeld returns the rows that wait for approval now, but did not wait in the same form before.
 func newlyHeld(before, after *mcpconfig.Config) *mcpconfig.Config {
 	out := &mcpconfig.Config{}
 	for _, r := range after.Held() {
@@ -323,10 +319,10 @@ func newlyHeld(before, after *mcpconfig.Config) *mcpconfig.Config {
 	return out
 }
 
-// maxToldServers is how many servers of a kind a line about a change names.
+// maxToldServers limits the names of servers in one part of a report.
 const maxToldServers = 12
 
-// differenceOf says what became of servers and views, and whether anything has.
+// differenceOf describes the changes of servers and views, and reports whether there are any.
 func differenceOf(before, after *mcpconfig.Config) (text string, differs bool) {
 	was, became, unchanged := map[string]interop.Server{}, map[string][]string{}, 0
 	for _, s := range before.Servers() {
@@ -361,7 +357,7 @@ func differenceOf(before, after *mcpconfig.Config) (text string, differs bool) {
 	return strings.Join(append(parts, fmt.Sprintf("%d unchanged", unchanged)), "; "), parts != nil
 }
 
-// sameView reports whether two views show the same, wherever they are written.
+// sameView reports whether two views are equal, apart from their position in files.
 func sameView(a, b mcpconfig.View) bool {
 	b.File, b.Line = a.File, a.Line
 	return reflect.DeepEqual(a, b)

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/serve"
 )
 
-// TestAFileIsReadOnceItRests: what an editor has half written is not read, what was
-// written while it was read is read again, and what only looks new changes nothing.
+// TestAFileIsReadOnceItRests checks that half-written files are not read. A file written during its reading is read
+// again. A file with only a new time changes nothing.
 func TestAFileIsReadOnceItRests(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "servers.json")
@@ -51,7 +51,7 @@ func TestAFileIsReadOnceItRests(t *testing.T) {
 			t.Errorf("it says %q and not %q", got, want)
 		}
 	}
-	write(servers("one"), soon) // as if while it was read at first
+	write(servers("one"), soon) // as if written during the first read
 	looks(2, "indus: the configuration has changed: added one; removed two; 0 unchanged\n")
 	looks(3, "")
 
@@ -63,7 +63,7 @@ func TestAFileIsReadOnceItRests(t *testing.T) {
 	looks(3, "")
 
 	told.Reset()
-	for n := range 6 { // it never rests
+	for n := range 6 { // it keeps changing
 		write(servers("one", "two", "three"), long.Add(time.Duration(-n)))
 		f.Look(t.Context())
 	}
@@ -96,7 +96,7 @@ func TestAFileIsReadOnceItRests(t *testing.T) {
 	write(servers("two", "one"), long.Add(8))
 	looks(5, "indus: the configuration can be read again: 2 unchanged\n")
 
-	// Another file of the same size and time is another file.
+	// A different file of the same size and time counts as a change.
 	own := path
 	path += ".new"
 	write(servers("ten", "one"), long.Add(8))

@@ -34,9 +34,9 @@ type serveFlags struct {
 	noLedger, stdio, builtins bool
 	exact, noValidate, lazy   bool
 	listWait, drain, idle     time.Duration
-	memory                    int // MiB
+	memory                    int // in MiB
 	page                      int
-	rate                      float64 // requests a second
+	rate                      float64 // requests per second
 }
 
 func New(s show.Streams) *cobra.Command {
@@ -110,7 +110,7 @@ func New(s show.Streams) *cobra.Command {
 // policies are the values of --changes.
 var policies = []string{string(interop.AcceptChanges), string(interop.HoldChanges), string(interop.DenyChanges)}
 
-// check refuses flags that do not go together, and values that mean nothing.
+// check refuses invalid values and combinations of flags.
 func (f *serveFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.stdio && cmd.Flags().Changed("addr"):
@@ -197,11 +197,11 @@ Exit codes:
   1    it cannot listen, or something unforeseen
   2    usage: flags and files`
 
-// runServe serves until ctx ends, or the one client has closed its end.
+// runServe serves until ctx ends, or until the client on stdin closes it.
 func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
-	// Whoever read our stderr may leave: that must not end everybody's tools.
+	// If the reader of stderr exits, SIGPIPE must not end the server.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	hangup := make(chan os.Signal, 1) // to read the configuration anew, and not to end
+	hangup := make(chan os.Signal, 1) // reloads the configuration, and does not end the process
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 	ctx, leave := context.WithCancel(ctx)
@@ -254,7 +254,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	signIns := signin.Open(s)
 	defer signIns.Close()
 	signIns.Hide(c.Servers()...)
-	// The servers end when whoever is inside was answered, and not with ctx.
+	// The servers outlive ctx, so that calls in flight can be answered.
 	alive := context.WithoutCancel(ctx)
 	options := &gateway.Options{
 		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name(), os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
@@ -282,7 +282,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	if options.Pages != nil || !front.asks() {
 		options.SignIn = func(ctx context.Context, server string, p toolbox.Principal, opened bool) (string, error) {
-			if options.Pages == nil && front.asks() { // else one client could have another's person sign in for it
+			if options.Pages == nil && front.asks() { // otherwise one client could have another client's user sign in for it
 				return "", errors.New("it is not known by which name browsers reach this")
 			}
 			return elicitSignIn(ctx, signIns, g, server, p, opened)
@@ -313,10 +313,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	return nil
 }
 
-// orNone is a time for an option whose zero is its default.
+// orNone converts 0 for an option that uses its default for 0, and -1 for none.
 func orNone(d time.Duration) time.Duration { return cmp.Or(d, -1) }
 
-// read is the configuration: of all servers, or of the one that is transparent.
+// read reads the configuration of all servers, or of the transparent server.
 func (f *serveFlags) read(ctx context.Context, s show.Streams) (*mcpconfig.Config, error) {
 	if f.transparent == "" {
 		c, err := f.Load(ctx, s, command.UnexpectedNotes)
@@ -334,7 +334,7 @@ func (f *serveFlags) read(ctx context.Context, s show.Streams) (*mcpconfig.Confi
 	return c, err
 }
 
-// inBackground runs something until stop is called, and then waits for it.
+// inBackground starts a goroutine. stop cancels its context and waits for it.
 func inBackground(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -342,7 +342,7 @@ func inBackground(ctx context.Context, run func(context.Context)) (stop func()) 
 	return func() { cancel(); running.Wait() }
 }
 
-// elicitSignIn is gateway.Options.SignIn: tokens are a principal's own where its connection is.
+// elicitSignIn implements gateway.Options.SignIn. If the server's connections are per principal, so are its tokens.
 func elicitSignIn(ctx context.Context, t *signin.Tokens, g *gateway.Gateway, server string, p toolbox.Principal, opened bool) (string, error) {
 	for _, s := range g.Attached().Fleet.Servers() {
 		if s.ID != server {

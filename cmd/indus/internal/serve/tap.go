@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	maxTapFile    = 64 << 20 // bytes of the file; then it is FILE.1, and a new one begins
-	maxTapMessage = 1 << 20  // bytes of a message; of a larger one only the size is written
-	maxTapQueue   = 1024     // messages that wait to be written, of at most
-	maxTapWaiting = 32 << 20 // bytes
+	maxTapFile    = 64 << 20 // bytes of the file; above this, it is renamed to FILE.1
+	maxTapMessage = 1 << 20  // bytes of a message; of a larger message only the size is written
+	maxTapQueue   = 1024     // messages in the queue
+	maxTapWaiting = 32 << 20 // bytes in the queue
 )
 
-// tap writes what goes over the gateway into a file, a JSON document a line. It never waits for the
-// disk: what finds no room in the queue is counted, and left out.
+// tap writes the messages through the gateway to a file, one JSON document per line. It never waits for the disk:
+// messages that do not fit into the queue are counted and left out.
 type tap struct {
 	path    string
 	s       show.Streams
@@ -39,18 +39,18 @@ type tap struct {
 	mu   sync.Mutex
 	over bool
 
-	file *os.File // of the writer alone, as what follows
+	file *os.File // this and the next fields belong to the writing goroutine
 	size int64
-	most int64 // of size; then a new file begins
+	most int64 // limit of size
 }
 
 type tapLine struct {
 	at      time.Time
-	leftOut int64 // bytes of the message, which is too large
+	leftOut int64 // bytes of a message that is too large
 	gateway.Tapped
 }
 
-// openTap begins a file, or goes on with it; nil where none is wanted.
+// openTap creates a file or appends to it. It returns nil if path is empty.
 func openTap(path string, s show.Streams) (*tap, error) {
 	if path == "" {
 		return nil, nil
@@ -74,7 +74,7 @@ func (t *tap) open() error {
 	}
 	info, err := file.Stat()
 	if err == nil {
-		err = file.Chmod(0o600) // it may be there, for others to read
+		err = file.Chmod(0o600) // an existing file may be readable by other users
 	}
 	if err != nil {
 		file.Close()
@@ -84,10 +84,10 @@ func (t *tap) open() error {
 	return nil
 }
 
-// show is gateway.Options.Tap.
+// show implements gateway.Options.Tap.
 func (t *tap) show(m gateway.Tapped) {
 	if m.Answer {
-		m.Message.Params = nil // they were written
+		m.Message.Params = nil // the request already contained them
 	}
 	line := tapLine{at: time.Now(), Tapped: m}
 	size := int64(len(m.Message.Params) + len(m.Result))
@@ -113,7 +113,7 @@ func (t *tap) show(m gateway.Tapped) {
 	}
 }
 
-// close writes what waits, and ends.
+// close writes the queued messages and closes the tap.
 func (t *tap) close() {
 	if t == nil {
 		return
@@ -125,7 +125,7 @@ func (t *tap) close() {
 	t.written.Wait()
 }
 
-// write is the one that writes.
+// write writes queued messages until the queue is closed.
 func (t *tap) write() {
 	var failed error
 	for m := range t.queue {
@@ -144,7 +144,7 @@ func (t *tap) write() {
 	}
 }
 
-// writeDropped says how many messages found no room since it said so last.
+// writeDropped writes the number of messages dropped since the last such line.
 func (t *tap) writeDropped(at time.Time) error {
 	n := t.dropped.Swap(0)
 	if n == 0 {
@@ -161,7 +161,7 @@ func (t *tap) writeLine(m tapLine) error {
 	e := json.NewEncoder(&line)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(m.encoded()); err != nil {
-		return t.append(fmt.Appendf(nil, `{"time":%q,"dropped":1}`, m.at.Format(time.RFC3339Nano))) // it is no JSON
+		return t.append(fmt.Appendf(nil, `{"time":%q,"dropped":1}`, m.at.Format(time.RFC3339Nano))) // it is not valid JSON
 	}
 	return t.append(t.s.Masked(bytes.TrimRight(line.Bytes(), "\n")))
 }
@@ -181,7 +181,7 @@ func (t *tap) append(line []byte) error {
 	return err
 }
 
-// tapJSON is a line of the file.
+// tapJSON is one line of the file.
 type tapJSON struct {
 	Time    string         `json:"time"`
 	Goes    string         `json:"goes"`
@@ -192,7 +192,7 @@ type tapJSON struct {
 	Message tapMessageJSON `json:"message"`
 }
 
-// tapMessageJSON is a message of JSON-RPC, under an id of the tap's own.
+// tapMessageJSON is a JSON-RPC message with an id assigned by the tap.
 type tapMessageJSON struct {
 	Version string          `json:"jsonrpc"`
 	ID      uint64          `json:"id,omitempty"`
@@ -214,7 +214,7 @@ func (m *tapLine) encoded() tapJSON {
 		Time: m.at.Format(time.RFC3339Nano), Goes: from + "->" + to, Server: m.Server, Method: m.Message.Method, LeftOut: m.leftOut,
 		Message: tapMessageJSON{Version: "2.0", ID: m.Exchange},
 	}
-	if m.Session != "" { // it is as good as a credential
+	if m.Session != "" { // the session id works like a credential
 		sum := sha256.Sum256([]byte(m.Session))
 		out.Session = hex.EncodeToString(sum[:6])
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// TestATapIsBounded: what it writes is for its owner alone, whatever was there before; it begins a new file
-// when one is full, and leaves out what is too large.
+// TestATapIsBounded checks that only the owner can read the file, even if it existed before. A full file is replaced by
+// a new one, and messages that are too large are left out.
 func TestATapIsBounded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tap.jsonl")
@@ -48,7 +48,7 @@ func TestATapIsBounded(t *testing.T) {
 		}
 	}
 	tap.Close()
-	tap.Show(ask) // nobody waits for it
+	tap.Show(ask) // no writer is left, and Show returns
 	for _, name := range []string{path, path + ".1"} {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -58,7 +58,7 @@ func TestATapIsBounded(t *testing.T) {
 			t.Errorf("%s: %v, %d bytes", name, mode, info.Size())
 		}
 	}
-	text, err := os.ReadFile(path + ".1") // which is full; how much is in the other depends on the digits of times
+	text, err := os.ReadFile(path + ".1") // this file is full; the size of the other depends on the digits of times
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestATapIsBounded(t *testing.T) {
 	}
 }
 
-// TestATapWaitsForNobody: a disk that takes nothing costs lines, and no time.
+// TestATapWaitsForNobody checks that a blocked disk costs lines but no time.
 func TestATapWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	for _, room := range []int{serve.MaxTapQueue, 0} {
@@ -98,7 +98,7 @@ func TestATapWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestATapThatCannotBeWritten says so, once.
+// TestATapThatCannotBeWritten checks that the failure is reported once.
 func TestATapThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer

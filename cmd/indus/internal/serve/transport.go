@@ -13,19 +13,19 @@ import (
 	"github.com/indusagi/indus/gateway"
 )
 
-// defaultAddr is where indus serves: on this machine alone.
+// defaultAddr is the default address, reachable only from this machine.
 const defaultAddr = "127.0.0.1:7332"
 
-// clientTransport is where clients come in: at an address, or stdin and stdout.
+// clientTransport is the transport of clients: an address, or stdin and stdout.
 type clientTransport struct {
-	addr   *net.TCPAddr // nil: stdin and stdout
-	beyond string       // where other machines reach it; "": they do not
-	// What follows is known once it listens, which is last: until then flags and files may turn out to be wrong.
+	addr   *net.TCPAddr // nil for stdin and stdout
+	beyond string       // the address for other machines, or "" if there is none
+	// The fields below are set by listen, which runs last, after all flags and files are checked.
 	listener net.Listener
-	local    string // where programs of this machine reach it: a scheme and a host
+	local    string // the scheme and host for programs of this machine
 }
 
-// transport is the one that the flags ask for.
+// transport returns the transport that the flags select.
 func (f *serveFlags) transport() (*clientTransport, error) {
 	if f.stdio {
 		return &clientTransport{}, nil
@@ -44,7 +44,7 @@ func (f *serveFlags) transport() (*clientTransport, error) {
 	return t, nil
 }
 
-// listen listens, where there is an address.
+// listen opens the listener, if there is an address.
 func (t *clientTransport) listen() error {
 	if t.addr == nil {
 		return nil
@@ -57,21 +57,21 @@ func (t *clientTransport) listen() error {
 		return err
 	}
 	at := l.Addr().(*net.TCPAddr)
-	if at.IP.IsUnspecified() { // clients on this machine write
+	if at.IP.IsUnspecified() { // an address that local clients can use
 		at = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: at.Port}
 	}
 	t.listener, t.local = l, "http://"+at.String()
 	return nil
 }
 
-// close ends what listens, where it is not served.
+// close closes the listener if it is not being served.
 func (t *clientTransport) close() {
 	if t.listener != nil {
 		t.listener.Close()
 	}
 }
 
-// name is what the ledger calls it.
+// name returns the name of this process in the ledger.
 func (t *clientTransport) name() string {
 	if t.listener == nil {
 		return "indus serve --stdio"
@@ -79,8 +79,8 @@ func (t *clientTransport) name() string {
 	return "indus serve at " + t.local + "/mcp"
 }
 
-// serve blocks until ctx ends, and then until the gateway has, or until the one client has closed its end.
-// [context.DeadlineExceeded] says that calls were given up.
+// serve blocks until ctx ends and the gateway has stopped, or until the client on stdin closes it. If calls were
+// aborted, the error is [context.DeadlineExceeded].
 func (t *clientTransport) serve(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error {
 	if t.listener == nil {
 		return serveStdio(ctx, g, s)
@@ -89,7 +89,7 @@ func (t *clientTransport) serve(ctx context.Context, g *gateway.Gateway, token b
 	return g.Run(ctx, t.listener)
 }
 
-// checkReach says who reaches it, and refuses that everyone does, unless the flags want that.
+// checkReach reports that other machines can connect. If every client could, it refuses this unless the flags allow it.
 func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) error {
 	switch {
 	case t.beyond == "":
@@ -103,7 +103,7 @@ func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) 
 	return nil
 }
 
-// serveStdio serves stdin and stdout: one client.
+// serveStdio serves the one client on stdin and stdout.
 func serveStdio(ctx context.Context, g *gateway.Gateway, s show.Streams) error {
 	if _, ok := show.Terminal(s.In); ok {
 		s.Reportf("serving on stdin and stdout, which a client is meant to hold; to connect one:\n" +
@@ -119,7 +119,7 @@ func serveStdio(ctx context.Context, g *gateway.Gateway, s show.Streams) error {
 	return cmp.Or(<-ended, err)
 }
 
-// reportAddress says where clients connect, who may have to send a token, and how.
+// reportAddress reports the URL for clients, and whether they must send a token.
 func reportAddress(url string, token bool, s show.Streams) {
 	s.Reportf("serving at %s", url)
 	flag, headers := "", ""

@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// What --expose and the "mode" of a view show to clients.
+// The values of --expose and of a view's "mode".
 const (
 	exposeAll     = "all"
 	exposeGateway = "gateway"
@@ -21,9 +21,8 @@ const (
 
 var exposures = []string{exposeAll, exposeGateway}
 
-// exposed is what clients are shown in place of the tools; nil: the tools. With the four, whoever
-// calls has not seen a tool's schema where its client could check the arguments, so they are
-// checked here.
+// exposed returns the function that replaces the tools for clients, or nil to keep them. Behind the four tools, a
+// client has no schema to check arguments with, so indus checks them.
 func (f *serveFlags) exposed(how string) func(toolbox.Source) toolbox.Source {
 	if how != exposeGateway {
 		return nil
@@ -33,9 +32,9 @@ func (f *serveFlags) exposed(how string) func(toolbox.Source) toolbox.Source {
 	}
 }
 
-// viewNotes are the patterns of views that match no server of the configuration.
+// viewNotes returns notes about patterns of views that match no configured server.
 func (f *serveFlags) viewNotes(c *mcpconfig.Config) (notes []string) {
-	if f.transparent != "" { // which has no views
+	if f.transparent != "" { // a transparent server has no views
 		return nil
 	}
 	var ids []string
@@ -52,13 +51,13 @@ func (f *serveFlags) viewNotes(c *mcpconfig.Config) (notes []string) {
 	return notes
 }
 
-// views are those that the configuration names.
+// views returns the views of the configuration.
 func (f *serveFlags) views(c *mcpconfig.Config) map[string]gateway.View {
 	out := map[string]gateway.View{}
 	for _, v := range c.Views {
 		view := gateway.View{Servers: v.Servers, Tools: v.Tools, Prompts: v.Prompts, Resources: v.Resources, Profile: v.Profile}
 		switch {
-		case v.Mode == "" || v.Mode == f.expose: // as all do
+		case v.Mode == "" || v.Mode == f.expose: // same as --expose
 		case v.Mode == exposeAll:
 			view.Expose = func(tools toolbox.Source) toolbox.Source { return tools }
 		default:

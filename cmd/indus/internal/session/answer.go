@@ -14,11 +14,11 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// maxContext is how much of stdin goes along with a prompt: a third of what a conversation may have. Of more the middle is
-// left out, because a log says at its beginning what it is, and at its end how it went.
+// maxContext is the maximum size of stdin in a prompt, in bytes: a third of a conversation. The middle of a longer text
+// is left out, because the start of a log describes it, and its end has the outcome.
 const maxContext = 256 << 10
 
-// answer is "indus -p".
+// answer implements "indus -p".
 func (f *flags) answer(ctx context.Context, s show.Streams) error {
 	given, err := readContext(ctx, s)
 	if err != nil {
@@ -64,7 +64,7 @@ type opening struct {
 	Dir     string `json:"dir"`
 }
 
-// shortcoming says why an answer is none, or not all of it; "" where nothing is wrong.
+// shortcoming returns the reason for which an answer is missing or incomplete, or "" if it is complete.
 func shortcoming(a agent.Answer) string {
 	switch {
 	case a.Stop == agent.StopLength:
@@ -77,7 +77,7 @@ func shortcoming(a agent.Answer) string {
 	return ""
 }
 
-// reportUnready reports the servers whose tools this answer goes without.
+// reportUnready reports the servers whose tools are missing in this answer.
 func (x *session) reportUnready() {
 	for _, st := range x.servers.Status() {
 		switch {
@@ -89,7 +89,8 @@ func (x *session) reportUnready() {
 	}
 }
 
-// listener is told what happens: all of it for whoever reads JSON or sits at a terminal, otherwise only what makes it take long.
+// listener returns the function that reports events. With JSON or on a terminal it reports all of them, and otherwise
+// only retries, which cause delays.
 func (f *flags) listener(s show.Streams) func(agent.Event) {
 	_, terminal := show.Terminal(s.Err)
 	switch {
@@ -99,16 +100,16 @@ func (f *flags) listener(s show.Streams) func(agent.Event) {
 		return func(e agent.Event) { reportEvent(s, e) }
 	}
 	return func(e agent.Event) {
-		if e.Kind == agent.EventRetry { // or it would be silent for a while
+		if e.Kind == agent.EventRetry { // otherwise the delay would be silent
 			reportEvent(s, e)
 		}
 	}
 }
 
-// maxShown is how much of a call's arguments, and of its result, a line has.
+// maxShown limits the arguments and the result of a call in a reported line.
 const maxShown = 120
 
-// reportEvent says in a line what is going on.
+// reportEvent reports an event in one line.
 func reportEvent(s show.Streams, e agent.Event) {
 	switch e.Kind {
 	case agent.EventCall:
@@ -126,10 +127,10 @@ func reportEvent(s show.Streams, e agent.Event) {
 	}
 }
 
-// stdinSilence is when somebody hears that stdin is waited for, which may be a pipe that nobody closes.
+// stdinSilence is the delay before a report that stdin is still being read. It may be a pipe that no program closes.
 const stdinSilence = 3 * time.Second
 
-// readContext is what stands on stdin, unless that is a terminal.
+// readContext returns the text of stdin, or "" if stdin is a terminal.
 func readContext(ctx context.Context, s show.Streams) (string, error) {
 	file, ok := s.In.(*os.File)
 	if s.In == nil || ok && isCharacterDevice(file) {
@@ -152,7 +153,7 @@ func readContext(ctx context.Context, s show.Streams) (string, error) {
 	return given, nil
 }
 
-// isCharacterDevice reports a terminal, /dev/null and the like, and a stdin that is closed.
+// isCharacterDevice reports whether stdin is a terminal, /dev/null or a similar device, or closed.
 func isCharacterDevice(file *os.File) bool {
 	info, err := file.Stat()
 	return err != nil || info.Mode()&os.ModeCharDevice != 0

@@ -17,22 +17,23 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// askable is declared to servers where a person can be asked.
+// askable is the declaration of capabilities for servers if a person can be asked.
 const askable = `{"elicitation":{"form":{},"url":{}},"sampling":{}}`
 
 const (
-	// maxSampled bounds the messages of one sampling request, and sampledTokens the answer where the server names no bound.
+	// maxSampled limits the messages of a sampling request. sampledTokens is the answer's limit if the server sets
+	// none.
 	maxSampled    = 100
 	sampledTokens = 4096
 )
 
-// person is whoever sits at the terminal. nil: nobody does.
+// person is the user at the terminal. It is nil if there is no terminal.
 type person struct {
 	ask  asker
 	fill func(context.Context, chat.Form) ([]string, error)
 }
 
-// endpoint is how the session connects a server.
+// endpoint returns the options for the connection to a server.
 func (x *session) endpoint(s interop.Server) *interop.EndpointOptions {
 	o := x.signIns.Endpoint(s)
 	if x.person != nil {
@@ -41,7 +42,7 @@ func (x *session) endpoint(s interop.Server) *interop.EndpointOptions {
 	return o
 }
 
-// receive answers the questions of servers.
+// receive answers requests of servers.
 func (x *session) receive(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	switch m.Method {
 	case "elicitation/create":
@@ -56,7 +57,7 @@ func badParams(format string, args ...any) error {
 	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// elicit asks the person for values, or to open a page.
+// elicit asks the user for values, or to open a page.
 func (x *session) elicit(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	var p struct {
 		Mode, Message, URL string
@@ -121,10 +122,11 @@ type property struct {
 	}
 }
 
-// titled is a choice with a name.
+// titled is a choice with a title.
 type titled struct{ Const, Title string }
 
-// propertiesOf are the values of a form, in the order of its schema; nil: it is not a flat object of such values.
+// propertiesOf returns the values of a form in the order of its schema, or nil if the schema is not a flat object of
+// values.
 func propertiesOf(schema json.RawMessage) []property {
 	var object struct {
 		Properties json.RawMessage
@@ -151,7 +153,7 @@ func propertiesOf(schema json.RawMessage) []property {
 	return all
 }
 
-// prompt names the value, and says how it is written.
+// prompt returns the name of the value and its format.
 func (p property) prompt() string {
 	choices := slices.Concat(p.Enum, p.Items.Enum)
 	for _, c := range slices.Concat(p.OneOf, p.Items.AnyOf) {
@@ -180,7 +182,7 @@ func (p property) prompt() string {
 	return p.name + " (" + strings.Join(about, "; ") + ")"
 }
 
-// value is a text as a value of the schema's type; nil: it is left out.
+// value converts a text to a value of the schema's type, or to nil to leave it out.
 func (p property) value(text string) json.RawMessage {
 	if text == "" {
 		return p.Default
@@ -209,7 +211,7 @@ func (p property) value(text string) json.RawMessage {
 	return wire.Quote(text)
 }
 
-// check returns why a text is no value of the schema.
+// check returns an error if a text is not a value of the schema.
 func (p property) check(text string) error {
 	value := p.value(text)
 	if value == nil {
@@ -228,7 +230,7 @@ func (p property) check(text string) error {
 	return nil
 }
 
-// sample has the model write a message for a server. A person allows it, and then what is sent back.
+// sample asks the model for a message on behalf of a server. The user must allow the request, and then the answer.
 func (x *session) sample(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	var p struct {
 		SystemPrompt string
@@ -276,7 +278,7 @@ func (x *session) sample(ctx context.Context, m interop.Message) (json.RawMessag
 	})
 }
 
-// notSampled is the error for a server whose sampling the person did not allow (client/sampling, "Error Handling").
+// notSampled returns the server's error if the user rejects a sampling request (client/sampling, "Error Handling").
 func notSampled(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -284,7 +286,7 @@ func notSampled(err error) error {
 	return &interop.RPCError{Code: -1, Message: "the user rejected the sampling request"}
 }
 
-// sampledText is the content of a message, a block or several, if all of it is text.
+// sampledText returns the text of a message of one or more blocks, if all blocks are text.
 func sampledText(content json.RawMessage) (string, bool) {
 	blocks, err := wire.Elements(content)
 	if err != nil {

@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	// besideWait is how long a list may take, and completeWait one for a completion, while which nothing else can be typed.
+	// besideWait limits the time for a list. completeWait limits it for a completion, because it blocks the keyboard.
 	besideWait   = 10 * time.Second
 	completeWait = time.Second
 )
 
-// listBeside asks all servers for a list, as far as it comes.
+// listBeside requests a list from all servers, and returns the entries that arrive in time.
 func (x *session) listBeside(ctx context.Context, of command.BesideKind, wait time.Duration) []command.Beside {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	_ = x.servers.Fleet.Settle(ctx) // or a list that is asked for early lacks the slow ones
+	_ = x.servers.Fleet.Settle(ctx) // without this, an early list would lack slow servers
 	ids := command.IDs(x.servers.Fleet.Servers())
 	lists := make([][]command.Beside, len(ids))
 	var asking sync.WaitGroup
@@ -40,7 +40,7 @@ func (x *session) listBeside(ctx context.Context, of command.BesideKind, wait ti
 	return slices.Concat(lists...)
 }
 
-// prompts is /prompts: what there is, or one of them, filled in, as a turn.
+// prompts implements /prompts. It lists the prompts, or fills one in and sends it as a turn.
 func (c *conversation) prompts(ctx context.Context, rest string) (leave bool, err error) {
 	var all []command.Beside
 	err = c.screen.Turn(ctx, func(ctx context.Context) error {
@@ -88,7 +88,7 @@ func (c *conversation) promptTable(all []command.Beside) string {
 	return c.in(t)
 }
 
-// fillPrompt gets a prompt from its server. A text without the name of an argument is the first one's.
+// fillPrompt requests a prompt from its server. If the prompt has one argument, its name may be left out.
 func (c *conversation) fillPrompt(ctx context.Context, p command.Beside, rest string) (string, error) {
 	given, err := promptArguments(p, rest)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *conversation) fillPrompt(ctx context.Context, p command.Beside, rest st
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// promptArguments are the arguments of a prompt: NAME=VALUE, where a value goes on until the next name.
+// promptArguments parses arguments of the form NAME=VALUE. A value extends to the next name.
 func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 	given, last := map[string]string{}, ""
 	var names, missing []string
@@ -158,7 +158,7 @@ func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 	return given, nil
 }
 
-// contentText is a content block as text.
+// contentText returns the text of a content block.
 func contentText(raw json.RawMessage) string {
 	var block struct {
 		Type, Text, URI string
@@ -185,11 +185,11 @@ func (x *session) requestOf(ctx context.Context, server, method string, params a
 	return result, nil
 }
 
-// mention is @SERVER:URI in a prompt, as far as its server is one.
+// mention matches @SERVER:URI in a prompt.
 var mention = regexp.MustCompile(`(?:^|[\s(])@([A-Za-z0-9_.-]+):([^\s)]+)`)
 
-// withResources is what the user wrote, with the resources that it mentions behind it. Give it no text of others: they would
-// decide which resources are read.
+// withResources appends the resources that the user's prompt mentions. Do not pass text of other origin, because it
+// could choose the resources.
 func (x *session) withResources(ctx context.Context, prompt string) (string, error) {
 	var read []string
 	for _, m := range mention.FindAllStringSubmatch(prompt, -1) {
@@ -207,7 +207,7 @@ func (x *session) withResources(ctx context.Context, prompt string) (string, err
 	return prompt, nil
 }
 
-// resource is a resource as text. Each line of it is marked, so that none can look like the user's.
+// resource returns the text of a resource. Each line has a mark, so that no line can look like the user's text.
 func (x *session) resource(ctx context.Context, server, uri string) (string, error) {
 	result, err := x.requestOf(ctx, server, "resources/read", map[string]string{"uri": uri})
 	if err != nil {
@@ -235,7 +235,7 @@ func (x *session) resource(ctx context.Context, server, uri string) (string, err
 	return "| " + strings.ReplaceAll(strings.TrimRight(whole, "\n"), "\n", "\n| "), nil
 }
 
-// mentions are the resources that can stand behind an @ at the end of a line.
+// mentions returns the resources that can complete an @ at the end of a line.
 func (c *conversation) mentions(ctx context.Context, line string) (found []string) {
 	at := strings.LastIndexByte(line, '@')
 	if at < 0 || strings.ContainsAny(line[at:], " \t") || at > 0 && !strings.ContainsAny(line[at-1:at], " \t\n(") {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxInstructions bounds what one server may say to the model, and maxAllInstructions all of them.
+	// maxInstructions limits the instructions of one server, and maxAllInstructions the sum of all servers, in bytes.
 	maxInstructions    = 2 << 10
 	maxAllInstructions = 8 << 10
 )
 
-// briefing is what the model is told before all else. It is composed once, after the servers were attached: what becomes
-// of them later goes before a prompt, because providers keep what does not change.
+// briefing returns the system prompt. It is built once after the servers were attached, because providers cache
+// unchanged text. Later changes of servers are reported before a prompt.
 func (x *session) briefing() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are indus, an agent that works in the user's terminal.\nWorking directory: %s\nDate: %s\nPlatform: %s/%s\n",
@@ -43,7 +43,7 @@ const rules = `- Look at files before you speak of them, and read a file before 
 - Say what you did, and what you could not do.
 `
 
-// serverLines are the servers with their tools, and those that failed.
+// serverLines lists the servers with their tools or failures.
 func (x *session) serverLines() string {
 	order, now := x.look()
 	if len(order) == 0 {
@@ -69,8 +69,8 @@ func (x *session) serverLines() string {
 	return b.String()
 }
 
-// instructions are what servers say of their tools, each once. Every line of theirs is marked, so that none of them can look
-// like ours.
+// instructions returns the instructions of servers that the model has not seen yet. Each line has a mark, so that no
+// line can look like text of indus.
 func (x *session) instructions() string {
 	var b strings.Builder
 	room := maxAllInstructions
@@ -93,5 +93,5 @@ func (x *session) instructions() string {
 	return b.String()
 }
 
-// quoted is a stranger's text as part of a line.
+// quoted shortens untrusted text to a part of one line.
 func quoted(s string, most int) string { return text.Clip(text.OneLine(s), most) }

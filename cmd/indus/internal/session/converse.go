@@ -23,24 +23,25 @@ import (
 )
 
 const (
-	// quickServers is how long the first prompt waits for servers: those that start at once are in the briefing.
+	// quickServers limits the wait for servers at the start. Servers that are ready by then are in the briefing.
 	quickServers = 500 * time.Millisecond
-	// leaveWithin is how soon a second Ctrl-C leaves.
+	// leaveWithin is the time in which a second Ctrl-C leaves.
 	leaveWithin = 2 * time.Second
 )
 
-// conversation is "indus" on a terminal.
+// conversation is the state of "indus" on a terminal.
 type conversation struct {
 	*session
 	screen      *chat.Terminal
-	seen        map[string]string // what was printed of each server
-	waited      bool              // for the servers, in the first turn
-	interrupted time.Time         // Ctrl-C, at the prompt or in a turn
+	seen        map[string]string // by server: the last printed state
+	waited      bool              // the first turn has waited for servers
+	interrupted time.Time         // the time of the last Ctrl-C, at the prompt or in a turn
 	resources   []command.Beside  // for completion, as of listed
 	listed      time.Time
 }
 
-// converse is "indus" on a terminal. It ends with /quit, Ctrl-D, a second Ctrl-C, or its context, which SIGHUP ends too.
+// converse implements "indus" on a terminal. It ends with /quit, Ctrl-D, a second Ctrl-C or its context. SIGHUP also
+// ends it.
 func converse(outer context.Context, f *flags, s show.Streams) error {
 	ctx, stop := signal.NotifyContext(outer, syscall.SIGHUP)
 	defer stop()
@@ -65,7 +66,7 @@ func converse(outer context.Context, f *flags, s show.Streams) error {
 	for {
 		leave, err := c.step(ctx)
 		switch {
-		case leave, ctx.Err() != nil && outer.Err() == nil: // the terminal is gone: nobody reads an error
+		case leave, ctx.Err() != nil && outer.Err() == nil: // the terminal is gone, so an error could not be read
 			return nil
 		case err != nil:
 			return err
@@ -73,7 +74,7 @@ func converse(outer context.Context, f *flags, s show.Streams) error {
 	}
 }
 
-// open opens the session, and waits no longer for its servers than a person notices. Ctrl-C ends that.
+// open opens the session. It waits for servers only for an unnoticeable time. Ctrl-C cancels it.
 func (c *conversation) open(ctx context.Context, f *flags, s show.Streams) error {
 	quick := *f
 	quick.wait = min(f.wait, quickServers)
@@ -91,7 +92,7 @@ func (c *conversation) open(ctx context.Context, f *flags, s show.Streams) error
 	return err
 }
 
-// end closes the session, and says so where that takes long.
+// end closes the session, and shows a note if that takes long.
 func (c *conversation) end() {
 	err := c.screen.Turn(context.Background(), func(context.Context) error {
 		c.screen.SetNote("ending what was started")
@@ -103,7 +104,7 @@ func (c *conversation) end() {
 	}
 }
 
-// step reads one text and does what it says.
+// step reads a text and runs it as a command or a prompt.
 func (c *conversation) step(ctx context.Context) (leave bool, err error) {
 	c.reportServers()
 	text, err := c.screen.ReadLine(ctx, "> ")
@@ -125,7 +126,7 @@ func (c *conversation) step(ctx context.Context) (leave bool, err error) {
 	if err := c.screen.Editor.History.Add(text); err != nil {
 		c.streams.Reportf("not kept in the history: %s", err)
 	}
-	text = strings.TrimRightFunc(text, unicode.IsSpace) // blanks at the beginning are the indentation of code
+	text = strings.TrimRightFunc(text, unicode.IsSpace) // leading blanks may be the indentation of code
 	switch words := strings.TrimSpace(text); {
 	case words == "":
 		return false, nil
@@ -135,7 +136,7 @@ func (c *conversation) step(ctx context.Context) (leave bool, err error) {
 	return c.answer(ctx, text)
 }
 
-// answer is one turn.
+// answer runs one turn for a prompt.
 func (c *conversation) answer(ctx context.Context, text string) (leave bool, err error) {
 	unsent := false
 	leave, err = c.turn(ctx, func(ctx context.Context) (agent.Answer, error) {
@@ -149,12 +150,12 @@ func (c *conversation) answer(ctx context.Context, text string) (leave bool, err
 		return c.prompt(ctx, whole)
 	})
 	if unsent && c.screen.Editor.Begin == "" {
-		c.screen.Editor.Begin = text // to be corrected
+		c.screen.Editor.Begin = text // the user can correct it
 	}
 	return leave, err
 }
 
-// turn is a turn of the model.
+// turn runs a turn of the model and prints its end.
 func (c *conversation) turn(ctx context.Context, run func(context.Context) (agent.Answer, error)) (leave bool, err error) {
 	began := time.Now()
 	var a agent.Answer
@@ -168,7 +169,7 @@ func (c *conversation) turn(ctx context.Context, run func(context.Context) (agen
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, context.Canceled):
-		c.interrupted = time.Now() // a second Ctrl-C leaves, also where the first one has already done its work
+		c.interrupted = time.Now() // so that a second Ctrl-C leaves, even if the first has already taken effect
 		c.screen.Print("", c.screen.Dim("cancelled"))
 		return false, nil
 	case err != nil:
@@ -180,7 +181,7 @@ func (c *conversation) turn(ctx context.Context, run func(context.Context) (agen
 	return false, nil
 }
 
-// printEnd says how a turn ended.
+// printEnd prints the outcome and usage of a turn.
 func (c *conversation) printEnd(a agent.Answer, began time.Time) {
 	if why := shortcoming(a); why != "" {
 		c.streams.Reportf("%s", why)
@@ -188,7 +189,7 @@ func (c *conversation) printEnd(a agent.Answer, began time.Time) {
 	c.screen.Print("", c.screen.Dim(usageText(a, time.Since(began))), "")
 }
 
-// await waits in the first turn for servers that are still being connected, as long as --wait says.
+// await waits in the first turn for servers that are still connecting, for at most --wait.
 func (c *conversation) await(ctx context.Context) error {
 	if c.waited {
 		return ctx.Err()
@@ -210,12 +211,12 @@ func (c *conversation) await(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// ask asks for permission: it is an [asker].
+// ask asks for permission. It is an [asker].
 func (c *conversation) ask(ctx context.Context, a agent.Ask) (agent.Verdict, error) {
 	return c.screen.Ask(ctx, a, alwaysMeans(a))
 }
 
-// alwaysMeans is what the answer "always" allows; "" where it allows nothing more than this call.
+// alwaysMeans describes the calls that the answer "always" allows, or returns "" if it allows only this call.
 func alwaysMeans(a agent.Ask) string {
 	what, whole := exactCall(a.Call)
 	switch {
@@ -233,7 +234,7 @@ func alwaysMeans(a agent.Ask) string {
 	return "this very command, in this directory"
 }
 
-// usageText says what a turn took.
+// usageText describes the tokens, steps and time of a turn.
 func usageText(a agent.Answer, took time.Duration) string {
 	in := fmt.Sprintf("%d tokens in", a.Usage.Input)
 	if a.Usage.CacheRead > 0 {
@@ -242,7 +243,7 @@ func usageText(a agent.Answer, took time.Duration) string {
 	return fmt.Sprintf("%s, %d out, %s, %s", in, a.Usage.Output, show.Count(a.Steps, "step"), show.Duration(took.Round(100*time.Millisecond)))
 }
 
-// greet says what there is, and of a session that goes on what was said last.
+// greet prints the model and the servers. In a resumed session it also prints the model's last message.
 func (c *conversation) greet() {
 	c.screen.Print(c.screen.Bold("indus") + "  " + show.Clean(c.provider.Name()) + "  " + c.screen.Dim(show.Clean(c.dir)))
 	if messages := c.agent.Messages(); len(messages) > 0 {
@@ -256,7 +257,7 @@ func (c *conversation) greet() {
 	c.screen.Print(c.screen.Dim("/help says what else there is; Ctrl-C cancels, Ctrl-D leaves"), "")
 }
 
-// lastWords are what the model said last.
+// lastWords returns the model's last text.
 func lastWords(messages []agent.Message) string {
 	for _, m := range slices.Backward(messages) {
 		if text := m.Text(); m.Role == agent.Assistant && text != "" {
@@ -266,7 +267,7 @@ func lastWords(messages []agent.Message) string {
 	return ""
 }
 
-// serversLine says how many tools each server has, and who is not ready.
+// serversLine lists the servers with their numbers of tools, and the servers that are not ready.
 func (c *conversation) serversLine() string {
 	var ready, late []string
 	for _, st := range c.servers.Status() {
@@ -288,7 +289,7 @@ func (c *conversation) serversLine() string {
 	return strings.Join(parts, "; ")
 }
 
-// reportServers prints what became of servers since the last prompt.
+// reportServers prints changes of servers since the last prompt.
 func (c *conversation) reportServers() {
 	for _, st := range c.servers.Status() {
 		news := serverNews(st)

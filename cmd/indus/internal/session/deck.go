@@ -17,7 +17,7 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// deal makes the built-in tools, of which --tools leaves some.
+// deal creates the built-in tools that --tools selects.
 func (x *session) deal() error {
 	tc, err := toolbox.NewContext(x.dir)
 	if err != nil {
@@ -38,12 +38,12 @@ func (x *session) deal() error {
 	return nil
 }
 
-// canonical is the name of a built-in tool however it is written: web-fetch, Web_Fetch, webfetch.
+// canonical returns the name of a built-in tool for any spelling: web-fetch, Web_Fetch, webfetch.
 func canonical(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(strings.TrimSpace(name)))
 }
 
-// chosenTools are the tools that names leave; all where there is none.
+// chosenTools returns the tools with these names, or all tools if there are no names.
 func chosenTools(all []toolbox.Tool, names []string) []toolbox.Tool {
 	wanted := show.Names(names, canonical)
 	if wanted == nil {
@@ -52,7 +52,7 @@ func chosenTools(all []toolbox.Tool, names []string) []toolbox.Tool {
 	return slices.DeleteFunc(all, func(t toolbox.Tool) bool { return !slices.Contains(wanted, canonical(t.Name)) })
 }
 
-// checkTools refuses names of tools that are not there.
+// checkTools refuses names of tools that do not exist.
 func checkTools(names []string) error {
 	deck := standard.New(nil)
 	defer deck.Close()
@@ -71,8 +71,8 @@ func checkTools(names []string) error {
 	return nil
 }
 
-// keyless is a shell without the keys of models: a command has no need of them, and "env" would show them to the model, and
-// to its provider.
+// keyless is a shell without the keys of models. Commands do not need them, and "env" would show them to the model and
+// its provider.
 type keyless struct {
 	toolbox.Shell
 	variables []string
@@ -89,10 +89,10 @@ func (k keyless) Run(ctx context.Context, c toolbox.Command) (int, error) {
 	return k.Shell.Run(ctx, c)
 }
 
-// errOwn is the error of a change of what indus itself goes by.
+// errOwn is returned for changes of indus's own configuration.
 var errOwn = errors.New("indus keeps its own configuration here, which tools may not change")
 
-// ownDirectories are where indus keeps what it goes by: what is configured, and what was approved.
+// ownDirectories returns the directories with the configuration and the approvals of indus.
 func ownDirectories() (dirs []string) {
 	dirs = append(dirs, mcpconfig.StateDir(nil))
 	for _, scope := range []mcpconfig.Scope{mcpconfig.User, mcpconfig.Legacy} {
@@ -103,8 +103,8 @@ func ownDirectories() (dirs []string) {
 	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 }
 
-// trusted are files that were named on the command line and are gone by without approval: what --mcp names starts at once, and the
-// ledger says which tools were approved.
+// trusted returns files named on the command line that are trusted without approval. Servers of --mcp start
+// immediately, and the ledger records which tools were approved.
 func (f *flags) trusted() (files []string) {
 	named := slices.Clone(f.Paths)
 	if ledger, err := f.Path(); err == nil {
@@ -119,10 +119,11 @@ func (f *flags) trusted() (files []string) {
 	return files
 }
 
-// ownFiles is files of which those of indus itself can be read and not changed. A tool that could change them would approve itself.
+// ownFiles protects the files of indus against changes. They can be read. A tool that could change them could approve
+// itself.
 type ownFiles struct {
 	toolbox.FS
-	dir string // of FS
+	dir string // the directory of FS
 	own []string
 }
 
@@ -171,7 +172,7 @@ func (f ownFiles) CheckWrite(name string) error { return f.check("write", name) 
 
 var _ standard.WriteChecker = ownFiles{}
 
-// check refuses a name that leads to a file of indus's own, by whatever links and in whatever case.
+// check refuses names of indus's own files, through any links and in any case.
 func (f ownFiles) check(op, name string) error {
 	path := atomicfile.Real(filepath.Join(f.dir, filepath.FromSlash(name)))
 	for dir := path; ; dir = filepath.Dir(dir) {

@@ -12,13 +12,13 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// TestToolsCannotChangeIndusItself, in a home directory, by any name that leads there.
+// TestToolsCannotChangeIndusItself tries in a home directory every name that leads to the protected files.
 func TestToolsCannotChangeIndusItself(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 	t.Setenv("XDG_STATE_HOME", "")
-	for _, dir := range []string{".config/indusvx", "project/.indusvx", "project/src", ".local/state"} { // state/indus is not there yet
+	for _, dir := range []string{".config/indusvx", "project/.indusvx", "project/src", ".local/state"} { // state/indus does not exist yet
 		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}

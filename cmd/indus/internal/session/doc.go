@@ -1,7 +1,7 @@
-// Package session is "indus -p" and "indus": an agent with the built-in tools and those of the configured servers, for one
-// answer or for a conversation. [Add] makes the root command start it.
+// Package session implements "indus -p" and "indus": an agent with the built-in tools and the tools of configured
+// servers, for one answer or for a conversation. [Add] adds it to the root command.
 //
-// A session comes up in the order of its parts: the built-in tools, of which --tools leaves some; then the servers, whose
-// tools are grafted on; then the briefing, which names all that is there. What comes later is there on the next
-// turn, and a note before the prompt says so.
+// The parts of a session start in this order: the built-in tools that --tools selects, the servers with their tools,
+// and the briefing, which names them all. Servers that become ready later are available in the next turn, and a note
+// before the prompt reports them.
 package session

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Session is a session.
+// Session exports session.
 type Session struct{ *session }
 
 // Fill answers the forms of sessions with a person.
 var Fill = func(context.Context, chat.Form) ([]string, error) { return nil, chat.ErrDeclined }
 
-// ContextOf is how many tokens a conversation with a model may have.
+// ContextOf returns the size of a conversation with a model.
 func ContextOf(model string, flag int) int {
 	f := &flags{context: flag}
 	t := target{}
@@ -27,7 +27,7 @@ func ContextOf(model string, flag int) int {
 	return f.contextOf(t)
 }
 
-// Open is a session with flags.
+// Open opens a session with flags.
 func Open(ctx context.Context, args []string, s show.Streams, ask func(context.Context, agent.Ask) (agent.Verdict, error), hear func(agent.Event)) (Session, error) {
 	root := &cobra.Command{Use: "indus"}
 	f := addFlags(root)
@@ -55,15 +55,15 @@ func (s Session) Close()                                           { s.close() }
 func (s Session) Servers() *ledger.Attachment                      { return s.servers }
 func (s Session) ID() string                                       { return s.id }
 
-// PrivateReason says why looks at files of a directory are questions.
+// PrivateReason returns the reason for which reads of files in a directory must ask.
 func PrivateReason(dir string, homes, own []string) string { return privateReason(dir, homes, own) }
 
-// OwnFiles is the files that tools get of a directory.
+// OwnFiles returns the protected files of a directory, as tools see them.
 func OwnFiles(files toolbox.FS, dir string) toolbox.FS {
 	return ownFiles{FS: files, dir: dir, own: ownDirectories()}
 }
 
-// Memory is what is allowed for good in a project with servers.
+// Memory returns the permanent permissions in a project with servers.
 func Memory(project string, servers ...interop.Server) agent.Memory {
 	return &memory{project: project, approved: approvedTools, server: func(id string) (interop.Server, bool) {
 		for _, s := range servers {
@@ -75,22 +75,22 @@ func Memory(project string, servers ...interop.Server) agent.Memory {
 	}}
 }
 
-// Target is the model that flags, and then a name, lead to, in a few words.
+// Target returns the model that the flags and then a name select.
 func Target(model, baseURL, keyFile, name string) (provider, id, address, key string, err error) {
 	f := &flags{model: model, baseURL: baseURL, keyFile: keyFile}
 	t, err := f.target(name)
 	return t.name, t.id, t.address, t.key.Reveal(), err
 }
 
-// Offer is what a model is shown.
+// Offer exports offer.
 type Offer struct{ offer *offer }
 
-// NewOffer is over sources, with a budget of tokens.
+// NewOffer returns an offer of two sources with a limit in tokens.
 func NewOffer(local, servers toolbox.Source, limit int) Offer {
 	return Offer{newOffer(local, servers, limit, schema.Universal)}
 }
 
-// Turn begins a turn, and gives the names of what the model is shown.
+// Turn begins a turn, and returns the names of the tools that the model sees.
 func (o Offer) Turn() (names []string) {
 	o.offer.arrange()
 	for _, d := range o.offer.box.Descriptors() {
@@ -99,8 +99,8 @@ func (o Offer) Turn() (names []string) {
 	return names
 }
 
-// Use shows the tools to another provider.
+// Use adapts the tools to another provider.
 func (o Offer) Use(p *schema.Profile) { o.offer.use(p) }
 
-// Box is what the model calls.
+// Box returns the tools that the model can call.
 func (o Offer) Box() *toolbox.Box { return o.offer.box }

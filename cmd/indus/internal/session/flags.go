@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// flags are those of the root command.
+// flags are the flags of the root command.
 type flags struct {
 	command.ConfigFlags
 	command.LedgerFlags
@@ -27,18 +27,18 @@ type flags struct {
 	private  bool // --allow-private
 	steps    int
 	wait     time.Duration
-	resume   string // "": a new one; latest, or an id
-	budget   int    // tokens
-	context  int    // tokens; 0: what is known of the model
-	agents   bool   // AGENTS.md is used as it is
+	resume   string // latest or an id; "" for a new session
+	budget   int    // in tokens
+	context  int    // in tokens; 0 for the known size of the model
+	agents   bool   // AGENTS.md is used without approval
 	asJSON   bool
 }
 
-// latest is what --resume means without an id.
+// latest is the value of --resume without an id.
 const latest = "latest"
 
-// Add makes the root command start sessions: with -p for one answer, on a terminal for a conversation. Without either
-// it prints its help.
+// Add makes the root command start sessions: with -p for one answer, or on a terminal for a conversation. Otherwise the
+// command prints its help.
 func Add(root *cobra.Command, s show.Streams) {
 	f := addFlags(root)
 	root.Args = f.arguments
@@ -62,7 +62,7 @@ func addFlags(root *cobra.Command) *flags {
 		or $OPENROUTER_API_KEY, each for its own address alone; or "keyFile" or "keyEnv" of the settings)`)
 	fs.StringSliceVar(&f.tools, "tools", nil, `LIST  the built-in tools that there are: read, bash, … (default: all);
 		the servers' are there in any case`)
-	_ = fs.SetAnnotation("tools", command.MayBeEmpty, nil) // no filter: all of them
+	_ = fs.SetAnnotation("tools", command.MayBeEmpty, nil) // an empty list selects all tools
 	fs.BoolVar(&f.noTools, "no-tools", false, "no tool at all, and no server is started")
 	fs.BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger, and do not use one")
 	fs.BoolVar(&f.yes, "yes", false, "let every call run unasked")
@@ -86,15 +86,15 @@ func addFlags(root *cobra.Command) *flags {
 }
 
 const (
-	// defaultWait is what a person waits for the first answer to begin, whatever the servers do.
+	// defaultWait limits the user's wait for the first answer, whatever the servers do.
 	defaultWait = 5 * time.Second
-	// defaultBudget is what a hundred tools take: beyond it models choose badly, and every request costs it.
+	// defaultBudget is about the size of a hundred tools. With more, models choose badly, and each request costs more.
 	defaultBudget = 20_000
-	// leastContext has room for a few calls.
+	// leastContext is large enough for a few calls.
 	leastContext = 4_000
 )
 
-// arguments refuses all but the id of --resume, which pflag takes for an argument.
+// arguments refuses all arguments except the id of --resume, which pflag treats as an argument.
 func (f *flags) arguments(cmd *cobra.Command, args []string) error {
 	if f.resume == latest && len(args) == 1 {
 		f.resume = args[0]
@@ -121,7 +121,7 @@ func (f *flags) run(cmd *cobra.Command, s show.Streams) error {
 	return cmd.Help()
 }
 
-// check refuses flags that do not go together, and values that mean nothing.
+// check refuses invalid values and combinations of flags.
 func (f *flags) check(cmd *cobra.Command) error {
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	switch {

@@ -23,8 +23,8 @@ const (
 	maxGuide  = 32 << 10
 )
 
-// readGuide is the project's AGENTS.md, if its user has approved it as it is; "": there is none, or it is not approved. A clone
-// brings one, and a pull may change it: the approval is of the project and the content.
+// readGuide returns the project's AGENTS.md if the user has approved its current content, or else "". A clone brings
+// the file and a pull may change it, so the approval is for the project and the content.
 func (x *session) readGuide(ctx context.Context) (string, error) {
 	path := guidePath(x.dir)
 	if path == "" || x.flags.noTools {
@@ -65,7 +65,7 @@ func (x *session) readGuide(ctx context.Context) (string, error) {
 	return content, nil
 }
 
-// askForGuide shows the whole file: what is approved is what was read.
+// askForGuide shows the whole file, so that the user approves exactly the text that is used.
 func (x *session) askForGuide(ctx context.Context, path, content string) error {
 	_, err := x.person.fill(ctx, chat.Form{
 		Head: "may " + path + " instruct the model?", Lines: []string{strings.TrimRight(content, "\n")},
@@ -74,8 +74,8 @@ func (x *session) askForGuide(ctx context.Context, path, content string) error {
 	return err
 }
 
-// guidePath is the nearest AGENTS.md of a directory, up to the root of its repository; "": there is none. A link counts as long as
-// it stays below the directory that it is in: the file of a clone could lead to the user's keys.
+// guidePath returns the nearest AGENTS.md of a directory, up to the root of its repository, or "". It follows a link
+// only below the link's directory, because a link in a clone could lead to the user's keys.
 func guidePath(dir string) string {
 	root := repositoryOf(dir)
 	for at := dir; ; at = filepath.Dir(at) {
@@ -96,7 +96,7 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// repositoryOf is the root of the repository that a directory is in; "": it is in none.
+// repositoryOf returns the root of the directory's repository, or "" if there is none.
 func repositoryOf(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); !errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +108,7 @@ func repositoryOf(dir string) string {
 	}
 }
 
-// guideText is the approved file as part of the briefing.
+// guideText returns the approved file for the briefing.
 func (x *session) guideText() string {
 	if x.guide == "" {
 		return ""

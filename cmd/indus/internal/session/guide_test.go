@@ -10,7 +10,8 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/session"
 )
 
-// TestGuide: AGENTS.md instructs the model once a person has approved it as it is, and again after each change.
+// TestGuide checks that AGENTS.md is used once the user has approved its content, and that each change needs a new
+// approval.
 func TestGuide(t *testing.T) {
 	sc := newScene(t)
 	var shown []string
@@ -78,7 +79,7 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// TestGuideOfARepository is the nearest one up to its root.
+// TestGuideOfARepository checks that the nearest file up to the root of the repository is used.
 func TestGuideOfARepository(t *testing.T) {
 	sc := newScene(t)
 	sc.write("AGENTS.md", "Not ours.")

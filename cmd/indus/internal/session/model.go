@@ -21,17 +21,17 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// service is a provider of models that is known by its name.
+// service is a model provider that --model knows by name.
 type service struct {
 	name    string
-	keyEnv  string // the variable of its key; "": it takes none
-	urlEnv  string // the variable of the address that keyEnv belongs to; "": there is none
-	baseURL string // the address that keyEnv belongs to if urlEnv is not set; "": the default of its package
-	model   string // the default; "": it has none
+	keyEnv  string // the variable with its key; "" if it needs none
+	urlEnv  string // the variable with the address for keyEnv; "" if there is none
+	baseURL string // the address for keyEnv if urlEnv is not set; "" for the default of its package
+	model   string // the default model; "" if there is none
 	speaks  wireKind
 }
 
-// wireKind is how a provider is spoken to.
+// wireKind is the API of a provider.
 type wireKind int
 
 const (
@@ -39,7 +39,7 @@ const (
 	likeAnthropic
 )
 
-// providers are those that --model knows.
+// providers are the providers that --model knows.
 var providers = []service{
 	{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", "claude-sonnet-4-5", likeAnthropic},
 	{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "", "gpt-5", likeOpenAI},
@@ -47,10 +47,10 @@ var providers = []service{
 	{"ollama", "", "", "http://127.0.0.1:11434/v1", "", likeOpenAI},
 }
 
-// elsewhere is whatever --base-url leads to.
+// elsewhere is the service at a --base-url that belongs to no known provider.
 var elsewhere service
 
-// home returns the address that the key of the environment is sent to, from the environment or else the default.
+// home returns the address to which the key of the environment is sent: from the environment, or else the default.
 func (p service) home() string {
 	if p.urlEnv == "" {
 		return p.baseURL
@@ -58,15 +58,15 @@ func (p service) home() string {
 	return cmp.Or(strings.TrimSpace(os.Getenv(p.urlEnv)), p.baseURL)
 }
 
-// target is a model, where it is, and the key for that.
+// target is a model with its address and key.
 type target struct {
 	service
-	id      string // the model, as its provider calls it
-	address string // "": the default of the provider's package
+	id      string // the provider's name of the model
+	address string // "" for the default of the provider's package
 	key     secret.Value
 }
 
-// split is the provider that a name begins with, and the rest of it.
+// split splits a model name into the provider and the rest.
 func split(name string) (service, string) {
 	before, rest, ok := strings.Cut(name, "/")
 	i := slices.IndexFunc(providers, func(p service) bool { return p.name == before })
@@ -76,8 +76,8 @@ func split(name string) (service, string) {
 	return providers[i], rest
 }
 
-// target is the model that a person named, with --model where name is "". What --base-url and --key-file say is of the
-// provider that the session began with, and what the settings say of theirs.
+// target returns the model with this name, or the model of --model if the name is "". --base-url and --key-file apply
+// to the provider of the session's first model. The settings apply to the provider that they name.
 func (f *flags) target(name string) (target, error) {
 	set, err := readSettings()
 	if err != nil {
@@ -121,7 +121,7 @@ func providerNames() []string {
 	return show.Names(providers, func(p service) string { return p.name })
 }
 
-// firstModel is the name of the model that a session begins with.
+// firstModel returns the name of the session's first model.
 func (f *flags) firstModel(set settings) (string, error) {
 	if name := cmp.Or(f.model, os.Getenv("INDUS_MODEL"), set.Model); name != "" {
 		return name, nil
@@ -142,8 +142,8 @@ func (f *flags) firstModel(set settings) (string, error) {
 	return "", command.Usagef("there are keys of several providers: name a model with --model, such as %s", strings.Join(names, " or "))
 }
 
-// key returns the key that the target's address may be sent: the key that a person gave for it, or the address's own.
-// settled reports that the settings name the target's provider.
+// key returns the key that may be sent to the target's address: a key that the user set for it, or the key of its
+// environment variable. If settled is true, the settings name the target's provider.
 func (f *flags) key(t target, ours, settled bool, set settings) (string, error) {
 	theirs := settled && t.address == cmp.Or(set.BaseURL, t.baseURL)
 	switch {
@@ -157,7 +157,7 @@ func (f *flags) key(t target, ours, settled bool, set settings) (string, error) 
 		}
 		return "", command.Usagef("%s: the variable %s, which keyEnv names, is not set", set.path, set.KeyEnv)
 	case t.keyEnv == "" || t.address != t.home():
-		return "", nil // no key belongs there
+		return "", nil // no key belongs to this address
 	}
 	key := strings.TrimSpace(os.Getenv(t.keyEnv))
 	switch {
@@ -168,16 +168,16 @@ func (f *flags) key(t target, ours, settled bool, set settings) (string, error) 
 	case settled && (set.KeyFile != "" || set.KeyEnv != ""):
 		return "", command.Usagef("%s: the key that it names is not sent to $%s: set baseURL there too, or set $%s", set.path, t.urlEnv, t.keyEnv)
 	}
-	return "", nil // a server of one's own may need none
+	return "", nil // a server of the user's own may need no key
 }
 
-// noKey is the error of who has not said how to reach a model.
+// noKey returns the error for a missing key.
 func noKey(p service, set settings) error {
 	return command.Usagef("there is no key for %s. Set $%s, or give a file with --key-file, or name both model and key in %s: {\"model\": \"%s\", \"keyFile\": \"FILE\"}. A model on this machine needs none: --model ollama/NAME",
 		cmp.Or(p.name, "a model"), p.keyEnv, cmp.Or(set.path, "settings.json of the configuration"), cmp.Or(p.name, "anthropic")+"/NAME")
 }
 
-// checkAddress refuses what is no address of a web service. from names the flag or variable that has it.
+// checkAddress refuses addresses that are not URLs of web services. from names the flag or variable with the address.
 func checkAddress(from, address string) error {
 	if address == "" {
 		return nil
@@ -189,7 +189,7 @@ func checkAddress(from, address string) error {
 	return nil
 }
 
-// ollamaURL is where Ollama is: its own default, or what its variable says in one of its forms.
+// ollamaURL returns the address of Ollama from its environment variable, or the default.
 func ollamaURL() string {
 	host := strings.TrimSuffix(os.Getenv("OLLAMA_HOST"), "/")
 	if host == "" {
@@ -205,8 +205,8 @@ func ollamaURL() string {
 	return scheme + "://" + strings.Replace(rest, "0.0.0.0", "127.0.0.1", 1) + "/v1"
 }
 
-// contexts holds how many tokens models take, by the first letters of their names. The first entry that fits counts. The figures
-// are estimates for families of models: the flag --context, or the setting, corrects them.
+// contexts holds the context sizes of models in tokens, by the start of their names. The first match applies. The
+// values are estimates for families of models. The flag --context or the setting overrides them.
 var contexts = []struct {
 	begins string
 	tokens int
@@ -216,12 +216,13 @@ var contexts = []struct {
 	{"o1", 200_000}, {"o3", 200_000}, {"o4", 200_000},
 }
 
-// ollamaContext is for models of Ollama, which cuts what is longer without a word: its default is less on small machines.
+// ollamaContext is the context size for Ollama, which cuts longer requests silently. Ollama's own default is smaller on
+// small machines.
 const ollamaContext = 32_000
 
-// contextOf returns how many tokens a conversation with the model may have. 0: that is not known.
+// contextOf returns the size of a conversation with the model in tokens, or 0 if it is unknown.
 func (f *flags) contextOf(t target) int {
-	set, _ := readSettings() // it was read before
+	set, _ := readSettings() // an error was reported before
 	own, _ := strconv.Atoi(os.Getenv("OLLAMA_CONTEXT_LENGTH"))
 	switch {
 	case f.context > 0:
@@ -231,7 +232,7 @@ func (f *flags) contextOf(t target) int {
 	case t.name == "ollama":
 		return cmp.Or(own, ollamaContext)
 	}
-	name := t.id[strings.LastIndexByte(t.id, '/')+1:] // OpenRouter's have the provider before it
+	name := t.id[strings.LastIndexByte(t.id, '/')+1:] // names of OpenRouter begin with the provider
 	for _, c := range contexts {
 		if strings.HasPrefix(name, c.begins) {
 			return c.tokens
@@ -240,13 +241,13 @@ func (f *flags) contextOf(t target) int {
 	return 0
 }
 
-// model is a provider that says how it is shown tools.
+// model is a provider with a schema profile for its tools.
 type model interface {
 	agent.Provider
 	Profile() *schema.Profile
 }
 
-// provider reaches the model.
+// provider returns a client for the model.
 func (t target) provider() model {
 	if t.speaks == likeAnthropic {
 		return anthropic.New(t.id, &anthropic.Options{Key: t.key.Reveal(), BaseURL: t.address})
@@ -254,7 +255,7 @@ func (t target) provider() model {
 	return openai.New(t.id, &openai.Options{Key: t.key.Reveal(), BaseURL: t.address, Provider: t.name})
 }
 
-// explain is a turn's error with its exit code, and what to try.
+// explain adds an exit code and a hint to the error of a turn.
 func (x *session) explain(err error) error {
 	if errors.Is(err, agent.ErrSteps) {
 		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "--steps allows more, and the next prompt goes on from here (with --resume, of another run)"}

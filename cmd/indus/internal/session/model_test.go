@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/session"
 )
 
-// TestWhereAModelIs and which key its address is sent. K is the key of a file that --key-file names, S that of the settings, and of
-// each variable the key is its name.
+// TestWhereAModelIs checks the address of each model and the key that is sent there. K is the key in the file of
+// --key-file, and S is the key of the settings. The key in a variable is the variable's name.
 func TestWhereAModelIs(t *testing.T) {
 	dir := t.TempDir()
 	for file, text := range map[string]string{"key": "K\n", ".config/indusvx/settings-key": " S \nmore", "empty": "\n"} {
@@ -27,11 +27,11 @@ func TestWhereAModelIs(t *testing.T) {
 		mine                      = "http://127.0.0.1:8000/v1"
 	)
 	for _, tt := range []struct {
-		env                  string // set variables
+		env                  string // variables to set
 		settings             string
 		model, base, keyFile string
-		name                 string // given to /model
-		want                 string // provider model address key; or a part of the error
+		name                 string // argument of /model
+		want                 string // provider model address key, or a part of the error
 	}{
 		{env: anthropic, want: "anthropic claude-sonnet-4-5  ANTHROPIC_API_KEY"},
 		{env: openai, want: "openai gpt-5  OPENAI_API_KEY"},
@@ -50,7 +50,7 @@ func TestWhereAModelIs(t *testing.T) {
 		{model: "ollama/q", env: "OLLAMA_HOST=0.0.0.0", want: "ollama q http://127.0.0.1:11434/v1 "},
 		{model: "ollama/q", env: "OLLAMA_HOST=box:9", want: "ollama q http://box:9/v1 "},
 		{model: "ollama/q", env: "OLLAMA_HOST=https://box.example/", want: "ollama q https://box.example/v1 "},
-		// A key goes nowhere but to its own address.
+		// A key is sent only to its own address.
 		{env: openai, model: "qwen", base: mine, want: " qwen " + mine + " "},
 		{env: openai, model: "openai/qwen", base: mine, want: "openai qwen " + mine + " "},
 		{env: anthropic, model: "anthropic/c", base: mine, want: "anthropic c " + mine + " "},
@@ -63,7 +63,7 @@ func TestWhereAModelIs(t *testing.T) {
 		{model: "q", base: "file:///etc/passwd", want: "it is a URL such as"},
 		{base: mine, want: "no model is named"},
 		{env: openai, keyFile: "key", want: "no model is named"},
-		// The environment says where its own key belongs.
+		// The environment determines the address for its own key.
 		{env: openai + " OPENAI_BASE_URL=" + mine, want: "openai gpt-5 " + mine + " OPENAI_API_KEY"},
 		{env: anthropic + " ANTHROPIC_BASE_URL=" + mine, want: "anthropic claude-sonnet-4-5 " + mine + " ANTHROPIC_API_KEY"},
 		{env: anthropic + " OPENAI_BASE_URL=" + mine, want: "anthropic claude-sonnet-4-5  ANTHROPIC_API_KEY"},
@@ -80,7 +80,7 @@ func TestWhereAModelIs(t *testing.T) {
 			want: "anthropic c " + mine + " ANTHROPIC_API_KEY"},
 		{settings: `{"model":"anthropic/c","baseURL":"http://127.0.0.1:9","keyFile":"settings-key"}`, env: "ANTHROPIC_BASE_URL=" + mine,
 			want: "anthropic c http://127.0.0.1:9 S"},
-		// The settings' key belongs to the settings' model.
+		// The key in the settings belongs to the model in the settings.
 		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, want: "anthropic c  S"},
 		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, model: "anthropic/d", want: "anthropic d  S"},
 		{settings: `{"model":"anthropic/c","keyFile":"settings-key"}`, model: "anthropic/d", base: mine, want: "anthropic d " + mine + " "},
@@ -95,7 +95,7 @@ func TestWhereAModelIs(t *testing.T) {
 		{settings: `{"model":3}`, want: "settings.json: model cannot be a JSON number"},
 		{settings: `{"model":"anthropic/c"} x`, want: "something follows the object"},
 		{settings: `{"keyFile":"a","keyEnv":"b"}`, want: "exclude each other"},
-		// What a flag says is of the provider that the session began with.
+		// Flags apply to the provider of the session's first model.
 		{model: "q", base: mine, keyFile: "key", name: "r", want: " r " + mine + " K"},
 		{model: "q", base: mine, keyFile: "key", env: openai, name: "openai/gpt-5", want: "openai gpt-5  OPENAI_API_KEY"},
 		{model: "q", base: mine, keyFile: "key", name: "ollama/z", want: "ollama z http://127.0.0.1:11434/v1 "},

@@ -9,20 +9,21 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// bytesPerToken is what tokens of schemas and descriptions come to, on the average of the providers.
+// bytesPerToken is the average size of a token in schemas and descriptions.
 const bytesPerToken = 4
 
-// offer is what a model is shown: the built-in tools, and those of the servers as long as all of them fit. From then on
-// those that it was not shown yet are behind the four of the catalog: what a conversation had it keeps.
+// offer selects the tools that the model sees: the built-in tools, and the tools of servers while all of them fit. When
+// they no longer fit, new tools are available only through the four tools of the catalog. The model keeps the tools
+// that it has seen.
 type offer struct {
 	local, servers toolbox.Source // guarded
-	limit          int            // tokens
+	limit          int            // in tokens
 
 	profile   *schema.Profile
-	whole     *toolbox.Box // everything by itself
-	box       *toolbox.Box // what is shown
-	shown     *chosen      // of servers
-	catalogue bool         // the four are among it
+	whole     *toolbox.Box // all tools, each by its name
+	box       *toolbox.Box // the tools that the model sees
+	shown     *chosen      // the visible tools of servers
+	catalogue bool         // the box contains the catalog's four tools
 }
 
 func newOffer(local, servers toolbox.Source, limit int, p *schema.Profile) *offer {
@@ -31,8 +32,8 @@ func newOffer(local, servers toolbox.Source, limit int, p *schema.Profile) *offe
 	return o
 }
 
-// use is for another model, which is shown the tools as its provider takes them. What a conversation had goes to the catalog
-// only where its provider would refuse so many.
+// use selects another model, with tools in the form of its provider. If that provider would refuse so many tools, all
+// tools of servers move to the catalog.
 func (o *offer) use(p *schema.Profile) {
 	o.profile, o.whole = p, toolbox.NewBox(&toolbox.BoxOptions{Profile: p}, o.local, o.servers)
 	o.box = o.build()
@@ -44,7 +45,8 @@ func (o *offer) use(p *schema.Profile) {
 	o.arrange()
 }
 
-// arrange shows the tools that came since the last turn, by themselves or in the catalog. It reports whether box is another one.
+// arrange adds tools that are new since the last turn, directly or through the catalog. It reports whether box has
+// changed.
 func (o *offer) arrange() (changed bool) {
 	all := o.whole.Descriptors()
 	var news []string
@@ -73,7 +75,7 @@ func (o *offer) build() *toolbox.Box {
 	return toolbox.NewBox(&toolbox.BoxOptions{Profile: o.profile}, sources...)
 }
 
-// tokensOf is about what tools take of each request.
+// tokensOf returns the approximate size of tools in a request, in tokens.
 func tokensOf(tools []toolbox.Descriptor) (n int) {
 	for _, d := range tools {
 		n += len(d.Name) + len(d.Description) + len(d.Parameters)
@@ -81,14 +83,14 @@ func tokensOf(tools []toolbox.Descriptor) (n int) {
 	return n / bytesPerToken
 }
 
-// chosen is the tools of a source that were chosen by name.
+// chosen is a source restricted to chosen names.
 type chosen struct {
 	toolbox.Source
 
 	mu      sync.Mutex
 	names   map[string]bool
-	changes uint64            // of names
-	of      *toolbox.Snapshot // the source's, of which shown is a part; nil: names have changed since
+	changes uint64            // number of changes of names
+	of      *toolbox.Snapshot // the source's snapshot for shown; nil if names have changed since
 	shown   *toolbox.Snapshot
 }
 
@@ -100,7 +102,7 @@ func (c *chosen) has(name string) bool {
 	return c.names[name]
 }
 
-// add chooses more of them; without any it chooses none.
+// add adds names to the choice. Without names it empties the choice.
 func (c *chosen) add(names ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +115,8 @@ func (c *chosen) add(names ...string) {
 	c.of, c.changes = nil, c.changes+1
 }
 
-// Snapshot implements [toolbox.Source]. Nothing is pending: what is not shown cannot be called by its name.
+// Snapshot implements [toolbox.Source]. It lists no pending tools, so a tool that is not visible cannot be called by
+// name.
 func (c *chosen) Snapshot(who toolbox.Principal) *toolbox.Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,12 +13,12 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// remote is a registry whose tools are a server's.
+// remote is a registry whose tools belong to a server.
 type remote struct{ *toolbox.Registry }
 
 func (r remote) Snapshot(p toolbox.Principal) *toolbox.Snapshot {
 	s := r.Registry.Snapshot(p)
-	for i := range s.Tools { // its own copy: nobody else has it in these tests
+	for i := range s.Tools { // the snapshot is used only by these tests
 		s.Tools[i].Server = "s"
 	}
 	return s
@@ -33,7 +33,7 @@ func tool(name string, words int) toolbox.Tool {
 	}
 }
 
-// TestWhatAConversationHadStays: what comes and passes the budget goes behind the catalog, alone.
+// TestWhatAConversationHadStays checks that only new tools beyond the budget go behind the catalog.
 func TestWhatAConversationHadStays(t *testing.T) {
 	local, servers := toolbox.NewRegistry(nil), remote{toolbox.NewRegistry(nil)}
 	local.Add(tool("read", 1))
@@ -63,7 +63,8 @@ func TestWhatAConversationHadStays(t *testing.T) {
 	}
 }
 
-// TestAToolOfTheMomentIsNotCalledBeforeItsTurn by its name: who lists it in the middle of a turn shows nobody what it is.
+// TestAToolOfTheMomentIsNotCalledBeforeItsTurn checks that a tool listed during a turn cannot be called by its name
+// before the model has seen it.
 func TestAToolOfTheMomentIsNotCalledBeforeItsTurn(t *testing.T) {
 	servers := remote{toolbox.NewRegistry(nil)}
 	o := session.NewOffer(toolbox.NewRegistry(nil), servers, 1000)
@@ -77,7 +78,8 @@ func TestAToolOfTheMomentIsNotCalledBeforeItsTurn(t *testing.T) {
 	}
 }
 
-// TestAProviderThatTakesFewer gets the four, at the start and where a conversation goes on with it.
+// TestAProviderThatTakesFewer checks that such a provider gets the four tools, at the start and after a change of
+// model.
 func TestAProviderThatTakesFewer(t *testing.T) {
 	servers := remote{toolbox.NewRegistry(nil)}
 	for i := range schema.OpenAI.Rules().Tool.MaxTools + 1 {

@@ -23,11 +23,11 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// asker asks a person for permission.
+// asker asks the user for permission.
 type asker func(context.Context, agent.Ask) (agent.Verdict, error)
 
-// permissions are what stands before each call. What is harmless is known of the built-in tools alone: a server may call
-// its tools what it likes.
+// permissions returns the permissions that guard each call. Only built-in tools can be harmless, because a server may
+// describe its tools in any way.
 func (x *session) permissions() *agent.Permissions {
 	ask := nobodyAsked(x.streams)
 	if x.person != nil {
@@ -41,7 +41,7 @@ func (x *session) permissions() *agent.Permissions {
 	}
 }
 
-// nobodyAsked refuses at once, and says once of each tool what would let it run.
+// nobodyAsked returns an asker that refuses at once. For each tool it reports once how to allow it.
 func nobodyAsked(s show.Streams) asker {
 	var mu sync.Mutex
 	said := map[string]bool{}
@@ -57,14 +57,14 @@ func nobodyAsked(s show.Streams) asker {
 	}
 }
 
-// memory is what a person allowed for good in a project. It implements [agent.Memory].
+// memory holds the user's permanent permissions in a project. It implements [agent.Memory].
 type memory struct {
 	project  string
 	server   func(id string) (interop.Server, bool)
 	approved func() ([]mcpconfig.ApprovedTool, error)
 }
 
-// approvedTools are those of the moment: another process may revoke one.
+// approvedTools returns the current list, because another process may revoke an approval.
 func approvedTools() ([]mcpconfig.ApprovedTool, error) { return mcpconfig.ApprovedTools(nil) }
 
 var _ agent.Memory = (*memory)(nil)
@@ -79,7 +79,7 @@ func (m *memory) Allowed(a agent.Ask) bool {
 	return err == nil && isApproved(list, want)
 }
 
-// isApproved reports whether what a person allowed covers a tool, or a file, as it is.
+// isApproved reports whether the list contains the tool or file with the same fingerprint.
 func isApproved(list []mcpconfig.ApprovedTool, want mcpconfig.ApprovedTool) bool {
 	return slices.ContainsFunc(list, func(t mcpconfig.ApprovedTool) bool {
 		return t.Project == want.Project && t.Tool == want.Tool && t.Fingerprint == want.Fingerprint
@@ -95,8 +95,8 @@ func (m *memory) Allow(a agent.Ask) error {
 	return mcpconfig.ApproveTools(nil, t)
 }
 
-// approval is what is remembered of a call that may run for good: the tool as it says it is, the server as it is configured, and
-// of a tool that can do anything the call itself.
+// approval returns the record of a permanent permission: the tool's definition and the server's configuration. For a
+// tool that can do anything it also has the call itself.
 func (m *memory) approval(a agent.Ask) (mcpconfig.ApprovedTool, error) {
 	t := mcpconfig.ApprovedTool{Project: m.project, Tool: a.Call.Name}
 	if !a.Listed() {
@@ -122,15 +122,16 @@ func (m *memory) approval(a agent.Ask) (mcpconfig.ApprovedTool, error) {
 	return t, nil
 }
 
-// exactCall is what is approved of a call of a tool that can do anything: of a command this very one, of a page its
-// site. shown is for a person, without what looks like a secret; "" where every call of the tool is approved.
+// exactCall returns the part of a call to approve for a tool that can do anything: the exact command, or the site of a
+// page. The string shown is for the user and hides text that looks like a secret. Both strings are "" if an approval
+// covers every call of the tool.
 func exactCall(c toolbox.Call) (shown, whole string) {
 	var in map[string]json.RawMessage
-	var runs struct{ Command, URL, Path string } // as the tools read it: "Url" is "url"
+	var runs struct{ Command, URL, Path string } // decoded as the tools do: "Url" is "url"
 	_, _ = json.Unmarshal(c.Input, &in), json.Unmarshal(c.Input, &runs)
 	switch c.Name {
 	case "bash", "process":
-		delete(in, "timeout") // which changes nothing of what it does
+		delete(in, "timeout") // it does not change the effect of the call
 		delete(in, "wait")
 		b, err := json.Marshal(in)
 		if in == nil || err != nil {
@@ -143,16 +144,17 @@ func exactCall(c toolbox.Call) (shown, whole string) {
 			return runs.URL, string(c.Input)
 		}
 		return u.Scheme + "://" + u.Host, u.Scheme + "://" + strings.ToLower(u.Host)
-	case "read", "ls", "grep", "find": // which are asked about outside of a project
+	case "read", "ls", "grep", "find": // outside of a project these calls need approval
 		return cmp.Or(runs.Path, "."), cmp.Or(string(bytes.TrimSpace(c.Input)), "{}")
 	}
 	return "", ""
 }
 
-// refusal returns the error that a call would end with, as far as that is known before it runs; nil: it may succeed.
+// refusal returns the error with which a call would end, as far as it is known in advance, or nil if the call may
+// succeed.
 type refusal func(context.Context, toolbox.Call) error
 
-// beforeAsking asks nobody about a call that cannot run.
+// beforeAsking refuses calls that cannot succeed without asking the user.
 func (x *session) beforeAsking(ask asker) asker {
 	return func(ctx context.Context, a agent.Ask) (agent.Verdict, error) {
 		refuse := x.refusal
@@ -166,7 +168,8 @@ func (x *session) beforeAsking(ask asker) asker {
 	}
 }
 
-// refusedByServers is the [refusal] of servers' tools: of one that the ledger holds, and of a server that is down.
+// refusedByServers is the [refusal] for tools of servers: tools that the ledger holds back, and tools of a server that
+// is down.
 func (x *session) refusedByServers(_ context.Context, c toolbox.Call) error {
 	s := x.servers.Snapshot(c.Caller)
 	if slices.Contains(s.Held, c.Name) {

@@ -21,7 +21,7 @@ func ask(server, name, description, input string) agent.Ask {
 	}
 }
 
-// TestAlwaysHoldsForWhatWasAllowed and for nothing that differs from it.
+// TestAlwaysHoldsForWhatWasAllowed checks that Always covers the same call, and no call that differs from it.
 func TestAlwaysHoldsForWhatWasAllowed(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", "")

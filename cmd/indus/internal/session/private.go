@@ -10,10 +10,10 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// fileTools are the built-in tools that look at files.
+// fileTools are the built-in tools that read files.
 var fileTools = []string{"read", "ls", "grep", "find"}
 
-// harmless reports whether a call runs without a question. Looks at files do, unless the working directory is no project.
+// harmless reports whether a call runs without asking. Reads of files do, unless the working directory is private.
 func (x *session) harmless(a agent.Ask) bool {
 	if a.Tool.Server != "" || !standard.Harmless(a.Call) {
 		return false
@@ -21,8 +21,9 @@ func (x *session) harmless(a agent.Ask) bool {
 	return x.private == "" || !slices.Contains(fileTools, a.Call.Name)
 }
 
-// privateReason says why a look at a file of the directory is a question; "" in a project. Keys, tokens, browser profiles and
-// transcripts stand in the home directory, in its hidden directories, and in what the system keeps there of programs.
+// privateReason returns the reason for which reads of files in the directory must ask, or "" in a project. The home
+// directory, its hidden directories and the system's directories for programs hold keys, tokens, browser profiles and
+// transcripts.
 func privateReason(dir string, homes, own []string) string {
 	for _, home := range homes {
 		if command.IsBelow(home, dir) {

@@ -41,7 +41,7 @@ func TestDirectoriesThatAreNoProjects(t *testing.T) {
 	} {
 		got := session.PrivateReason(filepath.Join(top, filepath.FromSlash(dir)), []string{filepath.Join(top, "link"), home}, []string{state})
 		if !strings.Contains(filepath.ToSlash(got), why) || (got == "") != (why == "") {
-			if dir == "" && got != "" { // which holds both
+			if dir == "" && got != "" { // the root contains both
 				continue
 			}
 			t.Errorf("%q: %q, want %q", dir, got, why)

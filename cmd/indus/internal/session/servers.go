@@ -19,7 +19,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// attach connects the configured servers. It waits as long as --wait says: who comes later is there on the next turn.
+// attach connects the configured servers and waits for at most --wait. Later servers are available in the next turn.
 func (x *session) attach(ctx context.Context) error {
 	c, err := &mcpconfig.Config{}, error(nil)
 	if !x.flags.noTools {
@@ -54,7 +54,7 @@ func (x *session) attach(ctx context.Context) error {
 	return nil
 }
 
-// settle waits for servers, and says who takes long.
+// settle waits for servers, and shows the servers that it waits for.
 func (x *session) settle(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, x.flags.wait)
 	defer cancel()
@@ -65,7 +65,7 @@ func (x *session) settle(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// openLedger is the ledger that is to be kept; nil: none is.
+// openLedger opens the ledger. It returns nil if no ledger is kept.
 func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.Log, error) {
 	f := x.flags
 	guard := command.GuardOf(c.Servers())
@@ -98,7 +98,7 @@ func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.L
 	return nil, nil
 }
 
-// server is a server that the session has, as it is configured.
+// server returns the configuration of a server of the session.
 func (x *session) server(id string) (interop.Server, bool) {
 	for _, o := range x.servers.Fleet.Servers() {
 		if o.ID == id {
@@ -110,8 +110,8 @@ func (x *session) server(id string) (interop.Server, bool) {
 
 var errNoServers = errors.New("with --no-tools there are no servers")
 
-// connect starts a configured server that does not run, or that is down; the configuration is read anew. It does not
-// wait until the server is ready.
+// connect reads the configuration again and starts a server that is not running or is down. It does not wait until the
+// server is ready.
 func (x *session) connect(ctx context.Context, server string) error {
 	if x.flags.noTools {
 		return errNoServers
@@ -129,13 +129,13 @@ func (x *session) connect(ctx context.Context, server string) error {
 	switch st, runs := x.statusOf(server); {
 	case !runs:
 	case st.Fault != nil:
-		x.servers.Detach(server) // or it would wait for its next attempt
+		x.servers.Detach(server) // otherwise it would wait for its next attempt
 	case st.Phase.Usable():
 		return fmt.Errorf("%s is %s already", server, st.Phase)
 	default:
-		return nil // it is under way
+		return nil // it is connecting already
 	}
-	next := append(x.servers.Fleet.Servers(), configured[at]) // the others stay as they are
+	next := append(x.servers.Fleet.Servers(), configured[at]) // the other servers stay unchanged
 	place := func(o interop.Server) int {
 		if i := slices.Index(ids, o.ID); i >= 0 {
 			return i
@@ -148,7 +148,7 @@ func (x *session) connect(ctx context.Context, server string) error {
 	return nil
 }
 
-// statusOf is how a server is, if the session has it.
+// statusOf returns the status of a server, if the session has it.
 func (x *session) statusOf(server string) (interop.EndpointStatus, bool) {
 	for _, st := range x.servers.Status() {
 		if st.Server == server {
@@ -158,7 +158,7 @@ func (x *session) statusOf(server string) (interop.EndpointStatus, bool) {
 	return interop.EndpointStatus{}, false
 }
 
-// disconnect ends a server, whose tools go at once.
+// disconnect stops a server. Its tools are removed at once.
 func (x *session) disconnect(server string) error {
 	if _, ok := x.server(server); !ok {
 		return command.Usagef("no server %q is connected%s", server, command.DidYouMean(server, command.IDs(x.servers.Fleet.Servers())))
@@ -167,13 +167,13 @@ func (x *session) disconnect(server string) error {
 	return nil
 }
 
-// seen is what a server was at a moment.
+// seen is the state of a server at one moment.
 type seen struct {
-	health string            // for the model
-	tools  map[string]string // the fingerprint of each, by name
+	health string            // text for the model
+	tools  map[string]string // the fingerprint of each tool by name
 }
 
-// look is what all servers are now, in order.
+// look returns the current state of all servers, in order.
 func (x *session) look() (order []string, now map[string]seen) {
 	now = map[string]seen{}
 	all := x.servers.Snapshot("")
@@ -189,18 +189,18 @@ func (x *session) look() (order []string, now map[string]seen) {
 	return order, now
 }
 
-// health is how a server is, in the words of the briefing.
+// health describes a server's status in the words of the briefing.
 func health(st interop.EndpointStatus, pending bool) string {
 	switch {
 	case st.Fault != nil:
-		return "cannot be reached: " + strconv.Quote(quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300)) // perhaps its own words
-	case !pending: // or idle, and ready as soon as it is called
+		return "cannot be reached: " + strconv.Quote(quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300)) // it may contain text of the server
+	case !pending: // or idle, and started by the next call
 		return "ready"
 	}
 	return "not ready yet; its tools come with a later message"
 }
 
-// news says what became of servers since the last turn; "": nothing.
+// news describes the changes of servers since the last turn, or returns "" if there are none.
 func (x *session) news() string {
 	order, now := x.look()
 	var lines []string
@@ -223,7 +223,7 @@ func (x *session) news() string {
 	return "(From indus, not from the user. Since the last message:\n" + strings.Join(lines, "\n") + x.instructions() + "\n)"
 }
 
-// changeOf is what became of one server; "": nothing that matters.
+// changeOf describes the changes of one server, or returns "" if there are none.
 func changeOf(was, now seen, known bool) string {
 	var came, went, changed []string
 	for name, print := range now.tools {
@@ -251,5 +251,5 @@ func changeOf(was, now seen, known bool) string {
 	return strings.Join(parts, "; ")
 }
 
-// maxNews is how many tools a line about a server names.
+// maxNews limits the tools that a line about a server names.
 const maxNews = 20

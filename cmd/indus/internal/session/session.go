@@ -15,37 +15,38 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// session is everything that one run of the agent has. prompt, useModel, connect, disconnect and close are for one goroutine;
-// what others read of the fields is safe for concurrent use.
+// session is the state of one run of the agent. Only one goroutine may call prompt, useModel, connect, disconnect and
+// close. Fields that other goroutines read are safe for concurrent use.
 type session struct {
-	id         string // of its transcript, for --resume
-	dir        string // the working directory, its symbolic links resolved
-	private    string // why looks at its files are questions; "": they are not
+	id         string // the id of its transcript, for --resume
+	dir        string // the working directory without symbolic links
+	private    string // the reason for which reads of files must ask; "" if they need not
 	flags      *flags
 	streams    show.Streams
-	config     *mcpconfig.Config // all that is configured; with --no-tools nothing, and so are all up to offer
+	config     *mcpconfig.Config // the whole configuration; empty with --no-tools, as are the fields up to offer
 	servers    *ledger.Attachment
-	signIns    *signin.Tokens    // to servers
-	log        ledger.Log        // of servers; nil: none is kept
+	signIns    *signin.Tokens    // sign-ins at servers
+	log        ledger.Log        // of servers; nil if no ledger is kept
 	local      *toolbox.Registry // the built-in tools
-	deck       *standard.Deck    // what they keep
-	refusal    refusal           // of their calls
-	offer      *offer            // what the model is shown
-	person     *person           // at the terminal; nil: nobody can be asked
+	deck       *standard.Deck    // the state of the built-in tools
+	refusal    refusal           // for calls of built-in tools
+	offer      *offer            // the tools that the model sees
+	person     *person           // at the terminal; nil if no user can be asked
 	target     target            // the model
-	provider   model             // which reaches it; of other goroutines see currentModel
+	provider   model             // the client of the model; other goroutines use currentModel
 	agent      *agent.Session
-	transcript *agent.Transcript // nil: it is not kept
+	transcript *agent.Transcript // nil if it is not stored
 	hear       func(agent.Event)
-	guide      string          // the project's AGENTS.md, approved; "": there is none
-	told       map[string]seen // what the model knows of the servers
-	instructed []string        // the servers whose words it has
+	guide      string          // the project's approved AGENTS.md; "" if there is none
+	told       map[string]seen // the state of servers that the model knows
+	instructed []string        // servers whose instructions the model has received
 
 	mu sync.Mutex // guards changes of provider
 }
 
-// openSession is a session that is ready for its first prompt. p is asked for permission and by servers, nil: nobody can be asked;
-// hear is given what happens in turns, nil: nobody listens. The caller closes it.
+// openSession returns a session that is ready for its first prompt. p answers questions about permission and questions
+// of servers. It is nil if no user can be asked. hear receives the events of turns, and may be nil. The caller must
+// close the session.
 func openSession(ctx context.Context, f *flags, s show.Streams, p *person, hear func(agent.Event)) (*session, error) {
 	x := &session{flags: f, streams: s, person: p}
 	if err := x.boot(ctx, hear); err != nil {
@@ -55,7 +56,8 @@ func openSession(ctx context.Context, f *flags, s show.Streams, p *person, hear 
 	return x, nil
 }
 
-// boot brings the parts up in their order: what can be mistyped first, and the briefing when all that it names is there.
+// boot starts the parts in order. Values that may be mistyped come first, and the briefing last, because it names all
+// parts.
 func (x *session) boot(ctx context.Context, hear func(agent.Event)) (err error) {
 	if x.dir, err = workingDirectory(); err != nil {
 		return err
@@ -78,7 +80,7 @@ func (x *session) boot(ctx context.Context, hear func(agent.Event)) (err error) 
 	return x.begin(ctx)
 }
 
-// begin begins the conversation that the session's id names, or goes on with it.
+// begin starts the conversation with the session's id, or continues it.
 func (x *session) begin(ctx context.Context) error {
 	if err := x.record(ctx); err != nil {
 		return err
@@ -94,7 +96,7 @@ func (x *session) begin(ctx context.Context) error {
 	return nil
 }
 
-// renew begins another conversation. The one before is kept.
+// renew begins a new conversation. The previous one stays stored.
 func (x *session) renew(ctx context.Context) error {
 	before, id, resume, said := x.transcript, x.id, x.flags.resume, x.hasSaid()
 	x.flags.resume, x.id, x.transcript = "", string(ledger.NewKey()), nil
@@ -106,10 +108,10 @@ func (x *session) renew(ctx context.Context) error {
 	return nil
 }
 
-// hasSaid reports whether there is anything to go on with.
+// hasSaid reports whether the conversation has any messages.
 func (x *session) hasSaid() bool { return x.agent != nil && len(x.agent.Messages()) > 0 }
 
-// graft puts the servers' tools beside the built-in ones, each behind its guard.
+// graft adds the servers' tools to the built-in tools, each behind a guard.
 func (x *session) graft(ctx context.Context) error {
 	if err := x.deal(); err != nil {
 		return err
@@ -123,14 +125,14 @@ func (x *session) graft(ctx context.Context) error {
 	return nil
 }
 
-// reportCatalogue says that a model is shown four tools in the place of many.
+// reportCatalogue reports that the model sees the four tools of the catalog instead of all tools.
 func (x *session) reportCatalogue() {
 	if x.offer.catalogue {
 		x.streams.Reportf("the servers' tools are too many to be shown at once (see --tool-budget): search, schema, call and batch find and run them")
 	}
 }
 
-// workingDirectory is where tools work and by which approvals are kept: one directory has one name.
+// workingDirectory returns the directory for tools and approvals. Links are resolved, so that a directory has one name.
 func workingDirectory() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -139,7 +141,7 @@ func workingDirectory() (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// prompt is one turn. What became of servers since the last one stands before text.
+// prompt runs one turn. News about servers precede the text.
 func (x *session) prompt(ctx context.Context, text string) (agent.Answer, error) {
 	if x.offer.arrange() {
 		x.reportCatalogue()
@@ -155,7 +157,7 @@ func (x *session) prompt(ctx context.Context, text string) (agent.Answer, error)
 	return a, nil
 }
 
-// useModel changes the model from the next turn on: PROVIDER/NAME, as --model has it.
+// useModel changes the model from the next turn on. The name is PROVIDER/NAME, as for --model.
 func (x *session) useModel(name string) error {
 	t, err := x.flags.target(name)
 	if err != nil {
@@ -171,14 +173,14 @@ func (x *session) useModel(name string) error {
 	return nil
 }
 
-// currentModel is the model of the moment, for any goroutine.
+// currentModel returns the current model. Any goroutine may call it.
 func (x *session) currentModel() agent.Provider {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.provider
 }
 
-// close ends all that the session has started, and waits for it.
+// close ends everything that the session has started, and waits for it.
 func (x *session) close() {
 	if x.deck != nil {
 		x.deck.Close()

@@ -17,25 +17,27 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// settings are a user's own. A project has none: a cloned repository must not say where prompts and keys go.
+// settings belong to the user. A project has none, because a cloned repository must not choose where prompts and keys
+// go.
 type settings struct {
 	Model   string `json:"model"`
 	BaseURL string `json:"baseURL"`
-	KeyFile string `json:"keyFile"` // relative to the settings
+	KeyFile string `json:"keyFile"` // relative to the file of settings
 	KeyEnv  string `json:"keyEnv"`
-	Context int    `json:"context"` // tokens; 0: what is known of the model
+	Context int    `json:"context"` // in tokens; 0 for the known size of the model
 
 	path string
 }
 
-// maxSettings bounds a file of settings, and one of a key.
+// maxSettings limits the size of a file of settings and of a key file, in bytes.
 const maxSettings = 64 << 10
 
-// readSettings reads settings.json of the user's configuration directory; where there is none they are empty.
+// readSettings reads settings.json of the user's configuration directory. If the file does not exist, the settings are
+// empty.
 func readSettings() (settings, error) {
 	path, err := mcpconfig.PathOf(mcpconfig.User, nil)
 	if err != nil {
-		return settings{}, nil // there is no home
+		return settings{}, nil // there is no home directory
 	}
 	s := settings{path: filepath.Join(filepath.Dir(path), "settings.json")}
 	b, err := atomicfile.ReadNamed(context.Background(), s.path, nil, maxSettings)
@@ -71,7 +73,7 @@ func readSettings() (settings, error) {
 	return s, nil
 }
 
-// readKey is the key in a file: its first line.
+// readKey returns the first line of a key file.
 func readKey(path string) (string, error) {
 	b, err := atomicfile.ReadNamed(context.Background(), path, nil, maxSettings)
 	if err != nil {

@@ -41,19 +41,19 @@ Enter sends; Alt-Enter, or \ and Enter, begin a new line. Tab completes, the
 arrows up and down go through what was typed before, and Ctrl-R searches it.
 Esc or Ctrl-C cancels what runs; Ctrl-C twice leaves.`
 
-// slashNames are the commands, with the words that can follow.
+// slashNames maps the commands to the words that can follow them.
 var slashNames = map[string][]string{
 	"/help": nil, "/mcp": {"connect", "disconnect", "tools", "log"}, "/tools": nil, "/model": nil, "/quit": nil,
 	"/prompts": nil, "/result": nil, "/compact": nil, "/clear": nil,
 }
 
-// isCommand reports a text that is a command, and not a prompt that begins with a path.
+// isCommand reports whether a text is a command, and not a prompt that begins with a path.
 func isCommand(text string) bool {
 	word := strings.Fields(text)[0]
 	return word[0] == '/' && !strings.Contains(word[1:], "/") && !strings.Contains(text, "\n")
 }
 
-// command does what a command says. Its errors are printed.
+// command runs a command and prints its errors.
 func (c *conversation) command(ctx context.Context, text string) (leave bool, err error) {
 	words := strings.Fields(text)
 	name, args := words[0], words[1:]
@@ -98,18 +98,18 @@ func (c *conversation) command(ctx context.Context, text string) (leave bool, er
 	return leave, nil
 }
 
-// say prints text that is harmless.
+// say prints text without control characters.
 func (c *conversation) say(text string) {
 	c.screen.Print(strings.Split(strings.TrimRight(text, "\n")+"\n", "\n")...)
 }
 
-// in is a table for this terminal.
+// in formats a table for the width of this terminal.
 func (c *conversation) in(t *show.Table) string {
 	width, _ := c.screen.Editor.Size()
 	return t.In(width)
 }
 
-// model says which model it is, or changes it.
+// model shows the model, or changes it.
 func (c *conversation) model(args []string) error {
 	if len(args) > 0 {
 		if err := c.useModel(args[0]); err != nil {
@@ -124,7 +124,7 @@ func (c *conversation) model(args []string) error {
 	return nil
 }
 
-// printResult prints a result whole: the last one, or the one so many before it.
+// printResult prints a whole result: the last one, or an earlier one by its distance from the last.
 func (c *conversation) printResult(args []string) error {
 	back := 0
 	if len(args) > 0 {
@@ -150,7 +150,7 @@ func (c *conversation) printResult(args []string) error {
 	return nil
 }
 
-// mcp is /mcp and what can follow it.
+// mcp implements /mcp and its subcommands.
 func (c *conversation) mcp(ctx context.Context, args []string) error {
 	if c.flags.noTools {
 		return errNoServers
@@ -191,7 +191,7 @@ func (c *conversation) mcp(ctx context.Context, args []string) error {
 	return nil
 }
 
-// connectNow connects a server and waits a while for it; what came of it is said before the next prompt.
+// connectNow connects a server and waits for it for a limited time. The outcome is printed before the next prompt.
 func (c *conversation) connectNow(ctx context.Context, server string) error {
 	return c.screen.Turn(ctx, func(ctx context.Context) error {
 		c.screen.SetNote("connecting " + server)
@@ -206,13 +206,13 @@ func (c *conversation) connectNow(ctx context.Context, server string) error {
 	})
 }
 
-// printLog prints what the ledger has of this run.
+// printLog prints the ledger's entries of this run.
 func (c *conversation) printLog(ctx context.Context, server string) error {
 	limited, cancel := context.WithTimeout(ctx, command.LockWait)
 	defer cancel()
-	_ = c.servers.Flush(limited) // what is not written yet is in the ledger all the same
+	_ = c.servers.Flush(limited) // entries that are not written yet are still in the ledger in memory
 	entries := c.servers.Ledger().Log()
-	if c.log != nil { // which also has who was lost, and why
+	if c.log != nil { // the file also has lost servers and the reasons
 		all, err := c.log.Read(limited, 0)
 		if err != nil {
 			return err
@@ -227,18 +227,18 @@ func (c *conversation) printLog(ctx context.Context, server string) error {
 	return nil
 }
 
-// serverNews is how a server is, in a line; "" while it is being connected, and has not said yet what it has.
+// serverNews describes the state of a server in one line, or returns "" while it has not listed its tools.
 func serverNews(st interop.EndpointStatus) string {
 	switch {
 	case st.Fault != nil:
-		return st.Server + " is down" // whatever the next attempt ends with
-	case st.Phase.Usable() && st.Tools > 0: // it has not said yet which, or has none
+		return st.Server + " is down" // stays the same through all attempts
+	case st.Phase.Usable() && st.Tools > 0: // without tools it has not listed them yet, or has none
 		return st.Server + " is ready: " + show.Count(st.Tools, "tool")
 	}
 	return ""
 }
 
-// serverTable is the servers that are connected, and those that are configured and are not.
+// serverTable returns a table of the connected servers and of configured servers that are not connected.
 func (c *conversation) serverTable() string {
 	t := &show.Table{Spare: []string{"WHAT"}}
 	t.Add("SERVER", "PHASE", "TOOLS", "WHAT")
@@ -276,7 +276,7 @@ func (c *conversation) serverTable() string {
 	return c.in(t)
 }
 
-// toolTable is the tools of a server; with builtin the built-in ones and those of all servers.
+// toolTable returns a table of a server's tools. With builtin it has the built-in tools and the tools of all servers.
 func (c *conversation) toolTable(server string, builtin bool) string {
 	if c.flags.noTools {
 		return "there are no tools: --no-tools"
@@ -302,7 +302,7 @@ func (c *conversation) toolTable(server string, builtin bool) string {
 	return c.in(t)
 }
 
-// permission is what becomes of calls of a tool.
+// permission describes whether calls of a tool run, or ask first.
 func (c *conversation) permission(m *memory, d toolbox.Descriptor) string {
 	a := agent.Ask{Tool: d, Call: toolbox.Call{Name: d.Name}}
 	_, whole := exactCall(a.Call)
@@ -317,7 +317,7 @@ func (c *conversation) permission(m *memory, d toolbox.Descriptor) string {
 	return "ask"
 }
 
-// serverNames are the servers that a word behind /mcp can be about.
+// serverNames returns the servers that can follow a verb of /mcp.
 func (c *conversation) serverNames(verb string) (names []string) {
 	connected := command.IDs(c.servers.Fleet.Servers())
 	if verb != "connect" {
@@ -331,7 +331,7 @@ func (c *conversation) serverNames(verb string) (names []string) {
 	return names
 }
 
-// complete is what can stand in the place of a line that begins a command.
+// complete returns the completions of a line.
 func (c *conversation) complete(ctx context.Context, line string) (found []string) {
 	words := strings.Split(line, " ")
 	var next []string
@@ -352,7 +352,7 @@ func (c *conversation) complete(ctx context.Context, line string) (found []strin
 	last := len(words) - 1
 	for _, n := range command.WithPrefix(words[last], next) {
 		if last == 1 && words[0] == "/mcp" || n == "/mcp" || n == "/model" {
-			n += " " // for what can follow
+			n += " " // for the next word
 		}
 		found = append(found, strings.Join(append(slices.Clone(words[:last]), n), " "))
 	}

@@ -20,24 +20,24 @@ import (
 )
 
 const (
-	// maxTranscripts is how many sessions are kept, of all directories.
+	// maxTranscripts is the number of stored sessions, over all directories.
 	maxTranscripts = 100
-	// headBytes is how much of a transcript is read to list it.
+	// headBytes is the part of a transcript that is read to list it, in bytes.
 	headBytes = 64 << 10
 	maxListed = 3 // sessions in an error
 	suffix    = ".jsonl"
 )
 
-// past is a session that was.
+// past is an earlier session.
 type past struct {
 	id     string
 	header agent.Header
-	last   time.Time // when it was written last
-	began  string    // with which words; "": nothing was said
-	damage error     // why it cannot be read; nil: it can, as far as read looked
+	last   time.Time // the time of the last write
+	began  string    // the start of its first text; "" if it has none
+	damage error     // the reason for which it cannot be read; nil if none was found
 }
 
-// transcripts is where sessions are kept; "": nowhere.
+// transcripts returns the directory of stored sessions, or "" if there is none.
 func transcripts() string {
 	state := mcpconfig.StateDir(nil)
 	if state == "" {
@@ -46,7 +46,7 @@ func transcripts() string {
 	return filepath.Join(state, "sessions")
 }
 
-// pastSessions are those that are kept, the last one first.
+// pastSessions returns the stored sessions, the latest first.
 func pastSessions() (all []past) {
 	files, _ := os.ReadDir(transcripts())
 	for _, f := range files {
@@ -60,7 +60,7 @@ func pastSessions() (all []past) {
 	return all
 }
 
-// read fills in what a session was about.
+// read fills in the header and the first text of a session.
 func (p *past) read() {
 	file, err := os.Open(transcriptPath(p.id))
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *past) read() {
 	defer file.Close()
 	header, entries, err := agent.ReadTranscript(io.LimitReader(file, headBytes))
 	p.header = header
-	if !errors.Is(err, io.ErrUnexpectedEOF) { // it ended before anything was said
+	if !errors.Is(err, io.ErrUnexpectedEOF) { // with this error the session ended before its first message
 		p.damage = err
 	}
 	for _, e := range entries {
@@ -79,13 +79,13 @@ func (p *past) read() {
 		}
 	}
 	if info, err := file.Stat(); p.began == "" && err == nil && info.Size() > headBytes {
-		p.began = "…" // with so many words
+		p.began = "…" // the first text is longer than headBytes
 	}
 }
 
 func transcriptPath(id string) string { return filepath.Join(transcripts(), id+suffix) }
 
-// endTranscript closes a transcript, and removes one in which nothing was said.
+// endTranscript closes a transcript, and removes it if it has no messages.
 func endTranscript(t *agent.Transcript, id string, said bool) {
 	if t == nil {
 		return
@@ -120,7 +120,7 @@ func (x *session) record(ctx context.Context) error {
 	return nil
 }
 
-// identity is the id of a new session, or of the one that --resume means.
+// identity returns the id of a new session, or of the session that --resume selects.
 func (x *session) identity() (string, error) {
 	if x.flags.resume == "" {
 		return string(ledger.NewKey()), nil
@@ -132,7 +132,7 @@ func (x *session) identity() (string, error) {
 			return p.id, nil
 		}
 		p.read()
-		mine := p.header.Dir == x.dir || p.header.Dir == "" // where the header is damaged, it may be
+		mine := p.header.Dir == x.dir || p.header.Dir == "" // a damaged header may belong to this directory
 		if mine && (p.began != "" || p.damage != nil) {
 			here = append(here, p)
 		}
@@ -153,7 +153,8 @@ func (x *session) identity() (string, error) {
 	return "", command.Usagef("%s", what)
 }
 
-// latest is the id of the session that --resume means without one, unless it is damaged: others are those before it.
+// latest returns the id of this session, which --resume without an id selects. If it is damaged, the error suggests one
+// of others.
 func (p past) latest(others []past) (string, error) {
 	if p.damage == nil {
 		return p.id, nil
@@ -168,7 +169,7 @@ func (p past) latest(others []past) (string, error) {
 	return "", command.Usagef("the last session%s is damaged: %s: %w%s", what, transcriptPath(p.id), p.damage, try)
 }
 
-// prune removes the oldest sessions beyond the most that are kept, but for those that somebody is in.
+// prune removes the oldest sessions above the limit, except sessions that are open.
 func prune(ctx context.Context) {
 	all := pastSessions()
 	for _, p := range all[min(len(all), maxTranscripts):] {
