@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 )
 
-// TestAHeldLedgerIsNotWaitedForForEver: who holds it may have been stopped.
+// TestAHeldLedgerIsNotWaitedForForEver: the process that holds the ledger may be stopped, so the wait is bounded.
 func TestAHeldLedgerIsNotWaitedForForEver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")
