@@ -149,8 +149,8 @@ func parameterNames(params []signature.Parameter) []string {
 	return show.Names(params, func(p signature.Parameter) string { return p.Name })
 }
 
-// takesParameter returns "more" if a schema explicitly allows undeclared parameters, and "nothing" if it forbids them.
-// If it has no rule, the result is "".
+// takesParameter returns whether a schema explicitly allows ("more") or forbids ("nothing") undeclared parameters, or
+// "".
 func takesParameter(s signature.Schema) string {
 	more := s.Get("additionalProperties")
 	switch {

@@ -125,8 +125,7 @@ func TestWhatIsOddAboutArguments(t *testing.T) {
 	}
 }
 
-// FuzzParseArguments checks that any input for any schema gives one valid JSON object, or a usage error. The object
-// contains each key:=json unchanged.
+// FuzzParseArguments checks that any input gives a usage error, or one valid JSON object with each key:=json unchanged.
 func FuzzParseArguments(f *testing.F) {
 	const schema = `{"properties":{"n":{"type":"integer"},"s":{"enum":["a",1]},"l":{"$ref":"#/properties/n"}},"required":["n"]}`
 	for _, seed := range [][3]string{

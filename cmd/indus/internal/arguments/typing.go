@@ -20,8 +20,7 @@ func ToolSignature(d toolbox.Descriptor) string {
 	return d.Name + signature.Parse(d.Schema).Signature(Style)
 }
 
-// parseValue returns text as a JSON value of the type in the schema. If the schema allows strings or has no type, the
-// value is a string.
+// parseValue returns text as JSON of the type in the schema. If the schema allows strings or any type, it is a string.
 func parseValue(text string, s signature.Schema) (json.RawMessage, error) {
 	value := json.RawMessage(strings.TrimSpace(text))
 	if listed, ok := enumValue(text, value, s); ok {

@@ -110,9 +110,8 @@ func newVersion(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-// addVersionFlag adds --version to the root command. The template of cobra is not used: it would link text/template,
-// which can call every exported method by name. The linker would then remove no method of any package, which costs 40
-// MB.
+// addVersionFlag adds --version to the root command. The template of cobra would link text/template, which can call
+// every exported method by name. The linker would then keep all methods of all packages, which costs 40 MB.
 func addVersionFlag(root *cobra.Command, s show.Streams) {
 	asked := root.Flags().Bool("version", false, "which indus this is")
 	run := root.RunE
@@ -129,8 +128,7 @@ func printVersion(s show.Streams) error {
 	return err
 }
 
-// moduleVersion returns the version of the module from the build info. If there is none, it returns the default version
-// with "-dev".
+// moduleVersion returns the module version from the build info, or else the default version with "-dev".
 func moduleVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {

@@ -21,7 +21,7 @@ func FilesFound(c *mcpconfig.Config) []string {
 	})
 }
 
-// CompleteServers completes the ids of servers that may start, for a command that takes at most most servers.
+// CompleteServers completes the ids of servers that may start, for a command that takes up to most servers.
 func (f *ConfigFlags) CompleteServers(most int) cobra.CompletionFunc {
 	return Complete(most, func(ctx context.Context) []string { return IDs(f.dryServers(ctx)) })
 }
@@ -35,8 +35,7 @@ func (f *ConfigFlags) dryServers(ctx context.Context) []interop.Server {
 	return c.Servers()
 }
 
-// Complete returns a completion for a command that takes at most most words. The offers come from files only:
-// completion starts no server.
+// Complete returns a completion of up to most words. The offers come from files only: completion starts no server.
 func Complete(most int, offers func(context.Context) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {

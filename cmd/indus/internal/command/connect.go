@@ -94,8 +94,7 @@ func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Stre
 	}
 }
 
-// GuardOf returns the first setting that holds back changed tools, which needs a ledger. If there is none, it returns
-// "".
+// GuardOf returns the first setting that holds back changed tools, or "". Such a setting needs a ledger.
 func GuardOf(servers []interop.Server) string {
 	for _, o := range servers {
 		if o.Changes.Guards() {
@@ -131,7 +130,8 @@ func ReportQuarantined(fleet *interop.Fleet, mended bool, s show.Streams) {
 	}
 }
 
-// QuarantineText returns the message for a quarantined tool. It tells apart a tool that is only hidden from models.
+// QuarantineText returns the message for a quarantined tool. It has another text if the tool is only hidden from
+// models.
 func QuarantineText(q interop.Quarantine) string {
 	if q.Published && !q.Mended {
 		return fmt.Sprintf("%s: tool %q is not shown to models: %s", q.Server, q.Tool, q.Reason)
@@ -172,8 +172,8 @@ func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-// serverLines returns the lines for servers on a screen of the given height. The last line counts the servers that do
-// not fit.
+// serverLines returns the lines for servers on a screen of the given height. If not all fit, the last line counts the
+// rest.
 func serverLines(all []interop.EndpointStatus, since time.Duration, height int) []string {
 	shown, room, id := all, height-2, 0
 	if len(all) > room {
@@ -213,7 +213,7 @@ func progressOf(st interop.EndpointStatus, since time.Duration) string {
 	return show.Duration(since.Truncate(show.DrawTick))
 }
 
-// recallLimit bounds the wait for a ledger that another process holds. It keeps completions and help fast.
+// recallLimit bounds the wait for a ledger that another process holds, so that completions and help stay fast.
 const recallLimit = time.Second
 
 // Recalled holds the tools and the status of servers from the ledger, as they would be mounted. No server is started.
@@ -232,7 +232,7 @@ func (r *Recalled) Find(name string) (toolbox.Descriptor, bool) {
 	return r.Tools[i], true
 }
 
-// Recall returns the entries of the ledger for servers. If there is no ledger, the result is empty.
+// Recall returns the tools and the status of servers from the ledger. If there is no ledger, the result is empty.
 func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Recalled, error) {
 	ctx, cancel := context.WithTimeout(ctx, recallLimit)
 	defer cancel()

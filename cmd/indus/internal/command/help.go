@@ -69,10 +69,9 @@ func WriteHelp(s show.Streams, cmd *cobra.Command) error {
 	return err
 }
 
-// HelpText returns the long text of a command with its usage and its flags. A line of the long text that names flags is
-// replaced by their help. The line "--*" stands for all flags of the command. If the text has no such line, the help of
-// all flags goes before the session. If the text has no exit codes, the exit codes for commands with --mcp or --ledger
-// are added.
+// HelpText returns the long text of a command with its usage and its flags. A line that names flags is replaced by
+// their help, and "--*" stands for all flags. Without such a line, the help of all flags goes before the session. If a
+// command with --mcp or --ledger has no exit codes in its text, they are added.
 func HelpText(cmd *cobra.Command) string {
 	const session = "\n\nA session:"
 	text, flags, generated := cmd.Long, ownFlags(cmd), ""
@@ -146,8 +145,7 @@ const (
 	helpWidth  = 85
 )
 
-// flagsHelp returns the help of flags. If a flag has a value, its usage begins with the name of the value and two
-// spaces.
+// flagsHelp returns the help of flags. The usage of a flag with a value begins with the value's name and two spaces.
 func flagsHelp(flags []*pflag.Flag) string {
 	var lines []string
 	for _, f := range flags {
@@ -185,8 +183,7 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	return Usagef("no command %q%s; see %s -h", args[0], near, cmd.CommandPath())
 }
 
-// commandFor returns the path of the command with this name, alias or common other name. If there are several, the
-// command in the largest group wins.
+// commandFor returns the path of the command with a name, an alias or a name in other programs. The largest group wins.
 func commandFor(of *cobra.Command, name string) string {
 	largest := func(a, b *cobra.Command) int { return len(b.Commands()) - len(a.Commands()) }
 	for _, c := range slices.SortedStableFunc(slices.Values(of.Commands()), largest) {

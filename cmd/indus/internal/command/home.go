@@ -22,8 +22,7 @@ func IsBelow(path, dir string) bool {
 	}
 }
 
-// HomeDirectories returns the home directories of the user: from the environment, and from the user database of the
-// system.
+// HomeDirectories returns the user's home directories: from the environment, and from the system's user database.
 func HomeDirectories() (homes []string) {
 	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
 		homes = append(homes, home)

@@ -30,7 +30,7 @@ const LockWait = 3 * time.Second
 type LedgerFlags struct {
 	path string
 	Flag *pflag.Flag // the flag that sets path
-	// Looks is set by a command that shows no tool and calls none. Such a command enrolls no server.
+	// Looks is set by a command that shows no tool and calls none. Such a command enrolls no tools.
 	Looks bool
 }
 
@@ -126,8 +126,8 @@ func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Strea
 	}
 }
 
-// Read returns the existing ledger and the entries that its present state depends on. It first ends the runs of
-// processes that are gone.
+// Read ends the runs of processes that are gone. It returns the ledger and the entries that the present state depends
+// on.
 func (f *LedgerFlags) Read(ctx context.Context) (*ledger.File, []ledger.Entry, error) {
 	file, err := f.reaped(ctx)
 	if err != nil {
@@ -226,8 +226,7 @@ type Version struct{ Config, Server, Tool, Sum string }
 // VersionOf returns the version that an entry refers to.
 func VersionOf(e ledger.Entry) Version { return Version{e.Config, e.Server, e.Tool, e.Sum} }
 
-// pins is the ledger of a command that ends soon. It writes only versions of tools that the ledger does not have. If
-// there are none, it writes nothing.
+// pins is the ledger of a command that ends soon. It writes only versions of tools that are new to the ledger.
 type pins struct {
 	*ledger.File
 	known  map[Version]bool

@@ -11,8 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// New returns a command that calls run with its arguments. If Args is nil and Use names no argument, the command takes
-// none.
+// New returns a command that calls run with its arguments. Without Args, and without an argument in Use, it takes none.
 func New(s show.Streams, run func(context.Context, []string, show.Streams) error, c cobra.Command) *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, words []string) error { return run(cmd.Context(), words, s) }
 	if c.Args == nil && !strings.Contains(c.Use, " ") {
@@ -46,8 +45,7 @@ func AtMost(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// Needs refuses fewer than n arguments. The second parameter describes them in the error. If most is not "", more than
-// n arguments are refused too.
+// Needs refuses fewer than n arguments, which the error calls what. If most is not "", it also refuses more than n.
 func Needs(n int, what, most string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -86,8 +84,7 @@ func refuseEmpty(cmd *cobra.Command, _ []string) (err error) {
 // maxInput bounds the bytes that are read from a file or from stdin.
 const maxInput = 64 << 20
 
-// FileReader returns a function that reads files, and stdin as "-", up to maxInput. If ctx ends, the function returns
-// and leaves a blocked read behind.
+// FileReader returns a function that reads files up to maxInput; "-" is stdin. If ctx ends, it abandons a blocked read.
 func FileReader(ctx context.Context, in io.Reader) func(name string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		text, err := atomicfile.ReadNamed(ctx, name, in, maxInput)

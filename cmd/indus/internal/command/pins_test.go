@@ -13,8 +13,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// The end of a run is in the ledger, also if nothing of the run was written before, or if its first write was
-// interrupted.
+// The end of a run is in the ledger, also if the run was short or its first write was interrupted.
 func TestAShortRunHasItsEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")
 	file, err := ledger.OpenFile(t.Context(), path, nil)
@@ -53,8 +52,7 @@ func TestAShortRunHasItsEnd(t *testing.T) {
 	}
 }
 
-// A command that cannot write the ledger reports this once. Otherwise indus mcp accept would silently lack the held
-// tools.
+// A command that cannot write the ledger reports it once, because indus mcp accept cannot list the tools that it holds.
 func TestALedgerThatCannotBeWrittenIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	var said bytes.Buffer

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ClientProfile selects the check for flaws that make clients refuse a whole list of tools. It is not a schema.Profile,
-// because it belongs to no model.
+// ClientProfile selects the check for flaws that make clients refuse a whole list of tools. It is no schema.Profile,
+// because no model is behind it.
 const ClientProfile = "client"
 
 // EveryProvider selects all providers.

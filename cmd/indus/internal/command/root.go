@@ -16,7 +16,7 @@ import (
 // slowEnd is the time after which a slow shutdown is reported.
 const slowEnd = 500 * time.Millisecond
 
-// sameSignal is the time in which a second signal counts as the first, because no person is that fast.
+// sameSignal is the time in which a second signal counts as the first. No person is that fast.
 const sameSignal = 200 * time.Millisecond
 
 // Tree returns the commands of indus for one run.
@@ -84,8 +84,8 @@ func runReady(ctx context.Context, ready <-chan struct{}, args []string, s show.
 	return ExitCode(err)
 }
 
-// reportSlowEnd reports a slow shutdown after ctx has ended. It waits until ready is closed, because its message is on
-// the second signal.
+// reportSlowEnd reports a slow shutdown after ctx has ended. It waits for ready, because only then a second signal
+// counts.
 func reportSlowEnd(ctx context.Context, ready <-chan struct{}, s show.Streams) (ended func()) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -19,8 +19,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// advice returns the advice for a server that is not connected. It prefers observations of this run to
-// [interop.Fault.Advice].
+// advice returns advice for a server that is not connected: from observations here, or else [interop.Fault.Advice].
 func (x *examined) advice() string {
 	late, connected := errors.Is(x.failed, interop.Timeout), x.status.Era != ""
 	if x.command != nil && !connected {
@@ -69,8 +68,8 @@ func (x *examined) processAdvice(late bool) string {
 	return ""
 }
 
-// networkVariables lists the environment variables that downloads and connections may need. Without them, npx repeats
-// its attempts silently.
+// networkVariables are environment variables that downloads and connections may need. Without them, npx retries
+// silently.
 var networkVariables = []string{
 	"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy",
 	"ALL_PROXY", "NPM_CONFIG_REGISTRY", "UV_INDEX_URL", "DOCKER_HOST", "CONTAINER_HOST",
@@ -133,8 +132,7 @@ func (l *lookup) has(name string) bool {
 	return slices.ContainsFunc(l.Command.Env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
-// advice returns the location of a missing command, or commands with similar names. It is "" if the fault has all
-// facts.
+// advice returns the location of a missing command, or similar names. It is "" if the fault has all facts.
 func (l *lookup) advice() string {
 	name := l.Stdio.Command
 	var at *fs.PathError

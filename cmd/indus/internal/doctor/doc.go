@@ -1,3 +1,3 @@
-// Package doctor is "indus mcp doctor". It checks each step from the configuration to the tools of a server, and
-// returns a verdict with advice.
+// Package doctor is "indus mcp doctor". It checks each step from the configuration to a server's tools, and gives
+// advice.
 package doctor

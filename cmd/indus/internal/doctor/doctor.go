@@ -167,8 +167,8 @@ func (d *doctor) close() {
 	d.tokens.Close()
 }
 
-// examine examines all parts in order, and waits for each server. If asText is true, it prints each part once it is
-// complete.
+// examine examines all parts in order, and waits for each server. If asText is true, it prints each part when it is
+// done.
 func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) {
 	r := &fullReport{General: d.general(ctx), Servers: []*serverReport{}, Together: []step{}}
 	out := printer{d.Out}
@@ -199,8 +199,7 @@ func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) 
 	return r, out.summary(r.Servers)
 }
 
-// verdict returns the error of the command. It names the parts that are not well, and has the exit code of the first
-// such server.
+// verdict returns an error with the names of all parts that are not well, and the exit code of the first such server.
 func (d *doctor) verdict(r *fullReport) error {
 	if r.OK {
 		return nil

@@ -162,7 +162,7 @@ func rpcMethod(r *http.Request) string {
 	return method
 }
 
-// trace records the outcome of each step: the first success, or else the last failure. One working address of a host is
+// trace keeps the first success of each step, or else the last failure, because one working address of a host is
 // enough.
 func (p *probe) trace() *httptrace.ClientTrace {
 	begin := func(l *leg) { p.note(func(*observed) { l.began = time.Now() }) }

@@ -141,8 +141,7 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 	return f.print(all, s)
 }
 
-// whoAccepts returns the account of this process, and the account that used sudo. It does not trust variables such as
-// USER, which may be missing or false.
+// whoAccepts returns the account of this process, and the account that used sudo. USER may be missing or false.
 func whoAccepts() string {
 	who := "uid " + strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil {
@@ -157,8 +156,7 @@ func whoAccepts() string {
 	return show.Clean(who)
 }
 
-// unwritten reports the live runs that cannot write the ledger, because the tools that they hold back are missing in
-// it.
+// unwritten reports the live runs that cannot write the ledger. The tools that they hold back are missing there.
 func (f *acceptFlags) unwritten(ctx context.Context, file *ledger.File, s show.Streams) error {
 	runs, err := file.Unwritten(ctx)
 	if err != nil || len(runs) == 0 {

@@ -119,8 +119,7 @@ type versions struct {
 	approved map[command.Version]string // sum by version; the sum of the key is ""
 }
 
-// take processes the next entry. If e has another version than the approved one, it returns the approved version. isNew
-// reports that no version was approved.
+// take processes the next entry. If e is not the approved version, it returns that version, or isNew if there is none.
 func (v *versions) take(e ledger.Entry) (approved ledger.Entry, ok, isNew bool) {
 	if e.Tool == "" || e.Sum == "" {
 		return ledger.Entry{}, false, false

@@ -321,8 +321,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, command.Usagef(`%q is no time: write how long ago, such as 2h or 3d, or "2006-01-02 15:04"`, text)
 }
 
-// endOfSecond returns the end of the second that a person typed. Entries have milliseconds, and are shown to the
-// second.
+// endOfSecond returns the end of the second that t names. Entries have milliseconds, and are shown to the second.
 func endOfSecond(t time.Time) time.Time {
 	if t.Nanosecond() != 0 {
 		return t

@@ -17,8 +17,7 @@ type logLine struct {
 	isNew    bool          // no version of the tool was approved
 }
 
-// linesOf returns entries as lines. Tools of one server that came or went in one batch share a line, unless each is
-// true.
+// linesOf returns entries as lines. Unless each is true, tools of a server that came or went in one batch share a line.
 func linesOf(entries []ledger.Entry, each bool, skip func(ledger.Entry) bool) []logLine {
 	var out []logLine
 	story := versions{map[command.Version]ledger.Entry{}, map[command.Version]string{}}

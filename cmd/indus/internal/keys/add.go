@@ -68,8 +68,7 @@ func (f *addFlags) run(ctx context.Context, _ []string, s show.Streams) error {
 	return f.add(ctx, key, s)
 }
 
-// checkViews reports views that the configuration does not have. That is no error, because the key may be for an indus
-// serve with another configuration.
+// checkViews reports views that the configuration lacks. The key may be for an indus serve with another configuration.
 func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 	if f.views == nil {
 		return nil

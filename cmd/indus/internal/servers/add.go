@@ -320,8 +320,8 @@ func (f *addFlags) local(row *jsonObject, words []string) error {
 	return err
 }
 
-// inFile returns a path from the command line in the form that the configuration file needs. Only a project's file
-// resolves relative paths against the working directory, so paths in other files become absolute.
+// inFile returns a path from the command line as the file needs it. A project's file resolves relative paths against
+// the working directory. Other files do not, so the path becomes absolute.
 func (f *addFlags) inFile(path string) (string, error) {
 	if f.project || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.Contains(path, "${") {
 		return path, nil

@@ -274,8 +274,8 @@ func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
 	return entry, nil
 }
 
-// viewPath returns the path of the view below /mcp. If a view and a server have the same name, the view wins. "@NAME"
-// always names a view.
+// viewPath returns the path of the view below /mcp. A view wins over a server of the same name. "@NAME" is always a
+// view.
 func (f *exportFlags) viewPath(ctx context.Context) (string, error) {
 	views, ids, err := f.views(ctx)
 	if err != nil {

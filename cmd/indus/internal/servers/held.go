@@ -153,8 +153,7 @@ func printableText(raw json.RawMessage) string {
 	return text
 }
 
-// shownText returns the value of a member. In a user's own row, a value with the name or the form of a secret is
-// masked.
+// shownText returns the value of a member. In a user's own row, it masks a value with the name or the form of a secret.
 func shownText(name string, raw json.RawMessage, theirs bool) string {
 	value, ok := wire.Unquote(raw)
 	switch {
@@ -177,8 +176,7 @@ func namedValues(raw json.RawMessage, is string, theirs bool) []string {
 	return out
 }
 
-// String returns a text that is safe on a terminal. Each value has a line of its own, so that no value can look like
-// another.
+// String returns a text that is safe on a terminal. Each value has its own line, so that none can look like another.
 func (w *heldServer) String() string {
 	var p show.Page
 	p.Printf("%s  %s:%d: %s\n", show.ShellWord(show.Clean(w.Server)), w.File, w.Line, w.Reason)

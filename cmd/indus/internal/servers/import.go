@@ -173,8 +173,7 @@ type clientFile struct {
 	err    error
 }
 
-// readClients reads the existing files of clients. A file that several clients share belongs to the first client with a
-// matching format.
+// readClients reads the existing files of clients. A shared file belongs to the first client with a matching format.
 func readClients(ctx context.Context, clients []mcpconfig.Client, files func(mcpconfig.Client) []string) (out []clientFile, err error) {
 	for _, client := range clients {
 		for _, file := range files(client) {
@@ -347,8 +346,7 @@ func (f *importFlags) filesOf(c mcpconfig.Client) []string {
 	return user
 }
 
-// clientFiles splits the files of a client into project files and user files. Project files have other paths in another
-// directory.
+// clientFiles splits a client's files into project and user files. Project files have other paths in another directory.
 func clientFiles(c mcpconfig.Client) (project, user []string) {
 	elsewhere := c.Files(&mcpconfig.Options{Dir: "elsewhere"})
 	for _, file := range c.Files(dry()) {
@@ -361,8 +359,7 @@ func clientFiles(c mcpconfig.Client) (project, user []string) {
 	return project, user
 }
 
-// take adds the servers of a file. Of two servers with one name, the server from the winner's file stays. Without a
-// winner the first one stays.
+// take adds the servers of a file. Of servers with one name, the winner's stays, or else the first.
 func (x *imports) take(in *mcpconfig.Imported, winner map[string]string) {
 	x.From = append(x.From, in.Files...)
 	x.Notes = append(x.Notes, in.Notes...)
@@ -375,8 +372,7 @@ func (x *imports) take(in *mcpconfig.Imported, winner map[string]string) {
 	}
 }
 
-// settle determines the result for a server, and edits the text. first maps each name to the file from which this
-// import took it.
+// settle determines the result for a server, and edits the text. first has the file that brought each name so far.
 func (f *importFlags) settle(e *mcpconfig.Edit, server *imported, first map[string]string) error {
 	if server.Becomes == "lost" {
 		return nil
@@ -479,8 +475,8 @@ func (f *importFlags) report(x *imports, what string, s show.Streams) error {
 	return nil
 }
 
-// thereOf returns the first file that exists, or the first file if none exists. It skips files with another base name
-// than the first: such files are read only.
+// thereOf returns the first existing file, or else the first file. Files with another base name than the first are read
+// only, so it skips them.
 func thereOf(files []string) string {
 	stem := func(file string) string {
 		name := strings.TrimPrefix(filepath.Base(file), ".")

@@ -227,8 +227,8 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 	return t
 }
 
-// faultsPage returns the faults with their advice. Servers with the same file and fault share an entry, such as those
-// that wait for approval.
+// faultsPage returns the faults with their advice. Servers with the same file and fault share an entry, for example all
+// servers that wait for approval.
 func faultsPage(rows []serverRow) *show.Page {
 	type wrong struct {
 		file, fault, try string

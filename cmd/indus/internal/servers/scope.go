@@ -136,8 +136,7 @@ func (f *scopeFlags) in(r mcpconfig.Row) bool {
 	return true
 }
 
-// find returns the row of a name that counts, in the scope that the flags select. If no row counts, it returns one that
-// is held, shadowed or skipped.
+// find returns the row of a name that counts, in the selected scope: see [mcpconfig.Config.Find].
 func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, error) {
 	if row, ok := c.Find(name, f.in); ok {
 		return row, nil

@@ -45,8 +45,7 @@ func (s Streams) Canvas() *Canvas {
 	return CanvasOn(s.Err)
 }
 
-// Draw replaces the lines of the last Draw, and puts the cursor below the new ones. It passes the height of the screen
-// to lines.
+// Draw replaces the lines that were drawn before, and puts the cursor below. It calls lines with the screen's height.
 func (c *Canvas) Draw(lines func(height int) []string) {
 	_, height := c.size()
 	if now := lines(height); len(now) > 0 || len(c.widths) > 0 {
@@ -98,7 +97,7 @@ func (s Streams) ReportSlow(waiting func() []string) (stop func()) {
 	return func() { slow.Stop() }
 }
 
-// ScreenSize returns the size of a terminal. If the size is unknown or below 2 by 2, it returns 80 by 24.
+// ScreenSize returns the size of a terminal, or 80 by 24 if the size is unknown or too small.
 func ScreenSize(file *os.File) (width, height int) {
 	width, height, err := term.GetSize(int(file.Fd()))
 	if err != nil || width < 2 || height < 2 {

@@ -77,8 +77,7 @@ func (s Streams) LogAll() {
 	slog.SetLogLoggerLevel(slog.LevelWarn)
 }
 
-// maxLearned bounds how many credentials are masked of those learned at run time. A gateway has one for each signed-in
-// caller.
+// maxLearned bounds the masked credentials that were learned at run time. A gateway has one for each signed-in caller.
 const maxLearned = 256
 
 // masked holds the values that logs and files of this process must not contain.

@@ -38,7 +38,7 @@ func (s Streams) Reportf(format string, args ...any) {
 	fmt.Fprintf(s.Err, "indus: "+format+"\n", cleaned(args)...)
 }
 
-// Lines returns a channel of the lines of stdin, and closes it at the end of stdin. A blocked read ends only with the
+// Lines returns a channel of the lines of stdin, which is closed at their end. A blocked read lasts as long as the
 // process.
 func (s Streams) Lines() <-chan string {
 	out := make(chan string)
@@ -143,8 +143,7 @@ func PrintLines[T any](s Streams, all []T, as func(T) any) error {
 // PrintLine prints a JSON document on one line.
 func PrintLine(s Streams, v any) error { return s.encode(v, "") }
 
-// IndentJSON returns JSON on several lines, and changes nothing but white space. If raw is not JSON, it is returned
-// unchanged.
+// IndentJSON returns JSON on several lines, otherwise unchanged. If raw is not JSON, it is returned as it is.
 func IndentJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {

@@ -33,8 +33,8 @@ func Duration(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// ParseDuration parses a duration, which may be in days: "90d". It reports false if text is not a duration, is
-// negative, or is over 100 years in days.
+// ParseDuration parses a duration, also in days: "90d". It reports false if text is invalid, negative or over 36600
+// days.
 func ParseDuration(text string) (time.Duration, bool) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseFloat(days, 64)
@@ -113,8 +113,7 @@ func Where[T any](all []T, is func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(t T) bool { return !is(t) })
 }
 
-// Summary returns the first sentence of a description. It ends in "…" if there is more, so that a reader of the summary
-// knows of the rest.
+// Summary returns the first sentence of a description, with "…" if there is more, so that readers notice the rest.
 func Summary(s string) string {
 	text := FirstSentence(s)
 	if text != strings.Join(strings.Fields(Clean(s)), " ") && !strings.HasSuffix(text, "…") {
@@ -136,8 +135,7 @@ func FirstSentence(s string) string {
 	return Cut(s, 100)
 }
 
-// Escaped returns text on one line, with invisible and control characters as escapes. A person who reviews the text
-// must see all of it.
+// Escaped returns text on one line with invisible and control characters as escapes, so that a reviewer sees all of it.
 func Escaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -214,8 +212,7 @@ func Reflow(text string, width int) string {
 
 var secondColumn = regexp.MustCompile(`^ +\S.*?   *`)
 
-// textColumn returns the column where the text of a line begins. If an item in a first column comes before the text,
-// item is true.
+// textColumn returns the column where the text of a line begins. item is true if an item in a first column precedes it.
 func textColumn(line string) (at int, item bool) {
 	if head := secondColumn.FindString(line); head != "" && len(head) < len(line) {
 		return len(head), true
@@ -236,8 +233,7 @@ func WrapTo(text string, in, width int) []string {
 // WrapColumn wraps a line at width columns. Continuation lines begin at column at, where the text of the line begins.
 func WrapColumn(line string, at, width int) []string { return refill([]string{line}, at, width) }
 
-// leastText is the minimum width of the second column. If it would be narrower, continuation lines begin below the item
-// instead.
+// leastText is the minimum width of the second column. In less space, text continues below the item.
 const leastText = 24
 
 func refill(lines []string, at, width int) []string {

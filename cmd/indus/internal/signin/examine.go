@@ -42,8 +42,7 @@ func Advice(err error, server string) string {
 	return strings.ReplaceAll(advices[step.Step], "SERVER", server)
 }
 
-// Examine returns the results of the steps of a server's sign-in. failed is the error of the server, or nil if the
-// server works.
+// Examine returns the results of the steps of a server's sign-in. If failed is nil, the server works.
 func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []Finding {
 	address, ok := Address(s)
 	if !ok {

@@ -19,13 +19,13 @@ import (
 
 // Asking selects how a person signs in.
 type Asking struct {
-	// Paste prints the address to open, and reads the final address of the browser from stdin. If it is false, the
-	// browser of this machine is used.
+	// Paste prints the address to open, and reads the browser's final address from stdin. False uses the local browser.
 	Paste bool
 	lines <-chan string
 }
 
-// SignIn lets a person sign in for the principal who. If the server is configured so, the client itself signs in.
+// SignIn signs in for a principal with the help of a person. If the server is configured so, the client itself signs
+// in.
 func (t *Tokens) SignIn(ctx context.Context, s interop.Server, who string, how *Asking, out show.Streams) error {
 	address, ok := Address(s)
 	if !ok {
@@ -94,8 +94,7 @@ func (a *Asking) line(ctx context.Context, out show.Streams) (string, error) {
 	}
 }
 
-// openBrowser opens an address with $BROWSER, or else with the command of the system. In $BROWSER, %s stands for the
-// address.
+// openBrowser opens an address with $BROWSER, where %s stands for the address, or else with the command of the system.
 func openBrowser(address string) error {
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {

@@ -84,8 +84,8 @@ func (t *Tokens) Close() {
 	}
 }
 
-// Endpoint returns the options with which a fleet connects a server. From then on, logs and recordings mask the
-// server's credentials and its tokens.
+// Endpoint returns the options with which a fleet connects a server. Logs and recordings mask its credentials from then
+// on.
 func (t *Tokens) Endpoint(s interop.Server) *interop.EndpointOptions {
 	t.Hide(s)
 	return &interop.EndpointOptions{RoundTripper: t.RoundTripper, Credential: t.streams.Learn}
@@ -116,7 +116,7 @@ func (t *Tokens) Hide(servers ...interop.Server) {
 	t.streams.Hide(masks)
 }
 
-// RoundTripper adds the tokens of who to the requests to a server, if there are any.
+// RoundTripper adds the tokens of a principal to the requests to a server, if there are any.
 func (t *Tokens) RoundTripper(s interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 	address, ok := Address(s)
 	if !ok {
@@ -165,8 +165,8 @@ func Address(s interop.Server) (string, bool) {
 	return address, address != "" && !s.OAuth.Off && !s.Forward.Authorization
 }
 
-// accountOf returns the account of a row's sign-ins. Rows with the same URL have separate accounts, unless they name
-// the same account.
+// accountOf returns the account of a row's sign-ins. Rows with one URL have separate accounts, unless they name the
+// same.
 func accountOf(s interop.Server) string { return cmp.Or(s.OAuth.Account, s.ID) }
 
 // client returns the client of a server in its present configuration.
@@ -354,8 +354,7 @@ func (t *Tokens) Principals(ctx context.Context, s interop.Server) ([]SignedIn, 
 	return slices.DeleteFunc(all, func(o SignedIn) bool { return o.Principal == "" || !o.IsOf(s) }), err
 }
 
-// IsOf reports whether a sign-in belongs to a server. A sign-in from before accounts existed belongs to each row with
-// its URL.
+// IsOf reports whether a sign-in belongs to a server. A sign-in without an account belongs to each row with its URL.
 func (o SignedIn) IsOf(s interop.Server) bool {
 	address, ok := Address(s)
 	own, err := oauth.Resource(address)

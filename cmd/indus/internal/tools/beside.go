@@ -46,8 +46,8 @@ type besideServers struct {
 	down error // the fault of a server that is down, already reported
 }
 
-// lists returns the entries of all servers, in the order of the servers. A server that fails is reported. If no server
-// has an entry, the last error is returned.
+// lists returns the entries of all servers in order, and reports each failure. Without any entry it returns the last
+// error.
 func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...command.BesideKind) (rows []command.Beside, failed error) {
 	failed = b.down
 	if failed != nil {

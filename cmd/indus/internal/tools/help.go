@@ -103,8 +103,8 @@ func recall(ctx context.Context, f *command.ServerFlags) (*command.Recalled, err
 	return known, nil
 }
 
-// completeTool completes the tools in the ledger. It offers SERVER__ if several servers match, or if the ledger has no
-// tool of a server.
+// completeTool completes tools in the ledger. It offers SERVER__ if several servers match, or if one has no tools
+// there.
 func completeTool(f *command.ServerFlags, cmd *cobra.Command, typed string) ([]string, cobra.ShellCompDirective) {
 	known, _ := recall(cmd.Context(), f)
 	var tools, meant, begun []string

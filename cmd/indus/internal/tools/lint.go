@@ -170,8 +170,7 @@ func ruleOffers() []string {
 	return show.Names(schema.AllRules(), func(r schema.Rule) string { return string(r) + "\t" + r.About() })
 }
 
-// examiner returns an examiner for the named providers. If one provider is named, tools are mounted with its profile,
-// otherwise with the universal one.
+// examiner returns an examiner for the named providers. It mounts for a single named provider, otherwise for universal.
 func (f *lintFlags) examiner() (*Examiner, error) {
 	x := &Examiner{Profile: schema.Universal, asked: command.Providers()}
 	if !f.asked() {

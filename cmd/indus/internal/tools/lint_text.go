@@ -89,8 +89,8 @@ func mountRemarks(t *ToolReport, all bool) (r remarks) {
 	return r
 }
 
-// providerRemarks returns the objections of providers to an unchanged tool. If several is true, each remark names its
-// providers. Without all, it then has only refusals, and warnings of indus.
+// providerRemarks returns the objections of providers to an unchanged tool. If several is true, remarks name the
+// providers, and only with all are warnings of providers and dropped parts included.
 func providerRemarks(t *ToolReport, several, all bool) (r remarks) {
 	r.addQuarantine(t)
 	for _, o := range objections(t.Findings) {
