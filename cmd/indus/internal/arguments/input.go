@@ -149,7 +149,7 @@ func parameterNames(params []signature.Parameter) []string {
 	return show.Names(params, func(p signature.Parameter) string { return p.Name })
 }
 
-// takesParameter returns whether a schema explicitly allows ("more") or forbids ("nothing") undeclared parameters, or
+// takesParameter returns "more" if a schema explicitly allows undeclared parameters, "nothing" if it forbids them, or
 // "".
 func takesParameter(s signature.Schema) string {
 	more := s.Get("additionalProperties")

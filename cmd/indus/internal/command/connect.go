@@ -130,8 +130,7 @@ func ReportQuarantined(fleet *interop.Fleet, mended bool, s show.Streams) {
 	}
 }
 
-// QuarantineText returns the message for a quarantined tool. It has another text if the tool is only hidden from
-// models.
+// QuarantineText returns the message for a quarantined tool, which may be hidden from models only.
 func QuarantineText(q interop.Quarantine) string {
 	if q.Published && !q.Mended {
 		return fmt.Sprintf("%s: tool %q is not shown to models: %s", q.Server, q.Tool, q.Reason)
@@ -172,7 +171,7 @@ func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-// serverLines returns the lines for servers on a screen of the given height. If not all fit, the last line counts the
+// serverLines returns the lines for servers on a screen of the given height. If they do not fit, the last counts the
 // rest.
 func serverLines(all []interop.EndpointStatus, since time.Duration, height int) []string {
 	shown, room, id := all, height-2, 0

@@ -126,8 +126,7 @@ func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Strea
 	}
 }
 
-// Read ends the runs of processes that are gone. It returns the ledger and the entries that the present state depends
-// on.
+// Read ends the runs of processes that are gone. It returns the ledger, with the entries that its present state needs.
 func (f *LedgerFlags) Read(ctx context.Context) (*ledger.File, []ledger.Entry, error) {
 	file, err := f.reaped(ctx)
 	if err != nil {

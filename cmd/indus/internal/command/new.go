@@ -45,7 +45,8 @@ func AtMost(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// Needs refuses fewer than n arguments, which the error calls what. If most is not "", it also refuses more than n.
+// Needs refuses fewer than n arguments. The error describes them with the second parameter. If most is not "", Needs
+// also refuses more than n.
 func Needs(n int, what, most string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -68,8 +68,7 @@ func (x *examined) processAdvice(late bool) string {
 	return ""
 }
 
-// networkVariables are environment variables that downloads and connections may need. Without them, npx retries
-// silently.
+// networkVariables are the variables that downloads and connections may need. Without them, npx retries silently.
 var networkVariables = []string{
 	"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy",
 	"ALL_PROXY", "NPM_CONFIG_REGISTRY", "UV_INDEX_URL", "DOCKER_HOST", "CONTAINER_HOST",

@@ -1,3 +1,2 @@
-// Package doctor is "indus mcp doctor". It checks each step from the configuration to a server's tools, and gives
-// advice.
+// Package doctor is "indus mcp doctor". It checks each step from the configuration to the tools, and gives advice.
 package doctor

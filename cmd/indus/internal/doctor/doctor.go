@@ -167,8 +167,7 @@ func (d *doctor) close() {
 	d.tokens.Close()
 }
 
-// examine examines all parts in order, and waits for each server. If asText is true, it prints each part when it is
-// done.
+// examine examines all parts in order, and waits for each server. If asText is true, it prints each part at once.
 func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) {
 	r := &fullReport{General: d.general(ctx), Servers: []*serverReport{}, Together: []step{}}
 	out := printer{d.Out}

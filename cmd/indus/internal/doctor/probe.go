@@ -162,8 +162,7 @@ func rpcMethod(r *http.Request) string {
 	return method
 }
 
-// trace keeps the first success of each step, or else the last failure, because one working address of a host is
-// enough.
+// trace keeps the first success of each step, or else the last failure. One working address of a host is enough.
 func (p *probe) trace() *httptrace.ClientTrace {
 	begin := func(l *leg) { p.note(func(*observed) { l.began = time.Now() }) }
 	end := func(l *leg, detail string, err error) {

@@ -191,8 +191,7 @@ func principals(keys []identity.Key) map[string]bool {
 	return all
 }
 
-// sayKept reports principals without a key that are still signed in to servers. A new key of that name has these
-// sign-ins.
+// sayKept reports principals without a key that are still signed in to servers. A new key of that name can use that.
 func sayKept(ctx context.Context, before, after map[string]bool, s show.Streams) error {
 	tokens := signin.Open(s)
 	defer tokens.Close()

@@ -274,8 +274,7 @@ func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
 	return entry, nil
 }
 
-// viewPath returns the path of the view below /mcp. A view wins over a server of the same name. "@NAME" is always a
-// view.
+// viewPath returns the path of the view below /mcp. A view wins over a server of the same name. "@NAME" means a view.
 func (f *exportFlags) viewPath(ctx context.Context) (string, error) {
 	views, ids, err := f.views(ctx)
 	if err != nil {

@@ -44,8 +44,8 @@ func setFields(row json.RawMessage, settings []string) (json.RawMessage, error) 
 	return row, nil
 }
 
-// fieldAt returns the keys along a path, and the schema at its end. Keys of env, headers and tools.rename may have
-// dots.
+// fieldAt returns the keys along a path, and the schema at its end. Keys of env, headers and tools.rename may be
+// dotted.
 func fieldAt(s signature.Schema, path string) (keys []string, of signature.Schema, err error) {
 	name, rest, deeper := strings.Cut(path, ".")
 	var known []string

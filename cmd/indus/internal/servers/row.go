@@ -198,8 +198,7 @@ func (f *scopeFlags) change(ctx context.Context, name string, change func(*mcpco
 	return row, err
 }
 
-// reportPlainSecrets warns of values that look like secrets in plain text, without showing them, and suggests a
-// variable.
+// reportPlainSecrets warns of values that look like secrets in plain text. It hides them, and suggests a variable.
 func reportPlainSecrets(d mcpconfig.Definition, path string, s show.Streams) {
 	for _, p := range secret.InDefinition(d.JSON) {
 		s.Reportf("%s: %s looks like a secret, and is in %s in plain text; write %s, which takes it from the environment, or ${cmd:pass show …} instead",

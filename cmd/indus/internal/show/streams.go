@@ -38,8 +38,7 @@ func (s Streams) Reportf(format string, args ...any) {
 	fmt.Fprintf(s.Err, "indus: "+format+"\n", cleaned(args)...)
 }
 
-// Lines returns a channel of the lines of stdin, which is closed at their end. A blocked read lasts as long as the
-// process.
+// Lines returns a channel of the lines of stdin, and closes it after the last. A blocked read ends with the process.
 func (s Streams) Lines() <-chan string {
 	out := make(chan string)
 	go func() {

@@ -24,8 +24,7 @@ type Asking struct {
 	lines <-chan string
 }
 
-// SignIn signs in for a principal with the help of a person. If the server is configured so, the client itself signs
-// in.
+// SignIn lets a person sign in for a principal. If the server is configured so, the client itself signs in.
 func (t *Tokens) SignIn(ctx context.Context, s interop.Server, who string, how *Asking, out show.Streams) error {
 	address, ok := Address(s)
 	if !ok {

@@ -84,8 +84,8 @@ func (t *Tokens) Close() {
 	}
 }
 
-// Endpoint returns the options with which a fleet connects a server. Logs and recordings mask its credentials from then
-// on.
+// Endpoint returns the options with which a fleet connects a server. From then on, logs and recordings mask the
+// server's credentials and tokens.
 func (t *Tokens) Endpoint(s interop.Server) *interop.EndpointOptions {
 	t.Hide(s)
 	return &interop.EndpointOptions{RoundTripper: t.RoundTripper, Credential: t.streams.Learn}
@@ -165,7 +165,7 @@ func Address(s interop.Server) (string, bool) {
 	return address, address != "" && !s.OAuth.Off && !s.Forward.Authorization
 }
 
-// accountOf returns the account of a row's sign-ins. Rows with one URL have separate accounts, unless they name the
+// accountOf returns the account of a row's sign-ins. Rows with one URL have one account each, unless they name the
 // same.
 func accountOf(s interop.Server) string { return cmp.Or(s.OAuth.Account, s.ID) }
 

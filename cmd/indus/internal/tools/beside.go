@@ -46,8 +46,7 @@ type besideServers struct {
 	down error // the fault of a server that is down, already reported
 }
 
-// lists returns the entries of all servers in order, and reports each failure. Without any entry it returns the last
-// error.
+// lists returns the entries of all servers in order, and reports failures. Without entries it returns the last failure.
 func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...command.BesideKind) (rows []command.Beside, failed error) {
 	failed = b.down
 	if failed != nil {

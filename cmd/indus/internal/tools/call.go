@@ -195,8 +195,8 @@ func find(mounted *command.Connection, name string, f *command.LedgerFlags) (too
 	return toolbox.Descriptor{}, command.Usagef("%w%s", &toolbox.UnknownTool{Name: name}, near)
 }
 
-// watchProgress returns a function that shows progress on a line of stderr, or nil if stderr is no terminal. stop
-// clears the line.
+// watchProgress shows the progress of a call on a line of stderr: report draws it, stop clears it. If stderr is no
+// terminal, report is nil.
 func watchProgress(s show.Streams) (report func(toolbox.Progress), stop func()) {
 	canvas := s.Canvas()
 	if canvas == nil {

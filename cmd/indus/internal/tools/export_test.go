@@ -22,8 +22,7 @@ func ToolList(raw []byte) ([]string, error) {
 	return rows, nil
 }
 
-// Remarks returns the output of lint for the tools of a --json document: on providers if asked is true, else on
-// mounting.
+// Remarks returns the output of lint for the tools of a --json document: on providers if asked, else on mounting.
 func Remarks(tools string, asked bool) (string, error) {
 	var all []ToolReport
 	if err := json.Unmarshal([]byte(tools), &all); err != nil {

@@ -103,8 +103,7 @@ func recall(ctx context.Context, f *command.ServerFlags) (*command.Recalled, err
 	return known, nil
 }
 
-// completeTool completes tools in the ledger. It offers SERVER__ if several servers match, or if one has no tools
-// there.
+// completeTool completes tools in the ledger. It offers SERVER__ if several servers match, or for one without tools.
 func completeTool(f *command.ServerFlags, cmd *cobra.Command, typed string) ([]string, cobra.ShellCompDirective) {
 	known, _ := recall(cmd.Context(), f)
 	var tools, meant, begun []string

@@ -214,8 +214,7 @@ func checkClients(tool []byte) (found []Finding) {
 	return found
 }
 
-// checkOurs returns findings on hidden characters, on schemas that grow, and on parts of schemas that calls do not
-// check.
+// checkOurs returns findings on hidden characters, on schemas that grow, and on parts of schemas that are not checked.
 func checkOurs(d toolbox.Descriptor) []Finding {
 	var unchecked []string
 	if v, err := validate.New(d.Schema); err != nil {

@@ -136,8 +136,7 @@ func textArguments(words []string) (map[string]string, error) {
 	return out, nil
 }
 
-// checkArguments returns an error for a missing required argument, and reports arguments that the prompt does not
-// declare.
+// checkArguments returns an error if a required argument is missing, and reports undeclared arguments.
 func checkArguments(r command.Beside, given map[string]string, s show.Streams) error {
 	var known, missing []string
 	for _, a := range r.Arguments {
