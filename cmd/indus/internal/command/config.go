@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// FilesFound returns the searched files of a configuration that exist.
+// FilesFound returns the files of a configuration that were searched and exist.
 func FilesFound(c *mcpconfig.Config) []string {
 	return slices.DeleteFunc(slices.Clone(c.Searched), func(path string) bool {
 		_, err := os.Lstat(path)
@@ -45,7 +45,8 @@ func Complete(most int, offers func(context.Context) []string) cobra.CompletionF
 	}
 }
 
-// WithPrefix returns the offers that begin with the typed text and are not in given. A tab ends the word of an offer.
+// WithPrefix returns the offers that begin with the typed text and are not in given. The word of an offer ends at a
+// tab.
 func WithPrefix(typed string, offers []string, given ...string) []string {
 	return slices.DeleteFunc(offers, func(o string) bool {
 		word, _, _ := strings.Cut(o, "\t")

@@ -130,7 +130,7 @@ func ReportQuarantined(fleet *interop.Fleet, mended bool, s show.Streams) {
 	}
 }
 
-// QuarantineText returns the message for a quarantined tool, which may be hidden from models only.
+// QuarantineText returns the message for a quarantined tool: it cannot be called, or it is only hidden from models.
 func QuarantineText(q interop.Quarantine) string {
 	if q.Published && !q.Mended {
 		return fmt.Sprintf("%s: tool %q is not shown to models: %s", q.Server, q.Tool, q.Reason)

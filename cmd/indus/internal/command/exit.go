@@ -70,7 +70,7 @@ func AsUsage(err error) error {
 // Said marks an error as already reported.
 func Said(err error) error { return &ExitError{Err: err, Said: true} }
 
-// ExitCode maps errors to exit codes. An interruption has no code here: it is known from the context.
+// ExitCode maps errors to exit codes. It does not handle interruptions, which are known from the context.
 func ExitCode(err error) int {
 	own, isOwn := errors.AsType[*ExitError](err)
 	unknown, rpc := (*toolbox.UnknownTool)(nil), (*interop.RPCError)(nil)
@@ -94,7 +94,8 @@ func ExitCode(err error) int {
 	return ExitFault
 }
 
-// isStep reports whether a step of a sign-in failed, either because its server is unreachable or for another reason.
+// isStep reports whether err is a failed step of a sign-in. If unreachable is true, only unreachable servers count,
+// otherwise only other reasons.
 func isStep(err error, unreachable bool) bool {
 	step, ok := errors.AsType[interface {
 		error

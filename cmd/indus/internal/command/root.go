@@ -84,7 +84,8 @@ func runReady(ctx context.Context, ready <-chan struct{}, args []string, s show.
 	return ExitCode(err)
 }
 
-// reportSlowEnd reports a slow shutdown after ctx has ended. It waits for ready: from then on a second signal counts.
+// reportSlowEnd reports a slow shutdown after ctx has ended. It waits for ready, because it announces the second
+// signal.
 func reportSlowEnd(ctx context.Context, ready <-chan struct{}, s show.Streams) (ended func()) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

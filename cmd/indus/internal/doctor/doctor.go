@@ -167,7 +167,7 @@ func (d *doctor) close() {
 	d.tokens.Close()
 }
 
-// examine examines all parts in order, and waits for each server. If asText is true, it prints each part at once.
+// examine examines all parts in order, and waits for each server. If asText is true, it prints a part once it is done.
 func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) {
 	r := &fullReport{General: d.general(ctx), Servers: []*serverReport{}, Together: []step{}}
 	out := printer{d.Out}

@@ -191,7 +191,8 @@ func principals(keys []identity.Key) map[string]bool {
 	return all
 }
 
-// sayKept reports principals without a key that are still signed in to servers. A new key of that name can use that.
+// sayKept reports principals that lost their last key and are still signed in. A new key of that name has these
+// sign-ins.
 func sayKept(ctx context.Context, before, after map[string]bool, s show.Streams) error {
 	tokens := signin.Open(s)
 	defer tokens.Close()

@@ -299,7 +299,7 @@ func (f *approveFlags) takeBack(names []string, s show.Streams) error {
 	return nil
 }
 
-// knows returns an error if one of the names is not approved. Missing is the format of that error.
+// knows returns an error if one of the names is not approved. missing is the format of that error.
 func (f *approveFlags) knows(what, missing string, names, known []string) error {
 	if len(names) == 0 && !f.all {
 		return command.Usagef("--revoke needs the names of %s, or --all", what)

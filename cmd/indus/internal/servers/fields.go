@@ -44,8 +44,8 @@ func setFields(row json.RawMessage, settings []string) (json.RawMessage, error) 
 	return row, nil
 }
 
-// fieldAt returns the keys along a path, and the schema at its end. Keys of env, headers and tools.rename may be
-// dotted.
+// fieldAt returns the keys along a path, and the schema at its end. The keys of maps (env, headers, tools.rename) may
+// contain dots.
 func fieldAt(s signature.Schema, path string) (keys []string, of signature.Schema, err error) {
 	name, rest, deeper := strings.Cut(path, ".")
 	var known []string

@@ -136,7 +136,7 @@ func (f *scopeFlags) in(r mcpconfig.Row) bool {
 	return true
 }
 
-// find returns the row of a name that counts, in the selected scope: see [mcpconfig.Config.Find].
+// find returns the row of a server that takes effect, in the selected scope: see [mcpconfig.Config.Find].
 func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, error) {
 	if row, ok := c.Find(name, f.in); ok {
 		return row, nil

@@ -33,8 +33,8 @@ func Duration(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// ParseDuration parses a duration, also in days: "90d". It reports false for an invalid or negative one, or over
-// 36600d.
+// ParseDuration parses a duration, also in days such as "90d". It reports false if text is invalid, negative or over
+// 36600 days.
 func ParseDuration(text string) (time.Duration, bool) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseFloat(days, 64)

@@ -12,7 +12,7 @@ import (
 )
 
 // anyCaller signs the connection that lists the tools of a server with "per": "principal". It uses the sign-in of the
-// local user, or else of any caller, as long as that is valid.
+// local user, or else of any caller. It stays with a sign-in as long as it is valid.
 type anyCaller struct {
 	tokens  *Tokens
 	server  interop.Server
