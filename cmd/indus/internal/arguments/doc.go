@@ -1,3 +1,3 @@
-// Package arguments turns what a person types for a tool into the tool's arguments, by
-// its schema: key=value, key:=json, an object, @file and -.
+// Package arguments converts typed arguments into the arguments of a tool, by the schema of the tool. They have these
+// forms: key=value, key:=json, an object, @file and -.
 package arguments

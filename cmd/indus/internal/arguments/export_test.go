@@ -7,18 +7,18 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Typed is a parameter's value as it goes out.
+// Typed returns the JSON value of a typed parameter.
 func Typed(text, schema string) (string, error) {
 	v, err := parseValue(text, signature.Parse(json.RawMessage(schema)).Resolved())
 	return string(v), err
 }
 
-// Signature is a tool's with that schema.
+// Signature returns the signature of a tool with the given schema.
 func Signature(schema string) string {
 	return ToolSignature(toolbox.Descriptor{Name: "t", Schema: json.RawMessage(schema)})
 }
 
-// Object is what words mean for a tool with that schema.
+// Object returns the arguments in words for a tool with the given schema.
 func Object(words []string, whole, schema string, read func(string) ([]byte, error)) (object json.RawMessage, doubts []string, err error) {
 	in, err := Parse(words, whole, read)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// Help explains how arguments are written.
+// Help explains the forms of arguments.
 const Help = `Arguments:
   key=value    typed by the schema: 5 is a number where one is asked for, and text
                where text is allowed
@@ -22,9 +22,9 @@ const Help = `Arguments:
   -            a whole JSON object from stdin
   Keys that are given one by one replace those of a whole object.`
 
-// Input is what was typed for a call, before the tool's schema is known.
+// Input holds the typed arguments of a call, before the schema of the tool is known.
 type Input struct {
-	base  json.RawMessage // a whole object; nil: none
+	base  json.RawMessage // a whole object, or nil
 	pairs []pair
 }
 
@@ -34,8 +34,8 @@ type pair struct {
 	raw   bool // key:=json
 }
 
-// Parse reads key=value, key:=json, an object, @file and -, beside what --args
-// gives; "" is nothing. read gives what a file holds, "-" being stdin.
+// Parse parses words in the forms key=value, key:=json, an object, @file and -. whole is the value of --args, or "".
+// read returns the content of a file, and of stdin for "-".
 func Parse(words []string, whole string, read func(name string) ([]byte, error)) (*Input, error) {
 	a := &Input{}
 	if whole != "" {
@@ -73,7 +73,7 @@ func Parse(words []string, whole string, read func(name string) ([]byte, error))
 	return a, nil
 }
 
-// SetJSON takes all arguments at once.
+// SetJSON sets all arguments at once. from is their source, for errors.
 func (a *Input) SetJSON(b []byte, from string) error {
 	if a.base != nil {
 		return command.Usagef("the arguments are given twice as a whole: use one of --args, {…}, @file and -")
@@ -103,7 +103,7 @@ func (a *Input) pair(key, value string) error {
 	return nil
 }
 
-// Object is the arguments as a JSON object, each key=value typed by the schema.
+// Object returns the arguments as a JSON object. The schema determines the type of each key=value.
 func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 	base := a.base
 	if base == nil {
@@ -136,7 +136,7 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 	return out, nil
 }
 
-// declared is the schema of the parameter of that name.
+// declared returns the schema of a declared parameter.
 func declared(params []signature.Parameter, name string) (signature.Schema, bool) {
 	i := slices.IndexFunc(params, func(p signature.Parameter) bool { return p.Name == name })
 	if i < 0 {
@@ -149,7 +149,8 @@ func parameterNames(params []signature.Parameter) []string {
 	return show.Names(params, func(p signature.Parameter) string { return p.Name })
 }
 
-// takesParameter is what a schema says of parameters that it does not name: "nothing" may be given, "more" may, or it says "" of them.
+// takesParameter returns "more" if a schema explicitly allows undeclared parameters, "nothing" if it forbids them, or
+// "".
 func takesParameter(s signature.Schema) string {
 	more := s.Get("additionalProperties")
 	switch {
@@ -161,7 +162,7 @@ func takesParameter(s signature.Schema) string {
 	return ""
 }
 
-// Unknown returns notes about keys that the schema does not name, though it takes them.
+// Unknown returns notes on keys that the schema neither declares nor explicitly allows.
 func (a *Input) Unknown(schema json.RawMessage) []string {
 	s := signature.Parse(schema).Resolved()
 	params := s.Parameters()

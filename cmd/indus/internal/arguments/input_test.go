@@ -51,7 +51,7 @@ func TestATypedValueIsWhatTheSchemaAsksFor(t *testing.T) {
 		{`{"oneOf":[{"type":"boolean"},{"type":"string"}]}`, `true`, `"true"`},
 		{`{"anyOf":[{},{"type":"integer"}]}`, `5`, `5`},
 		{`{"enum":["a","b"]}`, `a`, `"a"`},
-		{`{"enum":["a","b"]}`, `c`, `"c"`}, // the server knows what to say
+		{`{"enum":["a","b"]}`, `c`, `"c"`}, // the server has a better error
 		{`{"enum":[1,2]}`, `2`, `2`},
 		{`{"enum":[1,2]}`, `a`, refused},
 		{`{"enum":["1",1,null,true]}`, `1`, `"1"`},
@@ -112,7 +112,7 @@ func TestWhatIsOddAboutArguments(t *testing.T) {
 		{open, `message=a`, `{"message":"a"}`, nil},
 		{open, `mesage=a`, `{"mesage":"a"}`, []string{`the tool declares no argument "mesage", did you mean message?`}},
 		{open, `a:b=c message=`, `{"a:b":"c","message":""}`, []string{`the tool declares no argument "a:b"`}},
-		{open, ``, `{}`, nil}, // what is missing is found when it is validated
+		{open, ``, `{}`, nil}, // validation finds missing arguments
 		{`{}`, `x:=[1,{}] é==`, `{"x":[1,{}],"é":"="}`, []string{`the tool declares no argument "x"`, `the tool declares no argument "é"`}},
 		{`{"additionalProperties":true}`, `x=1`, `{"x":"1"}`, nil},
 		{`{"additionalProperties":{"type":"integer"}}`, `x=1`, `{"x":1}`, nil},
@@ -125,8 +125,7 @@ func TestWhatIsOddAboutArguments(t *testing.T) {
 	}
 }
 
-// FuzzParseArguments: whatever is typed, for whatever schema, is one valid JSON
-// object in which every key:=json stands as it was typed, or a usage error.
+// FuzzParseArguments checks that any input gives a usage error, or one valid JSON object with each key:=json unchanged.
 func FuzzParseArguments(f *testing.F) {
 	const schema = `{"properties":{"n":{"type":"integer"},"s":{"enum":["a",1]},"l":{"$ref":"#/properties/n"}},"required":["n"]}`
 	for _, seed := range [][3]string{
@@ -146,7 +145,7 @@ func FuzzParseArguments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, typed, whole, schema string) {
 		if schema != "" && !json.Valid([]byte(schema)) {
-			schema = "" // the bridge lets no other in
+			schema = "" // the bridge refuses other schemas
 		}
 		words := strings.Split(typed, "\n")
 		object, doubts, err := arguments.Object(words, whole, schema, files)

@@ -12,15 +12,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Style is how the command writes parameters.
+// Style is the style of the signatures that commands print.
 var Style = signature.Style{Depth: signature.Line.Depth, Choices: signature.Line.Choices, Object: signature.Line.Object, Defaults: true}
 
-// ToolSignature is a tool as a person reads it: fs__read_file(path: string, head?: number).
+// ToolSignature returns the signature of a tool for a person: fs__read_file(path: string, head?: number).
 func ToolSignature(d toolbox.Descriptor) string {
 	return d.Name + signature.Parse(d.Schema).Signature(Style)
 }
 
-// parseValue is text as the JSON value that a schema asks for; text, if the schema allows text or says nothing.
+// parseValue returns text as JSON of the type in the schema. If the schema allows strings or any type, it is a string.
 func parseValue(text string, s signature.Schema) (json.RawMessage, error) {
 	value := json.RawMessage(strings.TrimSpace(text))
 	if listed, ok := enumValue(text, value, s); ok {
@@ -36,8 +36,8 @@ func parseValue(text string, s signature.Schema) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%q is no %s%s", text, strings.Join(want, " or "), example(want))
 }
 
-// Setting is text as the value of a field: JSON where that is of a type that the schema asks for, else text where it takes text; a
-// list may be written with commas.
+// Setting returns text as the value of a field. If text is JSON of a type in the schema, it stays as it is. If the
+// schema takes a list and no string, text is split at commas. Otherwise it is like parseValue.
 func Setting(text string, s signature.Schema) (json.RawMessage, error) {
 	value, want := json.RawMessage(strings.TrimSpace(text)), Wanted(s)
 	kind := kindOf(value)
@@ -50,12 +50,12 @@ func Setting(text string, s signature.Schema) (json.RawMessage, error) {
 	return parseValue(text, s)
 }
 
-// takesKind reports whether values of a kind are among those that are wanted.
+// takesKind reports whether want includes a kind. An integer is also a number.
 func takesKind(want []string, kind string) bool {
 	return slices.Contains(want, kind) || kind == "integer" && slices.Contains(want, "number")
 }
 
-// enumValue is the value of an enum that was typed: a text without its quotes, or JSON.
+// enumValue returns the value of an enum that equals the typed text: a string without its quotes, or JSON.
 func enumValue(text string, value json.RawMessage, s signature.Schema) (json.RawMessage, bool) {
 	for _, n := range s.List("enum") {
 		e := signature.Raw(n)
@@ -66,7 +66,7 @@ func enumValue(text string, value json.RawMessage, s signature.Schema) (json.Raw
 	return nil, false
 }
 
-// example shows how a value is written that is not simply typed.
+// example returns a hint on how to write a boolean, an array or an object.
 func example(want []string) string {
 	for _, kind := range want {
 		switch kind {
@@ -81,7 +81,7 @@ func example(want []string) string {
 	return ""
 }
 
-// Wanted is the JSON types that a schema takes; none where it does not say.
+// Wanted returns the JSON types that a schema accepts. If the schema has no type, it returns none.
 func Wanted(s signature.Schema) []string { return wantedTypes(s, 3) }
 
 func wantedTypes(s signature.Schema, depth int) []string {
@@ -96,7 +96,7 @@ func wantedTypes(s signature.Schema, depth int) []string {
 		all = append(all, kindOf(signature.Raw(v)))
 	}
 	if all == nil && depth > 0 {
-		// Where a value has to satisfy several at once, the ones that say little do no harm.
+		// A value may have to satisfy several schemas at once. A schema that restricts little does no harm here.
 		for _, sub := range s.Alternatives("anyOf", "oneOf", "allOf") {
 			all = append(all, wantedTypes(sub, depth-1)...)
 		}
@@ -105,7 +105,7 @@ func wantedTypes(s signature.Schema, depth int) []string {
 	return slices.Compact(all)
 }
 
-// kindOf is the JSON type of a value; integers apart from other numbers.
+// kindOf returns the JSON type of a value. Integers are a type of their own.
 func kindOf(v json.RawMessage) string {
 	if len(v) == 0 {
 		return ""

@@ -12,14 +12,14 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// BesideKind is a kind of what servers have beside their tools.
+// BesideKind is a kind of entry that servers list beside tools: prompts, resources or resource templates.
 type BesideKind struct {
-	capability string // under which a server declares it
-	method     string // that lists it
-	member     string // of the result, which has the rows
+	capability string // that a server declares
+	method     string // that lists the entries
+	member     string // of the result, which holds the entries
 }
 
-// The kinds.
+// The kinds of entries.
 var (
 	Prompts   = BesideKind{"prompts", "prompts/list", "prompts"}
 	Resources = BesideKind{"resources", "resources/list", "resources"}
@@ -29,7 +29,7 @@ var (
 // Beside is one prompt, resource or template of a server.
 type Beside struct {
 	Server string          `json:"-"`
-	Raw    json.RawMessage `json:"-"` // as the server wrote it
+	Raw    json.RawMessage `json:"-"` // as received from the server
 
 	Name        string           `json:"name"`
 	Description string           `json:"description"`
@@ -45,7 +45,7 @@ type PromptArgument struct {
 	Required bool   `json:"required"`
 }
 
-// Qualified is what a prompt is called beside those of other servers.
+// Qualified returns the name of a prompt that is unique across servers.
 func (b Beside) Qualified() string { return interop.QualifiedName(b.Server, b.Name) }
 
 // Ask sends a request to a server, and checks the result.
@@ -72,9 +72,10 @@ func requestOf(ctx context.Context, fleet *interop.Fleet, server, method string,
 	return result, nil
 }
 
-const maxListPages = 1000 // of one list: a server whose pages have no end is left there
+const maxListPages = 1000 // per list; reading stops there if a server returns cursors without end
 
-// ListBeside is what one server has; what it does not declare it is not asked for. rest says what was left out.
+// ListBeside returns the entries of one kind that a server lists. If the server does not declare the capability, no
+// request is sent. If the list was not read to its end, rest has the reason.
 func ListBeside(ctx context.Context, fleet *interop.Fleet, server string, of BesideKind) (rows []Beside, rest string, err error) {
 	e, err := fleet.Endpoint(server, "")
 	if err != nil {
@@ -97,7 +98,7 @@ func ListBeside(ctx context.Context, fleet *interop.Fleet, server string, of Bes
 	var bad *protocol.PageError
 	rpc, refused := errors.AsType[*interop.RPCError](err)
 	switch {
-	case refused && rpc.Code == interop.CodeMethodNotFound: // servers declare resources and have no templates
+	case refused && rpc.Code == interop.CodeMethodNotFound: // some servers declare resources but have no method for templates
 		err = nil
 	case errors.As(err, &bad):
 		err = interop.NewFault(interop.Protocol, server, of.method, bad)

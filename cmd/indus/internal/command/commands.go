@@ -17,12 +17,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newHelp is the help command of a group, or of the root; example is a command below it.
+// newHelp returns the help command of a group or of the root. example is the command in its example session.
 func newHelp(group *cobra.Command, example string) *cobra.Command {
 	return &cobra.Command{
 		Use:    "help [COMMAND]...",
 		Short:  "All about a command",
-		Hidden: group.HasParent(), // -h does it too
+		Hidden: group.HasParent(), // -h does the same
 		Long:   "All about a command.\n\nA session:\n  $ " + group.CommandPath() + " help " + example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of, unknown, _ := group.Find(args)
@@ -110,8 +110,8 @@ func newVersion(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-// addVersionFlag lets the root command answer --version. cobra's own template would link text/template, which may call every
-// exported method by its name, so that the linker leaves none of any package out: 40 MB.
+// addVersionFlag adds --version to the root command. The template of cobra would link text/template, which can call
+// every exported method by name. The linker would then keep all methods of all packages, which costs 40 MB.
 func addVersionFlag(root *cobra.Command, s show.Streams) {
 	asked := root.Flags().Bool("version", false, "which indus this is")
 	run := root.RunE
@@ -128,7 +128,7 @@ func printVersion(s show.Streams) error {
 	return err
 }
 
-// moduleVersion is the module's, where the build knows it.
+// moduleVersion returns the module version from the build info, or else the default version with "-dev".
 func moduleVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
@@ -137,7 +137,7 @@ func moduleVersion() string {
 	return info.Main.Version
 }
 
-// newMan writes a manual page for each command, for release archives and packagers.
+// newMan returns the command that writes a manual page for each command. It is for release archives and packagers.
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "Write the manual pages into a directory", Hidden: true,
@@ -179,13 +179,13 @@ func writeManPages(dir, date string, c *cobra.Command) error {
 	return nil
 }
 
-// manPage is a command's help text as it stands, for it is laid out already.
+// manPage returns the manual page of a command. The help text is laid out already, so roff must not fill its lines.
 func manPage(name, date string, c *cobra.Command) string {
 	return fmt.Sprintf(".TH %s 1 %q %q\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n%s\n.fi\n.SH SEE ALSO\n.BR indus (1)\n",
 		strings.ToUpper(roffText(name)), date, "indus "+moduleVersion(), roffText(name), roffText(c.Short), roffText(HelpText(c)))
 }
 
-// roffText escapes text for a manual page: backslashes, hyphens, and lines that would begin a request.
+// roffText escapes text for a manual page: backslashes, hyphens, and lines that roff would read as a request.
 func roffText(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

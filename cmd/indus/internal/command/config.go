@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// FilesFound are the files of a configuration that are there.
+// FilesFound returns the files of a configuration that were searched and exist.
 func FilesFound(c *mcpconfig.Config) []string {
 	return slices.DeleteFunc(slices.Clone(c.Searched), func(path string) bool {
 		_, err := os.Lstat(path)
@@ -21,12 +21,12 @@ func FilesFound(c *mcpconfig.Config) []string {
 	})
 }
 
-// CompleteServers offers the ids of the servers that may start, for a command that takes that many.
+// CompleteServers completes the ids of servers that may start, for a command that takes up to most servers.
 func (f *ConfigFlags) CompleteServers(most int) cobra.CompletionFunc {
 	return Complete(most, func(ctx context.Context) []string { return IDs(f.dryServers(ctx)) })
 }
 
-// dryServers are the servers that may start, as far as that is known without running or asking anything.
+// dryServers returns the servers that may start. It runs no command and sends no request.
 func (f *ConfigFlags) dryServers(ctx context.Context) []interop.Server {
 	c, err := f.ReadDry(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (f *ConfigFlags) dryServers(ctx context.Context) []interop.Server {
 	return c.Servers()
 }
 
-// Complete makes a completion for a command that takes so many words. It offers what is known from files: completion starts nothing.
+// Complete returns a completion of up to most words. The offers come from files only: completion starts no server.
 func Complete(most int, offers func(context.Context) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {
@@ -45,7 +45,8 @@ func Complete(most int, offers func(context.Context) []string) cobra.CompletionF
 	}
 }
 
-// WithPrefix returns the offers that begin with the typed text and are not given yet. A tab ends the offered word.
+// WithPrefix returns the offers that begin with the typed text and are not in given. The word of an offer ends at a
+// tab.
 func WithPrefix(typed string, offers []string, given ...string) []string {
 	return slices.DeleteFunc(offers, func(o string) bool {
 		word, _, _ := strings.Cut(o, "\t")
@@ -53,12 +54,12 @@ func WithPrefix(typed string, offers []string, given ...string) []string {
 	})
 }
 
-// ConfigFlags are the flags of every command that reads the configuration.
+// ConfigFlags holds the flags of every command that reads the configuration.
 type ConfigFlags struct {
 	Paths []string
 	Trust bool
-	Only  func(id string) bool // the servers that a command is about; nil: all
-	Dry   bool                 // nothing is started, and no ${cmd:…} run
+	Only  func(id string) bool // selects the servers that the command needs; nil selects all
+	Dry   bool                 // start no server and run no ${cmd:…}
 }
 
 // Add adds the flags.
@@ -68,7 +69,7 @@ func (f *ConfigFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start what a project's file configures, though nobody named it")
 }
 
-// Read reads the configuration; what cannot be read was mistyped.
+// Read reads the configuration. An error of reading is a usage error.
 func (f *ConfigFlags) Read(ctx context.Context) (*mcpconfig.Config, error) {
 	c, err := mcpconfig.Read(ctx, f.Paths, &mcpconfig.Options{Trust: f.Trust, Only: f.Only, Dry: f.Dry})
 	if err != nil && ctx.Err() == nil {
@@ -77,14 +78,14 @@ func (f *ConfigFlags) Read(ctx context.Context) (*mcpconfig.Config, error) {
 	return c, err
 }
 
-// ReadDry is Read of all servers, and runs no ${cmd:…} and reads no ${file:…}.
+// ReadDry is like Read for all servers, but runs no ${cmd:…} and reads no ${file:…} outside the project.
 func (f *ConfigFlags) ReadDry(ctx context.Context) (*mcpconfig.Config, error) {
 	dry := *f
 	dry.Only, dry.Dry = nil, true
 	return dry.Read(ctx)
 }
 
-// Load is Read, and reports the notes for which cares returns true.
+// Load is like Read, and reports the notes for which cares returns true.
 func (f *ConfigFlags) Load(ctx context.Context, s show.Streams, cares func(mcpconfig.Note) bool) (*mcpconfig.Config, error) {
 	c, err := f.Read(ctx)
 	if err != nil {
@@ -101,24 +102,24 @@ func (f *ConfigFlags) Load(ctx context.Context, s show.Streams, cares func(mcpco
 	return c, nil
 }
 
-// NotesOutsideRows cares for all that a list of the rows does not say.
+// NotesOutsideRows selects the notes that a list of the rows does not show.
 func NotesOutsideRows(n mcpconfig.Note) bool {
 	return n.State == "" || n.State == mcpconfig.Shadowed
 }
 
-// UnexpectedNotes leaves out disabled rows, and held ones, for which one line is enough: see [ReportHeld].
+// UnexpectedNotes excludes the notes of disabled and of held rows. [ReportHeld] reports held rows in one line.
 func UnexpectedNotes(n mcpconfig.Note) bool {
 	return n.State != mcpconfig.Disabled && n.State != mcpconfig.Held
 }
 
-// NotesAbout returns a filter for notes about whole files, and about rows that may start and for which concern returns true.
+// NotesAbout returns a filter for notes on whole files, and for notes on active rows for which concerns returns true.
 func NotesAbout(concerns func(interop.Server) bool) func(mcpconfig.Note) bool {
 	return func(n mcpconfig.Note) bool {
 		return n.Row == 0 || n.State == "" && concerns(interop.Server{ID: n.Server})
 	}
 }
 
-// ReportHeld says in one line a file who waits for approval, and how to give it.
+// ReportHeld reports, on one line for each file and reason, which servers wait for approval and how to approve them.
 func ReportHeld(c *mcpconfig.Config, s show.Streams) {
 	type reason struct{ file, reason, hint string }
 	for g, rows := range show.GroupBy(c.Held(), func(r mcpconfig.Row) reason { return reason{r.File, r.Reason, r.Hint} }) {
@@ -127,7 +128,7 @@ func ReportHeld(c *mcpconfig.Config, s show.Streams) {
 	}
 }
 
-// NotStarted is the error for a server that is configured and may not start.
+// NotStarted returns the error for a server that is configured and may not start.
 func NotStarted(r mcpconfig.Row) error {
 	if r.State == mcpconfig.Disabled {
 		return Usagef("server %q is disabled at %s:%d", r.Server.ID, r.File, r.Line)
@@ -135,7 +136,7 @@ func NotStarted(r mcpconfig.Row) error {
 	return Usagef("server %q is %s at %s:%d: %s", r.Server.ID, r.State, r.File, r.Line, JoinHint(r.Reason, r.Hint))
 }
 
-// JoinHint is a reason, and what to do about it if that is known.
+// JoinHint joins a reason and the hint on a remedy, if there is one.
 func JoinHint(reason, hint string) string {
 	if hint == "" {
 		return reason
@@ -143,7 +144,7 @@ func JoinHint(reason, hint string) string {
 	return reason + "; " + hint
 }
 
-// IdleRow is a row that is configured, may not start, and is what wanted says.
+// IdleRow returns the first row that may not start, is not shadowed, and for which wanted returns true.
 func IdleRow(c *mcpconfig.Config, wanted func(interop.Server) bool) (mcpconfig.Row, bool) {
 	i := slices.IndexFunc(c.Rows, func(r mcpconfig.Row) bool {
 		return r.State != mcpconfig.Active && r.State != mcpconfig.Shadowed && wanted(r.Server)
@@ -154,17 +155,17 @@ func IdleRow(c *mcpconfig.Config, wanted func(interop.Server) bool) (mcpconfig.R
 	return c.Rows[i], true
 }
 
-// matcher reports whether a word that somebody typed is about a server.
+// matcher reports whether a word on the command line selects a server.
 type matcher func(o interop.Server, word string) bool
 
-// IsServer is for words that are ids of servers.
+// IsServer matches words that are ids of servers.
 func IsServer(o interop.Server, word string) bool { return o.ID == word }
 
-// OwnsTool is for words that may be a tool's name too.
+// OwnsTool matches words that are the id of a server or the name of a tool.
 func OwnsTool(o interop.Server, word string) bool { return o.ID == word || o.MayOwn(word) }
 
-// Choose loads the configuration and returns the servers that words name; without words, all that may start. The name of a
-// server goes before other meanings of a word.
+// Choose loads the configuration and returns the servers that words select. Without words, it returns all servers that
+// may start. If a word is the id of a server, it selects only that server.
 func (f *ConfigFlags) Choose(ctx context.Context, words []string, is matcher, s show.Streams) ([]interop.Server, error) {
 	cares := UnexpectedNotes
 	if len(words) > 0 {
@@ -197,12 +198,12 @@ func (f *ConfigFlags) Choose(ctx context.Context, words []string, is matcher, s 
 	return slices.DeleteFunc(all, func(o interop.Server) bool { return !slices.Contains(chosen, o.ID) }), nil
 }
 
-// NoServer is the error for a word that is about no server that may start.
+// NoServer returns the error for a word that selects no server that may start.
 func NoServer(c *mcpconfig.Config, id string, wanted func(interop.Server) bool) error {
 	if row, ok := IdleRow(c, wanted); ok {
 		return NotStarted(row)
 	}
-	active := show.Names(c.Rows, func(r mcpconfig.Row) string { // c.Servers are those that were asked for
+	active := show.Names(c.Rows, func(r mcpconfig.Row) string { // c.Servers has only the servers that f.Only selects
 		if r.State != mcpconfig.Active {
 			return ""
 		}
@@ -211,7 +212,7 @@ func NoServer(c *mcpconfig.Config, id string, wanted func(interop.Server) bool) 
 	return Usagef("no server %q is configured%s", id, cmp.Or(DidYouMean(id, active), "; indus mcp ls shows them all"))
 }
 
-// IDs are those of servers.
+// IDs returns the ids of servers.
 func IDs(servers []interop.Server) []string {
 	return show.Names(servers, func(o interop.Server) string { return o.ID })
 }

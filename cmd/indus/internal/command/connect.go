@@ -17,20 +17,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Connection is servers that a command has mounted for itself.
+// Connection holds the servers that a command has mounted for itself.
 type Connection struct {
 	*interop.Mounted
 	Closers []func()
 }
 
-// Close ends every connection.
+// Close closes every connection.
 func (c *Connection) Close() {
 	for _, end := range c.Closers {
 		end()
 	}
 }
 
-// ServerFlags are the flags of every command that connects servers once: what is configured, and the ledger.
+// ServerFlags holds the flags of every command that connects servers once: configuration and ledger.
 type ServerFlags struct {
 	ConfigFlags
 	LedgerFlags
@@ -42,8 +42,8 @@ func (f *ServerFlags) Add(cmd *cobra.Command) {
 	f.LedgerFlags.Add(cmd)
 }
 
-// Connect mounts servers once, without restarts, and waits until each is ready or faulted. On a terminal it draws them live.
-// Changed tools are kept back as the configuration says, by the ledger that indus serve has.
+// Connect mounts servers once, without restarts, and waits until each is ready or faulted. On a terminal it draws their
+// progress. If the configuration holds back changed tools, Connect compares them with the ledger of indus serve.
 func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams) (*Connection, error) {
 	tokens := signin.Open(s)
 	o := &interop.MountOptions{
@@ -76,8 +76,8 @@ func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *
 	return c, nil
 }
 
-// See keeps what a command saw of the servers that it is connected to in the ledger, where the next start finds it. It
-// waits no longer than for help, and a ledger that cannot be written is no fault of the command.
+// See stores the tools of the connected servers in the ledger, for the next start. It waits at most recallLimit. If the
+// ledger cannot be written, the command does not fail.
 func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Streams) {
 	file, _, err := f.open(ctx, beginAbsent, recallLimit, &ledger.FileOptions{Logger: s.Logger()})
 	switch {
@@ -85,7 +85,7 @@ func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Stre
 		ctx, cancel := context.WithTimeout(ctx, recallLimit)
 		defer cancel()
 		err = file.See(ctx, fleet)
-	case errors.Is(err, errRemoved): // which a command that looks does not make undone
+	case errors.Is(err, errRemoved): // a command that only looks does not recreate a removed ledger
 		s.Reportf("%s", err)
 		return
 	}
@@ -94,7 +94,7 @@ func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Stre
 	}
 }
 
-// GuardOf is what of the configuration asks for changed tools to be kept back, which takes a ledger; "": nothing does.
+// GuardOf returns the first setting that holds back changed tools, or "". Such a setting needs a ledger.
 func GuardOf(servers []interop.Server) string {
 	for _, o := range servers {
 		if o.Changes.Guards() {
@@ -104,7 +104,7 @@ func GuardOf(servers []interop.Server) string {
 	return ""
 }
 
-// NeedsLedger is the error of --no-ledger where something asks for changes to be kept back.
+// NeedsLedger returns the error for --no-ledger with a setting that holds back changed tools.
 func NeedsLedger(guard string) error {
 	return Usagef("--no-ledger: %s needs the ledger, which knows what was approved", guard)
 }
@@ -120,7 +120,8 @@ func ReportDown(fleet *interop.Fleet, s show.Streams) (down error) {
 	return down
 }
 
-// ReportQuarantined reports the tools that clients are not shown as they are, or what was listed and cannot be used.
+// ReportQuarantined reports the quarantined tools. If mended is true, it reports the tools that clients see in a
+// changed form. If it is false, it reports the tools that cannot be used.
 func ReportQuarantined(fleet *interop.Fleet, mended bool, s show.Streams) {
 	for _, q := range fleet.Quarantined() {
 		if q.Mended == mended {
@@ -129,7 +130,7 @@ func ReportQuarantined(fleet *interop.Fleet, mended bool, s show.Streams) {
 	}
 }
 
-// QuarantineText says whether a tool cannot be called, or is only kept from models.
+// QuarantineText returns the message for a quarantined tool: it cannot be called, or it is only hidden from models.
 func QuarantineText(q interop.Quarantine) string {
 	if q.Published && !q.Mended {
 		return fmt.Sprintf("%s: tool %q is not shown to models: %s", q.Server, q.Tool, q.Reason)
@@ -137,8 +138,8 @@ func QuarantineText(q interop.Quarantine) string {
 	return q.String()
 }
 
-// WatchLive draws a line for each server on stderr while they connect, where that is a
-// terminal; elsewhere it names those that take long. stop wipes the lines.
+// WatchLive draws a line for each server on stderr while the servers connect. If stderr is no terminal, it reports the
+// servers that are slow. stop removes the lines.
 func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 	canvas := s.Canvas()
 	if canvas == nil {
@@ -170,7 +171,8 @@ func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-// serverLines are the lines for servers on a screen of that height. The last line counts the servers that do not fit.
+// serverLines returns the lines for servers on a screen of the given height. If they do not fit, the last counts the
+// rest.
 func serverLines(all []interop.EndpointStatus, since time.Duration, height int) []string {
 	shown, room, id := all, height-2, 0
 	if len(all) > room {
@@ -210,17 +212,17 @@ func progressOf(st interop.EndpointStatus, since time.Duration) string {
 	return show.Duration(since.Truncate(show.DrawTick))
 }
 
-// recallLimit bounds the wait for a ledger that another process holds, before completions and help.
+// recallLimit bounds the wait for a ledger that another process holds, so that completions and help stay fast.
 const recallLimit = time.Second
 
-// Recalled is what servers had when the ledger last heard them, as it would be mounted. No server is started.
+// Recalled holds the tools and the status of servers from the ledger, as they would be mounted. No server is started.
 type Recalled struct {
 	Tools  []toolbox.Descriptor
 	Status []interop.EndpointStatus
-	Heard  map[string]time.Time // of each server that the ledger knows
+	Heard  map[string]time.Time // by server id: when the server last listed something new
 }
 
-// Find is the tool of that name.
+// Find returns the tool with a name.
 func (r *Recalled) Find(name string) (toolbox.Descriptor, bool) {
 	i := slices.IndexFunc(r.Tools, func(d toolbox.Descriptor) bool { return d.Name == name })
 	if i < 0 {
@@ -229,7 +231,7 @@ func (r *Recalled) Find(name string) (toolbox.Descriptor, bool) {
 	return r.Tools[i], true
 }
 
-// Recall returns what the ledger knows of servers. If there is no ledger, that is nothing.
+// Recall returns the tools and the status of servers from the ledger. If there is no ledger, the result is empty.
 func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Recalled, error) {
 	ctx, cancel := context.WithTimeout(ctx, recallLimit)
 	defer cancel()
@@ -252,7 +254,7 @@ func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Re
 	return r, err
 }
 
-// MountKnown mounts servers that cannot be reached, with the tools that they had when they last ran.
+// MountKnown mounts servers without connecting them, with the tools of their last run.
 func MountKnown(ctx context.Context, servers []interop.Server, known func(string) []toolbox.Wire, p *schema.Profile) *interop.Mounted {
 	away := make([]interop.Server, len(servers))
 	for i, o := range servers {
@@ -266,5 +268,5 @@ func MountKnown(ctx context.Context, servers []interop.Server, known func(string
 	})
 }
 
-// neverRetry is longer than any command runs.
+// neverRetry is a delay that is longer than any command runs.
 const neverRetry = 24 * time.Hour

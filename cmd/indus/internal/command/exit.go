@@ -17,13 +17,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// codeNames are the exit codes as JSON has them.
+// codeNames maps exit codes to their names in JSON.
 var codeNames = map[int]string{
 	ExitFault: "fault", ExitUsage: "usage", ExitForbidden: "forbidden", ExitUnreachable: "unreachable",
 	ExitToolFailed: "tool_failed", exitInterrupted: "interrupted",
 }
 
-// Exit codes, as exitHelp explains them.
+// Exit codes. exitHelp explains them.
 const (
 	exitOK          = 0
 	ExitFault       = 1
@@ -34,12 +34,12 @@ const (
 	exitInterrupted = 130
 )
 
-// ExitError is an error with what follows from it for the command.
+// ExitError is an error with its exit code and advice.
 type ExitError struct {
-	Code int // exit code; 0: that of Err
+	Code int // exit code; 0 stands for the code of Err
 	Err  error
-	Try  string // what to try, if anything
-	Said bool   // there is nothing to say that was not said already
+	Try  string // advice; may be ""
+	Said bool   // the error was reported already
 }
 
 func (e *ExitError) Error() string {
@@ -54,12 +54,12 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Usagef is the error of a command that was mistyped.
+// Usagef returns a usage error: the command line is wrong.
 func Usagef(format string, args ...any) error {
 	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// AsUsage is an error that somebody's typing led to; nil stays nil.
+// AsUsage turns an error into a usage error. If err is nil, it returns nil.
 func AsUsage(err error) error {
 	if err == nil {
 		return nil
@@ -67,17 +67,17 @@ func AsUsage(err error) error {
 	return Usagef("%w", err)
 }
 
-// Said is an error that was reported already.
+// Said marks an error as already reported.
 func Said(err error) error { return &ExitError{Err: err, Said: true} }
 
-// ExitCode maps errors to exit codes, other than an interruption, which the context knows.
+// ExitCode maps errors to exit codes. It does not handle interruptions, which are known from the context.
 func ExitCode(err error) int {
 	own, isOwn := errors.AsType[*ExitError](err)
 	unknown, rpc := (*toolbox.UnknownTool)(nil), (*interop.RPCError)(nil)
 	fault := (*interop.Fault)(nil)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EIO):
-		return ExitFault // whatever file it is, the person named the right one
+		return ExitFault // the name of the file on the command line is correct
 	case isOwn && own.Code != 0:
 		return own.Code
 	case isOwn && own.Err != nil:
@@ -94,7 +94,8 @@ func ExitCode(err error) int {
 	return ExitFault
 }
 
-// isStep reports a step of a sign-in that fails because its server cannot be reached, or for another reason.
+// isStep reports whether err is a failed step of a sign-in. If unreachable is true, only unreachable servers count,
+// otherwise only other reasons.
 func isStep(err error, unreachable bool) bool {
 	step, ok := errors.AsType[interface {
 		error
@@ -109,7 +110,7 @@ func isForbidden(err error) bool {
 	return isFault && fault.NeedsSignIn() || isStep(err, false) || ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
 }
 
-// Explain adds the advice to a fault, and the data to an error of a server.
+// Explain adds the advice to a fault, and the data to a JSON-RPC error of a server.
 func Explain(err error) error {
 	rpc, fault := (*interop.RPCError)(nil), (*interop.Fault)(nil)
 	switch {
@@ -123,17 +124,17 @@ func Explain(err error) error {
 	return err
 }
 
-// errorJSON is an error, as --json prints it.
+// errorJSON is an error in the output of --json.
 type errorJSON struct {
-	Code    string       `json:"code"` // of codeNames
+	Code    string       `json:"code"` // a value of codeNames
 	Exit    int          `json:"exit"`
 	Message string       `json:"message"`
 	Try     string       `json:"try,omitempty"`
 	Server  string       `json:"server,omitempty"`
-	Kind    interop.Kind `json:"kind,omitempty"` // of a server's fault
+	Kind    interop.Kind `json:"kind,omitempty"` // of the fault of a server
 }
 
-// writeError prints an error where data would have been.
+// writeError prints an error as JSON on stdout.
 func writeError(s show.Streams, err error) error {
 	code := ExitCode(err)
 	out := errorJSON{Exit: code, Code: codeNames[code], Message: err.Error()}
@@ -148,7 +149,7 @@ func writeError(s show.Streams, err error) error {
 	return show.PrintLine(s, map[string]errorJSON{"error": out})
 }
 
-// wantsJSON reports a command line that asks for JSON, also where it cannot be read.
+// wantsJSON reports whether a command line asks for JSON. It also works if the flags could not be parsed.
 func wantsJSON(cmd *cobra.Command, args []string) bool {
 	if f := cmd.Flags().Lookup("json"); f != nil && f.Changed {
 		return f.Value.String() == "true"
@@ -159,7 +160,7 @@ func wantsJSON(cmd *cobra.Command, args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// DidYouMean is a hint at the known names that are near, and "" where none is.
+// DidYouMean returns a hint with the known names that are similar to name, or "" if there are none.
 func DidYouMean(name string, known []string) string {
 	near := text.Nearest(name, known, 3)
 	if len(near) == 0 {
@@ -171,9 +172,9 @@ func DidYouMean(name string, known []string) string {
 // maxQuoted bounds how much of a malformed result an error quotes, in runes.
 const maxQuoted = 300
 
-// CheckResult returns a fault that quotes the result of a prompts/get or a resources/read if it has no list of messages or contents.
-// Without this check, such a result would count as an empty success. A list that is null counts as empty, because many servers
-// write one so.
+// CheckResult returns a fault that quotes the result of a prompts/get or a resources/read if it has no list of messages
+// or contents. Without this check, such a result would count as an empty success. A list that is null counts as empty,
+// because many servers write empty lists as null.
 func CheckResult(server, method string, result json.RawMessage) error {
 	list := map[string]string{"prompts/get": "messages", "resources/read": "contents"}[method]
 	if list == "" {

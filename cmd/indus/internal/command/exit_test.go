@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 )
 
-// A file that cannot be written for want of room was named rightly.
+// A full disk is no usage error: the name of the file is correct.
 func TestAFullDiskIsNoUsageError(t *testing.T) {
 	for err, want := range map[error]int{syscall.ENOSPC: 1, syscall.EDQUOT: 1, syscall.EIO: 1, syscall.EACCES: 2, os.ErrNotExist: 2} {
 		if got := command.ExitCode(command.Usagef("%w", &os.PathError{Op: "write", Path: "mcp.json", Err: err})); got != want {

@@ -1,4 +1,4 @@
 package command
 
-// ServerLines are the live lines for servers.
+// ServerLines exports serverLines.
 var ServerLines = serverLines

@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// IsURL reports a word that is a URL, or a variable with one.
+// IsURL reports whether a word is a URL or begins with a variable, which may hold a URL.
 func IsURL(s string) bool {
 	return strings.Contains(s, "://") || strings.HasPrefix(s, "${") && !strings.ContainsAny(s, " ")
 }
 
-// What several help texts share.
+// Parts of several help texts.
 const (
 	configurationHelp = `Configuration:
   Servers are configured in .indusvx/mcp.json of the working directory, in
@@ -25,7 +25,7 @@ const (
   --mcp names. What a project's file configures is started once it is approved:
   naming the file approves it, and so does --trust.`
 
-	// exitHelp is all exit codes.
+	// exitHelp lists all exit codes.
 	exitHelp = `Exit codes:
   0    ok
   1    a server answers with an error, or something unforeseen
@@ -45,7 +45,7 @@ const (
   -h, --help         this text`
 )
 
-// WriteHelp prints the help text of a command, with what holds for all of them.
+// WriteHelp prints the help text of a command, with the flags of every command.
 func WriteHelp(s show.Streams, cmd *cobra.Command) error {
 	const session = "\n\nA session:"
 	before := ""
@@ -54,7 +54,7 @@ func WriteHelp(s show.Streams, cmd *cobra.Command) error {
 	}
 	if cmd.HasParent() {
 		common := logFlagsHelp
-		if cmd.LocalNonPersistentFlags().Lookup("verbose") != nil { // it has another
+		if cmd.LocalNonPersistentFlags().Lookup("verbose") != nil { // the command has another -v
 			_, common, _ = strings.Cut(common[1:], "\n")
 			common = "\n" + common
 		}
@@ -69,9 +69,9 @@ func WriteHelp(s show.Streams, cmd *cobra.Command) error {
 	return err
 }
 
-// HelpText returns the long text of a command with its usage and its flags. A line of that text that names flags, or
-// "--*" for all of the command, becomes their help. If it explains no flag, all of them go before the session. Exit codes
-// that it does not have are those of a command with such flags.
+// HelpText returns the long text of a command with its usage and its flags. A line that names flags is replaced by
+// their help, and "--*" stands for all flags. Without such a line, the help of all flags goes before the session. If a
+// command with --mcp or --ledger has no exit codes in its text, they are added.
 func HelpText(cmd *cobra.Command) string {
 	const session = "\n\nA session:"
 	text, flags, generated := cmd.Long, ownFlags(cmd), ""
@@ -106,7 +106,7 @@ func HelpText(cmd *cobra.Command) string {
 	return strings.Join(lines, "\n")
 }
 
-// usageHelp is how a command is typed, or of a group what is below it.
+// usageHelp returns the usage line of a command, or the list of sub-commands of a group.
 func usageHelp(cmd *cobra.Command, flags bool) string {
 	if !cmd.HasSubCommands() {
 		usage := "  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + cmd.Use
@@ -115,7 +115,7 @@ func usageHelp(cmd *cobra.Command, flags bool) string {
 		}
 		return usage
 	}
-	const column = 37 // of what they do
+	const column = 37 // of the short descriptions
 	var lines []string
 	for _, name := range strings.Fields(cmd.Annotations[groupOrder]) {
 		c := cmd.Commands()[slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == name })]
@@ -129,7 +129,7 @@ func usageHelp(cmd *cobra.Command, flags bool) string {
 	return strings.Join(append(lines, show.Pad("  "+cmd.CommandPath()+" COMMAND -h", column)+"all about a command"), "\n")
 }
 
-// ownFlags are the flags of a command beside those of every command, in the order in which they were added.
+// ownFlags returns the flags of a command without the flags of every command, in the order of their definition.
 func ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
 	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -141,11 +141,11 @@ func ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
 }
 
 const (
-	flagColumn = 15 // of the texts of flags; a flag that is longer has a line of its own
+	flagColumn = 15 // of the texts of flags; a longer flag has a line of its own
 	helpWidth  = 85
 )
 
-// flagsHelp is the help of flags. The usage of a flag with a value begins with the name of that value and two blanks.
+// flagsHelp returns the help of flags. The usage of a flag with a value begins with the value's name and two spaces.
 func flagsHelp(flags []*pflag.Flag) string {
 	var lines []string
 	for _, f := range flags {
@@ -169,7 +169,7 @@ func flagsHelp(flags []*pflag.Flag) string {
 	return strings.Join(lines, "\n")
 }
 
-// NoSuchCommand refuses arguments of a command that only has sub-commands.
+// NoSuchCommand returns an error for arguments of a command that only has sub-commands.
 func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -183,7 +183,7 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	return Usagef("no command %q%s; see %s -h", args[0], near, cmd.CommandPath())
 }
 
-// commandFor is the command that other programs call so, or that is below another: of several the one whose group is largest.
+// commandFor returns the path of the command with a name, an alias or a name in other programs. The largest group wins.
 func commandFor(of *cobra.Command, name string) string {
 	largest := func(a, b *cobra.Command) int { return len(b.Commands()) - len(a.Commands()) }
 	for _, c := range slices.SortedStableFunc(slices.Values(of.Commands()), largest) {
@@ -197,7 +197,7 @@ func commandFor(of *cobra.Command, name string) string {
 	return ""
 }
 
-// badFlag is the error for flags that cannot be read.
+// badFlag returns the error for flags that cannot be parsed.
 func badFlag(cmd *cobra.Command, err error) error {
 	unknown := (*pflag.NotExistError)(nil)
 	if !errors.As(err, &unknown) {
@@ -221,14 +221,14 @@ func badFlag(cmd *cobra.Command, err error) error {
 	return Usagef("%w%s; see %s -h", err, hint, cmd.CommandPath())
 }
 
-// nearFlags is a hint at the flags of a command that are near a name.
+// nearFlags returns a hint with the flags of a command that are similar to name.
 func nearFlags(cmd *cobra.Command, name string) string {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
 	return DidYouMean("--"+name, known)
 }
 
-// flagsElsewhere are flags as other programs call them, and ours.
+// flagsElsewhere maps flag names of other programs to the flags of indus.
 var flagsElsewhere = map[string]string{
 	"listen": "addr", "bind": "addr", "port": "addr", "p": "addr", "host": "addr", "address": "addr", "hostname": "addr",
 	"config": "mcp", "c": "mcp", "mcp-config": "mcp", "f": "mcp", "scope": "user project", "s": "user project",

@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/atomicfile"
 )
 
-// IsBelow reports whether a path is a directory, or leads into it.
+// IsBelow reports whether a path is a directory or is inside it.
 func IsBelow(path, dir string) bool {
 	for at := atomicfile.Real(path); ; at = filepath.Dir(at) {
 		if SameDirectory(dir, at) {
@@ -22,7 +22,7 @@ func IsBelow(path, dir string) bool {
 	}
 }
 
-// HomeDirectories are the user's: that of the environment, and that of the system's list of users.
+// HomeDirectories returns the user's home directories: from the environment, and from the system's user database.
 func HomeDirectories() (homes []string) {
 	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
 		homes = append(homes, home)
@@ -33,7 +33,7 @@ func HomeDirectories() (homes []string) {
 	return slices.DeleteFunc(homes, func(home string) bool { return home == filepath.Dir(home) }) // a user without a home has "/"
 }
 
-// SameDirectory reports whether two paths are one directory, or would be if it were there.
+// SameDirectory reports whether two paths name the same directory, which need not exist.
 func SameDirectory(own, dir string) bool {
 	if strings.EqualFold(own, dir) || strings.EqualFold(atomicfile.Real(own), dir) {
 		return true

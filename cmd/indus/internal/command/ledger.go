@@ -23,14 +23,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// LockWait bounds the wait of a server for a ledger that another process holds: no client is served before.
+// LockWait bounds how long a server waits for a ledger that another process holds. No client is served before.
 const LockWait = 3 * time.Second
 
-// LedgerFlags are the flags of every command that reads the ledger.
+// LedgerFlags holds the flags of every command that reads the ledger.
 type LedgerFlags struct {
 	path string
-	Flag *pflag.Flag // whose value is path
-	// Looks: the command shows no tool and calls none, and so enrolls no server of which changes are held.
+	Flag *pflag.Flag // the flag that sets path
+	// Looks is set by a command that shows no tool and calls none. Such a command enrolls no tools.
 	Looks bool
 }
 
@@ -41,14 +41,14 @@ func (f *LedgerFlags) Add(cmd *cobra.Command) {
 	f.Flag = cmd.Flags().Lookup("ledger")
 }
 
-// ledgerExitHelp is for commands that read the ledger alone.
+// ledgerExitHelp lists the exit codes of commands that only read the ledger.
 const ledgerExitHelp = `Exit codes:
   0    ok
   1    the ledger cannot be read or written
   2    usage: flags, names and files
   130  interrupted`
 
-// Path is where the ledger is, there or not.
+// Path returns the path of the ledger, which need not exist.
 func (f *LedgerFlags) Path() (string, error) {
 	if f.path != "" {
 		return f.path, nil
@@ -60,21 +60,21 @@ func (f *LedgerFlags) Path() (string, error) {
 	return filepath.Join(dir, "ledger.jsonl"), nil
 }
 
-// absent is what becomes of a ledger that is not there.
+// absent selects the action if the ledger does not exist.
 type absent int
 
 const (
 	refuseAbsent absent = iota
-	beginAbsent         // it is made, unless there was one
-	makeAbsent          // it is made in any case
+	beginAbsent         // create it, unless it was removed
+	makeAbsent          // create it in any case
 )
 
-// Open is the ledger that is there.
+// Open opens the existing ledger. If there is none, it returns an error.
 func (f *LedgerFlags) Open(ctx context.Context) (*ledger.File, string, error) {
 	return f.open(ctx, refuseAbsent, HeldWait, nil)
 }
 
-// errRemoved is of a ledger that was there, and is not.
+// errRemoved is returned if the ledger existed before and is now missing.
 var errRemoved = errors.New("was removed, and with it what was approved; put it back, or begin anew: indus serve")
 
 func (f *LedgerFlags) open(ctx context.Context, or absent, wait time.Duration, o *ledger.FileOptions) (*ledger.File, string, error) {
@@ -93,15 +93,15 @@ func (f *LedgerFlags) open(ctx context.Context, or absent, wait time.Duration, o
 	}
 	file, err := OpenLedger(ctx, path, wait, o)
 	if err != nil {
-		return nil, path, err // and no file that is half open
+		return nil, path, err // not file, which may be half open
 	}
 	return file, path, nil
 }
 
-// HeldWait bounds the wait of a command for a ledger that another process holds.
+// HeldWait bounds how long a command waits for a ledger that another process holds.
 const HeldWait = 10 * time.Second
 
-// OpenLedger opens a ledger, or makes it. It waits so long for the process that holds it.
+// OpenLedger opens or creates a ledger. It waits at most wait for a process that holds it.
 func OpenLedger(ctx context.Context, path string, wait time.Duration, o *ledger.FileOptions) (*ledger.File, error) {
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -112,13 +112,13 @@ func OpenLedger(ctx context.Context, path string, wait time.Duration, o *ledger.
 	return file, err
 }
 
-// WasRemoved reports whether the directory of runs shows that there was a ledger.
+// WasRemoved reports whether the ledger existed before: its directory of runs still exists.
 func WasRemoved(path string) bool {
 	_, err := os.Lstat(path + ".runs")
 	return err == nil
 }
 
-// ReportRemoved reports that a ledger was removed, and begun anew when it was opened.
+// ReportRemoved reports that the ledger was removed, and that opening it began a new one.
 func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Streams) {
 	if file != nil && file.Removed() {
 		s.Reportf("%s was removed, and with it what was approved: no tool counts as approved; look at them, and accept them: indus mcp accept%s",
@@ -126,7 +126,7 @@ func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Strea
 	}
 }
 
-// Read is the ledger that is there, and what the present depends on. Runs whose process is gone are over by then.
+// Read ends the runs of processes that are gone. It returns the ledger, with the entries that its present state needs.
 func (f *LedgerFlags) Read(ctx context.Context) (*ledger.File, []ledger.Entry, error) {
 	file, err := f.reaped(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *LedgerFlags) Read(ctx context.Context) (*ledger.File, []ledger.Entry, e
 	return file, entries, err
 }
 
-// History is all that is in the ledger that is there, and in its archives.
+// History returns all entries of the existing ledger and of its archives.
 func (f *LedgerFlags) History(ctx context.Context) ([]ledger.Entry, error) {
 	file, err := f.reaped(ctx)
 	if err != nil {
@@ -151,12 +151,12 @@ func (f *LedgerFlags) reaped(ctx context.Context) (*ledger.File, error) {
 		return nil, err
 	}
 	if _, err := file.Reap(ctx); err != nil && ctx.Err() != nil {
-		return nil, err // otherwise what is written can be read all the same
+		return nil, err // other errors do not prevent reading
 	}
 	return file, nil
 }
 
-// Repeat is the flag as a person has to repeat it.
+// Repeat returns the flag --ledger for a command that a message suggests.
 func (f *LedgerFlags) Repeat() string {
 	if f.path == "" {
 		return ""
@@ -164,8 +164,8 @@ func (f *LedgerFlags) Repeat() string {
 	return " --ledger " + f.path
 }
 
-// LedgerExists reports whether a file is there. One that is no ledger is an error: opening
-// it as one would cut its last line if that has no end.
+// LedgerExists reports whether the ledger file exists. If the file is not a ledger, it returns an error: opening it as
+// a ledger would cut an unfinished last line.
 func LedgerExists(path string) (there bool, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -183,7 +183,7 @@ func LedgerExists(path string) (there bool, err error) {
 		return false, err
 	}
 	defer file.Close()
-	const search = 8 << 20 // a line or two of the longest
+	const search = 8 << 20 // room for one or two lines of the maximum length
 	in := bufio.NewReader(io.LimitReader(file, search))
 	for begins := true; ; {
 		part, err := in.ReadSlice('\n')
@@ -197,7 +197,7 @@ func LedgerExists(path string) (there bool, err error) {
 	}
 }
 
-// Entries is what the present depends on: nothing where no ledger is kept yet.
+// Entries returns the entries that the present state depends on. If there is no ledger yet, it returns none.
 func (f *LedgerFlags) Entries(ctx context.Context) ([]ledger.Entry, error) {
 	file, err := f.existing(ctx)
 	if file == nil {
@@ -206,7 +206,7 @@ func (f *LedgerFlags) Entries(ctx context.Context) ([]ledger.Entry, error) {
 	return file.Read(ctx, 0)
 }
 
-// existing is the ledger; nil where none is kept yet.
+// existing opens the ledger. If there is none yet, it returns nil.
 func (f *LedgerFlags) existing(ctx context.Context) (*ledger.File, error) {
 	path, err := f.Path()
 	if err != nil {
@@ -219,22 +219,21 @@ func (f *LedgerFlags) existing(ctx context.Context) (*ledger.File, error) {
 	return file, err
 }
 
-// Version is a version of a tool of a server, as it is configured.
+// Version identifies a version of a tool of a server with its configuration.
 type Version struct{ Config, Server, Tool, Sum string }
 
-// VersionOf is what an entry is about.
+// VersionOf returns the version that an entry refers to.
 func VersionOf(e ledger.Entry) Version { return Version{e.Config, e.Server, e.Tool, e.Sum} }
 
-// pins is the ledger as a command uses it that is over soon: it writes which versions of
-// tools it saw that nobody had seen before, and nothing where there are none.
+// pins is the ledger of a command that ends soon. It writes only versions of tools that are new to the ledger.
 type pins struct {
 	*ledger.File
 	known  map[Version]bool
-	begins []ledger.Entry // not written yet
+	begins []ledger.Entry // not yet written
 	begun  bool
-	looks  bool // it enrolls nothing: the command shows no tool, and calls none
+	looks  bool // enroll nothing: the command shows no tool and calls none
 	s      show.Streams
-	failed sync.Once // reports that the ledger cannot be written
+	failed sync.Once // limits the report of a failed write to the first
 }
 
 var _ ledger.Log = (*pins)(nil)
@@ -272,7 +271,7 @@ func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.En
 		return nil, nil
 	}
 	written, err := p.File.Append(ctx, append(begins, news...)...)
-	if err != nil { // and nothing has changed: the same entries come again
+	if err != nil { // no state was changed, so the same entries are written on the next call
 		if ctx.Err() == nil {
 			p.failed.Do(func() {
 				p.s.Reportf("the ledger cannot be written, and lacks the tools that were seen now: %s", strings.TrimPrefix(err.Error(), "ledger: "))
@@ -285,7 +284,7 @@ func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.En
 	return written, nil
 }
 
-// HeldBack says that a tool is kept back, and how to let it in.
+// HeldBack returns the message that tools are held back, with the command that accepts them.
 func (f *LedgerFlags) HeldBack(names ...string) string {
 	is, it := "is kept back: it is new or changed since its server was approved", "it"
 	if len(names) > 1 {

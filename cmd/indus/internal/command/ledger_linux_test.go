@@ -11,7 +11,8 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 )
 
-// TestAHeldLedgerIsNotWaitedForForEver: who holds it may have been stopped.
+// TestAHeldLedgerIsNotWaitedForForEver checks that the wait ends, because the process that holds the ledger may be
+// stopped.
 func TestAHeldLedgerIsNotWaitedForForEver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")

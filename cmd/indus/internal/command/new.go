@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// New finishes a command that runs with the words of its command line. Without Args it takes no word if its Use has none.
+// New returns a command that calls run with its arguments. Without Args, and without an argument in Use, it takes none.
 func New(s show.Streams, run func(context.Context, []string, show.Streams) error, c cobra.Command) *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, words []string) error { return run(cmd.Context(), words, s) }
 	if c.Args == nil && !strings.Contains(c.Use, " ") {
@@ -20,10 +20,10 @@ func New(s show.Streams, run func(context.Context, []string, show.Streams) error
 	return &c
 }
 
-// groupOrder is the annotation of a group with the names of its commands, which cobra sorts.
+// groupOrder is the annotation with the names of a group's commands in order. cobra sorts its own list.
 const groupOrder = "order"
 
-// NewGroup is a command that only has others below it.
+// NewGroup returns a command that only has sub-commands.
 func NewGroup(c cobra.Command, below ...*cobra.Command) *cobra.Command {
 	c.Args, c.RunE = NoSuchCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	c.AddCommand(below...)
@@ -31,7 +31,7 @@ func NewGroup(c cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return &c
 }
 
-// AtMost refuses more than n arguments, which are called what.
+// AtMost refuses more than n arguments. The second parameter names them in the error.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= n {
@@ -45,8 +45,8 @@ func AtMost(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// Needs refuses fewer than n arguments, of which the error says what they are and where they are listed. A command that needs
-// one and names it as most takes no more.
+// Needs refuses fewer than n arguments. The error describes them with the second parameter. If most is not "", Needs
+// also refuses more than n.
 func Needs(n int, what, most string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -59,16 +59,16 @@ func Needs(n int, what, most string) cobra.PositionalArgs {
 	}
 }
 
-// CommandPath is a command without the word indus: "mcp tools".
+// CommandPath returns the path of a command without "indus": "mcp tools".
 func CommandPath(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// MayBeEmpty is the annotation of a flag for which an empty value says something.
+// MayBeEmpty is the annotation of a flag for which an empty value has a meaning.
 const MayBeEmpty = "empty"
 
-// refuseEmpty refuses a flag whose value is empty, as where a script's variable is not set: what it asks for, such as a
-// token, would be left away in silence.
+// refuseEmpty refuses a flag with an empty value, for example from an unset variable in a script. Otherwise the value,
+// such as a token, would be missing without notice.
 func refuseEmpty(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		list, isList := f.Value.(pflag.SliceValue)
@@ -82,10 +82,10 @@ func refuseEmpty(cmd *cobra.Command, _ []string) (err error) {
 	return err
 }
 
-// maxInput bounds what is read from a file or stdin.
+// maxInput bounds the bytes that are read from a file or from stdin.
 const maxInput = 64 << 20
 
-// FileReader reads files, and stdin as "-", up to maxInput. A read that hangs is left behind when ctx ends.
+// FileReader returns a function that reads files up to maxInput; "-" is stdin. If ctx ends, it abandons a blocked read.
 func FileReader(ctx context.Context, in io.Reader) func(name string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		text, err := atomicfile.ReadNamed(ctx, name, in, maxInput)

@@ -13,8 +13,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// A run that is over before anything of it was written has its end in the ledger all the
-// same, and so has one whose first write was interrupted.
+// The end of a run is in the ledger, also if the run was short or its first write was interrupted.
 func TestAShortRunHasItsEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")
 	file, err := ledger.OpenFile(t.Context(), path, nil)
@@ -53,7 +52,7 @@ func TestAShortRunHasItsEnd(t *testing.T) {
 	}
 }
 
-// A command that cannot write the ledger reports it once: indus mcp accept cannot list what it holds back.
+// A command that cannot write the ledger reports it once, because indus mcp accept cannot list the tools that it holds.
 func TestALedgerThatCannotBeWrittenIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	var said bytes.Buffer

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ClientProfile names the flaws for which clients refuse a whole list of tools. It is no schema.Profile: it is about tools and
-// lists, and no model is behind it.
+// ClientProfile selects the check for flaws that make clients refuse a whole list of tools. It is no schema.Profile,
+// because no model is behind it.
 const ClientProfile = "client"
 
-// EveryProvider names all providers at once.
+// EveryProvider selects all providers.
 const EveryProvider = "all"
 
-// Providers are the profiles of the APIs that models are behind, without strict modes, which are asked for one by one.
+// Providers returns the profiles of model APIs. It leaves out strict modes, which are selected by name.
 func Providers() []*schema.Profile {
 	ours := []*schema.Profile{schema.Universal, schema.Flat, schema.Seed, schema.Original}
 	return slices.DeleteFunc(schema.Profiles(), func(p *schema.Profile) bool {
@@ -25,7 +25,7 @@ func Providers() []*schema.Profile {
 	})
 }
 
-// ProfileNamed is the profile that somebody typed.
+// ProfileNamed returns the profile with a name from the command line.
 func ProfileNamed(name string) (*schema.Profile, error) {
 	if p := schema.ProfileNamed(name); p != nil {
 		return p, nil
@@ -34,7 +34,7 @@ func ProfileNamed(name string) (*schema.Profile, error) {
 	return nil, Usagef("no provider %q%s", name, cmp.Or(DidYouMean(name, known), ": there is "+strings.Join(known, ", ")))
 }
 
-// ProfilesNamed are those that somebody typed, each once.
+// ProfilesNamed returns the profiles with names from the command line, without duplicates.
 func ProfilesNamed(names []string) ([]*schema.Profile, error) {
 	if slices.Contains(names, EveryProvider) {
 		if len(names) > 1 {
@@ -44,7 +44,7 @@ func ProfilesNamed(names []string) ([]*schema.Profile, error) {
 	}
 	var out []*schema.Profile
 	for _, name := range names {
-		if name == ClientProfile { // which is asked anyhow
+		if name == ClientProfile { // this check always runs
 			continue
 		}
 		p, err := ProfileNamed(name)
@@ -58,15 +58,15 @@ func ProfilesNamed(names []string) ([]*schema.Profile, error) {
 	return out, nil
 }
 
-// ProfileNames are those of all profiles.
+// ProfileNames returns the names of all profiles.
 func ProfileNames() []string { return NamesOf(schema.Profiles()) }
 
-// NamesOf are the names of profiles.
+// NamesOf returns the names of profiles.
 func NamesOf(profiles []*schema.Profile) []string {
 	return show.Names(profiles, (*schema.Profile).Name)
 }
 
-// CompleteProfiles offers the profiles with what each is for, and more before them.
+// CompleteProfiles completes the names in more, then the names of profiles with their descriptions.
 func CompleteProfiles(more ...string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		offer := slices.Clone(more)

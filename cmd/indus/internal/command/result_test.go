@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 )
 
-// A result without its list is a fault that quotes it, and no empty success.
+// A result without its list is a fault that quotes the result, not an empty success.
 func TestCheckResult(t *testing.T) {
 	for result, bad := range map[string]bool{
 		`{}`: true, `[]`: true, `"x"`: true, `{"LIST":"x"}`: true, `{"LIST":{}}`: true, `{"other":[]}`: true,

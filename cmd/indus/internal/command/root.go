@@ -13,35 +13,35 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// slowEnd is how long an end may take before that is reported.
+// slowEnd is the time after which a slow shutdown is reported.
 const slowEnd = 500 * time.Millisecond
 
-// sameSignal is how long a second signal counts as the first: no person is as quick.
+// sameSignal is the time in which a second signal counts as the first. No person is that fast.
 const sameSignal = 200 * time.Millisecond
 
-// Tree makes the commands of indus for one run.
+// Tree returns the commands of indus for one run.
 type Tree func(s show.Streams) Commands
 
-// Commands are those of indus.
+// Commands holds the commands of indus.
 type Commands struct {
-	// Session adds what the root does without a command.
+	// Session adds the action of the root command, which runs if no command is given.
 	Session func(root *cobra.Command, s show.Streams)
-	// MCP are those of "indus mcp", and Own are beside it.
+	// MCP holds the commands of "indus mcp". Own holds the commands beside "indus mcp".
 	MCP, Own List
 }
 
-// List is some commands.
+// List is a list of commands.
 type List = []*cobra.Command
 
-// Main runs the command line of this process with a tree of commands, and exits.
+// Main runs the command line of this process, and exits.
 func Main(tree Tree) { os.Exit(runProcess(tree)) }
 
 func runProcess(tree Tree) int {
 	defer proc.ReapOrphans()()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The second signal ends the process at once. Wrappers (npx) send on what the terminal
-	// has sent to them and to us, so that one wish comes twice.
+	// The second signal ends the process at once. The terminal sends a signal to indus and to wrappers such as npx, and
+	// the wrappers forward it. So one key press can arrive twice.
 	ready := make(chan struct{})
 	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, func() { stop(); close(ready) }) })
 	s := show.New(os.Stdin, os.Stdout, os.Stderr)
@@ -49,14 +49,14 @@ func runProcess(tree Tree) int {
 	return runReady(ctx, ready, os.Args[1:], s, tree)
 }
 
-// Run is Main for the arguments args. The context's end is an interruption.
+// Run is like Main for the given arguments, and returns the exit code. The end of ctx counts as an interruption.
 func Run(ctx context.Context, args []string, s show.Streams, tree Tree) int {
 	ready := make(chan struct{})
 	close(ready)
 	return runReady(ctx, ready, args, s, tree)
 }
 
-// runReady is Run; once ctx has ended, ready says that the next signal ends the process.
+// runReady is like Run. After ctx has ended, ready is closed as soon as the next signal ends the process.
 func runReady(ctx context.Context, ready <-chan struct{}, args []string, s show.Streams, tree Tree) int {
 	root := NewRoot(s, tree)
 	root.SetArgs(args)
@@ -84,7 +84,8 @@ func runReady(ctx context.Context, ready <-chan struct{}, args []string, s show.
 	return ExitCode(err)
 }
 
-// reportSlowEnd reports what takes so long once ctx has ended, and what a second signal does when it does so.
+// reportSlowEnd reports a slow shutdown after ctx has ended. It waits for ready, because it announces the second
+// signal.
 func reportSlowEnd(ctx context.Context, ready <-chan struct{}, s show.Streams) (ended func()) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -98,7 +99,7 @@ func reportSlowEnd(ctx context.Context, ready <-chan struct{}, s show.Streams) (
 	return func() { stop(); close(done) }
 }
 
-// NewRoot is the command indus.
+// NewRoot returns the root command, indus.
 func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 	root := &cobra.Command{
 		Use:               "indus",

@@ -19,7 +19,7 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// advice is what to try where a server is not connected: [interop.Fault.Advice], unless what was observed here says more.
+// advice returns advice for a server that is not connected: from observations here, or else [interop.Fault.Advice].
 func (x *examined) advice() string {
 	late, connected := errors.Is(x.failed, interop.Timeout), x.status.Era != ""
 	if x.command != nil && !connected {
@@ -37,7 +37,7 @@ func (x *examined) advice() string {
 	return ""
 }
 
-// processAdvice is about a server that is a process; "": its fault says all.
+// processAdvice returns advice for a server that is a process. It is "" if the fault has the advice.
 func (x *examined) processAdvice(late bool) string {
 	l := x.command
 	if says := x.missingVariable(); says != "" {
@@ -56,8 +56,8 @@ func (x *examined) processAdvice(late bool) string {
 		return ""
 	case served != "":
 		return fmt.Sprintf(`it seems to serve HTTP: start it yourself and configure "url": %q, or find the argument that makes it speak over stdio`, served)
-	case late && regexp.MustCompile(`answers no request: [a-z]`).MatchString(x.failed.Error()): // it is known what it sends
-		return "" // its fault says more
+	case late && regexp.MustCompile(`answers no request: [a-z]`).MatchString(x.failed.Error()): // the fault describes the output
+		return "" // its fault has more details
 	case late && x.noises > 0:
 		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and does it speak over stdio?"
 	case late && fetches:
@@ -68,8 +68,7 @@ func (x *examined) processAdvice(late bool) string {
 	return ""
 }
 
-// networkVariables are what downloads and connections may need of the environment. npx says nothing while it tries again and
-// again without.
+// networkVariables are the variables that downloads and connections may need. Without them, npx retries silently.
 var networkVariables = []string{
 	"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy",
 	"ALL_PROXY", "NPM_CONFIG_REGISTRY", "UV_INDEX_URL", "DOCKER_HOST", "CONTAINER_HOST",
@@ -79,7 +78,7 @@ func notPassedOn(name string) string {
 	return fmt.Sprintf(`%s is set here and is not passed on: "env": {"%s": "${%s}"}`, name, name, name)
 }
 
-// missingVariable is advice where stderr names a variable that the server did not get.
+// missingVariable returns advice if stderr names a variable that the server does not get.
 func (x *examined) missingVariable() string {
 	variableName := regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 	asksFor := regexp.MustCompile(`(?i)required|missing|not set|must be set|not (?:been )?(?:defined|provided|found|configured)|undefined|environment variable|env var|please (?:set|provide)|KeyError`)
@@ -98,7 +97,7 @@ func (x *examined) missingVariable() string {
 	return ""
 }
 
-// servedURL is where a server that should speak over stdio says that it serves HTTP.
+// servedURL returns the local URL of HTTP that a server for stdio prints, or "".
 func (x *examined) servedURL() string {
 	listensAt := regexp.MustCompile(`https?://[\w.\-\[\]:]+[\w/\-.]*`)
 	for _, printed := range append(slices.Clone(x.noise), x.lastStderr) {
@@ -112,7 +111,7 @@ func (x *examined) servedURL() string {
 	return ""
 }
 
-// lookup is a server's command, looked up as its start does it.
+// lookup is the command of a server, found in the same way as at its start.
 type lookup struct {
 	interop.Stdio
 	proc.Command
@@ -132,7 +131,7 @@ func (l *lookup) has(name string) bool {
 	return slices.ContainsFunc(l.Command.Env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
-// advice is where a command that is not found may be, or which one may be meant. "": its fault says all.
+// advice returns the location of a missing command, or similar names. It is "" if the fault has all facts.
 func (l *lookup) advice() string {
 	name := l.Stdio.Command
 	var at *fs.PathError
@@ -169,7 +168,7 @@ func (l *lookup) advice() string {
 	return install
 }
 
-// maxPrograms bounds the search for what may be meant.
+// maxPrograms bounds the search for similar names.
 const maxPrograms = 20_000
 
 func fileNames(dir string) (names []string) {
@@ -180,7 +179,7 @@ func fileNames(dir string) (names []string) {
 	return names
 }
 
-// installed is what brings a program that many configurations start servers with.
+// installed maps programs that start many servers to the software that provides them.
 var installed = map[string]string{
 	"npx": "Node.js, which brings npx", "node": "Node.js", "npm": "Node.js, which brings npm",
 	"uvx": "uv, which brings uvx", "uv": "uv", "bunx": "Bun, which brings bunx", "bun": "Bun", "deno": "Deno",
@@ -188,8 +187,8 @@ var installed = map[string]string{
 	"dotnet": ".NET", "java": "Java",
 }
 
-// findOutsidePath is where a program is that is not in the PATH: version managers add their directories in the shell's
-// start-up files, which are not read where a desktop starts indus.
+// findOutsidePath returns the path of a program that is not in the PATH, or "". Version managers add their directories
+// in start-up files of the shell. If a desktop starts indus, these files are not read.
 func findOutsidePath(name string) string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -206,7 +205,7 @@ func findOutsidePath(name string) string {
 			pattern = filepath.Join(home, rest)
 		}
 		paths, _ := filepath.Glob(filepath.Join(pattern, name))
-		for _, path := range slices.Backward(paths) { // the newest version is mostly the last
+		for _, path := range slices.Backward(paths) { // the last one is usually the newest version
 			if _, err := exec.LookPath(path); err == nil {
 				return path
 			}
@@ -215,8 +214,8 @@ func findOutsidePath(name string) string {
 	return ""
 }
 
-// notInContainer are the variables that a container is to get from an environment that does
-// not have them: docker run -e NAME passes on what is there, and is silent otherwise.
+// notInContainer returns the variables that a container should get but that are not in the server's environment. docker
+// run -e NAME silently ignores a variable that is not set.
 func (l *lookup) notInContainer() (missing []string) {
 	if !slices.Contains([]string{"docker", "podman"}, filepath.Base(l.Stdio.Command)) {
 		return nil
@@ -233,7 +232,7 @@ func (l *lookup) notInContainer() (missing []string) {
 	return missing
 }
 
-// fetcher is the program by which a command fetches what it runs; "" where there is none.
+// fetcher returns the program by which a command fetches the server, or "".
 func fetcher(t interop.Stdio) string {
 	name := strings.TrimSuffix(filepath.Base(t.Command), ".cmd")
 	if slices.Contains([]string{"npx", "uvx", "bunx", "pipx", "docker", "podman", "npm"}, name) {
@@ -242,7 +241,7 @@ func fetcher(t interop.Stdio) string {
 	return ""
 }
 
-// prefetch is advice about a start that takes long because something is fetched.
+// prefetch returns advice for a start that is slow because it fetches the server.
 func prefetch(t interop.Stdio) string {
 	switch name := fetcher(t); name {
 	case "":

@@ -1,3 +1,2 @@
-// Package doctor is "indus mcp doctor": each step from the configuration to the tools of
-// a server, with a verdict and what to try.
+// Package doctor is "indus mcp doctor". It checks each step from the configuration to the tools, and gives advice.
 package doctor

@@ -22,7 +22,7 @@ type doctorFlags struct {
 	asJSON bool
 }
 
-// New is the command doctor.
+// New returns the command doctor.
 func New(s show.Streams) *cobra.Command {
 	var f doctorFlags
 	cmd := command.New(s, f.run, cobra.Command{
@@ -110,7 +110,7 @@ func (f *doctorFlags) run(ctx context.Context, only []string, s show.Streams) er
 	return d.verdict(report)
 }
 
-// rowsNamed are the rows with those ids, in the order of the configuration; without ids all of them.
+// rowsNamed returns the rows with the given ids, in the order of the configuration. Without ids, it returns all rows.
 func rowsNamed(c *mcpconfig.Config, only []string) ([]mcpconfig.Row, error) {
 	for _, id := range only {
 		if !slices.ContainsFunc(c.Rows, func(r mcpconfig.Row) bool { return r.Server.ID == id }) {
@@ -126,14 +126,14 @@ type doctor struct {
 	config  *mcpconfig.Config
 	rows    []mcpconfig.Row
 	trust   bool
-	all     bool // no server was named
+	all     bool // the command line names no server
 	probes  map[string]*probe
 	mounted *interop.Mounted
 	tokens  *signin.Tokens
-	failed  error // why the first server that is not well is not
+	failed  error // the fault of the first server that is not well
 }
 
-// open starts all servers that may start. A server is waited for no longer than the default, whatever it is configured with.
+// open starts all servers that may start. If a server has no timeout for connecting or listing, it gets the default.
 func (d *doctor) open() {
 	d.tokens = signin.Open(d.Streams)
 	d.probes = map[string]*probe{}
@@ -150,7 +150,7 @@ func (d *doctor) open() {
 		FleetOptions: interop.FleetOptions{
 			Restart:  interop.Restart{Off: true},
 			Endpoint: func(o interop.Server) *interop.EndpointOptions { return d.probes[o.ID].options() },
-			Admit:    func(toolbox.Call) *toolbox.Result { return toolbox.ErrorResult("doctor calls no tools") }, // and looks at all
+			Admit:    func(toolbox.Call) *toolbox.Result { return toolbox.ErrorResult("doctor calls no tools") }, // no tool is called
 		},
 		Wait:   -1,
 		Budget: -1,
@@ -167,7 +167,7 @@ func (d *doctor) close() {
 	d.tokens.Close()
 }
 
-// examine looks at everything in order, waits for each server where it must, and prints each part as it comes if asked to.
+// examine examines all parts in order, and waits for each server. If asText is true, it prints a part once it is done.
 func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) {
 	r := &fullReport{General: d.general(ctx), Servers: []*serverReport{}, Together: []step{}}
 	out := printer{d.Out}
@@ -198,7 +198,7 @@ func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) 
 	return r, out.summary(r.Servers)
 }
 
-// verdict is the error of the command: who is not well, with the exit code of the first server that is not.
+// verdict returns an error with the names of all parts that are not well, and the exit code of the first such server.
 func (d *doctor) verdict(r *fullReport) error {
 	if r.OK {
 		return nil
@@ -210,7 +210,7 @@ func (d *doctor) verdict(r *fullReport) error {
 	return &command.ExitError{Code: code, Err: errors.New("not well: " + strings.Join(r.unwell(), ", "))}
 }
 
-// await waits for a server while the others are drawn on the terminal.
+// await waits until a server settles. Meanwhile it draws the progress of all servers on the terminal.
 func (d *doctor) await(ctx context.Context, p *probe) error {
 	select {
 	case <-p.settled:

@@ -19,7 +19,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// general is what concerns no server by itself.
+// general returns the steps that concern no single server.
 func (d *doctor) general(ctx context.Context) []step {
 	steps := d.files()
 	if dirs := d.config.Avoided; len(dirs) > 0 {
@@ -34,7 +34,7 @@ func (d *doctor) general(ctx context.Context) []step {
 	return append(steps, stateStep(dir), approvalsStep(), ledgerStep(ctx, filepath.Join(dir, "ledger.jsonl")))
 }
 
-// files says which files were found, and what is wrong with whole ones.
+// files returns the steps on the files that exist, and on faults of whole files.
 func (d *doctor) files() []step {
 	found := command.FilesFound(d.config)
 	var steps []step
@@ -61,7 +61,7 @@ func (d *doctor) files() []step {
 	return steps
 }
 
-// stateStep says whether the state directory, or where it will be, can be written.
+// stateStep checks whether the state directory can be written. If it does not exist, the nearest parent is checked.
 func stateStep(dir string) step {
 	const kept = ": approvals and the ledger are kept in "
 	there := dir
@@ -87,7 +87,7 @@ func stateStep(dir string) step {
 	return goodStep("state", dir)
 }
 
-// tryWriting makes a file in a directory, and writes it: an empty one fits on a full disk.
+// tryWriting creates a file in a directory and writes to it. An empty file would fit on a full disk.
 func tryWriting(dir string) error {
 	f, err := os.CreateTemp(dir, ".indus-doctor-*")
 	if err != nil {
@@ -98,7 +98,7 @@ func tryWriting(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// approvalsStep says whether the approvals can be read, and be relied on.
+// approvalsStep checks whether the approvals can be read and trusted.
 func approvalsStep() step {
 	list, err := mcpconfig.Approvals(nil)
 	if err != nil {
@@ -111,7 +111,7 @@ func approvalsStep() step {
 	return goodStep("approvals", show.Count(len(list), "server"))
 }
 
-// ledgerStep says whether the ledger is as it was written.
+// ledgerStep checks whether the ledger is unaltered.
 func ledgerStep(ctx context.Context, path string) step {
 	switch there, err := command.LedgerExists(path); {
 	case err != nil:
@@ -139,5 +139,6 @@ func ledgerStep(ctx context.Context, path string) step {
 	return goodStep("ledger", path+": "+show.Count(report.Entries, "line")+", as written").lasting(time.Since(at))
 }
 
-// isAltered reports damage other than the entry with which a ledger begins anew. That entry stays, and its tools wait.
+// isAltered reports whether damage is an alteration. The exception is the entry with which a removed ledger begins
+// anew. That entry stays, and its tools wait for approval.
 func isAltered(d ledger.Damage) bool { return d.Kind != ledger.Missing || d.Seq != 0 }

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	maxNoiseKept = 3 // lines on stdout that are no messages
+	maxNoiseKept = 3 // lines on stdout that are not messages
 	maxBodyRead  = 64 << 10
 )
 
-// probe watches one server connect and list its tools.
+// probe observes how one server connects and lists its tools.
 type probe struct {
 	row     mcpconfig.Row
 	settled chan struct{}
@@ -35,28 +35,28 @@ type probe struct {
 	seen observed
 }
 
-// observed is what a probe has seen.
+// observed holds the observations of a probe.
 type observed struct {
-	started       int // processes
+	started       int // number of processes
 	pid           int
 	stderr        func() string
-	noise         []string // the first such lines
-	noises        int      // how many there were
+	noise         []string // the first lines on stdout that are not messages
+	noises        int      // number of all such lines
 	answers       []opening
-	pages, bytes  int // of the list
+	pages, bytes  int // of the list of tools
 	listing       time.Duration
-	proxy         string // through which the server is reached; "": none
+	proxy         string // the proxy in front of the server, or ""
 	dns, tcp, tls leg
 }
 
-// opening is what came of one opening request.
+// opening is the outcome of one opening request.
 type opening struct {
 	method string
 	took   time.Duration
 	err    error
 }
 
-// leg is one step of connecting to a URL.
+// leg is one step of a connection to a URL.
 type leg struct {
 	began  time.Time
 	ended  bool
@@ -97,7 +97,7 @@ func (p *probe) note(change func(*observed)) {
 	change(&p.seen)
 }
 
-// observed is what has been seen by now.
+// observed returns a copy of the observations so far.
 func (p *probe) observed() observed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *probe) observed() observed {
 	return s
 }
 
-// around counts the pages of the listing.
+// around measures the requests for the list of tools.
 func (p *probe) around(next interop.Peer) interop.Peer {
 	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 		if m.Method != "tools/list" {
@@ -124,13 +124,13 @@ func (p *probe) around(next interop.Peer) interop.Peer {
 	}
 }
 
-// watched is a connection whose requests a probe watches.
+// watched is a round tripper that records its requests in a probe.
 type watched struct {
 	*probe
 	web http.RoundTripper
 }
 
-// RoundTrip sends a request and watches how it fares.
+// RoundTrip sends a request and records its outcome.
 func (p watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	method := rpcMethod(r)
 	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
@@ -144,7 +144,7 @@ func (p watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// rpcMethod is the method of the message in a request's body; "" where it has none.
+// rpcMethod returns the method of the message in the body of a request, or "".
 func rpcMethod(r *http.Request) string {
 	if r.GetBody == nil {
 		return ""
@@ -162,7 +162,7 @@ func rpcMethod(r *http.Request) string {
 	return method
 }
 
-// trace keeps the first good outcome of each step, or else the last bad one: one address of a host is enough.
+// trace keeps the first success of each step, or else the last failure. One working address of a host is enough.
 func (p *probe) trace() *httptrace.ClientTrace {
 	begin := func(l *leg) { p.note(func(*observed) { l.began = time.Now() }) }
 	end := func(l *leg, detail string, err error) {
@@ -195,7 +195,7 @@ func (p *probe) trace() *httptrace.ClientTrace {
 	}
 }
 
-// answer is what came of the last request of a method.
+// answer returns the outcome of the last request with a method.
 func (s *observed) answer(method string) (opening, bool) {
 	for _, a := range slices.Backward(s.answers) {
 		if a.method == method {

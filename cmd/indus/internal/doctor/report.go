@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// fullReport is all that was found, as --json prints it.
+// fullReport is the whole result of doctor in the output of --json.
 type fullReport struct {
 	OK       bool            `json:"ok"`
 	General  []step          `json:"general"`
@@ -21,7 +21,7 @@ type fullReport struct {
 	Together []step          `json:"together"`
 }
 
-// serverReport is what was found of one server.
+// serverReport is the result for one server.
 type serverReport struct {
 	Server    string                `json:"server"`
 	State     mcpconfig.State       `json:"state"`
@@ -34,7 +34,7 @@ type serverReport struct {
 	Steps     []step                `json:"steps"`
 }
 
-// step is one thing that was looked at.
+// step is the result of one check.
 type step struct {
 	Step   string `json:"step"`
 	OK     bool   `json:"ok"`
@@ -53,7 +53,7 @@ func badStep(name, detail, advice string) step {
 	return step{Step: name, Detail: detail, Advice: advice}
 }
 
-// lasting is a step that took a time.
+// lasting returns the step with its duration.
 func (s step) lasting(took time.Duration) step {
 	s.Millis = took.Milliseconds()
 	return s
@@ -63,7 +63,7 @@ func isWell(steps []step) bool {
 	return !slices.ContainsFunc(steps, func(s step) bool { return !s.OK })
 }
 
-// unwell are the parts in which a step failed.
+// unwell returns the names of the parts in which a step failed.
 func (r *fullReport) unwell() []string {
 	var names []string
 	if !isWell(r.General) {
@@ -89,10 +89,10 @@ func (out printer) server(r *serverReport) error {
 	return out.part(title, r.Steps, r.Stderr)
 }
 
-// maxStderrLine is how many characters of a line of stderr are shown.
+// maxStderrLine is the number of characters that are shown of a line of stderr.
 const maxStderrLine = 500
 
-// part prints a title and steps. What a server wrote to stderr is below the first step that failed.
+// part prints a title and steps. The stderr of the server goes below the first failed step.
 func (out printer) part(title string, steps []step, stderr string) error {
 	var b strings.Builder
 	b.WriteString(title + "\n")
@@ -127,7 +127,7 @@ func (out printer) part(title string, steps []step, stderr string) error {
 	return err
 }
 
-// summary counts the servers by how they are.
+// summary prints how many servers are well, not started and not well.
 func (out printer) summary(servers []*serverReport) error {
 	counts := map[string]int{}
 	for _, s := range servers {

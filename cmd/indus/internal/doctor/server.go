@@ -19,18 +19,18 @@ import (
 )
 
 const (
-	maxStderrLines = 20 // of a server's stderr
+	maxStderrLines = 20 // shown lines of stderr
 	slowStart      = 5 * time.Second
-	tightTenths    = 7 // of a timeout: beyond them the next start may fail
+	tightTenths    = 7 // of a timeout; if a start takes longer, the next one may fail
 
-	// Those of interop.Timeouts.
+	// Defaults of interop.Timeouts.
 	defaultConnect = 30 * time.Second
 	defaultList    = 30 * time.Second
 	defaultCall    = 60 * time.Second
 	defaultTotal   = 10 * time.Minute
 )
 
-// server examines one row, and waits for its server where it has one that may start.
+// server examines one row. If its server may start, it waits until that server settles.
 func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, error) {
 	r := &serverReport{
 		Server: row.Server.ID, State: row.State, Transport: row.Kind, Target: row.Target, File: row.File, Line: row.Line,
@@ -72,7 +72,7 @@ func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, 
 	return r, nil
 }
 
-// configured is what the row itself says, and why it may start.
+// configured returns the steps on the row itself and on its approval.
 func (d *doctor) configured(r mcpconfig.Row) []step {
 	switch r.State {
 	case mcpconfig.Skipped:
@@ -111,15 +111,15 @@ func (d *doctor) configured(r mcpconfig.Row) []step {
 	return []step{first, goodStep("approval", approval)}
 }
 
-// examined is one server that was started, and what was seen of it.
+// examined holds the facts about a server that was started.
 type examined struct {
 	mcpconfig.Row
 	observed
-	command    *lookup // nil: it is no process
+	command    *lookup // nil if the server is not a process
 	lastStderr string
 	status     interop.EndpointStatus
-	signIn     []step // nil: nobody signs in, and nobody need
-	failed     error  // nil: it is connected, and its tools are listed
+	signIn     []step // nil if there is no sign-in, and none is needed
+	failed     error  // nil if the server is connected and its tools are listed
 }
 
 func newExamined(r mcpconfig.Row, o observed) *examined {
@@ -134,7 +134,7 @@ func newExamined(r mcpconfig.Row, o observed) *examined {
 	return x
 }
 
-// connected is all steps up to the handshake, or to the one that failed.
+// connected returns all steps up to the handshake, or up to the step that failed.
 func (x *examined) connected() []step {
 	var steps []step
 	if x.command != nil {
@@ -157,7 +157,7 @@ func (x *examined) connected() []step {
 	return steps
 }
 
-// process is the steps of a server that is a child process.
+// process returns the steps of a server that is a child process.
 func (x *examined) process() []step {
 	c := x.command
 	if c.err != nil {
@@ -183,13 +183,13 @@ func (x *examined) process() []step {
 	return []step{command, start}
 }
 
-// exited reports whether the server's process has ended by itself.
+// exited reports whether the process of the server ended by itself.
 func (x *examined) exited() bool {
 	_, status := errors.AsType[*exec.ExitError](x.failed)
 	return status || errors.Is(x.failed, io.EOF) || errors.Is(x.failed, syscall.EPIPE)
 }
 
-// longest is how long the slowest of the opening requests took.
+// longest returns the duration of the slowest opening request.
 func (x *examined) longest() (took time.Duration) {
 	for _, a := range x.answers {
 		took = max(took, a.took)
@@ -197,7 +197,7 @@ func (x *examined) longest() (took time.Duration) {
 	return took
 }
 
-// network is the steps to a server at a URL.
+// network returns the steps of a connection to a URL.
 func (x *examined) network() []step {
 	var steps []step
 	for _, l := range []struct {
@@ -217,13 +217,13 @@ func (x *examined) network() []step {
 	return steps
 }
 
-// handshake is how a server was agreed with.
+// handshake returns the step on the negotiated era and version.
 func (x *examined) handshake() step {
 	detail := fmt.Sprintf("%s, MCP %s", x.status.Era, x.status.Version)
 	discover, asked := x.answer("server/discover")
 	process := x.Kind == interop.KindStdio
 	if x.status.Era == interop.Legacy && x.Kind != interop.KindSSE && (asked || process) {
-		waited := 3 * time.Second // until initialize goes out as well
+		waited := 3 * time.Second // until initialize is sent too
 		if asked && !process {
 			waited = discover.took
 		}
@@ -249,7 +249,7 @@ func (x *examined) handshake() step {
 	return s
 }
 
-// reason is why a server is not connected, without what is printed elsewhere.
+// reason returns why a server is not connected, without text that is printed elsewhere.
 func (x *examined) reason() string {
 	says := strings.TrimPrefix(strings.TrimPrefix(x.failed.Error(), x.Server.ID+": "), "connect: ")
 	if x.lastStderr != "" {
@@ -264,7 +264,7 @@ func (x *examined) reason() string {
 	return says
 }
 
-// timeouts is how long each step may take, where that deserves attention.
+// timeouts returns a step on the timeouts if some are configured, or if the start nearly exceeded one.
 func (x *examined) timeouts() []step {
 	t := x.Server.Timeouts
 	connect := cmp.Or(t.Connect, defaultConnect)
@@ -290,12 +290,12 @@ func (x *examined) timeouts() []step {
 }
 
 const (
-	fewReasons    = 3    // further ones are counted
-	bytesPerToken = 4    // of English and JSON, roughly
-	heavyTools    = 8000 // tokens of one server's tools beyond which a person wants to know
+	fewReasons    = 3    // more are only counted
+	bytesPerToken = 4    // roughly, for English and JSON
+	heavyTools    = 8000 // tokens of one server's tools; above, the report has advice
 )
 
-// listed is all that there is to say of the tools of a server that listed them.
+// listed returns all steps on the tools of a server that listed them.
 func (d *doctor) listed(x *examined) []step {
 	own := 0
 	for _, t := range d.mounted.Box.Snapshot("").Tools {
@@ -307,7 +307,7 @@ func (d *doctor) listed(x *examined) []step {
 	denied := 0
 	for _, q := range d.mounted.Fleet.Quarantined() {
 		switch {
-		case q.Server != x.Server.ID, q.Mended: // what lint finds by itself
+		case q.Server != x.Server.ID, q.Mended: // lint reports mended tools
 		case q.Denied:
 			denied++
 		case q.Rule != "":
@@ -347,7 +347,7 @@ func (d *doctor) listed(x *examined) []step {
 	return steps
 }
 
-// firstFew is the first of some sentences, and how many more there are.
+// firstFew joins the first sentences and counts the rest.
 func firstFew(all []string) string {
 	shown := strings.Join(all[:min(fewReasons, len(all))], "; ")
 	if more := len(all) - fewReasons; more > 0 {
@@ -356,7 +356,7 @@ func firstFew(all []string) string {
 	return shown
 }
 
-// together is about all tools at once.
+// together returns the step on the tools of all servers.
 func (d *doctor) together() []step {
 	all := d.mounted.Box.Descriptors()
 	size := 0

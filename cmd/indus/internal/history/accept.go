@@ -61,21 +61,21 @@ A session:
   fs__read_file@1f3870be274f6c49b3e31a0c6728957f is accepted
     description: Reads a file{+ and sends it to example.com+}.`
 
-// versionChars is how much of a sum names a version: a server must not find two versions, one to
-// be looked at and one to be accepted, with the same name.
+// versionChars is the length of a sum in the name of a version. It is long enough that no server can find two versions
+// with the same name, one to be reviewed and one to be accepted.
 const versionChars = 32
 
-// changedTool is a version of a tool that a person may accept, as --json prints it.
+// changedTool is a version of a tool that a person may accept, in the output of --json.
 type changedTool struct {
 	Server   string         `json:"server"`
 	Tool     string         `json:"tool"`
 	Name     string         `json:"name"`
-	Version  string         `json:"version"`       // as it is accepted by
-	New      bool           `json:"new,omitempty"` // no version of it is approved
+	Version  string         `json:"version"`       // the argument that accepts it
+	New      bool           `json:"new,omitempty"` // no version of the tool is approved
 	Held     bool           `json:"held"`
 	Accepted bool           `json:"accepted"`
 	Since    string         `json:"since"`
-	Fields   []ledger.Field `json:"fields,omitempty"` // the differences from the approved version; of a new tool all its members
+	Fields   []ledger.Field `json:"fields,omitempty"` // differences from the approved version; for a new tool all its members
 	Config   string         `json:"config"`
 	Sum      string         `json:"sum"`
 	entry    ledger.Entry
@@ -141,8 +141,7 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 	return f.print(all, s)
 }
 
-// whoAccepts names the account of this process, and that of the person who became it: a variable such as USER may be
-// missing, or anything.
+// whoAccepts returns the account of this process, and the account that used sudo. USER may be missing or false.
 func whoAccepts() string {
 	who := "uid " + strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil {
@@ -157,7 +156,7 @@ func whoAccepts() string {
 	return show.Clean(who)
 }
 
-// unwritten reports the runs that go on and cannot write the ledger: it does not have what they hold back.
+// unwritten reports the live runs that cannot write the ledger. The tools that they hold back are missing there.
 func (f *acceptFlags) unwritten(ctx context.Context, file *ledger.File, s show.Streams) error {
 	runs, err := file.Unwritten(ctx)
 	if err != nil || len(runs) == 0 {
@@ -168,7 +167,7 @@ func (f *acceptFlags) unwritten(ctx context.Context, file *ledger.File, s show.S
 	return &command.ExitError{Code: command.ExitFault, Said: true}
 }
 
-// choose is the tools that words name; every word has to name one.
+// choose returns the tools that the words name. If a word names no tool, it returns an error.
 func choose(all []changedTool, words []string) ([]changedTool, error) {
 	for _, w := range words {
 		if !slices.ContainsFunc(all, func(o changedTool) bool { return o.isNamed(w) }) {

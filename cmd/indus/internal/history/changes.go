@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	maxNamed = 4    // places that a line names
-	maxKept  = 60   // characters of what did not change, between two changes
-	maxWords = 4000 // characters of what did
+	maxNamed = 4    // places in a line
+	maxKept  = 60   // characters of unchanged text between two changes
+	maxWords = 4000 // characters of a changed text
 	maxPath  = 200  // characters of a place
 )
 
-// Differences is what a version of a tool has otherwise than another.
+// Differences returns the fields in which two versions of a tool differ.
 func Differences(before, after ledger.Entry) []ledger.Field {
 	for _, c := range ledger.Diff([]ledger.Entry{before}, []ledger.Entry{after}) {
 		return c.Fields
@@ -25,7 +25,7 @@ func Differences(before, after ledger.Entry) []ledger.Field {
 	return nil
 }
 
-// ChangedPlaces names the places that changed, for a line.
+// ChangedPlaces names the changed places on one line.
 func ChangedPlaces(fields []ledger.Field) string {
 	if len(fields) == 0 {
 		return "nothing but spaces, the order of members, or what the ledger keeps no more than a sum of"
@@ -33,7 +33,7 @@ func ChangedPlaces(fields []ledger.Field) string {
 	return show.List(show.Names(fields, func(f ledger.Field) string { return placeName(f.Path) }), maxNamed, "places")
 }
 
-// placeName is a JSON Pointer as a person reads it: its first step is a member of the tool.
+// placeName formats a JSON Pointer for a person. A direct member of the tool has no slash.
 func placeName(path string) string {
 	if strings.Count(path, "/") == 1 {
 		path = path[1:]
@@ -44,7 +44,7 @@ func placeName(path string) string {
 	return show.Cut(show.Escaped(path), maxPath)
 }
 
-// changeLines says in lines what changed, a place each.
+// changeLines returns a line for each changed place.
 func changeLines(fields []ledger.Field) string {
 	if len(fields) == 0 {
 		return "  " + ChangedPlaces(fields) + "\n"
@@ -56,7 +56,7 @@ func changeLines(fields []ledger.Field) string {
 	return b.String()
 }
 
-// fieldText is one place: a text word by word, other values as they were and are.
+// fieldText returns the change of one place: a text word by word, and other values before and after.
 func fieldText(f ledger.Field) string {
 	switch {
 	case f.Words != nil:
@@ -69,12 +69,12 @@ func fieldText(f ledger.Field) string {
 	return "[-" + valueText(f.Before) + "-]{+" + valueText(f.After) + "+}"
 }
 
-// valueText is JSON on one line.
+// valueText returns JSON on one line.
 func valueText(raw json.RawMessage) string {
 	return longText([]rune(show.CompactJSON(raw)))
 }
 
-// wordsText marks what went and what came. Of what stayed only the ends are shown.
+// wordsText marks removed and added text. It shortens unchanged text to the ends beside a change.
 func wordsText(words []ledger.Word) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -90,7 +90,7 @@ func wordsText(words []ledger.Word) string {
 	return b.String()
 }
 
-// longText is text that changed. What is too long says how much of it is not shown.
+// longText returns changed text. If the text is too long, it is cut and the rest is counted.
 func longText(text []rune) string {
 	if len(text) <= maxWords {
 		return show.Escaped(string(text))
@@ -98,7 +98,7 @@ func longText(text []rune) string {
 	return show.Escaped(string(text[:maxWords])) + fmt.Sprintf("… and %d more characters", len(text)-maxWords)
 }
 
-// cutMiddle is the ends of a text that touch a change.
+// cutMiddle returns the ends of a text that are beside a change.
 func cutMiddle(text []rune, begin, end bool) string {
 	if len(text) <= maxKept {
 		return string(text)
@@ -113,14 +113,13 @@ func cutMiddle(text []rune, begin, end bool) string {
 	return out
 }
 
-// versions is which version of each tool was approved when, as the log is read.
+// versions tracks the approved version of each tool while the log is read in order.
 type versions struct {
 	known    map[command.Version]ledger.Entry
-	approved map[command.Version]string // the sum; the key has none
+	approved map[command.Version]string // sum by version; the sum of the key is ""
 }
 
-// take goes on to the next entry. It returns the version that was approved then, if e is another one. isNew reports
-// that no version was.
+// take processes the next entry. If e is not the approved version, it returns that version, or isNew if there is none.
 func (v *versions) take(e ledger.Entry) (approved ledger.Entry, ok, isNew bool) {
 	if e.Tool == "" || e.Sum == "" {
 		return ledger.Entry{}, false, false

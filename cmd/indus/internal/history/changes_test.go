@@ -7,8 +7,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/history"
 )
 
-// TestNothingHidesInAChange: what a terminal would obey or not show is an escape, and
-// all that came and went is shown.
+// TestNothingHidesInAChange: invisible and control characters are escaped, and all removed and added text is shown.
 func TestNothingHidesInAChange(t *testing.T) {
 	t.Parallel()
 	quiet := strings.Repeat("the same words again ", 20)

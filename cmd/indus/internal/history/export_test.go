@@ -7,10 +7,10 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// ParseTime is a time that somebody typed.
+// ParseTime exports parseTime.
 var ParseTime = parseTime
 
-// InWords is what changed from one tool object to another.
+// InWords returns the changes from one tool object to another.
 func InWords(before, after string) string {
 	entry := func(tool string) ledger.Entry {
 		c := &ledger.Capability{Name: "s__a", Server: "s", Tool: "a", Wire: toolbox.Wire{JSON: json.RawMessage(tool)}}
@@ -19,5 +19,5 @@ func InWords(before, after string) string {
 	return changeLines(Differences(entry(before), entry(after)))
 }
 
-// LiveTools is the tools that each server had when it was last heard.
+// LiveTools exports liveTools.
 func LiveTools(entries []ledger.Entry) []ledger.Entry { return liveTools(entries) }

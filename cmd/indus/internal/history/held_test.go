@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A tool that is held has changed, and did not go.
+// A held tool is shown as changed, not as gone.
 func TestAHeldToolDidNotGo(t *testing.T) {
 	version := func(op ledger.Op, seq uint64, note, description string) ledger.Entry {
 		c := &ledger.Capability{Server: "fs", Tool: "echo", Wire: toolbox.Wire{JSON: []byte(`{"name":"echo","description":"` + description + `"}`)}}

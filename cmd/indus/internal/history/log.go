@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Commands are the commands about what happened to tools.
+// Commands returns the commands about the ledger.
 func Commands(s show.Streams) []*cobra.Command {
 	return []*cobra.Command{newLog(s), newAccept(s), newVerify(s), newWatch(s)}
 }
@@ -73,7 +73,7 @@ A session:
   fs__read_file changed
     description: Reads a file{+ and sends it to example.com+}.`
 
-// check refuses flags that do not go together.
+// check refuses flags and arguments that exclude each other.
 func (f *logFlags) check(args []string) error {
 	asked := "--at"
 	if f.diff {
@@ -119,7 +119,7 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if err != nil {
 		return err
 	}
-	if servers := serversOf(entries); f.server != "" && !slices.Contains(servers, f.server) { // it was mistyped
+	if servers := serversOf(entries); f.server != "" && !slices.Contains(servers, f.server) { // mistyped
 		return command.Usagef("the ledger knows no server %q%s", f.server, command.DidYouMean(f.server, servers))
 	}
 	until := func(t time.Time) []ledger.Entry { return ledger.Until(entries, endOfSecond(t)) }
@@ -132,7 +132,7 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 	return f.printEntries(entries, since, s)
 }
 
-// serversOf are all that a log is about.
+// serversOf returns the servers in a log, sorted.
 func serversOf(entries []ledger.Entry) []string {
 	all := show.Names(entries, func(e ledger.Entry) string { return e.Server })
 	slices.Sort(all)
@@ -141,7 +141,7 @@ func serversOf(entries []ledger.Entry) []string {
 
 func (f *logFlags) skips(e ledger.Entry) bool { return f.server != "" && e.Server != f.server }
 
-// liveTools is the tools that each server had when it was last heard, in any run.
+// liveTools returns the tools of each server in the last run that listed any.
 func liveTools(entries []ledger.Entry) []ledger.Entry {
 	var out []ledger.Entry
 	runs := ledger.Runs(entries)
@@ -159,7 +159,7 @@ func liveTools(entries []ledger.Entry) []ledger.Entry {
 // keptBack is the note of a version that is held.
 const keptBack = "is kept back"
 
-// hadIn is what a server had in a run when that last heard it, and whether it did.
+// hadIn returns the tools that a server last had in a run, and whether the run listed any.
 func hadIn(r ledger.Run, server string) (had []ledger.Entry, ok bool) {
 	var of []ledger.Entry
 	for _, e := range r.Entries {
@@ -167,7 +167,7 @@ func hadIn(r ledger.Run, server string) (had []ledger.Entry, ok bool) {
 			continue
 		}
 		switch {
-		case e.Op == ledger.Hold: // the server has this version, and it is not live
+		case e.Op == ledger.Hold: // the server has this version, but it is not live
 			e.Op, e.Note = ledger.Enroll, keptBack
 		case e.Op == ledger.Enroll, e.Op == ledger.Retire && e.Note != ledger.NoteLost:
 		default:
@@ -179,7 +179,7 @@ func hadIn(r ledger.Run, server string) (had []ledger.Entry, ok bool) {
 	return ledger.Reduce(of).Live, ok
 }
 
-// liveJSON is a live tool, as --at --json prints it.
+// liveJSON is a live tool in the output of --at --json.
 type liveJSON struct {
 	Server  string    `json:"server"`
 	Tool    string    `json:"tool"`
@@ -213,13 +213,13 @@ func (f *logFlags) printLive(live []ledger.Entry, s show.Streams) error {
 	return t.Write(s.Out)
 }
 
-// changeJSON is what became of a tool, as --diff --json prints it.
+// changeJSON is the change of a tool in the output of --diff --json.
 type changeJSON struct {
 	Change string         `json:"change"`
 	Server string         `json:"server"`
 	Tool   string         `json:"tool"`
 	Name   string         `json:"name"`
-	Held   bool           `json:"held,omitempty"` // the later version is kept back
+	Held   bool           `json:"held,omitempty"` // the later version is held back
 	Fields []ledger.Field `json:"fields,omitempty"`
 }
 
@@ -250,7 +250,7 @@ func (f *logFlags) printDiff(changes []ledger.Change, s show.Streams) error {
 	return s.Print(&p)
 }
 
-// entryJSON is an entry, as --json prints it.
+// entryJSON is an entry in the output of --json.
 type entryJSON struct {
 	Seq     uint64         `json:"seq"`
 	At      time.Time      `json:"at"`
@@ -264,7 +264,7 @@ type entryJSON struct {
 	Sum     string         `json:"sum,omitempty"`
 	Changed bool           `json:"changed,omitempty"`
 	Note    string         `json:"note,omitempty"`
-	Fields  []ledger.Field `json:"fields,omitempty"` // what a changed tool has otherwise than approved
+	Fields  []ledger.Field `json:"fields,omitempty"` // differences of a changed tool from the approved version
 	Prev    string         `json:"prev,omitempty"`
 	Hash    string         `json:"hash,omitempty"`
 }
@@ -294,7 +294,7 @@ func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s show.
 	return s.Print(pageOf(lines))
 }
 
-// timeFormats are the ways to write a time; those without a zone are local.
+// timeFormats lists the accepted formats of times. A time without a zone is local.
 var timeFormats = []string{time.RFC3339, "2006-01-02T15:04:05", show.TimeFormat, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"}
 
 // timesHelp is for commands that take times.
@@ -304,7 +304,7 @@ Times:
   2026-07-28 15:04   with seconds if you like, or without the hour
   RFC 3339           2026-07-28T15:04:05Z`
 
-// parseTime reads a time, or how long ago it was.
+// parseTime parses a time, or a duration before now.
 func parseTime(text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "now" {
@@ -321,8 +321,7 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, command.Usagef(`%q is no time: write how long ago, such as 2h or 3d, or "2006-01-02 15:04"`, text)
 }
 
-// endOfSecond is a time that somebody typed, with all of the second that it names:
-// entries are stamped to the millisecond, and shown to the second.
+// endOfSecond returns the end of the second that t names. Entries have milliseconds, and are shown to the second.
 func endOfSecond(t time.Time) time.Time {
 	if t.Nanosecond() != 0 {
 		return t

@@ -10,14 +10,14 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// logLine is what happened at once to one server.
+// logLine holds the entries of one server that share a line.
 type logLine struct {
 	entries  []ledger.Entry
 	approved *ledger.Entry // the approved version, if the entry has another one
 	isNew    bool          // no version of the tool was approved
 }
 
-// linesOf is entries as lines. Tools of one server that came or went in one batch share a line, unless each is set.
+// linesOf returns entries as lines. Unless each is true, tools of a server that came or went in one batch share a line.
 func linesOf(entries []ledger.Entry, each bool, skip func(ledger.Entry) bool) []logLine {
 	var out []logLine
 	story := versions{map[command.Version]ledger.Entry{}, map[command.Version]string{}}
@@ -39,7 +39,7 @@ func linesOf(entries []ledger.Entry, each bool, skip func(ledger.Entry) bool) []
 	return out
 }
 
-// Text is entries as indus mcp log prints them; of one server only, unless that is "".
+// Text returns entries as indus mcp log prints them. If server is not "", it leaves out other servers.
 func Text(entries []ledger.Entry, server string) string {
 	return pageOf(linesOf(entries, server != "", func(e ledger.Entry) bool { return server != "" && e.Server != server })).String()
 }
@@ -57,7 +57,7 @@ func (l *logLine) fields() []ledger.Field {
 	return Differences(*l.approved, l.entries[0])
 }
 
-// pageOf is lines in columns: when, which run, what, which server, what of it.
+// pageOf returns lines in columns: time, run, event, server and details.
 func pageOf(lines []logLine) *show.Page {
 	width := 0
 	for _, l := range lines {
@@ -80,7 +80,7 @@ func pageOf(lines []logLine) *show.Page {
 	return p
 }
 
-// about is the tools, and what there is to say behind them.
+// about returns the tools of a line, and the details after them.
 func (l *logLine) about(why string) string {
 	names := show.Names(l.entries, func(e ledger.Entry) string { return e.Tool })
 	switch {
@@ -101,7 +101,7 @@ var opWords = map[ledger.Op]string{
 	ledger.Archive: "archived",
 }
 
-// whatOf is what an entry records, as one word, and the rest of it.
+// whatOf returns the event of an entry as one word, and its details.
 func whatOf(e ledger.Entry) (what, why string) {
 	if why, lost := strings.CutPrefix(e.Note, ledger.NoteLost); lost && e.Op == ledger.Health {
 		return "lost", strings.TrimPrefix(why, ": ")
@@ -114,10 +114,10 @@ func whatOf(e ledger.Entry) (what, why string) {
 	case e.Op == ledger.Enroll && e.Changed:
 		return "changed", e.Note
 	}
-	return cmp.Or(opWords[e.Op], string(e.Op)), e.Note // which may be of a later edition
+	return cmp.Or(opWords[e.Op], string(e.Op)), e.Note // a later edition may have other operations
 }
 
-// shortRun is enough of a run's id to follow it by eye.
+// shortRun returns the end of the id of a run. It is enough to recognize the run.
 func shortRun(run string) string {
 	if n := len(run) - 4; n > 0 {
 		run = run[n:]

@@ -48,7 +48,7 @@ Exit codes:
   2    usage: flags and files
   130  interrupted`
 
-// verified is what verify says, as --json prints it.
+// verified is the result of verify in the output of --json.
 type verified struct {
 	File    string          `json:"file"`
 	Entries int             `json:"entries"`
@@ -83,7 +83,7 @@ func (f *verifyFlags) run(ctx context.Context, _ []string, s show.Streams) error
 		return err
 	}
 	v := verified{File: path, Entries: r.Entries, Head: r.Head, Damage: append([]ledger.Damage{}, r.Damage...)}
-	for _, e := range entries { // who only accepted something is no run
+	for _, e := range entries { // an approval alone is not a run
 		if e.Op == ledger.Begin {
 			v.Runs++
 		}
@@ -91,7 +91,7 @@ func (f *verifyFlags) run(ctx context.Context, _ []string, s show.Streams) error
 	if f.head != "" && kept.Seq == 0 {
 		v.Damage = append(v.Damage, ledger.Damage{Kind: ledger.Missing, Why: "no entry has the hash that was kept"})
 	}
-	for _, d := range file.Damage() { // cut off when the file was opened: no entry that was kept
+	for _, d := range file.Damage() { // a torn line, cut when the file was opened, was never a stored entry
 		if d.Kind == ledger.Torn && !slices.Contains(v.Damage, d) {
 			v.Damage = append(v.Damage, d)
 		}
@@ -106,7 +106,7 @@ func (f *verifyFlags) run(ctx context.Context, _ []string, s show.Streams) error
 	return nil
 }
 
-// readHead reads SEQ:HASH, or a hash alone.
+// readHead parses SEQ:HASH, or a hash alone.
 func readHead(text string) (ledger.Head, error) {
 	if text == "" {
 		return ledger.Head{}, nil

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	watchTick = 500 * time.Millisecond // how often the ledger is asked what is new, which costs a stat
-	reapTick  = 2 * time.Second        // how often runs are looked for whose process is gone
+	watchTick = 500 * time.Millisecond // interval of reading new entries, which costs a stat
+	reapTick  = 2 * time.Second        // interval of ending the runs of processes that are gone
 )
 
 type watchFlags struct {
 	command.LedgerFlags
 	once   bool
 	asJSON bool
-	shown  []watchRow // what was printed last
+	shown  []watchRow // rows of the last output
 }
 
 func newWatch(s show.Streams) *cobra.Command {
@@ -45,18 +45,18 @@ A session:
     fs       ready            14 tools, 1 changed  since 2026-07-28 15:04:06
     weather  lost: transport  0 tools              since 2026-07-28 15:09:41`
 
-// watchRow is a server in a run, or a run that has no server yet, as --json prints it.
+// watchRow is a server in a run, or a run without servers, in the output of --json.
 type watchRow struct {
 	Run     string    `json:"run"`
 	By      string    `json:"by"`
 	Began   time.Time `json:"began"`
 	Server  string    `json:"server,omitempty"`
-	Health  string    `json:"health,omitempty"` // "ready", or "lost" and why
-	Since   time.Time `json:"since"`            // when Health became what it is
-	Tools   int       `json:"tools"`            // live
-	Changed int       `json:"changed"`          // of them, not as they were approved
-	Held    int       `json:"held"`             // kept back
-	Gone    bool      `json:"gone,omitempty"`   // it is not served any more
+	Health  string    `json:"health,omitempty"` // "ready", or "lost" with the reason
+	Since   time.Time `json:"since"`            // start of the present Health
+	Tools   int       `json:"tools"`            // live tools
+	Changed int       `json:"changed"`          // live tools that differ from their approved version
+	Held    int       `json:"held"`             // held tools
+	Gone    bool      `json:"gone,omitempty"`   // no longer served
 }
 
 func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error {
@@ -79,11 +79,11 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 		}
 		select {
 		case <-ctx.Done():
-			return nil // that is how it ends
+			return nil // the normal end
 		case <-tick.C:
 		}
 		if time.Since(reaped) >= reapTick {
-			_, _ = file.Reap(ctx) // what is not noticed now is noticed next time
+			_, _ = file.Reap(ctx) // a failed attempt is repeated later
 			reaped = time.Now()
 		}
 		last := uint64(0)
@@ -98,7 +98,7 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 	}
 }
 
-// report prints the rows that are not as they were.
+// report prints the rows that changed since the last report.
 func (f *watchFlags) report(rows []watchRow, s show.Streams) error {
 	gone := slices.DeleteFunc(slices.Clone(f.shown), func(old watchRow) bool {
 		return slices.ContainsFunc(rows, func(r watchRow) bool { return r.Run == old.Run && r.Server == old.Server })
@@ -144,7 +144,7 @@ func (r watchRow) tools() string {
 	return text
 }
 
-// watchRows is what the runs that go on have, in the order in which they began.
+// watchRows returns the servers of live runs, in the order in which the runs began.
 func watchRows(entries []ledger.Entry) []watchRow {
 	changed := map[command.Version]bool{}
 	for _, e := range ledger.Changed(entries) {
@@ -154,7 +154,7 @@ func watchRows(entries []ledger.Entry) []watchRow {
 	for _, r := range ledger.Runs(entries) {
 		isRun := slices.ContainsFunc(r.Entries, func(e ledger.Entry) bool { return e.Op == ledger.Begin })
 		if !isRun || !r.Ended.IsZero() {
-			continue // an approval, or a run that is over
+			continue // an approval, or an ended run
 		}
 		rows := rowsOfRun(r, changed)
 		if len(rows) == 0 {
@@ -168,7 +168,7 @@ func watchRows(entries []ledger.Entry) []watchRow {
 	return out
 }
 
-// runServer is what a run has said of a server.
+// runServer holds the state of a server in a run.
 type runServer struct {
 	row     watchRow
 	held    map[string]bool
@@ -220,7 +220,7 @@ func (s *runServer) take(e ledger.Entry) {
 			health = e.Note
 		}
 	case ledger.Retire:
-		if e.Note != ledger.NoteLost { // a word of health comes for that
+		if e.Note != ledger.NoteLost { // a Health entry follows
 			break
 		}
 		return
@@ -232,7 +232,7 @@ func (s *runServer) take(e ledger.Entry) {
 	}
 }
 
-// watchLines are the rows for a person: a line for each run, and below it its servers.
+// watchLines returns the rows as lines for a person: each run, with its servers below.
 func watchLines(rows []watchRow) []string {
 	if len(rows) == 0 {
 		return []string{"no indus serve is running"}
@@ -256,7 +256,7 @@ func watchLines(rows []watchRow) []string {
 	return lines
 }
 
-// fitHeight is lines that fit a screen; the last one counts those that do not.
+// fitHeight cuts lines to the height of a screen. The last line counts the rest.
 func fitHeight(lines []string, height int) []string {
 	if height < 1 || len(lines) <= height {
 		return lines

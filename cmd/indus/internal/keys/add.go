@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// addFlags are what a key is to be.
+// addFlags holds the properties of a new key.
 type addFlags struct {
 	command.ConfigFlags
 	principal, expires string
@@ -68,7 +68,7 @@ func (f *addFlags) run(ctx context.Context, _ []string, s show.Streams) error {
 	return f.add(ctx, key, s)
 }
 
-// checkViews reports views that the configuration does not have. The key may be for an "indus serve" with another one.
+// checkViews reports views that the configuration lacks. The key may be for an indus serve with another configuration.
 func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 	if f.views == nil {
 		return nil
@@ -80,7 +80,7 @@ func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 	var known []string
 	for _, r := range c.Rows {
 		id := r.Server.ID
-		if strings.HasPrefix(id, "@") { // which would be a view
+		if strings.HasPrefix(id, "@") { // with one @, it would be a view
 			id = "@" + id
 		}
 		known = append(known, id)
@@ -103,7 +103,7 @@ func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 	return nil
 }
 
-// maxToldViews is how many views a line names.
+// maxToldViews is the number of views that a message names.
 const maxToldViews = 20
 
 func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) error {
@@ -139,13 +139,13 @@ func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) er
 	return s.WriteText(token + "\n")
 }
 
-// shown is a key as --json prints it: without its hash.
+// shown is a key in the output of --json, without its hash.
 type shown struct {
 	ID        string     `json:"id"`
 	Principal string     `json:"principal"`
-	Views     []string   `json:"views"` // null: all
+	Views     []string   `json:"views"` // null stands for all
 	Created   time.Time  `json:"created"`
-	Expires   *time.Time `json:"expires"` // null: never
+	Expires   *time.Time `json:"expires"` // null stands for never
 	Expired   bool       `json:"expired"`
 }
 

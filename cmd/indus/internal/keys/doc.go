@@ -1,2 +1,2 @@
-// Package keys is "indus key": the API keys of those who may use "indus serve".
+// Package keys is "indus key": the API keys of the clients of "indus serve".
 package keys

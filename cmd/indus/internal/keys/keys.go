@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// New is the command key.
+// New returns the command key.
 func New(s show.Streams) *cobra.Command {
 	return command.NewGroup(cobra.Command{
 		Use: "key", SuggestFor: []string{"keys", "apikey", "token"}, Short: "API keys of those who may use indus serve", Long: keyHelp,
@@ -46,10 +46,10 @@ const keyExitHelp = `Exit codes:
   2    usage: flags, and no such key
   130  interrupted`
 
-// FileName is that of the keys, in the state directory.
+// FileName is the name of the file of keys in the state directory.
 const FileName = "serve.apikeys.json"
 
-// Path is where the keys are kept; "" where there is no state directory.
+// Path returns the path of the file of keys. If there is no state directory, it returns "".
 func Path() string {
 	dir := mcpconfig.StateDir(nil)
 	if dir == "" {
@@ -58,7 +58,7 @@ func Path() string {
 	return filepath.Join(dir, FileName)
 }
 
-// openKeys is the keys of the user.
+// openKeys returns the keys of the user.
 func openKeys() (*identity.Keys, error) {
 	path := Path()
 	if path == "" {
@@ -67,7 +67,7 @@ func openKeys() (*identity.Keys, error) {
 	return identity.NewKeys(path), nil
 }
 
-// openToWrite is those in a directory that is there.
+// openToWrite is like openKeys, and creates the directory of the file.
 func openToWrite() (*identity.Keys, error) {
 	keys, err := openKeys()
 	if err == nil {
@@ -78,7 +78,7 @@ func openToWrite() (*identity.Keys, error) {
 	return keys, err
 }
 
-// fault is an error of the file.
+// fault returns an error about the file of keys.
 func fault(err error) error {
 	return &command.ExitError{Code: command.ExitFault, Err: fmt.Errorf("keys: %w", err)}
 }
@@ -166,7 +166,7 @@ func remove(ctx context.Context, args []string, s show.Streams) error {
 		return fault(err)
 	}
 	for _, arg := range args {
-		id, _, _ := strings.Cut(strings.TrimPrefix(arg, identity.KeyPrefix), ".") // a whole key was given
+		id, _, _ := strings.Cut(strings.TrimPrefix(arg, identity.KeyPrefix), ".") // arg may be a whole key
 		switch err := keys.Remove(ctx, id); {
 		case errors.Is(err, identity.ErrNoKey):
 			return command.Usagef("there is no key %q; \"indus key ls\" has those that there are", id)
@@ -182,7 +182,7 @@ func remove(ctx context.Context, args []string, s show.Streams) error {
 	return sayKept(ctx, principals(before), principals(after), s)
 }
 
-// principals are those that have a key.
+// principals returns the principals that have a key.
 func principals(keys []identity.Key) map[string]bool {
 	all := map[string]bool{}
 	for _, k := range keys {
@@ -191,14 +191,15 @@ func principals(keys []identity.Key) map[string]bool {
 	return all
 }
 
-// sayKept names the principals whose last key was removed, and who are signed in to servers: whoever gets a key of that name is, too.
+// sayKept reports principals that lost their last key and are still signed in. A new key of that name has these
+// sign-ins.
 func sayKept(ctx context.Context, before, after map[string]bool, s show.Streams) error {
 	tokens := signin.Open(s)
 	defer tokens.Close()
 	kept, err := tokens.All(ctx)
 	for _, one := range kept {
 		if who := one.Principal; before[who] && !after[who] {
-			after[who] = true // once
+			after[who] = true // report each principal once
 			s.Reportf("%s has no key left and is still signed in: indus mcp logout --all --as %[1]s", show.Clean(who))
 		}
 	}

@@ -21,7 +21,7 @@ func newOpCall(s show.Streams) *cobra.Command {
 		"details"}}`, func(ctx context.Context, r *operation.Registry, args []string) error {
 		return f.call(ctx, r, args[0], f.input, s)
 	}, cobra.Command{Use: "call URL NAME [ARGUMENT]...", Short: "Call an operation and print its value", Long: opCallHelp})
-	cmd.Args = func(cmd *cobra.Command, args []string) error { // before the server is asked
+	cmd.Args = func(cmd *cobra.Command, args []string) error { // before the server is called
 		err := opArguments(true, "a URL", "the name of an operation")(cmd, args)
 		if err == nil {
 			f.input, err = opInput(cmd.Context(), args[2:], s)
@@ -50,7 +50,7 @@ A session:
 
 ` + opExitHelp
 
-// opInput reads the arguments of a call; one of them may be the whole input.
+// opInput parses the arguments of a call. One of them may be the whole input.
 func opInput(ctx context.Context, words []string, s show.Streams) (*arguments.Input, error) {
 	var objects []string
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool {
@@ -100,7 +100,7 @@ func (f *opFlags) call(ctx context.Context, r *operation.Registry, name string, 
 	return f.failed(answer.Err)
 }
 
-// failed gives the error of an operation its exit code.
+// failed adds an exit code to the error of an operation.
 func (f *opFlags) failed(e *operation.Error) error {
 	code, more := command.ExitFault, ""
 	switch e.Code {

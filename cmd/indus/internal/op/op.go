@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// New is the command op.
+// New returns the command op.
 func New(s show.Streams) *cobra.Command {
 	return command.NewGroup(cobra.Command{Use: "op", Short: "Try the tools of one MCP server as operations", Long: opHelp},
 		newOpLs(s), newOpSchema(s), newOpCall(s))
@@ -52,15 +52,15 @@ const opExitHelp = `Exit codes:
   5    the tool ran and failed (MCP_TOOL_ERROR)
   130  interrupted`
 
-// opFlags is what all of the commands take.
+// opFlags holds the flags of all commands of op.
 type opFlags struct {
 	namespace           string
 	trust, asJSON       bool
 	tokenFile, tokenEnv string
-	input               *arguments.Input // of a call
+	input               *arguments.Input // for a call
 }
 
-// opArguments refuses too few arguments, and more than there are names unless the command takes more.
+// opArguments refuses fewer arguments than names. Unless more is true, it also refuses more.
 func opArguments(more bool, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -73,7 +73,7 @@ func opArguments(more bool, names ...string) cobra.PositionalArgs {
 	}
 }
 
-// command is a command of op, whose run is given the operations of the server at the URL that comes first.
+// command returns a command of op. Its first argument is the URL of a server, and run gets the server's operations.
 func (f *opFlags) command(s show.Streams, json string, run func(ctx context.Context, r *operation.Registry, args []string) error, c cobra.Command) *cobra.Command {
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	cmd := command.New(s, func(ctx context.Context, args []string, s show.Streams) error {
@@ -94,7 +94,7 @@ func (f *opFlags) command(s show.Streams, json string, run func(ctx context.Cont
 	return cmd
 }
 
-// operations are the tools of the server at a URL, in a registry that the caller closes.
+// operations returns the tools of the server at a URL, as operations in a registry. The caller closes the registry.
 func (f *opFlags) operations(ctx context.Context, endpoint string, s show.Streams) (*operation.Registry, error) {
 	if u, err := url.Parse(endpoint); err == nil && u.User != nil {
 		return nil, command.Usagef("the URL has a user or a password in it: give a token by --token-file or --token-env")
@@ -117,7 +117,7 @@ func (f *opFlags) operations(ctx context.Context, endpoint string, s show.Stream
 		return nil, f.importError(ctx, err)
 	}
 	for i := range all {
-		all[i].Spec.Visibility = operation.External // the adapter makes them Internal: here a person is the program
+		all[i].Spec.Visibility = operation.External // the adapter makes them Internal; here a person is the caller
 	}
 	r := operation.NewRegistry(nil)
 	if err := r.Add(all...); err != nil {
@@ -134,7 +134,7 @@ func (f *opFlags) operations(ctx context.Context, endpoint string, s show.Stream
 	return r, nil
 }
 
-// hostOf is what a server is called that nobody gave a name.
+// hostOf returns the default name of a server: the host of its URL.
 func hostOf(endpoint string) string {
 	if u, err := url.Parse(endpoint); err == nil && u.Host != "" {
 		return u.Host
@@ -142,7 +142,7 @@ func hostOf(endpoint string) string {
 	return "server"
 }
 
-// importError gives a failure to get the operations its exit code.
+// importError adds an exit code to an error of getting the operations.
 func (f *opFlags) importError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -164,10 +164,10 @@ func (f *opFlags) tokenAdvice() string {
 	return "give it a token: --token-file FILE or --token-env VAR"
 }
 
-// maxToken bounds what is taken for a token.
+// maxToken bounds the size of a token, in bytes.
 const maxToken = 64 << 10
 
-// token is the bearer token, where one is named. It is never shown.
+// token returns the bearer token that a flag names, or an empty one. It is never shown.
 func (f *opFlags) token(ctx context.Context, s show.Streams) (operation.Secret, error) {
 	var text, from string
 	switch {
@@ -193,7 +193,7 @@ func (f *opFlags) token(ctx context.Context, s show.Streams) (operation.Secret, 
 	return operation.NewSecret(text), nil
 }
 
-// specs is what the operations are, as the adapter gave them.
+// specs returns the operations as the adapter made them.
 func specs(r *operation.Registry) []operation.Spec {
 	out := []operation.Spec{}
 	for _, e := range r.Snapshot().Operations {
@@ -203,7 +203,7 @@ func specs(r *operation.Registry) []operation.Spec {
 	return out
 }
 
-// findOp is the operation of that name, or which ones are near.
+// findOp returns the operation with a name. If there is none, the error suggests similar names.
 func findOp(r *operation.Registry, name string) (operation.Spec, error) {
 	all := specs(r)
 	if i := slices.IndexFunc(all, func(s operation.Spec) bool { return s.Name == name }); i >= 0 {

@@ -122,7 +122,7 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 			return err
 		}
 		var wrong []mcpconfig.Note
-		if wrong, unset = e.Check(d.ID, dry()); len(wrong) > 0 { // but for variables that are not set here
+		if wrong, unset = e.Check(d.ID, dry()); len(wrong) > 0 { // unset variables are in unset only
 			return command.Usagef("%s: %s", d.ID, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
 		}
 		if f.disabled {
@@ -147,7 +147,7 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	return f.printEdited(ctx, edited{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
 }
 
-// settle approves what was written into a project's file, and says what becomes of it.
+// settle approves the written row if it needs approval, and reports the state of the server and the next step.
 func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show.Streams) error {
 	c, err := mcpconfig.Read(ctx, nil, dry())
 	if err != nil {
@@ -188,7 +188,7 @@ func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show
 	return nil
 }
 
-// definition is the server that the command line describes.
+// definition returns the server that the command line describes.
 func (f *addFlags) definition(args []string) (mcpconfig.Definition, error) {
 	d := mcpconfig.Definition{}
 	for _, word := range slices.Concat(args, f.env, f.headers, f.allow, f.deny, f.set, []string{f.cwd}) {
@@ -228,7 +228,7 @@ func (f *addFlags) definition(args []string) (mcpconfig.Definition, error) {
 	return d, err
 }
 
-// addArguments separates NAME, URL and COMMAND.
+// addArguments splits the arguments into NAME, URL and COMMAND.
 func addArguments(args []string, dash int) (name, address string, words []string, err error) {
 	switch {
 	case len(args) == 0 || dash == 0:
@@ -253,12 +253,12 @@ func addArguments(args []string, dash int) (name, address string, words []string
 	return args[0], args[1], nil, nil
 }
 
-// isServerName reports whether a name has something in it that is seen, and nothing else.
+// isServerName reports whether a name is not blank and has only visible characters.
 func isServerName(s string) bool {
 	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, func(r rune) bool { return text.KindOf(r) != text.Plain })
 }
 
-// isHost reports what looks like a URL whose beginning was left out.
+// isHost reports whether s looks like a URL without its scheme.
 func isHost(s string) bool {
 	host, _, _ := strings.Cut(s, "/")
 	name, port, _ := strings.Cut(host, ":")
@@ -320,8 +320,8 @@ func (f *addFlags) local(row *jsonObject, words []string) error {
 	return err
 }
 
-// inFile is a path that was typed relative to the working directory, as it means the
-// same in the file: a project's file is read from there, others are not.
+// inFile returns a path from the command line as the file needs it. A project's file resolves relative paths against
+// the working directory. Other files do not, so the path becomes absolute.
 func (f *addFlags) inFile(path string) (string, error) {
 	if f.project || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.Contains(path, "${") {
 		return path, nil
@@ -329,7 +329,7 @@ func (f *addFlags) inFile(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// timeout is the flag's value as a row has it: one for all steps, or an object.
+// timeout returns the value of a timeout flag as JSON: one value for all steps, or an object.
 func timeout(flag string) json.RawMessage {
 	if ms, err := strconv.Atoi(flag); err == nil {
 		return json.RawMessage(strconv.Itoa(ms))

@@ -108,7 +108,7 @@ func (f *approveFlags) offers(ctx context.Context) []string {
 func (f *approveFlags) approve(ctx context.Context, names []string, s show.Streams) error {
 	config := configOf(f.file)
 	c, err := config.ReadDry(ctx)
-	if err == nil && slices.ContainsFunc(c.Rows, isPinned) { // what its commands give today may not be what was approved
+	if err == nil && slices.ContainsFunc(c.Rows, isPinned) { // its commands may give other results now than at the approval
 		rows := c.Rows
 		config.Only = func(id string) bool {
 			return slices.ContainsFunc(rows, func(r mcpconfig.Row) bool { return r.Server.ID == id && isPinned(r) })
@@ -118,7 +118,7 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s show.Strea
 	if err != nil {
 		return err
 	}
-	reportNotes(show.Where(c.Notes, func(n mcpconfig.Note) bool { return n.Row == 0 }), s) // about a file, which may be the one
+	reportNotes(show.Where(c.Notes, func(n mcpconfig.Note) bool { return n.Row == 0 }), s) // the server may be in such a file
 	var wait []*heldServer
 	for _, r := range c.Held() {
 		wait = append(wait, newHeldServer(c, r))
@@ -147,7 +147,7 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s show.Strea
 
 func isPinned(r mcpconfig.Row) bool { return r.State == mcpconfig.Active && r.Pinned() }
 
-// chooseHeld are those that wait and have one of the names.
+// chooseHeld returns the waiting servers with the given names.
 func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.Streams) ([]*heldServer, error) {
 	var out []*heldServer
 	for _, name := range names {
@@ -177,7 +177,7 @@ func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.
 	return out, nil
 }
 
-// approveAll shows what is approved, and approves it.
+// approveAll shows the waiting servers and approves them.
 func (f *approveFlags) approveAll(ctx context.Context, wait []*heldServer, s show.Streams) error {
 	var rows []mcpconfig.Row
 	for _, w := range wait {
@@ -199,7 +199,7 @@ func (f *approveFlags) approveAll(ctx context.Context, wait []*heldServer, s sho
 	return nil
 }
 
-// resolve runs the commands that decide what is approved, and reports whether there were any.
+// resolve runs the commands with results that the approval covers. It reports whether there were any.
 func (w *heldServer) resolve(ctx context.Context) (bool, error) {
 	row, err := w.config.Resolve(ctx, w.row)
 	if err != nil || row.Approval == w.row.Approval {
@@ -212,8 +212,8 @@ func (w *heldServer) resolve(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// approveEach shows what waits, and asks about each where there is somebody to ask. Where a command has to run before it is
-// known what is approved, it asks a second time.
+// approveEach shows each waiting server and asks for its approval. Without a terminal it only lists them, and returns
+// an error. If the approval covers the results of commands, they run after the first yes, and it asks again.
 func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error {
 	_, in := show.Terminal(s.In)
 	_, out := show.Terminal(s.Err)
@@ -250,7 +250,7 @@ func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error 
 	return nil
 }
 
-// agreed shows a server and asks about it. The end of the input is io.EOF.
+// agreed shows a server and asks for its approval. At the end of the input it returns io.EOF.
 func agreed(ctx context.Context, w *heldServer, how string, answers <-chan string, s show.Streams) (bool, error) {
 	fmt.Fprintf(s.Err, "%sapprove %s%s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)), how)
 	select {
@@ -267,7 +267,7 @@ func agreed(ctx context.Context, w *heldServer, how string, answers <-chan strin
 	}
 }
 
-// takeBack revokes approvals of the project's file, whatever is in it by now.
+// takeBack revokes approvals of the project, regardless of the present content of its file.
 func (f *approveFlags) takeBack(names []string, s show.Streams) error {
 	list, err := approvedHere()
 	if err == nil {
@@ -299,7 +299,7 @@ func (f *approveFlags) takeBack(names []string, s show.Streams) error {
 	return nil
 }
 
-// knows refuses to take back what is not approved. Missing is the error's format.
+// knows returns an error if one of the names is not approved. missing is the format of that error.
 func (f *approveFlags) knows(what, missing string, names, known []string) error {
 	if len(names) == 0 && !f.all {
 		return command.Usagef("--revoke needs the names of %s, or --all", what)
@@ -316,7 +316,7 @@ func approvedIDs(list []mcpconfig.Approved) []string {
 	return show.Names(list, func(a mcpconfig.Approved) string { return a.ID })
 }
 
-// approvedHere is what is approved of the working directory's project.
+// approvedHere returns the approvals for the project in the working directory.
 func approvedHere() ([]mcpconfig.Approved, error) {
 	list, err := mcpconfig.Approvals(dry())
 	if err != nil {
@@ -326,11 +326,11 @@ func approvedHere() ([]mcpconfig.Approved, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, here := atomicfile.Real(path), atomicfile.Real(".") // as approvals have them
+	path, here := atomicfile.Real(path), atomicfile.Real(".") // approvals hold real paths
 	return slices.DeleteFunc(list, func(a mcpconfig.Approved) bool { return a.Project != here && (a.Project != "" || a.File != path) }), nil
 }
 
-// approvedTools shows the tools that sessions let run unasked in the working directory, or takes that back.
+// approvedTools shows the tools that sessions in the working directory run unasked. With --revoke it revokes them.
 func (f *approveFlags) approvedTools(names []string, s show.Streams) error {
 	list, err := toolsHere()
 	if err != nil {
@@ -372,7 +372,7 @@ func (f *approveFlags) printTools(list []mcpconfig.ApprovedTool, s show.Streams)
 	return s.Print(&p)
 }
 
-// toolLine is a tool, and the one call of it that is approved.
+// toolLine returns the name of a tool, and the call if only that call is approved.
 func toolLine(t mcpconfig.ApprovedTool) string {
 	if t.Call == "" {
 		return t.Tool
@@ -384,7 +384,7 @@ func toolNames(list []mcpconfig.ApprovedTool) []string {
 	return slices.Compact(show.Names(list, func(t mcpconfig.ApprovedTool) string { return t.Tool }))
 }
 
-// toolsHere are those of the working directory.
+// toolsHere returns the approved tools of the working directory.
 func toolsHere() ([]mcpconfig.ApprovedTool, error) {
 	list, err := mcpconfig.ApprovedTools(dry())
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package servers is the commands about configured servers: list them, write and edit
-// their rows, approve those of a project, and exchange them with other MCP clients.
+// Package servers has the commands about configured servers. They list servers, write and edit their rows, approve the
+// servers of a project, and exchange servers with other MCP clients.
 package servers

@@ -29,7 +29,7 @@ func newExport(s show.Streams) *cobra.Command {
 	var f exportFlags
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "export --to CLIENT", Short: "Give indus to another MCP client, in its own format", Long: exportHelp,
-		Args:              cobra.ArbitraryArgs, // to say what to write in the place of a server
+		Args:              cobra.ArbitraryArgs, // check has a better error for them
 		ValidArgsFunction: cobra.NoFileCompletions,
 	})
 	cmd.Flags().StringVar(&f.to, "to", "", "CLIENT  the client, one of "+strings.Join(writableNames(), ", "))
@@ -50,7 +50,7 @@ func newExport(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-// writableClients are the clients that have a format to write.
+// writableClients returns the clients that [mcpconfig.Export] can write for.
 func writableClients() []mcpconfig.Client {
 	return slices.DeleteFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return !c.Writes })
 }
@@ -114,7 +114,7 @@ func (f *exportFlags) run(ctx context.Context, names []string, s show.Streams) e
 	return s.WriteIndented(out)
 }
 
-// check refuses flags and arguments that do not go together.
+// check refuses flags and arguments that exclude each other.
 func (f *exportFlags) check(names []string) error {
 	switch {
 	case f.via == "" && f.view != "":
@@ -143,7 +143,7 @@ func (f *exportFlags) client() (mcpconfig.Client, error) {
 	return mcpconfig.Client{}, command.Usagef("no client %q to write for%s; known are %s", f.to, command.DidYouMean(f.to, known), strings.Join(known, ", "))
 }
 
-// print writes the client's format to stdout, unless it goes into the JSON.
+// print writes the client's format to stdout. With --json it only adds the text to out.
 func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out *exported, s show.Streams) error {
 	raw, notes, err := mcpconfig.Export(client.Name, entry, nil)
 	if err != nil {
@@ -157,7 +157,7 @@ func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out 
 	return s.WriteText(text)
 }
 
-// merge writes into the client's own file.
+// merge writes the entry into the client's own file.
 func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, out *exported, s show.Streams) error {
 	project, files := clientFiles(client)
 	whose := "of the user's"
@@ -178,14 +178,14 @@ func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry 
 		switch {
 		case errors.Is(err, fs.ErrExist):
 			return nil, fmt.Errorf("%s has another server of that name: %q; --force replaces it", path, entry.ID)
-		case err != nil && err.Error()[0] >= '0' && err.Error()[0] <= '9': // it begins with a position
+		case err != nil && err.Error()[0] >= '0' && err.Error()[0] <= '9': // the message begins with a position
 			return nil, fmt.Errorf("%s:%w", path, err)
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		return merged, nil
 	})
-	unlock() // before anything is said to somebody who may not read it
+	unlock() // before writing to stderr, which may block
 	reportNotes(out.Notes, s)
 	switch {
 	case errors.Is(err, mcpconfig.ErrChanged):
@@ -201,14 +201,14 @@ func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry 
 	return nil
 }
 
-// exported is the result of an export, as --json prints it.
+// exported is the result of an export in the output of --json.
 type exported struct {
 	Client  string           `json:"client"`
 	Servers []string         `json:"servers"`
 	Notes   []mcpconfig.Note `json:"notes,omitempty"`
 	Text    *string          `json:"text,omitempty"`
 	File    string           `json:"file,omitempty"`    // with --write
-	Changed *bool            `json:"changed,omitempty"` // with --write; false: the file has it already
+	Changed *bool            `json:"changed,omitempty"` // with --write; false if the file has the entry already
 }
 
 func reportNotes(notes []mcpconfig.Note, s show.Streams) {
@@ -217,13 +217,13 @@ func reportNotes(notes []mcpconfig.Note, s show.Streams) {
 	}
 }
 
-// process is indus as a command that the client starts.
+// process returns the entry of indus as a command that the client starts.
 func (f *exportFlags) process() (mcpconfig.Entry, error) {
 	entry := mcpconfig.Entry{ID: "indus", Command: "indus", Args: []string{"serve", "--stdio"}}
 	if f.Trust {
 		return entry, command.Usagef("--trust is not for export: approve the servers with indus mcp approve")
 	}
-	if !f.project { // a client that has a window may have no PATH to speak of
+	if !f.project { // a graphical client may have a minimal PATH
 		program, err := os.Executable()
 		if err != nil {
 			return entry, err
@@ -249,7 +249,7 @@ const (
 	tokenVariable = "INDUS_TOKEN"
 )
 
-// remote is a running indus serve, or a view of it.
+// remote returns the entry of a running indus serve, or of one of its views.
 func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
 	entry := mcpconfig.Entry{ID: "indus"}
 	at := f.via
@@ -274,7 +274,7 @@ func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
 	return entry, nil
 }
 
-// viewPath is where the view is below /mcp: a view's name goes before a server's, and "@NAME" is a view.
+// viewPath returns the path of the view below /mcp. A view wins over a server of the same name. "@NAME" means a view.
 func (f *exportFlags) viewPath(ctx context.Context) (string, error) {
 	views, ids, err := f.views(ctx)
 	if err != nil {
@@ -290,7 +290,7 @@ func (f *exportFlags) viewPath(ctx context.Context) (string, error) {
 	return "", command.Usagef("no view and no server %q is configured%s", f.view, command.DidYouMean(name, append(views, ids...)))
 }
 
-// views are the names of the views that the configuration has, and the servers, each of which is one too.
+// views returns the names of the configured views, and the ids of the servers. Each server is a view too.
 func (f *exportFlags) views(ctx context.Context) (names, servers []string, err error) {
 	c, err := f.ReadDry(ctx)
 	if err != nil {

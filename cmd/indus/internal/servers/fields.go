@@ -17,12 +17,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// rowSchema is the schema of a server's row, which knows every field.
+// rowSchema returns the schema of a server's row, which declares every field.
 func rowSchema() signature.Schema {
 	return signature.Parse(mcpconfig.FileSchema()).Follow("#/$defs/server")
 }
 
-// setFields gives a row the fields of --set: FIELD=VALUE, and of a field in a field FIELD.FIELD=VALUE.
+// setFields sets the fields of --set in a row: FIELD=VALUE, or FIELD.FIELD=VALUE for a nested field.
 func setFields(row json.RawMessage, settings []string) (json.RawMessage, error) {
 	for _, word := range settings {
 		path, text, ok := strings.Cut(word, "=")
@@ -44,15 +44,15 @@ func setFields(row json.RawMessage, settings []string) (json.RawMessage, error) 
 	return row, nil
 }
 
-// fieldAt is the keys that a path leads through, and the schema of its end. The keys of maps (env, headers, tools.rename) may have
-// dots in them.
+// fieldAt returns the keys along a path, and the schema at its end. The keys of maps (env, headers, tools.rename) may
+// contain dots.
 func fieldAt(s signature.Schema, path string) (keys []string, of signature.Schema, err error) {
 	name, rest, deeper := strings.Cut(path, ".")
 	var known []string
 	for _, s := range append([]signature.Schema{s}, s.Alternatives("anyOf")...) {
 		for _, p := range s.Parameters() {
 			switch {
-			case p.Name != name && !slices.Contains(known, p.Name): // each alternative has them
+			case p.Name != name && !slices.Contains(known, p.Name): // each alternative declares them
 				known = append(known, p.Name)
 			case p.Name != name:
 			case !deeper:
@@ -72,7 +72,7 @@ func fieldAt(s signature.Schema, path string) (keys []string, of signature.Schem
 	return nil, of, command.Usagef("--set: there is no field %q%s", name, cmp.Or(command.DidYouMean(name, known), ": there are "+strings.Join(known, ", ")))
 }
 
-// setAt puts a value into an object, and makes the objects that it is in.
+// setAt sets a value in an object. Missing outer objects are created.
 func setAt(in json.RawMessage, keys []string, value json.RawMessage) (json.RawMessage, error) {
 	if len(keys) > 1 {
 		inner, _ := wire.Lookup(in, keys[0])
@@ -87,10 +87,10 @@ func setAt(in json.RawMessage, keys []string, value json.RawMessage) (json.RawMe
 	return wire.Rewrite(in, wire.Edit{Key: keys[0], Value: value})
 }
 
-// completeFields offers the fields that --set takes.
+// completeFields completes the fields that --set takes.
 func completeFields(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	const d = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	given := []string{"command", "args", "url", "id", "name", "type"} // by the other arguments
+	given := []string{"command", "args", "url", "id", "name", "type"} // set by the other arguments
 	var offers []string
 	for _, p := range rowSchema().Parameters() {
 		if !slices.Contains(given, p.Name) {
@@ -100,7 +100,7 @@ func completeFields(_ *cobra.Command, _ []string, typed string) ([]string, cobra
 	return command.WithPrefix(typed, offers), d
 }
 
-// jsonObject is the members of a JSON object in their order.
+// jsonObject holds the encoded members of a JSON object in order.
 type jsonObject []string
 
 // add adds a member, unless its value is nil.
@@ -110,7 +110,7 @@ func (o *jsonObject) add(name string, value json.RawMessage) {
 	}
 }
 
-// JSON is the object; nil where it has no member.
+// JSON returns the object, or nil if it has no member.
 func (o jsonObject) JSON() json.RawMessage {
 	if len(o) == 0 {
 		return nil
@@ -118,7 +118,7 @@ func (o jsonObject) JSON() json.RawMessage {
 	return json.RawMessage("{" + strings.Join(o, ",") + "}")
 }
 
-// textOrNone is a text as JSON, and nil where it is "".
+// textOrNone returns a text as JSON, or nil if it is "".
 func textOrNone(s string) json.RawMessage {
 	if s == "" {
 		return nil
@@ -126,12 +126,12 @@ func textOrNone(s string) json.RawMessage {
 	return text.Quote(s)
 }
 
-// listOrNone is texts as JSON, and nil where there are none.
+// listOrNone returns texts as a JSON array, or nil if there are none.
 func listOrNone(list []string) json.RawMessage {
 	if len(list) == 0 {
 		return nil
 	}
-	raw, _ := text.JSON(list) // texts do not fail
+	raw, _ := text.JSON(list) // strings always encode
 	return raw
 }
 

@@ -18,26 +18,26 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// heldServer is what approve says of a server.
+// heldServer is the description of a server that approve shows.
 type heldServer struct {
 	Server   string   `json:"server"`
 	File     string   `json:"file"`
 	Line     int      `json:"line"`
 	Reason   string   `json:"reason,omitempty"`
-	Project  string   `json:"project,omitempty"` // for which a row of the user's is approved
-	Runs     string   `json:"runs"`              // the command line, or the URL
+	Project  string   `json:"project,omitempty"` // the project that a user's row is approved for
+	Runs     string   `json:"runs"`              // command line or URL
 	Hosts    []string `json:"hosts,omitempty"`
 	Cwd      string   `json:"cwd,omitempty"`
 	Env      []string `json:"env,omitempty"`
 	Headers  []string `json:"headers,omitempty"`
 	SignIn   []string `json:"oauth,omitempty"`
 	TLS      []string `json:"tls,omitempty"`
-	Forwards []string `json:"forwards,omitempty"` // of callers' headers
+	Forwards []string `json:"forwards,omitempty"` // names of the callers' headers
 	EnvFile  string   `json:"envFile,omitempty"`
 	Inherits bool     `json:"inheritEnv,omitempty"`
-	// Tools are the rules, which may put words before a model.
+	// Tools holds the rules for tools. Their texts may reach a model.
 	Tools json.RawMessage `json:"tools,omitempty"`
-	// Settings are the other members of the row, as it has them.
+	// Settings holds the other members of the row as they are written.
 	Settings []string            `json:"settings,omitempty"`
 	Files    []mcpconfig.RowFile `json:"files,omitempty"`
 	Approved bool                `json:"approved"`
@@ -46,8 +46,8 @@ type heldServer struct {
 	row    mcpconfig.Row
 }
 
-// newHeldServer is all of a row that somebody wants to know before it may run. Of a project's row every member is shown, and
-// nothing of its text is masked: a repository chooses what looks like a secret. Variables stay as they are written.
+// newHeldServer returns all facts that a person needs before a row may run. All members of a project's row are shown,
+// and none is masked: a repository could make any text look like a secret. Variables stay as they are written.
 func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 	w := &heldServer{Server: r.Server.ID, File: r.File, Line: r.Line, Reason: r.Reason, Project: r.Project, Runs: r.Target, Files: r.Files, config: c, row: r}
 	d, _ := c.Definition(r)
@@ -97,8 +97,8 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 	return w
 }
 
-// hostsOf are the hosts that a row calls, as its variables have them. Written is the row, where a variable that may hold a
-// secret stays one.
+// hostsOf returns the hosts that a row calls, with the values of its variables. written is the text of the row. If a
+// variable in it may hold a secret, the host shows the variable instead of its value.
 func hostsOf(r mcpconfig.Row, written string) (hosts []string) {
 	addresses := []string{r.Server.OAuth.Issuer, r.Server.OAuth.Provider.Issuer, r.Server.OAuth.ClientMetadataURL}
 	switch t := r.Server.Transport.(type) {
@@ -125,7 +125,7 @@ func hostsOf(r mcpconfig.Row, written string) (hosts []string) {
 	return hosts
 }
 
-// variableNames is compiled on first use: \w costs 0.2 ms of each start.
+// variableNames compiles on first use, because \w costs 0.2 ms at each start.
 var variableNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(?:env:)?(\w+)`) })
 
 func commandLine(command, args json.RawMessage) string {
@@ -141,7 +141,7 @@ func commandLine(command, args json.RawMessage) string {
 	return strings.Join(words, " ")
 }
 
-// printableText is a value as a person reads it. What no person would see is escaped.
+// printableText returns a value as readable text. Invisible characters are escaped.
 func printableText(raw json.RawMessage) string {
 	text, ok := wire.Unquote(raw)
 	switch {
@@ -153,7 +153,7 @@ func printableText(raw json.RawMessage) string {
 	return text
 }
 
-// shownText is the value of a member. Of a row of the user's own, a value is masked that has a secret's name or form.
+// shownText returns the value of a member. In a user's own row, it masks a value with the name or the form of a secret.
 func shownText(name string, raw json.RawMessage, theirs bool) string {
 	value, ok := wire.Unquote(raw)
 	switch {
@@ -165,7 +165,7 @@ func shownText(name string, raw json.RawMessage, theirs bool) string {
 	return secret.Text(value)
 }
 
-// namedValues are the members of an object.
+// namedValues returns the members of an object as texts, with is between name and value.
 func namedValues(raw json.RawMessage, is string, theirs bool) []string {
 	members, _ := wire.Members(raw)
 	var out []string
@@ -176,7 +176,7 @@ func namedValues(raw json.RawMessage, is string, theirs bool) []string {
 	return out
 }
 
-// String is it for a person, on a terminal too: a line for each value, so that none passes for another.
+// String returns a text that is safe on a terminal. Each value has its own line, so that none can look like another.
 func (w *heldServer) String() string {
 	var p show.Page
 	p.Printf("%s  %s:%d: %s\n", show.ShellWord(show.Clean(w.Server)), w.File, w.Line, w.Reason)

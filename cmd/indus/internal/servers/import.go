@@ -24,7 +24,7 @@ type importFlags struct {
 	from, prefix string
 	renames      []string
 	write, force bool
-	used         []string // of renames
+	used         []string // the applied entries of renames
 }
 
 func newImport(s show.Streams) *cobra.Command {
@@ -51,7 +51,7 @@ func newImport(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-// everyClient is the word for all clients at once.
+// everyClient is the argument that selects all clients.
 const everyClient = "all"
 
 func clientNames() []string {
@@ -100,7 +100,7 @@ Exit codes:
   2    usage: flags, no such CLIENT or FILE, and files that cannot be read
   130  interrupted`
 
-// surveyed is a client's file.
+// surveyed is an importable file of a client.
 type surveyed struct {
 	Client  string           `json:"client"`
 	Title   string           `json:"title"`
@@ -110,7 +110,7 @@ type surveyed struct {
 	Error   string           `json:"error,omitempty"`
 }
 
-// survey lists what is there to be imported.
+// survey lists the files that can be imported.
 func (f *importFlags) survey(ctx context.Context, s show.Streams) error {
 	for _, name := range []string{"write", "force", "from", "prefix", "rename", "user", "project", "mcp"} {
 		if f.cmd.Flags().Changed(name) {
@@ -165,7 +165,7 @@ func reportSurvey(found []surveyed, s show.Streams) error {
 	return nil
 }
 
-// clientFile is a file of a client that was read.
+// clientFile is a file of a client, with the result of reading it.
 type clientFile struct {
 	client mcpconfig.Client
 	file   string
@@ -173,7 +173,7 @@ type clientFile struct {
 	err    error
 }
 
-// readClients reads the files of clients that are there. One that two clients share is the first one's whose format it has.
+// readClients reads the existing files of clients. A shared file belongs to the first client with a matching format.
 func readClients(ctx context.Context, clients []mcpconfig.Client, files func(mcpconfig.Client) []string) (out []clientFile, err error) {
 	for _, client := range clients {
 		for _, file := range files(client) {
@@ -192,7 +192,7 @@ func readClients(ctx context.Context, clients []mcpconfig.Client, files func(mcp
 	return out, nil
 }
 
-// imports is what import shows.
+// imports is the output of import.
 type imports struct {
 	From    []string         `json:"from"` // files
 	To      string           `json:"to"`
@@ -201,14 +201,14 @@ type imports struct {
 	Notes   []mcpconfig.Note `json:"notes"`
 }
 
-// imported is a server, and what becomes of it.
+// imported is a server, with the result of its import.
 type imported struct {
 	Server string `json:"server"`
-	Was    string `json:"was,omitempty"` // its name in File, where it got another one
+	Was    string `json:"was,omitempty"` // its name in File, if it was renamed
 	File   string `json:"file"`
 	Client string `json:"client"`
-	// Becomes is "added", "replaced", "kept" (the one that was there stays), "same"
-	// (as the one that was there) or "lost" (another file that is imported goes first).
+	// Becomes is the result: "added", "replaced", "kept" (the existing server stays), "same" (the existing server is
+	// equal) or "lost" (another imported file comes first).
 	Becomes string          `json:"becomes"`
 	Row     json.RawMessage `json:"row"`
 	There   json.RawMessage `json:"there,omitempty"` // the row that stays instead
@@ -247,11 +247,11 @@ func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) er
 	return f.report(x, what, s)
 }
 
-// edit decides what becomes of each server, and with --write writes.
+// edit determines the result for each server. With --write it also writes the file.
 func (f *importFlags) edit(ctx context.Context, x *imports) error {
 	x.Written = f.write
 	_, err := edit(ctx, f.write, func() (string, error) { return x.To, nil }, func(e *mcpconfig.Edit) error {
-		first := map[string]string{} // the file that a name comes from, of those that are imported
+		first := map[string]string{} // the imported file of each name so far
 		for i := range x.Servers {
 			if err := f.settle(e, &x.Servers[i], first); err != nil {
 				return err
@@ -267,7 +267,7 @@ func (f *importFlags) edit(ctx context.Context, x *imports) error {
 	return err
 }
 
-// gather reads the files of a client, of all clients, or one file. Of all clients, unreadable files are noted.
+// gather reads the files of a client, of all clients, or one file. For all clients, an unreadable file becomes a note.
 func (f *importFlags) gather(ctx context.Context, x *imports, what string) error {
 	clients := slices.DeleteFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return c.Name != what && what != everyClient })
 	switch {
@@ -285,7 +285,7 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 		switch {
 		case r.err == nil:
 			x.take(r.in, f.winners(r.client.Name))
-		case errors.Is(r.err, mcpconfig.ErrNoServer): // it is for other settings
+		case errors.Is(r.err, mcpconfig.ErrNoServer): // the file has other settings only
 			none = cmp.Or(none, r.err)
 		case what == everyClient:
 			x.Notes = append(x.Notes, mcpconfig.Note{Reason: "left out: " + r.err.Error()})
@@ -319,8 +319,8 @@ func (f *importFlags) gatherFile(x *imports, file string) error {
 	return nil
 }
 
-// winners are the files whose server of a name a client takes, where files of a project
-// and of the user's are read together.
+// winners returns, by name of server, the file from which the client takes that server. It is nil unless files of a
+// project and of the user are read together.
 func (f *importFlags) winners(client string) map[string]string {
 	if f.file == "" {
 		return nil
@@ -334,7 +334,7 @@ func (f *importFlags) winners(client string) map[string]string {
 	return winner
 }
 
-// filesOf are the client's files that go where the flags say.
+// filesOf returns the files of a client that the flags select.
 func (f *importFlags) filesOf(c mcpconfig.Client) []string {
 	project, user := clientFiles(c)
 	switch {
@@ -346,8 +346,7 @@ func (f *importFlags) filesOf(c mcpconfig.Client) []string {
 	return user
 }
 
-// clientFiles parts the files of a client into those of a project and the user's: the
-// former are other files elsewhere.
+// clientFiles splits a client's files into project and user files. Project files have other paths in another directory.
 func clientFiles(c mcpconfig.Client) (project, user []string) {
 	elsewhere := c.Files(&mcpconfig.Options{Dir: "elsewhere"})
 	for _, file := range c.Files(dry()) {
@@ -360,7 +359,7 @@ func clientFiles(c mcpconfig.Client) (project, user []string) {
 	return project, user
 }
 
-// take adds what a file holds; a name stays with the winner, or else with its first file.
+// take adds the servers of a file. Of servers with one name, the winner's stays, or else the first.
 func (x *imports) take(in *mcpconfig.Imported, winner map[string]string) {
 	x.From = append(x.From, in.Files...)
 	x.Notes = append(x.Notes, in.Notes...)
@@ -373,8 +372,7 @@ func (x *imports) take(in *mcpconfig.Imported, winner map[string]string) {
 	}
 }
 
-// settle decides what becomes of a server, and changes the text. First says which file
-// each name comes from that this import has brought so far.
+// settle determines the result for a server, and edits the text. first has the file that brought each name so far.
 func (f *importFlags) settle(e *mcpconfig.Edit, server *imported, first map[string]string) error {
 	if server.Becomes == "lost" {
 		return nil
@@ -405,11 +403,11 @@ func (f *importFlags) settle(e *mcpconfig.Edit, server *imported, first map[stri
 			advice = append(advice, mcpconfig.Note{Reason: fmt.Sprintf("there is %q too, which differs in case alone", id)})
 		}
 	}
-	server.advice = slices.DeleteFunc(advice, func(n mcpconfig.Note) bool { return n.State != "" }) // variables were noted
+	server.advice = slices.DeleteFunc(advice, func(n mcpconfig.Note) bool { return n.State != "" }) // the import has noted unset variables
 	return nil
 }
 
-// place looks what becomes of a server under a name.
+// place determines the result for a server under a name.
 func (f *importFlags) place(e *mcpconfig.Edit, server *imported, name string, first map[string]string) {
 	if server.Was = cmp.Or(server.Was, server.Server); name == server.Was {
 		server.Was = ""
@@ -434,7 +432,7 @@ func (f *importFlags) place(e *mcpconfig.Edit, server *imported, name string, fi
 	}
 }
 
-// report shows what would be written, or was.
+// report prints the servers that were written, or would be.
 func (f *importFlags) report(x *imports, what string, s show.Streams) error {
 	var servers, whole jsonObject
 	reportNotes(x.Notes, s)
@@ -477,8 +475,8 @@ func (f *importFlags) report(x *imports, what string, s show.Streams) error {
 	return nil
 }
 
-// thereOf is the first of some files that is there, or else the first. Those that have
-// another name than the first are read, and nothing is written to them.
+// thereOf returns the first existing file, or else the first file. Files with another base name than the first are read
+// only, so it skips them.
 func thereOf(files []string) string {
 	stem := func(file string) string {
 		name := strings.TrimPrefix(filepath.Base(file), ".")

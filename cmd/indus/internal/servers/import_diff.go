@@ -12,10 +12,10 @@ import (
 	"github.com/indusagi/indus/internal/secret"
 )
 
-// maxDiff is how many lines of a diff are shown: a row may have any number of variables.
+// maxDiff bounds the lines of a diff, because a row may have any number of variables.
 const maxDiff = 20
 
-// reportKept says why a server is not taken over, and how it would be.
+// reportKept reports why a server was not imported, and the flags that import it.
 func reportKept(server imported, what string, s show.Streams) {
 	id := server.Server
 	if server.There == nil {
@@ -24,7 +24,7 @@ func reportKept(server imported, what string, s show.Streams) {
 	}
 	prefix, old := server.Client+"-", cmp.Or(server.Was, server.Server)
 	switch {
-	case server.Client == "indus": // its own file, or one that could be anybody's
+	case server.Client == "indus": // a file of indus, or of no particular client
 		prefix = "P"
 	case what == everyClient:
 		prefix, old = "{client}-", server.Client+"/"+old
@@ -43,7 +43,7 @@ func reportKept(server imported, what string, s show.Streams) {
 	}
 }
 
-// differingMembers returns a diff of the members of two rows, with secrets hidden; nothing if they are equal.
+// differingMembers returns a diff of the members of two rows, with secrets hidden. If they are equal, it is empty.
 func differingMembers(there, other json.RawMessage) []string {
 	var out []string
 	a, b := flatMembers("", there), flatMembers("", other)
@@ -67,7 +67,7 @@ func differingMembers(there, other json.RawMessage) []string {
 	return out
 }
 
-// flatMembers are a row's, and those of the objects in it, as JSON by their path.
+// flatMembers returns the members of a row and of its nested objects as JSON, by path.
 func flatMembers(path string, raw json.RawMessage) map[string]string {
 	out := map[string]string{}
 	var object map[string]json.RawMessage

@@ -37,7 +37,7 @@ func newLogin(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-// checkPrincipal refuses what is the name of no principal: no caller could use such a sign-in.
+// checkPrincipal refuses a value of --as that is no principal, because no caller could use its sign-in.
 func (f *loginFlags) checkPrincipal() error {
 	kind, name, _ := strings.Cut(f.as, ":")
 	if f.as == "" || name != "" && slices.Contains([]string{"user", "key", "token"}, kind) || strings.Contains(f.as, "#") { // see package identity
@@ -68,7 +68,7 @@ A session:
   indus: linear: sign in at mcp.linear.app, in the browser that has been opened; …
   indus: linear: signed in at https://mcp.linear.app, for read write, renewed by itself`
 
-// wanted are the servers that words name, or all to which one can sign in.
+// wanted returns the servers that the arguments name, or with --all every server that supports a sign-in.
 func (f *loginFlags) wanted(ctx context.Context, args []string, s show.Streams) ([]interop.Server, error) {
 	switch {
 	case f.all && len(args) > 0:
@@ -149,7 +149,7 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 	return failed
 }
 
-// failedLogin is the error of a sign-in, with its exit code.
+// failedLogin returns the error of a sign-in, with its exit code.
 func failedLogin(o interop.Server, err error) error {
 	if err == nil {
 		return nil
@@ -164,7 +164,7 @@ func failedLogin(o interop.Server, err error) error {
 	return failed
 }
 
-// needless says of --all that there is nothing to do for a server.
+// needless reports, for --all, whether a server needs no sign-in now.
 func (f *loginFlags) needless(ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams) (bool, error) {
 	st, err := tokens.Renewed(ctx, o, f.as)
 	switch {
@@ -219,7 +219,7 @@ A session:
   $ indus mcp logout linear
   indus: linear: signed out`
 
-// kept is a sign-in to forget.
+// kept is a sign-in to remove.
 type kept struct {
 	signin.SignedIn
 	server interop.Server

@@ -55,7 +55,7 @@ Exit codes:
   2    usage: flags and files
   130  interrupted`
 
-// serverRow is one line of ls, as --json prints it.
+// serverRow is a row of ls in the output of --json.
 type serverRow struct {
 	Server    string                `json:"server"`
 	State     mcpconfig.State       `json:"state"`
@@ -78,11 +78,11 @@ type serverRow struct {
 	Line      int                   `json:"line"`
 
 	took    time.Duration
-	signed  string            // of the sign-in
-	callers []signin.SignedIn // of SignIns
+	signed  string            // text of the column SIGN-IN
+	callers []signin.SignedIn // in the order of SignIns
 }
 
-// signIns is who is signed in.
+// signIns adds the sign-ins of a server to the row.
 func (r *serverRow) signIns(ctx context.Context, tokens *signin.Tokens, server interop.Server) error {
 	own, err := tokens.Status(ctx, server, "")
 	if err != nil {
@@ -128,7 +128,7 @@ func (f *lsFlags) ls(ctx context.Context, _ []string, s show.Streams) error {
 	return s.Print(page)
 }
 
-// rows are the servers as they are now, or with --offline as they were.
+// rows returns a row for each server: its present state, or with --offline its state in the ledger.
 func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error) {
 	f.Dry, f.Looks = f.offline, true
 	c, err := f.Load(ctx, s, command.NotesOutsideRows)
@@ -157,7 +157,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 	}
 	rows, unread := []serverRow{}, ""
 	for _, r := range c.Rows {
-		if r.State == mcpconfig.Shadowed { // its note says so
+		if r.State == mcpconfig.Shadowed { // its note is reported
 			continue
 		}
 		row := serverRow{
@@ -165,12 +165,12 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 		}
 		if r.State == mcpconfig.Active {
 			if err := row.signIns(ctx, tokens, r.Server); err != nil && err.Error() != unread {
-				unread = err.Error() // of all that share the store
+				unread = err.Error() // once for all servers, because they share the store
 				s.Reportf("the sign-ins cannot be read: %v", err)
 			}
 		}
 		switch st := status[r.Server.ID]; {
-		case r.State == mcpconfig.Disabled: // somebody meant it
+		case r.State == mcpconfig.Disabled: // on purpose, so it is no fault
 		case r.State != mcpconfig.Active:
 			row.Fault, row.Try = r.Reason, r.Hint
 		case f.offline:
@@ -197,7 +197,7 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 	t := &show.Table{Spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD"}}
 	signed := slices.ContainsFunc(rows, func(r serverRow) bool { return r.signed != "" })
 	add := func(signIn string, cells ...string) {
-		if signed { // before the last two
+		if signed { // before the last two columns
 			cells = slices.Insert(cells, len(cells)-2, signIn)
 		}
 		t.Add(cells...)
@@ -227,16 +227,16 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 	return t
 }
 
-// faultsPage says what is wrong and what to try. Servers of one file with one
-// reason, as those have that wait for approval, share the lines.
+// faultsPage returns the faults with their advice. Servers with the same file and fault share an entry, for example all
+// servers that wait for approval.
 func faultsPage(rows []serverRow) *show.Page {
 	type wrong struct {
 		file, fault, try string
-		line             int // 0: that of the first
+		line             int // 0 stands for the line of the first row
 	}
 	p := &show.Page{}
 	for w, of := range show.GroupBy(rows, func(r serverRow) wrong {
-		if r.State == mcpconfig.Active || r.Server == "" { // a row without a name is known by its line
+		if r.State == mcpconfig.Active || r.Server == "" { // only the line identifies a row without a name
 			return wrong{r.File, r.Fault, r.Try, r.Line}
 		}
 		return wrong{r.File, r.Fault, r.Try, 0}

@@ -42,7 +42,7 @@ Exit codes:
   2    usage: flags, files, and no such NAME
   130  interrupted`
 
-// shownRow is what get prints with --json.
+// shownRow is the output of get --json.
 type shownRow struct {
 	Server    string                `json:"server"`
 	State     mcpconfig.State       `json:"state"`
@@ -54,7 +54,7 @@ type shownRow struct {
 	Reason    string                `json:"reason,omitempty"`
 	Try       string                `json:"try,omitempty"`
 	Notes     []mcpconfig.Note      `json:"notes"`
-	Row       json.RawMessage       `json:"row"` // null where it is no object
+	Row       json.RawMessage       `json:"row"` // null if the row is not an object
 }
 
 func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error {
@@ -66,7 +66,7 @@ func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error
 	if err != nil {
 		return err
 	}
-	row := json.RawMessage("null") // of what is no object
+	row := json.RawMessage("null") // if the row is not an object
 	if d, ok := c.Definition(r); ok {
 		row = secret.Definition(d.JSON)
 	}
@@ -85,7 +85,7 @@ func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error
 	return s.WriteIndented(shown)
 }
 
-// approvalText is the word for how a row of a project's file is approved.
+// approvalText returns "waiting" or "approved" for a row that needs approval, otherwise "".
 func approvalText(r mcpconfig.Row) string {
 	switch {
 	case r.Scope != mcpconfig.Project && r.Project == "" || r.Approval == "":
@@ -118,7 +118,7 @@ func (r shownRow) String() string {
 	return p.String()
 }
 
-// layoutJSON is JSON with what fits on a line on one.
+// layoutJSON formats JSON. A nested value is on one line if it fits.
 func layoutJSON(raw json.RawMessage, indent string) string {
 	var items []string
 	brackets, deeper := "{}", indent+"  "
@@ -141,15 +141,15 @@ func layoutJSON(raw json.RawMessage, indent string) string {
 	return brackets[:1] + "\n" + deeper + strings.Join(items, ",\n"+deeper) + "\n" + indent + brackets[1:]
 }
 
-// editedJSON is the usage of --json of commands that change a row.
+// editedJSON is the usage of --json for commands that change a row.
 const editedJSON = `print a JSON object: server, did (added, replaced, removed, enabled or disabled), changed, file, line, and rows,
 	all that the name has now: [{state, scope, file, line, reason, try}]`
 
-// edited is what became of a server, as --json prints it.
+// edited is the result of a change to a server in the output of --json.
 type edited struct {
 	Server  string      `json:"server"`
 	Did     string      `json:"did"`
-	Changed bool        `json:"changed"` // false: it was so already
+	Changed bool        `json:"changed"` // false if the change was already made before
 	File    string      `json:"file"`
 	Line    int         `json:"line"`
 	Rows    []editedRow `json:"rows"`
@@ -168,7 +168,7 @@ func (f *scopeFlags) addJSON(cmd *cobra.Command, usage string) {
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, usage)
 }
 
-// printEdited prints what was done, with --json. For a person it is said on stderr.
+// printEdited prints the result with --json. Otherwise the result is on stderr already.
 func (f *scopeFlags) printEdited(ctx context.Context, e edited, s show.Streams) error {
 	if !f.asJSON {
 		return nil
@@ -186,7 +186,7 @@ func (f *scopeFlags) printEdited(ctx context.Context, e edited, s show.Streams) 
 	return s.WriteIndented(e)
 }
 
-// change edits the file of a server that is there, and returns the row as it was.
+// change edits the file of a configured server, and returns the row before the change.
 func (f *scopeFlags) change(ctx context.Context, name string, change func(*mcpconfig.Edit) error) (row mcpconfig.Row, err error) {
 	_, err = edit(ctx, true, func() (string, error) {
 		c, err := f.read(ctx)
@@ -198,8 +198,7 @@ func (f *scopeFlags) change(ctx context.Context, name string, change func(*mcpco
 	return row, err
 }
 
-// reportPlainSecrets warns of values that look like secrets in plain text, without showing
-// them, and says how to keep them out of the file.
+// reportPlainSecrets warns of values that look like secrets in plain text. It hides them, and suggests a variable.
 func reportPlainSecrets(d mcpconfig.Definition, path string, s show.Streams) {
 	for _, p := range secret.InDefinition(d.JSON) {
 		s.Reportf("%s: %s looks like a secret, and is in %s in plain text; write %s, which takes it from the environment, or ${cmd:pass show …} instead",
@@ -232,7 +231,7 @@ Exit codes:
 		})
 }
 
-// changeExitHelp is for commands that change a row, behind what 0 means.
+// changeExitHelp lists the exit codes of commands that change a row, after the text for 0.
 const changeExitHelp = `
   1    the file changed at the same moment: try again
   2    usage: flags, files, and no such NAME; nothing was written
@@ -261,7 +260,7 @@ func (f *scopeFlags) enable(ctx context.Context, name string, on bool, done stri
 	r, ok := c.Find(name, func(r mcpconfig.Row) bool { return r.File == row.File })
 	switch {
 	case !on && ok && r.State == mcpconfig.Held:
-		if err := mcpconfig.Approve(dry(), r); err != nil { // or it would switch no server of that name off
+		if err := mcpconfig.Approve(dry(), r); err != nil { // a held row disables no server
 			return err
 		}
 	case on && ok && r.State != mcpconfig.Active:

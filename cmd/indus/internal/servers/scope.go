@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Commands are the commands about configured servers.
+// Commands returns the commands about configured servers.
 func Commands(s show.Streams) []*cobra.Command {
 	return []*cobra.Command{
 		newLs(s), newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newExport(s), newLogin(s), newLogout(s),
 	}
 }
 
-// scopeFlags say which of the configuration's files a command is about.
+// scopeFlags holds the flags that select one of the configuration files.
 type scopeFlags struct {
 	user, project bool
 	file          string
@@ -28,13 +28,13 @@ type scopeFlags struct {
 	cmd           *cobra.Command
 }
 
-// addWriting adds the flags of commands that add to a file.
+// addWriting adds the flags of commands that write to a file.
 func (f *scopeFlags) addWriting(cmd *cobra.Command) {
 	f.add(cmd, "write the user's own file, indusvx/mcp.json in the configuration directory (default)",
 		"write .indusvx/mcp.json of the working directory", "FILE  write that file")
 }
 
-// addNarrowing adds the flags of commands that look for a server.
+// addNarrowing adds the flags of commands that search for a server.
 func (f *scopeFlags) addNarrowing(cmd *cobra.Command) {
 	f.add(cmd, "look in the user's own files alone", "look in .indusvx/mcp.json of the working directory alone",
 		"FILE  look in that file alone")
@@ -59,7 +59,7 @@ func (f *scopeFlags) check() error {
 	return nil
 }
 
-// again are the flags with which another command is about the same file.
+// again returns the flags that make another command use the same file.
 func (f *scopeFlags) again() string {
 	if f.file != "" {
 		return " --mcp " + show.ShellWord(f.file)
@@ -67,10 +67,10 @@ func (f *scopeFlags) again() string {
 	return ""
 }
 
-// dry is for commands that look at a configuration, and start nothing.
+// dry returns the options of commands that read a configuration and start nothing.
 func dry() *mcpconfig.Options { return &mcpconfig.Options{Dry: true} }
 
-// edit changes the file that path names, under a lock. Without save nothing is written.
+// edit changes the file that path returns, under a lock. If save is false, it writes nothing and takes no lock.
 func edit(ctx context.Context, save bool, path func() (string, error), change func(*mcpconfig.Edit) error) (*mcpconfig.Edit, error) {
 	if save {
 		unlock, err := mcpconfig.Lock(ctx, dry())
@@ -96,7 +96,7 @@ func edit(ctx context.Context, save bool, path func() (string, error), change fu
 	return e, command.AsUsage(err)
 }
 
-// path is the file that a command writes: where the flags name none, the user's own.
+// path returns the file that a command writes. The default is the user's own file.
 func (f *scopeFlags) path() (string, error) {
 	if err := f.check(); err != nil || f.file != "" {
 		return f.file, err
@@ -109,7 +109,7 @@ func (f *scopeFlags) path() (string, error) {
 	return path, command.AsUsage(err)
 }
 
-// read is what is in the files that the flags are about: all, or one.
+// read reads the files that the flags select: all files, or one.
 func (f *scopeFlags) read(ctx context.Context) (*mcpconfig.Config, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (f *scopeFlags) read(ctx context.Context) (*mcpconfig.Config, error) {
 	return configOf(f.file).ReadDry(ctx)
 }
 
-// configOf is the configuration of a file; "": of all of them.
+// configOf returns the flags that select a file. If file is "", they select all files.
 func configOf(file string) *command.ConfigFlags {
 	if file == "" {
 		return &command.ConfigFlags{}
@@ -125,7 +125,7 @@ func configOf(file string) *command.ConfigFlags {
 	return &command.ConfigFlags{Paths: []string{file}}
 }
 
-// in reports whether a row is where the flags say.
+// in reports whether a row is in the scope that the flags select.
 func (f *scopeFlags) in(r mcpconfig.Row) bool {
 	switch {
 	case f.project:
@@ -136,8 +136,7 @@ func (f *scopeFlags) in(r mcpconfig.Row) bool {
 	return true
 }
 
-// find is the row that a name means: the one that counts, or where the flags narrow
-// it down the first there, or one that cannot be used.
+// find returns the row of a server that takes effect, in the selected scope: see [mcpconfig.Config.Find].
 func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, error) {
 	if row, ok := c.Find(name, f.in); ok {
 		return row, nil
@@ -149,7 +148,7 @@ func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, erro
 	return mcpconfig.Row{}, command.Usagef("no server %q is configured%s", name, cmp.Or(near, "; indus mcp ls shows them all"))
 }
 
-// newRowCommand finishes a command that is about one server's row.
+// newRowCommand returns a command on the row of one server.
 func newRowCommand(cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, json string, run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error) *cobra.Command {
 	var f scopeFlags
 	cmd.Args = command.Needs(1, "the name of a server: indus mcp ls shows them all", "NAME")
@@ -166,7 +165,7 @@ func newRowCommand(cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.St
 	return out
 }
 
-// ids are the servers that the flags are about and wanted says yes to.
+// ids returns the ids of the rows in the selected scope for which wanted returns true.
 func (f *scopeFlags) ids(c *mcpconfig.Config, wanted func(mcpconfig.Row) bool) []string {
 	ids := show.Names(c.Rows, func(r mcpconfig.Row) string {
 		if !f.in(r) || !wanted(r) {

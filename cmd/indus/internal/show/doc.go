@@ -1,4 +1,4 @@
-// Package show is the terminal: where a command reads and writes, and how text, tables,
-// JSON and live lines look there. stdout is data, stderr is for the person. Whatever
-// comes from a server is printed through [Clean], so that it cannot drive the terminal.
+// Package show is the terminal of a command. It holds the streams that a command reads and writes, and formats text,
+// tables, JSON and live lines. Data goes to stdout, messages for the person go to stderr. Text from a server is printed
+// through [Clean], so that it cannot control the terminal.
 package show

@@ -2,7 +2,7 @@ package show
 
 import "slices"
 
-// FittedTable is rows on a terminal of so many columns.
+// FittedTable returns rows as text, fitted to a terminal of room columns.
 func FittedTable(rows [][]string, spare []string, room int) string {
 	t := &Table{Spare: spare}
 	for _, row := range rows {

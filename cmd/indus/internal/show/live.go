@@ -10,26 +10,26 @@ import (
 	"golang.org/x/term"
 )
 
-// DrawTick is how often the lines are drawn: often enough to look alive.
+// DrawTick is the interval at which live lines are drawn.
 const DrawTick = 100 * time.Millisecond
 
-// silenceLimit is when a person without a terminal is told why nothing is printed yet.
+// silenceLimit is the delay after which [Streams.ReportSlow] names the servers that a command still waits for.
 const silenceLimit = 3 * time.Second
 
-// Canvas is lines at the bottom of a terminal that are drawn anew.
+// Canvas redraws lines at the bottom of a terminal.
 type Canvas struct {
 	out    io.Writer
 	size   func() (width, height int)
-	widths []int // of the lines above the cursor that were drawn last
-	column int   // of the cursor
+	widths []int // columns of each line above the cursor, as last drawn
+	column int   // column of the cursor
 }
 
-// NewCanvas is on a terminal of that size.
+// NewCanvas returns a canvas on a terminal of the given size.
 func NewCanvas(out io.Writer, size func() (width, height int)) *Canvas {
 	return &Canvas{out: out, size: size}
 }
 
-// CanvasOn is on a stream; nil where that is no terminal.
+// CanvasOn returns a canvas on a stream. If the stream is no terminal, it returns nil.
 func CanvasOn(stream any) *Canvas {
 	if file, ok := Terminal(stream); ok {
 		return NewCanvas(file, func() (int, int) { return ScreenSize(file) })
@@ -37,7 +37,7 @@ func CanvasOn(stream any) *Canvas {
 	return nil
 }
 
-// Canvas is on stderr; nil where that is no terminal, or logs go there.
+// Canvas returns a canvas on stderr. If stderr is no terminal, or logs are written there, it returns nil.
 func (s Streams) Canvas() *Canvas {
 	if s.Log.Level() != logOff {
 		return nil
@@ -45,7 +45,7 @@ func (s Streams) Canvas() *Canvas {
 	return CanvasOn(s.Err)
 }
 
-// Draw puts lines, on a screen of that height, in the place of those drawn before, and the cursor below them.
+// Draw replaces the lines that were drawn before, and puts the cursor below. It calls lines with the screen's height.
 func (c *Canvas) Draw(lines func(height int) []string) {
 	_, height := c.size()
 	if now := lines(height); len(now) > 0 || len(c.widths) > 0 {
@@ -53,8 +53,8 @@ func (c *Canvas) Draw(lines func(height int) []string) {
 	}
 }
 
-// DrawText is Draw with a place for the cursor. A terminal that became narrower has wrapped the old lines: their rows are counted
-// by its width now.
+// DrawText is like Draw, and puts the cursor at row and column. If the terminal became narrower, it has wrapped the old
+// lines. DrawText therefore computes their number of rows from the present width.
 func (c *Canvas) DrawText(now []string, row, column int) {
 	width, _ := c.size()
 	up := c.column / width
@@ -67,7 +67,7 @@ func (c *Canvas) DrawText(now []string, row, column int) {
 			fmt.Fprintf(&b, "\x1b[%d%s", n, way)
 		}
 	}
-	b.WriteString("\x1b[?7l\r") // no wrapping, whatever a character's width
+	b.WriteString("\x1b[?7l\r") // lines must not wrap, also if the terminal draws a character wider than expected
 	move(up, "A")
 	c.widths, c.column = nil, column
 	for i, line := range now {
@@ -75,9 +75,9 @@ func (c *Canvas) DrawText(now []string, row, column int) {
 		if i < row {
 			c.widths = append(c.widths, Columns(line))
 		}
-		b.WriteString(line + "\x1b[K\r\n") // also where the terminal is in raw mode
+		b.WriteString(line + "\x1b[K\r\n") // \r is for terminals in raw mode
 	}
-	b.WriteString("\x1b[J") // and not before: tmux keeps what is cleared from the top of the screen on
+	b.WriteString("\x1b[J") // cleared last: if a clear starts at the top of the screen, tmux keeps the old lines
 	move(len(now)-row, "A")
 	move(column, "C")
 	b.WriteString("\x1b[?7h")
@@ -87,17 +87,17 @@ func (c *Canvas) DrawText(now []string, row, column int) {
 // Clear wipes the lines.
 func (c *Canvas) Clear() { c.Draw(func(int) []string { return nil }) }
 
-// ReportSlow says for whom a command still waits after a while.
+// ReportSlow starts a timer. If waiting still returns servers after silenceLimit, it reports their names on stderr.
 func (s Streams) ReportSlow(waiting func() []string) (stop func()) {
 	slow := time.AfterFunc(silenceLimit, func() {
-		if who := waiting(); len(who) > 0 { // or all have come meanwhile
+		if who := waiting(); len(who) > 0 { // empty if all servers became ready in the meantime
 			s.Reportf("still waiting, after %s, for %s", silenceLimit, List(who, MaxNamed, "servers"))
 		}
 	})
 	return func() { slow.Stop() }
 }
 
-// ScreenSize is that of a terminal.
+// ScreenSize returns the size of a terminal, or 80 by 24 if the size is unknown or too small.
 func ScreenSize(file *os.File) (width, height int) {
 	width, height, err := term.GetSize(int(file.Fd()))
 	if err != nil || width < 2 || height < 2 {

@@ -21,7 +21,7 @@ func TestLiveLinesStandWhereTheyStoodBefore(t *testing.T) {
 		t.Error(diff)
 	}
 	draw("two  ready")
-	fmt.Fprint(s, "") // nothing comes between
+	fmt.Fprint(s, "") // no output between two draws
 	d.Clear()
 	d.Clear()
 	if diff := cmp.Diff("$ indus mcp ls", s.String()); diff != "" {

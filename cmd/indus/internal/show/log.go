@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// logFlag is what is logged to stderr: the value of --log-level, and of -v.
+// logFlag holds the value of --log-level, and of -v.
 type logFlag struct {
 	level   slog.Level
 	verbose bool
 }
 
-// logOff is a level that no record has.
+// logOff is a level above the level of every record.
 const logOff = slog.Level(math.MaxInt)
 
 var logLevels = []string{"debug", "info", "warn", "error", "off"}
@@ -62,25 +62,25 @@ func (f *logFlag) String() string {
 	return f.level.String()
 }
 
-// Verbose reports that somebody wants to see all.
+// Verbose reports whether the flags ask for all log records.
 func (s Streams) Verbose() bool { return s.Log.verbose || s.Log.level <= slog.LevelDebug }
 
-// Logger writes to stderr what the flags ask for, as they are when a record is written.
+// Logger returns a logger that writes to stderr. It reads the level of the flags at each record.
 func (s Streams) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(maskedWriter{s}, &slog.HandlerOptions{Level: &s.Log}))
 }
 
-// LogAll makes [Streams.Logger] the logger of the whole process, which packages slog and log write to: net/http logs
-// there what a server sends without being asked, credentials included.
+// LogAll makes [Streams.Logger] the logger of the whole process, so that the packages slog and log write to it. The
+// package net/http logs unrequested responses of servers through log, and they may contain credentials.
 func (s Streams) LogAll() {
 	slog.SetDefault(s.Logger())
 	slog.SetLogLoggerLevel(slog.LevelWarn)
 }
 
-// maxLearned is how many credentials that came up in use are masked: a gateway has one for each caller who signed in.
+// maxLearned bounds the masked credentials that were learned at run time. A gateway has one for each signed-in caller.
 const maxLearned = 256
 
-// masked is what the logs and files that this process writes must not show.
+// masked holds the values that logs and files of this process must not contain.
 type masked struct {
 	learned *secret.Set
 
@@ -88,17 +88,17 @@ type masked struct {
 	masks []func(json.RawMessage) json.RawMessage
 }
 
-// Hide has these functions mask all that [Streams.Masked] is given from now on, in place of those before.
+// Hide replaces the functions that [Streams.Masked] applies.
 func (m *masked) Hide(masks []func(json.RawMessage) json.RawMessage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.masks = slices.Clone(masks)
 }
 
-// Learn adds a credential that came up in use to what is masked. The last 256 are kept.
+// Learn adds a credential to the masked values. The last 256 are kept.
 func (m *masked) Learn(credential secret.Value) { m.learned.Learn(credential.Reveal()) }
 
-// Masked returns a JSON document without the values to hide, and without what looks like a credential.
+// Masked returns a JSON document without the values to hide, and without values that look like a credential.
 func (m *masked) Masked(doc json.RawMessage) json.RawMessage {
 	m.mu.Lock()
 	masks := m.masks
@@ -109,7 +109,7 @@ func (m *masked) Masked(doc json.RawMessage) json.RawMessage {
 	return secret.Likely(m.learned.JSON(doc))
 }
 
-// maskedWriter writes text to stderr, masked.
+// maskedWriter masks text and writes it to stderr.
 type maskedWriter struct{ s Streams }
 
 // Write implements [io.Writer].

@@ -13,32 +13,32 @@ import (
 	chars "github.com/indusagi/indus/internal/text"
 )
 
-// Streams is where a command reads and writes, and what its run comes to.
+// Streams holds the input and output of a command, and the state of its run.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 	*state
 }
 
-// state is what all parts of one run share.
+// state is shared by all copies of one Streams.
 type state struct {
 	masked
 	Log       logFlag
-	WroteJSON bool  // on stdout
-	HelpErr   error // of a help text, for which cobra has no error
+	WroteJSON bool  // JSON was written to stdout
+	HelpErr   error // error of printing a help text, which cobra does not return
 }
 
-// New is the streams of one run.
+// New returns the streams of one run.
 func New(in io.Reader, out, err io.Writer) Streams {
 	return Streams{in, out, err, &state{Log: logFlag{level: logOff}, masked: masked{learned: secret.New().Keeping(maxLearned)}}}
 }
 
-// Reportf writes a line for the person. Its arguments are cleaned: see [Clean].
+// Reportf writes a message for the person to stderr. Its arguments pass through [Clean].
 func (s Streams) Reportf(format string, args ...any) {
 	fmt.Fprintf(s.Err, "indus: "+format+"\n", cleaned(args)...)
 }
 
-// Lines are those of stdin. A read that hangs is left behind at the process's end.
+// Lines returns a channel of the lines of stdin, and closes it after the last. A blocked read ends with the process.
 func (s Streams) Lines() <-chan string {
 	out := make(chan string)
 	go func() {
@@ -50,10 +50,10 @@ func (s Streams) Lines() <-chan string {
 	return out
 }
 
-// Page is text for stdout.
+// Page collects text for stdout.
 type Page struct{ strings.Builder }
 
-// Printf adds to the page. Its arguments are cleaned: see [Clean].
+// Printf adds text to the page. Its arguments pass through [Clean].
 func (p *Page) Printf(format string, args ...any) { fmt.Fprintf(p, format, cleaned(args)...) }
 
 // Print writes a page to stdout.
@@ -62,7 +62,7 @@ func (s Streams) Print(p *Page) error {
 	return err
 }
 
-// cleaned is arguments of which none can drive a terminal.
+// cleaned wraps arguments so that their formatted text passes through [Clean].
 func cleaned(args []any) []any {
 	out := make([]any, len(args))
 	for i, a := range args {
@@ -88,7 +88,7 @@ func (s Streams) WriteJSON(raw json.RawMessage) error {
 	return err
 }
 
-// EscapeHarmful writes the harmful characters of valid JSON, which are in strings alone, as escapes.
+// EscapeHarmful returns valid JSON with harmful characters as \u escapes. In valid JSON they occur only in strings.
 func EscapeHarmful(raw []byte) []byte {
 	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= 0x7f && chars.Harmful(r) }) {
 		return raw
@@ -106,7 +106,7 @@ func EscapeHarmful(raw []byte) []byte {
 	return b
 }
 
-// WriteIndented writes v as indented JSON. Raw members keep their keys, their order and their numbers.
+// WriteIndented writes v as indented JSON. In a json.RawMessage, keys, order and numbers stay as they are.
 func (s Streams) WriteIndented(v any) error { return s.encode(v, "  ") }
 
 func (s Streams) encode(v any, indent string) error {
@@ -120,7 +120,7 @@ func (s Streams) encode(v any, indent string) error {
 	return s.WriteJSON(b.Bytes())
 }
 
-// CompactJSON is JSON on one line, or what is no JSON as it is.
+// CompactJSON returns JSON on one line. If raw is not JSON, it is returned unchanged.
 func CompactJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -129,7 +129,7 @@ func CompactJSON(raw json.RawMessage) string {
 	return b.String()
 }
 
-// PrintLines prints a JSON document a line.
+// PrintLines prints a JSON document for each value, each on a line of its own.
 func PrintLines[T any](s Streams, all []T, as func(T) any) error {
 	for _, one := range all {
 		if err := PrintLine(s, as(one)); err != nil {
@@ -142,7 +142,7 @@ func PrintLines[T any](s Streams, all []T, as func(T) any) error {
 // PrintLine prints a JSON document on one line.
 func PrintLine(s Streams, v any) error { return s.encode(v, "") }
 
-// IndentJSON is JSON on several lines, as its owner wrote it otherwise.
+// IndentJSON returns JSON on several lines, otherwise unchanged. If raw is not JSON, it is returned as it is.
 func IndentJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {

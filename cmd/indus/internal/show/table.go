@@ -11,20 +11,20 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Table is rows of cells, the first of which is the heading.
+// Table holds rows of cells. The first row is the heading.
 type Table struct {
 	rows [][]string
-	// spare are the columns that a narrow terminal does without, the first one first.
+	// Spare lists the headings of columns that are left out on a narrow terminal, in this order.
 	Spare []string
 }
 
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// leastCell is the narrowest that the last column is cut to: less says nothing.
+// leastCell is the minimum width of the last column if it is cut.
 const leastCell = 12
 
-// Write prints the rows in columns, two blanks apart. A terminal gets lines that fit.
+// Write prints the rows in columns, separated by two spaces. On a terminal, the rows are fitted to its width.
 func (t *Table) Write(out io.Writer) error {
 	text := ""
 	if file, ok := Terminal(out); ok {
@@ -38,7 +38,7 @@ func (t *Table) Write(out io.Writer) error {
 	return err
 }
 
-// In is the rows in columns, in so many columns of a terminal.
+// In returns the rows as text, fitted to room columns.
 func (t *Table) In(room int) string {
 	t.clean()
 	t.fit(room)
@@ -66,7 +66,7 @@ func (t *Table) String() string {
 	return b.String()
 }
 
-// fit leaves columns out and cuts the last one.
+// fit removes spare columns until the rows fit, and cuts the last column to the rest of the width.
 func (t *Table) fit(room int) {
 	for _, name := range append([]string{""}, t.Spare...) {
 		if i := slices.Index(t.rows[0], name); i >= 0 {
@@ -100,8 +100,8 @@ func (t *Table) widths() []int {
 	return widths
 }
 
-// Columns is how many columns of a terminal a text takes: those of East Asia are wide,
-// marks go on the letter before, and its looks take none: see [Styled].
+// Columns returns the number of terminal columns of a text. East Asian wide characters take two. Combining marks, and
+// the escape sequences of [Styled], take none.
 func Columns(s string) (n int) {
 	for s != "" {
 		looks := looksLength(s)
@@ -114,7 +114,7 @@ func Columns(s string) (n int) {
 	return n
 }
 
-// Styled is a text with looks, the parameters of SGR: "1;3". "" are none.
+// Styled returns text with the SGR parameters in looks, such as "1;3". If looks is "", the text is returned unchanged.
 func Styled(text, looks string) string {
 	if looks == "" || text == "" {
 		return text
@@ -124,7 +124,7 @@ func Styled(text, looks string) string {
 
 const plainLooks = "\x1b[0m"
 
-// looksLength is how long the looks are that a text begins with.
+// looksLength returns the length of the SGR sequences at the beginning of a text, in bytes.
 func looksLength(s string) (n int) {
 	for strings.HasPrefix(s[n:], "\x1b[") {
 		end := strings.IndexByte(s[n:], 'm')
@@ -146,15 +146,15 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// Pad is a text with blanks behind it, in at least n columns.
+// Pad appends spaces to a text until it has at least n columns.
 func Pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-Columns(s))) }
 
-// CutColumns is a text in at most n columns.
+// CutColumns cuts a text to at most n columns.
 func CutColumns(s string, n int) string {
 	if Columns(s) <= n {
 		return s
 	}
-	used := 1 // the dots
+	used := 1 // the "…" takes one column
 	for i := 0; i < len(s); {
 		i += looksLength(s[i:])
 		r, size := utf8.DecodeRuneInString(s[i:])

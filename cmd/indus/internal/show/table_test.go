@@ -23,7 +23,7 @@ func TestCellsAreColumnsOfATerminal(t *testing.T) {
 	}
 }
 
-// A narrow terminal does without columns before it wraps any.
+// On a narrow terminal, spare columns are left out before a row would wrap.
 func TestATableFits(t *testing.T) {
 	rows := [][]string{{"NAME", "LEAST", "TARGET"}, {"日本", "x", "a command line that is long"}}
 	for room, want := range map[int]string{

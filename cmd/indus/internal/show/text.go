@@ -17,7 +17,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Cut is s in at most n runes.
+// Cut cuts s to at most n runes.
 func Cut(s string, n int) string {
 	if runes := []rune(s); len(runes) > n {
 		return string(runes[:n-1]) + "…"
@@ -25,7 +25,7 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// Duration is d to a person's precision.
+// Duration formats d, rounded to 1 ms below a second and to 10 ms from there on.
 func Duration(d time.Duration) string {
 	if d < time.Second {
 		return d.Round(time.Millisecond).String()
@@ -33,7 +33,8 @@ func Duration(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// ParseDuration reads a duration, in days too: "90d". It reports false for what is none, is below 0, or takes more than a date holds.
+// ParseDuration parses a duration, also in days such as "90d". It reports false if text is invalid, negative or over
+// 36600 days.
 func ParseDuration(text string) (time.Duration, bool) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseFloat(days, 64)
@@ -44,7 +45,7 @@ func ParseDuration(text string) (time.Duration, bool) {
 	return d, err == nil && d >= 0
 }
 
-// Count is a number of things, in the plural where it is not one.
+// Count returns a number and a noun, with a plural "s" unless n is 1.
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -52,13 +53,13 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// MaxNamed is how many names a line has.
+// MaxNamed is the number of names in a list before the rest is counted.
 const MaxNamed = 3
 
-// TimeFormat is how times are shown, in the zone of who looks.
+// TimeFormat is the format of times, which are shown in the local time zone.
 const TimeFormat = "2006-01-02 15:04:05"
 
-// ShellWord is an argument as one types it in a shell.
+// ShellWord quotes an argument for a shell if it needs quotes.
 func ShellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:@%+=,", r)
@@ -69,7 +70,7 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// List is the first of words, and how many there are beside them.
+// List joins the first words. If more than one word is left out, it adds their number.
 func List(words []string, most int, what string) string {
 	if n := len(words) - most; n > 1 {
 		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more %s", n, what)
@@ -77,7 +78,7 @@ func List(words []string, most int, what string) string {
 	return strings.Join(words, ", ")
 }
 
-// Names are the names of things; what has none is left out.
+// Names returns the names of all values, and omits empty names.
 func Names[T any](all []T, name func(T) string) (names []string) {
 	for _, t := range all {
 		if n := name(t); n != "" {
@@ -87,7 +88,7 @@ func Names[T any](all []T, name func(T) string) (names []string) {
 	return names
 }
 
-// GroupBy yields the values that have one key, in the order in which the keys come.
+// GroupBy yields the values of each key. Keys come in the order of their first value.
 func GroupBy[K comparable, T any](all []T, key func(T) K) iter.Seq2[K, []T] {
 	var keys []K
 	of := map[K][]T{}
@@ -107,13 +108,12 @@ func GroupBy[K comparable, T any](all []T, key func(T) K) iter.Seq2[K, []T] {
 	}
 }
 
-// Where is the values of which a condition holds.
+// Where returns the values for which is returns true.
 func Where[T any](all []T, is func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(t T) bool { return !is(t) })
 }
 
-// Summary is the first sentence of a description, with "…" where there is more: who looks at a
-// tool must see that there is.
+// Summary returns the first sentence of a description, with "…" if there is more, so that readers notice the rest.
 func Summary(s string) string {
 	text := FirstSentence(s)
 	if text != strings.Join(strings.Fields(Clean(s)), " ") && !strings.HasSuffix(text, "…") {
@@ -122,21 +122,20 @@ func Summary(s string) string {
 	return text
 }
 
-// FirstSentence is what a list has room for of a description.
+// FirstSentence returns the first sentence of a description on one line, in at most 100 runes.
 func FirstSentence(s string) string {
 	s = strings.Join(strings.Fields(Clean(s)), " ")
 	for i := range len(s) {
 		rest, ok := strings.CutPrefix(s[i:], ". ")
 		if next, _ := utf8.DecodeRuneInString(rest); ok && i > 0 && !unicode.IsLower(next) {
-			s = s[:i+1] // not after "e.g."
+			s = s[:i+1] // a lower-case word follows an abbreviation such as "e.g."
 			break
 		}
 	}
 	return Cut(s, 100)
 }
 
-// Escaped is text on one line in which nothing hides: what a terminal would obey or
-// not show is written as an escape. Who judges it must see all of it.
+// Escaped returns text on one line with invisible and control characters as escapes, so that a reviewer sees all of it.
 func Escaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -154,7 +153,7 @@ func Escaped(s string) string {
 	return b.String()
 }
 
-// Terminal returns the file behind a stream if it is a terminal that can be drawn on.
+// Terminal returns the file of a stream if it is a terminal that supports cursor movement.
 func Terminal(stream any) (*os.File, bool) {
 	file, ok := stream.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
@@ -163,15 +162,15 @@ func Terminal(stream any) (*os.File, bool) {
 	return file, true
 }
 
-// Clean makes text from a server harmless for a terminal: one line without control characters.
+// Clean makes text from a server safe for a terminal: it returns one line without control characters.
 func Clean(s string) string {
 	return chars.OneLine(s)
 }
 
-// CleanLines is clean for text of several lines.
+// CleanLines is like [Clean], and keeps line breaks.
 func CleanLines(s string) string { return chars.Lines(s) }
 
-// WriteText writes text and a newline. On a terminal the text is made harmless.
+// WriteText writes text to stdout, and ends it with a newline. On a terminal, the text passes through [CleanLines].
 func (s Streams) WriteText(text string) error {
 	if _, ok := Terminal(s.Out); ok {
 		text = CleanLines(text)
@@ -183,8 +182,8 @@ func (s Streams) WriteText(text string) error {
 	return err
 }
 
-// Reflow breaks the lines of a help text anew that are wider than a terminal: prose,
-// and what is in the second column. Sessions stay as they are.
+// Reflow wraps the lines of a help text that are wider than a terminal. It wraps prose and the texts of the second
+// column. The section "A session:" stays as it is.
 func Reflow(text string, width int) string {
 	var out []string
 	section := ""
@@ -213,7 +212,7 @@ func Reflow(text string, width int) string {
 
 var secondColumn = regexp.MustCompile(`^ +\S.*?   *`)
 
-// textColumn is where the text of a line begins, after the item that it explains if there is one.
+// textColumn returns the column where the text of a line begins. item is true if an item in a first column precedes it.
 func textColumn(line string) (at int, item bool) {
 	if head := secondColumn.FindString(line); head != "" && len(head) < len(line) {
 		return len(head), true
@@ -221,20 +220,20 @@ func textColumn(line string) (at int, item bool) {
 	return len(line) - len(strings.TrimLeft(line, " ")), false
 }
 
-// Wrap is text in lines of at most 80 columns, so many columns in.
+// Wrap wraps text into lines of at most 80 columns, indented by in columns.
 func Wrap(text string, in int) string {
 	return strings.Join(WrapTo(text, in, 80), "\n")
 }
 
-// WrapTo is text in lines of at most so many columns, in columns in.
+// WrapTo wraps text into lines of at most width columns, indented by in columns.
 func WrapTo(text string, in, width int) []string {
 	return WrapColumn(strings.Repeat(" ", in)+text, in, width)
 }
 
-// WrapColumn is a line whose text begins at a column, with what does not fit below that text.
+// WrapColumn wraps a line at width columns. Continuation lines begin at column at, where the text of the line begins.
 func WrapColumn(line string, at, width int) []string { return refill([]string{line}, at, width) }
 
-// leastText is the narrowest second column; else the text goes on below the item.
+// leastText is the minimum width of the second column. In less space, text continues below the item.
 const leastText = 24
 
 func refill(lines []string, at, width int) []string {

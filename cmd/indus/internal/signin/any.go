@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// anyCaller signs the connection that lists the tools of a server with "per": "principal": with the sign-in of the person who runs
-// indus, else with that of any caller. It goes on with one as long as that is good.
+// anyCaller signs the connection that lists the tools of a server with "per": "principal". It uses the sign-in of the
+// local user, or else of any caller. It stays with a sign-in as long as it is valid.
 type anyCaller struct {
 	tokens  *Tokens
 	server  interop.Server
@@ -23,10 +23,10 @@ type anyCaller struct {
 	mu      sync.Mutex
 	signers map[string]http.RoundTripper // by principal, so that each keeps its session
 	last    string                       // the principal of the last request
-	used    bool                         // there is one
+	used    bool                         // last is set
 }
 
-// RoundTrip sends a request with the first sign-in that is good.
+// RoundTrip sends a request with the first valid sign-in.
 func (a *anyCaller) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.mu.Lock()
 	last, used := a.last, a.used
@@ -73,8 +73,8 @@ func (a *anyCaller) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("its tools are listed with the sign-in of any caller or of yours, and there is none: %w", missing)
 }
 
-// endSession answers as a server does that has ended the session: it belongs to the sign-in that is no longer good. The next
-// connection takes another.
+// endSession returns the response of a server that has ended the session. The session belongs to a sign-in that is no
+// longer valid. The next connection uses another sign-in.
 func (a *anyCaller) endSession(r *http.Request) *http.Response {
 	if r.Body != nil {
 		_ = r.Body.Close()
@@ -94,10 +94,11 @@ func (a *anyCaller) signer(who string) http.RoundTripper {
 	return a.signers[who]
 }
 
-// candidates are the principals that have a sign-in, and at last "", of which the error is.
+// candidates returns the principals to try. If the local user ("") is signed in, it is the only one. Otherwise the
+// callers with a sign-in come first, and "" is last: its error is returned if all fail.
 func (a *anyCaller) candidates(ctx context.Context) (list []string) {
 	if own, err := a.tokens.Status(ctx, a.server, ""); err != nil || own.SignedIn {
-		return []string{""} // an error comes with the 401, if there is one
+		return []string{""} // the request returns the error if it gets a 401
 	}
 	callers, err := a.tokens.Principals(ctx, a.server)
 	for _, one := range callers {

@@ -10,14 +10,14 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// Finding is one step of a sign-in, and how it fares.
+// Finding is the result of one step of a sign-in.
 type Finding struct {
 	Step           string
 	OK             bool
 	Detail, Advice string
 }
 
-// advices are what to try where a step fails.
+// advices maps steps to the advice for their failure.
 var advices = map[oauth.Step]string{
 	oauth.StepResource:      `what the server says of its sign-in cannot be used: whoever runs it must mend that; or get a token, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`,
 	oauth.StepServer:        "the authorization server cannot be used: can it be reached from here, and is it one for MCP (metadata, PKCE)?",
@@ -26,7 +26,7 @@ var advices = map[oauth.Step]string{
 	oauth.StepToken:         `the authorization server refuses what it is shown: check "clientId" and "clientSecret", or sign in again: indus mcp login SERVER`,
 }
 
-// Advice is what to try after an error of a sign-in; "" where it is none.
+// Advice returns the advice for an error of a sign-in. For other errors it returns "".
 func Advice(err error, server string) string {
 	step, ok := errors.AsType[*oauth.StepError](err)
 	switch {
@@ -42,7 +42,7 @@ func Advice(err error, server string) string {
 	return strings.ReplaceAll(advices[step.Step], "SERVER", server)
 }
 
-// Examine says how far a server's sign-in comes, of which failed is why it cannot be used; nil: it can.
+// Examine returns the results of the steps of a server's sign-in. If failed is nil, the server works.
 func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []Finding {
 	address, ok := Address(s)
 	if !ok {
@@ -50,7 +50,7 @@ func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []
 	}
 	status, err := t.Status(ctx, s, "")
 	if err != nil && failed == nil {
-		return nil // it wants none
+		return nil // the server needs no sign-in
 	}
 	if err != nil {
 		return []Finding{{"sign-in", false, err.Error(), "mend the file of the sign-ins, or move it away and sign in again"}}
@@ -72,7 +72,7 @@ func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []
 	return append(found, Finding{string(oauth.StepAuthorization), false, needed.Error(), "sign in: indus mcp login " + s.ID})
 }
 
-// kept is the sign-in by which a server is reached, and those of its callers.
+// kept returns the stored sign-ins for a server: of the local user, and of callers.
 func (t *Tokens) kept(ctx context.Context, s interop.Server, own oauth.Status) (out []Finding) {
 	if own.SignedIn {
 		out = append(out, Finding{"sign-in", true, Describe(own), ""})
@@ -91,7 +91,7 @@ func (t *Tokens) kept(ctx context.Context, s interop.Server, own oauth.Status) (
 	return out
 }
 
-// discovered is the steps that need no person.
+// discovered returns the steps that need no person.
 func (t *Tokens) discovered(ctx context.Context, s interop.Server, address string) (out []Finding) {
 	c, err := t.client(s)
 	if err != nil {
@@ -114,7 +114,7 @@ func (t *Tokens) discovered(ctx context.Context, s interop.Server, address strin
 	return append(out, Finding{string(oauth.StepServer), true, d.Issuer, ""})
 }
 
-// Describe is a sign-in in a few words.
+// Describe returns a sign-in in a few words.
 func Describe(st oauth.Status) string {
 	parts := []string{"signed in at " + st.Issuer}
 	if len(st.Scopes) > 0 {
@@ -123,7 +123,7 @@ func Describe(st oauth.Status) string {
 	return strings.Join(append(parts, Until(st)), ", ")
 }
 
-// Until is how long a sign-in is good.
+// Until returns how long a sign-in is valid.
 func Until(st oauth.Status) string {
 	switch {
 	case !st.SignedIn:
@@ -138,16 +138,16 @@ func Until(st oauth.Status) string {
 
 const timeFormat = "2006-01-02 15:04"
 
-// Report is one sign-in, as --json prints it.
+// Report is a sign-in in the output of --json.
 type Report struct {
-	Principal string     `json:"principal,omitempty"` // whose it is; absent of who runs indus
+	Principal string     `json:"principal,omitempty"` // absent for the local user
 	Issuer    string     `json:"issuer"`
 	Scopes    []string   `json:"scopes,omitempty"`
-	Until     *time.Time `json:"until,omitempty"` // of the token that is there; absent where that is not known
-	Renews    bool       `json:"renews"`          // by itself, when that has expired
+	Until     *time.Time `json:"until,omitempty"` // expiry of the present token; absent if unknown
+	Renews    bool       `json:"renews"`          // without a person, after the expiry
 }
 
-// ReportOf is nil where nobody is signed in.
+// ReportOf returns the report on a sign-in. If there is no sign-in, it returns nil.
 func ReportOf(who string, st oauth.Status) *Report {
 	if !st.SignedIn {
 		return nil

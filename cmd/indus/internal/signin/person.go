@@ -17,14 +17,14 @@ import (
 	"github.com/indusagi/indus/oauth"
 )
 
-// Asking is how a person signs in.
+// Asking selects how a person signs in.
 type Asking struct {
-	// Paste prints the address, and reads the one back at which the browser ends. false: the browser of this machine.
+	// Paste prints the address to open, and reads the browser's final address from stdin. False uses the local browser.
 	Paste bool
 	lines <-chan string
 }
 
-// SignIn has a person sign in for a principal, or the client where the server is configured so.
+// SignIn lets a person sign in for a principal. If the server is configured so, the client itself signs in.
 func (t *Tokens) SignIn(ctx context.Context, s interop.Server, who string, how *Asking, out show.Streams) error {
 	address, ok := Address(s)
 	if !ok {
@@ -77,7 +77,7 @@ func (a *Asking) interaction(s interop.Server, out show.Streams) oauth.Interacti
 	}}
 }
 
-// line is the next that is typed.
+// line returns the next line of stdin.
 func (a *Asking) line(ctx context.Context, out show.Streams) (string, error) {
 	if a.lines == nil {
 		a.lines = out.Lines()
@@ -93,7 +93,7 @@ func (a *Asking) line(ctx context.Context, out show.Streams) (string, error) {
 	}
 }
 
-// openBrowser starts what shows addresses: $BROWSER, in which %s is the address, else that of the system.
+// openBrowser opens an address with $BROWSER, where %s stands for the address, or else with the command of the system.
 func openBrowser(address string) error {
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {
@@ -125,5 +125,5 @@ func openBrowser(address string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return cmd.Process.Release() // it may last as long as the browser
+	return cmd.Process.Release() // the process may live as long as the browser
 }

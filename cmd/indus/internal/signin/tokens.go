@@ -1,5 +1,5 @@
-// Package signin signs in to servers for the commands: it has the one store of tokens, and puts them on
-// the requests of every command that connects a server.
+// Package signin signs in to servers for the commands. It has the only store of tokens, and adds tokens to the requests
+// of every command that connects a server.
 package signin
 
 import (
@@ -26,34 +26,35 @@ import (
 )
 
 const (
-	// KeyVariable has the key of the store, where it is to be neither in the keychain nor in a file.
+	// KeyVariable is the variable with the key of the store. Without it, the key is in the keychain or in a file.
 	KeyVariable = "INDUS_STORE_KEY"
-	// keychainVariable is "off" where the system's keychain is to be left alone.
+	// keychainVariable is the variable that disables the system's keychain if its value is "off".
 	keychainVariable = "INDUS_KEYCHAIN"
 	storeName        = "oauth.json"
 )
 
 // Tokens signs requests. The zero value is not ready: see [Open].
 type Tokens struct {
-	// Site has the pages at which callers of a server of ours sign in; set it first. nil: those of this machine sign in at a port.
+	// Site has the pages on which callers of a server of indus sign in. It must be set before use. If it is nil,
+	// callers on this machine sign in at a local port.
 	Site *oauth.Site
 
-	store   *oauth.FileStore // nil: there is no place for one
+	store   *oauth.FileStore // nil if there is no state directory
 	logger  *slog.Logger
-	streams show.Streams // which mask the tokens, and what servers were given
+	streams show.Streams // mask the tokens and the credentials of servers
 
 	mu      sync.Mutex
 	clients []*serverClient
-	hidden  map[string][]interop.Server // by id: a server as it is configured, and as it was before
+	hidden  map[string][]interop.Server // by id: the present and the previous configuration of a server
 }
 
-// serverClient is the client of one server as it is configured.
+// serverClient is the OAuth client of one server in one configuration.
 type serverClient struct {
 	server interop.Server
 	*oauth.Client
 }
 
-// Open has the store of this user. Nothing is read before it is needed.
+// Open returns the tokens of the user. The store is read when it is first needed.
 func Open(s show.Streams) *Tokens {
 	t := &Tokens{logger: s.Logger(), streams: s}
 	if dir := mcpconfig.StateDir(nil); dir != "" {
@@ -64,7 +65,7 @@ func Open(s show.Streams) *Tokens {
 	return t
 }
 
-// Path is the store's; "" where there is none.
+// Path returns the path of the store. If there is no store, it returns "".
 func (t *Tokens) Path() string {
 	if t.store == nil {
 		return ""
@@ -72,7 +73,7 @@ func (t *Tokens) Path() string {
 	return t.store.Path()
 }
 
-// Close ends what is under way.
+// Close closes all clients, and ends their work in progress.
 func (t *Tokens) Close() {
 	t.mu.Lock()
 	clients := t.clients
@@ -83,14 +84,14 @@ func (t *Tokens) Close() {
 	}
 }
 
-// Endpoint is how a fleet connects a server. What the server is given, and the tokens that it is sent, are masked in logs
-// and recordings from then on.
+// Endpoint returns the options with which a fleet connects a server. From then on, logs and recordings mask the
+// server's credentials and tokens.
 func (t *Tokens) Endpoint(s interop.Server) *interop.EndpointOptions {
 	t.Hide(s)
 	return &interop.EndpointOptions{RoundTripper: t.RoundTripper, Credential: t.streams.Learn}
 }
 
-// Hide masks in logs and recordings what these servers are given.
+// Hide masks the credentials of these servers in logs and recordings.
 func (t *Tokens) Hide(servers ...interop.Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +116,7 @@ func (t *Tokens) Hide(servers ...interop.Server) {
 	t.streams.Hide(masks)
 }
 
-// RoundTripper puts the tokens of who on what is sent to a server, where there are any.
+// RoundTripper adds the tokens of a principal to the requests to a server, if there are any.
 func (t *Tokens) RoundTripper(s interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 	address, ok := Address(s)
 	if !ok {
@@ -134,10 +135,10 @@ func (t *Tokens) RoundTripper(s interop.Server, who toolbox.Principal, base http
 	return &anyCaller{tokens: t, server: s, client: c, address: address, base: base, signers: map[string]http.RoundTripper{}}
 }
 
-// failing is a server whose sign-in is configured in a way that cannot be used.
+// failing is the round tripper of a server with an invalid configuration of its sign-in.
 type failing struct{ err error }
 
-// RoundTrip fails.
+// RoundTrip returns the error.
 func (f failing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_ = r.Body.Close()
@@ -145,8 +146,8 @@ func (f failing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, f.err
 }
 
-// Address is where a server is to which one can sign in. One that is no URL, that says itself that nobody does,
-// or that is called with an Authorization of its own is none.
+// Address returns the URL of a server that supports a sign-in. It reports false if the server has no URL, disables
+// sign-ins, or has an Authorization of its own or of its callers.
 func Address(s interop.Server) (string, bool) {
 	var address string
 	var headers []interop.Pair
@@ -164,10 +165,11 @@ func Address(s interop.Server) (string, bool) {
 	return address, address != "" && !s.OAuth.Off && !s.Forward.Authorization
 }
 
-// accountOf is the account of a row's sign-ins: rows with one URL have one each, unless they name the same.
+// accountOf returns the account of a row's sign-ins. Rows with one URL have one account each, unless they name the
+// same.
 func accountOf(s interop.Server) string { return cmp.Or(s.OAuth.Account, s.ID) }
 
-// client is the one of a server as it is configured now.
+// client returns the client of a server in its present configuration.
 func (t *Tokens) client(s interop.Server) (*oauth.Client, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -184,7 +186,7 @@ func (t *Tokens) client(s interop.Server) (*oauth.Client, error) {
 	return c, nil
 }
 
-// newClient is a client that asks by ask; nil: nobody.
+// newClient returns a client that interacts with a person through ask. If ask is nil, it never does.
 func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Client, error) {
 	o := &oauth.Options{
 		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer, ClientSecret: s.OAuth.ClientSecret,
@@ -206,13 +208,13 @@ func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Clie
 		if err != nil {
 			return nil, err
 		}
-		roots.AppendCertsFromPEM(pem) // the authority of a company signs its authorization server as well
+		roots.AppendCertsFromPEM(pem) // a company's authority may sign its authorization server too
 		o.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
 	return oauth.New(o)
 }
 
-// exchange is of the token that the configuration has, which is of whoever runs this program and of no caller.
+// exchange returns the exchange of the configured token. That token belongs to the local user and to no caller.
 func exchange(o interop.OAuth) *oauth.Exchange {
 	kind := cmp.Or(o.SubjectTokenType, "id_token")
 	if !strings.Contains(kind, ":") {
@@ -229,8 +231,8 @@ func exchange(o interop.OAuth) *oauth.Exchange {
 	}
 }
 
-// Elicit has somebody else show the address of a sign-in, and with opened waits until it is over: see
-// gateway.Options.SignIn. The answer comes to the site, or to this machine.
+// Elicit returns the address of a sign-in, which the caller of Elicit shows to the person. If opened is true, it waits
+// until the sign-in is complete: see gateway.Options.SignIn. The redirect goes to the site, or to this machine.
 func (t *Tokens) Elicit(ctx context.Context, s interop.Server, who string, opened bool) (address string, err error) {
 	address, ok := Address(s)
 	if !ok {
@@ -246,7 +248,7 @@ func (t *Tokens) Elicit(ctx context.Context, s interop.Server, who string, opene
 	return c.SignInAddress(ctx, address, who)
 }
 
-// Reread heeds what other processes have changed in the store.
+// Reread loads changes that other processes made in the store.
 func (t *Tokens) Reread(ctx context.Context) {
 	t.mu.Lock()
 	clients := slices.Clone(t.clients)
@@ -256,7 +258,7 @@ func (t *Tokens) Reread(ctx context.Context) {
 	}
 }
 
-// Status is what is known of a sign-in, without asking anybody. The zero status is none.
+// Status returns the stored status of a sign-in, without a request. If there is no sign-in, it is zero.
 func (t *Tokens) Status(ctx context.Context, s interop.Server, who string) (oauth.Status, error) {
 	address, ok := Address(s)
 	if !ok || t.store == nil {
@@ -269,7 +271,7 @@ func (t *Tokens) Status(ctx context.Context, s interop.Server, who string) (oaut
 	return c.Status(ctx, address, who)
 }
 
-// Renewed is the status after what has expired was renewed, where that needs no person.
+// Renewed is like Status, but first renews an expired sign-in if that needs no person.
 func (t *Tokens) Renewed(ctx context.Context, s interop.Server, who string) (oauth.Status, error) {
 	st, err := t.Status(ctx, s, who)
 	if err != nil || !st.SignedIn || st.Expiry.IsZero() || time.Now().Before(st.Expiry) {
@@ -286,8 +288,8 @@ func (t *Tokens) Renewed(ctx context.Context, s interop.Server, who string) (oau
 	return t.Status(ctx, s, who)
 }
 
-// SignOut forgets the sign-in of who to a server. It reports whether there was one; the error may be of the
-// authorization server alone, and then it is forgotten here all the same.
+// SignOut removes a sign-in to a server, and reports whether there was one. If only the authorization server fails, the
+// sign-in is removed here, and the error is returned.
 func (t *Tokens) SignOut(ctx context.Context, s interop.Server, k SignedIn) (had bool, err error) {
 	if t.store == nil {
 		return false, nil
@@ -304,7 +306,7 @@ func (t *Tokens) SignOut(ctx context.Context, s interop.Server, k SignedIn) (had
 	return st.Issuer != "", c.SignOut(ctx, k.Resource, k.Principal)
 }
 
-// ForgetRegistrations forgets as what this program is known to authorization servers.
+// ForgetRegistrations removes the registrations of this program at authorization servers from the store.
 func (t *Tokens) ForgetRegistrations(ctx context.Context) error {
 	if t.store == nil {
 		return nil
@@ -318,13 +320,13 @@ func (t *Tokens) ForgetRegistrations(ctx context.Context) error {
 	return err
 }
 
-// SignedIn is a sign-in that is kept.
+// SignedIn is a stored sign-in.
 type SignedIn struct {
 	Resource, Principal, Account string
 	oauth.Status
 }
 
-// All are the sign-ins that are kept.
+// All returns all stored sign-ins.
 func (t *Tokens) All(ctx context.Context) (out []SignedIn, err error) {
 	if t.store == nil {
 		return nil, nil
@@ -343,7 +345,7 @@ func (t *Tokens) All(ctx context.Context) (out []SignedIn, err error) {
 	return out, err
 }
 
-// Principals are the sign-ins of callers to a server that is called with theirs; nil where it is not.
+// Principals returns the sign-ins of callers to a server with "per": "principal". For other servers it returns nil.
 func (t *Tokens) Principals(ctx context.Context, s interop.Server) ([]SignedIn, error) {
 	if s.Pool.Per != interop.PerPrincipal {
 		return nil, nil
@@ -352,17 +354,17 @@ func (t *Tokens) Principals(ctx context.Context, s interop.Server) ([]SignedIn, 
 	return slices.DeleteFunc(all, func(o SignedIn) bool { return o.Principal == "" || !o.IsOf(s) }), err
 }
 
-// IsOf reports a server whose sign-in it is. One that was kept before there were accounts is that of each row with its address.
+// IsOf reports whether a sign-in belongs to a server. A sign-in without an account belongs to each row with its URL.
 func (o SignedIn) IsOf(s interop.Server) bool {
 	address, ok := Address(s)
 	own, err := oauth.Resource(address)
 	return ok && err == nil && own == o.Resource && (o.Account == "" || o.Account == accountOf(s))
 }
 
-// IsNone reports an error of a server at which nobody signs in.
+// IsNone reports whether an error means that a server has no sign-in.
 func IsNone(err error) bool { return errors.Is(err, oauth.ErrNoOAuth) }
 
-// Wants asks a server whether it leads to a sign-in.
+// Wants reports whether a server leads to a sign-in. It sends requests.
 func (t *Tokens) Wants(ctx context.Context, s interop.Server) (bool, error) {
 	address, _ := Address(s)
 	c, err := t.client(s)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// besideFlags are the flags of the commands about prompts and resources.
+// besideFlags holds the flags of the commands about prompts and resources.
 type besideFlags struct {
 	command.ServerFlags
 	asJSON bool
@@ -25,13 +25,13 @@ func (f *besideFlags) add(cmd *cobra.Command, json string) {
 	f.Add(cmd)
 }
 
-// onServer adds the flag of the one server that is asked.
+// onServer adds --server, which selects one server.
 func (f *besideFlags) onServer(cmd *cobra.Command, server *string, usage string) {
 	cmd.Flags().StringVar(server, "server", "", usage)
 	_ = cmd.RegisterFlagCompletionFunc("server", f.CompleteServers(math.MaxInt))
 }
 
-// connect is the servers that a command is about. The caller closes what it gets.
+// connect connects the servers of a command. The caller closes the result.
 func (f *besideFlags) connect(ctx context.Context, servers []interop.Server, s show.Streams) (*besideServers, error) {
 	c, err := f.Connect(ctx, servers, schema.Original, s)
 	if err != nil {
@@ -40,14 +40,13 @@ func (f *besideFlags) connect(ctx context.Context, servers []interop.Server, s s
 	return &besideServers{Connection: c, down: command.ReportDown(c.Fleet, s)}, nil
 }
 
-// besideServers are servers that are asked for what they have beside tools.
+// besideServers holds connected servers that are asked for prompts, resources and templates.
 type besideServers struct {
 	*command.Connection
-	down error // the fault of one that is down, which was reported
+	down error // the fault of a server that is down, already reported
 }
 
-// lists is what all of them have, in their order. One that fails is reported, and its error is that of
-// all where nothing was listed.
+// lists returns the entries of all servers in order, and reports failures. Without entries it returns the last failure.
 func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...command.BesideKind) (rows []command.Beside, failed error) {
 	failed = b.down
 	if failed != nil {
@@ -79,12 +78,12 @@ func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...comm
 	return rows, failed
 }
 
-// besideList is what differs between the commands that list what servers have beside tools.
+// besideList holds the parts that differ between the commands that list prompts and resources.
 type besideList struct {
 	kinds []command.BesideKind
-	json  func(command.Beside) any // a row of --json
+	json  func(command.Beside) any // an element of the output of --json
 	title func(command.Beside) string
-	count func([]command.Beside) string // those of one server
+	count func([]command.Beside) string // the count of the entries of one server
 }
 
 func newBesideList(s show.Streams, of besideList, json string, c cobra.Command) *cobra.Command {

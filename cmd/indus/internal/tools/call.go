@@ -80,7 +80,7 @@ A session:
   $ echo '{"message":"hi"}' | indus mcp call everything__echo -
   $ indus mcp call everything__get-tiny-image --json | jq -r .content[1].data | base64 -d >a.png`
 
-// mount connects the servers that may have a tool, and finds it. The caller closes the connection.
+// mount connects the servers that may have a tool, and finds the tool. The caller closes the connection.
 func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*command.Connection, toolbox.Descriptor, error) {
 	servers, err := serversFor(ctx, &f.ServerFlags, name, s)
 	if err != nil {
@@ -97,13 +97,13 @@ func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*co
 	return mounted, tool, err
 }
 
-// serversFor are the servers that may have what is called so: one call need not wait for all of them. If no server may, they are
-// all of them, for the names that are near.
+// serversFor returns the servers that may own a name, so that a call does not wait for the others. If there are none,
+// it returns all servers, so that the error can suggest similar names.
 func serversFor(ctx context.Context, f *command.ServerFlags, name string, s show.Streams) ([]interop.Server, error) {
 	mayOwn := func(o interop.Server) bool { return o.MayOwn(name) }
 	f.Only = func(id string) bool { return mayOwn(interop.Server{ID: id}) }
 	c, err := f.Load(ctx, s, command.NotesAbout(mayOwn))
-	if err == nil && len(c.Servers()) == 0 { // what all have helps to say what was meant
+	if err == nil && len(c.Servers()) == 0 { // all servers are needed to suggest names
 		f.Only = nil
 		c, err = f.ConfigFlags.Read(ctx)
 	}
@@ -137,7 +137,7 @@ func (f *callFlags) call(ctx context.Context, name string, a *arguments.Input, s
 	report, stop := watchProgress(s)
 	c := toolbox.Call{Name: name, Input: input, Progress: report}
 	var r *toolbox.Result
-	if f.noValidate { // the server judges
+	if f.noValidate { // the server validates
 		r, err = mounted.Box.Do(ctx, c)
 	} else {
 		out := mounted.Box.Run(ctx, c)
@@ -161,7 +161,7 @@ func (f *callFlags) call(ctx context.Context, name string, a *arguments.Input, s
 	return err
 }
 
-// reportInvalid says what is wrong with the arguments, a line each.
+// reportInvalid reports each fault in the arguments on its own line.
 func reportInvalid(s show.Streams, name string, e *validate.Error) error {
 	s.Reportf("%s: the arguments do not fit; see -h, or send them with --no-validate", name)
 	for line := range strings.Lines(e.Error()) {
@@ -170,7 +170,8 @@ func reportInvalid(s show.Streams, name string, e *validate.Error) error {
 	return &command.ExitError{Code: command.ExitUsage, Err: e, Try: "indus mcp call " + show.ShellWord(name) + " -h shows what it takes", Said: true}
 }
 
-// find returns the tool of that name, or says why there is none: its server is down, it is quarantined or mistyped.
+// find returns the tool with a name. If there is none, the error has the reason: the tool is held back, its server is
+// down, the tool is quarantined, or no tool has this name.
 func find(mounted *command.Connection, name string, f *command.LedgerFlags) (toolbox.Descriptor, error) {
 	shown := mounted.Box.Snapshot("")
 	if i := slices.IndexFunc(shown.Tools, func(d toolbox.Descriptor) bool { return d.Name == name }); i >= 0 {
@@ -194,8 +195,8 @@ func find(mounted *command.Connection, name string, f *command.LedgerFlags) (too
 	return toolbox.Descriptor{}, command.Usagef("%w%s", &toolbox.UnknownTool{Name: name}, near)
 }
 
-// watchProgress shows the progress of a call on one line of stderr, where that
-// is a terminal. stop wipes the line; report is nil where nobody looks.
+// watchProgress shows the progress of a call on a line of stderr: report draws it, stop clears it. If stderr is no
+// terminal, report is nil.
 func watchProgress(s show.Streams) (report func(toolbox.Progress), stop func()) {
 	canvas := s.Canvas()
 	if canvas == nil {
@@ -225,7 +226,7 @@ func writeResult(s show.Streams, r *toolbox.Result) error {
 	return nil
 }
 
-// contentBlock is what we know of the content blocks of MCP.
+// contentBlock holds the known members of MCP content blocks.
 type contentBlock struct {
 	Type     string  `json:"type"`
 	Text     *string `json:"text"`
@@ -241,7 +242,7 @@ type contentBlock struct {
 	} `json:"resource"`
 }
 
-// describe is a block as text. What is not known is shown as its JSON.
+// describe returns a block as text. A block of unknown type is returned as JSON.
 func describe(b toolbox.Block) string {
 	switch {
 	case b.Text != nil:
@@ -271,12 +272,12 @@ func describe(b toolbox.Block) string {
 	return show.IndentJSON(b.Wire.JSON)
 }
 
-// blockLabel is shown in the place of a block that a terminal cannot show.
+// blockLabel returns the text in place of a block that a terminal cannot show.
 func blockLabel(words ...string) string {
 	return show.Clean("[" + strings.Join(show.Where(words, func(w string) bool { return w != "" }), " ") + "]")
 }
 
-// decodedSize is how much the base64 text s stands for.
+// decodedSize returns the decoded size of the base64 text s as a text.
 func decodedSize(s string) string {
 	n := len(strings.TrimRight(s, "=")) * 3 / 4
 	switch {

@@ -52,7 +52,7 @@ func (f *completeFlags) complete(ctx context.Context, args []string, s show.Stre
 	var b *besideServers
 	var server string
 	var of map[string]string
-	var known []string // arguments, where the server says which there are
+	var known []string // the declared arguments of a prompt
 	if strings.ContainsAny(ref, ":{") {
 		of = map[string]string{"type": "ref/resource", "uri": ref}
 		b, server, err = f.ownerOf(ctx, ref, f.server, s)
@@ -68,7 +68,7 @@ func (f *completeFlags) complete(ctx context.Context, args []string, s show.Stre
 	defer b.Close()
 	name, prefix, _ := strings.Cut(words[0], "=")
 	delete(decided, name)
-	if !slices.Contains(known, name) && !strings.Contains(of["uri"], name) { // servers answer with no value, as where there is none
+	if !slices.Contains(known, name) && !strings.Contains(of["uri"], name) { // servers return an empty list for it
 		s.Reportf("note: %s declares no argument %q%s", ref, name, command.DidYouMean(name, known))
 	}
 	params := map[string]any{"ref": of, "argument": map[string]string{"name": name, "value": prefix}}

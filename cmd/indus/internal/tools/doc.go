@@ -1,3 +1,3 @@
-// Package tools is the commands about what servers have: tools, which are listed, called, and
-// linted for model providers, prompts, resources, and the values of their arguments.
+// Package tools has the commands about the features of servers. They list and call tools, lint tools for model
+// providers, get prompts, read resources, and complete the values of arguments.
 package tools

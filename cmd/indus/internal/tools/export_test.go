@@ -6,10 +6,10 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// DecodedSize is how much base64 text stands for.
+// DecodedSize exports decodedSize.
 var DecodedSize = decodedSize
 
-// ToolList is the rows that a file of tools holds.
+// ToolList returns the rows in a file of tools.
 func ToolList(raw []byte) ([]string, error) {
 	l, err := readToolList("f.json", raw)
 	if err != nil {
@@ -22,8 +22,7 @@ func ToolList(raw []byte) ([]string, error) {
 	return rows, nil
 }
 
-// Remarks is what lint prints of the tools of a --json document: what mounting
-// makes of them, or what the providers say of them.
+// Remarks returns the output of lint for the tools of a --json document: on providers if asked, else on mounting.
 func Remarks(tools string, asked bool) (string, error) {
 	var all []ToolReport
 	if err := json.Unmarshal([]byte(tools), &all); err != nil {

@@ -15,19 +15,19 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// toolList is tools as a server lists them, from a file.
+// toolList holds the tools of a file, in the form in which a server lists them.
 type toolList struct {
-	from string // the file, or stdin
+	from string // the name of the file, or stdin
 	rows []json.RawMessage
-	bare bool // the file has a schema alone: the row's name and description are ours
+	bare bool // the file is one JSON Schema: the row and its name are made up
 }
 
-// bareName is what the tool of a bare schema is called.
+// bareName is the name of the tool that is made from a bare schema.
 const bareName = "schema"
 
 const listsHelp = "a tools/list result, an array of tools, one tool with its inputSchema, or one JSON Schema"
 
-// readToolList finds the tools in a file's bytes.
+// readToolList returns the tools in the content of a file.
 func readToolList(from string, raw []byte) (toolList, error) {
 	raw = []byte(strings.TrimSpace(strings.TrimPrefix(string(raw), "\ufeff")))
 	list := toolList{from: from}
@@ -45,7 +45,7 @@ func readToolList(from string, raw []byte) (toolList, error) {
 	if !found {
 		return list, command.Usagef("%s holds no tools: expected is %s", from, listsHelp)
 	}
-	for i, row := range list.rows { // of indus mcp tools --json, a row has the tool in it
+	for i, row := range list.rows { // in the output of indus mcp tools --json, a row contains the tool
 		if tool, ok := wire.Lookup(row, "tool"); ok && tool[0] == '{' && !hasMember(row, "inputSchema") {
 			list.rows[i] = tool
 		}
@@ -53,7 +53,7 @@ func readToolList(from string, raw []byte) (toolList, error) {
 	return list, nil
 }
 
-// find takes the rows from a document, which is valid JSON.
+// find takes the rows from a document, which must be valid JSON.
 func (l *toolList) find(doc json.RawMessage) (found bool, err error) {
 	if doc[0] == '[' {
 		l.rows, err = wire.Elements(doc)
@@ -75,14 +75,14 @@ func (l *toolList) find(doc json.RawMessage) (found bool, err error) {
 		l.rows, l.bare = []json.RawMessage{row}, true
 		return true, err
 	case hasMember(doc, "name"):
-		l.rows = []json.RawMessage{doc} // a tool that forgot its schema, which is what is wrong with it
+		l.rows = []json.RawMessage{doc} // a tool without its schema, which lint reports
 	default:
 		return false, nil
 	}
 	return true, nil
 }
 
-// schemaKeywords are those by which a schema on its own is known.
+// schemaKeywords are the keywords that identify a bare schema.
 var schemaKeywords = []string{"type", "properties", "$schema", "$ref", "$defs", "anyOf", "oneOf", "allOf"}
 
 func hasMember(doc json.RawMessage, key string) bool {
@@ -90,7 +90,7 @@ func hasMember(doc json.RawMessage, key string) bool {
 	return ok
 }
 
-// mountLists mounts lists as servers with the ids of listID, which had them when they last ran.
+// mountLists mounts each list as a server that is not connected. The servers have the ids of listID.
 func mountLists(ctx context.Context, lists []toolList, p *schema.Profile) *interop.Mounted {
 	known := map[string][]toolbox.Wire{}
 	servers := make([]interop.Server, len(lists))
@@ -103,5 +103,5 @@ func mountLists(ctx context.Context, lists []toolList, p *schema.Profile) *inter
 	return command.MountKnown(ctx, servers, func(server string) []toolbox.Wire { return known[server] }, p)
 }
 
-// listID is short, because nobody knows what the server will be called.
+// listID returns a short id, because the id of the real server is unknown.
 func listID(i int) string { return fmt.Sprintf("f%d", i+1) }

@@ -59,8 +59,7 @@ func TestAFileWithoutToolsIsAMistake(t *testing.T) {
 	}
 }
 
-// FuzzToolList: whatever a file holds is refused, or its rows are JSON that
-// is in it.
+// FuzzToolList checks that any file is refused, or has rows that are valid JSON.
 func FuzzToolList(f *testing.F) {
 	for _, seed := range []string{
 		`{"tools":[{"name":"a","inputSchema":{}}]}`, `{"jsonrpc":"2.0","result":{"tools":[1]}}`, `[{"tool":{"name":"a"}}]`,

@@ -17,10 +17,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpLimit bounds the wait for a server that has to say what its tool takes.
+// helpLimit bounds the wait for a server that has to list its tools before help can be printed.
 const helpLimit = 20 * time.Second
 
-// help prints what a tool takes: as the ledger knows it, or else as its server says.
+// help prints the arguments of a tool. It takes the tool from the ledger, or else from its server.
 func (f *callFlags) help(ctx context.Context, name string, s show.Streams) error {
 	known, err := recall(ctx, &f.ServerFlags)
 	tool, _ := known.Find(name)
@@ -74,7 +74,7 @@ func toolHelp(d toolbox.Descriptor, heard time.Time) string {
 	return b.String()
 }
 
-// assignment is how a value for that schema is given.
+// assignment returns the sign between a key and a value of a schema: ":=" or "=".
 func assignment(s signature.Schema) string {
 	for _, kind := range arguments.Wanted(s) {
 		if kind == "array" || kind == "object" {
@@ -84,7 +84,7 @@ func assignment(s signature.Schema) string {
 	return "="
 }
 
-// indentedText is a server's text in lines that fit, some columns in.
+// indentedText wraps the text of a server, and indents it by in columns.
 func indentedText(text string, in int) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(show.CleanLines(text))) {
@@ -93,17 +93,17 @@ func indentedText(text string, in int) string {
 	return b.String()
 }
 
-// recall is what the ledger knows of the servers that may start.
+// recall returns the tools in the ledger of the servers that may start.
 func recall(ctx context.Context, f *command.ServerFlags) (*command.Recalled, error) {
 	c, err := f.ReadDry(ctx)
 	if err != nil {
 		return &command.Recalled{}, err
 	}
-	known, _ := f.Recall(ctx, c.Servers()) // what cannot be read is not known
+	known, _ := f.Recall(ctx, c.Servers()) // an unreadable ledger counts as empty
 	return known, nil
 }
 
-// completeTool offers the tools that the ledger knows, and SERVER__ for others or while several servers are meant.
+// completeTool completes tools in the ledger. It offers SERVER__ if several servers match, or for one without tools.
 func completeTool(f *command.ServerFlags, cmd *cobra.Command, typed string) ([]string, cobra.ShellCompDirective) {
 	known, _ := recall(cmd.Context(), f)
 	var tools, meant, begun []string
@@ -127,7 +127,7 @@ func completeTool(f *command.ServerFlags, cmd *cobra.Command, typed string) ([]s
 	return command.WithPrefix(typed, tools), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeCall offers tools, and then the arguments of the tool.
+// completeCall completes the name of a tool, and then the arguments of that tool.
 func (f *callFlags) completeCall(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	const d = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	if len(args) == 0 {
@@ -157,7 +157,7 @@ func (f *callFlags) completeCall(cmd *cobra.Command, args []string, typed string
 	return command.WithPrefix(typed, offers), d
 }
 
-// valueOffers are those that a parameter takes, where they are few.
+// valueOffers returns the values of a parameter if it is an enum or a boolean.
 func valueOffers(s signature.Schema) (out []string) {
 	for _, n := range s.List("enum") {
 		value := string(signature.Raw(n))
@@ -172,7 +172,7 @@ func valueOffers(s signature.Schema) (out []string) {
 	return out
 }
 
-// withDescription is an offer with what it means.
+// withDescription adds the first sentence of a description to an offer.
 func withDescription(offer, text string) string {
 	if text = show.FirstSentence(text); text != "" {
 		return offer + "\t" + text

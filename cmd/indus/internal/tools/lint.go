@@ -19,7 +19,7 @@ type lintFlags struct {
 	command.ServerFlags
 	files, providers, ignore []string
 	asJSON, verbose, strict  bool
-	baseline, write          string // files: one to read, one to write
+	baseline, write          string // files to read and to write
 	format, explain          string
 }
 
@@ -165,12 +165,12 @@ func (f *lintFlags) run(ctx context.Context, args []string, s show.Streams) erro
 
 var lintFormats = []string{"text", "json", "markdown", "github"}
 
-// ruleOffers are the rules with what each asks, for completion.
+// ruleOffers returns the completions of rules, with their descriptions.
 func ruleOffers() []string {
 	return show.Names(schema.AllRules(), func(r schema.Rule) string { return string(r) + "\t" + r.About() })
 }
 
-// examiner is set up with the named providers, and mounts for the one provider that was named or for all.
+// examiner returns an examiner for the named providers. It mounts for a single named provider, otherwise for universal.
 func (f *lintFlags) examiner() (*Examiner, error) {
 	x := &Examiner{Profile: schema.Universal, asked: command.Providers()}
 	if !f.asked() {
@@ -234,7 +234,7 @@ func (f *lintFlags) print(r *lintReport, s show.Streams) error {
 	return s.Print(&p)
 }
 
-// verdict returns the error with which lint ends. down is the fault of a server that could not be asked.
+// verdict returns the final error of lint. down is the fault of a server that is down, or nil.
 func (f *lintFlags) verdict(r *lintReport, down error) error {
 	bad := 0
 	for i := range r.Tools {

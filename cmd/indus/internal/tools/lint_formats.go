@@ -14,7 +14,7 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// reported yields the findings of each tool that the question is about; a quarantine is one more.
+// reported yields the findings of each tool that belong in the output. A quarantine counts as one more finding.
 func (r *lintReport) reported(asked bool) iter.Seq2[*ToolReport, Finding] {
 	return func(yield func(*ToolReport, Finding) bool) {
 		for i := range r.Tools {
@@ -35,7 +35,7 @@ func (r *lintReport) reported(asked bool) iter.Seq2[*ToolReport, Finding] {
 	}
 }
 
-// writeMarkdown writes a table of what was found.
+// writeMarkdown writes the findings as a table.
 func (r *lintReport) writeMarkdown(p *show.Page, asked bool) {
 	cell := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace
 	p.Printf("| | tool | where | rule | | provider | source |\n| --- | --- | --- | --- | --- | --- | --- |\n")
@@ -48,7 +48,7 @@ func (r *lintReport) writeMarkdown(p *show.Page, asked bool) {
 	}
 }
 
-// writeGitHub writes workflow commands, which GitHub shows beside a change.
+// writeGitHub writes the findings as workflow commands, which GitHub shows beside a change.
 func (r *lintReport) writeGitHub(p *show.Page, asked bool, files []string) {
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace
@@ -62,7 +62,7 @@ func (r *lintReport) writeGitHub(p *show.Page, asked bool, files []string) {
 	}
 }
 
-// explain prints a rule with what each provider accepts under it, or a provider with its rules.
+// explain prints a rule with the values that each provider accepts, or a provider with all of its rules.
 func explain(s show.Streams, name string) error {
 	var p show.Page
 	if profile := schema.ProfileNamed(name); profile != nil {
@@ -83,7 +83,7 @@ func explain(s show.Streams, name string) error {
 	return s.Print(&p)
 }
 
-// explainSource prints what a provider accepts under a rule, and where that is from.
+// explainSource prints the values that a provider accepts under a rule, with the source.
 func explainSource(p *show.Page, title string, profile *schema.Profile, rule schema.Rule) {
 	accepted, source := profile.Rules().Accepts(rule), profile.Rules().Sources[rule]
 	if source.At == "" {
@@ -106,7 +106,7 @@ func ruleNamed(name string) (schema.Rule, error) {
 
 func classText(c schema.Class, date string) string { return strings.TrimSpace(string(c) + " " + date) }
 
-// link is a source that can be opened.
+// link returns the URL of a source.
 func link(source string) string {
 	if repo, number, ok := strings.Cut(source, "#"); ok && !strings.Contains(source, "://") {
 		return "https://github.com/" + repo + "/issues/" + number
@@ -123,14 +123,14 @@ type baselineRow struct {
 	Path     string      `json:"path"`
 }
 
-// baseline is findings that nobody wants to see. A nil one leaves out nothing.
+// baseline holds the findings to leave out. A nil baseline leaves out nothing.
 type baseline struct {
 	ignored []schema.Rule
-	known   map[baselineRow]bool // of the file: whether it was met
-	news    []baselineRow        // the others
+	known   map[baselineRow]bool // rows of the file; true if the finding still occurs
+	news    []baselineRow        // findings that are not in the file
 }
 
-// newBaseline reads the rules' names, and the file if there is one.
+// newBaseline checks the names of the rules, and reads the file if there is one.
 func newBaseline(rules []string, file string, read func(string) ([]byte, error)) (*baseline, error) {
 	b := &baseline{known: map[baselineRow]bool{}}
 	for _, name := range rules {
@@ -159,7 +159,7 @@ func newBaseline(rules []string, file string, read func(string) ([]byte, error))
 
 func (b *baseline) ignores(r schema.Rule) bool { return b != nil && slices.Contains(b.ignored, r) }
 
-// leavesOut reports whether a finding is not to be seen.
+// leavesOut reports whether a finding is left out, and records it.
 func (b *baseline) leavesOut(server, tool string, f Finding) bool {
 	if b == nil || b.ignores(f.Rule) {
 		return b != nil
@@ -173,7 +173,7 @@ func (b *baseline) leavesOut(server, tool string, f Finding) bool {
 	return false
 }
 
-// gone is how many findings of the file are no more.
+// gone returns how many findings of the file no longer occur.
 func (b *baseline) gone() (n int) {
 	for _, met := range b.known {
 		if !met {
@@ -183,7 +183,7 @@ func (b *baseline) gone() (n int) {
 	return n
 }
 
-// write makes a file of what was found.
+// write writes a new baseline with the findings that were not left out.
 func (b *baseline) write(file string) error {
 	slices.SortStableFunc(b.news, func(a, b baselineRow) int {
 		return strings.Compare(fmt.Sprintf("%+q", a), fmt.Sprintf("%+q", b))

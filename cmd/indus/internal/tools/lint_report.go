@@ -14,28 +14,28 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// lintReport is what lint found, as --json prints it.
+// lintReport is the result of lint in the output of --json.
 type lintReport struct {
-	Profile   string        `json:"profile"`   // what mounting is tried with
-	Providers []string      `json:"providers"` // who is asked about the tools as they are
+	Profile   string        `json:"profile"`   // profile of the mount
+	Providers []string      `json:"providers"` // providers that check the unchanged tools
 	Tools     []ToolReport  `json:"tools"`
-	Counts    []Finding     `json:"counts"` // about how many tools there are
-	Faults    []faultReport `json:"faults"` // servers that could not be asked
+	Counts    []Finding     `json:"counts"` // on the number of tools
+	Faults    []faultReport `json:"faults"` // servers that are down
 	Summary   summary       `json:"summary"`
 }
 
-// ToolReport is one tool, or a row of a list that is none.
+// ToolReport is the report on a tool, or on a listed row that is not a tool.
 type ToolReport struct {
-	Name        string          `json:"name"` // as it is mounted; a file's tool has its own
+	Name        string          `json:"name"` // mounted name; for a file, the tool's own name
 	Server      string          `json:"server"`
-	Tool        string          `json:"tool"`     // its owner's name for it
-	Findings    []Finding       `json:"findings"` // in the tool as it is
-	Changes     []schema.Change `json:"changes"`  // that mounting makes
-	Refused     []Finding       `json:"refused"`  // what is refused even so
+	Tool        string          `json:"tool"`     // the server's name for it
+	Findings    []Finding       `json:"findings"` // in the unchanged tool
+	Changes     []schema.Change `json:"changes"`  // made by mounting
+	Refused     []Finding       `json:"refused"`  // that remain after the changes
 	Quarantined string          `json:"quarantined,omitempty"`
 }
 
-// Finding is what one provider does not take.
+// Finding is a finding of one provider.
 type Finding struct {
 	Provider string `json:"provider"`
 	schema.Finding
@@ -55,24 +55,24 @@ type summary struct {
 	Changed     int `json:"changed"`
 	Lossy       int `json:"lossy"` // changed, and something is lost or narrowed
 	Quarantined int `json:"quarantined"`
-	Refused     int `json:"refused"` // as they are mounted
-	// AsTheyAre is what each provider that was asked says of the tools as they are.
+	Refused     int `json:"refused"` // after the changes
+	// AsTheyAre counts, for each provider, the unchanged tools with findings.
 	AsTheyAre []providerCount `json:"asTheyAre"`
 }
 
-// providerCount counts tools by the worst that a provider does with them.
+// providerCount counts tools by their worst finding of a provider.
 type providerCount struct {
 	Provider string `json:"provider"`
 	Refused  int    `json:"refused"`
-	Dropped  int    `json:"dropped"` // parts of them, in silence
+	Dropped  int    `json:"dropped"` // the provider silently ignores a part
 	Warned   int    `json:"warned"`
 }
 
-// The levels of findings, as GitHub calls them.
+// The levels of findings, with the names that GitHub uses.
 const (
 	levelError   = "error"
-	levelWarning = "warning" // the provider does not list it
-	levelNotice  = "notice"  // the provider drops it
+	levelWarning = "warning" // the provider does not list the part as accepted
+	levelNotice  = "notice"  // the provider silently drops the part
 )
 
 func (f Finding) level() string {
@@ -85,10 +85,10 @@ func (f Finding) level() string {
 	return levelError
 }
 
-// Refuses reports a finding for which a provider refuses the tool.
+// Refuses reports whether a provider refuses the tool because of a finding.
 func Refuses(f Finding) bool { return f.level() == levelError }
 
-// indusProvider is who warns of what is wrong to no provider and no client.
+// indusProvider is the provider of findings that concern no real provider and no client.
 const indusProvider = "indus"
 
 func isOwnFinding(f Finding) bool {
@@ -104,16 +104,16 @@ func findingsOf(provider string, found ...schema.Finding) (out []Finding) {
 	return out
 }
 
-// Examiner examines tools.
+// Examiner checks tools against providers, clients and the rules of indus.
 type Examiner struct {
-	Profile  *schema.Profile   // what they are mounted with
-	asked    []*schema.Profile // who is asked about them as they are
-	bare     map[string]bool   // servers that are a schema alone
-	files    map[string]string // the file that a server is; nil: servers are servers
-	baseline *baseline         // of findings that are left out; nil: none
+	Profile  *schema.Profile   // profile of the mount
+	asked    []*schema.Profile // providers that check the unchanged tools
+	bare     map[string]bool   // by server: its only tool is a bare schema
+	files    map[string]string // by server: the file with its tools; nil for real servers
+	baseline *baseline         // findings to leave out; nil for none
 }
 
-// examine looks at everything that is mounted, unless ctx ends.
+// examine examines all mounted tools. It returns an error if ctx ends.
 func (x *Examiner) examine(ctx context.Context, m *interop.Mounted) (*lintReport, error) {
 	r := &lintReport{
 		Profile: x.Profile.Name(), Providers: command.NamesOf(x.asked),
@@ -134,7 +134,7 @@ func (x *Examiner) examine(ctx context.Context, m *interop.Mounted) (*lintReport
 		r.Tools = append(r.Tools, x.Tool(d, descriptions[d.Name]))
 	}
 	for _, q := range m.Fleet.Quarantined() {
-		if q.Published { // then the box has it, with the reason
+		if q.Published { // the box has it, with the reason
 			continue
 		}
 		t := newToolReport("", q.Server, q.Tool, q.Reason)
@@ -146,7 +146,7 @@ func (x *Examiner) examine(ctx context.Context, m *interop.Mounted) (*lintReport
 	slices.SortStableFunc(r.Tools, func(a, b ToolReport) int { return cmp.Compare(order[a.Server], order[b.Server]) })
 	r.summarize(x.asked)
 	x.counts(r, m.Box)
-	for i := range r.Tools { // the tools of files have their own names
+	for i := range r.Tools { // tools of files keep their own names
 		if t := &r.Tools[i]; x.files != nil {
 			t.Name, t.Server = t.Tool, x.files[t.Server]
 		}
@@ -161,12 +161,12 @@ func newToolReport(name, server, tool, quarantined string) ToolReport {
 	}
 }
 
-// Tool is one that is mounted, shown to models with that description or not at all.
+// Tool examines a mounted tool. description is the text for models, or "" if models do not see the tool.
 func (x *Examiner) Tool(d toolbox.Descriptor, description string) ToolReport {
 	t := newToolReport(d.Name, d.Server, d.Tool, d.Excluded)
 	for _, p := range x.asked {
 		for _, f := range schema.Check(d.Schema, p) {
-			if f.Rule != schema.RuleSize { // our own bound, for which it is quarantined
+			if f.Rule != schema.RuleSize { // a bound of indus, which quarantines the tool
 				t.Findings = append(t.Findings, Finding{p.Name(), f})
 			}
 		}
@@ -195,9 +195,9 @@ func (x *Examiner) Tool(d toolbox.Descriptor, description string) ToolReport {
 	return t
 }
 
-// checkClients finds flaws for which a client refuses the whole list of tools. Paths lead into the tool.
+// checkClients returns the flaws for which a client refuses the whole list of tools. Paths begin at the tool.
 func checkClients(tool []byte) (found []Finding) {
-	if len(tool) == 0 { // it is no server's
+	if len(tool) == 0 { // not from a server
 		return nil
 	}
 	_, flaws := protocol.Mend(tool, true)
@@ -214,7 +214,7 @@ func checkClients(tool []byte) (found []Finding) {
 	return found
 }
 
-// checkOurs finds hidden characters, schemas that grow, and parts of a schema that arguments are not checked against.
+// checkOurs returns findings on hidden characters, on schemas that grow, and on parts of schemas that are not checked.
 func checkOurs(d toolbox.Descriptor) []Finding {
 	var unchecked []string
 	if v, err := validate.New(d.Schema); err != nil {
@@ -235,10 +235,10 @@ func checkOurs(d toolbox.Descriptor) []Finding {
 	return found
 }
 
-// Reason is why a tool is quarantined, without the package that found out.
+// Reason removes the name of the package from the reason of a quarantine.
 func Reason(why string) string { return strings.TrimPrefix(why, "schema: ") }
 
-// ForModels is the descriptions that models are shown, by the tools' names.
+// ForModels returns the descriptions that models see, by the names of the tools.
 func ForModels(box *toolbox.Box) map[string]string {
 	out := map[string]string{}
 	for _, d := range box.Descriptors() {
@@ -247,7 +247,6 @@ func ForModels(box *toolbox.Box) map[string]string {
 	return out
 }
 
-// summarize counts the tools.
 func (r *lintReport) summarize(asked []*schema.Profile) {
 	s := &r.Summary
 	s.Tools = len(r.Tools)
@@ -286,7 +285,7 @@ func (r *lintReport) summarize(asked []*schema.Profile) {
 	}
 }
 
-// counts asks about the number of tools that a model is shown.
+// counts adds the findings on the number of tools that a model sees.
 func (x *Examiner) counts(r *lintReport, box *toolbox.Box) {
 	shown := r.Summary.Tools - r.Summary.Quarantined
 	for _, p := range x.asked {

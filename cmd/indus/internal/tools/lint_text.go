@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	maxPlace    = 80 // of a longer path the end is cut
-	maxPlaces   = 4  // further places of one thing are counted
-	maxHeads    = 4  // further tools with one thing are counted
-	manyShare   = 3  // what so many tools have in common is said once
-	maxLines    = 20 // further lines of one group are counted
-	maxAccepted = 64 // a longer list of what is accepted is left out
+	maxPlace    = 80 // characters of a path; the rest is cut
+	maxPlaces   = 4  // places in a remark; more are counted
+	maxHeads    = 4  // tools in a heading; more are counted
+	manyShare   = 3  // a remark on so many tools is written once
+	maxLines    = 20 // lines of a group; more are counted
+	maxAccepted = 64 // characters; a longer list of accepted values is left out
 )
 
-// remark is one thing to say of a tool, with every place in it where it is so.
+// remark is a text about a tool, with the places in the tool to which it applies.
 type remark struct {
 	text   string
 	places []string
@@ -33,10 +33,10 @@ func (m remark) String() string {
 	return show.List(m.places, maxPlaces, "places") + ": " + m.text
 }
 
-// remarks are what there is to say of a tool, each text once.
+// remarks holds the remarks on a tool. No two have the same text.
 type remarks []remark
 
-// add adds a remark, or a place to the one of that text.
+// add adds a remark. If a remark with this text exists, it adds the place to that remark.
 func (r *remarks) add(place, text string) {
 	i := slices.IndexFunc(*r, func(m remark) bool { return m.text == text })
 	if i < 0 {
@@ -57,7 +57,7 @@ func (r *remarks) addQuarantine(t *ToolReport) {
 func (r *remarks) addChange(c schema.Change) {
 	said := []string{c.Did}
 	if what, ok := strings.CutPrefix(c.Did, "dropped "); ok && strings.HasPrefix(c.Lost, what) {
-		said = []string{"lost " + c.Lost} // or else it is said twice
+		said = []string{"lost " + c.Lost} // "dropped" would repeat it
 	} else if c.Lost != "" {
 		said = append(said, "lost: "+c.Lost)
 	}
@@ -67,7 +67,7 @@ func (r *remarks) addChange(c schema.Change) {
 	r.add(placeText(c.Path, c.Rule), strings.Join(said, "; "))
 }
 
-// mountRemarks are about the mounted tool: what is wrong, what is lost, and with all every change.
+// mountRemarks returns the remarks on a mounted tool: faults and losses, and with all every change.
 func mountRemarks(t *ToolReport, all bool) (r remarks) {
 	r.addQuarantine(t)
 	for _, o := range objections(t.Refused) {
@@ -89,8 +89,8 @@ func mountRemarks(t *ToolReport, all bool) (r remarks) {
 	return r
 }
 
-// providerRemarks are about what providers refuse of a tool that nobody rewrites for them. Where there are several
-// they are named; what is only dropped is then said where all is wanted.
+// providerRemarks returns the objections of providers to an unchanged tool. If several is true, remarks name the
+// providers, and only with all are warnings of providers and dropped parts included.
 func providerRemarks(t *ToolReport, several, all bool) (r remarks) {
 	r.addQuarantine(t)
 	for _, o := range objections(t.Findings) {
@@ -108,7 +108,7 @@ func providerRemarks(t *ToolReport, several, all bool) (r remarks) {
 	return r
 }
 
-// placeText is where in a tool something is; "" where what it is says that.
+// placeText returns the place of a finding in a tool. It is "" if the rule implies the place.
 func placeText(path string, rule schema.Rule) string {
 	if path == "" && rule != schema.RuleName && rule != schema.RuleDescription {
 		return "root"
@@ -116,11 +116,11 @@ func placeText(path string, rule schema.Rule) string {
 	return path
 }
 
-// objection is what several providers have to say about one place.
+// objection collects the findings of several providers on one place.
 type objection struct {
 	place, wrong string
-	accepted     string              // by each of them there; "" where they differ
-	who          map[string][]string // by level
+	accepted     string              // accepted values; "" if the providers differ
+	who          map[string][]string // providers by level
 }
 
 func objections(all []Finding) (out []*objection) {
@@ -133,10 +133,10 @@ func objections(all []Finding) (out []*objection) {
 	for _, f := range all {
 		wrong, accepted, _ := strings.Cut(f.Message, "; ")
 		at := key{placeText(f.Path, f.Rule), f.Rule, wrong}
-		if at.rule == schema.RuleUnlisted { // one drops or does not list what another refuses
+		if at.rule == schema.RuleUnlisted { // some providers refuse a keyword, and others drop it or do not list it
 			at.rule = schema.RuleKeyword
 		}
-		anything := key{place: at.place, rule: at.rule} // whoever drops something has own words for it
+		anything := key{place: at.place, rule: at.rule} // messages on dropped parts differ
 		o := known[at]
 		if o == nil && f.Ignored {
 			o = known[anything]
@@ -154,7 +154,7 @@ func objections(all []Finding) (out []*objection) {
 	return out
 }
 
-// text is what is wrong, and what is accepted where that is short.
+// text returns the fault, and the accepted values if they are short.
 func (o *objection) text() string {
 	if o.accepted == "" || len(o.accepted) > maxAccepted {
 		return o.wrong
@@ -172,13 +172,13 @@ func (o *objection) whoText() string {
 	return strings.Join(parts, "; ")
 }
 
-// remarkGroup is lines that are about several tools at once.
+// remarkGroup holds lines that apply to the same tools.
 type remarkGroup struct {
-	of    []int // their indices
+	of    []int // indices of the tools
 	lines []string
 }
 
-// writeRemarks writes what there is to say of each tool, and nothing of the others.
+// writeRemarks writes the remarks on each tool. It leaves out tools without remarks.
 func writeRemarks(p *show.Page, all []ToolReport, of func(*ToolReport) remarks) {
 	for server, tools := range show.GroupBy(all, func(t ToolReport) string { return t.Server }) {
 		groups := groupRemarks(tools, of)
@@ -208,7 +208,7 @@ func writeRemarks(p *show.Page, all []ToolReport, of func(*ToolReport) remarks) 
 	}
 }
 
-// groupRemarks are first the groups of what many tools have in common, then one a tool.
+// groupRemarks returns the groups of lines that many tools share, and then a group for each tool.
 func groupRemarks(tools []ToolReport, of func(*ToolReport) remarks) []remarkGroup {
 	said := make([][]string, len(tools))
 	who := map[string][]int{}
@@ -241,7 +241,7 @@ func groupRemarks(tools []ToolReport, of func(*ToolReport) remarks) []remarkGrou
 	return append(shared, own...)
 }
 
-// writeMounted says what mounting makes of all tools, and which provider would refuse how many without it.
+// writeMounted writes the result of mounting all tools, and how many tools each provider would refuse without it.
 func (r *lintReport) writeMounted(p *show.Page) {
 	s := r.Summary
 	p.Printf("%s, mounted for %s: %d as they are, %d changed", show.Count(s.Tools, "tool"), r.Profile, s.Unchanged, s.Changed)
@@ -265,7 +265,7 @@ func (r *lintReport) writeMounted(p *show.Page) {
 	r.writeCounts(p, []string{r.Profile})
 }
 
-// writeTaken says how each provider takes the tools as they are.
+// writeTaken writes how many of the unchanged tools each provider refuses.
 func (r *lintReport) writeTaken(p *show.Page) {
 	s := r.Summary
 	p.Printf("%s", show.Count(s.Tools, "tool"))
@@ -276,7 +276,7 @@ func (r *lintReport) writeTaken(p *show.Page) {
 	var t show.Table
 	for _, c := range s.AsTheyAre {
 		if c.Provider == command.ClientProfile && c.Refused == 0 && len(r.Providers) > 0 {
-			continue // nobody asked about it
+			continue // it was not selected
 		}
 		says := "takes them all"
 		switch {
@@ -297,7 +297,7 @@ func (r *lintReport) writeTaken(p *show.Page) {
 	r.writeCounts(p, r.Providers)
 }
 
-// writeCounts says for which providers the tools are too many, and what to do.
+// writeCounts writes the findings on the number of tools, with their providers.
 func (r *lintReport) writeCounts(p *show.Page, of []string) {
 	found := show.Where(r.Counts, func(f Finding) bool { return slices.Contains(of, f.Provider) })
 	for message, all := range show.GroupBy(found, func(f Finding) string { return f.Message }) {
@@ -305,7 +305,7 @@ func (r *lintReport) writeCounts(p *show.Page, of []string) {
 	}
 }
 
-// writeSources says of each rule that was broken where it is from.
+// writeSources writes the source of each broken rule once.
 func (r *lintReport) writeSources(p *show.Page, shown func(Finding) bool) {
 	var said []string
 	var all show.Table

@@ -24,7 +24,7 @@ A session:
         A prompt with two arguments, one required and one optional
     …`
 
-// promptRow is a prompt as --json prints it.
+// promptRow is a prompt in the output of --json.
 type promptRow struct {
 	Name   string          `json:"name"`
 	Server string          `json:"server"`
@@ -101,7 +101,7 @@ func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams)
 	return writeMessages(s, result)
 }
 
-// findPrompt is the prompt of a name, and its server. The caller closes what it gets.
+// findPrompt returns the prompt with a name, and the connected servers. The caller closes them.
 func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Streams) (*besideServers, command.Beside, error) {
 	servers, err := serversFor(ctx, &f.ServerFlags, name, s)
 	if err != nil {
@@ -123,7 +123,7 @@ func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Stream
 	return nil, command.Beside{}, command.Usagef("no prompt %q%s", name, cmp.Or(command.DidYouMean(name, known), "; indus mcp prompts lists them"))
 }
 
-// textArguments reads KEY=VALUE: the arguments of prompts are texts.
+// textArguments parses KEY=VALUE arguments. The arguments of prompts are strings.
 func textArguments(words []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, w := range words {
@@ -136,7 +136,7 @@ func textArguments(words []string) (map[string]string, error) {
 	return out, nil
 }
 
-// checkArguments refuses what the prompt does not work without, and reports what it does not declare.
+// checkArguments returns an error if a required argument is missing, and reports undeclared arguments.
 func checkArguments(r command.Beside, given map[string]string, s show.Streams) error {
 	var known, missing []string
 	for _, a := range r.Arguments {
@@ -180,7 +180,7 @@ func writeMessages(s show.Streams, result json.RawMessage) error {
 	return nil
 }
 
-// completeOwner offers the beginnings of names, because the ledger has no prompts.
+// completeOwner completes only the server in a name, because the ledger has no prompts.
 func (f *besideFlags) completeOwner(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	const d = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	c, err := f.ReadDry(cmd.Context())

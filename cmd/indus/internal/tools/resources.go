@@ -28,7 +28,7 @@ A session:
     demo://resource/dynamic/text/{resourceId}  text/plain
     …`
 
-// resourceRow is a resource or a template as --json prints it.
+// resourceRow is a resource or a template in the output of --json.
 type resourceRow struct {
 	Server      string          `json:"server"`
 	URI         string          `json:"uri,omitempty"`
@@ -81,7 +81,7 @@ A session:
   Resource 1: This is a plaintext resource created at 10:03:41 AM
   $ indus mcp read demo://resource/dynamic/blob/1 -o one.bin`
 
-// codeNotFound is what servers of before 2026-07-28 say of a resource that is not there.
+// codeNotFound is the error code for a missing resource from servers before MCP 2026-07-28.
 const codeNotFound = -32002
 
 func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) error {
@@ -148,8 +148,8 @@ func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) err
 	return err
 }
 
-// ownerOf is the server that has a URI: the one that is named, that lists it, of whose templates it is made,
-// or that alone has resources. The caller closes what it gets.
+// ownerOf returns the server of a URI: the named server, the server that lists the URI, the server with a matching
+// template, or the only server with resources. The caller closes the result.
 func (f *besideFlags) ownerOf(ctx context.Context, uri, named string, s show.Streams) (*besideServers, string, error) {
 	var words []string
 	if named != "" {
@@ -182,7 +182,7 @@ func (b *besideServers) owner(ctx context.Context, uri, named string, s show.Str
 	if err != nil {
 		return "", err
 	}
-	made := func(r command.Beside) bool { // by the text before the template's first variable
+	made := func(r command.Beside) bool { // compares the text before the first variable of the template
 		before, _, variable := strings.Cut(r.URITemplate, "{")
 		return variable && before != "" && strings.HasPrefix(uri, before) || r.URITemplate == uri
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Commands are the commands about what servers have: tools, prompts and resources.
+// Commands returns the commands about tools, prompts and resources.
 func Commands(s show.Streams) []*cobra.Command {
 	return []*cobra.Command{newTools(s), newCall(s), newLint(s), newPrompts(s), newPrompt(s), newResources(s), newRead(s), newComplete(s)}
 }
@@ -127,7 +127,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 	})
 }
 
-// profile is what tools are shown with: as their owners wrote them, unless schemas are asked for.
+// profile returns the profile of the shown schemas. Without --schema, tools are shown as received.
 func (f *toolsFlags) profile() (*schema.Profile, error) {
 	switch {
 	case f.schema && f.provider == "":
@@ -140,7 +140,7 @@ func (f *toolsFlags) profile() (*schema.Profile, error) {
 	return schema.Original, nil
 }
 
-// printToolsJSON prints each tool with its owner's bytes.
+// printToolsJSON prints each tool as received from its server.
 func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
 	type row struct {
 		Name   string          `json:"name"`
@@ -154,7 +154,7 @@ func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
 	return s.WriteIndented(rows)
 }
 
-// printByServer prints a list by its servers: their names with a count, and of each row a title and a text.
+// printByServer prints a list by server: the server with a count, then a title and a text for each row.
 func printByServer[T any](s show.Streams, all []T, server func(T) string, counted func([]T) string, row func(T) (title, text string)) error {
 	var p show.Page
 	for id, some := range show.GroupBy(all, server) {
@@ -173,12 +173,12 @@ func printByServer[T any](s show.Streams, all []T, server func(T) string, counte
 	return s.Print(&p)
 }
 
-// shownTool is a tool as a model sees it, as --json prints it.
+// shownTool is a tool as a model sees it, in the output of --json.
 type shownTool struct {
 	Name        string          `json:"name"`
 	Server      string          `json:"server"`
 	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"` // null where no model is shown it
+	Parameters  json.RawMessage `json:"parameters"` // null if the tool is hidden from models
 	Original    json.RawMessage `json:"original,omitempty"`
 	Changes     []schema.Change `json:"changes"`
 	Quarantined string          `json:"quarantined,omitempty"`
@@ -210,13 +210,13 @@ func (f *toolsFlags) printSchemas(s show.Streams, box *toolbox.Box, p *schema.Pr
 	return s.Print(&out)
 }
 
-// write is a tool for a person.
+// write writes a tool for a person.
 func (t shownTool) write(out *show.Page, p *schema.Profile) {
 	out.Printf("%s\n", t.Name)
 	for line := range strings.Lines(strings.TrimSpace(show.CleanLines(t.Description))) {
 		out.Printf("    %s\n", strings.TrimRight(line, " \t\n"))
 	}
-	block := func(raw json.RawMessage) { // on lines of its own, and harmless to a terminal
+	block := func(raw json.RawMessage) { // on its own lines, and safe for a terminal
 		out.WriteString("    " + strings.ReplaceAll(show.IndentJSON(show.EscapeHarmful(raw)), "\n", "\n    ") + "\n")
 	}
 	if t.Quarantined != "" {
