@@ -18,8 +18,9 @@
 //
 // Refusing a valid call does harm, but accepting an invalid call does not, because the server still checks it.
 // Therefore, keywords that cannot be checked are skipped. format is an annotation. A pattern that RE2 does not know is
-// skipped. If that would turn a valid value into an error, the not, if or oneOf around the pattern is skipped too.
-// nullable has OpenAPI's meaning. [Validator.Notes] lists the skipped keywords.
+// skipped. A not or an if around it is skipped too, and a oneOf around it is checked as anyOf. Otherwise, the missing
+// pattern could turn a valid call into an error. nullable has OpenAPI's meaning. [Validator.Notes] lists the skipped
+// keywords.
 //
 // # Bounds
 //

@@ -46,7 +46,7 @@ func measure(v *node, keyword string) *big.Rat {
 	return big.NewRat(int64(count), 1)
 }
 
-// sizeOf estimates the work for a value. A long value counts several times.
+// sizeOf estimates the number of values in v, including v, from the length of its text.
 func sizeOf(v *node) int { return 1 + len(v.Text)/16 }
 
 // Bounds of numbers. A number is compared as a fraction of whole numbers, and 1e999999 has a million digits. Numbers in
