@@ -18,8 +18,8 @@ import (
 // file of each. A stage
 //
 //   - calls adapter.takes to find out whether the profile accepts a keyword at this place;
-//   - calls adapter.change to report its change, and the constraints or values that the change loses;
-//   - calls builder.note to add to the description the constraints that no keyword can express any more;
+//   - calls adapter.change to report its change, and the constraints or values that are lost;
+//   - calls builder.note to describe the constraints that no keyword can express any more;
 //   - adds to builder.back the step by which Restore undoes the change in the arguments (restore.go);
 //   - calls adapter.schema for each schema inside, which is the only recursion;
 //   - returns false if no value satisfies the schema. The caller then drops the property or branch.
@@ -31,8 +31,8 @@ import (
 type Adapted struct {
 	// Schema is the schema for the model, as compact JSON. Do not change it.
 	Schema json.RawMessage
-	// Note holds the constraints that the root of Schema cannot express. Append it to the tool's description. It is ""
-	// if Schema expresses all constraints.
+	// Note holds the constraints that the root of Schema cannot express, or "". [Adapted.Describe] appends it to the
+	// tool's description.
 	Note string
 	// Changes lists the changes, in the order of the original schema. It is nil if there are none.
 	Changes []Change
@@ -90,7 +90,7 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 		case errors.Is(err, errNothing) && !wrap:
 			wrap = true // no object satisfies it, but another value may
 		case errors.Is(err, errDefinition) && len(fresh.unsatisfiable) < maxUnsatisfiable:
-			// The definition is now known to be unsatisfiable. Another attempt can omit it where it is optional.
+			// The definition is now known to be unsatisfiable. The next attempt omits it if it is optional.
 		default:
 			return adapted, err
 		}
@@ -111,14 +111,13 @@ var (
 	errDefinition = fmt.Errorf("%w: nothing satisfies one of its definitions", ErrUnsupported)
 )
 
-// referenceLevels lists, for each attempt, the number of references that may be inlined inside one another, and the
-// size up to which a schema may grow, in percent of its original size. If a schema exceeds that size or the bounds, the
-// next entry is tried.
+// referenceLevels lists the attempts. Each has a number of references that may be inlined inside one another, and a
+// maximum size in percent of the original. If a schema exceeds that size or the bounds, the next attempt is made.
 var referenceLevels = []struct{ inside, percent int }{{DefaultDepth, 150}, {3, 300}, {1, 0}}
 
 // cuts reports whether to adapt a schema of the given size again. The next attempt inlines fewer nested references, and
 // drops annotations beside a reference that must stand alone. If the consumer accepts $ref with other keywords beside
-// it, no inlined reference could be cut, and cuts returns false.
+// it, there are no inlined references to cut, and cuts returns false.
 func (a *adapter) cuts(size, level int) bool {
 	return level+1 < len(referenceLevels) && (a.rules.RefAlone || !a.parsed.nested.takes("$ref")) && a.targets != nil &&
 		grew(a.size, size, referenceLevels[level].percent)
@@ -154,7 +153,7 @@ type adapter struct {
 	written     int // number of bytes
 	changes     []Change
 
-	top       *inverse // inverse of the root; nil if the root is inside another root
+	top       *inverse // inverse of the root; nil if the root is wrapped in an object
 	reversed  bool     // some schema has an inverse
 	ambiguous []*node  // schemas with a union in which arguments do not always identify their branch
 	free      bool     // the sketched schema is under keys that the model chooses
@@ -219,7 +218,7 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 type schemaResult struct {
 	node *node    // nil if no value satisfies it
 	back *inverse // nil if arguments stay as they are
-	null bool     // null is accepted too, but node does not say so
+	null bool     // null is accepted too, but node does not express it
 	cut  bool     // a reference was cut inside it
 }
 
@@ -354,7 +353,7 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 	a.changes = append(a.changes, c)
 }
 
-// reportOther reports a change of form if no change was reported since index reported.
+// reportOther reports a change of form if no change was reported after the first reported ones.
 func (a *adapter) reportOther(n, now *node, reported int) {
 	if len(a.changes) == reported && n.Like == nil && !now.Same(n) {
 		a.change(n, RuleForm, "wrote it in another way", "", "")

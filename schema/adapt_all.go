@@ -113,7 +113,7 @@ func withAllOf(n *node, all ...*node) *node {
 }
 
 func (a *adapter) mergeFields(d, m *builder) bool {
-	if refusesProperties(d, m) || refusesProperties(m, d) { // authors of such schemas mean that both sets of properties are declared
+	if refusesProperties(d, m) || refusesProperties(m, d) { // authors of such schemas want both sets of properties
 		a.change(d.from, RuleKeyword, "took two closed objects for one that has the properties of both", "that the one refuses what the other declares", "")
 	}
 	d.conditions = append(d.conditions, m.conditions...)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// forms repairs or drops each keyword with a value that is not of the form JSON Schema requires. The other stages can
-// then rely on the forms. It also rewrites the spellings of older drafts in draft 2020-12.
+// forms repairs keywords with a value that JSON Schema does not allow, or drops them. The other stages can then rely on
+// valid values. It also rewrites the spellings of older drafts as draft 2020-12.
 func (a *adapter) forms(d *builder) bool {
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
@@ -54,7 +54,7 @@ func (a *adapter) nullable(d *builder) {
 // formKinds lists the kinds of value that keywords take, for keywords without further requirements.
 var formKinds = []struct {
 	of    words
-	kinds string // of node
+	kinds string // values of node.Kind
 }{
 	{setOf("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"), "{"},
 	{setOf("not", "if", "then", "else", "contains", "propertyNames", "additionalProperties", "additionalItems",
@@ -122,7 +122,7 @@ func (a *adapter) enumValues(d *builder, v *node) *node {
 	return unlessAll(v, withoutSame(valid, (*node).Compact))
 }
 
-// unlessAll returns a list of elems, or nil if v has the same number of elements.
+// unlessAll returns elems as a list, or nil if no elements of v are missing in it.
 func unlessAll(v *node, elems []*node) *node {
 	if v.Kind != '[' || len(elems) == len(v.Elems) {
 		return nil

@@ -199,8 +199,7 @@ func renamedIn(v *node, names map[string]string) *node {
 	return out
 }
 
-// counted reports that added or dropped nulls change the number of properties that minProperties and maxProperties
-// count.
+// counted reports that added or dropped nulls change the counts of minProperties and maxProperties.
 func (o *objectAdapter) counted() {
 	if !o.builder.hasAny("minProperties", "maxProperties") {
 		return
@@ -210,7 +209,7 @@ func (o *objectAdapter) counted() {
 	}
 }
 
-// nullUnlessDefault returns the narrowed values of a property whose null now means that the property is missing.
+// nullUnlessDefault returns the Narrowed text for a property in which null now means that the property is missing.
 func nullUnlessDefault(n *node) string {
 	if n.Kind == '{' {
 		if v := n.Get("default"); v != nil && isNull(v) {
@@ -220,8 +219,7 @@ func nullUnlessDefault(n *node) string {
 	return "null, where that is not the same as not given"
 }
 
-// ifOpen returns lost unless the profile closes objects. A closed object accepts no undeclared properties, so nothing
-// is lost.
+// ifOpen returns lost, or "" for a profile that closes objects, which loses nothing.
 func (o *objectAdapter) ifOpen(lost string) string {
 	if o.rules.Closed {
 		return ""
@@ -229,8 +227,7 @@ func (o *objectAdapter) ifOpen(lost string) string {
 	return lost
 }
 
-// undeclared declares the required properties that have no schema. It reports false if an object cannot have such a
-// property.
+// undeclared declares the required properties that have no schema. It reports false if such a property cannot exist.
 func (o *objectAdapter) undeclared() bool {
 	if len(o.missing) == 0 || !o.rules.RequiredDeclared {
 		return true

@@ -84,8 +84,7 @@ type frame struct {
 	back   *inverse // inverse of the schema that replaces the reference
 }
 
-// around returns the frame that contains n, or nil if n is outside all inlined schemas. Schemas merged beside n do not
-// count.
+// around returns the frame that contains n, or nil. Schemas merged beside n do not count.
 func (a *adapter) around(n *node) *frame {
 	for n.Like != nil {
 		n = n.Like

@@ -142,8 +142,8 @@ func (d *builder) whence(f field) *node {
 	return d.from
 }
 
-// isMoved reports whether a keyword does not stay in place: definitions, which move to the root, the $schema of another
-// draft, and a default of null where null is not accepted.
+// isMoved reports whether a keyword does not stay in place. These are definitions, which move to the root, $id, the
+// $schema of another draft, and a default of null if null is not accepted.
 func (a *adapter) isMoved(f field) bool {
 	switch f.Name {
 	case "$defs", "definitions", "$id":
@@ -276,7 +276,7 @@ func saysAlready(text, note string) bool {
 	return ok && strings.Contains(strings.ToLower(text), "default") && strings.Contains(text, strings.Trim(value, `"`))
 }
 
-// besideUnions lists the annotations that the profile accepts beside anyOf even if it accepts no type there.
+// besideUnions lists the annotations that stay beside anyOf if the profile accepts no types there.
 var besideUnions = setOf("title", "description", "default", "$id")
 
 func withDescription(n *node, text string) *node {

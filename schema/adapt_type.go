@@ -74,8 +74,7 @@ func (a *adapter) ownWords(d *builder) bool {
 	return true
 }
 
-// meant describes a keyword that its author wrongly took for one of the type, such as items of an object. It returns ""
-// if the keyword has little content.
+// meant describes a keyword of another type that its author meant, such as items of an object, or returns "".
 func (a *adapter) meant(f field) string {
 	switch {
 	case f.Name == "items" && !saysNothing(f.Value):

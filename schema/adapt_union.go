@@ -254,8 +254,8 @@ func requires(n *node, name string) bool {
 // constraints lists the keywords that restrict which properties an object has, but not their values.
 var constraints = setOf("required", "not", "dependentRequired", "minProperties", "maxProperties")
 
-// onlyConstrains reports whether a union beside other keywords only restricts which properties are present or what is
-// forbidden. No adapted schema can express such a union, because its branches describe no values.
+// onlyConstrains reports whether the branches of a union beside other keywords only require or forbid properties. No
+// adapted schema can express such a union, because its branches describe no values.
 func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 	if !d.hasOther("anyOf") {
 		return false

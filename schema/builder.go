@@ -13,8 +13,8 @@ type builder struct {
 	root   bool
 	notes  []string          // constraints for the description
 	names  map[string]string // the new names of renamed properties, by old name
-	null   bool              // null is accepted too, but the schema does not say so
-	said   bool              // the schema says that null is accepted
+	null   bool              // null is accepted too, but the schema does not express it
+	said   bool              // the schema expresses that null is accepted
 	done   bool              // it is an adapted branch of a union
 	cut    bool              // a reference in it or in its items was cut
 	back   *inverse
@@ -34,7 +34,7 @@ func (d *builder) hasTyped(t typeSet) bool {
 	return slices.ContainsFunc(d.fields, func(f field) bool { return typedWords[f.Name].has(t) })
 }
 
-// hasOther reports whether d has a keyword apart from these and annotations.
+// hasOther reports whether d has a keyword other than the given keywords and annotations.
 func (d *builder) hasOther(than ...string) bool { return hasOther(d.fields, than...) }
 
 func hasOther(fields []field, than ...string) bool {

@@ -66,7 +66,7 @@ type checker struct {
 	rules  Rules
 	cycles map[*node]bool // schemas with a $ref to a schema around them
 
-	circling map[*node]bool // whether each checked reference ends nowhere
+	circling map[*node]bool // whether a visited reference belongs to an endless chain
 
 	findings []Finding
 	text     int // bytes of paths and messages

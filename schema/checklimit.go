@@ -12,8 +12,7 @@ type sums struct {
 	properties, values, text, optional, unions int
 }
 
-// depth returns the depth of t, where only objects and arrays count. It adds a finding for the first schema that is too
-// deep.
+// depth returns the depth of t, counted in objects and arrays. It adds a finding for the first schema that is too deep.
 func (c *checker) depth(t *node, at *spot, around int) int {
 	types := typesGiven(t)
 	if list := t.Get("type").Is("["); list || t.Get("anyOf").Is("[") {

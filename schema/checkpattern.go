@@ -16,8 +16,8 @@ func (c *checker) pattern(v *node, at *spot) {
 	}
 }
 
-// beyondRegular returns the first look-around or back-reference of a regular expression, or "". If rust is set, the first \0
-// and the first class within a class count too.
+// beyondRegular returns the first look-around or back-reference of a regular expression, or "". If rust is set, the
+// first \0 and the first class within a class count too.
 func beyondRegular(pattern string, rust bool) string {
 	inClass := false
 	for i := 0; i < len(pattern); i++ {

@@ -52,8 +52,7 @@ func (c *checker) circles(t *node) bool {
 	return result
 }
 
-// findCycles returns the schemas with a $ref to a schema that contains them or that led to them. Each schema is entered
-// once.
+// findCycles returns the schemas with a $ref to a schema that contains them or led to them. It enters each schema once.
 func (c *checker) findCycles() map[*node]bool {
 	const entered, left = 1, 2
 	found, state := map[*node]bool{}, map[*node]int{}

@@ -131,7 +131,7 @@ func (c *checker) description(text string) {
 	}
 	n, rules := utf8.RuneCountInString(text), c.rules.Tool
 	if n < rules.MinDescription {
-		c.find(nil, RuleDescription, "the description is empty; it must have a character at least") // no provider requires more than one
+		c.find(nil, RuleDescription, "the description is empty; it must have a character at least") // no provider requires more
 	}
 	if rules.MaxDescription > 0 && n > rules.MaxDescription {
 		c.find(nil, RuleDescription, "the description has %d characters; %d are accepted", n, rules.MaxDescription)

@@ -16,18 +16,17 @@ const (
 )
 
 // Describe returns a tool's description in the form that the profile's consumer accepts. It removes characters that no
-// reader sees, and cuts the description at a word if it is too long. Characters that no reader sees are invalid UTF-8,
-// control characters other than line feed and tab, and characters that change the direction of text. Invisible
-// characters such as tags, zero-width spaces and variation selectors count too, unless a script or an emoji needs them.
-// An empty description stays empty even if the profile requires one, because the caller knows the tool.
+// reader sees, and cuts a description that is too long at a word. It removes invalid UTF-8, control characters other
+// than line feed and tab, and characters that change the direction of text. It also removes invisible characters such
+// as tags, zero-width spaces and variation selectors, unless a script or an emoji needs them. An empty description
+// stays empty even if the profile requires one, because the caller knows the tool.
 //
 // [Original] and [Seed] leave the description unchanged. Describing a result again changes nothing.
 func Describe(description string, p *Profile) (string, []Change) {
 	return (&Adapted{}).Describe(description, p)
 }
 
-// Describe is like the function [Describe], and appends the note once. If both are too long together, the description
-// is cut.
+// Describe is like the function [Describe], and appends the note once. If both are too long, it cuts the description.
 func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	if p == nil || p.transform != nil {
 		return description, nil
@@ -37,8 +36,8 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 		changes = append(changes, Change{Rule: RuleDescription, Did: fmt.Sprintf(format, args...)})
 	}
 	prose := cleanText(description, did)
-	limit, note := p.rules.Tool.MaxDescription, strings.TrimSpace(cleanText(a.Note, func(string, ...any) {})) // the note quotes the schema
-	short := note                                                                                             // the note as it stands beside a description
+	limit, note := p.rules.Tool.MaxDescription, strings.TrimSpace(cleanText(a.Note, func(string, ...any) {})) // it quotes the schema
+	short := note                                                                                             // the note beside a description
 	if limit > 0 {
 		short = cutAtWord(note, limit/2)
 	}
@@ -64,7 +63,7 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	return cutAtWord(prose+note, limit), changes
 }
 
-// cleanText removes the characters that no reader sees from a text, and reports what it removed.
+// cleanText removes the characters that no reader sees, and reports its changes.
 func cleanText(s string, did func(string, ...any)) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, replacement)
@@ -118,6 +117,6 @@ func cutAtWord(s string, limit int) string {
 	if at := strings.LastIndexFunc(kept, unicode.IsSpace); at > end/2 && !unicode.IsSpace(next) {
 		kept = kept[:at]
 	}
-	kept, _ = text.Visible(strings.TrimRightFunc(kept, unicode.IsSpace)) // the cut may have separated a joiner from the characters that it joins
+	kept, _ = text.Visible(strings.TrimRightFunc(kept, unicode.IsSpace)) // a joiner may have lost its neighbour
 	return kept + cutMark
 }

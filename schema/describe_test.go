@@ -66,7 +66,7 @@ func TestDescribeWithANote(t *testing.T) {
 	}
 }
 
-// FuzzDescribe checks that describing a result again changes nothing, and that Check finds no fault in a result.
+// FuzzDescribe checks that describing a result again changes nothing, and that CheckTool and CheckHidden find no fault.
 func FuzzDescribe(f *testing.F) {
 	f.Add("Reads a file.", "")
 	f.Add("\u202e\x1b\xff"+strings.Repeat("wörd ", 400), "a note")

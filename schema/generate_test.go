@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The generator writes schemas like the schemas of people and programs, and worse ones. Its output depends only on the
+// The generator writes schemas as people and programs do, and worse ones. Its output depends only on the
 // seed. A tame schema is valid in its draft. A wild schema may have any value anywhere.
 
 // generated returns the schema for a seed.

@@ -10,15 +10,15 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// The defaults for zero fields of [Limits]. They are far more than a person writes by hand, and small enough to
-// validate an untrusted schema.
+// The defaults for zero fields of [Limits]. They are far more than a person writes by hand, and small enough for a
+// validator of untrusted schemas.
 const (
 	DefaultDepth = 64
 	DefaultNodes = 10_000
 	DefaultBytes = 1 << 20
 )
 
-// maxNesting is the depth of JSON that encoding/json accepts.
+// maxNesting is the maximum depth of JSON that encoding/json accepts.
 const maxNesting = 10_000
 
 // Limits holds the bounds of a schema. In each field, zero selects the default and a negative number means no limit.
@@ -63,8 +63,8 @@ type LimitError struct {
 	Limit int
 
 	// Pointer leads to the value that exceeds the bound (RFC 6901). Offset is the byte at which that value starts. Both
-	// are zero for bytes. A long pointer is cut and ends in an ellipsis. It contains untrusted keys, so Error quotes
-	// it.
+	// are zero for bytes. A long pointer is cut and ends in an ellipsis. Error quotes it, because its keys are
+	// untrusted.
 	Pointer string
 	Offset  int
 }

@@ -14,26 +14,25 @@ const fallback = `{"type":"object","properties":{}}`
 // maxLevels is the maximum number of nested schemas, including the root. It bounds the recursion.
 const maxLevels = 1_000
 
-// Normalize returns the schema that the first editions of this bridge showed to models. It accepts any bytes and returns a
-// new slice of compact JSON: an object with a type. The keys of input keep their order and spelling.
+// Normalize returns the schema that the first editions of this bridge showed to models. It accepts any bytes and returns
+// a new slice of compact JSON: an object with a type. The keys of input keep their order and spelling.
 //
 // For a schema and for each schema below it:
 //
 //   - A schema without a type from object, array, string, number, integer, boolean and null becomes
-//     {"type":"object","properties":{}}. Malformed JSON, a value that is not an object, and schemas below 1,000 levels
-//     become the same.
+//     {"type":"object","properties":{}}. So do malformed JSON, other values, and schemas below 1,000 levels.
 //   - These keywords are dropped: $schema, $id, $ref, $defs, definitions, $comment, deprecated, readOnly, writeOnly,
 //     default, examples, contentEncoding, contentMediaType. Properties with these names stay.
-//   - An object has properties. If they are missing, they are added as its last key. If they are not an object, they are
-//     replaced by {}. Each property is normalised.
+//   - An object has properties. If they are missing, they are added as its last key. If they are not an object, they
+//     are replaced by {}. Each property is normalised.
 //   - In required of an object, only names of properties stay, in their order. If no name stays, or if required is not
 //     an array, it is dropped.
-//   - An additionalProperties of an object is normalised if it is an object. A boolean stays. Any other value is dropped.
+//   - In additionalProperties of an object, an object is normalised and a boolean stays. Any other value is dropped.
 //   - In an array, a list of items is replaced by its first element, or dropped if it is empty. Boolean items stay. Any
 //     other value is normalised.
 //   - Every other keyword stays as it is, byte for byte without whitespace.
-//   - If a key is repeated, its last value takes the place of the first. Inside keywords that stay as they are, repeated
-//     keys stay too.
+//   - If a key is repeated, its last value takes the place of the first. Inside keywords that stay as they are,
+//     repeated keys stay too.
 func Normalize(input []byte) []byte {
 	var compact bytes.Buffer
 	if !utf8.Valid(input) || json.Compact(&compact, input) != nil {
@@ -143,7 +142,7 @@ func (n *normalizer) comma() {
 }
 
 var strippedKeywords = map[string]bool{
-	"$schema": true, "$id": true, "$ref": true, "$defs": true, "definitions": true, // identifiers of drafts, and references that are not resolved
+	"$schema": true, "$id": true, "$ref": true, "$defs": true, "definitions": true, // identifiers, and references that are not resolved
 	"$comment": true, "deprecated": true, "readOnly": true, "writeOnly": true, // notes that no validator reads
 	"default": true, "examples": true, // samples, which constrain nothing
 	"contentEncoding": true, "contentMediaType": true,

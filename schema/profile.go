@@ -82,8 +82,8 @@ type Rules struct {
 	// request.
 	Ignores bool
 
-	// RootListed is set if the consumer refuses keywords that Root does not list, but accepts others inside. If it is
-	// not set, an unlisted keyword breaks RuleUnlisted at every position.
+	// RootListed is set if the consumer is known to refuse keywords that Root does not list. At the root, such a
+	// keyword then breaks RuleKeyword. Other unlisted keywords break RuleUnlisted.
 	RootListed bool
 
 	// Types lists the names accepted in type. If it is empty, all seven types of JSON Schema are accepted.
@@ -245,7 +245,7 @@ const (
 	RuleCount       Rule = "count"       // the number of tools in one request
 	RuleRequest     Rule = "request"     // Rules.Limits.Request
 	RuleUnchecked   Rule = "unchecked"   // arguments can be checked; a rule of this bridge, not of a provider
-	RuleHidden      Rule = "hidden"      // no text has characters that no reader sees; a rule of this bridge, not of a provider
+	RuleHidden      Rule = "hidden"      // no hidden characters; a rule of this bridge, not of a provider
 )
 
 // Finding is one fault for which a consumer refuses a schema or a tool.

@@ -76,7 +76,7 @@ var (
 
 	bedrockTool    = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html")
 	bedrockSchema  = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html")
-	bedrockRelay   = asConservative(seenAt("hypothesi/mcp-server-tauri#31", "2026-06")) // source is a relay, not Bedrock itself
+	bedrockRelay   = asConservative(seenAt("hypothesi/mcp-server-tauri#31", "2026-06")) // seen at a relay, not at Bedrock itself
 	bedrockStrict  = documentedAt("https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html")
 	bedrockClosed  = seenAt("strands-agents/harness-sdk#2213", "2026-04")
 	bedrockKeyword = seenAt("BerriAI/litellm#39115", "2026-09")
@@ -95,7 +95,7 @@ var (
 	deepSeekName    = seenAt("refly-ai/refly#1794", "2025-12")
 	deepSeekForm    = seenAt("esengine/DeepSeek-Reasonix#4086", "2026-06")
 
-	xaiOutputs = asConservative(documentedAt("https://docs.x.ai/docs/guides/structured-outputs")) // documented for answers, not for tools
+	xaiOutputs = asConservative(documentedAt("https://docs.x.ai/docs/guides/structured-outputs")) // for answers, not for tools
 	xaiCount   = seenAt("router-for-me/CLIProxyAPI#5214", "2026-08")
 
 	llamaPattern = seenAt("containers/kubernetes-mcp-server#758", "2026-02")

@@ -243,8 +243,7 @@ func examineWayBack(a *schema.Adapted, adapted, original *oracle, seed uint64, c
 	return nil
 }
 
-// examineWayForth grows instances of the original and holds them against the adapted schema, where the changes say that it
-// takes them all.
+// examineWayForth makes instances of the original and checks them against the adapted schema, if no change narrows it.
 func examineWayForth(a *schema.Adapted, adapted *oracle, s subject, p *schema.Profile, seed uint64, c *tally) *fault {
 	if p.Rules().RequiredAll || slices.ContainsFunc(a.Changes, func(c schema.Change) bool {
 		return c.Narrowed != "" || c.Rule == schema.RuleKey || c.Rule == schema.RuleClosed

@@ -15,13 +15,13 @@ import (
 // inverse describes the way Restore turns arguments for an adapted schema into arguments for the original. A nil
 // inverse changes nothing.
 type inverse struct {
-	wrapped    bool              // the value is the property input of an object
-	entries    bool              // the value is a list of entries {key, value} for an object; others applies to the values
+	wrapped    bool              // the arguments are the property input of an object
+	entries    bool              // the value is a list of entries {key, value}; others applies to each value
 	properties []propertyInverse // the steps for declared properties
 	others     *inverse          // for all other properties
 	items      *inverse          // for all items
 	prefix     []*inverse        // for the first items
-	union      []schemaResult    // the inverse of the branch that the value follows applies
+	union      []schemaResult    // the branches; the inverse of the value's branch applies
 	inner      *inverse          // for the arguments inside a wrapped root
 	chain      []*inverse        // applied in order
 	late       bool              // belongs to a definition or inlined schema, and is completed by fill
@@ -77,8 +77,7 @@ func (a *adapter) inverseOfUnion(d *builder, all []schemaResult) *inverse {
 // Restore turns arguments that follow the adapted schema into arguments that follow the original. Renamed properties
 // get their original names, and a wrapped root is unwrapped. A list of entries becomes an object with free keys again.
 // Nulls that stand for missing properties are dropped, and missing properties that stand for null are added. Parts that
-// do not follow the adapted schema stay as they are. Restore returns arguments that are not JSON unchanged. It may
-// return its argument.
+// do not follow the adapted schema, and arguments that are not JSON, stay as they are. Restore may return its argument.
 func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
 	if a.back == nil || Measure(arguments, Limits{Nodes: -1, Bytes: -1, Depth: maxLevels}) != nil {
 		return arguments

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// The bounds of one validation. A pair of a value and a schema that is the target of references is checked once, so
-// that many references to one schema cost nothing. One unit of work is about 100 ns.
+// The bounds of one validation. If references lead to a schema, each value is checked against it once, so that many
+// references to one schema cost nothing. One unit of work is about 100 ns.
 const (
 	maxWork       = 5_000_000
 	maxPairs      = 300_000
@@ -191,7 +191,7 @@ func (r *rule) cost(v *node) int {
 	return n + 20*len(r.bounds) + 2*len(v.Fields) + len(v.Elems)
 }
 
-// judge checks v against r. If the type of v is wrong, it reports no other faults.
+// judge checks v against r. If v fails type, const or enum, or r is false, it reports no other faults.
 func (c *checker) judge(r *rule, v *node) (out result) {
 	fail := func(keyword string) { out.fail(fault{rule: r, keyword: keyword, at: v}) }
 	switch {

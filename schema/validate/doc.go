@@ -1,5 +1,5 @@
-// Package validate checks the arguments of a call against the schema of the tool. Its errors describe each fault so that a
-// model can correct its call.
+// Package validate checks the arguments of a call against the schema of the tool. Its errors describe each fault so that
+// a model can correct its call.
 //
 //	v, err := validate.New(inputSchema)
 //	if err != nil {
@@ -13,21 +13,20 @@
 //
 // JSON Schema from draft 4 to draft 2020-12 is supported. $schema selects the draft. If it is absent, unknown or wrong,
 // the newest draft that accepts the schema is used. For example, a list under items selects draft 2019-09. Draft 4's
-// boolean exclusiveMinimum is understood in every draft. Remote references are never fetched. A schema with a remote
-// reference is not checked.
+// boolean exclusiveMinimum is understood in every draft. Remote references are never fetched, and New refuses a schema
+// with one.
 //
-// Refusing a valid call does harm, but accepting an invalid call does not, because the server still checks it.
-// Therefore, keywords that cannot be checked are skipped. format is an annotation. A pattern that RE2 does not know is
-// skipped. A not or an if around it is skipped too, and a oneOf around it is checked as anyOf. Otherwise, the missing
-// pattern could turn a valid call into an error. nullable has OpenAPI's meaning. [Validator.Notes] lists the skipped
-// keywords.
+// Refusing a valid call does harm. Accepting an invalid call does not, because the server still checks it. Therefore,
+// keywords that cannot be checked are skipped. format is an annotation. A pattern that RE2 does not know is skipped. A
+// not or an if around it is skipped too, and a oneOf around it is checked as anyOf. Otherwise, the missing pattern
+// could turn a valid call into an error. nullable has OpenAPI's meaning. [Validator.Notes] lists the skipped keywords.
 //
 // # Bounds
 //
 // Schemas and arguments are untrusted, so both are measured first. A schema must be within the default limits of
-// package schema. Arguments must be within [MaxDepth], [MaxNodes] and [MaxBytes]. A pair of a value and a schema that
-// is the target of references is checked once, so that many references to one schema cost nothing. The work is counted,
-// and after about a second Validate stops and returns [ErrUnchecked].
+// package schema. Arguments must be within [MaxDepth], [MaxNodes] and [MaxBytes]. If references lead to a schema, each
+// value is checked against it once, so that many references to one schema cost nothing. The work is counted, and after
+// about a second Validate stops and returns [ErrUnchecked].
 //
 // # Why no library
 //

@@ -216,8 +216,7 @@ func contained(f fault, s signature.Schema, t string) string {
 	return signature.Bound(f.keyword, n) + " that are " + t
 }
 
-// choices returns the values of an enum. If there are too many to show, the values most similar to the given value come
-// first.
+// choices returns the values of an enum. If there are too many to show, the values most similar to given come first.
 func choices(s signature.Schema, given string) string {
 	values := s.List("enum")
 	if len(values) > signature.Note.Choices {
@@ -234,8 +233,7 @@ func choices(s signature.Schema, given string) string {
 	return signature.Values(values, " | ", signature.Note)
 }
 
-// got describes a fault that is visible only by counting or comparing. It returns "" if the value itself shows the
-// fault.
+// got describes a fault that is visible only by counting or comparing, or returns "".
 func (f fault) got() string {
 	if f.keyword == "uniqueItems" {
 		return fmt.Sprintf("the %s and the %s are equal", ordinal(f.twin[0]), ordinal(f.twin[1]))
