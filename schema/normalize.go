@@ -14,8 +14,8 @@ const fallback = `{"type":"object","properties":{}}`
 // maxLevels is the maximum number of nested schemas, including the root. It bounds the recursion.
 const maxLevels = 1_000
 
-// Normalize returns the schema that the first editions of this bridge showed to models. It accepts any bytes and returns
-// a new slice of compact JSON: an object with a type. The keys of input keep their order and spelling.
+// Normalize returns the schema that the first editions of this bridge showed to models. It accepts any bytes and
+// returns a new slice of compact JSON: an object with a type. The keys of input keep their order and spelling.
 //
 // For a schema and for each schema below it:
 //

@@ -2,10 +2,10 @@ package schema
 
 import "maps"
 
-// The profiles, as data. The providers' documentation was read in the autumn of 2026. For a rule that it does not state, the
-// source is a thread in which the provider refused a request. If the two differ, or if only some models refuse, the profile has
-// the stricter rule. A refusal that was last reported more than a year earlier (before 2025-11) makes a rule [Conservative]
-// only. `indus mcp lint --explain PROVIDER` prints all rules.
+// The profiles, as data. The providers' documentation was read in the autumn of 2026. If it does not state a rule, the
+// source is a thread in which the provider refused a request. If the two differ, or if only some models refuse, the
+// profile has the stricter rule. If the last report of a refusal is more than a year old (before 2025-11), the rule is
+// only [Conservative]. `indus mcp lint --explain PROVIDER` prints all rules.
 
 // Grammars that several consumers share.
 var (
@@ -372,8 +372,8 @@ var (
 		},
 	}
 
-	// BedrockStrict is the Converse API with strict: true. Bedrock sends such a tool through the validator of Anthropic's
-	// strict tools (BerriAI/litellm#39115).
+	// BedrockStrict is the Converse API with strict: true. Bedrock sends such a tool through the validator of
+	// Anthropic's strict tools (BerriAI/litellm#39115).
 	BedrockStrict = &Profile{
 		name: "bedrock-strict", about: "Amazon Bedrock's Converse API with strict tools",
 		rules: bedrockStrictRules(AnthropicStrict.rules),

@@ -28,7 +28,8 @@ import (
 //   - A valid instance of the adapted schema, restored, is a valid instance of the original. The original may refuse it
 //     only at a place where a change is Lost.
 //   - If no change is Narrowed, renames a property or writes free keys as a list, a valid instance of the original is
-//     valid in the adapted schema too. Instances with null are left out, because optional values are written differently.
+//     valid in the adapted schema too. Instances with null are left out, because there are several ways to write an
+//     optional value.
 //
 // INDUS_SCHEMAS sets the number of generated schemas, and INDUS_SEED sets the first seed.
 

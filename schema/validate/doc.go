@@ -1,5 +1,5 @@
-// Package validate checks the arguments of a call against the schema of the tool. Its errors describe each fault so that
-// a model can correct its call.
+// Package validate checks the arguments of a call against the schema of the tool. Its errors describe each fault so
+// that a model can correct its call.
 //
 //	v, err := validate.New(inputSchema)
 //	if err != nil {
