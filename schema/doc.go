@@ -19,7 +19,7 @@
 // # Adapting
 //
 // Adapt keeps the meaning of a schema wherever the profile can express it. It inlines a reference within the document.
-// A recursive reference is kept if the profile takes references. No reference is ever fetched. Adapt merges allOf,
+// A recursive reference is kept if the profile accepts it. No reference is ever fetched. Adapt merges allOf,
 // writes oneOf as anyOf and const as enum, makes "T or null" an optional T, and infers a missing type. A union at the
 // root becomes one object with the properties of its branches.
 //

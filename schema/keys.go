@@ -69,7 +69,8 @@ func sanitised(name string, g *nameGrammar) string {
 }
 
 // renamed returns new names for the properties with names that the consumer does not accept. A new name is the old name
-// without the refused characters. If that name is taken, or is very short, it gets a hash of the old name.
+// without the refused characters. It also gets a hash of the old name if it is taken or very short, or if the old name
+// is too long.
 func (o *objectAdapter) renamed(props *node) map[string]string {
 	g := &o.parsed.key
 	if o.builder.root {

@@ -31,9 +31,10 @@ type Validator struct {
 	notes, faulty []string
 }
 
-// New compiles a tool's input schema. It returns an error if the schema is malformed or beyond the limits, if a
-// reference leads nowhere or out of the document, or if the schema uses $dynamicRef or $recursiveRef. A keyword with a
-// value that no draft of JSON Schema accepts, such as title: 7, is left out and noted. The other keywords are checked.
+// New compiles a tool's input schema. It returns an error if the schema is malformed or beyond the limits, or if it
+// uses $dynamicRef or $recursiveRef. A reference that leads nowhere or out of the document is an error too. A keyword
+// with a value that no draft of JSON Schema accepts, such as title: 7, is left out and noted. The other keywords are
+// checked.
 func New(raw json.RawMessage) (*Validator, error) {
 	if err := schema.Measure(raw, schema.Limits{}); err != nil {
 		return nil, fmt.Errorf("validate: %w", err)
