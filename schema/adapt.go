@@ -13,44 +13,46 @@ import (
 
 // How to read this
 //
-// Adapt goes through the schema from the root down. Of each schema it makes a builder: the keywords in their order, which
-// stages then change until the profile takes them. [adapter.stages] is the list, and says where each stage is. A stage
+// Adapt goes through the schema from the root down. For each schema it makes a builder, which holds the keywords in
+// their order. Stages then change the builder until the profile accepts it. [adapter.stages] lists the stages and the
+// file of each. A stage
 //
-//   - asks adapter.takes whether the profile has a keyword there;
-//   - reports with adapter.change what it did, and what the model can now get wrong or not ask for;
-//   - leaves for the description, with builder.note, what no keyword can say any more;
-//   - adds to builder.back how Restore undoes it in the arguments (restore.go);
-//   - calls adapter.schema for each schema inside, which is all of the recursion;
-//   - returns false where no value satisfies what is left. Whoever asked for that schema drops the property or branch.
+//   - calls adapter.takes to find out whether the profile accepts a keyword at this place;
+//   - calls adapter.change to report its change, and the constraints or values that are lost;
+//   - calls builder.note to describe the constraints that no keyword can express any more;
+//   - adds to builder.back the step by which Restore undoes the change in the arguments (restore.go);
+//   - calls adapter.schema for each schema inside, which is the only recursion;
+//   - returns false if no value satisfies the schema. The caller then drops the property or branch.
 //
-// What a builder cannot become, because the profile or a bound has no room for it, ends it all: adapter.fail panics, and
-// adapter.adapt turns that into Adapt's error.
+// If the profile or a bound has no room for a schema, adapter.fail panics. adapter.adapt turns the panic into Adapt's
+// error.
 
 // Adapted is a schema in the form that a profile accepts.
 type Adapted struct {
-	// Schema is what a model is shown: compact JSON. To be read only.
+	// Schema is the schema for the model, as compact JSON. Do not change it.
 	Schema json.RawMessage
-	// Note is what the root's schema could not say, for the end of the tool's description; "" if it says all.
+	// Note holds the constraints that the root of Schema cannot express, or "". [Adapted.Describe] appends it to the
+	// tool's description.
 	Note string
-	// Changes is what was done, in the order of the original. nil if nothing was.
+	// Changes lists the changes, in the order of the original schema. It is nil if there are none.
 	Changes []Change
 
 	back *inverse
 }
 
-// ErrUnsupported is what [Adapt] returns, with the reason, for a schema that cannot be brought into the profile's form.
+// ErrUnsupported is returned by [Adapt], wrapped with the reason, if a schema cannot be written in the profile's form.
 var ErrUnsupported = errors.New("schema: the profile cannot express it")
 
-// Adapt rewrites a schema so that the profile's consumer accepts it. What the consumer can say keeps its meaning; what it
-// cannot say goes, short, into descriptions and into the report. Keys stay in their order. Adapting what has been adapted
-// changes nothing. A schema without a change comes back as compact JSON.
+// Adapt rewrites a schema so that the profile's consumer accepts it. Parts that the consumer can express keep their
+// meaning. Other parts are described, in short form, in the descriptions and in the report. Keys stay in their order.
+// Adapting an adapted schema changes nothing. A schema that needs no change is returned as compact JSON.
 //
-// It fails for what [Measure] refuses under the default limits, before and after, and for a schema that no arguments or
-// nothing of the profile's form could satisfy: a [*LimitError], or an error that is [ErrMalformed] or [ErrUnsupported]. A tool
-// with such a schema is not to be shown.
+// Adapt fails if [Measure] refuses the schema or the result under the default limits, if no arguments satisfy the
+// schema, or if the profile has no form for it. The error is a [*LimitError], or an error that is [ErrMalformed] or
+// [ErrUnsupported]. Do not show a tool with such a schema.
 //
-// References are followed within the document, and nothing is ever fetched. A reference that leads back into itself is kept
-// where the consumer takes it, and else cut where it begins again.
+// Adapt follows references within the document and never fetches one. A recursive reference is kept if the consumer
+// accepts it. Otherwise, it is cut at the point where it repeats.
 func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if p == nil || p == Original {
 		return &Adapted{Schema: raw}, nil
@@ -77,7 +79,7 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
 	wrap := !fresh.possibleTypes(root).has(typeObject)
 	for level := 0; ; {
-		a := fresh // what was looked up in the document stays known
+		a := fresh // lookups in the document are kept between attempts
 		a.levels, a.alone = referenceLevels[level].inside, level > 0
 		adapted, err := a.adapt(wrap)
 		switch {
@@ -86,22 +88,22 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 		case a.grew(err) && level+1 < len(referenceLevels):
 			level++
 		case errors.Is(err, errNothing) && !wrap:
-			wrap = true // no object satisfies it, but something else may
+			wrap = true // no object satisfies it, but another value may
 		case errors.Is(err, errDefinition) && len(fresh.unsatisfiable) < maxUnsatisfiable:
-			// it is known now, and may stand where it need not be
+			// The definition is now known to be unsatisfiable. The next attempt omits it if it is optional.
 		default:
 			return adapted, err
 		}
 	}
 }
 
-// grew reports whether fewer references inside one another may mend an error.
+// grew reports whether an attempt with fewer nested references may avoid the error.
 func (a *adapter) grew(err error) bool {
 	_, beyond := errors.AsType[*LimitError](err)
 	return beyond || errors.Is(err, errLimits) && a.targets != nil
 }
 
-const maxUnsatisfiable = 8 // definitions that nothing satisfies, in one schema
+const maxUnsatisfiable = 8 // definitions in one schema that no value satisfies
 
 var (
 	errNothing    = fmt.Errorf("%w: no arguments satisfy it", ErrUnsupported)
@@ -109,19 +111,19 @@ var (
 	errDefinition = fmt.Errorf("%w: nothing satisfies one of its definitions", ErrUnsupported)
 )
 
-// referenceLevels are the numbers of references that may stand inside one another, and the size up to which a schema may grow,
-// in percent of its original. A schema that grows beyond that, or beyond the bounds, is tried again with the next number.
+// referenceLevels lists the attempts. Each has a number of references that may be inlined inside one another, and a
+// maximum size in percent of the original. If a schema exceeds that size or the bounds, the next attempt is made.
 var referenceLevels = []struct{ inside, percent int }{{DefaultDepth, 150}, {3, 300}, {1, 0}}
 
-// cuts reports whether a schema of that size is to be tried again with fewer references inside one another, and without
-// annotations beside a reference that has to stand alone. Where the consumer takes $ref with all that stands beside it, a
-// schema that grew has no references that could be cut.
+// cuts reports whether to adapt a schema of the given size again. The next attempt inlines fewer nested references, and
+// drops annotations beside a reference that must stand alone. If the consumer accepts $ref with other keywords beside
+// it, there are no inlined references to cut, and cuts returns false.
 func (a *adapter) cuts(size, level int) bool {
 	return level+1 < len(referenceLevels) && (a.rules.RefAlone || !a.parsed.nested.takes("$ref")) && a.targets != nil &&
 		grew(a.size, size, referenceLevels[level].percent)
 }
 
-// grew reports whether a size is larger than so many percent of what it was, and by 4 KB.
+// grew reports whether a size is larger than percent of the old size and more than 4 KB above it.
 func grew(was, is, percent int) bool { return is > was*percent/100 && is > was+4<<10 }
 
 // adapter adapts one schema.
@@ -130,39 +132,39 @@ type adapter struct {
 	rules   *Rules
 	parsed  *parsedRules
 	*jsontree.Document
-	size   int  // of the original, in bytes
-	levels int  // references inside one another
-	alone  bool // annotations beside a reference that has to stand alone are dropped
+	size   int  // size of the original, in bytes
+	levels int  // maximum number of references inlined inside one another
+	alone  bool // drops annotations beside a reference that must stand alone
 
-	// What is known of the original.
+	// Facts about the original.
 	targets       map[string]*node  // by reference
-	referenced    map[*node]bool    // the schemas that references lead to
-	loops         map[*node]bool    // whether targets lead to a loop
-	visited       int               // values, to find loops
-	typesOf       map[*node]typeSet // that schemas take
-	unsatisfiable map[*node]bool    // targets that nothing satisfies
+	referenced    map[*node]bool    // the targets of references
+	loops         map[*node]bool    // whether a target leads to a loop
+	visited       int               // number of nodes visited by the search for loops
+	typesOf       map[*node]typeSet // the types that each schema accepts
+	unsatisfiable map[*node]bool    // targets that no value satisfies
 
-	// What has been written.
+	// The output so far.
 	inside      []*frame // the references that are being inlined
 	defs        []*definition
 	defined     map[*node]*definition
 	definitions map[string]*definition
-	made        int // values
-	written     int // bytes
+	made        int // number of nodes
+	written     int // number of bytes
 	changes     []Change
 
-	top       *inverse // the root's; nil where it stands inside another
-	reversed  bool     // something has an inverse
-	ambiguous []*node  // schemas with a union of which it cannot always be told which branch arguments follow
-	free      bool     // what is sketched is under keys that the model chooses
+	top       *inverse // inverse of the root; nil if the root is wrapped in an object
+	reversed  bool     // some schema has an inverse
+	ambiguous []*node  // schemas with a union in which arguments do not always identify their branch
+	free      bool     // the sketched schema is under keys that the model chooses
 }
 
-// failure is what fail panics with.
+// failure is the value with which fail panics.
 type failure struct{ error }
 
 func (a *adapter) fail(err error) { panic(failure{err}) }
 
-// adapt adapts the schema as it is, or wrapped in an object.
+// adapt adapts the schema as it is or, if wrap is set, wrapped in an object.
 func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 	defer func() {
 		switch cause := recover().(type) {
@@ -192,7 +194,7 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 	a.reportOther(a.Root, d.node(), 0)
 	text := d.node().Append(make([]byte, 0, min(a.size, DefaultBytes)))
 	if hasHalf(text) {
-		text = jsontree.Parse(wire.Whole(text)).Append(nil) // of two names that are one now, the last
+		text = jsontree.Parse(wire.Whole(text)).Append(nil) // if two names became equal, the last one is kept
 		a.change(a.Root, RuleJSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
 	}
 	out := &Adapted{Note: note, Schema: text}
@@ -212,15 +214,15 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 	return out, a.checkBounds(d.node(), out.Schema)
 }
 
-// schemaResult is what became of a schema.
+// schemaResult is the result of adapting one schema.
 type schemaResult struct {
-	node *node    // nil: nothing satisfies it
-	back *inverse // nil: arguments stay as they are
-	null bool     // it takes null too, which node does not say
-	cut  bool     // a reference was cut there
+	node *node    // nil if no value satisfies it
+	back *inverse // nil if arguments stay as they are
+	null bool     // null is accepted too, but node does not express it
+	cut  bool     // a reference was cut inside it
 }
 
-// schema adapts a schema below the root. A schema that is shared becomes a reference.
+// schema adapts a schema below the root. A shared schema becomes a reference.
 func (a *adapter) schema(n *node) schemaResult {
 	if a.isShared(n) {
 		return a.moved(n)
@@ -228,7 +230,7 @@ func (a *adapter) schema(n *node) schemaResult {
 	return a.unshared(n)
 }
 
-// unshared adapts a schema where it stands.
+// unshared adapts a schema in place.
 func (a *adapter) unshared(n *node) schemaResult {
 	if a.rules.Booleans && (n.Kind == 't' || n.Kind == 'f') {
 		return schemaResult{node: n}
@@ -244,7 +246,7 @@ func (a *adapter) unshared(n *node) schemaResult {
 	return r
 }
 
-// schemaOrFalse adapts a schema where false can be said.
+// schemaOrFalse adapts a schema at a place that accepts false. It returns false if no value satisfies the schema.
 func (a *adapter) schemaOrFalse(n *node) *node {
 	if r := a.schema(n); r.node != nil {
 		return r.node
@@ -262,8 +264,8 @@ func (a *adapter) schemasIn(n *node) *node {
 	return out
 }
 
-// build makes a builder of n and takes it through the stages. It reports false where nothing satisfies the schema; then the
-// builder may be nil.
+// build makes a builder of n and runs the stages on it. It reports false if no value satisfies the schema. The builder
+// may then be nil.
 func (a *adapter) build(n *node, root bool) (*builder, bool) {
 	mark := len(a.inside)
 	defer func() { a.inside = a.inside[:mark] }()
@@ -285,38 +287,38 @@ func (a *adapter) build(n *node, root bool) (*builder, bool) {
 	return d, ok
 }
 
-// stages are done in this order, each to what the ones before have left.
+// stages runs the stages in order. Each stage works on the result of the previous stages.
 func (a *adapter) stages(d *builder) bool {
 	return a.forms(d) && // adapt_form.go: the form of each keyword's value, and older drafts
 		a.combine(d) &&
-		a.typed(d) && // adapt_type.go: the types that the profile wants
+		a.typed(d) && // adapt_type.go: the types that the profile requires
 		a.enums(d) &&
 		a.ownWords(d) &&
 		a.object(d) && // adapt_object.go, keys.go
 		a.array(d) && // adapt_array.go
-		a.leftovers(d) // adapt_rest.go: what the profile does not take
+		a.leftovers(d) // adapt_rest.go: keywords that the profile does not accept
 }
 
-// combine are the stages that lead to one schema for one value. They are done again for what comes in late.
+// combine runs the stages that reduce a value's schemas to one. It runs again for schemas that are merged in later.
 func (a *adapter) combine(d *builder) bool {
 	return a.references(d) && // adapt_ref.go: $ref is inlined, or kept with a definition
 		a.all(d) && // adapt_all.go: allOf is merged
-		a.conditions(d) && // adapt_rest.go: if and the like
-		a.constants(d) && // adapt_union.go: const, oneOf, null, anyOf; adapt_collapse.go where the profile has no unions
+		a.conditions(d) && // adapt_rest.go: if, then, else and the dependent keywords
+		a.constants(d) && // adapt_union.go: const, oneOf, null, anyOf; adapt_collapse.go for profiles without unions
 		a.oneOf(d) &&
 		a.nulls(d) &&
 		a.unions(d)
 }
 
-// mostWritten bounds what is written while adapting, before it is known what stays.
+// mostWritten bounds the bytes written while adapting, when it is not yet known which of them stay.
 const mostWritten = 4 * DefaultBytes
 
-// count notes that fields are taken into a schema, and fails where that grows beyond the bounds.
+// count adds fields to the size of the result, and fails if the result exceeds the bounds.
 func (a *adapter) count(n *node, fields []field) {
 	a.made += 1 + len(fields)
 	for i := range fields {
 		a.written += len(fields[i].Key)
-		if keyword.ContentOf(fields[i].Name) == keyword.None { // which are counted when they are built
+		if keyword.ContentOf(fields[i].Name) == keyword.None { // schemas are counted when they are built
 			a.written += len(fields[i].Value.Text)
 		}
 	}
@@ -328,7 +330,7 @@ func (a *adapter) count(n *node, fields []field) {
 	}
 }
 
-// takes reports whether the profile takes a keyword where d stands.
+// takes reports whether the profile accepts a keyword at the place of d.
 func (a *adapter) takes(d *builder, w string) bool {
 	if d.root {
 		return a.parsed.root.takes(w)
@@ -336,7 +338,7 @@ func (a *adapter) takes(d *builder, w string) bool {
 	return a.parsed.nested.takes(w)
 }
 
-const maxChanges = 1_000 // a report that nobody reads to its end
+const maxChanges = 1_000 // a longer report would not be read
 
 func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 	if len(a.changes) >= maxChanges {
@@ -344,14 +346,14 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 	}
 	c := Change{Path: n.Path(), Rule: rule, Did: did, Lost: withOwnersNames(lost), Narrowed: withOwnersNames(narrowed)}
 	for i := range a.changes {
-		if len(a.targets) > 0 && a.changes[i] == c { // the same definition, inlined once more
+		if len(a.targets) > 0 && a.changes[i] == c { // the same definition was inlined again
 			return
 		}
 	}
 	a.changes = append(a.changes, c)
 }
 
-// reportOther reports a change where none has been reported since.
+// reportOther reports a change of form if no change was reported after the first reported ones.
 func (a *adapter) reportOther(n, now *node, reported int) {
 	if len(a.changes) == reported && n.Like == nil && !now.Same(n) {
 		a.change(n, RuleForm, "wrote it in another way", "", "")

@@ -2,7 +2,7 @@ package schema
 
 import "slices"
 
-// all merges allOf into what is beside it.
+// all merges the branches of allOf into the schema that has it.
 func (a *adapter) all(d *builder) bool {
 	branches := d.get("allOf")
 	if branches == nil {
@@ -58,7 +58,7 @@ func (a *adapter) inPlace(d *builder, w string) bool {
 	return true
 }
 
-// merge makes d say what n says too. It reports false where nothing satisfies both.
+// merge adds the constraints of n to d. It reports false if no value satisfies both.
 func (a *adapter) merge(d *builder, n *node) bool {
 	if n.Kind == '{' {
 		n = a.dereferenced(d, n)
@@ -80,7 +80,8 @@ func (a *adapter) merge(d *builder, n *node) bool {
 	return a.mergeFields(d, m) && a.mergeEach(d, inner)
 }
 
-// dereferenced is n with what its reference leads to as one more branch of its allOf, unless that was cut.
+// dereferenced returns n with the target of its reference as an additional branch of its allOf. If the reference is
+// cut, it returns n without the reference.
 func (a *adapter) dereferenced(d *builder, n *node) *node {
 	ref := n.Get("$ref")
 	if ref == nil {
@@ -104,7 +105,7 @@ func (a *adapter) dereferenced(d *builder, n *node) *node {
 	return withAllOf(rest, append([]*node{target}, rest.Get("allOf").Elements()...)...)
 }
 
-// withAllOf is n with these in its allOf.
+// withAllOf returns n with the given branches as its allOf.
 func withAllOf(n *node, all ...*node) *node {
 	n = withoutWords(n, setOf("allOf").has)
 	n.Fields = append(n.Fields, newMember("allOf", newArray(all...)))
@@ -112,7 +113,7 @@ func withAllOf(n *node, all ...*node) *node {
 }
 
 func (a *adapter) mergeFields(d, m *builder) bool {
-	if refusesProperties(d, m) || refusesProperties(m, d) { // people who write so mean that both are declared
+	if refusesProperties(d, m) || refusesProperties(m, d) { // authors of such schemas want both sets of properties
 		a.change(d.from, RuleKeyword, "took two closed objects for one that has the properties of both", "that the one refuses what the other declares", "")
 	}
 	d.conditions = append(d.conditions, m.conditions...)
@@ -132,7 +133,7 @@ func (a *adapter) mergeFields(d, m *builder) bool {
 	return true
 }
 
-// mergedValue is the value of a keyword that says what both values say. It reports false where there is none.
+// mergedValue returns a value of the keyword that combines both values. It reports false if there is none.
 func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok bool) {
 	v := f.Value
 	switch f.Name {
@@ -176,7 +177,7 @@ func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok b
 	return old, true
 }
 
-// mergedSchemas is a schema that says what both say.
+// mergedSchemas returns a schema that accepts only values that both schemas accept.
 func mergedSchemas(x, y *node) *node {
 	switch {
 	case x.Kind == 'f' || y.Kind == 'f':
@@ -208,12 +209,12 @@ func mergedProperties(x, y *node) *node {
 	return out
 }
 
-// allValues are the values that one list has or the other.
+// allValues returns the union of two lists of values.
 func allValues(x, y *node) *node {
 	return newArray(withoutSame(slices.Concat(x.Elems, y.Elems), (*node).Compact)...)
 }
 
-// commonValues are the values that both lists have.
+// commonValues returns the values that are in both lists.
 func commonValues(x, y *node) *node {
 	if x == nil || y == nil {
 		return nil
@@ -221,14 +222,14 @@ func commonValues(x, y *node) *node {
 	return &node{Kind: '[', Elems: slices.DeleteFunc(slices.Clone(x.Elems), func(e *node) bool { return !hasSame(y.Elems, e) })}
 }
 
-// namesOf are the names that one list has or the other, however they are spelled.
+// namesOf returns the union of two lists of names, each name once, whatever its escapes.
 func namesOf(x, y *node) *node {
 	return newArray(withoutSame(slices.Concat(x.Elems, y.Elems), (*node).Unquoted)...)
 }
 
-const maxProduct = 16 // branches that two unions may make of one another
+const maxProduct = 16 // branches in the product of two unions
 
-// crossProduct is the union that two unions make together, nil if it is too large.
+// crossProduct returns the union of all pairs of branches, or nil if it is too large.
 func crossProduct(x, y *node) *node {
 	if len(x.Elems)*len(y.Elems) > maxProduct {
 		return nil
@@ -242,7 +243,7 @@ func crossProduct(x, y *node) *node {
 	return out
 }
 
-// refusesProperties reports whether x closes its object to properties that y declares.
+// refusesProperties reports whether x is closed to properties that y declares.
 func refusesProperties(x, y *builder) bool {
 	if more := x.get("additionalProperties"); more == nil || more.Kind == 't' {
 		return false
@@ -253,7 +254,7 @@ func refusesProperties(x, y *builder) bool {
 	})
 }
 
-// typeNode is the value of type for a set.
+// typeNode returns the value of the keyword type for a set.
 func typeNode(t typeSet) *node {
 	var names []*node
 	for _, one := range t.each() {

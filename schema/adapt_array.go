@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// array adapts what an array holds.
+// array adapts the items of an array.
 func (a *adapter) array(d *builder) bool {
 	typed := d.has("type")
 	if d.done || !typed && !d.hasTyped(typeArray) || typed && !d.declared().has(typeArray) {
@@ -39,7 +39,7 @@ func (a *adapter) array(d *builder) bool {
 	return true
 }
 
-// tuple makes one schema of items that have one each.
+// tuple replaces the separate schemas of a tuple's items by one schema.
 func (a *adapter) tuple(d *builder) bool {
 	first, rest := d.get("prefixItems"), d.get("items")
 	old := rest != nil && rest.Kind == '['
@@ -89,7 +89,7 @@ func (a *adapter) tuple(d *builder) bool {
 	return true
 }
 
-// prefix adapts a tuple that stays one.
+// prefix adapts a tuple for a profile that accepts prefixItems.
 func (a *adapter) prefix(d *builder, first, rest *node, old bool) bool {
 	if len(first.Elems) == 0 {
 		d.drop("prefixItems")

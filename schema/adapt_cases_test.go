@@ -10,26 +10,26 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// What becomes of the schemas that people write, byte for byte: what a model sees, what it is told, and what becomes of its
+// The cases hold real schemas with their exact results: the adapted schema, the reported losses, and the restored
 // arguments.
 
-// adaptCase is one schema, as some profiles show it.
+// adaptCase is one schema, as several profiles adapt it.
 type adaptCase struct {
 	title  string
 	schema string
 	shown  []shown
 }
 
-// shown is what a profile makes of a schema.
+// shown is the result of adapting a schema to one profile.
 type shown struct {
 	profile *schema.Profile
 	adapted string
 	note    string
-	told    string // which of lost and narrowed some change has
+	told    string // whether some change has Lost or Narrowed
 	calls   []call
 }
 
-// call is arguments as a model writes them, and as they are for the original.
+// call holds arguments as a model writes them and as Restore returns them.
 type call struct{ written, restored string }
 
 func TestAdaptCases(t *testing.T) {
@@ -87,7 +87,7 @@ func toldBy(changes []schema.Change) string {
 	return ""
 }
 
-// Paths into the original's arguments, as a model would find them in what it wrote.
+// Paths into the original's arguments become paths into the arguments that the model wrote.
 func TestPathCases(t *testing.T) {
 	for _, c := range []struct {
 		title   string
@@ -169,7 +169,7 @@ func TestPathCases(t *testing.T) {
 	}
 }
 
-// What no arguments satisfy has no shape, and the error says so.
+// If no arguments satisfy a schema, Adapt refuses it, and the error states the reason.
 func TestAdaptRefusesWhatNothingSatisfies(t *testing.T) {
 	for _, p := range []*schema.Profile{schema.Universal, schema.Flat, schema.Gemini, schema.OpenAIStrict} {
 		for _, original := range []string{
@@ -187,7 +187,7 @@ func TestAdaptRefusesWhatNothingSatisfies(t *testing.T) {
 	}
 }
 
-// pydanticCases are what Pydantic writes for a function's parameters.
+// pydanticCases are schemas that Pydantic writes for a function's parameters.
 var pydanticCases = []adaptCase{
 	{"Optional[str] = None", `{"properties":{"q":{"anyOf":[{"type":"string"},{"type":"null"}],"default":null,"title":"Q"}},"title":"fArguments","type":"object"}`, []shown{
 		{profile: schema.Universal, adapted: `{"properties":{"q":{"type":"string"}},"type":"object"}`, calls: []call{{`{"q":"x"}`, `{"q":"x"}`}, {`{}`, `{}`}}},
@@ -256,7 +256,7 @@ var pydanticCases = []adaptCase{
 	}},
 }
 
-// zodCases are what zod and zod-to-json-schema write.
+// zodCases are schemas that zod and zod-to-json-schema write.
 var zodCases = []adaptCase{
 	{"object, closed", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, told: "lost", calls: []call{{`{"a":"x"}`, `{"a":"x"}`}}},
@@ -296,7 +296,7 @@ var zodCases = []adaptCase{
 	}},
 }
 
-// openAPICases are what servers made of OpenAPI documents write.
+// openAPICases are schemas of servers that are generated from OpenAPI documents.
 var openAPICases = []adaptCase{
 	{"nullable", `{"type":"object","properties":{"x":{"type":"string","nullable":true}},"required":["x"]}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"x":{"type":"string"}}}`, calls: []call{{`{}`, `{"x":null}`}, {`{"x":"a"}`, `{"x":"a"}`}}},
@@ -340,7 +340,7 @@ var openAPICases = []adaptCase{
 	}},
 }
 
-// rootCases are what is at the root.
+// rootCases are forms of the root.
 var rootCases = []adaptCase{
 	{"nothing", `{}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{}}`},
@@ -378,7 +378,7 @@ var rootCases = []adaptCase{
 	}},
 }
 
-// keyCases are names that consumers do not take.
+// keyCases are property names that consumers refuse.
 var keyCases = []adaptCase{
 	{"dash and dollar", `{"type":"object","properties":{"x-id":{"type":"string"},"$top":{"type":"integer"}},"required":["x-id"]}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"x_id":{"type":"string"},"_top":{"type":"integer"}},"required":["x_id"]}`, calls: []call{{`{"x_id":"a","_top":1}`, `{"x-id":"a","$top":1}`}, {`{"other":1,"x_id":"a"}`, `{"other":1,"x-id":"a"}`}}},
@@ -594,7 +594,7 @@ var referenceCases = []adaptCase{
 	}},
 }
 
-// descriptionCases are descriptions, and what they are given.
+// descriptionCases are descriptions and their notes.
 var descriptionCases = []adaptCase{
 	{"beside a union", `{"type":"object","properties":{"x":{"description":"Which.","anyOf":[{"type":"string"},{"type":"integer"}]}}}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"x":{"anyOf":[{"type":"string","description":"Which."},{"type":"integer"}]}}}`},
@@ -619,7 +619,7 @@ var descriptionCases = []adaptCase{
 	}},
 }
 
-// realCases are what real servers have.
+// realCases are schemas of real servers.
 var realCases = []adaptCase{
 	{"half a surrogate pair", `{"type":"object","properties":{"e":{"type":"string","enum":["a","\ud83d"]},"d":{"type":"string","description":"b\udc00","default":"c\ud83d"},"\ud800":{"type":"string","title":"\ud83d\ude00 \\ud800"}},"required":["\ud800"]}`, []shown{
 		{profile: schema.Universal, adapted: `{"type":"object","properties":{"e":{"type":"string","enum":["a"]},"d":{"type":"string","description":"b� (default \"c\\ud83d\")"},"key_a4f48371":{"type":"string"}},"required":["key_a4f48371"]}`, told: "narrowed", calls: []call{{`{"key_a4f48371":"x"}`, `{"\ud800":"x"}`}}},

@@ -2,20 +2,20 @@ package schema
 
 import "slices"
 
-// collapse makes one schema of a union where the consumer takes none: the properties of all objects in one, or the first of
-// what cannot be one.
+// collapse replaces a union by one schema, for consumers that accept no unions. Objects become one object with the
+// properties of all. Of other branches that cannot be combined, the first is kept.
 func (a *adapter) collapse(d *builder, union *node) bool {
 	null := d.null
 	open := a.opened(d, union)
 	if d.hasAny("type", "enum", "const") {
-		d.null = null // what is beside the union takes none, or it would be known
+		d.null = null // the schema beside the union refuses null, or null would be set already
 	}
 	base := d.declared()
 	var objects, others []*builder
 	for _, b := range open {
 		t := a.impliedTypes(b) & base
 		if !b.has("type") && d.has("type") && allowedValues(b.node()) == nil {
-			t = base // what it says of other types says nothing here
+			t = base // its keywords for other types have no meaning here
 		}
 		switch {
 		case t.has(typeObject) && (t == typeObject || d.root || b.hasTyped(typeObject)):
@@ -53,7 +53,7 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 		return false
 	}
 	first := others[0]
-	if t := a.impliedTypes(first); t == everyType && len(others) > 1 { // says nothing, where another may
+	if t := a.impliedTypes(first); t == everyType && len(others) > 1 { // it has no constraints, but another branch may
 		first = others[len(others)-1]
 	}
 	if sum, ok := a.sumOf(d, others); ok {
@@ -65,7 +65,7 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 	return a.mergeFields(d, first) && a.combine(d)
 }
 
-// declareApart reports whether a property is declared by one object and left open by another.
+// declareApart reports whether some object declares a property that another object does not declare.
 func declareApart(objects []*builder) bool {
 	declared := map[string]int{}
 	for _, o := range objects {
@@ -81,7 +81,8 @@ func declareApart(objects []*builder) bool {
 	return false
 }
 
-// opened are the branches as builders, with what their references and combinators say; a branch that is a union gives its own.
+// opened returns the branches as builders, with their references and combinators merged in. A branch that is a union is
+// replaced by its own branches.
 func (a *adapter) opened(d *builder, union *node) []*builder {
 	var out []*builder
 	for _, n := range union.Elems {
@@ -117,7 +118,7 @@ func (a *adapter) opened(d *builder, union *node) []*builder {
 	return out
 }
 
-// impliedTypes are the types that a schema says or suggests.
+// impliedTypes returns the types that a schema states or suggests.
 func (a *adapter) impliedTypes(d *builder) typeSet {
 	if d.has("type") {
 		return d.declared()
@@ -125,7 +126,7 @@ func (a *adapter) impliedTypes(d *builder) typeSet {
 	return suggestedTypes(d)
 }
 
-// suggestedTypes are the types whose keywords or values a schema has, everyType if it has none.
+// suggestedTypes returns the types suggested by the values or keywords of a schema, or everyType if there are none.
 func suggestedTypes(d *builder) typeSet {
 	t := typesOfValues(allowedValues(d.node()))
 	if t != 0 {
@@ -150,7 +151,7 @@ func suggestedTypes(d *builder) typeSet {
 	return t
 }
 
-// mergeObjects makes d an object with the properties of all.
+// mergeObjects makes d an object with the properties of all objects.
 func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 	variants := map[string][]*node{}
 	var order []field
@@ -179,7 +180,7 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 	for _, f := range order {
 		f.Value = oneOfEach(variants[f.Name])
 		if base != nil && base.Get(f.Name) != nil && len(variants[f.Name]) < len(objects) {
-			continue // some branch takes all that the base takes
+			continue // some branch accepts every value that the base accepts
 		}
 		props.Fields = append(props.Fields, f)
 	}
@@ -197,7 +198,7 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 	return a.mergeFields(d, merged) && a.combine(d)
 }
 
-// oneOfEach is a schema that takes what one of the variants takes.
+// oneOfEach returns a schema that accepts every value that one of the variants accepts.
 func oneOfEach(variants []*node) *node {
 	kept := withoutSame(slices.Clone(variants), (*node).Compact)
 	if len(kept) == 1 {
@@ -209,7 +210,7 @@ func oneOfEach(variants []*node) *node {
 	return madeFor(kept[0], newMember("anyOf", newArray(kept...)))
 }
 
-// constants are the values of schemas that say nothing but which values there are, nil for others.
+// constants returns the values of schemas that only list values, or nil if a schema has another keyword.
 func constants(all []*node) *node {
 	out := &node{Kind: '['}
 	for _, n := range all {
@@ -227,8 +228,8 @@ func constants(all []*node) *node {
 	return out
 }
 
-// sumOf is one schema that takes what any of the branches takes, if that can be said: enums of one type, or a type that
-// contains the others.
+// sumOf returns one schema that accepts every value that one of the branches accepts, if the profile can express it.
+// The result is an enum of one type, or a type that contains the others.
 func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 	sum := &builder{from: d.from}
 	var t typeSet

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// forms puts right, or drops, what has not the form that JSON Schema gives it, so that the other stages need not ask. The
-// spellings of older drafts become those of draft 2020-12.
+// forms repairs keywords with a value that JSON Schema does not allow, or drops them. The other stages can then rely on
+// valid values. It also rewrites the spellings of older drafts as draft 2020-12.
 func (a *adapter) forms(d *builder) bool {
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
@@ -24,7 +24,7 @@ func (a *adapter) forms(d *builder) bool {
 	return true
 }
 
-// nullable is OpenAPI 3.0's word for one more type, and goes with the types beside it.
+// nullable rewrites OpenAPI 3.0's nullable, which adds null to the types beside it.
 func (a *adapter) nullable(d *builder) {
 	v := d.get("nullable")
 	if v == nil {
@@ -51,10 +51,10 @@ func (a *adapter) nullable(d *builder) {
 	}
 }
 
-// formKinds are the kinds of value that keywords take, for those of which that is all of the form.
+// formKinds lists the kinds of value that keywords take, for keywords without further requirements.
 var formKinds = []struct {
 	of    words
-	kinds string // of node
+	kinds string // values of node.Kind
 }{
 	{setOf("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"), "{"},
 	{setOf("not", "if", "then", "else", "contains", "propertyNames", "additionalProperties", "additionalItems",
@@ -68,7 +68,7 @@ var formKinds = []struct {
 	{setOf("examples"), "["},
 }
 
-// form reports whether a keyword has its form, and another value where it can be put right.
+// form reports whether a keyword has its form, and returns a replacement value if the form can be repaired.
 func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
 	v := f.Value
 	noSchema := func(e *node) bool { return !isSchema(e) }
@@ -90,7 +90,7 @@ func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
 	case "items":
 		return isSchema(v) || v.Kind == '[' && !slices.ContainsFunc(v.Elems, noSchema), nil
 	case "multipleOf":
-		return v.Kind == '0' && numberOf(v) > 0, nil // 1e-999 is 0 to whoever reads it
+		return v.Kind == '0' && numberOf(v) > 0, nil // 1e-999 is 0 as a float64
 	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
 		return v.Kind == '0' && typeOfValue(v) == typeInteger && v.Text[0] != '-', nil
 	}
@@ -102,18 +102,18 @@ func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
 	return true, nil
 }
 
-// requiredNames are the different names in required, nil where it has nothing else.
+// requiredNames returns the names in required, each once, or nil if there is nothing to remove.
 func requiredNames(v *node) *node {
 	names := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return e.Kind != '"' })
 	return unlessAll(v, withoutSame(names, func(e *node) string {
-		return strings.ToValidUTF8(e.Unquoted(), "\uFFFD") // as whoever reads it with Go has it
+		return strings.ToValidUTF8(e.Unquoted(), "\uFFFD") // as encoding/json decodes it
 	}))
 }
 
-// enumValues are the different values of an enum that are text, nil where it has nothing else.
+// enumValues returns the values of an enum that are valid Unicode, each once, or nil if there is nothing to remove.
 func (a *adapter) enumValues(d *builder, v *node) *node {
 	valid := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return hasHalf(e.Append(nil)) })
-	if len(valid) == 0 { // then they can only be described
+	if len(valid) == 0 { // the values can only be described
 		return nil
 	}
 	if len(valid) < len(v.Elems) {
@@ -122,7 +122,7 @@ func (a *adapter) enumValues(d *builder, v *node) *node {
 	return unlessAll(v, withoutSame(valid, (*node).Compact))
 }
 
-// unlessAll is a list of those of v's elements, nil where they are all.
+// unlessAll returns elems as a list, or nil if no elements of v are missing in it.
 func unlessAll(v *node, elems []*node) *node {
 	if v.Kind != '[' || len(elems) == len(v.Elems) {
 		return nil
@@ -130,12 +130,12 @@ func unlessAll(v *node, elems []*node) *node {
 	return newArray(elems...)
 }
 
-// isNames reports a list of different strings.
+// isNames reports whether v is a list of different strings.
 func isNames(v *node) bool {
 	return v.Kind == '[' && !slices.ContainsFunc(v.Elems, func(e *node) bool { return e.Kind != '"' }) && len(namesOf(newArray(), v).Elems) == len(v.Elems)
 }
 
-// otherTypeNames are what schemas say that mean another language's types.
+// otherTypeNames maps the type names of other languages to JSON Schema types.
 var otherTypeNames = map[string]string{
 	"str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number",
 	"decimal": "number", "bool": "boolean", "list": "array", "tuple": "array", "set": "array", "dict": "object",
@@ -179,7 +179,7 @@ func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 	return true, newString(lower)
 }
 
-// withoutSame is a list without what has the same text as one before.
+// withoutSame removes each element with the text of an earlier element.
 func withoutSame(all []*node, text func(*node) string) []*node {
 	seen := make(map[string]bool, len(all))
 	return slices.DeleteFunc(all, func(e *node) bool {
@@ -189,7 +189,7 @@ func withoutSame(all []*node, text func(*node) string) []*node {
 	})
 }
 
-// draft4Bound reads exclusiveMinimum: true, which makes minimum exclusive.
+// draft4Bound rewrites draft 4's exclusiveMinimum: true, which makes minimum exclusive.
 func (a *adapter) draft4Bound(d *builder, exclusive, bound string) {
 	v := d.get(exclusive)
 	if v == nil || v.Kind == '0' {

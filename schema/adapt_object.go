@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// object adapts what an object has: its properties, their names, and which are required.
+// object adapts an object: its properties, their names, and the required list.
 func (a *adapter) object(d *builder) bool {
 	typed := d.has("type")
 	if d.done || !typed && !d.hasTyped(typeObject) || typed && !d.declared().has(typeObject) {
@@ -25,7 +25,7 @@ func (a *adapter) object(d *builder) bool {
 	}
 	more := d.get("additionalProperties")
 	if a.rules.Closed && d.root && d.hasFreeKeys() && (d.has("patternProperties") || more != nil && more.Kind == '{') {
-		a.fail(errNothing) // wrapped, it can be said
+		a.fail(errNothing) // a wrapped schema can express it
 	}
 	o := &objectAdapter{adapter: a, builder: d, out: &node{Kind: '{'}, back: &inverse{}}
 	if !o.properties() || !o.undeclared() {
@@ -51,18 +51,18 @@ func (a *adapter) wantsProperties(d *builder) bool {
 		a.rules.RequiredBeside && d.has("required")
 }
 
-// objectAdapter is one object's properties while they are adapted.
+// objectAdapter holds the properties of one object while they are adapted.
 type objectAdapter struct {
 	*adapter
 	*builder
 	out     *node           // the properties
-	taken   map[string]bool // their names, once somebody asks
-	needed  []*node         // the names that are required now
+	taken   map[string]bool // names in out, built at the first call of isNamed
+	needed  []*node         // the names that are required in the result
 	missing []*node         // the required names that are not declared
 	back    *inverse
 }
 
-// properties adapts each property. It reports false where a required one cannot be.
+// properties adapts each property. It reports false if a required property cannot be adapted.
 func (o *objectAdapter) properties() bool {
 	required := o.builder.get("required").Elements()
 	o.needed = make([]*node, 0, len(required))
@@ -91,7 +91,7 @@ func (o *objectAdapter) properties() bool {
 	return true
 }
 
-// lookUpNames reports which names a list of strings has.
+// lookUpNames returns a function that reports whether a list of strings contains a name.
 func lookUpNames(list []*node) func(string) bool {
 	fields := make([]field, len(list))
 	for i, e := range list {
@@ -100,13 +100,14 @@ func lookUpNames(list []*node) func(string) bool {
 	return lookUpFields(fields)
 }
 
-// lookUpFields reports which names fields have.
+// lookUpFields returns a function that reports whether fields contain a name.
 func lookUpFields(fields []field) func(string) bool {
 	find := jsontree.Finder(fields)
 	return func(name string) bool { return find(name) != nil }
 }
 
-// property adds one property. What takes null and cannot say so need not be given: not given is null.
+// property adds one property. If the property accepts null but its new schema cannot, it becomes optional, and a
+// missing property means null.
 func (o *objectAdapter) property(f field, names map[string]string, r schemaResult, required bool) bool {
 	b := propertyInverse{key: f.Key, name: f.Name, step: r.back}
 	if name, ok := names[b.name]; ok {
@@ -115,7 +116,7 @@ func (o *objectAdapter) property(f field, names map[string]string, r schemaResul
 		b.renamed = true
 	}
 	switch {
-	case r.node == nil && r.null: // always null
+	case r.node == nil && r.null: // the value is always null
 		b.fillNull = required
 		if required {
 			o.reversed = true
@@ -165,7 +166,7 @@ func (o *objectAdapter) property(f field, names map[string]string, r schemaResul
 	return true
 }
 
-// mentioned gives properties their new names in the other keywords that name them.
+// mentioned writes the new names of properties into the other keywords that refer to them.
 func (o *objectAdapter) mentioned() {
 	if len(o.builder.names) == 0 {
 		return
@@ -177,7 +178,7 @@ func (o *objectAdapter) mentioned() {
 	}
 }
 
-// renamedIn is a list of names, or an object of them, with new ones.
+// renamedIn returns a list of names, or an object keyed by names, with the new names.
 func renamedIn(v *node, names map[string]string) *node {
 	out := &node{Kind: v.Kind, Like: v}
 	for _, f := range v.Fields {
@@ -198,7 +199,7 @@ func renamedIn(v *node, names map[string]string) *node {
 	return out
 }
 
-// counted says what nulls that come and go do to bounds on the number of properties.
+// counted reports that added or dropped nulls change the counts of minProperties and maxProperties.
 func (o *objectAdapter) counted() {
 	if !o.builder.hasAny("minProperties", "maxProperties") {
 		return
@@ -208,7 +209,7 @@ func (o *objectAdapter) counted() {
 	}
 }
 
-// nullUnlessDefault is what is narrowed where null can only say that a property is not given.
+// nullUnlessDefault returns the Narrowed text for a property in which null now means that the property is missing.
 func nullUnlessDefault(n *node) string {
 	if n.Kind == '{' {
 		if v := n.Get("default"); v != nil && isNull(v) {
@@ -218,7 +219,7 @@ func nullUnlessDefault(n *node) string {
 	return "null, where that is not the same as not given"
 }
 
-// ifOpen is what is lost where properties that are not declared are taken.
+// ifOpen returns lost, or "" for a profile that closes objects, which loses nothing.
 func (o *objectAdapter) ifOpen(lost string) string {
 	if o.rules.Closed {
 		return ""
@@ -226,7 +227,7 @@ func (o *objectAdapter) ifOpen(lost string) string {
 	return lost
 }
 
-// undeclared declares what is required and has no schema of its own. It reports false where there can be none.
+// undeclared declares the required properties that have no schema. It reports false if such a property cannot exist.
 func (o *objectAdapter) undeclared() bool {
 	if len(o.missing) == 0 || !o.rules.RequiredDeclared {
 		return true
@@ -259,7 +260,7 @@ func (o *objectAdapter) undeclared() bool {
 	return true
 }
 
-// required writes the names that are required, in their old order.
+// required writes the list of required names, in the old order.
 func (o *objectAdapter) required() {
 	d := o.builder
 	o.needed = append(o.needed, o.missing...)
@@ -276,7 +277,7 @@ func (o *objectAdapter) required() {
 	}
 }
 
-// inOldOrder sorts the names that are required as they stood before.
+// inOldOrder sorts the required names by their places in the old list.
 func (o *objectAdapter) inOldOrder(old *node) {
 	if slices.EqualFunc(o.needed, old.Elems, func(x, y *node) bool { return string(x.Text) == string(y.Text) }) {
 		return
@@ -299,7 +300,7 @@ func (o *objectAdapter) inOldOrder(old *node) {
 	slices.SortStableFunc(o.needed, func(x, y *node) int { return place(x) - place(y) })
 }
 
-// isNamed reports whether a property is called so already.
+// isNamed reports whether a property has the name already.
 func (o *objectAdapter) isNamed(name string) bool {
 	if o.taken == nil {
 		o.taken = make(map[string]bool, len(o.out.Fields))
@@ -310,7 +311,7 @@ func (o *objectAdapter) isNamed(name string) bool {
 	return o.taken[name]
 }
 
-// takesNull reports whether an adapted schema takes null.
+// takesNull reports whether an adapted schema accepts null.
 func takesNull(n *node) bool {
 	if n.Kind != '{' {
 		return n.Kind == 't'
@@ -330,7 +331,7 @@ func takesNull(n *node) bool {
 	return true
 }
 
-// withNull is an adapted schema that takes null too.
+// withNull returns an adapted schema that also accepts null.
 func withNull(n *node) *node {
 	out := &node{Kind: '{', Fields: slices.Clone(n.Fields), Like: n}
 	alone := newTyped("null")
@@ -355,7 +356,8 @@ func withNull(n *node) *node {
 	return out
 }
 
-// patterns takes patternProperties out where it cannot stay: what can be a property's name is not all known.
+// patterns drops patternProperties if the profile does not accept it. It then drops a closed additionalProperties too,
+// because the names that the patterns allow are not declared.
 func (a *adapter) patterns(d *builder) {
 	p := d.get("patternProperties")
 	if p == nil {
@@ -415,7 +417,7 @@ func (a *adapter) additional(d *builder, back *inverse) {
 	}
 }
 
-// saysNothing reports a schema that takes everything.
+// saysNothing reports whether a schema has no constraints.
 func saysNothing(n *node) bool {
 	for i := range n.Fields {
 		if !isAnnotation(n.Fields[i].Name) {
@@ -425,20 +427,20 @@ func saysNothing(n *node) bool {
 	return n.Kind != 'f'
 }
 
-// hasFreeKeys reports an object that has no properties of its own, where only declared ones can be said.
+// hasFreeKeys reports whether an object has no declared properties but accepts others.
 func (d *builder) hasFreeKeys() bool {
 	props := d.get("properties")
 	more := d.get("additionalProperties")
 	return (props == nil || len(props.Fields) == 0) && (more == nil || more.Kind != 'f' || d.has("patternProperties"))
 }
 
-// dictionary says an object with free keys as a list of entries, which Restore makes an object again.
+// dictionary rewrites an object with free keys as a list of entries. Restore makes an object of the list again.
 func (a *adapter) dictionary(d *builder) bool {
 	r := a.schema(a.entryValue(d))
 	if r.node == nil {
 		return false
 	}
-	lost := "" // of two entries with one key the last is taken, as in an object
+	lost := "" // if two entries have the same key, the last counts, as in an object
 	if says := d.saysOfKeys(); says || d.has("patternProperties") || len(d.get("required").Elements()) > 0 {
 		lost = "what the object says of its keys"
 		if says || !d.has("patternProperties") {
@@ -468,7 +470,7 @@ func (a *adapter) dictionary(d *builder) bool {
 	return true
 }
 
-// saysOfKeys reports whether an object has keywords, beside properties and patterns, that say something of its keys.
+// saysOfKeys reports whether an object has keywords that constrain its keys, apart from properties and patterns.
 func (d *builder) saysOfKeys() bool {
 	return slices.ContainsFunc(d.fields, func(f field) bool {
 		known := f.Name == "properties" || f.Name == "additionalProperties" || f.Name == "required" || f.Name == "patternProperties"
@@ -476,7 +478,7 @@ func (d *builder) saysOfKeys() bool {
 	})
 }
 
-// entryValue is the schema of what is under free keys.
+// entryValue returns the schema of the values under free keys.
 func (a *adapter) entryValue(d *builder) *node {
 	more, patterns := d.get("additionalProperties"), d.get("patternProperties")
 	if patterns == nil || len(patterns.Fields) == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// definition is a schema that references lead to, where they are kept.
+// definition is the target of references that are kept.
 type definition struct {
 	name   string
 	target *node
@@ -16,8 +16,8 @@ type definition struct {
 	back   *inverse
 }
 
-// references follows $ref. It is kept where the consumer takes it and nothing beside it has to be said with it, or where it
-// leads back into itself; else what it leads to is merged with what is beside it.
+// references follows $ref. A reference is kept if the consumer accepts it with the keywords beside it, or if it is
+// recursive. Otherwise, the target is merged with the keywords beside the reference.
 func (a *adapter) references(d *builder) bool {
 	a.liftReference(d)
 	for {
@@ -49,8 +49,8 @@ func (a *adapter) references(d *builder) bool {
 	}
 }
 
-// liftReference puts a reference in the place of an allOf that has nothing else: before draft 2019-09 a reference could have a
-// description only so. Merging the allOf would write the reference out.
+// liftReference replaces an allOf that contains only a reference by that reference. Before draft 2019-09 this was the
+// only way to put a description beside a reference. Merging the allOf would inline the reference.
 func (a *adapter) liftReference(d *builder) {
 	all := d.get("allOf").Elements()
 	if len(all) != 1 || d.hasOther("allOf") || a.takes(d, "allOf") || !a.parsed.nested.takes("$ref") {
@@ -64,7 +64,7 @@ func (a *adapter) liftReference(d *builder) {
 	d.rename("allOf", "$ref", ref)
 }
 
-// onlyRefers reports a schema that refers to others, in a circle.
+// onlyRefers reports whether a schema is part of a circle of references.
 func (a *adapter) onlyRefers(n *node) bool {
 	for range maxLevels {
 		if n = a.refTarget(n); n == nil {
@@ -76,15 +76,15 @@ func (a *adapter) onlyRefers(n *node) bool {
 
 func refers(f field) bool { return referenceWords.has(f.Name) }
 
-// frame is what a reference led to, and the frame that the reference is in.
+// frame records the target of an inlined reference and the frame around the reference.
 type frame struct {
 	target *node
 	up     *frame
 	depth  int
-	back   *inverse // of what is written for it
+	back   *inverse // inverse of the schema that replaces the reference
 }
 
-// around is the frame that n is in, nil for the document. What was merged beside n is none of it.
+// around returns the frame that contains n, or nil. Schemas merged beside n do not count.
 func (a *adapter) around(n *node) *frame {
 	for n.Like != nil {
 		n = n.Like
@@ -100,8 +100,8 @@ func (a *adapter) around(n *node) *frame {
 	return nil
 }
 
-// enter notes that target is written for the reference that is at from, and reports false, with a note, where that is
-// inside of target already, or where too many are inside one another.
+// enter records that target is inlined for the reference at from. It adds a note and reports false if the reference is
+// inside target already, or if too many references are inlined inside one another.
 func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 	around := a.around(from)
 	f := &frame{target: target, up: around, depth: 1, back: &inverse{late: true}}
@@ -113,7 +113,7 @@ func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 		if around.target == target {
 			again = true
 			if !slices.Contains(a.inside[d.mark:], around) {
-				d.back = inTurn(d.back, around.back) // which is restored as the one around is
+				d.back = inTurn(d.back, around.back) // the cut value is restored like the value around it
 			}
 			break
 		}
@@ -138,8 +138,8 @@ func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 	return false
 }
 
-// possibleTypes are the types that a schema takes, as far as its types, values, references and branches say. Each schema is asked
-// once, however many references lead to it.
+// possibleTypes returns the types that a schema accepts, as far as its types, values, references and branches show. The
+// result is computed once for each schema.
 func (a *adapter) possibleTypes(n *node) typeSet {
 	if n.Kind != '{' {
 		return everyType
@@ -147,7 +147,7 @@ func (a *adapter) possibleTypes(n *node) typeSet {
 	if known, ok := a.typesOf[n]; ok {
 		return known
 	}
-	a.typesOf[n] = everyType // what leads back to itself
+	a.typesOf[n] = everyType // assumed for references that lead back to n
 	all := everyType
 	if t := n.Get("type"); t != nil && typesOf(t) != 0 {
 		all = typesOf(t)
@@ -175,7 +175,7 @@ func (a *adapter) possibleTypes(n *node) typeSet {
 	return all
 }
 
-// keeps reports whether a reference can stay one.
+// keeps reports whether a reference can stay a reference.
 func (a *adapter) keeps(d *builder, w string, target *node) bool {
 	loops := a.leadsToLoop(target)
 	if loops {
@@ -187,11 +187,11 @@ func (a *adapter) keeps(d *builder, w string, target *node) bool {
 	return a.underDefinitions(target) || a.isShared(target)
 }
 
-// sharedSize is the length, as compact JSON, above which a definition and its references are shorter than copies.
+// sharedSize is the length in bytes of compact JSON above which a definition with references is shorter than copies.
 const sharedSize = 80
 
-// isShared reports whether a schema outside the definitions moves there: the consumer takes $ref, and a reference leads to
-// the schema, so that it is used twice at least.
+// isShared reports whether to move a schema into the definitions. The consumer must accept $ref, and a reference must
+// lead to the schema, so that the schema is used at least twice.
 func (a *adapter) isShared(n *node) bool {
 	if n.Kind != '{' || !a.parsed.nested.takes("$ref") || n == a.Root || n.Get("$ref") != nil || !a.isTarget(n) {
 		return false
@@ -214,7 +214,7 @@ func (a *adapter) isTarget(n *node) bool {
 	return a.referenced[n]
 }
 
-// moved returns the reference to a shared schema, for the place where the schema stood.
+// moved returns the reference that replaces a shared schema.
 func (a *adapter) moved(n *node) schemaResult {
 	ref, back := a.kept(n, "#"+n.Path())
 	a.change(n, RuleRef, "moved to "+briefName(ref)+", since it is used more than once", "", "")
@@ -240,7 +240,7 @@ func (a *adapter) keepRef(d *builder, w string, target *node, ref string) bool {
 	return true
 }
 
-// kept is how a reference to target is written now, and the inverse of what is there.
+// kept returns the new spelling of a reference to target, and the inverse of the target.
 func (a *adapter) kept(target *node, ref string) (string, *inverse) {
 	if target == a.Root && a.top != nil {
 		return "#", a.top
@@ -251,7 +251,7 @@ func (a *adapter) kept(target *node, ref string) (string, *inverse) {
 
 var definitionName = Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}.read()
 
-// definitionOf is the definition of target, made if it is new.
+// definitionOf returns the definition of target, and creates it if it is new.
 func (a *adapter) definitionOf(target *node, ref string) *definition {
 	if def := a.defined[target]; def != nil {
 		return def
@@ -272,7 +272,7 @@ func (a *adapter) definitionOf(target *node, ref string) *definition {
 	return def
 }
 
-// define writes the definitions of what was kept, and of what they keep in turn.
+// define writes the definitions of all kept references, including the references within definitions.
 func (a *adapter) define(root *builder) {
 	for i := 0; i < len(a.defs); i++ {
 		def := a.defs[i]
@@ -306,25 +306,25 @@ func (a *adapter) define(root *builder) {
 	root.drop("definitions")
 }
 
-// uses notes the definitions that n refers to, and those that they refer to.
+// uses records the definitions that n refers to, directly or through other definitions.
 func (a *adapter) uses(n *node, used map[string]bool) {
 	for within := range n.All() {
 		ref := within.Get("$ref").Unquoted()
 		name, _ := strings.CutPrefix(ref, "#/$defs/")
-		if def := a.definitions[name]; ref != "" && def != nil && !used[name] { // no name needs escaping
+		if def := a.definitions[name]; ref != "" && def != nil && !used[name] { // names of definitions need no escapes
 			used[name] = true
 			a.uses(def.node, used)
 		}
 	}
 }
 
-const maxVisited = 100 * DefaultNodes // of a schema whose references lead into one another over and over
+const maxVisited = 100 * DefaultNodes // nodes visited in a schema with heavily nested references
 
 // leadsToLoop reports whether following references from target may never end.
 func (a *adapter) leadsToLoop(target *node) bool {
 	loops, known := a.loops[target]
 	if !known {
-		a.loops[target] = true // for what leads back to it
+		a.loops[target] = true // assumed for references that lead back to target
 		loops = a.holdsLoop(target)
 		a.loops[target] = loops
 	}
@@ -335,7 +335,7 @@ func (a *adapter) leadsToLoop(target *node) bool {
 func (a *adapter) holdsLoop(n *node) bool {
 	for within := range n.All() {
 		if a.visited++; a.visited > maxVisited {
-			return true // be careful
+			return true // too large to search, so assume a loop
 		}
 		for _, f := range within.Fields {
 			if refers(f) && f.Value.Kind == '"' {
@@ -352,7 +352,7 @@ func (a *adapter) underDefinitions(n *node) bool {
 	return n.Up != nil && (n.Up == a.Root.Get("$defs") || n.Up == a.Root.Get("definitions"))
 }
 
-// refTarget is what the $ref of a schema leads to, nil if nothing.
+// refTarget returns the target of a schema's $ref, or nil if there is none.
 func (a *adapter) refTarget(n *node) *node {
 	ref := n.Get("$ref")
 	if ref == nil || ref.Kind != '"' {
@@ -361,7 +361,7 @@ func (a *adapter) refTarget(n *node) *node {
 	return a.target(ref.Unquoted())
 }
 
-// target is what a reference leads to within the document, nil if nothing.
+// target returns the schema that a reference leads to within the document, or nil if there is none.
 func (a *adapter) target(ref string) *node {
 	if n, known := a.targets[ref]; known {
 		return n

@@ -9,7 +9,8 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// conditions takes out what says something under a condition: what it says of properties stays, as optional ones.
+// conditions removes conditional keywords that the profile does not accept. The properties that they declare stay, as
+// optional properties.
 func (a *adapter) conditions(d *builder) bool {
 	if n := d.get("not"); n != nil && saysNothing(n) {
 		return false
@@ -41,7 +42,7 @@ func (a *adapter) conditions(d *builder) bool {
 	return true
 }
 
-// takeOut reports the condition c, which d has no longer, and declares what it says of properties.
+// takeOut reports that the condition c was removed from d, and declares the properties of its branches.
 func (a *adapter) takeOut(d, c *builder, w string, branches ...*node) {
 	text := a.sketchCondition(c, w)
 	before := len(d.get("properties").Members())
@@ -57,7 +58,7 @@ func (a *adapter) takeOut(d, c *builder, w string, branches ...*node) {
 	d.note(text)
 }
 
-// optionally declares the properties of n that d has not, and of what n refers to.
+// optionally declares in d the properties of n, and of the schemas that n refers to, that d does not have yet.
 func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
 	if n == nil || n.Kind != '{' || asked[n] {
 		return
@@ -91,7 +92,8 @@ func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
 	d.set("properties", merged)
 }
 
-// leftovers drops what the consumer does not take, with a note where words can say it.
+// leftovers drops the keywords that the consumer does not accept, and adds a note to the description if words can
+// express the keyword.
 func (a *adapter) leftovers(d *builder) bool {
 	if !d.done {
 		a.values(d)
@@ -104,10 +106,10 @@ func (a *adapter) leftovers(d *builder) bool {
 			continue
 		}
 		if d.root && (f.Name == "$defs" || f.Name == "definitions") {
-			continue // for define
+			continue // define writes them
 		}
 		if f.Name == "description" {
-			continue // for describe
+			continue // describe handles it
 		}
 		d.fields = slices.Delete(d.fields, i, i+1)
 		i--
@@ -132,7 +134,7 @@ func (a *adapter) leftovers(d *builder) bool {
 	return true
 }
 
-// whence is the schema in which a keyword stood before schemas were merged.
+// whence returns the schema that contained a keyword before schemas were merged.
 func (d *builder) whence(f field) *node {
 	if f.Value.Up != nil {
 		return f.Value.Up
@@ -140,8 +142,8 @@ func (d *builder) whence(f field) *node {
 	return d.from
 }
 
-// isMoved reports what is not left where it stands: definitions, which go where they are needed, the name of a draft other than
-// the one that is written here, and a null that cannot be given.
+// isMoved reports whether a keyword does not stay in place. These are definitions, which move to the root, $id, the
+// $schema of another draft, and a default of null if null is not accepted.
 func (a *adapter) isMoved(f field) bool {
 	switch f.Name {
 	case "$defs", "definitions", "$id":
@@ -154,7 +156,8 @@ func (a *adapter) isMoved(f field) bool {
 	return false
 }
 
-// values drops the values that the consumer does not take of keywords that it takes, and adapts what else holds schemas.
+// values drops the values that the consumer does not accept from keywords that it accepts. It also adapts the remaining
+// keywords that hold schemas.
 func (a *adapter) values(d *builder) {
 	if f := d.get("format"); f != nil && len(a.rules.Formats) > 0 && a.takes(d, "format") && !slices.Contains(a.rules.Formats, f.Unquoted()) {
 		a.change(d.from, RuleFormat, "dropped format", "format "+briefName(f.Unquoted()), "")
@@ -207,9 +210,9 @@ func (a *adapter) takesPattern(p string) bool {
 		(!r.AnchoredPattern || strings.HasPrefix(p, "^") && len(p) > 1 && strings.HasSuffix(p, "$"))
 }
 
-const maxNotes = 400 // bytes of what one description is given
+const maxNotes = 400 // bytes of notes in one description
 
-// describe puts the notes into the description, and reports what the root's has no place for.
+// describe adds the notes to the description. If the root cannot have a description, describe returns the text.
 func (a *adapter) describe(d *builder) string {
 	a.clean(d, "title")
 	a.clean(d, "description")
@@ -252,7 +255,7 @@ func (a *adapter) describe(d *builder) string {
 	return ""
 }
 
-// clean takes out of a text what no reader sees.
+// clean removes invisible characters from a text.
 func (a *adapter) clean(d *builder, w string) {
 	v := d.get(w)
 	if v == nil {
@@ -267,13 +270,13 @@ func (a *adapter) clean(d *builder, w string) {
 	}
 }
 
-// saysAlready reports whether a text says already what a note of a default would.
+// saysAlready reports whether a text already mentions the default that a note gives.
 func saysAlready(text, note string) bool {
 	value, ok := strings.CutPrefix(note, "default ")
 	return ok && strings.Contains(strings.ToLower(text), "default") && strings.Contains(text, strings.Trim(value, `"`))
 }
 
-// besideUnions are the annotations that may be beside anyOf where types may not.
+// besideUnions lists the annotations that stay beside anyOf if the profile accepts no types there.
 var besideUnions = setOf("title", "description", "default", "$id")
 
 func withDescription(n *node, text string) *node {

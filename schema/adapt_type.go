@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// typed gives a schema the types that its consumer wants: one where it takes no list, one where it takes none missing.
+// typed gives a schema the types that its consumer requires: a single type if it accepts no list, and an inferred type
+// if it requires one.
 func (a *adapter) typed(d *builder) bool {
 	if d.done || !d.root && d.hasAny("anyOf", "$ref") {
 		return true
@@ -39,8 +40,8 @@ func (a *adapter) typed(d *builder) bool {
 	return a.anything(d)
 }
 
-// ownWords drops what says nothing of values of the type that is given: what holds schemas always, and all of it where the
-// consumer refuses it.
+// ownWords drops keywords that do not apply to the given type. Keywords that hold schemas are always dropped. Other
+// keywords are dropped only if the consumer refuses them.
 func (a *adapter) ownWords(d *builder) bool {
 	if d.done || !d.has("type") {
 		return true
@@ -57,7 +58,7 @@ func (a *adapter) ownWords(d *builder) bool {
 			if r := a.schema(madeFor(d.from, f)); r.node != nil && r.node.Get(f.Name) != nil {
 				f.Value = r.node.Get(f.Name)
 			}
-			if a.meant(f) != "" { // what was made of it says something still
+			if a.meant(f) != "" { // the adapted keyword still has a constraint
 				d.fields[i] = f
 				continue
 			}
@@ -73,7 +74,7 @@ func (a *adapter) ownWords(d *builder) bool {
 	return true
 }
 
-// meant is what a keyword says that its author took for one of the type, as items of an object; "" for what says little.
+// meant describes a keyword of another type that its author meant, such as items of an object, or returns "".
 func (a *adapter) meant(f field) string {
 	switch {
 	case f.Name == "items" && !saysNothing(f.Value):
@@ -101,7 +102,7 @@ func formatSuits(format string, t typeSet) bool {
 	return t.has(typeString)
 }
 
-// listed handles a type that is given.
+// listed adapts a type that the schema states.
 func (a *adapter) listed(d *builder, t *node) bool {
 	all := d.declared()
 	if t.Kind == '[' && len(t.Elems) == 1 {
@@ -127,7 +128,7 @@ func (a *adapter) listed(d *builder, t *node) bool {
 	return a.split(d, all, all.inOrder(t))
 }
 
-// split makes a union of the types, each with the keywords that are its own.
+// split makes a union of the types, each with the keywords that apply to it.
 func (a *adapter) split(d *builder, all typeSet, each []typeSet) bool {
 	if len(each) == 1 {
 		d.set("type", newString(all.one()))
@@ -150,7 +151,7 @@ func (a *adapter) split(d *builder, all typeSet, each []typeSet) bool {
 	return a.collapse(d, union) && a.typed(d)
 }
 
-// anything makes the union of all that a consumer can say of any value.
+// anything makes a union of all types that the profile can express.
 func (a *adapter) anything(d *builder) bool {
 	text := madeFor(d.from, typeField("string"))
 	if !a.takes(d, "anyOf") {
@@ -174,7 +175,7 @@ func (a *adapter) anything(d *builder) bool {
 	return a.distribute(d, union)
 }
 
-// enums keeps the values that a consumer can say, each as what it is.
+// enums keeps the values that the consumer accepts, with their types.
 func (a *adapter) enums(d *builder) bool {
 	e := d.get("enum")
 	if e == nil || d.done || !a.takes(d, "enum") {

@@ -24,7 +24,7 @@ func (a *adapter) constants(d *builder) bool {
 	return ofEnum(d)
 }
 
-// ofEnum leaves of a list of types those that a value of the enum has. It reports false where none is left.
+// ofEnum removes from a list of types the types that no value of the enum has. It reports false if none is left.
 func ofEnum(d *builder) bool {
 	t, e := d.get("type"), d.get("enum")
 	if t == nil || e == nil || t.Kind != '[' {
@@ -47,10 +47,10 @@ func ofEnum(d *builder) bool {
 	return found != 0
 }
 
-// nulls takes null out of a schema whose consumer cannot say it, or says it with nullable.
+// nulls removes null from a schema if the consumer cannot express it, or writes it as nullable.
 func (a *adapter) nulls(d *builder) bool {
 	if union := d.get("anyOf"); union != nil && len(union.Elems) == 1 && !a.staysInPlace(d) {
-		return a.unwrap(d) && a.combine(d) // it may say whether null is accepted
+		return a.unwrap(d) && a.combine(d) // the branch may state whether null is accepted
 	}
 	says := a.parsed.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.parsed.nested.takes("anyOf"))
 	nullable := a.takes(d, "nullable") && !d.root
@@ -73,7 +73,8 @@ func (a *adapter) nulls(d *builder) bool {
 	return left
 }
 
-// withoutNull removes null from type, enum and unions. It reports whether d took null, and whether it takes anything else.
+// withoutNull removes null from type, enum and unions. It reports whether d accepted null, and whether it accepts any
+// other value.
 func (a *adapter) withoutNull(d *builder) (accepted, left bool) {
 	if !d.hasAny("type", "enum", "const", "anyOf", "oneOf") {
 		return false, true
@@ -106,7 +107,7 @@ func (a *adapter) withoutNull(d *builder) (accepted, left bool) {
 	return accepted, left
 }
 
-// onlyNull reports a schema that takes null and nothing else.
+// onlyNull reports whether a schema accepts null only.
 func onlyNull(n *node) bool {
 	if n.Kind != '{' {
 		return false
@@ -118,7 +119,7 @@ func onlyNull(n *node) bool {
 	return len(all) == 1 && isNull(all[0])
 }
 
-// unions adapts anyOf and oneOf, which become one anyOf where the consumer takes it there, and one schema where it does not.
+// unions adapts anyOf and oneOf. They become one anyOf if the consumer accepts it there, and one schema otherwise.
 func (a *adapter) unions(d *builder) bool {
 	if d.has("oneOf") && !a.inPlace(d, "oneOf") {
 		return false
@@ -142,13 +143,13 @@ func (a *adapter) unions(d *builder) bool {
 	return true
 }
 
-// staysInPlace reports whether anyOf may be beside what is beside it.
+// staysInPlace reports whether anyOf may stay beside the other keywords of d.
 func (a *adapter) staysInPlace(d *builder) bool {
 	listed := a.rules.TypeSingle && d.has("type") && d.get("type").Kind == '['
 	return a.takes(d, "anyOf") && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone
 }
 
-// unwrap merges the only branch of a union.
+// unwrap merges the only branch of a union into d.
 func (a *adapter) unwrap(d *builder) bool {
 	only := d.get("anyOf").Elems[0]
 	d.drop("anyOf")
@@ -156,7 +157,7 @@ func (a *adapter) unwrap(d *builder) bool {
 	return a.merge(d, only)
 }
 
-// oneOf becomes anyOf where the consumer does not take it.
+// oneOf rewrites oneOf as anyOf if the consumer does not accept oneOf.
 func (a *adapter) oneOf(d *builder) bool {
 	one := d.get("oneOf")
 	if one == nil || a.takes(d, "oneOf") {
@@ -183,7 +184,7 @@ func (a *adapter) oneOf(d *builder) bool {
 
 const maxCompared = 200 // branches that are compared in pairs
 
-// exclusive reports whether no two of the branches can hold at once, as far as their types and constants show it.
+// exclusive reports whether no value can satisfy two branches at once, as far as their types and constants show it.
 func (a *adapter) exclusive(union *node, objects bool) bool {
 	if len(union.Elems) > maxCompared {
 		return false
@@ -198,7 +199,7 @@ func (a *adapter) exclusive(union *node, objects bool) bool {
 	return true
 }
 
-// followed is what a schema that is only a reference leads to.
+// followed returns the target of a schema that is only a reference.
 func (a *adapter) followed(n *node) *node {
 	for range mostFollowed {
 		target := a.refTarget(n)
@@ -231,7 +232,7 @@ func areExclusive(x, y *node, objects bool, depth int) bool {
 	if px == nil || py == nil || !objects && (tx == nil || ty == nil) {
 		return false
 	}
-	for _, f := range px.Fields { // a property that both require, and that is apart
+	for _, f := range px.Fields { // both require the property, and its schemas exclude each other
 		o := py.Get(f.Name)
 		if o != nil && requires(x, f.Name) && requires(y, f.Name) && areExclusive(f.Value, o, false, depth+1) {
 			return true
@@ -250,11 +251,11 @@ func requires(n *node, name string) bool {
 	return r != nil && slices.ContainsFunc(r.Elems, func(e *node) bool { return e.Kind == '"' && (jsontree.Unquote(e.Text)) == string(name) })
 }
 
-// constraints say of an object which properties there may be together, and not how they are.
+// constraints lists the keywords that restrict which properties an object has, but not their values.
 var constraints = setOf("required", "not", "dependentRequired", "minProperties", "maxProperties")
 
-// onlyConstrains reports a union beside a schema of its own that says no more than which properties must be there, or what
-// may not be: it describes no value, so there is nothing to say it with.
+// onlyConstrains reports whether the branches of a union beside other keywords only require or forbid properties. No
+// adapted schema can express such a union, because its branches describe no values.
 func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 	if !d.hasOther("anyOf") {
 		return false
@@ -272,8 +273,8 @@ func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 	})
 }
 
-// distribute puts what is beside a union into each of its branches, and adapts them; or makes one schema of them all
-// where the consumer takes no union.
+// distribute copies the keywords beside a union into each branch and adapts the branches. If the consumer accepts no
+// union, it makes one schema of them.
 func (a *adapter) distribute(d *builder, union *node) bool {
 	if d.root || !a.takes(d, "anyOf") {
 		d.drop("anyOf")
@@ -303,7 +304,8 @@ func (a *adapter) distribute(d *builder, union *node) bool {
 	return true
 }
 
-// branches adapts the branches of a union, each with inner beside it. A branch that became a union gives its own.
+// branches adapts the branches of a union, each with inner beside it. A branch that became a union is replaced by its
+// own branches.
 func (a *adapter) branches(d *builder, union, inner *node) []schemaResult {
 	var out []schemaResult
 	for _, b := range union.Elems {
@@ -339,11 +341,11 @@ func (a *adapter) branches(d *builder, union, inner *node) []schemaResult {
 	return out
 }
 
-// fewer leaves out branches that say the same as one before them, and makes one of enums of one type.
+// fewer removes branches equal to an earlier branch, and merges enums of one type into one branch.
 func (a *adapter) fewer(d *builder, all []schemaResult) []schemaResult {
 	var out []schemaResult
 	known := make(map[string]bool, len(all))
-	enums := map[string]int{} // by their type, where they are in out
+	enums := map[string]int{} // index in out of the enum of each type
 	for _, b := range all {
 		text := b.node.Compact()
 		if known[text] {
@@ -363,7 +365,7 @@ func (a *adapter) fewer(d *builder, all []schemaResult) []schemaResult {
 	return out
 }
 
-// oneEnum is the enum with the values of two.
+// oneEnum returns an enum with the values of both.
 func (a *adapter) oneEnum(d *builder, x, y *node) *node {
 	a.change(d.from, RuleKeyword, "made one enum of several", "", "")
 	merged := withoutWords(x, setOf("enum", "description").has)
@@ -374,7 +376,7 @@ func (a *adapter) oneEnum(d *builder, x, y *node) *node {
 	return merged
 }
 
-const maxJoined = 1_000 // bytes of a description that other descriptions are added to
+const maxJoined = 1_000 // length in bytes up to which other descriptions are added
 
 func joined(x, y string) string {
 	if x == "" || x == y || strings.Contains(y, x) {
@@ -386,13 +388,13 @@ func joined(x, y string) string {
 	return x + " " + y
 }
 
-// isEnum reports a schema that says which values there are, and no more.
+// isEnum reports whether a schema only lists values.
 func isEnum(n *node) bool {
 	says := func(f field) bool { return f.Name != "type" && f.Name != "enum" && f.Name != "description" }
 	return n.Get("enum") != nil && !slices.ContainsFunc(n.Fields, says)
 }
 
-// become makes d what one branch is; its annotations stay, where the branch has none of its own.
+// become copies the keywords of a branch into d. Annotations of d stay unless the branch has its own.
 func (a *adapter) become(d *builder, b schemaResult) {
 	for _, f := range b.node.Fields {
 		if old := d.get(f.Name); f.Name == "description" && old != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// FuzzAdapt holds Adapt, for every profile, to what needs no validator: accepted or refused with a reason, idempotent,
-// deterministic, within bounds.
+// FuzzAdapt checks, for every profile, the properties of Adapt that need no validator. Adapt accepts a schema or gives
+// a reason, it is idempotent and deterministic, and its results are within bounds.
 func FuzzAdapt(f *testing.F) {
 	for _, seed := range hostile() {
 		f.Add(seed)
@@ -44,7 +44,7 @@ func FuzzAdapt(f *testing.F) {
 	})
 }
 
-// FuzzAdaptGenerated tries all the properties, the way back included, on schemas of the generator.
+// FuzzAdaptGenerated checks all properties, including Restore, on generated schemas.
 func FuzzAdaptGenerated(f *testing.F) {
 	for i := range shaped() {
 		f.Add(uint64(i), i)
@@ -58,7 +58,7 @@ func FuzzAdaptGenerated(f *testing.F) {
 	})
 }
 
-// FuzzRestore gives arguments of any form to the way back: JSON stays JSON, and nothing panics.
+// FuzzRestore restores arguments of any form. JSON stays JSON, and nothing panics.
 func FuzzRestore(f *testing.F) {
 	specimens := corpus(f)
 	for i, arguments := range []string{
@@ -98,7 +98,7 @@ func FuzzRestore(f *testing.F) {
 
 func wrap(i, n int) int { return (i%n + n) % n }
 
-// bombs are small schemas of which a careless adapter makes large ones, and large ones.
+// bombs are large schemas, and small schemas that a careless adapter makes large.
 var bombs = []struct {
 	name string
 	make func() string
@@ -175,11 +175,12 @@ var bombs = []struct {
 	}},
 }
 
-// allowance is how much memory may be asked for in all for one schema: what cannot be read is refused for little, and the most
-// that the default limits let in costs some multiples of its size.
+// allowance is the maximum number of bytes that may be allocated for one schema. Refusing unreadable JSON needs little.
+// The largest schemas within the default limits need a few times their size.
 const allowance = 64 << 20
 
-// TestBombsAreBounded: every bomb is refused or adapted within the allowance, and what comes of it is within the limits.
+// TestBombsAreBounded checks that every bomb is refused or adapted within the allowance, and that each result is within
+// the limits.
 func TestBombsAreBounded(t *testing.T) {
 	for n, bomb := range bombs {
 		input := []byte(bomb.make())
@@ -203,7 +204,7 @@ func TestBombsAreBounded(t *testing.T) {
 	}
 }
 
-// TestWhatIsBeyondTheLimitsIsRefused, for next to nothing.
+// TestWhatIsBeyondTheLimitsIsRefused checks that refusing an oversized schema costs almost nothing.
 func TestWhatIsBeyondTheLimitsIsRefused(t *testing.T) {
 	for _, bomb := range bombs[:6] {
 		input := []byte(bomb.make())
@@ -223,7 +224,7 @@ func TestWhatIsBeyondTheLimitsIsRefused(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes a function asks for.
+// allocated returns the number of bytes that a function allocates.
 func allocated(do func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -243,7 +244,7 @@ func joined(n int, element func(i int) string) string {
 	return b.String()
 }
 
-// dag is n definitions, each of which refers to the next twice.
+// dag returns n definitions, each with two references to the next.
 func dag(n int, format string) string {
 	return `{"type":"object","properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{` + joined(n, func(i int) string {
 		ref := fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)

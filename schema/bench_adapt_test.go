@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// BenchmarkAdaptBesideDecoding adapts 1,000 tools for every provider, and beside it lets the SDK decode the list they came
-// in. adapt/decode is the one's time over the other's, in the same run: mounting is to cost no more than listing.
+// BenchmarkAdaptBesideDecoding adapts 1,000 tools for every provider, and decodes the same list with the SDK.
+// adapt/decode is the ratio of the two times in one run. Mounting should cost no more than listing.
 func BenchmarkAdaptBesideDecoding(b *testing.B) {
 	for _, kind := range []struct {
 		name  string
@@ -46,7 +46,7 @@ func BenchmarkAdaptBesideDecoding(b *testing.B) {
 	}
 }
 
-// decodeList is what the SDK's client does with a list: the message, then its result.
+// decodeList decodes a list as the SDK's client does: first the message, then its result.
 func decodeList(b *testing.B, message []byte) {
 	m, err := jsonrpc.DecodeMessage(message)
 	if err != nil {
@@ -58,7 +58,7 @@ func decodeList(b *testing.B, message []byte) {
 	}
 }
 
-// thousand has each specimen as often as it takes to be 1,000 tools.
+// thousand repeats the specimens until there are 1,000 tools.
 func thousand(b *testing.B, from []specimen) []listedTool {
 	tools := make([]listedTool, 1000)
 	for i := range tools {
@@ -86,7 +86,7 @@ func serversOnly(b *testing.B) []specimen {
 	return out
 }
 
-// listed is the server's answer to tools/list.
+// listed returns a server's reply to tools/list.
 func listed(b *testing.B, tools []listedTool) []byte {
 	list, err := json.Marshal(map[string]any{"tools": tools})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// The cost is linear if MB/s stays about the same from size to size; of what is refused for its depth it may rise.
+// The cost is linear if MB/s stays about the same for all sizes. It may rise for input that is refused for its depth.
 func benchmark(b *testing.B, do func([]byte)) {
 	for _, s := range shapes {
 		for _, kib := range []int{4, 256, 1024, 4096} {

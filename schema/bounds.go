@@ -6,13 +6,13 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// checkBounds reports what an adapted schema exceeds: the bounds of any schema, or those of the profile.
+// checkBounds returns an error if an adapted schema exceeds the general bounds or the bounds of the profile.
 func (a *adapter) checkBounds(root *node, text []byte) error {
 	if len(text) > DefaultBytes {
 		return &LimitError{Bound: "bytes", Found: len(text), Limit: DefaultBytes}
 	}
 	if excess := jsontree.Measure(text, DefaultDepth, DefaultNodes); excess != nil {
-		// The place is in no schema that anybody has.
+		// The pointer would lead into a schema that the caller does not have.
 		return &LimitError{Bound: excess.Bound, Found: excess.Found, Limit: excess.Limit}
 	}
 	c := counter{enumMany: a.rules.Limits.EnumMany}
@@ -39,7 +39,7 @@ func (a *adapter) checkBounds(root *node, text []byte) error {
 	return nil
 }
 
-// counter counts what is limited.
+// counter counts the quantities that a profile may limit.
 type counter struct {
 	enumMany                                                              int
 	depth, properties, values, enumText, text, optional, unions, branches int
@@ -93,7 +93,7 @@ func (c *counter) enum(all []*node) {
 	}
 }
 
-// charactersIn is how many characters the strings, names and numbers in a value have.
+// charactersIn returns the number of characters in the strings, names and numbers of a value.
 func charactersIn(value *node) int {
 	size := 0
 	for n := range value.All() {

@@ -6,43 +6,42 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// builder is one schema while it is adapted: its keywords, in their order, and what they could not say.
+// builder is one schema while it is adapted: its keywords, in their order, and notes for the rest.
 type builder struct {
 	fields []field
-	from   *node // where it is in the original
+	from   *node // the schema in the original
 	root   bool
-	notes  []string          // for the description
-	names  map[string]string // what properties are called now, of those whose name is another
-	null   bool              // null is accepted too, which the schema does not say
-	said   bool              // that null is accepted too is said
-	done   bool              // it is one branch of a union, which has been adapted
-	cut    bool              // a reference that it had, or that its items had, was cut
+	notes  []string          // constraints for the description
+	names  map[string]string // the new names of renamed properties, by old name
+	null   bool              // null is accepted too, but the schema does not express it
+	said   bool              // the schema expresses that null is accepted
+	done   bool              // it is an adapted branch of a union
+	cut    bool              // a reference in it or in its items was cut
 	back   *inverse
-	mark   int // where the references begin that it inlines
+	mark   int // index in adapter.inside of the first reference that it inlines
 
-	conditions []*builder // if, then and else of what was merged
+	conditions []*builder // if, then and else of merged schemas
 }
 
 func (d *builder) get(w string) *node { return jsontree.Lookup(d.fields, w) }
 
 func (d *builder) has(w string) bool { return d.get(w) != nil }
 
-// hasAny reports whether d has one of the keywords.
 func (d *builder) hasAny(all ...string) bool { return slices.ContainsFunc(all, d.has) }
 
-// hasTyped reports whether d has a keyword of the type.
+// hasTyped reports whether d has a keyword that applies to the type.
 func (d *builder) hasTyped(t typeSet) bool {
 	return slices.ContainsFunc(d.fields, func(f field) bool { return typedWords[f.Name].has(t) })
 }
 
-// hasOther reports whether d has a keyword that is none of these and no annotation.
+// hasOther reports whether d has a keyword other than the given keywords and annotations.
 func (d *builder) hasOther(than ...string) bool { return hasOther(d.fields, than...) }
 
 func hasOther(fields []field, than ...string) bool {
 	return slices.ContainsFunc(fields, func(f field) bool { return !isAnnotation(f.Name) && !slices.Contains(than, f.Name) })
 }
 
-// set puts a keyword at its place, or at the end.
+// set replaces the value of a keyword, or appends the keyword.
 func (d *builder) set(w string, value *node) {
 	if i := jsontree.IndexOf(d.fields, w); i >= 0 {
 		d.fields[i].Value = value
@@ -51,7 +50,7 @@ func (d *builder) set(w string, value *node) {
 	d.add(newMember(w, value))
 }
 
-// rename puts another keyword with another value where one stands.
+// rename replaces a keyword and its value in place.
 func (d *builder) rename(w, to string, value *node) {
 	if d.has(to) {
 		d.drop(w)
@@ -69,12 +68,11 @@ func (d *builder) dropIf(drop func(w string) bool) {
 	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return drop(f.Name) })
 }
 
-// keep drops everything but annotations and these keywords.
+// keep drops all keywords except annotations and the given keywords.
 func (d *builder) keep(all ...string) {
 	d.dropIf(func(w string) bool { return !isAnnotation(w) && !slices.Contains(all, w) })
 }
 
-// keepOnly drops everything but one keyword.
 func (d *builder) keepOnly(kept string) { d.dropIf(func(w string) bool { return w != kept }) }
 
 func (d *builder) note(text string) {
@@ -83,7 +81,7 @@ func (d *builder) note(text string) {
 	}
 }
 
-// condition takes if, then and else out of d.
+// condition moves if, then and else from d to a new builder.
 func (d *builder) condition() *builder {
 	c := &builder{from: d.from}
 	for _, f := range d.fields {
@@ -97,10 +95,10 @@ func (d *builder) condition() *builder {
 
 func (d *builder) node() *node { return &node{Kind: '{', Fields: d.fields} }
 
-// add appends a field, whose keyword d has not.
+// add appends a field. d must not have its keyword yet.
 func (d *builder) add(f field) { d.fields = append(d.fields, f) }
 
-// declared are the types that type names, and every one where there is no type.
+// declared returns the types in type, or every type if there is no type.
 func (d *builder) declared() typeSet {
 	t := d.get("type")
 	if t == nil {

@@ -14,25 +14,26 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// What Check reports of one schema at most: enough for a person, and a bound for a stranger's schema.
+// Limits of Check's report on one schema. They are enough for a reader and bound the report on an untrusted schema.
 const (
 	maxFindings     = 1_000
-	maxFindingsText = 1 << 20 // bytes of all their paths and messages
+	maxFindingsText = 1 << 20 // total bytes of paths and messages
 )
 
-// Where rules come from that are this package's own or the formats', and no provider's.
+// Sources of rules that come from this package or from the formats, and from no provider.
 var (
 	sourceJSON = documentedAt("https://www.rfc-editor.org/rfc/rfc8259")
 	sourceSize = asConservative(documentedAt("https://pkg.go.dev/github.com/indusagi/indus/schema#Limits"))
 )
 
-// Check finds what the profile's consumer would not accept of a schema, in the order of the document; nil where it accepts
-// all of it. What concerns the schema as a whole, such as how many properties it has, is at the end, and what a schema
-// lacks is before what it has.
+// Check returns the parts of a schema that the profile's consumer would not accept, in the order of the document. It
+// returns nil if the consumer accepts the schema. Faults of the whole schema, such as its number of properties, come
+// last. A missing keyword is reported before the keywords of the same schema.
 //
-// Check is written from [Profile.Rules]. It shares with [Adapt] how a schema is read and no decision, so that the one can catch
-// the other. Of a keyword that is refused the inside is only asked for its form. A schema beyond [Limits] is not looked into, and after 1,000
-// findings, or a mebibyte of them, Check stops. [Original] and [Seed] have no rules: they ask for a JSON object within bounds.
+// Check is written from [Profile.Rules]. It shares with [Adapt] the code that reads schemas, but no decision, so that
+// each can find the faults of the other. Inside a refused keyword, Check checks only the form of values. It does not
+// enter a schema beyond [Limits], and it stops after 1,000 findings or a mebibyte of findings. [Original] and [Seed]
+// have no rules, so Check requires only a JSON object within bounds.
 func Check(raw json.RawMessage, p *Profile) []Finding {
 	c := &checker{rules: p.Rules(), circling: map[*node]bool{}}
 	top, err := readTree(raw)
@@ -59,24 +60,24 @@ func Check(raw json.RawMessage, p *Profile) []Finding {
 	return c.findings
 }
 
-// checker looks at one schema for one profile.
+// checker checks one schema against one profile.
 type checker struct {
 	*jsontree.Document
 	rules  Rules
 	cycles map[*node]bool // schemas with a $ref to a schema around them
 
-	circling map[*node]bool // of the references looked at, whether they end nowhere
+	circling map[*node]bool // whether a visited reference belongs to an endless chain
 
 	findings []Finding
-	text     int // bytes of their paths and messages
+	text     int // bytes of paths and messages
 	sum      sums
 }
 
-// unreadable reports what Measure found.
+// unreadable reports the error of Measure.
 func (c *checker) unreadable(err error) {
 	if over := (*LimitError)(nil); errors.As(err, &over) {
 		path := over.Pointer
-		if strings.HasSuffix(path, "…") { // which leads nowhere
+		if strings.HasSuffix(path, "…") { // a clipped pointer leads nowhere
 			path = ""
 		}
 		c.add(Finding{Path: path, Rule: RuleSize, Message: oneLine(err), Source: sourceSize.At, Class: sourceSize.Class})
@@ -87,7 +88,7 @@ func (c *checker) unreadable(err error) {
 
 func oneLine(err error) string { return strings.TrimPrefix(err.Error(), "schema: ") }
 
-// halves finds halves of surrogate pairs in strings and names.
+// halves reports halves of surrogate pairs in strings and names.
 func (c *checker) halves(t *node, at *spot) {
 	find := func(at *spot) {
 		c.findAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], asConservative(sourceJSON)), "half a surrogate pair, which is no character; whole ones are accepted")
@@ -106,7 +107,7 @@ func (c *checker) halves(t *node, at *spot) {
 	}
 }
 
-// full reports whether enough has been found.
+// full reports whether the report has reached its limit.
 func (c *checker) full() bool { return len(c.findings) >= maxFindings || c.text >= maxFindingsText }
 
 func (c *checker) find(at *spot, rule Rule, format string, args ...any) {
@@ -114,7 +115,7 @@ func (c *checker) find(at *spot, rule Rule, format string, args ...any) {
 }
 
 func (c *checker) findAs(at *spot, rule Rule, s Source, format string, args ...any) {
-	if !c.full() { // which saves formatting
+	if !c.full() { // saves formatting
 		c.add(Finding{Path: at.path(), Rule: rule, Message: fmt.Sprintf(format, args...), Source: s.At, Class: s.Class, Date: s.Date})
 	}
 }
@@ -134,7 +135,7 @@ type spot struct {
 
 func (s *spot) at(step string) *spot { return &spot{up: s, step: step} }
 
-// path is the JSON Pointer (RFC 6901) of s.
+// path returns the JSON Pointer (RFC 6901) of s.
 func (s *spot) path() string {
 	var steps []string
 	for ; s != nil; s = s.up {

@@ -8,13 +8,13 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// checkCase is a schema and what a consumer does not accept of it.
+// checkCase is a schema with the findings for one consumer.
 type checkCase struct {
 	name, raw string
 	want      []string // a path and a rule each
 }
 
-// checks are statements of the providers' documentation and refusals that were seen, by profile.
+// checks are statements of the providers' documentation and observed refusals, by profile.
 var checks = []struct {
 	profile *schema.Profile
 	cases   []checkCase
@@ -100,7 +100,7 @@ var checks = []struct {
 	}},
 }
 
-// plain is what every consumer takes.
+// plain is a schema that every consumer accepts.
 const plain = `{"type":"object","properties":{
 	"name":{"type":"string","description":"Who.","enum":["a","b"]},
 	"sizes":{"type":"array","items":{"type":"integer"}},
@@ -332,7 +332,7 @@ var moonshotChecks = []checkCase{
 	{"too long", `{"type":"object","description":"` + times(60_000, digits) + `"}`, []string{" limit"}},
 }
 
-// closed is a root that says additionalProperties: false, with one property, x; strict requires x too.
+// closed returns a closed root with one property, x. strict also requires x.
 func closed(property string) string {
 	return `{"type":"object","properties":{"x":` + property + `},"additionalProperties":false}`
 }
@@ -341,7 +341,7 @@ func strict(property string) string {
 	return `{"type":"object","properties":{"x":` + property + `},"required":["x"],"additionalProperties":false}`
 }
 
-// nested is n objects in one another, in a root.
+// nested returns n objects inside one another, in a root.
 func nested(n int) string {
 	if n == 0 {
 		return strict(`{"type":"string"}`)
@@ -349,7 +349,7 @@ func nested(n int) string {
 	return strict(nested(n - 1))
 }
 
-// nestedPath leads to the object that is n deep in nested.
+// nestedPath returns the path of the object at depth n in nested.
 func nestedPath(n int) string { return strings.Repeat("/properties/x", n) }
 
 func quotedName(i int) string     { return fmt.Sprintf(`"p%d"`, i) }

@@ -43,7 +43,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// sound checks what holds of every finding: it has a source and one line of text, and its path leads somewhere.
+// sound checks that a finding has a source and a message of one line, and that its path leads to a value.
 func sound(t *testing.T, value any, p *schema.Profile, f schema.Finding) {
 	t.Helper()
 	if f.Rule == schema.RuleJSON || f.Rule == schema.RuleSize {
@@ -63,7 +63,7 @@ func sound(t *testing.T, value any, p *schema.Profile, f schema.Finding) {
 	}
 }
 
-// numbered decodes JSON, whatever numbers are in it; nil if it is none.
+// numbered decodes JSON without changing its numbers. It returns nil if the input is not JSON.
 func numbered(input []byte) any {
 	var value any
 	d := json.NewDecoder(bytes.NewReader(input))
@@ -74,7 +74,7 @@ func numbered(input []byte) any {
 	return value
 }
 
-// leads reports whether a JSON Pointer leads to something in a value.
+// leads reports whether a JSON Pointer leads to a value.
 func leads(pointer string, value any) bool {
 	if pointer == "" {
 		return true

@@ -23,7 +23,7 @@ func ExampleCheck() {
 	// /properties/id/exclusiveMinimum: exclusiveMinimum is true; draft 2020-12 takes a number (Dokploy/mcp#74)
 }
 
-// found is what Check says of a schema: a path and a rule for each finding.
+// found returns the findings of Check, as a path and a rule each.
 func found(raw string, p *schema.Profile) []string {
 	return told(schema.Check(json.RawMessage(raw), p))
 }
@@ -36,7 +36,7 @@ func told(findings []schema.Finding) []string {
 	return all
 }
 
-// inside is a root with one property, x.
+// inside returns a root with one property, x.
 func inside(property string) string {
 	return `{"type":"object","properties":{"x":` + property + `}}`
 }
@@ -90,7 +90,7 @@ func TestCheckWithoutRules(t *testing.T) {
 	}
 }
 
-// What stands where data stands is no schema.
+// A value inside data is not checked as a schema.
 func TestCheckLeavesDataAlone(t *testing.T) {
 	const bad = `{"type":"string[]","properties":[],"required":null,"$ref":"#/nowhere","exclusiveMinimum":true}`
 	for _, keyword := range []string{"const", "default", "example", "x-data"} {
@@ -105,7 +105,7 @@ func TestCheckLeavesDataAlone(t *testing.T) {
 	}
 }
 
-// Of every position that holds schemas, the schema in it is looked at.
+// Check enters every position that holds schemas.
 func TestCheckLooksEverywhere(t *testing.T) {
 	const bad = `{"minLength":"1"}`
 	tests := map[string]string{
@@ -144,7 +144,7 @@ func TestCheckLooksEverywhere(t *testing.T) {
 	}
 }
 
-// Inside of what is refused, forms are all that is asked for.
+// Inside a refused keyword, only forms are checked.
 func TestCheckInsideOfWhatIsRefused(t *testing.T) {
 	const raw = `{"type":"object","allOf":[{"properties":{"a b":{"type":"string[]"}}}],"properties":{}}`
 	want := []string{"/allOf unlisted", "/allOf/0/properties/a b/type form"}
@@ -164,7 +164,7 @@ func TestCheckOfRepeatedKeys(t *testing.T) {
 	}
 }
 
-// A finding's path leads to what it is about, and what it says is one line.
+// The path of a finding leads to the faulty value, and its message is one line.
 func TestCheckIsPrintable(t *testing.T) {
 	raw := inside(`{"type":"line\nfeed","` + strings.Repeat("é", 500) + `\u202e":1,"a\nb\u202e":2,"":3,"$ref":"\u0000` + strings.Repeat("x", 500) + `"}`)
 	for _, p := range schema.Profiles() {
@@ -176,7 +176,7 @@ func TestCheckIsPrintable(t *testing.T) {
 	}
 }
 
-// times is n elements with commas between them.
+// times returns n elements with commas between them.
 func times(n int, element func(i int) string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -227,7 +227,7 @@ func TestCheckTool(t *testing.T) {
 		{schema.Universal, "a", strings.Repeat("é", 100_000), nil},
 		{schema.Flat, "a", strings.Repeat("é", 10_000), nil},
 		{schema.Flat, "a", strings.Repeat("é", 10_001), []string{"description: the description has 10001 characters; 10000 are accepted"}},
-		{schema.Universal, "a", "x\x1b[2J", nil}, // which CheckHidden finds
+		{schema.Universal, "a", "x\x1b[2J", nil}, // CheckHidden reports it
 		{schema.Universal, "a", "x\xff", []string{"description: the description is not UTF-8"}},
 		{schema.Gemini, "_a.b:c-d", "", nil},
 		{schema.Moonshot, "21st_magic_component_builder", "x", []string{
@@ -272,7 +272,7 @@ func TestCheckHidden(t *testing.T) {
 	}
 }
 
-// Of strict tools the limits hold for the request.
+// For strict tools, the limits count over the whole request.
 func TestCheckRequest(t *testing.T) {
 	tool := json.RawMessage(closed(`{"type":["string","null"]}`))
 	for n, want := range map[int][]string{16: nil, 17: {" limit"}, 25: {" count", " limit", " limit"}} {

@@ -7,11 +7,11 @@ import (
 	"github.com/indusagi/indus/internal/keyword"
 )
 
-// form is what the value of a keyword has to look like.
+// form is the form required of a keyword's value.
 type form int
 
 const (
-	formAny form = iota // no form, or no keyword of draft 2020-12
+	formAny form = iota // any form, or not a keyword of draft 2020-12
 	formString
 	formBoolean
 	formNumber
@@ -28,8 +28,8 @@ const (
 	formDependencies
 )
 
-// formOf is the form of a keyword that draft 2020-12's metaschema describes, of one of older drafts that it still knows, and of
-// additionalItems, which it does not.
+// formOf returns the form of a keyword in draft 2020-12's metaschema. It also knows the keywords of older drafts that
+// the metaschema still contains, and additionalItems.
 func formOf(name string) form {
 	switch keyword.ContentOf(name) {
 	case keyword.Schema:
@@ -46,7 +46,7 @@ func formOf(name string) form {
 	return forms[name]
 }
 
-// forms are those of the keywords that hold no schemas.
+// forms holds the forms of keywords that contain no schemas.
 //
 // https://json-schema.org/draft/2020-12/schema
 var forms = map[string]form{
@@ -64,7 +64,7 @@ var forms = map[string]form{
 	"writeOnly": formBoolean, "examples": formArray, "contentEncoding": formString, "contentMediaType": formString,
 }
 
-// formTexts says what a form is, for a message.
+// formTexts describes each form for messages.
 var formTexts = map[form]string{
 	formString: "a string", formBoolean: "true or false", formNumber: "a number", formPositive: "a number above 0",
 	formCount: "an integer of 0 or more", formArray: "a list", formStrings: "a list of different strings",
@@ -75,8 +75,8 @@ var formTexts = map[form]string{
 
 var sevenTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// formed reports whether the value of a keyword has its form, and finds a fault if not. What stands inside it in the place of
-// a schema is left to those who look there.
+// formed reports whether the value of a keyword has its form, and adds a finding if not. It does not check the schemas
+// inside the value.
 func (c *checker) formed(name string, value *node, at *spot) bool {
 	f := formOf(name)
 	if f.fits(value) {

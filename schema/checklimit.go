@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// sums are what is counted over the whole schema.
+// sums holds the counts for the whole schema.
 type sums struct {
 	properties, values, text, optional, unions int
 }
 
-// depth is how deep t stands where it is an object or an array, and finds the first that stands too deep.
+// depth returns the depth of t, counted in objects and arrays. It adds a finding for the first schema that is too deep.
 func (c *checker) depth(t *node, at *spot, around int) int {
 	types := typesGiven(t)
 	if list := t.Get("type").Is("["); list || t.Get("anyOf").Is("[") {
@@ -29,14 +29,14 @@ func (c *checker) depth(t *node, at *spot, around int) int {
 	return around + 1
 }
 
-// branches counts those of a union.
+// branches checks the number of branches of a union.
 func (c *checker) branches(m field, at *spot) {
 	if limit := c.rules.Limits.Branches; limit > 0 && len(m.Value.Elems) > limit {
 		c.find(at, RuleLimit, "%s has %d branches; %d are accepted", m.Name, len(m.Value.Elems), limit)
 	}
 }
 
-// totals finds what there is too much of in the whole schema.
+// totals adds a finding for each count of the whole schema that exceeds its limit.
 func (c *checker) totals(raw []byte) {
 	limits := c.rules.Limits
 	size := 0
@@ -53,7 +53,7 @@ func (c *checker) totals(raw []byte) {
 	})
 }
 
-// compactSize returns the length of valid JSON as compact JSON, and 0 for what is not valid.
+// compactSize returns the length of raw as compact JSON, or 0 if raw is not valid.
 func compactSize(raw []byte) int {
 	var compact bytes.Buffer
 	_ = json.Compact(&compact, raw)
@@ -73,7 +73,7 @@ func (c *checker) counts(what string, all []counted) {
 	}
 }
 
-// repeats looks at what a consumer that makes a grammar writes out so many times.
+// repeats checks a bound on lengths. A consumer that builds a grammar repeats a rule as often as the bound requires.
 func (c *checker) repeats(m field, at *spot) {
 	limit := c.rules.Limits.repeats(m.Name)
 	if limit > 0 && m.Value.Kind == '0' && slices.Contains(repeatKeywords, m.Name) && numberOf(m.Value) > float64(limit) {
@@ -81,7 +81,7 @@ func (c *checker) repeats(m field, at *spot) {
 	}
 }
 
-// repeats returns the largest number that a keyword may have, 0 if it is not bounded.
+// repeats returns the largest value that a keyword may have, or 0 if there is no limit.
 func (l ProviderLimits) repeats(keyword string) int {
 	if keyword == "maxItems" && l.Items > 0 {
 		return l.Items

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// What Check asks of a node.
+// Properties of nodes that Check needs.
 
-// contentOf is the text of a string or a number, in UTF-8; "" for all else.
+// contentOf returns the text of a string or a number in UTF-8, or "" for other values.
 func contentOf(n *node) string {
 	if n.Is("0") {
 		return string(n.Text)
@@ -16,10 +16,10 @@ func contentOf(n *node) string {
 	return wholeText(n.Unquoted())
 }
 
-// wholeText is s with U+FFFD in place of halves of surrogate pairs.
+// wholeText returns s with U+FFFD in place of halves of surrogate pairs.
 func wholeText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// stringsIn are the strings of an array; nil if n is none.
+// stringsIn returns the strings in an array, or nil if n is not an array.
 func stringsIn(n *node) []string {
 	if !n.Is("[") {
 		return nil
@@ -33,7 +33,7 @@ func stringsIn(n *node) []string {
 	return all
 }
 
-// typesGiven are the names that type gives in a schema.
+// typesGiven returns the names in a schema's type.
 func typesGiven(n *node) []string {
 	named := n.Get("type")
 	if named.Is(`"`) {
@@ -42,13 +42,13 @@ func typesGiven(n *node) []string {
 	return stringsIn(named)
 }
 
-// isInteger reports whether a number is one, as 1.0 and 1e2 are.
+// isInteger reports whether n is an integer. 1.0 and 1e2 are integers.
 func isInteger(n *node) bool {
 	f, err := strconv.ParseFloat(string(n.Text), 64)
 	return n.Kind == '0' && (err != nil || f == float64(int64(f)) || f > 1<<62 || f < -1<<62)
 }
 
-// describeValue says what n is, for a message.
+// describeValue describes n for a message.
 func describeValue(n *node) string {
 	switch n.Kind {
 	case '{':
@@ -67,10 +67,10 @@ func describeValue(n *node) string {
 	return "null"
 }
 
-// shortQuote is a string for a message: quoted, in one line, and cut where it is long.
+// shortQuote returns a string for a message: quoted, in one line, and clipped.
 func shortQuote(s string) string { return strconv.Quote(shortened(s)) }
 
-// shownKeyword is a keyword for a message: quoted where it is none that anybody defines.
+// shownKeyword returns a keyword for a message. It quotes a keyword that is empty or has unusual characters.
 func shownKeyword(keyword string) string {
 	if keyword == "" {
 		return shortQuote(keyword)
@@ -94,8 +94,8 @@ func shortened(s string) string {
 	return s
 }
 
-// heldIn yields the schemas in a keyword's value, and where they stand. It yields what stands where a schema belongs and is none
-// too.
+// heldIn yields the values in a keyword's value that stand in the place of a schema, with their places. It also yields
+// values that are not valid schemas.
 func heldIn(m field, at *spot) iter.Seq2[*spot, *node] {
 	return func(yield func(*spot, *node) bool) {
 		switch f := formOf(m.Name); {

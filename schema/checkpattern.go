@@ -2,7 +2,7 @@ package schema
 
 import "strings"
 
-// pattern looks for what only backtracking can match.
+// pattern checks a pattern for constructs that only a backtracking engine can match.
 func (c *checker) pattern(v *node, at *spot) {
 	r := c.rules
 	if found := beyondRegular(contentOf(v), r.RustPattern); r.PlainPattern && found != "" {
@@ -16,8 +16,8 @@ func (c *checker) pattern(v *node, at *spot) {
 	}
 }
 
-// beyondRegular returns the first look-around or back-reference of a regular expression, or "". If rust is set, the first \0
-// and the first class within a class count too.
+// beyondRegular returns the first look-around or back-reference of a regular expression, or "". If rust is set, the
+// first \0 and the first class within a class count too.
 func beyondRegular(pattern string, rust bool) string {
 	inClass := false
 	for i := 0; i < len(pattern); i++ {
@@ -36,7 +36,7 @@ func beyondRegular(pattern string, rust bool) string {
 			inClass = c != ']'
 		case c == '[':
 			inClass = true
-			if strings.HasPrefix(rest, "[]") || strings.HasPrefix(rest, "[^]") { // what stands first is itself
+			if strings.HasPrefix(rest, "[]") || strings.HasPrefix(rest, "[^]") { // a leading ] is literal
 				i += strings.IndexByte(rest, ']')
 			}
 		case c == '(':

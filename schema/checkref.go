@@ -2,7 +2,7 @@ package schema
 
 import "strings"
 
-// ref looks at a $ref: its form, what is beside it, and where it leads.
+// ref checks a $ref: its form, the keywords beside it, and its target.
 func (c *checker) ref(t, v *node, at *spot) {
 	if c.rules.RefAlone {
 		var others []string
@@ -32,7 +32,7 @@ func (c *checker) ref(t, v *node, at *spot) {
 	}
 }
 
-// circles reports whether t is a reference to references only, which end nowhere.
+// circles reports whether t belongs to a chain of references that never ends.
 func (c *checker) circles(t *node) bool {
 	var chain []*node
 	seen := map[*node]bool{}
@@ -52,7 +52,7 @@ func (c *checker) circles(t *node) bool {
 	return result
 }
 
-// findCycles finds the schemas whose $ref leads to one that they are in, or that led to them. Each schema is entered once.
+// findCycles returns the schemas with a $ref to a schema that contains them or led to them. It enters each schema once.
 func (c *checker) findCycles() map[*node]bool {
 	const entered, left = 1, 2
 	found, state := map[*node]bool{}, map[*node]int{}
@@ -66,7 +66,7 @@ func (c *checker) findCycles() map[*node]bool {
 		for _, m := range t.Fields {
 			for _, child := range heldIn(m, nil) {
 				if m.Name == "$defs" || m.Name == "definitions" {
-					definitions = append(definitions, child) // t does not lead there by holding it
+					definitions = append(definitions, child) // holding a definition does not lead to it
 					continue
 				}
 				enter(child)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// lacks finds what a schema does not say and must.
+// lacks adds a finding for each required keyword that a schema does not have.
 func (c *checker) lacks(t *node, at *spot, p position) {
 	r := c.rules
 	types := typesGiven(t)
@@ -36,8 +36,8 @@ func (c *checker) lacks(t *node, at *spot, p position) {
 	}
 }
 
-// typedElsewhere reports whether the type of a schema without one is in the branches of anyOf, or in what else it takes
-// that leads to schemas. Where anyOf is refused, that has been found.
+// typedElsewhere reports whether a schema without a type has it in the branches of anyOf, or in another accepted
+// keyword that leads to schemas. A refused anyOf also counts, because it has its own finding.
 func (c *checker) typedElsewhere(t *node, p position) bool {
 	for _, keyword := range []string{"anyOf", "$ref", "oneOf", "allOf"} {
 		if t.Get(keyword) != nil && (keyword == "anyOf" || c.allowed(p).Takes(keyword)) {
@@ -47,7 +47,7 @@ func (c *checker) typedElsewhere(t *node, p position) bool {
 	return false
 }
 
-// typeNamed looks at type.
+// typeNamed checks the keyword type.
 func (c *checker) typeNamed(v *node, at *spot, p position) {
 	if p.root {
 		if contentOf(v) != "object" {
@@ -69,10 +69,10 @@ func (c *checker) typeNamed(v *node, at *spot, p position) {
 	}
 }
 
-// annotates are the keywords that may be beside anyOf where types may not: they restrict nothing.
+// annotates lists the keywords accepted beside anyOf in profiles that accept no types there. They restrict no value.
 var annotates = []string{"title", "description", "default", "$id", "$defs"}
 
-// ofTypes are the keywords that speak of some types only.
+// ofTypes maps keywords to the types that they apply to.
 var ofTypes = map[string][]string{
 	"properties": {"object"}, "required": {"object"}, "additionalProperties": {"object"}, "minProperties": {"object"},
 	"maxProperties": {"object"}, "propertyOrdering": {"object"},
@@ -81,7 +81,7 @@ var ofTypes = map[string][]string{
 	"minimum": {"number", "integer"}, "maximum": {"number", "integer"},
 }
 
-// speaksOf are the types that a keyword speaks of; empty if it speaks of all.
+// speaksOf returns the types that a keyword applies to, or nothing if it applies to all.
 func speaksOf(m field) []string {
 	if m.Name != "format" {
 		return ofTypes[m.Name]
@@ -95,7 +95,7 @@ func speaksOf(m field) []string {
 	return []string{"string"}
 }
 
-// beside looks at what a keyword is with.
+// beside checks a keyword against the keywords beside it.
 func (c *checker) beside(t *node, m field, at *spot, p position) {
 	r := c.rules
 	if (r.TypeInBranches || r.UnionAlone) && m.Name != "anyOf" && t.Get("anyOf") != nil && c.allowed(p).Takes("anyOf") {
@@ -115,7 +115,7 @@ func (c *checker) beside(t *node, m field, at *spot, p position) {
 	}
 }
 
-// properties looks at the names of properties, and counts them.
+// properties counts properties and checks their names.
 func (c *checker) properties(t, properties *node, at *spot, p position) {
 	required := make(map[string]bool, len(properties.Fields))
 	for _, name := range stringsIn(t.Get("required")) {
@@ -144,7 +144,7 @@ func (c *checker) properties(t, properties *node, at *spot, p position) {
 	}
 }
 
-// required looks at the names in required.
+// required checks the names in required.
 func (c *checker) required(t, v *node, at *spot) {
 	if c.rules.RequiredFilled && len(v.Elems) == 0 {
 		c.find(at, RuleRequired, "required is empty; it must name a property, or not be there")
@@ -160,7 +160,7 @@ func (c *checker) required(t, v *node, at *spot) {
 	}
 }
 
-// enum looks at the values of an enum.
+// enum checks the values of an enum.
 func (c *checker) enum(t, v *node, at *spot) {
 	r := c.rules
 	c.sum.values += len(v.Elems)
@@ -198,7 +198,7 @@ func (c *checker) enumValue(t, e *node, at *spot) {
 	}
 }
 
-// hasType reports whether t is of a type of JSON Schema.
+// hasType reports whether n has the given JSON Schema type.
 func hasType(n *node, name string) bool {
 	switch name {
 	case "object":
@@ -219,7 +219,7 @@ func hasType(n *node, name string) bool {
 	return false
 }
 
-// bound looks at a number that may only be one of some.
+// bound checks a number that must be one of a few values.
 func (c *checker) bound(m field, at *spot) {
 	some, ok := c.rules.Bounds[m.Name]
 	if !ok || m.Value.Kind != '0' {

@@ -11,9 +11,10 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// CheckHidden finds what no reader sees, and a model reads, in a tool's description and in every string and name of its
-// schema: control characters other than line feed and tab, characters that change the direction of text, and invisible ones
-// where no script and no emoji needs them. No provider refuses it. Paths lead into the schema; "" is the description.
+// CheckHidden reports characters that a model reads but no person sees, in a tool's description and in every string and
+// name of its schema. These are control characters other than line feed and tab, and characters that change the
+// direction of text. Invisible characters count too, unless a script or an emoji needs them. No provider refuses such
+// characters. Paths lead into the schema; "" is the description.
 func CheckHidden(description string, raw json.RawMessage) []Finding {
 	c := &checker{}
 	c.hidden(description, nil)
@@ -42,8 +43,9 @@ func (c *checker) hidden(s string, at *spot) {
 	}
 }
 
-// CheckTool finds what the profile's consumer would not accept of a tool's name and description, nil where it accepts both;
-// [CheckHidden] finds what it accepts and nobody sees. Paths are "". Original and Seed have no rules.
+// CheckTool reports the faults for which the profile's consumer would refuse a tool's name or description. It returns
+// nil if the consumer accepts both. It does not report hidden characters; see [CheckHidden]. Paths are "". Original and
+// Seed have no rules.
 func CheckTool(name, description string, p *Profile) []Finding {
 	if p == nil || p.transform != nil {
 		return nil
@@ -56,7 +58,7 @@ func CheckTool(name, description string, p *Profile) []Finding {
 	return c.findings
 }
 
-// CheckCount finds whether n tools are more than one request to the profile's consumer may have.
+// CheckCount adds a finding if n tools exceed the limit of one request to the profile's consumer.
 func CheckCount(n int, p *Profile) []Finding {
 	c := &checker{rules: p.Rules()}
 	if limit := c.rules.Tool.MaxTools; limit > 0 && n > limit {
@@ -66,8 +68,8 @@ func CheckCount(n int, p *Profile) []Finding {
 	return c.findings
 }
 
-// CheckRequest finds what one request to the profile's consumer may not have of tools, whose adapted schemas these are:
-// how many there are, and what [ProviderLimits] count over all of them.
+// CheckRequest checks all tools of one request against the limits of the profile's consumer, given their adapted
+// schemas. It checks the number of tools and the totals in [ProviderLimits].
 func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
 	c := &checker{rules: p.Rules()}
 	c.request(schemas)
@@ -91,7 +93,7 @@ func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
 	return append(found, c.findings...)
 }
 
-// request finds whether the schemas of all tools are too large together.
+// request checks the total size of the schemas of all tools.
 func (c *checker) request(schemas []json.RawMessage) {
 	limit, size := c.rules.Limits.Request, 0
 	if limit == 0 {
@@ -106,8 +108,9 @@ func (c *checker) request(schemas []json.RawMessage) {
 	}
 }
 
-// CheckGrowth finds whether a schema that was adapted is much larger than its original: by half, and by 4 KB. Each request to
-// a model carries it. No provider refuses it. The message has tokens, estimated at four bytes each.
+// CheckGrowth reports an adapted schema that is larger than its original by more than half and by more than 4 KB. Every
+// request to a model contains the schema. No provider refuses it. The message gives sizes in tokens, estimated at four
+// bytes each.
 func CheckGrowth(original, adapted json.RawMessage) []Finding {
 	was, is := compactSize(original), compactSize(adapted)
 	c := &checker{}
@@ -117,7 +120,7 @@ func CheckGrowth(original, adapted json.RawMessage) []Finding {
 	return c.findings
 }
 
-// bytesPerToken is how many bytes of a schema a token has, in round figures: docs/context.md.
+// bytesPerToken is the approximate number of bytes of a schema per token (docs/context.md).
 const bytesPerToken = 4
 
 var sourceGrowth = asConservative(documentedAt("https://github.com/indusagi/indus/blob/main/docs/context.md"))
@@ -128,14 +131,14 @@ func (c *checker) description(text string) {
 	}
 	n, rules := utf8.RuneCountInString(text), c.rules.Tool
 	if n < rules.MinDescription {
-		c.find(nil, RuleDescription, "the description is empty; it must have a character at least") // no provider asks for more
+		c.find(nil, RuleDescription, "the description is empty; it must have a character at least") // no provider requires more
 	}
 	if rules.MaxDescription > 0 && n > rules.MaxDescription {
 		c.find(nil, RuleDescription, "the description has %d characters; %d are accepted", n, rules.MaxDescription)
 	}
 }
 
-// fault says what is wrong with a name, "" if it follows the grammar.
+// fault describes the fault of a name. It is "" if the name follows the grammar.
 func (g Grammar) fault(name string) string {
 	switch {
 	case g == Grammar{}:
@@ -157,7 +160,7 @@ func (g Grammar) fault(name string) string {
 	return ""
 }
 
-// hasByte reports whether a class such as "a-zA-Z_" has b.
+// hasByte reports whether a class such as "a-zA-Z_" contains b.
 func hasByte(class string, b byte) bool {
 	for i := 0; i < len(class); i++ {
 		if i+2 < len(class) && class[i+1] == '-' {

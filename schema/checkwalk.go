@@ -2,15 +2,15 @@ package schema
 
 import "slices"
 
-// position is where a schema stands.
+// position is the place of a schema.
 type position struct {
 	root     bool
-	depth    int  // objects and arrays around it
-	formOnly bool // inside of what is refused: nothing but forms is asked for
-	closer   bool // the value of additionalProperties and the like, where true and false are no schemas but a yes or no
+	depth    int  // number of objects and arrays around it
+	formOnly bool // it is inside a refused keyword, so only forms are checked
+	closer   bool // it is the value of a closer, in which true and false are accepted
 }
 
-// schema looks at one schema and at all that are in it.
+// schema checks one schema and all schemas inside it.
 func (c *checker) schema(t *node, at *spot, p position) {
 	if c.full() {
 		return
@@ -35,7 +35,7 @@ func (c *checker) schema(t *node, at *spot, p position) {
 	}
 }
 
-// keyword looks at one member of the schema t.
+// keyword checks one member of the schema t.
 func (c *checker) keyword(t *node, m field, at *spot, p position) {
 	if !p.formOnly && !c.takes(m, at, p) {
 		if c.rules.Ignores {
@@ -58,7 +58,7 @@ func (c *checker) keyword(t *node, m field, at *spot, p position) {
 
 var closers = []string{"additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems"}
 
-// allowed are the keywords of the position.
+// allowed returns the keywords accepted at the position.
 func (c *checker) allowed(p position) Keywords {
 	if p.root {
 		return c.rules.Root
@@ -66,7 +66,7 @@ func (c *checker) allowed(p position) Keywords {
 	return c.rules.Nested
 }
 
-// takes reports whether the keyword may be there, and finds a fault if not.
+// takes reports whether the keyword is accepted, and adds a finding if not.
 func (c *checker) takes(m field, at *spot, p position) bool {
 	allowed, place := c.allowed(p), "there"
 	if allowed.Takes(m.Name) {
@@ -91,7 +91,7 @@ func (c *checker) takes(m field, at *spot, p position) bool {
 	return false
 }
 
-// value looks at a keyword whose value has its form.
+// value checks the value of a keyword. The value must have the right form.
 func (c *checker) value(t *node, m field, at *spot, p position) {
 	switch m.Name {
 	case "type":

@@ -17,8 +17,8 @@ import (
 
 var updateServers = flag.Bool("update-servers", false, "write what the real servers answer to testdata/corpus/servers")
 
-// TestStoredToolsAreTheServers: the files in testdata/corpus/servers are what the servers answer, in the versions that are
-// pinned in testdata/peers and go.mod.
+// TestStoredToolsAreTheServers checks that the files in testdata/corpus/servers match the replies of the servers, in
+// the versions that testdata/peers and go.mod pin.
 func TestStoredToolsAreTheServers(t *testing.T) {
 	everything, everythingArgs := peers.Everything(t, "stdio")
 	filesystem, filesystemArgs := peers.Filesystem(t, t.TempDir())
@@ -46,7 +46,7 @@ func TestStoredToolsAreTheServers(t *testing.T) {
 	}
 }
 
-// toolsOf asks a stdio server for its tools, as a client that offers nothing.
+// toolsOf requests the tools of a stdio server, as a client without capabilities.
 func toolsOf(t *testing.T, command fixture.Command) json.RawMessage {
 	t.Helper()
 	p := fixture.Start(t, command)
@@ -80,7 +80,7 @@ func toolsOf(t *testing.T, command fixture.Command) json.RawMessage {
 	return list.Tools
 }
 
-// indented is JSON for people to read, in the order and with the digits it had.
+// indented returns JSON with indentation. The order of keys and the digits of numbers stay.
 func indented(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -17,15 +17,14 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// The corpus is in testdata/corpus: see its README.
+// The corpus is in testdata/corpus. Its README describes it.
 
-// specimen is one schema of the corpus.
 type specimen struct {
 	name   string // of its file
 	schema json.RawMessage
 }
 
-// corpus is every schema there is: of breakers, of real servers' tools, of what generators make of types.
+// corpus returns every schema of the corpus: breakers, tools of real servers, and results of generators.
 func corpus(t testing.TB) []specimen {
 	t.Helper()
 	var out []specimen
@@ -48,14 +47,14 @@ func corpus(t testing.TB) []specimen {
 	return out
 }
 
-// breaker is a tool that some providers refuse, and where.
+// breaker is a tool that some providers refuse, with the expected refusals.
 type breaker struct {
 	name    string
 	tool    listedTool
-	count   int // how many like it are in one list
+	count   int // number of such tools in one list
 	refused []refusal
 
-	quarantined []string // profiles that have no way to say it
+	quarantined []string // profiles that cannot express the tool
 }
 
 // listedTool is a tool as a server lists it.
@@ -66,8 +65,8 @@ type listedTool struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 }
 
-// refusal is one line of a breaker: a profile, the rules one of which it is refused by, and the path at or below which. What
-// only follows from another refusal may be told of or not.
+// refusal is one line of a breaker: a profile, the possible rules of a finding, and a path. The finding is at or below
+// the path. If follows is set, the refusal results from another one and may be missing from the findings.
 type refusal struct {
 	profile string
 	rules   []string
@@ -77,7 +76,7 @@ type refusal struct {
 
 func (r refusal) is(f schema.Finding) bool {
 	rule := f.Rule
-	switch rule { // the breakers do not tell apart what is refused and what is not listed, nor the root and what is inside
+	switch rule { // breakers do not distinguish refused from unlisted keywords, nor the root from schemas inside
 	case schema.RuleUnlisted:
 		rule = schema.RuleKeyword
 	case schema.RuleObjects:
@@ -110,7 +109,8 @@ func breakers(t testing.TB) []breaker {
 	return out
 }
 
-// refusals reads lines of "profile,profile rule|rule path", with a question mark before what only follows.
+// refusals parses lines of "profile,profile rule|rule path". A question mark marks a refusal that results from another
+// one.
 func refusals(t testing.TB, file, lines string) []refusal {
 	t.Helper()
 	var out []refusal
@@ -131,8 +131,8 @@ func refusals(t testing.TB, file, lines string) []refusal {
 	return out
 }
 
-// TestBreakersAreRefused holds Check against what the providers were seen to do: each breaker is refused by the profiles that
-// are listed, for the reasons that are listed, and by no others and for no others.
+// TestBreakersAreRefused compares Check with observed refusals. Each breaker is refused by exactly the listed profiles,
+// for exactly the listed reasons.
 func TestBreakersAreRefused(t *testing.T) {
 	for _, b := range breakers(t) {
 		for _, p := range shaped() {
@@ -160,10 +160,11 @@ func TestBreakersAreRefused(t *testing.T) {
 	}
 }
 
-// added are profiles of which the breakers say where they refuse, and not where they do not.
+// added lists profiles for which the breakers list some refusals, but not all.
 var added = []*schema.Profile{schema.BedrockStrict, schema.DeepSeek, schema.XAI, schema.Groq, schema.CerebrasStrict, schema.LlamaCpp}
 
-// refusing are the findings for which a request is refused: those of Check that are not ignored, and those of the tool.
+// refusing returns the findings for which a request is refused: the findings of Check that are not ignored, and the
+// faults of the tool.
 func refusing(b breaker, p *schema.Profile) []schema.Finding {
 	found := slices.DeleteFunc(schema.Check(b.tool.InputSchema, p), func(f schema.Finding) bool { return f.Ignored })
 	around := p.Rules().Tool
@@ -180,7 +181,7 @@ func refusing(b breaker, p *schema.Profile) []schema.Finding {
 	return found
 }
 
-// matches reports whether a name is in a grammar, as a regular expression would say it.
+// matches reports whether a name matches a grammar, by means of a regular expression.
 func matches(g schema.Grammar, name string) bool {
 	if g == (schema.Grammar{}) {
 		return true
@@ -189,8 +190,8 @@ func matches(g schema.Grammar, name string) bool {
 	return re.MatchString(name)
 }
 
-// TestEveryBreakerIsMended: what was refused is accepted after Adapt by every profile, but for those that are listed, to which
-// there is no way to say it.
+// TestEveryBreakerIsMended checks that every profile accepts each breaker after Adapt. The exceptions are the profiles
+// listed as unable to express it.
 func TestEveryBreakerIsMended(t *testing.T) {
 	for _, b := range breakers(t) {
 		for _, p := range shaped() {
@@ -208,8 +209,8 @@ func TestEveryBreakerIsMended(t *testing.T) {
 	}
 }
 
-// TestTheWholeCorpusIsMended: so is what the real servers publish and what the generators make, and none of it is quarantined
-// but by the strict profiles, for the bounds that they have.
+// TestTheWholeCorpusIsMended checks the same for the tools of real servers and for the results of generators. Only
+// strict profiles quarantine some of them, because of their bounds.
 func TestTheWholeCorpusIsMended(t *testing.T) {
 	for _, s := range corpus(t) {
 		for _, p := range shaped() {

@@ -15,16 +15,18 @@ const (
 	replacement = "\uFFFD"
 )
 
-// Describe is a tool's description as the profile's consumer takes it: without what no reader sees (invalid UTF-8, control
-// characters other than line feed and tab, characters that change the direction of text, and invisible ones such as tags,
-// zero-width spaces and variation selectors, unless a script or an emoji needs them), and cut at a word if it is too long. An empty one stays empty, even where the profile wants one: who knows the tool has something to say.
+// Describe returns a tool's description in the form that the profile's consumer accepts. It removes characters that no
+// reader sees, and cuts a description that is too long at a word. It removes invalid UTF-8, control characters other
+// than line feed and tab, and characters that change the direction of text. It also removes invisible characters such
+// as tags, zero-width spaces and variation selectors, unless a script or an emoji needs them. An empty description
+// stays empty even if the profile requires one, because the caller knows the tool.
 //
-// [Original] and [Seed] leave it as it is. Describing what has been described changes nothing.
+// [Original] and [Seed] leave the description unchanged. Describing a result again changes nothing.
 func Describe(description string, p *Profile) (string, []Change) {
 	return (&Adapted{}).Describe(description, p)
 }
 
-// Describe is [Describe] with the note at its end, once. If both are too long together, the description is cut.
+// Describe is like the function [Describe], and appends the note once. If both are too long, it cuts the description.
 func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	if p == nil || p.transform != nil {
 		return description, nil
@@ -35,13 +37,13 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	}
 	prose := cleanText(description, did)
 	limit, note := p.rules.Tool.MaxDescription, strings.TrimSpace(cleanText(a.Note, func(string, ...any) {})) // it quotes the schema
-	short := note                                                                                             // as it is beside a description
+	short := note                                                                                             // the note beside a description
 	if limit > 0 {
 		short = cutAtWord(note, limit/2)
 	}
 	switch {
 	case strings.Contains(prose, short):
-		note = "" // it is said
+		note = "" // the description contains the note
 	case strings.HasPrefix(note, strings.TrimSpace(strings.TrimSuffix(prose, cutMark))):
 		prose = ""
 	default:
@@ -61,7 +63,7 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	return cutAtWord(prose+note, limit), changes
 }
 
-// cleanText takes out of a text what no reader sees, and reports it.
+// cleanText removes the characters that no reader sees, and reports its changes.
 func cleanText(s string, did func(string, ...any)) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, replacement)
@@ -96,8 +98,8 @@ func isAtMost(text string, limit int) bool {
 	return len(text) <= limit || utf8.RuneCountInString(text) <= limit
 }
 
-// cutAtWord is the beginning of a text with a mark where it ends, in at most limit characters. A word longer than half of
-// that is cut within.
+// cutAtWord cuts a text to at most limit characters and appends a mark. It cuts at a word, unless the last word would
+// take more than half of the text.
 func cutAtWord(s string, limit int) string {
 	if isAtMost(s, limit) {
 		return s
@@ -115,6 +117,6 @@ func cutAtWord(s string, limit int) string {
 	if at := strings.LastIndexFunc(kept, unicode.IsSpace); at > end/2 && !unicode.IsSpace(next) {
 		kept = kept[:at]
 	}
-	kept, _ = text.Visible(strings.TrimRightFunc(kept, unicode.IsSpace)) // a joiner may have lost what it joins
+	kept, _ = text.Visible(strings.TrimRightFunc(kept, unicode.IsSpace)) // a joiner may have lost its neighbour
 	return kept + cutMark
 }

@@ -46,7 +46,7 @@ func TestDescribeLeavesAsItIsWhereNothingIsAsked(t *testing.T) {
 	}
 }
 
-// A note is at the end, once, in at most half of the room, and the description is cut for it.
+// A note is appended once, takes at most half of the room, and the description is cut to make room for it.
 func TestDescribeWithANote(t *testing.T) {
 	a := &schema.Adapted{Note: "one of url, path is required"}
 	for _, tt := range []struct{ in, want string }{
@@ -66,7 +66,7 @@ func TestDescribeWithANote(t *testing.T) {
 	}
 }
 
-// FuzzDescribe: what every profile says of a description it says once, and then nothing is left to find.
+// FuzzDescribe checks that describing a result again changes nothing, and that CheckTool and CheckHidden find no fault.
 func FuzzDescribe(f *testing.F) {
 	f.Add("Reads a file.", "")
 	f.Add("\u202e\x1b\xff"+strings.Repeat("wörd ", 400), "a note")
@@ -96,7 +96,8 @@ func FuzzDescribe(f *testing.F) {
 	})
 }
 
-// TestLongDescriptionsStayWhole: OpenAI's bound of 1,024 characters is gone, and the text after it often holds the workflow.
+// TestLongDescriptionsStayWhole checks that long descriptions are not cut. OpenAI's bound of 1,024 characters no longer
+// exists, and the text after it often describes the workflow.
 func TestLongDescriptionsStayWhole(t *testing.T) {
 	long := strings.Repeat("First search, then read. ", 300)
 	for _, p := range []*schema.Profile{schema.Universal, schema.Flat, schema.OpenAI, schema.OpenAIStrict} {

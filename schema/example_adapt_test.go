@@ -7,8 +7,8 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// A tool as a Python server lists it, and as every provider takes it. The arguments that a model writes for the one are
-// restored for the other.
+// ExampleAdapt adapts a tool of a Python server to a form that every provider accepts, and restores the arguments of a
+// model.
 func ExampleAdapt() {
 	raw := json.RawMessage(`{
 		"type": "object",

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ruleTexts is every rule, in the order in which they are shown, with what it asks.
+// ruleTexts lists every rule with its requirement, in the order of the documentation.
 var ruleTexts = []struct {
 	rule  Rule
 	about string
@@ -42,7 +42,7 @@ var ruleTexts = []struct {
 	{RuleUnchecked, "Arguments can be checked against the schema before a call leaves. No provider asks for that: it is a warning of this bridge."},
 }
 
-// AllRules returns every rule, in the order of the documentation. The slice is the caller's own.
+// AllRules returns every rule, in the order of the documentation. The caller owns the slice.
 func AllRules() []Rule {
 	var all []Rule
 	for _, t := range ruleTexts {
@@ -51,7 +51,7 @@ func AllRules() []Rule {
 	return all
 }
 
-// About is one sentence: what the rule asks. It is "" for what is no rule.
+// About returns the requirement of the rule in one sentence, or "" if r is not a rule.
 func (r Rule) About() string {
 	for _, t := range ruleTexts {
 		if t.rule == r {
@@ -61,7 +61,8 @@ func (r Rule) About() string {
 	return ""
 }
 
-// Accepts says in a few words what is accepted under a rule, with names between backquotes; "" where the rule is not set.
+// Accepts describes in a few words the values that are accepted under a rule, with names between backquotes. It returns
+// "" if the rule is not set.
 func (r Rules) Accepts(rule Rule) string {
 	var bounds, limits, all []string
 	for _, name := range slices.Sorted(maps.Keys(r.Bounds)) {
@@ -127,7 +128,7 @@ func (r Rules) Accepts(rule Rule) string {
 	return strings.Join(all, "; ")
 }
 
-// limitTexts are those of the fields of ProviderLimits, in their order.
+// limitTexts lists the texts for the fields of ProviderLimits, in their order.
 var limitTexts = []string{
 	"%d objects and arrays inside one another", "%d properties", "%d values of enums", "%d characters of one large enum",
 	"large is more than %d values", "%d characters of names and values", "%d properties that are not required", "%d unions",
@@ -148,7 +149,7 @@ func atLeast(n int, format string) string {
 	return fmt.Sprintf(format, n)
 }
 
-// byPosition are the keywords of the root and of what is inside.
+// byPosition joins the keywords of the root and of nested schemas.
 func byPosition(root, nested []string, before string) string {
 	switch {
 	case slices.Equal(root, nested):
@@ -161,7 +162,7 @@ func byPosition(root, nested []string, before string) string {
 	return "at the root " + before + quotedNames(root) + "; inside " + before + quotedNames(nested)
 }
 
-// quotedNames are code, in a text.
+// quotedNames returns names between backquotes.
 func quotedNames(all []string) string {
 	if len(all) == 0 {
 		return ""
@@ -169,7 +170,7 @@ func quotedNames(all []string) string {
 	return "`" + strings.Join(all, "`, `") + "`"
 }
 
-// String is a regular expression between backquotes, "" for the zero value.
+// String returns a regular expression between backquotes, or "" for the zero value.
 func (g Grammar) String() string {
 	switch {
 	case g == Grammar{}:

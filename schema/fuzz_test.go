@@ -14,7 +14,7 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// hostile is what the fuzzers start from: every edge case, and every shape, small and cut short.
+// hostile returns the seeds of the fuzzers: every edge case, and every shape, small and truncated.
 func hostile() [][]byte {
 	var seeds [][]byte
 	for _, c := range edges {
@@ -30,7 +30,8 @@ func hostile() [][]byte {
 	return append(seeds, []byte(nest(10_001, "[", "]", "")), []byte(nest(1001, `{"type":"array","items":`, `}`, `1`)))
 }
 
-// half matches an escaped half of a surrogate pair, of which encoding/json, and so the reference, keeps no difference.
+// half matches an escaped half of a surrogate pair. encoding/json, and therefore the reference, does not distinguish
+// such halves.
 var half = regexp.MustCompile(`(?i)\\ud[89a-f]`)
 
 func FuzzNormalize(f *testing.F) {
@@ -61,9 +62,9 @@ func FuzzNormalize(f *testing.F) {
 		if half.Match(input) {
 			return
 		}
-		value, _ := decode(input) // of malformed JSON, nil
+		value, _ := decode(input) // nil for malformed JSON
 		want := reference(value, 1)
-		if !reflect.DeepEqual(any(want), got) { // cmp.Diff takes minutes where trees are deep
+		if !reflect.DeepEqual(any(want), got) { // cmp.Diff takes minutes for deep trees
 			t.Fatalf("not as the reference, -want +got:\n%s", cmp.Diff(any(want), got, cmp.AllowUnexported(pair{})))
 		}
 	})
@@ -107,7 +108,7 @@ func FuzzMeasure(f *testing.F) {
 	})
 }
 
-// exceeded lists the bounds that a value is beyond.
+// exceeded lists the bounds that a value exceeds.
 func exceeded(value any, length int, limits schema.Limits) []string {
 	depth, nodes := size(value)
 	var out []string

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// leaf is a schema with none inside.
+// leaf returns a schema without schemas inside.
 func (g *generator) leaf() *twig {
 	g.written++
 	switch n := g.IntN(20); {
@@ -75,7 +75,7 @@ func (g *generator) numberLeaf() *twig {
 	return n
 }
 
-// enum has values of one type, of several, or more than anybody reads.
+// enum returns an enum with values of one type or of several, or with very many values.
 func (g *generator) enum() *twig {
 	values := pick(g,
 		[]string{`"a"`, `"b"`}, []string{`"x"`}, []string{`""`, `"a"`}, []string{`""`}, []string{"1", "2", "3"}, []string{"1", `"1"`},
@@ -111,7 +111,7 @@ func (g *generator) constant() *twig {
 	return c
 }
 
-// types has a list of types, with what belongs to some of them.
+// types returns a schema with a list of types, and with keywords for some of them.
 func (g *generator) types() *twig {
 	if g.nulls {
 		return obj("type", str("string"), "nullable", raw("true"))
@@ -153,7 +153,7 @@ func kindOf(value string) string {
 	return "integer"
 }
 
-// spoil puts what does not belong there into a few places.
+// spoil puts invalid values into a few places.
 func (g *generator) spoil(root *twig) {
 	places := root.all()
 	for range g.IntN(3) {
@@ -165,7 +165,7 @@ func (g *generator) spoil(root *twig) {
 		switch g.IntN(5) {
 		case 0:
 			n.kids[i] = raw(pick(g, "null", "1", `"string[]"`, "[]", "{}", "true", "1e400", `["a","a"]`, `[null]`))
-		case 1: // the same key again
+		case 1: // repeats a key
 			n.keys = append(n.keys, n.keys[i])
 			n.kids = append(n.kids, pick(g, n.kids[i], g.leaf(), raw("null")))
 		case 2:

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// The generator writes schemas as people and programs write them, and worse. What it writes depends on the seed alone.
-// A tame schema is valid in the draft that it names; a wild one may have anything anywhere.
+// The generator writes schemas as people and programs do, and worse ones. Its output depends only on the
+// seed. A tame schema is valid in its draft. A wild schema may have any value anywhere.
 
-// generated is the schema of a seed.
+// generated returns the schema for a seed.
 func generated(seed uint64) *twig {
 	r := rand.New(rand.NewPCG(seed, 19))
 	g := &generator{Rand: r, wild: r.IntN(3) == 0}
@@ -17,13 +17,13 @@ func generated(seed uint64) *twig {
 	return g.document()
 }
 
-// dialect is a draft, or OpenAPI, as far as the words differ.
+// dialect describes a draft, or OpenAPI, as far as the keywords differ.
 type dialect struct {
 	uri     string
-	defs    string // where definitions stand
-	flags   bool   // exclusiveMinimum is true or false
+	defs    string // the keyword of definitions
+	flags   bool   // exclusiveMinimum is a boolean
 	tuples  string // the keyword of a list of schemas for an array
-	rest    string // that of the items after them
+	rest    string // the keyword of the items after the list
 	consts  bool   // const, contains, propertyNames, boolean schemas
 	ifs     bool
 	nulls   bool // nullable, instead of the type null
@@ -50,14 +50,14 @@ type generator struct {
 	written int      // schemas so far
 }
 
-// enough is how many schemas one document has at most, more or less.
+// enough is the approximate maximum number of schemas in one document.
 const enough = 24
 
 func (g *generator) one(of int) bool { return g.IntN(of) == 0 }
 
 func pick[T any](g *generator, of ...T) T { return of[g.IntN(len(of))] }
 
-// document is a whole schema: its root, its definitions, its dialect.
+// document returns a whole schema with root, definitions and dialect.
 func (g *generator) document() *twig {
 	for i := range g.IntN(5) {
 		g.names = append(g.names, pick(g, "Node", "Tag", "a/b", "Größe", "x~y", "Per cent%", "S")+strconv.Itoa(i))
@@ -71,7 +71,7 @@ func (g *generator) document() *twig {
 		for _, name := range g.names {
 			def := g.schema(1)
 			if def.get("$ref") != nil && !g.wild {
-				def = g.leaf() // a circle of nothing but references says nothing
+				def = g.leaf() // a circle of references only has no meaning
 			}
 			defs.set(name, def)
 		}
@@ -111,7 +111,7 @@ func (g *generator) root() *twig {
 	return root
 }
 
-// schema is any schema.
+// schema returns any schema.
 func (g *generator) schema(depth int) *twig {
 	g.written++
 	if depth > 5 || g.written > enough {
@@ -147,7 +147,7 @@ func (g *generator) schemas(depth int, make func(int) *twig) *twig {
 	return list
 }
 
-// union is anyOf or oneOf, alone, with siblings, with null.
+// union returns anyOf or oneOf: alone, with siblings, or with null.
 func (g *generator) union(depth int) *twig {
 	keyword := pick(g, "anyOf", "anyOf", "oneOf")
 	branches := g.schemas(depth+1, g.schema)
@@ -168,7 +168,7 @@ func (g *generator) union(depth int) *twig {
 	return u
 }
 
-// nullable says of a schema that it may be null, in one of the ways there are.
+// nullable makes a schema accept null, in one of several ways.
 func (g *generator) nullable(s *twig) *twig {
 	if s.kind != '{' {
 		return s
@@ -188,7 +188,7 @@ func (g *generator) nullable(s *twig) *twig {
 	return obj(pick(g, "anyOf", "anyOf", "oneOf"), list)
 }
 
-// reference leads to a definition, to the root, into a property, or nowhere.
+// reference returns a reference to a definition, to the root, into a property, or to nothing.
 func (g *generator) reference() *twig {
 	to := "#"
 	switch n := g.IntN(12); {
@@ -213,7 +213,7 @@ func (g *generator) reference() *twig {
 	return r
 }
 
-// loose is a schema whose type nobody gave.
+// loose returns a schema without a type.
 func (g *generator) loose(depth int) *twig {
 	switch g.IntN(7) {
 	case 0:
@@ -263,7 +263,7 @@ func (g *generator) properties(depth int) *twig {
 	return list
 }
 
-// require names some properties, and sometimes one that is not there.
+// require requires some properties, and sometimes a property that does not exist.
 func (g *generator) require(o, properties *twig) {
 	required := arr()
 	for _, key := range properties.keys {
@@ -309,7 +309,7 @@ func (g *generator) objectBounds(o *twig, depth int) {
 	}
 }
 
-// conditions adds if, not, and what depends on a property.
+// conditions adds if, not, or keywords that depend on a property.
 func (g *generator) conditions(o *twig, depth int) {
 	switch n := g.IntN(4); {
 	case n == 0 && g.ifs:
@@ -359,7 +359,7 @@ func (g *generator) array(depth int) *twig {
 	return a
 }
 
-// key is a property's name as JSON, quotes and escapes and all.
+// key returns a property name as JSON, with quotes and escapes.
 func (g *generator) key() string {
 	plain := []string{"a", "b", "c", "name", "list", "id", "kind", "value"}
 	odd := []string{

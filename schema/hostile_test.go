@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// Schemas of a few kB that take a day where a reference is followed once more for each way that leads to it.
+// These schemas of a few kB would take a day if each path to a reference were followed separately.
 func TestReferencesThatFanOut(t *testing.T) {
 	repeat := func(n int, s string) string { return strings.TrimSuffix(strings.Repeat(s+",", n), ",") }
 	for name, raw := range map[string]string{
@@ -29,7 +29,7 @@ func TestReferencesThatFanOut(t *testing.T) {
 	}
 }
 
-// chainOfDoubles is a schema in which each definition is twice the next.
+// chainOfDoubles returns a schema in which each definition refers to the next one twice.
 func chainOfDoubles(n int) string {
 	var defs []string
 	for i := range n {
@@ -39,7 +39,7 @@ func chainOfDoubles(n int) string {
 	return `{"$ref":"#/$defs/D0","$defs":{` + strings.Join(defs, ",") + `}}`
 }
 
-// On the way back of a recursive union a value is held against each branch once, however deep it is.
+// Restore compares each value inside a recursive union with each branch once, at any depth.
 func TestRestoreOfADeepUnion(t *testing.T) {
 	const expression = `{"type":"object","properties":{"e":{"$ref":"#/$defs/E"}},"required":["e"],"$defs":{"E":{"anyOf":[
 		{"type":"object","properties":{"arg":{"$ref":"#/$defs/E"},"kind":{"const":"not"},"note":{"type":"string"}},"required":["arg","kind"]},
@@ -57,7 +57,7 @@ func TestRestoreOfADeepUnion(t *testing.T) {
 	}
 }
 
-// Ways back that lead into one another without a step are gone once for each value.
+// Inverses that lead to one another without a step are applied once to each value.
 func TestWaysThatLeadIntoOneAnother(t *testing.T) {
 	const unions = `{"properties":{"x":{"$ref":"#/$defs/E"}},"$defs":{"E":{"anyOf":[{"$ref":"#/$defs/F"},{"$ref":"#/$defs/G"}]},
 		"F":{"anyOf":[{"$ref":"#/$defs/E"},{"$ref":"#/$defs/G"}]},

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// grower makes values that a schema probably takes: a real validator says which of them it does. It reads schemas of every
-// draft, as the adapted ones of the lenient profiles have any keyword.
+// grower makes values that a schema probably accepts. A validator then selects the values that it does accept. It reads
+// schemas of every draft, because schemas adapted to lenient profiles may have any keyword.
 type grower struct {
 	*rand.Rand
 	root  any
-	parts int // looked at for the current value
+	parts int // schemas read for the current value
 }
 
-// instances are up to n different values that the validator takes.
+// instances returns up to n different values that the validator accepts.
 func instances(r *rand.Rand, schema any, takes func(any) bool, n int) []any {
 	g := &grower{Rand: r, root: schema}
 	var out []any
@@ -40,10 +40,10 @@ func instances(r *rand.Rand, schema any, takes func(any) bool, n int) []any {
 	return out
 }
 
-// maxParts bounds the schemas that are looked at for one value.
+// maxParts bounds the number of schemas read for one value.
 const maxParts = 400
 
-// grow makes a value for all of the schemas at once.
+// grow makes a value for all schemas at once.
 func (g *grower) grow(depth int, schemas ...any) any {
 	parts, never := g.flatten(nil, 0, schemas...)
 	if never {
@@ -71,7 +71,7 @@ func (g *grower) grow(depth int, schemas ...any) any {
 	return nil
 }
 
-// flatten lists the objects among the schemas, those that allOf and $ref bring with them, and one branch of each union.
+// flatten lists the objects among the schemas. It adds the schemas from allOf and $ref, and one branch of each union.
 func (g *grower) flatten(parts []map[string]any, level int, schemas ...any) (_ []map[string]any, never bool) {
 	for _, s := range schemas {
 		if s == false {
@@ -105,7 +105,7 @@ func (g *grower) flatten(parts []map[string]any, level int, schemas ...any) (_ [
 	return parts, false
 }
 
-// follow returns what a reference into the document leads to, or nil.
+// follow returns the target of a reference into the document, or nil.
 func (g *grower) follow(ref string) any {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -131,7 +131,7 @@ func (g *grower) follow(ref string) any {
 	return at
 }
 
-// given is a value that the schema lists.
+// given returns a value that the schema lists.
 func (g *grower) given(parts []map[string]any) (any, bool) {
 	for _, p := range parts {
 		if v, ok := p["const"]; ok {
@@ -146,7 +146,7 @@ func (g *grower) given(parts []map[string]any) (any, bool) {
 	return nil, false
 }
 
-// kind is a type that every part takes.
+// kind returns a type that every part accepts.
 func (g *grower) kind(parts []map[string]any) string {
 	all := []string{"object", "array", "string", "integer", "number", "boolean", "null"}
 	named := false
@@ -312,7 +312,7 @@ func (g *grower) number(parts []map[string]any, kind string) any {
 	return json.Number(strconv.FormatFloat(n, 'f', -1, 64))
 }
 
-// number is that of a keyword, or what stands for none.
+// number returns the value of a number, or none if v is not a number.
 func number(v any, none float64) float64 {
 	n, ok := v.(json.Number)
 	if !ok {

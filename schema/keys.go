@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// nameGrammar is a Grammar as adapting reads it. The zero value takes every name.
+// nameGrammar is a Grammar in the form that Adapt uses. The zero value accepts every name.
 type nameGrammar struct {
 	first, rest [256]bool
 	max         int
@@ -47,7 +47,8 @@ func (g *nameGrammar) takes(name string) bool {
 	return true
 }
 
-// sanitised is name in the grammar, cut, and "" if nothing is left of it.
+// sanitised returns name rewritten to follow the grammar, and shortened to its maximum. It returns "" if no characters
+// are left.
 func sanitised(name string, g *nameGrammar) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -67,8 +68,9 @@ func sanitised(name string, g *nameGrammar) string {
 	return strings.TrimRight(b.String()[:min(b.Len(), g.max)], "_")
 }
 
-// renamed are the new names of the properties whose own the consumer does not take. Each is the name without what is not
-// taken where that is nobody else's, and else, and where little is left, with a hash of the name.
+// renamed returns new names for the properties with names that the consumer does not accept. A new name is the old name
+// without the refused characters. It also gets a hash of the old name if it is taken or very short, or if the old name
+// is too long.
 func (o *objectAdapter) renamed(props *node) map[string]string {
 	g := &o.parsed.key
 	if o.builder.root {

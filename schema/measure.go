@@ -10,28 +10,28 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// What a schema may measure where [Limits] has a zero: far more than a person writes by hand, and little enough for a
-// validator that is handed a stranger's.
+// The defaults for zero fields of [Limits]. They are far more than a person writes by hand, and small enough for a
+// validator of untrusted schemas.
 const (
 	DefaultDepth = 64
 	DefaultNodes = 10_000
 	DefaultBytes = 1 << 20
 )
 
-// maxNesting is how deep JSON may nest before encoding/json takes it for malformed.
+// maxNesting is the maximum depth of JSON that encoding/json accepts.
 const maxNesting = 10_000
 
-// Limits are the bounds of a schema. In each field zero stands for the default, and a negative number for no limit.
+// Limits holds the bounds of a schema. In each field, zero selects the default and a negative number means no limit.
 type Limits struct {
-	// Depth is how deep objects and arrays may nest: {} is 1 deep, and [Measure] never goes deeper than 10,000, for no
-	// reader of JSON here does. Zero is [DefaultDepth].
+	// Depth is the maximum nesting of objects and arrays: {} has depth 1. [Measure] never goes deeper than 10,000,
+	// because no JSON reader in this module does. Zero selects [DefaultDepth].
 	Depth int
 
-	// Nodes is how many JSON values there may be, the root and those inside enum, anyOf and the like included; keys are
-	// not counted. Zero is [DefaultNodes].
+	// Nodes is the maximum number of JSON values, including the root and values inside enum, anyOf and similar
+	// keywords. Keys are not counted. Zero selects [DefaultNodes].
 	Nodes int
 
-	// Bytes is the length of the text as it is, whitespace included. Zero is [DefaultBytes].
+	// Bytes is the maximum length of the text, including whitespace. Zero selects [DefaultBytes].
 	Bytes int
 }
 
@@ -53,18 +53,18 @@ func boundOr(n, standard int) int {
 	return n
 }
 
-// ErrMalformed is what [Measure] returns, with the reason, for bytes that are not one JSON value in UTF-8.
+// ErrMalformed is returned by [Measure], wrapped with the reason, for bytes that are not one JSON value in UTF-8.
 var ErrMalformed = errors.New("malformed JSON")
 
-// LimitError says which bound a schema exceeds and where.
+// LimitError reports the bound that a schema exceeds, and the place.
 type LimitError struct {
 	Bound string // depth, nodes or bytes: the field of Limits in lower case
-	Found int    // what had been counted when counting stopped; for bytes, the whole length
+	Found int    // the count when Measure stopped; for bytes, the whole length
 	Limit int
 
-	// Pointer leads to the value where the bound was passed (RFC 6901), and Offset is the byte where that value starts.
-	// Both are zero for bytes. A long pointer is cut and ends in an ellipsis. It is made of keys that a stranger wrote:
-	// Error quotes it.
+	// Pointer leads to the value that exceeds the bound (RFC 6901). Offset is the byte at which that value starts. Both
+	// are zero for bytes. A long pointer is cut and ends in an ellipsis. Error quotes it, because its keys are
+	// untrusted.
 	Pointer string
 	Offset  int
 }
@@ -81,11 +81,10 @@ func (e *LimitError) Error() string {
 	return text
 }
 
-// Measure returns nil if raw is one JSON value within the limits. It does not ask whether that value is a schema.
+// Measure returns nil if raw is one JSON value within the limits. It does not check whether that value is a schema.
 //
-// Beyond a bound it returns a [*LimitError] as soon as that is certain, without reading on: bytes first, which costs
-// nothing, then depth and nodes, whichever is passed first. So of malformed JSON that is too large the one or the other
-// may be reported.
+// It returns a [*LimitError] as soon as a bound is exceeded, and does not read on. It checks bytes first, and then
+// depth and nodes together. For malformed JSON that is also too large, it may return either error.
 func Measure(raw []byte, limits Limits) error {
 	limits = limits.withDefaults()
 	if len(raw) > limits.Bytes {
@@ -94,7 +93,7 @@ func Measure(raw []byte, limits Limits) error {
 	return readError(raw, jsontree.Measure(raw, limits.Depth, limits.Nodes))
 }
 
-// readTree reads JSON that is within the default limits.
+// readTree reads JSON within the default limits.
 func readTree(raw []byte) (*node, error) {
 	if len(raw) > DefaultBytes {
 		return nil, &LimitError{Bound: "bytes", Found: len(raw), Limit: DefaultBytes}
@@ -103,7 +102,8 @@ func readTree(raw []byte) (*node, error) {
 	return root, readError(raw, excess)
 }
 
-// readError is why raw cannot be used. Whether it is JSON is asked of what is within the bounds, since that has to read all of it.
+// readError returns the reason why raw cannot be used. It checks the syntax only if raw is within the bounds, because
+// that check reads all of it.
 func readError(raw []byte, excess *jsontree.Excess) error {
 	if excess != nil {
 		return (*LimitError)(excess)

@@ -103,7 +103,7 @@ func TestMeasureMalformed(t *testing.T) {
 	}
 }
 
-// What is passed is told without reading the rest: here the rest is no JSON, and nobody finds out.
+// Measure reports an exceeded bound without reading on. The rest of each input is not JSON, but is never read.
 func TestMeasureStopsEarly(t *testing.T) {
 	tests := []struct {
 		limits       schema.Limits

@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// node is a value of a schema, and field a member of an object. A node does not change once it is made, so that one can be in
-// several places.
+// node is a value of a schema, and field is a member of an object. A node does not change after it is made, so it can
+// be shared by several parents.
 type (
 	node  = jsontree.Node
 	field = jsontree.Field
@@ -19,7 +19,7 @@ type (
 
 func isSchema(n *node) bool { return n.Is("{tf") }
 
-// What adapting makes.
+// Constructors for adapted schemas.
 
 func newMember(name string, value *node) field {
 	return field{Key: text.Quote(name), Name: name, Value: value}
@@ -41,10 +41,10 @@ var (
 	nullNode  = &node{Kind: 'n', Text: []byte("null")}
 )
 
-// madeFor is a schema that adapting makes, reported as if it stood where n stands.
+// madeFor returns a schema made by an adapter. Its path in reports is the path of n.
 func madeFor(n *node, fields ...field) *node { return &node{Kind: '{', Fields: fields, Like: n} }
 
-// withoutWords is n without some of its keywords, at the same place.
+// withoutWords returns n without some of its keywords, at the same place.
 func withoutWords(n *node, drop func(w string) bool) *node {
 	if n.Kind != '{' {
 		return n
@@ -58,7 +58,7 @@ func withoutWords(n *node, drop func(w string) bool) *node {
 	return m
 }
 
-// withValue changes the value of a keyword in a node that nobody else has seen.
+// withValue changes the value of a keyword in place. No other code may hold n yet.
 func withValue(n *node, w string, value *node) *node {
 	for i := range n.Fields {
 		if n.Fields[i].Name == w {
@@ -68,7 +68,7 @@ func withValue(n *node, w string, value *node) *node {
 	return n
 }
 
-// allowedValues are the ones that enum or const allow, nil if any.
+// allowedValues returns the values that const or enum allow, or nil if there is no such keyword.
 func allowedValues(n *node) []*node {
 	if c := n.Get("const"); c != nil {
 		return []*node{c}
@@ -76,12 +76,12 @@ func allowedValues(n *node) []*node {
 	return n.Get("enum").Elements()
 }
 
-// hasSame reports whether a list has a value that is written as n is.
+// hasSame reports whether a list contains a value with the same text as n.
 func hasSame(list []*node, n *node) bool { return slices.ContainsFunc(list, n.Same) }
 
 func isNull(n *node) bool { return n.Kind == 'n' }
 
-// numberOf is the value of a number; what is too large for a float64 is infinite.
+// numberOf returns the value of a number. A number too large for a float64 becomes infinite.
 func numberOf(n *node) float64 {
 	f, err := strconv.ParseFloat(string(n.Text), 64)
 	if err != nil && !math.IsInf(f, 0) {
@@ -90,9 +90,9 @@ func numberOf(n *node) float64 {
 	return f
 }
 
-// isLess compares two numbers as they are written.
+// isLess compares two numbers as float64.
 func isLess(x, y *node) bool { return numberOf(x) < numberOf(y) }
 
-// hasHalf reports whether JSON has half of a surrogate pair that is alone: no text has such a character, and some consumers
-// refuse the whole request for one (RFC 8259, section 8.2).
+// hasHalf reports whether JSON contains half of a surrogate pair without its other half. No text can contain such a
+// character, and some consumers refuse the whole request for one (RFC 8259, section 8.2).
 func hasHalf(raw []byte) bool { return len(raw) > 0 && &wire.Whole(raw)[0] != &raw[0] }

@@ -8,31 +8,31 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// fallback is what stands for anything that is no schema with one known type.
+// fallback replaces every value that is not a schema with one known type.
 const fallback = `{"type":"object","properties":{}}`
 
-// maxLevels is how many schemas may stand inside one another; the root is the first. It bounds the recursion.
+// maxLevels is the maximum number of nested schemas, including the root. It bounds the recursion.
 const maxLevels = 1_000
 
-// Normalize returns the schema that the first editions of this bridge showed to models. It accepts any bytes and gives a
-// new slice of compact JSON: an object with a type. The keys of input stay in their order, spelled as they are.
+// Normalize returns the schema that the first editions of this bridge showed to models. It accepts any bytes and
+// returns a new slice of compact JSON: an object with a type. The keys of input keep their order and spelling.
 //
-// For a schema and for each one below it:
+// For a schema and for each schema below it:
 //
-//   - Without a type that is one of object, array, string, number, integer, boolean and null, it becomes
-//     {"type":"object","properties":{}}. So does malformed JSON, a value that is no object, and what lies below 1,000
-//     levels.
-//   - These keywords go: $schema, $id, $ref, $defs, definitions, $comment, deprecated, readOnly, writeOnly, default,
-//     examples, contentEncoding, contentMediaType. Properties of that name stay.
-//   - An object has properties: they are added as its last key if they are missing, and replaced by {} where they stand
-//     if they are no object. Each property is normalised. In required only names of properties stay, in their order;
-//     nothing is left of it if none stays, or if it is no array. An additionalProperties that is an object is normalised,
-//     a boolean stays, anything else goes.
-//   - In an array, a list of items gives way to its first element, or goes if it is empty. Items that are a boolean stay,
-//     anything else is normalised.
+//   - A schema without a type from object, array, string, number, integer, boolean and null becomes
+//     {"type":"object","properties":{}}. So do malformed JSON, other values, and schemas below 1,000 levels.
+//   - These keywords are dropped: $schema, $id, $ref, $defs, definitions, $comment, deprecated, readOnly, writeOnly,
+//     default, examples, contentEncoding, contentMediaType. Properties with these names stay.
+//   - An object has properties. If they are missing, they are added as its last key. If they are not an object, they
+//     are replaced by {}. Each property is normalised.
+//   - In required of an object, only names of properties stay, in their order. If no name stays, or if required is not
+//     an array, it is dropped.
+//   - In additionalProperties of an object, an object is normalised and a boolean stays. Any other value is dropped.
+//   - In an array, a list of items is replaced by its first element, or dropped if it is empty. Boolean items stay. Any
+//     other value is normalised.
 //   - Every other keyword stays as it is, byte for byte without whitespace.
-//   - Of a repeated key, the last value is at the first one's place. Inside keywords that stay as they are, repeated
-//     keys stay too.
+//   - If a key is repeated, its last value takes the place of the first. Inside keywords that stay as they are,
+//     repeated keys stay too.
 func Normalize(input []byte) []byte {
 	var compact bytes.Buffer
 	if !utf8.Valid(input) || json.Compact(&compact, input) != nil {
@@ -45,7 +45,7 @@ func Normalize(input []byte) []byte {
 
 type normalizer struct{ out []byte }
 
-// schema writes a schema, which is the level-th from the root.
+// schema writes a schema at the given level. The root has level 1.
 func (n *normalizer) schema(s *node, level int) {
 	declared := typeNamed(s.Get("type").Unquoted())
 	if level > maxLevels || declared == 0 {
@@ -82,7 +82,7 @@ func (n *normalizer) schema(s *node, level int) {
 	n.out = append(n.out, '}')
 }
 
-// member writes a keyword whose value is a schema, or true or false, which stay.
+// member writes a keyword that holds a schema. The values true and false stay.
 func (n *normalizer) member(f *field, level int) {
 	n.key(f)
 	if f.Value.Kind == 't' || f.Value.Kind == 'f' {
@@ -116,7 +116,7 @@ func (n *normalizer) required(f *field, isProperty func(string) bool) {
 		n.out = n.out[:before]
 		return
 	}
-	n.out[len(n.out)-1] = ']' // in place of the last comma
+	n.out[len(n.out)-1] = ']' // replaces the last comma
 }
 
 func (n *normalizer) items(f field, level int) {
@@ -134,7 +134,7 @@ func (n *normalizer) key(f *field) {
 	n.out = append(append(n.out, f.Key...), ':')
 }
 
-// comma separates a key from what is before it in its object.
+// comma separates a key from the previous member of its object.
 func (n *normalizer) comma() {
 	if n.out[len(n.out)-1] != '{' {
 		n.out = append(n.out, ',')
@@ -142,7 +142,7 @@ func (n *normalizer) comma() {
 }
 
 var strippedKeywords = map[string]bool{
-	"$schema": true, "$id": true, "$ref": true, "$defs": true, "definitions": true, // draft plumbing, and references that nobody resolves
+	"$schema": true, "$id": true, "$ref": true, "$defs": true, "definitions": true, // identifiers, and references that are not resolved
 	"$comment": true, "deprecated": true, "readOnly": true, "writeOnly": true, // notes that no validator reads
 	"default": true, "examples": true, // samples, which constrain nothing
 	"contentEncoding": true, "contentMediaType": true,

@@ -14,7 +14,7 @@ import (
 
 const fallback = `{"type":"object","properties":{}}`
 
-// The vectors are what every edition of the bridge makes of a schema, byte for byte.
+// The vectors are the exact results that every edition of the bridge returns.
 func TestNormalizeVectors(t *testing.T) {
 	file, err := os.ReadFile("testdata/normalize.json")
 	if err != nil {
@@ -44,7 +44,7 @@ func TestNormalizeVectors(t *testing.T) {
 }
 
 var edges = []struct{ name, input, want string }{
-	// What is no schema.
+	// Values that are not schemas.
 	{"nothing", "", fallback},
 	{"whitespace", " \n", fallback},
 	{"a boolean", "true", fallback},
@@ -70,7 +70,7 @@ var edges = []struct{ name, input, want string }{
 	{"a boolean schema as a property", `{"type":"object","properties":{"a":true}}`, `{"type":"object","properties":{"a":` + fallback + `}}`},
 	{"only a type below counts", `{"properties":{"type":"object"}}`, fallback},
 
-	// Escapes: a key is what it stands for, and stays spelled as it is.
+	// Escapes: keys are compared without escapes, and keep their spelling.
 	{"an escaped key", `{"ty\u0070e":"string","d\u0065fault":1}`, `{"ty\u0070e":"string"}`},
 	{"an escaped type", `{"type":"\u006fbject"}`, `{"type":"\u006fbject","properties":{}}`},
 	{"escaped structure", `{"type":"object","p\u0072operties":{"a":{"type":"null","\u0024id":1}}}`, `{"type":"object","p\u0072operties":{"a":{"type":"null"}}}`},
@@ -84,7 +84,7 @@ var edges = []struct{ name, input, want string }{
 		`{"type":"object","properties":{"\b\f\n\r\t\"\\\/":` + fallback + `},"required":["\u0008\u000c\u000a\u000d\u0009\u0022\u005c\u002f"]}`},
 	{"brackets and quotes in strings", `{"type":"object","title":"}]\"{[\\","properties":{"{\"":{"type":"null"}}}`, `{"type":"object","title":"}]\"{[\\","properties":{"{\"":{"type":"null"}}}`},
 
-	// Repeated keys: the last value at the first one's place.
+	// Repeated keys: the last value takes the place of the first.
 	{"a repeated type", `{"type":"string","minLength":1,"type":"integer"}`, `{"type":"integer","minLength":1}`},
 	{"a repeated type, escaped", `{"type":"string","ty\u0070e":"integer"}`, `{"type":"integer"}`},
 	{"repeated properties", `{"type":"object","properties":{"a":{"type":"null"}},"x":1,"properties":{"b":{"type":"null"}},"required":["a","b"]}`,
@@ -125,7 +125,7 @@ var edges = []struct{ name, input, want string }{
 		`{"type":"array","items":{"type":"array","items":{"type":"null"}},"x":[{}]}`},
 	{"properties of an array are not entered", `{"type":"array","properties":{"a":{"default":1}},"additionalProperties":null}`, `{"type":"array","properties":{"a":{"default":1}},"additionalProperties":null}`},
 
-	// What is passed on.
+	// Keywords that stay as they are.
 	{"numbers keep their digits", `{"type":"number","minimum":-0,"maximum":9007199254740993,"multipleOf":1.0e+2,"x":1E400}`, `{"type":"number","minimum":-0,"maximum":9007199254740993,"multipleOf":1.0e+2,"x":1E400}`},
 	{"other schemas are not entered", `{"type":"string","anyOf":[{"default":1,"$ref":"#"}],"not":{"$id":"x"},"patternProperties":{"a":{"default":1}}}`, `{"type":"string","anyOf":[{"default":1,"$ref":"#"}],"not":{"$id":"x"},"patternProperties":{"a":{"default":1}}}`},
 	{"whitespace goes, but not in strings", "\t{ \"type\" :\r\n\"string\" , \"enum\" : [ \" a \" , 1 ] }\n", `{"type":"string","enum":[" a ",1]}`},
@@ -164,7 +164,7 @@ func TestNormalizeLevels(t *testing.T) {
 	}
 }
 
-// Objects with many members are looked up another way than small ones.
+// Large objects use another lookup than small ones.
 func TestNormalizeManyMembers(t *testing.T) {
 	for _, n := range []int{15, 16, 17, 40} {
 		var properties, want []string

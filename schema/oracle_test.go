@@ -13,26 +13,27 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// oracle is a validator nobody here wrote. It reads a schema in the draft that it names, else in 2020-12, else in the
-// newest in which it can be read, if no word of 2020-12 is in it; where nullable stands, as OpenAPI too. Formats are not asserted, a pattern that RE2 does not
-// know takes everything, and so does what is behind a reference to elsewhere.
+// oracle is an independent validator. It reads a schema in the draft that the schema names. If the schema names no
+// draft, the oracle reads it in the first of 2020-12, draft 7 and draft 4 that accepts it. A schema with keywords of
+// 2020-12 is read in 2020-12 only. If a schema has nullable, the oracle also reads it as OpenAPI. Formats are not
+// asserted. Patterns that RE2 does not know and remote references accept everything.
 type oracle struct {
 	readings []reading
 }
 
-// reading is a schema as it is read one way.
+// reading is a schema compiled in one way.
 type reading struct {
 	schema *jsonschema.Schema
-	moved  []string // the places of what stands deeper than in the original, by "/anyOf/0"
+	moved  []string // places of schemas that moved below "/anyOf/0"
 }
 
-// disagreement is why one of the readings does not take a value.
+// disagreement is the reason why one reading refuses a value.
 type disagreement struct {
 	error
 	reading
 }
 
-// newOracle returns an error for what is a schema in no draft.
+// newOracle returns an error if the schema is not valid in any draft.
 func newOracle(raw []byte) (*oracle, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -56,7 +57,7 @@ func newOracle(raw []byte) (*oracle, error) {
 	return o, nil
 }
 
-// refuses is nil where a reading takes the value, and else every reading's reason.
+// refuses returns nil if a reading accepts the value, and otherwise the reasons of all readings.
 func (o *oracle) refuses(value any) []disagreement {
 	var reasons []disagreement
 	for _, r := range o.readings {
@@ -69,7 +70,7 @@ func (o *oracle) refuses(value any) []disagreement {
 	return reasons
 }
 
-// of2020 finds a draft that is named, and words that older drafts do not know.
+// of2020 matches $schema and keywords that older drafts do not have.
 var of2020 = regexp.MustCompile(`"(\$schema|\$defs|prefixItems)"`)
 
 func compileAny(doc any, drafts []*jsonschema.Draft) (*jsonschema.Schema, error) {
@@ -100,18 +101,18 @@ func compile(doc any, draft *jsonschema.Draft) (*jsonschema.Schema, error) {
 
 const location = "https://indus.invalid/schema.json"
 
-// formats are what the validator asserts in draft-07 if nobody stops it.
+// formats lists the formats that the validator asserts in draft 7 by default.
 var formats = []string{
 	"json-pointer", "relative-json-pointer", "uuid", "duration", "period", "ipv4", "ipv6", "hostname", "email", "date", "time",
 	"date-time", "uri", "iri", "uri-reference", "iri-reference", "uri-template", "semver",
 }
 
-// elsewhere has, wherever one looks, a schema that takes everything.
+// elsewhere loads a schema that accepts everything for any URL.
 type elsewhere struct{}
 
 func (elsewhere) Load(string) (any, error) { return true, nil }
 
-// lenient compiles what RE2 knows, and lets everything match the rest.
+// lenient compiles a pattern with RE2. A pattern that RE2 does not know matches everything.
 func lenient(pattern string) (jsonschema.Regexp, error) {
 	if re, err := regexp.Compile(pattern); err == nil {
 		return re, nil
@@ -119,7 +120,7 @@ func lenient(pattern string) (jsonschema.Regexp, error) {
 	return regexp.MustCompile(""), nil
 }
 
-// openAPI returns the schema that is at a path with nullable said as JSON Schema says it.
+// openAPI returns the schema at a path, with nullable rewritten in JSON Schema.
 func openAPI(doc any, at string, moved *[]string) any {
 	switch v := doc.(type) {
 	case []any:
@@ -173,7 +174,7 @@ func openAPIObject(v map[string]any, at string, moved *[]string) any {
 	return out
 }
 
-// openAPINamed does so with the schemas of an object of schemas.
+// openAPINamed does the same for an object of schemas.
 func openAPINamed(named any, at string, moved *[]string) any {
 	m, ok := named.(map[string]any)
 	if !ok {
@@ -190,8 +191,8 @@ func step(at, name string) string {
 	return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// unexcused are the places of the schema that refuse a value although nothing was lost there: not of the place itself, not of
-// what is around it, not of what is inside. It is empty where one of the readings has an excuse for all of its reasons.
+// unexcused returns the places in the schema that refuse a value without a loss at, around or inside the place. It
+// returns nothing if one of the readings has a loss for each of its reasons.
 func unexcused(refusals []disagreement, lost []string) []string {
 	for i := range lost {
 		lost[i] = merged(lost[i])
@@ -242,7 +243,7 @@ func (r reading) uncovered(e *jsonschema.ValidationError, lost []string) []strin
 	if union {
 		return []string{at}
 	}
-	if excused { // what is refused counts as not evaluated
+	if excused { // refused properties and items count as not evaluated
 		places = slices.DeleteFunc(places, func(at string) bool { return strings.Contains(at, "/unevaluated") })
 	}
 	return places
@@ -250,22 +251,22 @@ func (r reading) uncovered(e *jsonschema.ValidationError, lost []string) []strin
 
 var branches = regexp.MustCompile(`/(allOf|anyOf|oneOf)/\d+`)
 
-// merged is a path without the branches that it leads through, because Adapt makes one schema of several, and tells of it at
-// the place of one of them.
+// merged removes the branches from a path, because Adapt merges several schemas and reports the change at the place of
+// one of them.
 func merged(path string) string { return branches.ReplaceAllString(path, "") }
 
-// wide says that what is refused depends on the schemas inside, each of which may have lost something.
+// wide reports whether a refusal depends on schemas inside, which may have lost constraints.
 func wide(e *jsonschema.ValidationError) bool {
 	switch e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf:
-		return false // their causes say more
+		return false // their causes are more precise
 	case *kind.AnyOf, *kind.OneOf, *kind.Not, *kind.Reference, *kind.Contains, *kind.PropertyNames, *kind.AdditionalProperties:
 		return true
 	}
 	return len(e.Causes) == 0
 }
 
-// place is the path of the keyword that refuses, in the original (RFC 6901).
+// place returns the path of the refusing keyword in the original (RFC 6901).
 func (r reading) place(e *jsonschema.ValidationError) string {
 	_, at, _ := strings.Cut(e.SchemaURL, "#")
 	at = unescapePercent(at)
@@ -296,7 +297,7 @@ func unescapePercent(s string) string {
 	return string(out)
 }
 
-// within reports whether a path leads to what the other leads to, or into it.
+// within reports whether inner is outer or a path below it.
 func within(inner, outer string) bool {
 	return inner == outer || strings.HasPrefix(inner, outer+"/")
 }

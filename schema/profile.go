@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// Profile is what one consumer of tool schemas accepts: a model provider's API, or what several of them have in common.
-// It is data: [Adapt] rewrites a schema for it, [Check] finds what would be refused, and [Profile.Rules] shows all of it. A nil
-// Profile is [Original].
+// Profile describes, as data, the tool schemas that one consumer accepts: one API of a model provider, or the
+// intersection of several. [Adapt] rewrites a schema for it, [Check] finds the parts that the consumer would refuse,
+// and [Profile.Rules] returns its rules. A nil Profile is [Original].
 type Profile struct {
 	name  string
 	about string
 	rules Rules
 
-	// transform is for Original and Seed, which have no rules; nil for every other profile.
+	// transform is set for Original and Seed, which have no rules. It is nil for every other profile.
 	transform func([]byte) []byte
 
 	ready  sync.Once
-	byWord parsedRules // the rules as Adapt reads them
+	byWord parsedRules // the rules in the form that Adapt uses
 }
 
-// Name is how the profile is called in configuration and in messages.
+// Name returns the name of the profile in configuration and in messages.
 func (p *Profile) Name() string {
 	if p == nil {
 		return Original.name
@@ -28,7 +28,7 @@ func (p *Profile) Name() string {
 	return p.name
 }
 
-// About is one sentence: what the profile is for.
+// About returns the purpose of the profile in one sentence.
 func (p *Profile) About() string {
 	if p == nil {
 		return Original.about
@@ -36,7 +36,7 @@ func (p *Profile) About() string {
 	return p.about
 }
 
-// Rules is what the profile accepts. Its slices and maps are shared: they are to be read only.
+// Rules returns the rules of the profile. Its slices and maps are shared, so do not change them.
 func (p *Profile) Rules() Rules {
 	if p == nil {
 		return Original.rules
@@ -44,10 +44,10 @@ func (p *Profile) Rules() Rules {
 	return p.rules
 }
 
-// Profiles returns every profile, those for everybody first. The slice is the caller's own.
+// Profiles returns every profile, with the general profiles first. The caller owns the slice.
 func Profiles() []*Profile { return slices.Clone(profiles) }
 
-// ProfileNamed returns the profile of that name, or nil.
+// ProfileNamed returns the profile with the name, or nil.
 func ProfileNamed(name string) *Profile {
 	for _, p := range profiles {
 		if p.name == name {
@@ -58,118 +58,120 @@ func ProfileNamed(name string) *Profile {
 }
 
 var (
-	// Original shows a schema as its owner wrote it.
+	// Original leaves a schema unchanged.
 	Original = &Profile{
 		name: "original", about: "the schema as its owner wrote it",
 		transform: func(raw []byte) []byte { return raw },
 	}
 
-	// Seed shows what [Normalize] makes of a schema.
+	// Seed applies [Normalize].
 	Seed = &Profile{
 		name: "seed", about: "the normaliser of the first editions of this bridge",
 		transform: Normalize,
 	}
 )
 
-// Rules are what a consumer accepts of a tool, as data. All of them want a root of type object, and the value of each keyword
-// in the form that draft 2020-12 gives it.
+// Rules describes, as data, the tools that a consumer accepts. All consumers require a root of type object, and the
+// value of each keyword in the form of draft 2020-12.
 //
-// Every rule that is set has a source: Sources has its name.
+// Every rule that is set has a source in Sources.
 type Rules struct {
-	// Root and Nested are the keywords of the schema itself and of those inside it.
+	// Root lists the keywords accepted at the root. Nested lists the keywords accepted in schemas inside it.
 	Root, Nested Keywords
-	// Ignores says that the consumer drops what Root and Nested refuse, where others refuse the whole request.
+	// Ignores is set if the consumer drops the keywords that Root and Nested refuse. Other consumers refuse the whole
+	// request.
 	Ignores bool
 
-	// RootListed: at the root the consumer refuses what Root does not list, and only that; else what a position does not list
-	// is a matter of RuleUnlisted.
+	// RootListed is set if the consumer is known to refuse keywords that Root does not list. At the root, such a
+	// keyword then breaks RuleKeyword. Other unlisted keywords break RuleUnlisted.
 	RootListed bool
 
-	// Types are the names that type may give. Empty: the seven of JSON Schema.
+	// Types lists the names accepted in type. If it is empty, all seven types of JSON Schema are accepted.
 	Types []string
-	// TypeAlways: a schema has a type, or anyOf whose branches have one.
+	// TypeAlways requires a type in each schema, or anyOf with a type in each branch.
 	TypeAlways bool
-	// TypeSingle: type is one name, no list.
+	// TypeSingle requires that type is one name and not a list.
 	TypeSingle bool
-	// TypeInBranches: beside anyOf no type may stand, nor anything else but title, description, default, $id and $defs.
-	// UnionAlone: nothing may, not even a description.
+	// TypeInBranches accepts only title, description, default, $id and $defs beside anyOf, and no type. UnionAlone
+	// accepts no keyword beside anyOf, not even a description.
 	TypeInBranches, UnionAlone bool
-	// TypedKeywords: what speaks of one type is beside no other type (properties beside object, items beside array,
-	// minimum beside number and integer, format beside string if it is not one of OpenAPI's for numbers), and an enum has
-	// values, all of the type beside it.
+	// TypedKeywords refuses a keyword of one type beside another type. For example, properties belongs to object, items
+	// to array, and minimum to number and integer. format belongs to string, except for OpenAPI's formats of numbers.
+	// An enum must not be empty, and all its values have the type beside it.
 	TypedKeywords bool
-	// Booleans: true and false may stand where a schema is expected.
+	// Booleans accepts true and false in the place of a schema.
 	Booleans bool
 
-	// ObjectProperties: a schema of type object has properties. RootProperties: the root has.
+	// ObjectProperties requires properties in each schema of type object. RootProperties requires them at the root.
 	ObjectProperties, RootProperties bool
-	// ArrayItems: a schema of type array has items, which are one schema.
+	// ArrayItems requires items, as one schema, in each schema of type array.
 	ArrayItems bool
-	// RequiredDeclared: required names properties that are beside it, each once.
+	// RequiredDeclared requires that required contains only names from the properties beside it, each once.
 	RequiredDeclared bool
-	// RequiredBeside: properties is beside required, even if it does not declare the names.
+	// RequiredBeside requires properties beside required, even if it does not declare the names.
 	RequiredBeside bool
-	// RequiredFilled: required is not empty.
+	// RequiredFilled refuses an empty required.
 	RequiredFilled bool
-	// RequiredAll: required names every property.
+	// RequiredAll requires that required contains every property.
 	RequiredAll bool
-	// Closed: every object says additionalProperties: false, and no schema says otherwise.
+	// Closed requires additionalProperties: false in every object, and refuses any other value.
 	Closed bool
 
-	// Enum are the types of values that enum may have. Empty: every type.
+	// Enum lists the types of values accepted in enum. If it is empty, every type is accepted.
 	Enum []string
-	// EnumFilled: an enum has values, and none is the empty string.
+	// EnumFilled refuses an empty enum and the empty string in an enum.
 	EnumFilled bool
-	// Formats are the values of format. Empty: every one.
+	// Formats lists the accepted values of format. If it is empty, every value is accepted.
 	Formats []string
-	// PlainPattern: no look-around and no back-reference in pattern. RustPattern: neither \0 nor an unescaped [ in a class.
-	// AnchoredPattern: it begins with ^ and ends with $.
+	// PlainPattern refuses look-around and back-references in pattern. RustPattern refuses \0 and an unescaped [ in a
+	// class. AnchoredPattern requires that a pattern begins with ^ and ends with $.
 	PlainPattern, RustPattern, AnchoredPattern bool
-	// Bounds are keywords whose number may only be one of these: minItems 0 and 1, say.
+	// Bounds maps keywords to the only numbers that they may have, such as 0 and 1 for minItems.
 	Bounds map[string][]int
 
-	// RefAlone: nothing is beside $ref but $defs. RefDefs: $ref is "#/$defs/" and a name, or "#". NoRecursion: no schema
-	// leads to itself. A profile whose Nested refuse $ref needs none of them; where they take it, it leads into the schema.
+	// RefAlone refuses keywords other than $defs beside $ref. RefDefs requires that $ref is "#", or "#/$defs/" and a
+	// name. NoRecursion refuses schemas that lead to themselves. A profile with a Nested that refuses $ref needs none
+	// of these rules. If $ref is accepted, it must lead to a schema in the document.
 	RefAlone, RefDefs, NoRecursion bool
 
-	// Key is the grammar of the properties' names, RootKey of those at the root where that differs. NotKeys are names that
+	// Key is the grammar of property names. RootKey is the grammar at the root, if it differs. NotKeys lists names that
 	// no property may have.
 	Key, RootKey Grammar
 	NotKeys      []string
 
-	// Limits bound one tool's schema. Zero: no bound.
+	// Limits bounds the schema of one tool. Zero means no bound.
 	Limits ProviderLimits
 
-	// Tool is what stands around the schema.
+	// Tool holds the rules for a tool apart from its schema.
 	Tool ToolRules
 
-	// Sources has, for each rule that is set, where it is from. RuleJSON need not be there.
+	// Sources maps each rule that is set to its source. RuleJSON may be missing.
 	Sources map[Rule]Source
 }
 
-// Source is where a rule is from.
+// Source is the origin of a rule.
 type Source struct {
 	At    string // a URL, or a thread: owner/repository#number
 	Class Class
-	Date  string // of what was seen, as far as it is known: 2026-03
+	Date  string // date of the observation, as far as it is known: 2026-03
 }
 
-// Class is how sure it is that a consumer refuses what breaks a rule.
+// Class is the certainty that a consumer refuses a schema that breaks a rule.
 type Class string
 
 const (
-	Documented   Class = "documented"   // its documentation says so
-	Seen         Class = "seen"         // it was seen to
-	Conservative Class = "conservative" // nobody said so: something is not listed, or the source says something near to it
+	Documented   Class = "documented"   // the consumer's documentation states the rule
+	Seen         Class = "seen"         // the consumer was seen to refuse a request
+	Conservative Class = "conservative" // an inference: a form is not listed, or the source states a similar rule
 )
 
-// Keywords are those that a position takes. The zero value takes every keyword.
+// Keywords describes the keywords accepted at a position. The zero value accepts every keyword.
 type Keywords struct {
-	Only  []string // if it is not empty, no others
-	Never []string // never these
+	Only  []string // if it is not empty, no other keywords are accepted
+	Never []string // keywords that are refused
 }
 
-// Takes reports whether keyword may be there.
+// Takes reports whether keyword is accepted.
 func (k Keywords) Takes(keyword string) bool {
 	if len(k.Only) > 0 && !slices.Contains(k.Only, keyword) {
 		return false
@@ -177,52 +179,52 @@ func (k Keywords) Takes(keyword string) bool {
 	return !slices.Contains(k.Never, keyword)
 }
 
-// Grammar is names of up to Max characters of ASCII, of which First and Rest are classes as in a regular expression:
-// "a-zA-Z_". The zero value takes every name.
+// Grammar describes names of up to Max ASCII characters. First and Rest are classes as in a regular expression:
+// "a-zA-Z_". The zero value accepts every name.
 type Grammar struct {
 	First, Rest string
 	Max         int
 }
 
-// ProviderLimits bound the schema of one tool. Zero: no bound.
+// ProviderLimits bounds the schema of one tool. Zero means no bound.
 type ProviderLimits struct {
-	Depth      int // objects and arrays inside one another; the root is the first, and so is what is in $defs
+	Depth      int // nested objects and arrays; the root is the first, and so is a schema in $defs
 	Properties int // properties of all objects
 	EnumValues int // values of all enums
-	EnumText   int // characters of one enum's strings, where it has more than EnumMany values
+	EnumText   int // characters of the strings in one enum with more than EnumMany values
 	EnumMany   int
-	Text       int // characters of all names of properties and definitions, enum and const values
+	Text       int // characters of all names of properties and definitions, and of enum and const values
 	Optional   int // properties that are not required
 	Unions     int // schemas with anyOf, or with a list of types
-	Branches   int // of one anyOf or oneOf
-	Bytes      int // of the schema as compact JSON
+	Branches   int // branches of one anyOf or oneOf
+	Bytes      int // length of the schema as compact JSON
 	Repeats    int // the largest minLength, maxLength and minItems
 	Items      int // the largest maxItems
 
-	Together bool // Optional and Unions are those of all tools of one request
+	Together bool // Optional and Unions count over all tools of one request
 	Request  int  // bytes of the schemas of all tools of one request, as compact JSON; see [CheckRequest]
 }
 
-// ToolRules are what a consumer accepts around the schema of a tool.
+// ToolRules holds the rules for a tool apart from its schema.
 type ToolRules struct {
 	Name           Grammar
 	MinDescription int // in characters (code points)
 	MaxDescription int // 0: no bound
 	MaxTools       int // in one request; 0: no bound
-	FewTools       int // above it models choose badly, the provider says; 0: it says nothing
+	FewTools       int // number above which the provider warns that models choose badly; 0: no warning
 }
 
 // Rule names a rule, in findings, in reports and in Rules.Sources.
 type Rule string
 
-// The rules. Each says, in a finding, what the consumer would not accept, and in a change, why a schema was changed.
+// The rules. In a finding, a rule names the requirement that is not met. In a change, it names the reason.
 const (
 	RuleJSON        Rule = "json"        // one JSON object, in UTF-8
 	RuleSize        Rule = "size"        // within Limits, before and after
-	RuleKeyword     Rule = "keyword"     // no keyword that is refused there
+	RuleKeyword     Rule = "keyword"     // no keyword that is refused at its position
 	RuleUnlisted    Rule = "unlisted"    // only keywords that are listed for the position
 	RuleRoot        Rule = "root"        // the root is of type object
-	RuleType        Rule = "type"        // types: named, present, single, where they belong
+	RuleType        Rule = "type"        // types: named, present, single, in the right place
 	RuleBoolean     Rule = "boolean"     // no true or false for a schema
 	RuleForm        Rule = "form"        // the value of a keyword has its form
 	RuleProperties  Rule = "properties"  // the root has properties
@@ -234,39 +236,39 @@ const (
 	RuleFormat      Rule = "format"      // the values of format
 	RulePattern     Rule = "pattern"     // the grammar of pattern
 	RuleBound       Rule = "bound"       // the numbers of a keyword
-	RuleRef         Rule = "ref"         // the form of $ref, and where it leads
+	RuleRef         Rule = "ref"         // the form and the target of $ref
 	RuleRecursion   Rule = "recursion"   // no schema leads to itself
 	RuleKey         Rule = "key"         // the names of properties
 	RuleLimit       Rule = "limit"       // Rules.Limits
 	RuleName        Rule = "name"        // the tool's name
 	RuleDescription Rule = "description" // the tool's description
-	RuleCount       Rule = "count"       // how many tools one request has
+	RuleCount       Rule = "count"       // the number of tools in one request
 	RuleRequest     Rule = "request"     // Rules.Limits.Request
-	RuleUnchecked   Rule = "unchecked"   // arguments can be checked; ours, and no provider's
-	RuleHidden      Rule = "hidden"      // no text has what no reader sees; ours, and no provider's
+	RuleUnchecked   Rule = "unchecked"   // arguments can be checked; a rule of this bridge, not of a provider
+	RuleHidden      Rule = "hidden"      // no hidden characters; a rule of this bridge, not of a provider
 )
 
-// Finding is one thing that a consumer does not accept.
+// Finding is one fault for which a consumer refuses a schema or a tool.
 type Finding struct {
 	Path    string `json:"path"` // RFC 6901, into the schema; "" is its root, or the tool itself
 	Rule    Rule   `json:"rule"`
-	Message string `json:"message"` // one line, what is wrong and what is accepted
-	Source  string `json:"source"`  // of the rule: a URL, or a thread
-	Class   Class  `json:"class"`   // of the rule
+	Message string `json:"message"` // one line: the fault, and the accepted forms
+	Source  string `json:"source"`  // source of the rule: a URL, or a thread
+	Class   Class  `json:"class"`   // class of the rule's source
 	Date    string `json:"date,omitempty"`
-	// Ignored says that the consumer drops the offending part in silence; without it, it refuses the whole request.
+	// Ignored is set if the consumer silently drops the faulty part. Otherwise, it refuses the whole request.
 	Ignored bool `json:"ignored,omitempty"`
 }
 
-// Change is one thing that [Adapt] did.
+// Change is one change made by [Adapt].
 type Change struct {
 	Path string `json:"path"` // RFC 6901, into the original schema; "" is its root
-	Rule Rule   `json:"rule"` // why
+	Rule Rule   `json:"rule"` // the reason
 	Did  string `json:"did"`  // one line
-	// Lost is what the adapted schema no longer says, so that it takes something that the original refuses: the model can
-	// make a mistake there, which the validation against the original finds. "" where nothing is lost.
+	// Lost names the constraint that the adapted schema no longer has. A model can violate it, and the validation
+	// against the original finds the mistake. It is "" if nothing is lost.
 	Lost string `json:"lost,omitempty"`
-	// Narrowed is what the original takes and the adapted schema does not: the model cannot ask for it. "" where all that was
-	// possible still is.
+	// Narrowed names the values that the original accepts and the adapted schema does not, so that a model cannot use
+	// them. It is "" if all values are still possible.
 	Narrowed string `json:"narrowed,omitempty"`
 }

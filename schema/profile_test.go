@@ -53,7 +53,7 @@ func TestProfilesAreFoundByName(t *testing.T) {
 	}
 }
 
-// setRules are the rules that a profile sets, but for those of JSON and size, which are everybody's.
+// setRules returns the rules that a profile sets, without the rules for JSON and size, which apply to all profiles.
 func setRules(p *schema.Profile) []schema.Rule {
 	var all []schema.Rule
 	for _, rule := range schema.AllRules() {
@@ -65,7 +65,7 @@ func setRules(p *schema.Profile) []schema.Rule {
 	return all
 }
 
-// lastReview is the month before which a refusal must have been seen again, or is no longer taken for certain.
+// lastReview is a month. A refusal that was last seen before it no longer counts as certain.
 const lastReview = "2025-11"
 
 // Every rule that a profile sets has a source, and there is no source without a rule.
@@ -96,12 +96,12 @@ func TestRulesHaveSources(t *testing.T) {
 	}
 }
 
-// withRules are all profiles but Original and Seed.
+// withRules returns all profiles except Original and Seed.
 func withRules() []*schema.Profile {
 	return slices.DeleteFunc(schema.Profiles(), func(p *schema.Profile) bool { return p == schema.Original || p == schema.Seed })
 }
 
-// Whatever Universal and Flat accept, every provider does that they are for.
+// Each provider accepts every schema that Universal and Flat accept.
 func TestIntersections(t *testing.T) {
 	providers := []*schema.Profile{
 		schema.Anthropic, schema.OpenAI, schema.Gemini, schema.GeminiJSONSchema, schema.Bedrock, schema.Mistral, schema.Moonshot,
@@ -115,7 +115,7 @@ func TestIntersections(t *testing.T) {
 	}
 }
 
-// isWithin reports where narrow accepts what wide does not.
+// isWithin reports differences in which narrow accepts more than wide.
 func isWithin(t *testing.T, narrow, wide *schema.Profile) {
 	t.Helper()
 	n, w := narrow.Rules(), wide.Rules()
@@ -156,8 +156,7 @@ func isWithin(t *testing.T, narrow, wide *schema.Profile) {
 	}
 }
 
-// demanded are the names of the rules that are set and demand something: those that are booleans, and no booleans for
-// schemas.
+// demanded returns the names of the boolean rules that are set, and whether booleans are refused as schemas.
 func demanded(r schema.Rules) []string {
 	var names []string
 	v := reflect.ValueOf(r)
@@ -167,7 +166,7 @@ func demanded(r schema.Rules) []string {
 			names = append(names, field.Name)
 		}
 	}
-	if !r.Nested.Takes("$ref") { // then nothing is asked of references
+	if !r.Nested.Takes("$ref") { // no rules apply to references then
 		names = append(names, "RefAlone", "RefDefs", "NoRecursion")
 	}
 	if r.RequiredDeclared { // no name can be declared without properties
@@ -194,7 +193,7 @@ func isSubset(narrow, wide []string) bool {
 	return len(narrow) > 0 && !slices.ContainsFunc(narrow, func(s string) bool { return !slices.Contains(wide, s) })
 }
 
-// exceeds reports whether a bound of which 0 is none is wider than another.
+// exceeds reports whether narrow is a wider bound than wide. 0 means no bound.
 func exceeds(narrow, wide int) bool { return wide > 0 && (narrow == 0 || narrow > wide) }
 
 func grammarWithin(narrow, wide schema.Grammar, fault func(string)) {
@@ -214,7 +213,7 @@ func grammarWithin(narrow, wide schema.Grammar, fault func(string)) {
 	}
 }
 
-// follows reports whether a name follows a grammar, as regexp sees it.
+// follows reports whether a name follows a grammar, by means of a regular expression.
 func follows(name string, g schema.Grammar) bool {
 	if g == (schema.Grammar{}) {
 		return true
@@ -227,7 +226,7 @@ func limitsWithin(narrow, wide schema.ProviderLimits, fault func(string)) {
 	n, w := reflect.ValueOf(narrow), reflect.ValueOf(wide)
 	for i := range n.NumField() {
 		if name := n.Type().Field(i).Name; name == "Repeats" || name == "Items" || name == "Together" || name == "Request" {
-			continue // narrow takes no such keyword, or the limit is that of a whole request
+			continue // narrow accepts no such keyword, or the limit counts over a whole request
 		}
 		if exceeds(int(n.Field(i).Int()), int(w.Field(i).Int())) {
 			fault(n.Type().Field(i).Name)
@@ -235,7 +234,7 @@ func limitsWithin(narrow, wide schema.ProviderLimits, fault func(string)) {
 	}
 }
 
-// Names that follow a grammar are those that Check accepts.
+// Check accepts exactly the names that follow the grammar.
 func TestGrammars(t *testing.T) {
 	for _, p := range withRules() {
 		g := p.Rules().Tool.Name

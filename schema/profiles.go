@@ -2,10 +2,10 @@ package schema
 
 import "maps"
 
-// The profiles, as data. The providers' documentation was read in the autumn of 2026. For a rule that it does not state, the
-// source is a thread in which the provider refused a request. If the two differ, or if only some models refuse, the profile has
-// the stricter rule. A refusal that was last reported more than a year earlier (before 2025-11) makes a rule [Conservative]
-// only. `indus mcp lint --explain PROVIDER` prints all rules.
+// The profiles, as data. The providers' documentation was read in the autumn of 2026. If it does not state a rule, the
+// source is a thread in which the provider refused a request. If the two differ, or if only some models refuse, the
+// profile has the stricter rule. If the last report of a refusal is more than a year old (before 2025-11), the rule is
+// only [Conservative]. `indus mcp lint --explain PROVIDER` prints all rules.
 
 // Grammars that several consumers share.
 var (
@@ -21,9 +21,9 @@ var (
 	combinators = []string{"oneOf", "anyOf", "allOf"}
 	withoutNull = []string{"object", "array", "string", "number", "integer", "boolean"}
 
-	// strictRoot is what the root takes in the strict modes of OpenAI and Anthropic.
+	// strictRoot lists the keywords accepted at the root in the strict modes of OpenAI and Anthropic.
 	strictRoot = []string{"type", "title", "description", "properties", "required", "additionalProperties", "$defs"}
-	// strictFormats are what both of them take.
+	// strictFormats lists the formats accepted in both strict modes.
 	strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 
 	geminiKeywords = []string{
@@ -42,7 +42,7 @@ var (
 	}
 )
 
-// Where rules are from. A thread's date is when the refusal was reported, where that is known.
+// Sources of rules. The date of a thread is the date of the reported refusal, if it is known.
 var (
 	openAIStrict   = documentedAt("https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas")
 	openAIFunction = documentedAt("https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools")
@@ -58,7 +58,7 @@ var (
 	anthropicRoot   = seenAt("anomalyco/opencode#37916", "2026-07")
 	anthropicKey    = seenAt("anthropics/claude-code#79418", "2026-07")
 	anthropicName   = seenAt("anthropics/claude-code#20830", "2026-01")
-	// The bound that follows from a thread is an estimate: grammars do not grow with bytes alone.
+	// The bound derived from this thread is an estimate, because the size of a grammar does not depend on bytes alone.
 	anthropicGrammar = asConservative(seenAt("pome-sh/digital-twins#527", "2026-08"))
 	anthropicHalf    = seenAt("anthropics/claude-code#60394", "2026-05")
 
@@ -76,7 +76,7 @@ var (
 
 	bedrockTool    = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html")
 	bedrockSchema  = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html")
-	bedrockRelay   = asConservative(seenAt("hypothesi/mcp-server-tauri#31", "2026-06")) // of a relay, not of Bedrock itself
+	bedrockRelay   = asConservative(seenAt("hypothesi/mcp-server-tauri#31", "2026-06")) // seen at a relay, not at Bedrock itself
 	bedrockStrict  = documentedAt("https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html")
 	bedrockClosed  = seenAt("strands-agents/harness-sdk#2213", "2026-04")
 	bedrockKeyword = seenAt("BerriAI/litellm#39115", "2026-09")
@@ -95,7 +95,7 @@ var (
 	deepSeekName    = seenAt("refly-ai/refly#1794", "2025-12")
 	deepSeekForm    = seenAt("esengine/DeepSeek-Reasonix#4086", "2026-06")
 
-	xaiOutputs = asConservative(documentedAt("https://docs.x.ai/docs/guides/structured-outputs")) // of answers, not of tools
+	xaiOutputs = asConservative(documentedAt("https://docs.x.ai/docs/guides/structured-outputs")) // for answers, not for tools
 	xaiCount   = seenAt("router-for-me/CLIProxyAPI#5214", "2026-08")
 
 	llamaPattern = seenAt("containers/kubernetes-mcp-server#758", "2026-02")
@@ -109,7 +109,7 @@ var (
 	cerebrasClosed = seenAt("theopenco/llmgateway#1455", "2026-01")
 	cerebrasFields = asConservative(seenAt("musistudio/claude-code-router#708", "2025-08"))
 
-	// references is for those who say that a schema has to be one of draft 2020-12.
+	// references and draft2020 are sources for providers that require draft 2020-12.
 	references = asConservative(documentedAt("https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3.1"))
 	draft2020  = asConservative(documentedAt("https://json-schema.org/draft/2020-12/schema"))
 )
@@ -118,7 +118,7 @@ func documentedAt(at string) Source { return Source{At: at, Class: Documented} }
 
 func seenAt(at, date string) Source { return Source{At: at, Class: Seen, Date: date} }
 
-// asConservative is a source that says something near to the rule.
+// asConservative returns a source that states a similar rule.
 func asConservative(s Source) Source {
 	s.Class = Conservative
 	return s
@@ -131,10 +131,10 @@ var profiles = []*Profile{
 	Seed, Original,
 }
 
-// For everybody.
+// General profiles.
 var (
-	// Universal is what every provider accepts: the intersection of their rules, strict modes and Nova left out. It is what
-	// mounting uses. The source of each of its rules is a provider that demands it.
+	// Universal contains only forms that every provider accepts, apart from strict modes and Nova. Mounting uses it by
+	// default. The source of each of its rules is a provider that requires it.
 	Universal = &Profile{
 		name: "universal", about: "what every provider accepts; the default",
 		rules: Rules{
@@ -182,7 +182,7 @@ func flatRules(r Rules) Rules {
 	return r
 }
 
-// Anthropic's.
+// Anthropic's profiles.
 var (
 	// Anthropic is the Messages API with tools that are not strict.
 	Anthropic = &Profile{
@@ -191,7 +191,7 @@ var (
 			Root:     Keywords{Never: combinators},
 			Booleans: true,
 			RootKey:  claudeKey,
-			// 128 are accepted in a request, 64 where a search for tools refers to one.
+			// 128 tools are accepted in a request, and 64 if a search for tools refers to them.
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
 				RuleJSON: anthropicHalf, RuleKeyword: anthropicRoot, RuleRoot: anthropicTools, RuleForm: anthropicForm, RuleRef: references,
@@ -200,9 +200,9 @@ var (
 		},
 	}
 
-	// AnthropicStrict is the Messages API with strict: true. The limits are those of all strict tools of one request. Anthropic
-	// compiles them into one grammar, of which it documents no bound (anthropics/anthropic-sdk-typescript#885). It refused a
-	// schema of 7,354 bytes, whichever the model.
+	// AnthropicStrict is the Messages API with strict: true. The limits count over all strict tools of one request.
+	// Anthropic compiles them into one grammar, with no documented bound (anthropics/anthropic-sdk-typescript#885). It
+	// refused a schema of 7,354 bytes for every model.
 	AnthropicStrict = &Profile{
 		name: "anthropic-strict", about: "Anthropic's Messages API with strict tools",
 		rules: Rules{
@@ -237,10 +237,10 @@ var (
 	}
 )
 
-// OpenAI's.
+// OpenAI's profiles.
 var (
-	// OpenAI is chat completions and responses with functions that are not strict. Some of its models take allOf. The bound
-	// of 1,024 characters for a description was dropped in 2025 (run-llama/llama_index#18784).
+	// OpenAI is chat completions and responses with functions that are not strict. Some of its models accept allOf. The
+	// bound of 1,024 characters for a description was dropped in 2025 (run-llama/llama_index#18784).
 	OpenAI = &Profile{
 		name: "openai", about: "OpenAI's chat completions and responses",
 		rules: Rules{
@@ -295,10 +295,10 @@ var (
 	}
 )
 
-// Google's.
+// Google's profiles.
 var (
-	// Gemini is FunctionDeclaration.parameters, a subset of OpenAPI 3.0. Its documentation lets names have 128 characters,
-	// its API 64.
+	// Gemini is FunctionDeclaration.parameters, a subset of OpenAPI 3.0. Its documentation allows names of 128
+	// characters, but the API allows 64.
 	Gemini = &Profile{
 		name: "gemini", about: "Gemini's parameters, an OpenAPI 3.0 subset",
 		rules: Rules{
@@ -325,8 +325,8 @@ var (
 		},
 	}
 
-	// GeminiJSONSchema is FunctionDeclaration.parametersJsonSchema. Gemini unrolls recursion through properties that are not
-	// required, but only so far.
+	// GeminiJSONSchema is FunctionDeclaration.parametersJsonSchema. Gemini unrolls recursion through optional
+	// properties, to a limited depth.
 	GeminiJSONSchema = &Profile{
 		name: "gemini-jsonschema", about: "Gemini's parametersJsonSchema",
 		rules: Rules{
@@ -352,10 +352,10 @@ var (
 	}
 )
 
-// Amazon's.
+// Amazon's profiles.
 var (
-	// Bedrock is the Converse API with models that take JSON Schema: what Claude refuses, and lists of types, which a relay on it
-	// was seen to refuse.
+	// Bedrock is the Converse API with models that accept JSON Schema. It refuses the keywords that Claude refuses. It
+	// also refuses lists of types, because a relay on Bedrock was seen to refuse them.
 	Bedrock = &Profile{
 		name: "bedrock", about: "Amazon Bedrock's Converse API",
 		rules: Rules{
@@ -372,8 +372,8 @@ var (
 		},
 	}
 
-	// BedrockStrict is the Converse API with strict: true. Bedrock sends such a tool through the validator of Anthropic's
-	// strict tools (BerriAI/litellm#39115).
+	// BedrockStrict is the Converse API with strict: true. Bedrock sends such a tool through the validator of
+	// Anthropic's strict tools (BerriAI/litellm#39115).
 	BedrockStrict = &Profile{
 		name: "bedrock-strict", about: "Amazon Bedrock's Converse API with strict tools",
 		rules: bedrockStrictRules(AnthropicStrict.rules),
@@ -424,9 +424,9 @@ func bedrockStrictRules(r Rules) Rules {
 	return r
 }
 
-// Others'.
+// Profiles of other providers.
 var (
-	// Mistral is Mistral's chat completions. It asks for JSON Schema, and turns it into a grammar.
+	// Mistral is Mistral's chat completions. It requires JSON Schema and converts it into a grammar.
 	Mistral = &Profile{
 		name: "mistral", about: "Mistral's chat completions",
 		rules: Rules{
@@ -443,9 +443,9 @@ var (
 		},
 	}
 
-	// Moonshot is Moonshot's Kimi API, whose validator is published: this is what its documentation takes. The API was seen to
-	// be milder with keywords that it does not know, such as $schema, which is here therefore, and format, and stricter with
-	// $ref.
+	// Moonshot is Moonshot's Kimi API, which has a published validator. The profile follows its documentation. The API
+	// was seen to be milder with format and with unknown keywords such as $schema, which the profile therefore accepts.
+	// It was seen to be stricter with $ref.
 	Moonshot = &Profile{
 		name: "moonshot", about: "Moonshot's Kimi models",
 		rules: Rules{
@@ -468,8 +468,8 @@ var (
 		},
 	}
 
-	// Ollama is Ollama's chat API, which drops in silence what it has no field for. What is in items it passes on as it is,
-	// which no rule here says.
+	// Ollama is Ollama's chat API. It silently drops keywords for which it has no field. It passes the value of items
+	// on unchanged, but no rule here expresses that.
 	Ollama = &Profile{
 		name: "ollama", about: "Ollama, which drops what it has no field for",
 		rules: Rules{
@@ -492,7 +492,7 @@ var (
 		},
 	}
 
-	// XAI is xAI's API. Its documentation says of schemas for answers what it does not support.
+	// XAI is xAI's API. Its documentation lists the keywords that it does not support in schemas for answers.
 	XAI = &Profile{
 		name: "xai", about: "xAI's Grok models",
 		rules: Rules{
@@ -518,7 +518,7 @@ var (
 		},
 	}
 
-	// CerebrasStrict is Cerebras' inference API, which wants every object closed.
+	// CerebrasStrict is Cerebras' inference API, which requires that every object is closed.
 	CerebrasStrict = &Profile{
 		name: "cerebras-strict", about: "Cerebras' inference API, whose tools are strict",
 		rules: Rules{
@@ -536,8 +536,9 @@ var (
 		},
 	}
 
-	// LlamaCpp is llama.cpp's server, which makes one grammar of all tools, and LM Studio, which is built on it. A list costs the
-	// grammar two rules more than a string of that length. 97,102 bytes of tools were accepted, and 100,026 refused.
+	// LlamaCpp is llama.cpp's server, which makes one grammar of all tools, and LM Studio, which uses that server. A
+	// list needs two more grammar rules than a string of the same length. 97,102 bytes of tools were accepted, and
+	// 100,026 bytes were refused.
 	LlamaCpp = &Profile{
 		name: "llamacpp", about: "llama.cpp's server, and LM Studio on it",
 		rules: Rules{

@@ -20,21 +20,22 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// The properties of Adapt, over the corpus and over generated schemas, for every profile that has rules:
+// The properties of Adapt, over the corpus and over generated schemas, for every profile with rules:
 //
-//   - what it returns is accepted, as Check sees it, or there is an error;
-//   - adapting that again changes nothing;
-//   - the same bytes give the same, and stay as they are;
-//   - a valid instance of the adapted schema, restored, is a valid instance of the original, unless it is refused at a place
-//     of which a change says that something was lost;
-//   - where no change says that something was narrowed, and none renamed a property or wrote free keys as a list, a valid instance of the original is one of
-//     the adapted schema, nulls left out, which the ways of saying optional differ in.
+//   - Adapt returns an error, or a schema without findings.
+//   - Adapting the result again changes nothing.
+//   - The same input gives the same result, and the input does not change.
+//   - A valid instance of the adapted schema, restored, is a valid instance of the original. The original may refuse it
+//     only at a place where a change is Lost.
+//   - If no change is Narrowed, renames a property or writes free keys as a list, a valid instance of the original is
+//     valid in the adapted schema too. Instances with null are left out, because there are several ways to write an
+//     optional value.
 //
-// INDUS_SCHEMAS says how many schemas are generated, INDUS_SEED which is the first.
+// INDUS_SCHEMAS sets the number of generated schemas, and INDUS_SEED sets the first seed.
 
 const someInstances = 6 // of each schema
 
-// shaped are the profiles that Adapt shapes by rules.
+// shaped returns the profiles with rules.
 func shaped() []*schema.Profile {
 	var out []*schema.Profile
 	for _, p := range schema.Profiles() {
@@ -45,7 +46,7 @@ func shaped() []*schema.Profile {
 	return out
 }
 
-// rotated is the profiles that the nth schema meets: all of them, or every [profileStride]th, beginning with another for each n.
+// rotated returns the profiles for the nth schema: every [profileStride]th profile, with a different start for each n.
 func rotated(n int) []*schema.Profile {
 	var out []*schema.Profile
 	for i, p := range shaped() {
@@ -56,19 +57,19 @@ func rotated(n int) []*schema.Profile {
 	return out
 }
 
-// tally counts what was really tried.
+// tally counts the checks that were made.
 type tally struct {
 	schemas  int // pairs of a schema and a profile
-	refused  int // of them, those with an error
-	blind    int // of the others, those whose original is a schema in no draft
-	lossless int // those with changes of which none lost anything, and those with none
-	pairs    int // instances that were restored and held against the original
-	exact    int // of them, those where no change lost anything
-	excused  int // of them, those refused where something was lost
-	forth    int // instances of originals that were held against adapted schemas
+	refused  int // pairs for which Adapt returned an error
+	blind    int // other pairs with an original that is not valid in any draft
+	lossless int // pairs without a Lost change
+	pairs    int // instances that were restored and checked against the original
+	exact    int // restored instances of pairs without a Lost change
+	excused  int // restored instances that were refused at a Lost place
+	forth    int // instances of originals that were checked against adapted schemas
 }
 
-// totals are the tallies of tests that run at once.
+// totals holds the tallies of concurrent tests.
 type totals struct {
 	mu sync.Mutex
 	tally
@@ -89,7 +90,7 @@ func (c *totals) add(d tally) {
 
 // fault is a property that does not hold, for one schema and one profile.
 type fault struct {
-	property string // in a word or two
+	property string // in a few words
 	detail   string
 }
 
@@ -100,11 +101,11 @@ func (c *totals) String() string {
 
 func (f *fault) String() string { return f.property + ": " + f.detail }
 
-// subject is a schema that is tried with every profile.
+// subject is a schema that is checked with every profile.
 type subject struct {
 	schema   []byte
-	original *oracle            // nil for what is a schema in no draft
-	adapted  map[string]*oracle // by what is adapted, which is often the same for several profiles
+	original *oracle            // nil if the schema is not valid in any draft
+	adapted  map[string]*oracle // by adapted schema, which several profiles may share
 }
 
 func newSubject(raw []byte) subject {
@@ -126,7 +127,7 @@ func (s subject) oracle(adapted []byte) (*oracle, error) {
 	return o, err
 }
 
-// examine tries every property.
+// examine checks every property.
 func examine(s subject, p *schema.Profile, seed uint64) (*fault, tally) {
 	c := tally{schemas: 1}
 	a, f := examineAlone(s.schema, p)
@@ -152,7 +153,7 @@ func examine(s subject, p *schema.Profile, seed uint64) (*fault, tally) {
 	return examineWayForth(a, adapted, s, p, seed, &c), c
 }
 
-// examineRefusal doubts an error that says there are no arguments at all.
+// examineRefusal searches for valid arguments if an error states that there are none.
 func examineRefusal(s subject, p *schema.Profile, seed uint64) *fault {
 	_, err := schema.Adapt(s.schema, p)
 	if s.original == nil || !errors.Is(err, schema.ErrUnsupported) || !strings.Contains(err.Error(), "satisf") {
@@ -167,7 +168,7 @@ func examineRefusal(s subject, p *schema.Profile, seed uint64) *fault {
 	return nil
 }
 
-// examineAlone tries what needs no validator. It returns nil for a schema that is refused.
+// examineAlone checks the properties that need no validator. It returns nil for a refused schema.
 func examineAlone(input []byte, p *schema.Profile) (*schema.Adapted, *fault) {
 	before := bytes.Clone(input)
 	a, err := schema.Adapt(input, p)
@@ -200,7 +201,7 @@ func examineAlone(input []byte, p *schema.Profile) (*schema.Adapted, *fault) {
 	return a, nil
 }
 
-// compactObject is nil for what is one JSON object with no space between tokens.
+// compactObject returns nil if raw is one JSON object in compact form.
 func compactObject(raw []byte) error {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
@@ -212,7 +213,7 @@ func compactObject(raw []byte) error {
 	return nil
 }
 
-// examineWayBack grows instances of the adapted schema and holds them, restored, against the original.
+// examineWayBack makes instances of the adapted schema, restores them, and checks them against the original.
 func examineWayBack(a *schema.Adapted, adapted, original *oracle, seed uint64, c *tally) *fault {
 	doc, _ := jsonschema.UnmarshalJSON(bytes.NewReader(a.Schema))
 	paths := lost(a)
@@ -243,8 +244,7 @@ func examineWayBack(a *schema.Adapted, adapted, original *oracle, seed uint64, c
 	return nil
 }
 
-// examineWayForth grows instances of the original and holds them against the adapted schema, where the changes say that it
-// takes them all.
+// examineWayForth makes instances of the original and checks them against the adapted schema, if no change narrows it.
 func examineWayForth(a *schema.Adapted, adapted *oracle, s subject, p *schema.Profile, seed uint64, c *tally) *fault {
 	if p.Rules().RequiredAll || slices.ContainsFunc(a.Changes, func(c schema.Change) bool {
 		return c.Narrowed != "" || c.Rule == schema.RuleKey || c.Rule == schema.RuleClosed
@@ -286,7 +286,7 @@ func hasNull(v any) bool {
 	return false
 }
 
-// lost are the paths of which something was lost.
+// lost returns the paths of the Lost changes.
 func lost(a *schema.Adapted) []string {
 	var paths []string
 	for _, change := range a.Changes {
@@ -326,7 +326,7 @@ func TestAdaptKeepsItsProperties(t *testing.T) {
 		seeds[i] = first + uint64(i)
 	}
 	var all totals
-	var told sync.Map // profile and property
+	var told sync.Map // by profile and property
 	eachAtOnce(seeds, func(seed uint64) {
 		subject := newSubject(generated(seed).bytes())
 		for _, p := range rotated(int(seed)) {
@@ -348,7 +348,7 @@ func TestAdaptKeepsItsProperties(t *testing.T) {
 	atMost(t, "instances excused", all.excused, all.pairs/2)
 }
 
-// eachAtOnce does something with each element, as many at once as there are processors.
+// eachAtOnce calls do for each element, with one worker per processor.
 func eachAtOnce[T any](list []T, do func(T)) {
 	elements := make(chan T)
 	var workers sync.WaitGroup
@@ -366,7 +366,7 @@ func eachAtOnce[T any](list []T, do func(T)) {
 	workers.Wait()
 }
 
-// minimal describes a fault of a generated schema by the smallest schema that has it too.
+// minimal describes a fault of a generated schema with the smallest schema that has the same fault.
 func minimal(seed uint64, p *schema.Profile, f *fault) string {
 	same := func(t *twig) *fault {
 		if g, _ := examine(newSubject(t.bytes()), p, seed); g != nil && g.property == f.property {

@@ -16,8 +16,8 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// TestUniversalKeepsPydanticsTypes: for each shape that Pydantic v2 makes, the type that a model sees, and words that it reads
-// about what the type does not say.
+// TestUniversalKeepsPydanticsTypes checks, for each shape of Pydantic v2, the type that a model sees, and the words of
+// the description that replace lost constraints.
 func TestUniversalKeepsPydanticsTypes(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -74,7 +74,8 @@ func TestUniversalKeepsPydanticsTypes(t *testing.T) {
 	}
 }
 
-// TestPydanticsAliasesComeBack: names that no provider takes are others for the model, and are themselves for the server.
+// TestPydanticsAliasesComeBack checks that names that no provider accepts are renamed for the model and restored for
+// the server.
 func TestPydanticsAliasesComeBack(t *testing.T) {
 	a, _ := universal(t, read(t, filepath.Join("testdata", "corpus", "pydantic", "aliases.json")))
 	properties := parse(a.Schema).get("properties")
@@ -97,7 +98,8 @@ func TestPydanticsAliasesComeBack(t *testing.T) {
 	}
 }
 
-// TestAWrappedRootComesBack: what is no object is in one for the model.
+// TestAWrappedRootComesBack checks that a root that is not an object is wrapped for the model and unwrapped for the
+// server.
 func TestAWrappedRootComesBack(t *testing.T) {
 	a, doc := universal(t, json.RawMessage(`{"type":"array","items":{"type":"object","properties":{"a.b":{"type":"integer"}},"required":["a.b"]}}`))
 	m := regexp.MustCompile(`^\{(\w+): \[\]\{(\w+): integer\}\}$`).FindStringSubmatch(signature(doc))
@@ -113,7 +115,8 @@ func TestAWrappedRootComesBack(t *testing.T) {
 	}
 }
 
-// TestNullsComeBack: what has to be there and may be null is left out by the model, and is null for the server.
+// TestNullsComeBack checks that a required property that accepts null is optional for the model and null for the
+// server.
 func TestNullsComeBack(t *testing.T) {
 	a, _ := universal(t, read(t, filepath.Join("testdata", "corpus", "pydantic", "optional-str.json")))
 	for given, want := range map[string]string{
@@ -131,14 +134,14 @@ func TestNullsComeBack(t *testing.T) {
 	}
 }
 
-// like compares signatures. An ellipsis that is wanted stands for any one type, or for whatever an object has.
+// like compares signatures. An ellipsis in want matches any one type, or all members of an object.
 func like(got, want string) bool {
 	pattern := regexp.QuoteMeta(want)
 	pattern = strings.ReplaceAll(pattern, `\{…\}`, `\{.*\}`)
 	return regexp.MustCompile("^" + strings.ReplaceAll(pattern, "…", ".+") + "$").MatchString(got)
 }
 
-// signature is a schema's type in a line, as a programmer would write it: "{query: string, lang?: string}".
+// signature returns a schema's type in one line, as a programmer would write it: "{query: string, lang?: string}".
 func signature(s any) string {
 	m, ok := s.(map[string]any)
 	switch {

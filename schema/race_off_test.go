@@ -2,8 +2,8 @@
 
 package schema_test
 
-// someSchemas is how many schemas are generated.
+// someSchemas is the number of generated schemas.
 const someSchemas = 600
 
-// profileStride: each schema meets every profile.
+// profileStride is 1: each schema is checked with every profile.
 const profileStride = 1

@@ -2,8 +2,10 @@
 
 package schema_test
 
-// someSchemas is how many schemas are generated: fewer under the race detector, which looks for races and not for shapes.
+// someSchemas is the number of generated schemas. The race detector needs fewer, because it looks for races and not for
+// shapes.
 const someSchemas = 150
 
-// profileStride: each schema meets every tenth profile only; make test tries them all without the detector.
+// profileStride is 10: each schema is checked with every tenth profile only. make test checks all profiles without the
+// detector.
 const profileStride = 10

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The reference is the normaliser written for reading: it decodes the whole text into a tree and rewrites that, without
-// a thought for speed. Fuzzing holds Normalize to it. A tree is a json.Number, a string, a bool, nil, an array or a pairs.
+// The reference is a simple normaliser. It decodes the whole text into a tree and rewrites that, without regard for
+// speed. Fuzzing compares Normalize with it. A tree is a json.Number, a string, a bool, nil, an array or a pairs.
 type (
 	array []any
 	pairs []pair // repeated keys are repeated
@@ -127,7 +127,7 @@ func items(value any, level int) (any, bool) {
 	return reference(value, level), true
 }
 
-// get returns nil for what is missing.
+// get returns nil if the key is missing.
 func get(object pairs, key string) any {
 	for _, p := range object {
 		if p.key == key {

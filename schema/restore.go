@@ -12,28 +12,29 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// inverse says how Restore turns arguments for an adapted schema into arguments for the original. nil: they stay as they are.
+// inverse describes the way Restore turns arguments for an adapted schema into arguments for the original. A nil
+// inverse changes nothing.
 type inverse struct {
-	wrapped    bool              // the value is the property input of an object
-	entries    bool              // the value is a list of entries {key, value}, for an object whose values follow others
-	properties []propertyInverse // what is to be done to which
+	wrapped    bool              // the arguments are the property input of an object
+	entries    bool              // the value is a list of entries {key, value}; others applies to each value
+	properties []propertyInverse // the steps for declared properties
 	others     *inverse          // for all other properties
 	items      *inverse          // for all items
 	prefix     []*inverse        // for the first items
-	union      []schemaResult    // for what follows one of these
-	inner      *inverse          // of what a wrapped root holds
-	chain      []*inverse        // one after the other
-	late       bool              // of a definition: the rest is filled in when that is written
+	union      []schemaResult    // the branches; the inverse of the value's branch applies
+	inner      *inverse          // for the arguments inside a wrapped root
+	chain      []*inverse        // applied in order
+	late       bool              // belongs to a definition or inlined schema, and is completed by fill
 }
 
-// propertyInverse is what is to be done to one property.
+// propertyInverse describes the steps for one property.
 type propertyInverse struct {
 	adapted  string
-	name     string // its own
-	key      []byte // its own, as it is written
+	name     string // name in the original
+	key      []byte // quoted name in the original
 	renamed  bool
-	dropNull bool // null says that it is not given
-	fillNull bool // not given says that it is null
+	dropNull bool // null means that the property is missing
+	fillNull bool // a missing property means null
 	step     *inverse
 }
 
@@ -49,7 +50,7 @@ func (s *inverse) fill(w *inverse) {
 	}
 }
 
-// inTurn is x and then y.
+// inTurn returns an inverse that applies x and then y.
 func inTurn(x, y *inverse) *inverse {
 	switch {
 	case x.isNothing() && y.isNothing():
@@ -62,7 +63,7 @@ func inTurn(x, y *inverse) *inverse {
 	return &inverse{chain: []*inverse{x, y}}
 }
 
-// inverseOfUnion is that of a union, nil if no branch has one.
+// inverseOfUnion returns the inverse of a union, or nil if no branch has one.
 func (a *adapter) inverseOfUnion(d *builder, all []schemaResult) *inverse {
 	if !slices.ContainsFunc(all, func(b schemaResult) bool { return b.back != nil }) {
 		return nil
@@ -73,10 +74,10 @@ func (a *adapter) inverseOfUnion(d *builder, all []schemaResult) *inverse {
 	return &inverse{union: all}
 }
 
-// Restore turns arguments that follow the adapted schema into arguments that follow the original: renamed properties get
-// their names back, a wrapped root is unwrapped, free keys that became a list of entries become an object, and nulls that
-// one of them has and the other has not are dropped or put in. What does not follow the adapted schema stays as it is, and
-// so does what is no JSON. It may return its argument.
+// Restore turns arguments that follow the adapted schema into arguments that follow the original. Renamed properties
+// get their original names, and a wrapped root is unwrapped. A list of entries becomes an object with free keys again.
+// Nulls that stand for missing properties are dropped, and missing properties that stand for null are added. Parts that
+// do not follow the adapted schema, and arguments that are not JSON, stay as they are. Restore may return its argument.
 func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
 	if a.back == nil || Measure(arguments, Limits{Nodes: -1, Bytes: -1, Depth: maxLevels}) != nil {
 		return arguments
@@ -89,12 +90,12 @@ func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
 }
 
 type restorer struct {
-	root  *node            // the adapted schema, if there are references in it
-	known map[pairing]bool // what follows has found
+	root  *node            // the adapted schema, if it contains references
+	known map[pairing]bool // results of follows
 }
 
-// restore applies s to the value n, and each inverse once, for a reference may lead back without a step: those in used were
-// applied to n.
+// restore applies s to the value n. It applies each inverse once to a value, because references may form a loop. used
+// holds the inverses already applied to n.
 func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]bool) *node {
 	if s == nil || level > maxLevels || used[s] {
 		return n
@@ -126,8 +127,9 @@ func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]boo
 	return n
 }
 
-// meant is the inverse of the branch that a value follows; of several, of the first that declares most of its properties. Where
-// it follows none, it is that of the one that declares most, so that what is said of the value is said of what was meant.
+// meant returns the inverse of the branch that a value follows. Of several such branches, it selects the first that
+// declares most of the properties. If the value follows no branch, it selects the branch that declares most, so that
+// error messages refer to the likely branch.
 func (r *restorer) meant(n *node, union []schemaResult, used map[*inverse]bool) *inverse {
 	var best *inverse
 	most := 0
@@ -222,8 +224,8 @@ func (r *restorer) entries(n *node, s *inverse, level int) *node {
 	return &node{Kind: '{', Fields: jsontree.WithoutRepeats(fields)}
 }
 
-// Path turns a path into the original's arguments (RFC 6901) into the path into what the model wrote, as far as it can be
-// known: of a list of entries it is the path of the list.
+// Path turns a path into the original's arguments (RFC 6901) into the path in the arguments that the model wrote.
+// Inside a list of entries, it returns the path of the list.
 func (a *Adapted) Path(original string) string {
 	if a.back == nil {
 		return original
@@ -251,7 +253,7 @@ func (a *Adapted) Path(original string) string {
 	return out
 }
 
-// forward is what a step of an original path is called in the adapted arguments, and the inverse that goes on there.
+// forward returns the adapted name of one step of an original path, and the inverse below that step.
 func (s *inverse) forward(name string, asked map[*inverse]bool) (adapted string, next *inverse, ok bool) {
 	if s == nil || asked[s] {
 		return name, nil, true

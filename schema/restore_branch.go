@@ -7,18 +7,19 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// follows reports whether a value follows an adapted schema, as far as it takes to find the branch of a union that it belongs to.
+// follows reports whether a value follows an adapted schema. It checks only the keywords that help to find the branch
+// of a union.
 func (r *restorer) follows(v, s *node, level int) bool {
 	follows, known := r.known[pairing{v, s}]
 	if !known {
-		r.known[pairing{v, s}] = false // what leads back to itself says nothing
+		r.known[pairing{v, s}] = false // assumed for references that lead back to s
 		follows = r.follow(v, s, level)
 		r.known[pairing{v, s}] = follows
 	}
 	return follows
 }
 
-// pairing is a value and a schema.
+// pairing is the key of restorer.known.
 type pairing struct{ value, schema *node }
 
 func (r *restorer) follow(v, s *node, level int) bool {
@@ -62,7 +63,7 @@ func (r *restorer) follow(v, s *node, level int) bool {
 	return true
 }
 
-// target is what a reference of an adapted schema leads to.
+// target returns the schema that a reference in the adapted schema leads to.
 func (r *restorer) target(ref string) *node {
 	if r.root == nil || ref == "#" {
 		return r.root
@@ -73,7 +74,7 @@ func (r *restorer) target(ref string) *node {
 	return nil
 }
 
-// isEqual reports whether two values are the same, however their strings are written.
+// isEqual reports whether two values are the same. Different escapes in strings do not matter.
 func isEqual(n *node, o *node) bool {
 	if n.Kind == '"' && o.Kind == '"' {
 		return (jsontree.Unquote(n.Text)) == (jsontree.Unquote(o.Text))
@@ -81,7 +82,7 @@ func isEqual(n *node, o *node) bool {
 	return n.Same(o)
 }
 
-// isWithin reports whether a count keeps the bounds that two keywords give.
+// isWithin reports whether a count is within the bounds of two keywords.
 func isWithin(s *node, count int, least, most string) bool {
 	if bound := s.Get(least); bound != nil && float64(count) < numberOf(bound) {
 		return false
@@ -115,12 +116,12 @@ func numberFollows(v, s *node) bool {
 	return true
 }
 
-// followed is what follows looks at.
+// followed lists the keywords that follows checks.
 var followed = setOf("type", "$ref", "enum", "const", "anyOf", "minProperties", "maxProperties", "minItems",
 	"maxItems", "items", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum",
 	"exclusiveMaximum", "required", "properties", "additionalProperties", "format", "nullable")
 
-// canBeDecided reports whether follows can say of every value whether it follows s.
+// canBeDecided reports whether follows gives an exact answer for every value.
 func canBeDecided(s *node) bool {
 	for i := range s.Fields {
 		f := &s.Fields[i]

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The shapes are schemas that a careless normaliser pays for dearly, each about n bytes long.
+// The shapes are schemas that are expensive for a careless normaliser, each about n bytes long.
 var shapes = []struct {
 	name string
 	make func(n int) string
@@ -45,7 +45,7 @@ var shapes = []struct {
 	{"open brackets", func(n int) string { return strings.Repeat("[", n) }},
 }
 
-// typical is about n bytes of what servers publish: objects of a few described parameters.
+// typical returns about n bytes of schemas like the schemas of real servers: objects with a few described parameters.
 func typical(n int) string {
 	return object(list(n, func(i int) string {
 		return fmt.Sprintf(`"item%d":{"type":"object","description":"What to do with the item, \"quoted\" once.",`+
@@ -59,7 +59,7 @@ func object(properties, required string) string {
 	return `{"type":"object","properties":{` + properties + `},"required":[` + required + `]}`
 }
 
-// list joins as many elements as fill n bytes, and at least one.
+// list joins at least one element, and as many as fill n bytes.
 func list(n int, element func(i int) string) string {
 	var b strings.Builder
 	b.WriteString(element(0))

@@ -9,7 +9,8 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// rootStyle is what zod-to-json-schema writes by default: a schema that is used again is a reference to where it stands first.
+// rootStyle returns a schema in the default style of zod-to-json-schema: a repeated schema is a reference to its first
+// place.
 func rootStyle(uses int) json.RawMessage {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","properties":{"first":{"type":"object","properties":{`)
@@ -28,8 +29,8 @@ func rootStyle(uses int) json.RawMessage {
 	return json.RawMessage(b.String())
 }
 
-// TestReferencesAnywhereAreKept: where the provider takes $ref, a schema that is used more than once stands once, in $defs,
-// wherever its owner wrote it.
+// TestReferencesAnywhereAreKept checks that a schema used more than once is written once, in $defs, if the provider
+// accepts $ref. The place in the original does not matter.
 func TestReferencesAnywhereAreKept(t *testing.T) {
 	raw := rootStyle(10)
 	for _, p := range withRules() {
@@ -57,8 +58,9 @@ func TestReferencesAnywhereAreKept(t *testing.T) {
 	}
 }
 
-// TestReferencesWithADescriptionAreKept: a reference has a description beside it, as draft 2020-12 writes it, or around an allOf, as
-// draft 7 does. Where a reference must stand alone, the description is worth less than what it would cost.
+// TestReferencesWithADescriptionAreKept checks references with a description. Draft 2020-12 puts it beside the
+// reference, and draft 7 beside an allOf with the reference. If a reference must stand alone, the description is
+// dropped, because inlining the reference would cost more.
 func TestReferencesWithADescriptionAreKept(t *testing.T) {
 	for _, reference := range []string{
 		`{"$ref":"#/properties/first","description":"Another one."}`,
@@ -91,7 +93,7 @@ func TestReferencesWithADescriptionAreKept(t *testing.T) {
 	}
 }
 
-// TestSmallSharedSchemasAreInlined: a reference that is longer than its target saves nothing.
+// TestSmallSharedSchemasAreInlined checks that a target shorter than a reference is inlined.
 func TestSmallSharedSchemasAreInlined(t *testing.T) {
 	a, err := schema.Adapt(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"},"b":{"$ref":"#/properties/a"}}}`), schema.Anthropic)
 	if want := `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}`; err != nil || string(a.Schema) != want {
@@ -99,7 +101,8 @@ func TestSmallSharedSchemasAreInlined(t *testing.T) {
 	}
 }
 
-// TestSharedSchemasAreRestored: arguments find their way back through a definition, at its first place and at the others.
+// TestSharedSchemasAreRestored checks that arguments are restored through a definition, at its first place and at the
+// others.
 func TestSharedSchemasAreRestored(t *testing.T) {
 	raw := strings.ReplaceAll(string(rootStyle(1)), `"member_1"`, `"member[1]"`)
 	a, err := schema.Adapt(json.RawMessage(raw), schema.GeminiJSONSchema)
@@ -113,8 +116,8 @@ func TestSharedSchemasAreRestored(t *testing.T) {
 	}
 }
 
-// TestSchemasThatGrowAreCut: where the provider takes no $ref, references that are written out over and over are cut sooner
-// than at the bounds, and a schema that still grows is a finding.
+// TestSchemasThatGrowAreCut checks schemas for providers without $ref. References that are inlined repeatedly are cut
+// before the bounds are reached, and a schema that still grows is a finding.
 func TestSchemasThatGrowAreCut(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","properties":{"query":{"$ref":"#/$defs/level_0"}},"$defs":{`)

@@ -8,10 +8,10 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// maxSketch is how many bytes of a description go to what one schema says.
+// maxSketch is the maximum length in bytes of one schema's sketch.
 const maxSketch = 240
 
-// sketch is a schema in the few characters that a description has room for: {name: string, age?: integer}.
+// sketch returns a schema in a short form for descriptions: {name: string, age?: integer}.
 func (a *adapter) sketch(n *node) string { return a.signature(n).Type(a.style()) }
 
 func (a *adapter) signature(n *node) signature.Schema { return signature.New(n, a.target) }
@@ -22,12 +22,13 @@ func (a *adapter) style() signature.Style {
 	return st
 }
 
-// What of a sketch is a property's name that the model may know under another one. Both are noncharacters.
+// Marks around a property name in a sketch that the model may know under another name. Both are noncharacters.
 const nameBegins, nameEnds = "\uFDD0", "\uFDD1"
 
 var markedName = regexp.MustCompile(nameBegins + "([^" + nameBegins + nameEnds + "]*)" + nameEnds + "?")
 
-// shown is a property's name in a sketch. Under free keys it is the owner's, as nobody changes it on the way back.
+// shown returns a property's name in a sketch. Under free keys it is the original name, because Restore does not rename
+// free keys.
 func (a *adapter) shown(name string) string {
 	g := &a.parsed.key
 	if a.free || g.takes(name) && a.parsed.rootKey.takes(name) && !a.isNotKey(name) {
@@ -36,7 +37,7 @@ func (a *adapter) shown(name string) string {
 	return nameBegins + name + nameEnds
 }
 
-// withOwnersNames is a text of sketches with the owner's names.
+// withOwnersNames replaces the marked names in a text by the original names.
 func withOwnersNames(text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
@@ -44,8 +45,8 @@ func withOwnersNames(text string) string {
 	return markedName.ReplaceAllStringFunc(text, func(s string) string { return briefName(strings.Trim(s, nameBegins+nameEnds)) })
 }
 
-// known is a text of sketches with the names that the properties of d have for the model. Of those further inside it is not
-// known which are taken, and so which have a hash.
+// known replaces the marked names in a text by the names that the properties of d have for the model. For properties
+// nested deeper, it cannot know which names are taken, so it adds no hash to them.
 func (a *adapter) known(d *builder, text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
@@ -65,14 +66,14 @@ func (a *adapter) known(d *builder, text string) string {
 	})
 }
 
-// sketchFree is a sketch of what is under keys that the model chooses.
+// sketchFree returns a sketch of a schema under keys that the model chooses.
 func (a *adapter) sketchFree(sketch func() string) string {
 	a.free = true
 	defer func() { a.free = false }()
 	return sketch()
 }
 
-// sketchEach is a sketch of the schemas in a list.
+// sketchEach returns a sketch of the schemas in a list.
 func (a *adapter) sketchEach(list *node, sep string) string {
 	return a.signature(list).Each(list.Elems, sep, a.style())
 }
@@ -121,17 +122,17 @@ func (a *adapter) sketchCondition(d *builder, w string) string {
 	return text.Clip(strings.Join(parts, ", "), maxSketch)
 }
 
-// plainValue is a value as one says it: a string without its quotes.
+// plainValue returns a value for prose: a string without quotes.
 func plainValue(v *node) string { return signature.Plain(v) }
 
-// sketchValue is a JSON value, cut.
+// sketchValue returns a JSON value, clipped.
 func sketchValue(v *node) string { return signature.Value(v) }
 
 func sketchValues(all []*node) string {
 	return signature.Values(all, ", ", signature.Note)
 }
 
-// keywordNote is what a description says in place of a keyword, "" for what it leaves out.
+// keywordNote returns the text that replaces a keyword in a description, or "" if there is none.
 func (a *adapter) keywordNote(f field) string {
 	if bound := signature.Bound(f.Name, f.Value); bound != "" {
 		return bound
@@ -176,5 +177,5 @@ func (a *adapter) sketchConstraint(n *node) string {
 	return a.sketch(n)
 }
 
-// briefName is a name that a stranger chose, in one line and quoted where it needs to be.
+// briefName returns an untrusted name in one line, quoted if necessary.
 func briefName(s string) string { return signature.Name(s) }

@@ -8,7 +8,7 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// goNames are what the profiles are called in Go.
+// goNames maps profiles to their names in Go.
 var goNames = map[*schema.Profile]string{
 	schema.Universal: "Universal", schema.Flat: "Flat", schema.Anthropic: "Anthropic", schema.AnthropicStrict: "AnthropicStrict",
 	schema.OpenAI: "OpenAI", schema.OpenAIStrict: "OpenAIStrict", schema.Gemini: "Gemini",
@@ -18,7 +18,7 @@ var goNames = map[*schema.Profile]string{
 	schema.Original: "Original",
 }
 
-// profilesTable is the profiles, and in short what one asks of them first.
+// profilesTable returns the table of profiles with their main properties.
 func profilesTable(t *testing.T) string {
 	t.Helper()
 	rows := []string{
@@ -37,7 +37,7 @@ func profilesTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// takesText is whether a keyword may be below the root.
+// takesText describes whether a keyword is accepted below the root.
 func takesText(r schema.Rules, keyword string) string {
 	switch {
 	case !r.Nested.Takes(keyword), r.Closed && keyword == "additionalProperties":
@@ -55,7 +55,7 @@ func numberCell(n int) string {
 	return fmt.Sprint(n)
 }
 
-// TestSourcesAreExplained: a rule of a profile says what is accepted and has a source, or neither.
+// TestSourcesAreExplained checks that each rule of a profile has both a description and a source, or neither.
 func TestSourcesAreExplained(t *testing.T) {
 	for _, p := range schema.Profiles() {
 		if p == schema.Seed || p == schema.Original {
@@ -71,7 +71,7 @@ func TestSourcesAreExplained(t *testing.T) {
 	}
 }
 
-// Every field of the rules says something under some rule, and every rule something of itself.
+// Every field of the rules changes the text of some rule, and every rule has a text.
 func TestRulesAreExplained(t *testing.T) {
 	said := func(r schema.Rules) (all string) {
 		for _, rule := range schema.AllRules() {

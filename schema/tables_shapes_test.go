@@ -14,8 +14,8 @@ type pydanticShape struct {
 	title  string
 	python string
 	schema string
-	// universal is what the universal profile must keep: each member is in the result with that value, null says that
-	// none is there, and a description has the words that are separated by "…".
+	// universal describes the result that the universal profile must return. The result has each member with its value.
+	// A null means that the member must be missing. A description must contain the words that "…" separates.
 	universal string
 }
 
@@ -104,14 +104,14 @@ var pydanticShapes = []pydanticShape{
 	},
 }
 
-// TestUniversalKeepsTypes: of each shape that Pydantic makes, the universal profile keeps the type.
+// TestUniversalKeepsTypes checks that the universal profile keeps the type of each Pydantic shape.
 func TestUniversalKeepsTypes(t *testing.T) {
 	for _, s := range pydanticShapes {
 		t.Run(s.title, func(t *testing.T) { keeps(t, s, schema.Universal, s.universal) })
 	}
 }
 
-// TestProvidersKeepNull: who has a word for null keeps it.
+// TestProvidersKeepNull checks that null is kept for providers that can express it.
 func TestProvidersKeepNull(t *testing.T) {
 	const nullable, union, required = `{"properties":{%q:{"nullable":true}}}`, `{"properties":{%q:{"anyOf":[{},{"type":"null"}]}}}`,
 		`{"properties":{%[1]q:{"anyOf":[{},{"type":"null"}]}},"required":[%[1]q]}`
@@ -132,7 +132,7 @@ func TestProvidersKeepNull(t *testing.T) {
 	}
 }
 
-// keeps checks that a profile shows of a shape what is wanted, in the way of pydanticShape.universal.
+// keeps checks the result of one profile against wanted, which has the form of pydanticShape.universal.
 func keeps(t *testing.T, s pydanticShape, p *schema.Profile, wanted string) {
 	t.Helper()
 	a, err := schema.Adapt([]byte(s.schema), p)
@@ -151,7 +151,7 @@ func keeps(t *testing.T, s pydanticShape, p *schema.Profile, wanted string) {
 	}
 }
 
-// unlike is where got is not what universal says in a pydanticShape.
+// unlike returns the differences between got and want, where want has the form of pydanticShape.universal.
 func unlike(want, got any, at string) []string {
 	switch want := want.(type) {
 	case nil:
@@ -187,7 +187,7 @@ func unlike(want, got any, at string) []string {
 	return nil
 }
 
-// says reports whether text has the words, which "…" separates, in that order.
+// says reports whether text contains, in order, the words that "…" separates.
 func says(text, words string) bool {
 	for word := range strings.SplitSeq(words, "…") {
 		_, after, found := strings.Cut(text, word)

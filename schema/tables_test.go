@@ -17,11 +17,12 @@ var update = flag.Bool("update", false, "write the tables of docs/schemas.md")
 
 const docFile = "../docs/schemas.md"
 
-// docBlock is a part of the document that is made by this test: a comment that says what it is, the part, and the comment
-// "end". Examples say in the comment what they are examples of, so that one more needs nothing here.
+// docBlock matches a part of the document that this test generates, between an opening comment and the comment "end".
+// The opening comment names the kind of the part. For an example, it also contains the profile and the schema, so a new
+// example needs no code.
 var docBlock = regexp.MustCompile(`(?s)<!-- (profiles|adapt) ?([^\n]*?) -->\n.*?<!-- end -->`)
 
-// TestTables holds the tables of the documentation against the profiles and what Adapt does.
+// TestTables compares the tables of the documentation with the profiles and the results of Adapt.
 func TestTables(t *testing.T) {
 	content, err := os.ReadFile(docFile)
 	if err != nil {
@@ -62,7 +63,7 @@ func docTable(t *testing.T, kind, of string) string {
 	return exampleTable(p, []byte(given))
 }
 
-// exampleTable is a schema, what became of it, and what the report says.
+// exampleTable returns a table with a schema, its adapted form, and the report.
 func exampleTable(p *schema.Profile, given []byte) string {
 	rows := []string{"| | |", "| --- | --- |", "| given | " + codeCell(string(given)) + " |"}
 	a, err := schema.Adapt(given, p)
@@ -95,7 +96,7 @@ func pathCell(path string) string {
 
 func markdown(all []string) string { return strings.Join(all, "\n") + "\n" }
 
-// codeCell is a cell's text as code, whatever is in it.
+// codeCell returns the text of a cell as code, with any content.
 func codeCell(s string) string {
 	ticks := "`"
 	for strings.Contains(s, ticks) {
@@ -107,7 +108,7 @@ func codeCell(s string) string {
 	return ticks + strings.ReplaceAll(s, "|", `\|`) + ticks
 }
 
-// textCell is a cell's text, in one line and without markup.
+// textCell returns the text of a cell in one line and without markup.
 func textCell(s string) string {
 	return strings.NewReplacer("\n", " ", "|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`).Replace(s)
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// twig is a JSON text as a tree that keeps what a decoder loses: the order of keys, keys that are repeated, escapes.
+// twig is a tree of a JSON text. It keeps the order of keys, repeated keys and escapes, which a decoder loses.
 type twig struct {
 	kind byte     // '{', '[', or 0
-	own  string   // where kind is 0
+	own  string   // if kind is 0
 	keys []string // of an object, quoted
 	kids []*twig
 }
@@ -18,7 +18,7 @@ func raw(s string) *twig          { return &twig{own: s} }
 func str(s string) *twig          { return raw(quote(s)) }
 func arr(elements ...*twig) *twig { return &twig{kind: '[', kids: elements} }
 
-// obj takes keys and their values in turn.
+// obj takes keys and values in turn.
 func obj(pairs ...any) *twig {
 	o := &twig{kind: '{'}
 	for i := 0; i < len(pairs); i += 2 {
@@ -63,12 +63,12 @@ func (t *twig) get(key string) *twig {
 	return nil
 }
 
-// has reports whether an array has that literal.
+// has reports whether an array contains the literal.
 func (t *twig) has(literal string) bool {
 	return slices.ContainsFunc(t.kids, func(k *twig) bool { return k.own == literal })
 }
 
-// all is the tree's nodes, the root first. Generated trees may share some.
+// all returns the nodes of the tree, the root first. Generated trees may share nodes.
 func (t *twig) all() []*twig {
 	list := []*twig{t}
 	for _, k := range t.kids {
@@ -98,7 +98,7 @@ func (t *twig) write(b []byte) []byte {
 	return append(b, t.kind+2) // '}' is '{'+2, ']' is '['+2
 }
 
-// parse reads a JSON text that is valid.
+// parse parses valid JSON.
 func parse(raw []byte) *twig {
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	var whole json.RawMessage
@@ -122,7 +122,7 @@ func parseValue(value json.RawMessage) *twig {
 	return raw(string(value))
 }
 
-// parseObject keeps repeated keys, though not the escapes of keys.
+// parseObject keeps repeated keys, but not the escapes of keys.
 func parseObject(value json.RawMessage) *twig {
 	d := json.NewDecoder(strings.NewReader(string(value)))
 	_, _ = d.Token()
@@ -136,8 +136,8 @@ func parseObject(value json.RawMessage) *twig {
 	return o
 }
 
-// smaller shrinks a text greedily while it fails: it leaves out members and elements, and puts what is inside a schema in
-// the schema's place, until nothing more can go. It asks fails at most tries times.
+// smaller shrinks a failing text step by step until no step leaves it failing. It removes members and elements, and
+// replaces a schema by a schema inside it. It calls fails at most tries times.
 func smaller(t *twig, tries int, fails func(*twig) bool) *twig {
 	for again := true; again; {
 		again = false
@@ -163,7 +163,7 @@ func smaller(t *twig, tries int, fails func(*twig) bool) *twig {
 	return t
 }
 
-// without removes a child if it fails without.
+// without removes a child if the text still fails without it.
 func (t *twig) without(i int, fails func() bool) bool {
 	keys, kids := t.keys, t.kids
 	if t.kind == '{' {
@@ -177,7 +177,7 @@ func (t *twig) without(i int, fails func() bool) bool {
 	return false
 }
 
-// simpler replaces a child by one of its own, or by what is simple, if it fails still.
+// simpler replaces a child by one of the child's children or by a simple value, if the text still fails.
 func (t *twig) simpler(i int, tries *int, fails func() bool) bool {
 	was := t.kids[i]
 	if was.kind == 0 || len(was.kids) == 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// typeSet is a set of JSON Schema's types. A set with number has integer too.
+// typeSet is a set of JSON Schema types. A set with number also contains integer.
 type typeSet uint8
 
 const (
@@ -25,7 +25,7 @@ func (t typeSet) has(one typeSet) bool { return t&one != 0 }
 
 var typeNames = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 
-// typesNamed is a set by names; none is every type.
+// typesNamed returns the set of the named types, or every type if there are no names.
 func typesNamed(names []string) typeSet {
 	if len(names) == 0 {
 		return everyType
@@ -37,7 +37,7 @@ func typesNamed(names []string) typeSet {
 	return t
 }
 
-// typeNamed is 0 for a name that is no type.
+// typeNamed returns the set with one type, or 0 if the name is not a type.
 func typeNamed(name string) typeSet {
 	if name == "number" {
 		return typeNumber | typeInteger
@@ -50,7 +50,7 @@ func typeNamed(name string) typeSet {
 	return 0
 }
 
-// each are the types of the set, one by one: number comes with integer, and then integer does not come by itself.
+// each returns the types of the set one by one. If the set contains number, integer is not returned separately.
 func (t typeSet) each() []typeSet {
 	var all []typeSet
 	for i := range typeNames {
@@ -65,7 +65,7 @@ func (t typeSet) each() []typeSet {
 	return all
 }
 
-// one is the name of a set of one type, "" for others.
+// one returns the name of the type in a set of one type, or "" for other sets.
 func (t typeSet) one() string {
 	if t.has(typeNumber) {
 		t &^= typeInteger
@@ -78,7 +78,7 @@ func (t typeSet) one() string {
 	return ""
 }
 
-// typesOf reads the value of type. What is no type counts for nothing.
+// typesOf returns the types in the value of type. Unknown names are ignored.
 func typesOf(t *node) typeSet {
 	if t.Kind != '[' {
 		return typeNamed(t.Unquoted())
@@ -90,7 +90,7 @@ func typesOf(t *node) typeSet {
 	return s
 }
 
-// typeOfValue is the type of a JSON value.
+// typeOfValue returns the type of a JSON value.
 func typeOfValue(n *node) typeSet {
 	switch n.Kind {
 	case '{':
@@ -117,7 +117,7 @@ func typesOfValues(all []*node) (t typeSet) {
 	return t
 }
 
-// inOrder is each, in the order of a list.
+// inOrder returns the types of the set in the order of a list.
 func (t typeSet) inOrder(list *node) []typeSet {
 	each := t.each()
 	place := func(one typeSet) int {
@@ -127,7 +127,7 @@ func (t typeSet) inOrder(list *node) []typeSet {
 	return each
 }
 
-// String names the types, for a person.
+// String joins the names of the types for a message.
 func (t typeSet) String() string {
 	var names []string
 	for _, one := range t.each() {
@@ -136,12 +136,12 @@ func (t typeSet) String() string {
 	return strings.Join(names, " or ")
 }
 
-// isWhole reports a number like 1.0, which is an integer too.
+// isWhole reports whether v is a number such as 1.0, which is also an integer.
 func isWhole(v *node, t typeSet) bool {
 	return v.Kind == '0' && t.has(typeInteger) && numberOf(v) == float64(int64(numberOf(v)))
 }
 
-// saysOther reports a keyword that says nothing of values of the type.
+// saysOther reports whether a keyword does not apply to values of the type.
 func saysOther(w string, one typeSet) bool {
 	t := typedWords[w]
 	return t != 0 && !one.has(t)

@@ -15,7 +15,7 @@ func setOf(all ...string) words {
 
 func (s words) has(w string) bool { return s[w] }
 
-// typedWords maps each keyword that belongs to some types to these types. Of other values it says nothing.
+// typedWords maps each keyword that applies only to some types to these types.
 var typedWords = map[string]typeSet{
 	"properties": typeObject, "required": typeObject, "additionalProperties": typeObject, "patternProperties": typeObject,
 	"propertyNames": typeObject, "unevaluatedProperties": typeObject, "minProperties": typeObject, "maxProperties": typeObject,
@@ -52,15 +52,15 @@ func isAnnotation(w string) bool {
 	return !untypedWords[w] && (typedWords[w] == 0 || typedAnnotations[w])
 }
 
-// parsedRules are rules as adapting reads them.
+// parsedRules holds rules in the form that Adapt uses.
 type parsedRules struct {
-	root, nested *takenWords // what the positions take
+	root, nested *takenWords // the keywords accepted at each position
 	types        typeSet
 	enum         typeSet
 	key, rootKey nameGrammar
 }
 
-// parsed is the rules of the profile, read once.
+// parsed returns the rules of the profile. It parses them once.
 func (p *Profile) parsed() *parsedRules {
 	p.ready.Do(func() {
 		p.byWord = parsedRules{
@@ -75,19 +75,19 @@ func (p *Profile) parsed() *parsedRules {
 	return &p.byWord
 }
 
-// takenWords is a Keywords as adapting reads it.
+// takenWords is a Keywords in the form that Adapt uses.
 type takenWords struct{ only, never words }
 
 func (k Keywords) read() *takenWords {
 	return &takenWords{setOf(k.Only...), setOf(slices.Concat(k.Never, k.unlisted())...)}
 }
 
-// unlisted are the keywords that are taken only where a list names them.
+// unlisted returns the keywords that are accepted only if a list names them.
 func (k Keywords) unlisted() []string {
 	if len(k.Only) > 0 {
 		return nil
 	}
-	return []string{"nullable"} // which means something to the consumers that name it
+	return []string{"nullable"} // it has a meaning only for consumers that list it
 }
 
 func (t *takenWords) takes(w string) bool { return (len(t.only) == 0 || t.only[w]) && !t.never[w] }

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// formKeywords are the keywords that the schema of a form's field may have, by its type (2025-11-25,
-// client/elicitation, "Requested Schema").
+// formKeywords maps types to the keywords that a form field of that type may have (2025-11-25, client/elicitation,
+// "Requested Schema").
 var formKeywords = map[string][]string{
 	"string":  {"minLength", "maxLength", "format", "enum"},
 	"number":  {"minimum", "maximum"},
@@ -18,11 +18,11 @@ var formKeywords = map[string][]string{
 	"array":   {"minItems", "maxItems", "items"},
 }
 
-// formFormats are the formats that a text of a form may have.
+// formFormats lists the formats that a string in a form may have.
 var formFormats = []any{"email", "uri", "date", "date-time"}
 
-// Form is the schema of a form that a person fills in: a T is a struct whose fields are strings, numbers, booleans, or
-// lists of strings with an enum. The error names the first field that no form can have.
+// Form returns the schema of a form that a person fills in. T must be a struct with fields that are strings, numbers,
+// booleans, or lists of strings with an enum. The error names the first field that a form cannot have.
 func Form[T any]() (json.RawMessage, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct || embedsItself(t, nil) || recursive(t, nil) || encoded(t) != nil {
@@ -44,7 +44,7 @@ func Form[T any]() (json.RawMessage, error) {
 			return nil, fmt.Errorf("%s: the field %q cannot be in a form: %w", t, p.Key, err)
 		}
 	}
-	made.AdditionalProperties = nil // which a form does not have
+	made.AdditionalProperties = nil // a form does not have this keyword
 	return json.Marshal(made)
 }
 
@@ -71,7 +71,7 @@ func formField(written json.RawMessage) error {
 	return nil
 }
 
-// isChoice reports whether a schema is of strings with an enum and nothing else.
+// isChoice reports whether a schema is a string with an enum and has no other keyword.
 func isChoice(items any) bool {
 	choice, _ := items.(map[string]any)
 	return len(choice) == 2 && choice["type"] == "string" && choice["enum"] != nil

@@ -1,9 +1,8 @@
-// Package infer makes JSON Schemas of Go types, for tools and operations whose input and
-// output are structs.
+// Package infer makes JSON Schemas of Go types, for tools and operations with structs as input and output.
 //
-// The properties are the fields as encoding/json names them, in their order. A field is
-// required unless it says omitempty or omitzero, or in an input has a default. An integer is
-// bounded as its type is: a uint8 is 0 to 255. Struct tags say the rest:
+// The properties are the fields as encoding/json names them, in their order. A field is required unless its tag has
+// omitempty or omitzero. In an input, a field with a default is optional too. An integer has the bounds of its type: a
+// uint8 is 0 to 255. Struct tags set everything else:
 //
 //	type Input struct {
 //		City  string `json:"city" jsonschema_description:"Where, as people call it."`
@@ -11,8 +10,8 @@
 //		Hours int    `json:"hours,omitempty" jsonschema:"minimum=1,maximum=48"`
 //	}
 //
-// [github.com/invopop/jsonschema] documents them all. An object takes no properties but
-// its own. Nothing here keeps state; everything is safe for concurrent use.
+// [github.com/invopop/jsonschema] documents all tags. An object accepts only its own properties. This package keeps no
+// state, and all functions are safe for concurrent use.
 package infer
 
 import (
@@ -32,12 +31,13 @@ import (
 
 var raw = reflect.TypeFor[json.RawMessage]()
 
-// Input is the JSON Schema (2020-12) of what is decoded into a T. It is nil for an interface,
-// for json.RawMessage and for a type that reads and writes itself, which take any value. The error says which type JSON cannot hold.
+// Input returns the JSON Schema (2020-12) of the values that decode into a T. It returns nil for types that accept any
+// value: an interface, json.RawMessage, and a type with its own JSON encoding. The error names the type that JSON
+// cannot hold.
 func Input[T any]() (json.RawMessage, error) { return inferred(reflect.TypeFor[T](), false) }
 
-// Output is the schema of what a T is encoded as: Input's, with null where a nil slice, map or
-// pointer in a struct becomes one. It is nil, too, for a type that holds itself.
+// Output returns the schema of the JSON encoding of a T. It is the schema of Input, and also accepts null where a nil
+// slice, map or pointer in a struct is encoded as null. It returns nil for recursive types too.
 func Output[T any]() (json.RawMessage, error) { return inferred(reflect.TypeFor[T](), true) }
 
 func inferred(t reflect.Type, output bool) (json.RawMessage, error) {
@@ -58,8 +58,8 @@ func inferred(t reflect.Type, output bool) (json.RawMessage, error) {
 	return json.Marshal(made)
 }
 
-// Object is Input where the values have to be objects, as the arguments of a tool are.
-// What takes any value is any object here.
+// Object is like Input, but requires that the values are objects, as the arguments of a tool are. For a type that
+// accepts any value, it returns a schema of any object.
 func Object[T any]() (json.RawMessage, error) {
 	s, err := Input[T]()
 	switch {
@@ -73,21 +73,21 @@ func Object[T any]() (json.RawMessage, error) {
 	return s, nil
 }
 
-// IsObject reports whether a schema of this package is one of objects.
+// IsObject reports whether a schema of this package accepts objects only.
 func IsObject(s json.RawMessage) bool {
 	var root struct{ Type string }
 	return json.Unmarshal(s, &root) == nil && root.Type == "object"
 }
 
-// describeType is the schema of t before it is written.
+// describeType returns the schema of t before encoding.
 func describeType(t reflect.Type, output, loops bool) (made *jsonschema.Schema, err error) {
 	defer func() { // the library panics at channels and functions
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s: %v", t, v)
 		}
 	}()
-	// A type that holds itself needs references; any other is written out, for models and
-	// providers that follow none.
+	// A recursive type needs references. Any other type is written without them, for models and providers that follow
+	// none.
 	r := &jsonschema.Reflector{Anonymous: true, Mapper: encoded}
 	if !loops {
 		r.DoNotReference, r.ExpandedStruct = true, t.Kind() == reflect.Struct
@@ -99,12 +99,12 @@ func describeType(t reflect.Type, output, loops bool) (made *jsonschema.Schema, 
 	made.Version = ""
 	adjust(made, t, output)
 	if made.Ref != "" && t.Kind() == reflect.Struct {
-		made.Type = "object" // MCP wants it at the root
+		made.Type = "object" // MCP requires it at the root
 	}
 	return made, nil
 }
 
-// recursive reports whether t holds itself, or something in it does.
+// recursive reports whether t contains itself, directly or through another type.
 func recursive(t reflect.Type, within []reflect.Type) bool {
 	for _, w := range within {
 		if w == t {
@@ -125,8 +125,8 @@ func recursive(t reflect.Type, within []reflect.Type) bool {
 	return false
 }
 
-// embedsItself reports whether t embeds itself, or something in it does: the library would follow it
-// until the stack ends.
+// embedsItself reports whether t embeds itself, directly or through another type. The library would follow such a type
+// until the stack overflows.
 func embedsItself(t reflect.Type, within []reflect.Type) bool {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -146,8 +146,8 @@ func embedsItself(t reflect.Type, within []reflect.Type) bool {
 	return false
 }
 
-// encoded is the schema of a type that encoding/json does not write by its kind, nil for any
-// other: what writes itself as JSON may be anything.
+// encoded returns the schema of a type that encoding/json does not encode by its kind, or nil for other types. A type
+// with its own JSON encoding may be any value.
 func encoded(t reflect.Type) *jsonschema.Schema {
 	p := reflect.PointerTo(t)
 	switch {
@@ -174,8 +174,8 @@ func encoded(t reflect.Type) *jsonschema.Schema {
 
 func jsonInt(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
-// adjust makes s what encoding/json reads and writes of the struct t: what an embedded pointer
-// brings may be missing, and in an output null stands where it is written.
+// adjust changes s to match the way encoding/json reads and writes the struct t. Fields of an embedded pointer become
+// optional, and an output accepts null where null is written.
 func adjust(s *jsonschema.Schema, t reflect.Type, output bool) {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -186,7 +186,7 @@ func adjust(s *jsonschema.Schema, t reflect.Type, output bool) {
 		s.AdditionalProperties = orNull(s.AdditionalProperties, t.Elem(), output)
 	case reflect.Struct:
 		if s.Properties == nil {
-			return // it encodes itself, as a time does
+			return // the type encodes itself, as time.Time does
 		}
 		for _, f := range reflect.VisibleFields(t) {
 			name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")

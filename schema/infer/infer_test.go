@@ -135,7 +135,7 @@ type odd struct {
 	URL    url.URL
 }
 
-// Types that do not look like what is written of them.
+// Types with an encoding that differs from their Go type.
 func TestTypesThatEncodeThemselves(t *testing.T) {
 	for _, r := range []odd{{}, {place: &place{City: "a"}, Levels: map[level][]int{1: nil}, Counts: map[int]string{-1: "a"}, Pairs: []*pair{nil, {}}, Big: big.NewInt(5), Number: "1.5"}} {
 		b, err := json.Marshal(r)
@@ -158,7 +158,7 @@ func TestTypesThatEncodeThemselves(t *testing.T) {
 	}
 }
 
-// What encoding/json makes of a value fits the schema of its type, zero values included.
+// The JSON encoding of a value fits the schema of its type, including the encoding of zero values.
 func TestOutputTakesWhatIsEncoded(t *testing.T) {
 	n := 1
 	raw, err := infer.Output[report]()
@@ -211,7 +211,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// A client refuses a form that holds what forms do not have: the definition says so first.
+// Form refuses fields that forms cannot have, because a client would refuse the form.
 func TestWhatIsNoForm(t *testing.T) {
 	for want, of := range map[string]func() (json.RawMessage, error){
 		`the field "place" cannot be in a form`: infer.Form[struct {

@@ -11,15 +11,15 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// The bounds of one validation. A pair of a value and a schema that references lead to is judged once, so that references
-// that fan out cost nothing. One unit of work is about 100 ns.
+// The bounds of one validation. If references lead to a schema, each value is checked against it once, so that many
+// references to one schema cost nothing. One unit of work is about 100 ns.
 const (
 	maxWork       = 5_000_000
 	maxPairs      = 300_000
-	maxChain      = 3_000 // schemas within one another
-	maxFaults     = 1_000 // of one schema and what it leads to
-	stepsPerUnit  = 20    // of a regular expression
-	unitsPerFault = 4     // that is passed on: it takes 88 bytes
+	maxChain      = 3_000 // nested schemas
+	maxFaults     = 1_000 // faults of one schema and the schemas below it
+	stepsPerUnit  = 20    // steps of a regular expression per unit of work
+	unitsPerFault = 4     // work per fault passed to the schema above; a fault takes 88 bytes
 )
 
 var (
@@ -29,17 +29,17 @@ var (
 	errCycle = errors.New("the schema leads back to itself without end")
 )
 
-// fault is one thing that is wrong.
+// fault is one violation of a schema.
 type fault struct {
 	rule    *rule
-	keyword string // what it breaks; "false" is the schema that accepts nothing
+	keyword string // the violated keyword; "false" is the schema that accepts no value
 	at      *node
-	name    string  // of the property, where at is the object that it is missing from, or should not be in
-	twin    [2]int  // the two that are equal, or that both fit
-	others  []fault // what would do as well
+	name    string  // of a property that is missing from the object at, or is not allowed in it
+	twin    [2]int  // indexes of two equal items, or of two branches that both fit
+	others  []fault // faults of other branches at the same value; their constants would fit too
 }
 
-// isChoice reports whether the value is none of those that would do, or of no type that would.
+// isChoice reports whether the value is none of the allowed values, or has none of the allowed types.
 func (f fault) isChoice() bool {
 	switch f.keyword {
 	case "type", "false", "anyOf":
@@ -52,10 +52,11 @@ func (f fault) isChoice() bool {
 
 func (f fault) isConstant() bool { return f.keyword == "const" || f.keyword == "enum" }
 
-// result is what came of holding a value against a schema.
+// result is the result of checking a value against a schema.
 type result struct {
 	faults []fault
-	// names and items are what of the value other schemas have judged, for unevaluatedProperties and unevaluatedItems.
+	// names and items are the properties and items that other schemas have evaluated, for unevaluatedProperties and
+	// unevaluatedItems.
 	names map[string]bool
 	items map[int]bool
 }
@@ -73,7 +74,7 @@ func (c *checker) adopt(r *result, faults []fault) {
 	r.faults = append(r.faults, faults...)
 }
 
-// take adds what came of the same value and another schema, that it has to fit too.
+// take adds the result of another schema that the same value must also fit.
 func (c *checker) take(r *result, o result) {
 	c.adopt(r, o.faults)
 	if o.faults != nil {
@@ -106,14 +107,14 @@ type pair struct {
 	value *node
 }
 
-// checker judges one value.
+// checker checks one value.
 type checker struct {
-	tracks  bool                              // unevaluatedProperties or unevaluatedItems is somewhere
-	known   map[pair]*result                  // of shared schemas; nil: it is being judged
-	finders map[*node]func(name string) *node // of large objects
+	tracks  bool                              // unevaluatedProperties or unevaluatedItems occurs in the document
+	known   map[pair]*result                  // results of shared schemas; nil while a check is running
+	finders map[*node]func(name string) *node // for large objects
 	chain   int
 	spent   int
-	err     error // why it cannot be judged
+	err     error // the reason why the value cannot be checked
 }
 
 func (c *checker) stop(err error) result {
@@ -123,7 +124,7 @@ func (c *checker) stop(err error) result {
 	return result{}
 }
 
-// check holds v against r.
+// check checks v against r.
 func (c *checker) check(r *rule, v *node) result {
 	switch c.spent += r.cost(v); {
 	case c.err != nil:
@@ -164,7 +165,7 @@ func (c *checker) member(v *node, name string) *node {
 	return c.finders[v](name)
 }
 
-// cost is what r itself takes, without what it leads to.
+// cost returns the work for the keywords of r, without the schemas below it.
 func (r *rule) cost(v *node) int {
 	n := 5 + len(r.required) + len(r.needs) + len(r.dependents)
 	if r.constant != nil || r.values != nil || r.unique {
@@ -190,7 +191,7 @@ func (r *rule) cost(v *node) int {
 	return n + 20*len(r.bounds) + 2*len(v.Fields) + len(v.Elems)
 }
 
-// judge holds v against r. Of a value of another type than r is for nothing else is reported.
+// judge checks v against r. If v fails type, const or enum, or r is false, it reports no other faults.
 func (c *checker) judge(r *rule, v *node) (out result) {
 	fail := func(keyword string) { out.fail(fault{rule: r, keyword: keyword, at: v}) }
 	switch {
@@ -233,7 +234,8 @@ func (c *checker) judge(r *rule, v *node) (out result) {
 	return out
 }
 
-// matches reports whether a text matches; what does not as Go reads the pattern may do as the server does.
+// matches reports whether a text matches. If a mismatch may come from Go's reading of a class, it stops the check,
+// because the server may read the class differently.
 func (c *checker) matches(p *pattern, s string) bool {
 	fits := p.MatchString(s)
 	if !fits && p.classes && strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
@@ -329,7 +331,7 @@ func (c *checker) array(r *rule, v *node, out *result) {
 	}
 }
 
-// combined holds v against the schemas that are combined in r.
+// combined checks v against the schemas that r combines.
 func (c *checker) combined(r *rule, v *node, out *result) {
 	for _, sub := range r.allOf {
 		c.take(out, c.check(sub, v))
@@ -368,11 +370,12 @@ func (c *checker) combined(r *rule, v *node, out *result) {
 	}
 }
 
-// branches holds v against alternatives: which fit, and what is wrong with the others.
+// branches checks v against alternatives. It returns the indexes of the branches that fit, and the faults of the
+// others.
 func (c *checker) branches(rules []*rule, v *node, out *result) (fitting []int, faults [][]fault) {
 	for i, sub := range rules {
 		if o := c.check(sub, v); o.faults != nil {
-			c.spent += len(o.faults) // for the comparison of them all
+			c.spent += len(o.faults) // for the comparison of all faults
 			faults = append(faults, o.faults)
 		} else {
 			c.take(out, o)

@@ -14,17 +14,17 @@ import (
 	"github.com/indusagi/indus/internal/signature"
 )
 
-// rule is one schema, compiled. What it lacks is nil and accepts everything.
+// rule is a compiled schema. A missing keyword is nil and accepts every value.
 type rule struct {
 	at     *node // the schema
-	order  int   // of compilation
-	never  bool  // it is false
-	unsure bool  // something of it, or of what it leads to, is not checked, so that it accepts too much
+	order  int   // number of rules compiled before this one
+	never  bool  // the schema is false
+	unsure bool  // a keyword of it, or of a schema below it, is not checked, so it accepts too much
 	shared bool  // a reference leads here
-	lost   bool  // something of it is left out that might have evaluated any property or item
-	err    error // why it cannot be used
-	draft  int   // the draft that the value has to be a schema of; 0: none
-	preset *node // the value of default; nil: it has none
+	lost   bool  // a keyword is left out that might have evaluated any property or item
+	err    error // the reason why it cannot be used
+	draft  int   // the draft of which the value must be a schema; 0: none
+	preset *node // the value of default; nil if there is none
 
 	types                  []string
 	constant, values       map[string]bool // by their canonical form
@@ -37,17 +37,17 @@ type rule struct {
 	maxContains            int
 	properties, dependents map[string]*rule
 	patterns               []namePattern
-	anyName                bool // there is a pattern for names that cannot be used, and which may match any
+	anyName                bool // a name pattern cannot be used, and may match any name
 	tuple                  []*rule
 	allOf, anyOf, oneOf    []*rule
 
 	ref, not, condition, then, otherwise   *rule
 	additional, propertyNames              *rule
-	items, contains                        *rule // items: those behind the tuple
+	items, contains                        *rule // items applies to the items after the tuple
 	unevaluatedProperties, unevaluatedItem *rule
 }
 
-// bound is a keyword that bounds a number, or a number of things.
+// bound is a keyword that bounds a number, a length or a count.
 type bound struct {
 	keyword string
 	n       *big.Rat
@@ -58,7 +58,7 @@ type namePattern struct {
 	rule *rule
 }
 
-// leads is every schema that r leads to.
+// leads returns every schema that r refers to or contains.
 func (r *rule) leads() []*rule {
 	all := slices.Concat(r.allOf, r.anyOf, r.oneOf, r.tuple)
 	all = append(all, r.ref, r.not, r.condition, r.then, r.otherwise, r.additional, r.propertyNames, r.items, r.contains,
@@ -72,7 +72,7 @@ func (r *rule) leads() []*rule {
 }
 
 const (
-	maxFaulty = 1_000 // keywords that are left out; a schema with more is none
+	maxFaulty = 1_000 // keywords that are left out; a schema with more is refused
 	maxNotes  = 20
 )
 
@@ -84,7 +84,7 @@ type compiler struct {
 	patterns *patterns
 	notes    []string
 	faulty   []misplaced
-	tracks   bool // unevaluatedProperties or unevaluatedItems is there
+	tracks   bool // unevaluatedProperties or unevaluatedItems occurs
 }
 
 func newCompiler(doc *node, draft int) *compiler {
@@ -92,7 +92,7 @@ func newCompiler(doc *node, draft int) *compiler {
 		patterns: &patterns{known: map[string]*pattern{}}}
 }
 
-// knownDrafts are those that are known, the newest first.
+// knownDrafts lists the supported drafts, newest first.
 var knownDrafts = []struct {
 	draft     int
 	uri, name string
@@ -104,7 +104,7 @@ var knownDrafts = []struct {
 	{4, "json-schema.org/draft-04/schema", "draft 4"},
 }
 
-// draftAt is the place in knownDrafts of what a $schema names; -1 where it names none.
+// draftAt returns the index in knownDrafts of the draft that a $schema names, or -1 if it is unknown.
 func draftAt(uri string) int {
 	_, name, _ := strings.Cut(strings.TrimSuffix(uri, "#"), "://")
 	for i, d := range knownDrafts {
@@ -115,8 +115,9 @@ func draftAt(uri string) int {
 	return -1
 }
 
-// compile reads a document as the draft that it names, or else as the newest one that accepts it. If none does, it is read as
-// the first of these, and what that refuses is left out.
+// compile reads a document as the draft that it names. If that draft refuses the document, the newest draft that
+// accepts it is used. If all drafts refuse it, the document is read as the first draft in this order, and the refused
+// keywords are left out.
 func compile(doc *node) (*rule, *compiler, error) {
 	order := slices.Clone(knownDrafts)
 	if at := draftAt(doc.Get("$schema").Content()); at > 0 {
@@ -146,7 +147,8 @@ func compile(doc *node) (*rule, *compiler, error) {
 	return nil, nil, errors.New("it is no valid schema: " + first.faults()[0])
 }
 
-// finish drops what would refuse a value because a schema that it leads to accepts too much, and says why r cannot be used.
+// finish drops keywords that would refuse valid values because a schema below them accepts too much. It returns an
+// error if a schema that root leads to cannot be used.
 func (c *compiler) finish(root *rule) error {
 	above, queue, unsure := map[*rule][]*rule{}, []*rule{root}, []*rule(nil)
 	for seen := map[*rule]bool{root: true}; len(queue) > 0; queue = queue[1:] {
@@ -206,7 +208,7 @@ func (c *compiler) note(format string, a ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, a...))
 }
 
-// fault notes a keyword that is left out, because this draft does not accept its value, or a part of it.
+// fault records a keyword that is left out, because this draft does not accept its value or a part of it.
 func (c *compiler) fault(r *rule, value *node, expected string) {
 	r.unsure, r.lost = true, true
 	if len(c.faulty) < maxFaulty {
@@ -220,7 +222,7 @@ type misplaced struct {
 	expected string
 }
 
-// faults are what is left out, in words.
+// faults describes the keywords that are left out.
 func (c *compiler) faults() (all []string) {
 	for _, m := range c.faulty[:min(len(c.faulty), maxNotes)] {
 		path := shorten(shownPath(m.at.Path()), 200)
@@ -229,7 +231,7 @@ func (c *compiler) faults() (all []string) {
 	return all
 }
 
-// rule compiles a schema; what is none accepts everything.
+// rule compiles a schema. A value that is not a schema accepts every value.
 func (c *compiler) rule(n *node) *rule {
 	if r := c.known[n]; r != nil {
 		return r
@@ -250,7 +252,7 @@ func (c *compiler) rule(n *node) *rule {
 func (c *compiler) object(r *rule) {
 	if ref := r.at.Get("$ref"); ref.Is(`"`) {
 		if r.ref, r.err = c.reference(ref); c.draft < 2019 {
-			return // and all else is ignored
+			return // all other keywords are ignored
 		}
 	}
 	r.preset = r.at.Get("default")
@@ -261,7 +263,7 @@ func (c *compiler) object(r *rule) {
 	}
 }
 
-// byName returns the members of an object, sorted.
+// byName returns the members of an object, sorted by name.
 func byName(object *node) []jsontree.Field {
 	members := slices.Clone(object.Members())
 	slices.SortFunc(members, func(a, b jsontree.Field) int { return strings.Compare(a.Name, b.Name) })
@@ -281,7 +283,7 @@ func (c *compiler) reference(ref *node) (*rule, error) {
 	return r, nil
 }
 
-// keywordSince is the draft that brought a keyword, where it was not there in draft 4.
+// keywordSince maps keywords to the draft that introduced them. Keywords of draft 4 are not listed.
 var keywordSince = map[string]int{
 	"const": 6, "contains": 6, "propertyNames": 6, "examples": 6, "$id": 6, "if": 7, "then": 7, "else": 7, "readOnly": 7,
 	"writeOnly": 7, "$comment": 7, "contentEncoding": 7, "contentMediaType": 7,
@@ -321,7 +323,8 @@ func (c *compiler) keyword(r *rule, name string, value *node) {
 	}
 }
 
-// single is the field for a keyword that holds one schema; nil for what says nothing of values.
+// single returns the field for a keyword that holds one schema. It returns nil if the keyword does not constrain
+// values.
 func (r *rule) single(name string) **rule {
 	return map[string]**rule{
 		"not": &r.not, "if": &r.condition, "then": &r.then, "else": &r.otherwise,
@@ -330,7 +333,8 @@ func (r *rule) single(name string) **rule {
 	}[name]
 }
 
-// schema is the schema that is part of r; what is none accepts everything. Draft 4 takes a boolean for few.
+// schema compiles a schema inside r. A value that is not a schema accepts every value. Draft 4 accepts booleans for few
+// keywords, for which orBoolean is set.
 func (c *compiler) schema(r *rule, n *node, orBoolean bool) *rule {
 	if n.Is("{") || n.Is("tf") && (c.draft > 4 || orBoolean) {
 		return c.rule(n)
@@ -347,7 +351,7 @@ func (c *compiler) list(r *rule, list *node) []*rule {
 	return all
 }
 
-// named compiles a keyword whose value is an object of schemas.
+// named compiles a keyword with an object of schemas as its value.
 func (c *compiler) named(r *rule, name string, value *node) {
 	if !value.Is("{") {
 		c.fault(r, value, "object")
@@ -388,7 +392,7 @@ func (c *compiler) need(r *rule, name string, list *node) {
 	r.needs[name] = append(r.needs[name], c.strings(r, list)...)
 }
 
-// strings are the different strings of a list; what else is in it is left out.
+// strings returns the strings of a list, each once. Other elements are left out.
 func (c *compiler) strings(r *rule, list *node) (all []string) {
 	for _, one := range list.Elems {
 		switch {
@@ -405,10 +409,10 @@ func (c *compiler) strings(r *rule, list *node) (all []string) {
 
 const notRE2 = "RE2 does not know it or reads it as something else, or it is too large"
 
-// assertion compiles a keyword that holds no schemas.
-// What it returns is what its value should be, "" where it is that.
+// assertion compiles a keyword that contains no schemas. If the value is not valid, it returns a description of the
+// expected value.
 func (c *compiler) assertion(r *rule, name string, value *node) (expected string) {
-	nullable := r.at.Get("nullable").Is("t") // JSON Schema does not know it
+	nullable := r.at.Get("nullable").Is("t") // not a keyword of JSON Schema
 	switch name {
 	case "type":
 		r.unsure = r.unsure || nullable
@@ -465,7 +469,7 @@ func (c *compiler) assertion(r *rule, name string, value *node) (expected string
 	return ""
 }
 
-// valueTypes are the types of the values of the keywords that say nothing of values, or that need no other look.
+// valueTypes maps keywords to the types of their values, for keywords that need no other check.
 var valueTypes = map[string]string{
 	"title": "string", "description": "string", "$comment": "string", "$id": "string", "$anchor": "string", "$ref": "string",
 	"contentEncoding": "string", "contentMediaType": "string", "format": "string", "pattern": "string",
@@ -488,7 +492,7 @@ func (c *compiler) types(r *rule, value *node, nullable bool) (expected string) 
 		r.types = append(r.types, name)
 	}
 	if nullable && !value.Is("[") && !slices.Contains(r.types, "null") {
-		r.types = append(r.types, "null") // as OpenAPI 3.0 means it
+		r.types = append(r.types, "null") // OpenAPI 3.0's meaning
 	}
 	if len(list) == 0 {
 		return "at least one type"
@@ -496,8 +500,8 @@ func (c *compiler) types(r *rule, value *node, nullable bool) (expected string) 
 	return ""
 }
 
-// bound compiles a keyword that bounds a number. Draft 4's exclusive ones are booleans, which many generators write in newer
-// drafts too.
+// bound compiles a keyword that bounds a number. Draft 4 writes exclusiveMinimum and exclusiveMaximum as booleans, and
+// many generators do so in newer drafts too.
 func (c *compiler) bound(r *rule, name string, value *node) (expected string) {
 	n := rational(value)
 	switch {
@@ -527,7 +531,7 @@ func (c *compiler) bound(r *rule, name string, value *node) (expected string) {
 	return ""
 }
 
-// atMost is a whole number as an int, which a number of items never exceeds.
+// atMost returns a whole number as an int, limited to math.MaxInt32. No number of items exceeds that limit.
 func atMost(n *big.Rat) int {
 	if n.Num().IsInt64() {
 		return int(min(n.Num().Int64(), math.MaxInt32))
@@ -535,10 +539,10 @@ func atMost(n *big.Rat) int {
 	return math.MaxInt32
 }
 
-// isSchema reports whether a value is a schema of that draft.
+// isSchema reports whether a value is a schema of the draft.
 func isSchema(v *node, draft int) bool {
 	c := newCompiler(v, draft)
-	c.patterns = nil // which any text is, because format is an annotation
+	c.patterns = nil // patterns are not compiled, because any text is valid: format is an annotation
 	if c.doc.size <= maxBases {
 		c.rule(v)
 	}

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxRefs    = 100 // references that one value follows in a row
+	maxRefs    = 100 // references followed in a row for one value
 	maxInteger = 25  // bytes of a number that is written as an integer: enough for 64 bits
 )
 
-// Complete returns arguments with the defaults of missing properties, and with whole numbers (1.0, 1e2) written as
-// integers where the schema asks for an integer. It follows properties, items, $ref and allOf. The defaults themselves
-// are not completed. Arguments that need no change, or that are too large to check, are returned as they are.
+// Complete adds the defaults of missing properties to arguments. It also writes whole numbers (1.0, 1e2) as integers if
+// the schema requires an integer. It follows properties, items, $ref and allOf. The defaults themselves are not
+// completed. If the arguments need no change or are too large to check, Complete returns them unchanged.
 func (v *Validator) Complete(arguments json.RawMessage) json.RawMessage {
 	if schema.Measure(arguments, schema.Limits{Depth: MaxDepth, Nodes: MaxNodes, Bytes: MaxBytes}) != nil {
 		return arguments
@@ -35,7 +35,7 @@ func (v *Validator) Complete(arguments json.RawMessage) json.RawMessage {
 	return given.Append(nil)
 }
 
-// completion is one run of [Validator.Complete].
+// completion is the state of one call of [Validator.Complete].
 type completion struct {
 	changed bool
 	spent   int
@@ -87,7 +87,7 @@ func (c *completion) object(r *rule, v *node) *node {
 	return out
 }
 
-// integer is a number, written as an integer where r asks for one.
+// integer returns n written as an integer if r requires an integer.
 func (c *completion) integer(r *rule, n *node) *node {
 	if len(r.types) != 1 || r.types[0] != "integer" || !strings.ContainsAny(string(n.Text), ".eE") {
 		return n

@@ -17,12 +17,12 @@ type node = jsontree.Node
 
 var errLong = errors.New("its ids are too long")
 
-// document is a schema and all that references in it may lead to.
+// document is a schema with all schemas that references in it may lead to.
 type document struct {
 	root  *node
 	draft int
-	idKey string           // the keyword that gives a schema its URI
-	bases map[*node]string // the URIs of the schemas that give themselves one
+	idKey string           // the keyword that sets the URI of a schema
+	bases map[*node]string // the URIs of the schemas that have their own
 	ids   map[string]*node // by URI
 	names map[string]*node // by URI#anchor
 	size  int              // bytes of all URIs
@@ -38,13 +38,13 @@ func newDocument(root *node, draft int) *document {
 	return d
 }
 
-// maxBases bounds the URIs of a document. Each may be as long as those around it together.
+// maxBases bounds the total length of the URIs in a document. Each URI may be as long as all URIs around it together.
 const maxBases = 32 << 20
 
-// dataKeywords hold values that may look like schemas.
+// dataKeywords lists keywords with values that may look like schemas.
 var dataKeywords = []string{"const", "enum", "default", "examples", "example"}
 
-// index finds what schemas are called. What is under a keyword that nobody knows is looked into, too: references lead there.
+// index records the URIs and anchors of schemas. It also searches unknown keywords, because references may lead there.
 func (d *document) index(n *node, base string) {
 	if d.size > maxBases {
 		return
@@ -56,7 +56,7 @@ func (d *document) index(n *node, base string) {
 		return
 	}
 	id, anchor, _ := strings.Cut(n.Get(d.idKey).Content(), "#")
-	if id != "" && !(d.draft < 2019 && n.Get("$ref") != nil) { // there all but the reference is ignored
+	if id != "" && !(d.draft < 2019 && n.Get("$ref") != nil) { // in these drafts, all keywords beside $ref are ignored
 		base = join(base, id)
 		d.size += len(base)
 		d.bases[n] = base
@@ -82,7 +82,7 @@ func (d *document) index(n *node, base string) {
 	}
 }
 
-// baseOf is what references in a schema are relative to.
+// baseOf returns the URI to which references in a schema are relative.
 func (d *document) baseOf(n *node) string {
 	for n != d.root && d.bases[n] == "" {
 		n = n.Up
@@ -90,7 +90,7 @@ func (d *document) baseOf(n *node) string {
 	return d.bases[n]
 }
 
-// join is a URI reference, seen from base.
+// join resolves a URI reference against base.
 func join(base, ref string) string {
 	b, err := url.Parse(base)
 	r, bad := url.Parse(ref)
@@ -99,12 +99,13 @@ func join(base, ref string) string {
 	}
 	joined := b.ResolveReference(r).String()
 	if !b.IsAbs() && base[0] != '/' && ref[:min(len(ref), 1)] != "/" {
-		joined = strings.TrimPrefix(joined, "/") // which Go adds
+		joined = strings.TrimPrefix(joined, "/") // Go adds this slash
 	}
 	return joined
 }
 
-// resolve is what a reference leads to: a schema, or a draft's own schema, which is not in the document.
+// resolve returns the target of a reference. If the reference leads to the metaschema of a known draft, which is not in
+// the document, it returns the draft instead.
 func (d *document) resolve(ref *node) (target *node, draft int, err error) {
 	address, fragment, _ := strings.Cut(ref.Content(), "#")
 	base := d.baseOf(ref)

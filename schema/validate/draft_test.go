@@ -9,7 +9,8 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// Each draft's own keywords are checked as that draft has them, and what no draft says as the newest that takes it.
+// Each draft's own keywords are checked by the rules of that draft. A schema without a draft is read in the newest
+// draft that accepts it.
 func TestDrafts(t *testing.T) {
 	const draft4, draft6, draft7 = "http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-06/schema#", "https://json-schema.org/draft-07/schema"
 	const draft2019, draft2020 = "https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema#"
@@ -31,7 +32,7 @@ func TestDrafts(t *testing.T) {
 		{"", `"minimum":1,"exclusiveMinimum":true`, `1.1`, `1`},
 		{"http://json-schema.org/draft-03/schema#", `"type":"string"`, `"a"`, `1`},
 		{"https://example.com/my-own", `"type":"string"`, `"a"`, `1`},
-		// As many generators write it.
+		// Many generators write this form.
 		{draft7, `"minimum":1,"exclusiveMinimum":true`, `1.1`, `1`},
 		{"", `"maximum":1,"exclusiveMaximum":true,"not":{"const":0}`, `0.9`, `0`},
 		{"", `"minimum":1,"exclusiveMaximum":false,"maximum":2`, `2`, `0`},
@@ -76,7 +77,7 @@ func TestSchemasThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// What cannot be checked passes, wherever it stands, and all else is still checked.
+// Keywords that cannot be checked pass at any place, and all other keywords are still checked.
 func TestWhatCannotBeCheckedPasses(t *testing.T) {
 	const ahead = `"pattern":"^(?=x)y"`
 	for _, tt := range []struct{ schema, good, bad, note string }{
@@ -120,7 +121,7 @@ func TestWhatCannotBeCheckedPasses(t *testing.T) {
 	}
 }
 
-// A schema that is checked whole keeps what it excludes.
+// If a schema is checked in full, its exclusions stay.
 func TestWhatCanBeCheckedIsNotLoosened(t *testing.T) {
 	for _, tt := range []struct{ schema, bad string }{
 		{`{"oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"when":{"format":"date"}}}`, `{"a":1,"b":1}`},

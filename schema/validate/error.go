@@ -7,33 +7,34 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// How much an error shows a model.
+// The amount of text that an error shows to a model.
 const (
 	MaxProblems = 8
 	maxText     = 2000 // bytes
 )
 
-// Error says what is wrong with arguments, for a model to mend its call.
+// Error describes the faults of arguments, so that a model can correct its call.
 type Error struct {
-	// Problems are in the order of their paths. There are at most [MaxProblems].
+	// Problems are sorted by path. There are at most [MaxProblems].
 	Problems []Problem
-	// More is how many others there are.
+	// More is the number of problems that are not listed.
 	More int
 }
 
-// Problem is one thing that is wrong. All paths are RFC 6901, into the arguments.
+// Problem is one fault. All paths are RFC 6901, into the arguments.
 type Problem struct {
-	// Path leads to what is wrong; to where it should be, if it is missing.
+	// Path leads to the faulty value. If a value is missing, it leads to the place of that value.
 	Path string `json:"path"`
-	// Expected is what the schema asks for, in a few words. "": there should be nothing of this name.
+	// Expected describes in a few words the value that the schema requires. It is "" if no property of this name is
+	// allowed.
 	Expected string `json:"expected,omitempty"`
-	// Got is what is there, shortened. "": there is nothing.
+	// Got is the actual value, shortened. It is "" if there is no value.
 	Got string `json:"got,omitempty"`
-	// Near is the path of a property that may be meant by one that should not be there; "" where none comes near.
+	// Near is the path of a known property with a name similar to an unknown one. It is "" if there is none.
 	Near string `json:"near,omitempty"`
 }
 
-// Error is a line for each problem, about 2 KB at most.
+// Error returns one line for each problem, with at most about 2 KB in total.
 func (e *Error) Error() string {
 	var b strings.Builder
 	more := e.More
@@ -54,8 +55,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// In is the error with other paths: those that path gives for them. Where arguments were written for another schema,
-// schema.Adapted.Path says where in it a thing stands.
+// In returns a copy of the error with each path replaced by path's result for it. If the arguments were written for an
+// adapted schema, pass schema.Adapted.Path.
 func (e *Error) In(path func(string) string) *Error {
 	out := &Error{Problems: make([]Problem, len(e.Problems)), More: e.More}
 	for i, p := range e.Problems {
@@ -68,7 +69,7 @@ func (e *Error) In(path func(string) string) *Error {
 	return out
 }
 
-// String is one line: /limit: expected integer, got "ten".
+// String returns one line, such as: /limit: expected integer, got "ten".
 func (p Problem) String() string {
 	parent, name := splitPath(p.Path)
 	at := shorten(shownPath(parent), maxShownPath)
@@ -92,7 +93,7 @@ const (
 	maxGot       = 60
 )
 
-// splitPath parts a path into its parent's and its own name.
+// splitPath splits a path into the path of its parent and its last name.
 func splitPath(path string) (parent, name string) {
 	at := strings.LastIndexByte(path, '/')
 	if at < 0 {
@@ -101,7 +102,7 @@ func splitPath(path string) (parent, name string) {
 	return path[:at], text.FromPointerStep(path[at+1:])
 }
 
-// shownPath is a path for a reader: the root's is "/".
+// shownPath returns a path for a message. The path of the root is "/".
 func shownPath(path string) string {
 	if path == "" {
 		return "/"

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	maxExpected  = 200             // bytes of what is expected
-	maxExplained = 4 * MaxProblems // faults, many of which may say the same
-	manyNames    = 500             // names that are compared with a mistyped one
+	maxExpected  = 200             // bytes of the expected value
+	maxExplained = 4 * MaxProblems // faults, many of which may result in equal problems
+	manyNames    = 500             // names that are compared with a mistyped name
 )
 
-// closest are the faults of the branch that the value was most likely meant for; none where no branch is for such values.
+// closest returns the faults of the branch that was most likely intended. If no branch accepts values of this kind, it
+// returns none.
 func closest(branches [][]fault, none fault) []fault {
 	branches = slices.DeleteFunc(branches, func(faults []fault) bool {
 		return slices.ContainsFunc(faults, func(f fault) bool { return f.at == none.at && f.name == "" && f.isChoice() })
@@ -38,7 +39,8 @@ func closest(branches [][]fault, none fault) []fault {
 	return slices.MinFunc(branches, func(a, b []fault) int { return cmp.Or(constants(a)-constants(b), len(a)-len(b)) })
 }
 
-// discriminated finds the place at which every branch wants another constant: what tells them apart, and is wrong.
+// discriminated finds a value for which every branch requires another constant, and which has none of them. Such a
+// value selects the branch.
 func discriminated(branches [][]fault) (fault, bool) {
 	if len(branches) < 2 {
 		return fault{}, false
@@ -47,7 +49,7 @@ func discriminated(branches [][]fault) (fault, bool) {
 		if !f.isConstant() {
 			continue
 		}
-		f.others = slices.Clip(f.others) // which another fault may have too
+		f.others = slices.Clip(f.others) // another fault may share the slice
 		before := len(f.others)
 		for _, branch := range branches[1:] {
 			i := slices.IndexFunc(branch, func(other fault) bool { return other.at == f.at && other.isConstant() })
@@ -63,13 +65,13 @@ func discriminated(branches [][]fault) (fault, bool) {
 	return fault{}, false
 }
 
-// explain says what is wrong.
+// explain converts faults into an Error.
 func (v *Validator) explain(faults []fault) *Error {
 	steps := make(map[*node][]string, len(faults))
 	for _, f := range faults {
 		steps[f.at] = f.at.Steps()
 	}
-	// By the paths, which puts what an object lacks before what is wrong within it.
+	// Sorting by path puts a missing property of an object before the faults inside the object.
 	slices.SortStableFunc(faults, func(a, b fault) int {
 		return cmp.Or(
 			slices.CompareFunc(steps[a.at], steps[b.at], compareSteps),
@@ -87,7 +89,7 @@ func (v *Validator) explain(faults []fault) *Error {
 	return out
 }
 
-// compareSteps has numbers, which may be places in an array, by their size.
+// compareSteps compares numbers, which may be indexes of an array, by value.
 func compareSteps(a, b string) int {
 	if isDigits(a) && isDigits(b) {
 		return cmp.Or(len(a)-len(b), strings.Compare(a, b))
@@ -133,12 +135,12 @@ func (v *Validator) problem(f fault) Problem {
 	return p
 }
 
-// at is a schema as it is written.
+// at returns the schema of r as written.
 func (v *Validator) at(r *rule) signature.Schema { return v.text.At(r.at) }
 
 func (v *Validator) typeOf(r *rule) string { return v.at(r).Type(signature.Note) }
 
-// nearestProperty is the path of a property that may be meant by name.
+// nearestProperty returns the path of the property with the name most similar to name, or "".
 func nearestProperty(r *rule, parent, name string) string {
 	known := make([]string, 0, len(r.properties))
 	for candidate := range r.properties {
@@ -151,7 +153,7 @@ func nearestProperty(r *rule, parent, name string) string {
 	return ""
 }
 
-// expected is what would do where f is.
+// expected describes the values that would fit in the place of f.
 func (v *Validator) expected(f fault, s signature.Schema) string {
 	all := []string{v.wanted(f, s)}
 	for _, other := range f.others[:min(len(f.others), maxExpected)] {
@@ -214,7 +216,7 @@ func contained(f fault, s signature.Schema, t string) string {
 	return signature.Bound(f.keyword, n) + " that are " + t
 }
 
-// choices are the values of an enum, those first that resemble what was given where not all can be shown.
+// choices returns the values of an enum. If there are too many to show, the values most similar to given come first.
 func choices(s signature.Schema, given string) string {
 	values := s.List("enum")
 	if len(values) > signature.Note.Choices {
@@ -231,7 +233,7 @@ func choices(s signature.Schema, given string) string {
 	return signature.Values(values, " | ", signature.Note)
 }
 
-// got says what is wrong of a value that shows it only when counted; "" where the value itself shows it.
+// got describes a fault that is visible only by counting or comparing, or returns "".
 func (f fault) got() string {
 	if f.keyword == "uniqueItems" {
 		return fmt.Sprintf("the %s and the %s are equal", ordinal(f.twin[0]), ordinal(f.twin[1]))
@@ -243,7 +245,7 @@ func (f fault) got() string {
 	return signature.Count(n.RatString(), noun)
 }
 
-// ordinal is the place of an index: 0 is the 1st.
+// ordinal returns the position of an index: 0 is the 1st.
 func ordinal(i int) string {
 	if i < 3 {
 		return []string{"1st", "2nd", "3rd"}[i]
@@ -251,10 +253,10 @@ func ordinal(i int) string {
 	return fmt.Sprintf("%dth", i+1)
 }
 
-// shorten cuts a text to about most bytes, and makes one line of it that does nothing to a terminal.
+// shorten clips a text to about most bytes and makes it one line that is safe for a terminal.
 func shorten(s string, most int) string {
 	return strings.Join(strings.Fields(text.OneLine(strings.ToValidUTF8(text.Clip(s, most), "\uFFFD"))), " ")
 }
 
-// quote is a name as JSON, cut.
+// quote returns a name as JSON, clipped.
 func quote(s string) string { return text.OneLine(string(text.Quote(text.Clip(s, maxShownName)))) }

@@ -9,7 +9,8 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// What no draft takes is left out and noted, and all else is checked. Nothing is refused for what was left out.
+// Keywords that no draft accepts are left out and noted, and all other keywords are checked. No value is refused
+// because of a keyword that was left out.
 func TestFaultyKeywordsAreLeftOut(t *testing.T) {
 	const checked = `"properties":{"n":{"type":"integer"}}`
 	for _, tt := range []struct{ body, noted string }{

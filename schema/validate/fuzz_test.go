@@ -17,10 +17,10 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// judge is the library as it comes: whether it accepts arguments, and whether it can say.
+// judge validates arguments with the unmodified library. ok reports whether the library could check them.
 func judge(schema, arguments []byte) (accepts, ok bool) {
 	if bytes.Count(schema, []byte("$ref")) > 12 {
-		return false, false // it follows references that fan out as often as they do
+		return false, false // the library follows each of many nested references separately
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -42,8 +42,9 @@ func judge(schema, arguments []byte) (accepts, ok bool) {
 	return compiled.Validate(given) == nil, true
 }
 
-// FuzzValidate: nothing panics or hangs, an error is short and its paths lead into the arguments, and what the library
-// accepts by itself is never refused. It is refused alike where nothing had to be loosened.
+// FuzzValidate checks that nothing panics or hangs, that errors are short, and that their paths lead into the
+// arguments. Arguments that the library accepts are never refused. If no keyword was skipped, arguments that the
+// library refuses are refused too.
 func FuzzValidate(f *testing.F) {
 	f.Add([]byte(files), []byte(`{"pth":1,"limit":"ten","tags":[1,1]}`))
 	f.Add([]byte(fanOut("anyOf", 8)), []byte(`1`))
@@ -83,12 +84,12 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// isPlain reports whether nothing in a schema is looser here than the library has it.
+// isPlain reports whether a schema has no parts that this package checks less strictly than the library.
 func isPlain(schema []byte) bool {
 	return !regexp.MustCompile(`\\u|format|nullable|\$schema|1e|\d{10}`).Match(schema)
 }
 
-// checkError: it is short, and every parent of a problem is there.
+// checkError checks that an error is short, and that the parent of every problem exists.
 func checkError(t *testing.T, misfit *validate.Error, arguments []byte) {
 	text := misfit.Error()
 	if len(text) > 3000 || len(misfit.Problems) == 0 || len(misfit.Problems) > validate.MaxProblems {
@@ -111,7 +112,7 @@ func checkError(t *testing.T, misfit *validate.Error, arguments []byte) {
 	}
 }
 
-// leads reports whether a path leads somewhere; the last step need not, where missing says so.
+// leads reports whether a path leads to a value. If missing is set, the last step need not exist.
 func leads(v any, path string, missing bool) bool {
 	tokens := strings.Split(path, "/")[1:]
 	for i, token := range tokens {
@@ -139,7 +140,7 @@ func leads(v any, path string, missing bool) bool {
 	return true
 }
 
-// One validator serves many goroutines.
+// Many goroutines can share one validator.
 func TestValidatorsAreShared(t *testing.T) {
 	v := open(t, files)
 	want := told(t, v, `{"pth":"a","limit":"ten"}`)
@@ -168,7 +169,7 @@ func each(n int, text func(i int) string) string {
 	return strings.Join(all, ",")
 }
 
-// fanOut is n definitions of which each names the next one twice.
+// fanOut returns n definitions, each with two references to the next.
 func fanOut(keyword string, n int) string {
 	return `{"$ref":"#/$defs/d0","$defs":{` + each(n, func(i int) string {
 		next := fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)

@@ -14,12 +14,12 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// nested is an object in an object in an object.
+// nested returns objects nested to the given depth.
 func nested(name string, depth int) string {
 	return strings.Repeat(`{"`+name+`":`, depth) + "{}" + strings.Repeat("}", depth)
 }
 
-// spent fails the test if f takes longer than a second or a few, or much memory.
+// spent fails the test if f takes more than a few seconds, or much memory.
 func spent(t *testing.T, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -36,8 +36,8 @@ func spent(t *testing.T, f func()) {
 }
 
 const (
-	unread    = "unread"    // New gives an error
-	unchecked = "unchecked" // Validate cannot say
+	unread    = "unread"    // New returns an error
+	unchecked = "unchecked" // Validate returns ErrUnchecked
 	fits      = "fits"
 	misfits   = "misfits"
 )
@@ -70,7 +70,7 @@ func outcome(t *testing.T, schema, arguments string) string {
 	return ""
 }
 
-// One goroutine judges a schema: there is nothing for the race detector, with which this takes six times as long.
+// One goroutine checks a schema, so the race detector would find nothing. With it, this test takes six times as long.
 func TestHostileSchemasAndArguments(t *testing.T) {
 	twice := `{"$ref":"#/$defs/n","$defs":{"n":{"anyOf":[{"properties":{"c":{"$ref":"#/$defs/n"}},"required":["x"]},{"properties":{"c":{"$ref":"#/$defs/n"}},"required":["y"]}]}}}`
 	once := `{"properties":{"c":{"$ref":"#"}},"additionalProperties":false}`

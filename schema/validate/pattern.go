@@ -7,38 +7,38 @@ import (
 	"sync"
 )
 
-// A regular expression takes memory for each of its instructions, and time for each of them at each character.
+// Bounds on regular expressions. Each instruction takes memory, and takes time at each character of a text.
 const (
-	maxPattern  = 4 << 10 // bytes of one
-	maxOne      = 10_000  // instructions of one
-	maxTogether = 100_000 // of all in one schema
+	maxPattern  = 4 << 10 // bytes of one regular expression
+	maxOne      = 10_000  // instructions of one regular expression
+	maxTogether = 100_000 // instructions of all regular expressions in one schema
 )
 
-// foreignSyntax is what Go reads as something else than JavaScript does.
+// foreignSyntax matches syntax that Go and JavaScript read differently.
 var foreignSyntax = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\\[aACEQzZ]|\\[pP][^{]|\\x\{|\[\^?\]|\[:`)
 })
 
-// asciiClasses are what Go, as JavaScript mostly does, takes for ASCII, and Python and Rust do not.
+// asciiClasses matches classes that are ASCII in Go and mostly in JavaScript, but not in Python and Rust.
 var asciiClasses = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[wWdDsSbB]`) })
 
-// pattern is a regular expression that is known to be small.
+// pattern is a regular expression of bounded size.
 type pattern struct {
 	*regexp.Regexp
 	classes bool
-	size    int // instructions, about
+	size    int // approximate number of instructions
 }
 
-// cost is what it takes to match a text of so many bytes, in the units of [maxWork].
+// cost returns the work to match a text of the given length, in the units of [maxWork].
 func (p *pattern) cost(length int) int { return length * p.size / stepsPerUnit }
 
-// patterns are the regular expressions of one schema, by their text; nil stands for one that cannot be used.
+// patterns holds the regular expressions of one schema by their text. A nil entry cannot be used.
 type patterns struct {
 	known map[string]*pattern
 	size  int
 }
 
-// get is the pattern of a text, nil where it cannot be used.
+// get returns the pattern for a text, or nil if it cannot be used.
 func (ps *patterns) get(text string) *pattern {
 	if ps == nil {
 		return nil
@@ -72,7 +72,8 @@ func (ps *patterns) compile(text string) *pattern {
 	return &pattern{compiled, asciiClasses().MatchString(escapes), size}
 }
 
-// instructions is about how many a regular expression is compiled to, at most a little over maxOne.
+// instructions estimates the number of instructions of a compiled regular expression. The result is at most a little
+// over maxOne.
 func instructions(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)/8
 	for _, sub := range re.Sub {

@@ -12,8 +12,8 @@ import (
 )
 
 // TestTheOfficialSuite runs the JSON Schema Test Suite (github.com/json-schema-org/JSON-Schema-Test-Suite, MIT, commit
-// 44401e0c, all required tests of draft 4 to 2020-12 but those of remote references and vocabularies), of which New refuses
-// only what follows references dynamically or out of the schema.
+// 44401e0c). It runs all required tests of draft 4 to 2020-12, without the tests of remote references and vocabularies.
+// New refuses only schemas with dynamic references or references out of the document.
 func TestTheOfficialSuite(t *testing.T) {
 	f, err := os.Open("testdata/suite.jsonl.gz")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// open is a validator of a schema that can be used.
+// open returns a validator of a valid schema.
 func open(t testing.TB, schema string) *validate.Validator {
 	t.Helper()
 	v, err := validate.New(json.RawMessage(schema))
@@ -22,7 +22,7 @@ func open(t testing.TB, schema string) *validate.Validator {
 	return v
 }
 
-// told is what a model is told of arguments: "" if they fit.
+// told returns the text of the error for arguments, or "" if they fit.
 func told(t testing.TB, v *validate.Validator, arguments string) string {
 	t.Helper()
 	err := v.Validate(json.RawMessage(arguments))
@@ -122,7 +122,7 @@ func TestEachKeywordHasItsWords(t *testing.T) {
 	}
 }
 
-// Of several alternatives a model hears of the one that it came nearest to.
+// If there are several alternatives, the error describes the closest one.
 func TestAlternativesAreSummarised(t *testing.T) {
 	shapes := `{"oneOf":[
 		{"type":"object","properties":{"kind":{"const":"circle"},"radius":{"type":"number"}},"required":["kind","radius"]},
@@ -173,7 +173,7 @@ func TestErrorsStayShort(t *testing.T) {
 	}
 }
 
-// Of many values those stand first that resemble what was given.
+// If there are many values, the most similar ones come first.
 func TestALongEnumShowsWhatComesNear(t *testing.T) {
 	var all []string
 	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
@@ -185,7 +185,7 @@ func TestALongEnumShowsWhatComesNear(t *testing.T) {
 	}
 }
 
-// Who wrote the arguments for another schema hears of the places in that one.
+// In converts the paths of an error for arguments that were written for another schema.
 func TestErrorInOtherPaths(t *testing.T) {
 	v := open(t, `{"properties":{"a[]":{"type":"integer"},"path":{}},"required":["b<"],"additionalProperties":false}`)
 	misfit := (*validate.Error)(nil)

@@ -11,28 +11,30 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// What arguments may measure. Beyond it they are not checked.
+// Limits of arguments. Larger arguments are not checked.
 const (
 	MaxDepth = 512
 	MaxNodes = 100_000
 	MaxBytes = 16 << 20
 )
 
-// ErrUnchecked is wrapped by what [Validator.Validate] returns for arguments that it cannot judge: they are too large, it
-// would take too long, or the schema leads back to itself without end. They may fit or not.
+// ErrUnchecked is wrapped by the errors of [Validator.Validate] for arguments that it cannot check. The arguments are
+// too large, the check would take too long, or the schema is recursive without end. Such arguments may be valid or
+// invalid.
 var ErrUnchecked = errors.New("the arguments were not checked")
 
-// Validator is one schema, ready to check arguments.
+// Validator is a compiled schema. It checks arguments.
 type Validator struct {
 	root          *rule
-	text          signature.Schema // the schema as it is written
+	text          signature.Schema // the schema as written
 	tracks        bool
 	notes, faulty []string
 }
 
-// New reads a tool's input schema. The error says why nothing can be checked against it: it is malformed or beyond the
-// limits, a reference leads nowhere or out of it, or it uses $dynamicRef or $recursiveRef. A keyword whose value no draft of
-// JSON Schema accepts, such as title: 7, is left out, with a note, and what can be checked is checked.
+// New compiles a tool's input schema. It returns an error if the schema is malformed or beyond the limits, or if it
+// uses $dynamicRef or $recursiveRef. A reference that leads nowhere or out of the document is an error too. A keyword
+// with a value that no draft of JSON Schema accepts, such as title: 7, is left out and noted. The other keywords are
+// checked.
 func New(raw json.RawMessage) (*Validator, error) {
 	if err := schema.Measure(raw, schema.Limits{}); err != nil {
 		return nil, fmt.Errorf("validate: %w", err)
@@ -48,14 +50,17 @@ func New(raw json.RawMessage) (*Validator, error) {
 	return &Validator{root, signature.New(doc, jsontree.NewDocument(doc).LookUp), c.tracks, c.notes, c.faults()}, nil
 }
 
-// Notes are what of the schema is not checked, one line each; nil where all is. The slice is the caller's own.
+// Notes describes the parts of the schema that are not checked, one line each. It returns nil if all parts are checked.
+// The caller owns the slice.
 func (v *Validator) Notes() []string { return slices.Concat(v.faulty, v.notes) }
 
-// Faulty are those of [Validator.Notes] that are about keywords with a value that no draft takes: faults of the schema.
+// Faulty returns the lines of [Validator.Notes] about keywords with values that no draft accepts. These are faults of
+// the schema.
 func (v *Validator) Faulty() []string { return slices.Clone(v.faulty) }
 
-// Validate checks arguments. nil: they fit, as far as can be said (see [Validator.Notes]). An [*Error]: they do not. Any
-// other error wraps [ErrUnchecked]: nobody knows, and the call may go on.
+// Validate checks arguments. It returns nil if they fit the checked parts of the schema (see [Validator.Notes]), and an
+// [*Error] if they do not. Any other error wraps [ErrUnchecked]. In that case the result is unknown, and the call may
+// proceed.
 func (v *Validator) Validate(arguments json.RawMessage) error {
 	if err := schema.Measure(arguments, schema.Limits{Depth: MaxDepth, Nodes: MaxNodes, Bytes: MaxBytes}); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnchecked, err)

@@ -27,7 +27,7 @@ func isType(v *node, name string) bool {
 	return name == "number" || name == "integer" && (!strings.ContainsAny(string(v.Text), ".eE") || rational(v).IsInt())
 }
 
-// measure is what a keyword bounds of a value; nil where the value has nothing of the kind.
+// measure returns the number, length or count that a keyword bounds, or nil if the keyword does not apply to the value.
 func measure(v *node, keyword string) *big.Rat {
 	count := -1
 	switch {
@@ -46,11 +46,11 @@ func measure(v *node, keyword string) *big.Rat {
 	return big.NewRat(int64(count), 1)
 }
 
-// sizeOf is about how many values are within one, itself included; a long one counts as several.
+// sizeOf estimates the number of values in v, including v, from the length of its text.
 func sizeOf(v *node) int { return 1 + len(v.Text)/16 }
 
-// A number is compared as a fraction of whole numbers, and 1e999999 has a million digits. Nobody means a number beyond
-// these: the largest float64 has 309 digits.
+// Bounds of numbers. A number is compared as a fraction of whole numbers, and 1e999999 has a million digits. Numbers in
+// practice are smaller: the largest float64 has 309 digits.
 const (
 	maxDigits   = 400
 	maxExponent = 400
@@ -58,7 +58,7 @@ const (
 
 var errNumber = errors.New("there is a number that is too long")
 
-// readValue reads one JSON value, which is valid. It refuses numbers that it takes long to calculate with.
+// readValue reads one valid JSON value. It refuses numbers that are slow to compute with.
 func readValue(raw []byte) (*node, error) {
 	v := jsontree.Parse(raw)
 	return v, checkNumbers(v)
@@ -84,7 +84,7 @@ func checkNumbers(v *node) error {
 	return nil
 }
 
-// rational is a number; nil for all else.
+// rational returns the value of a number, or nil for other values.
 func rational(v *node) *big.Rat {
 	if !v.Is("0") {
 		return nil
@@ -93,7 +93,7 @@ func rational(v *node) *big.Rat {
 	return r
 }
 
-// canonical is a text that two values share if they are equal.
+// canonical returns a text that is the same for equal values.
 func canonical(v *node) string { return string(appendCanonical(nil, v)) }
 
 func appendCanonical(out []byte, v *node) []byte {
