@@ -76,7 +76,7 @@
 // a call costs one more map look-up. Sources are merged again only after one of them has changed. Tools are in the
 // order of the sources, then in each source's own order, so that unchanged tools keep their place.
 //
-// # What local tools may touch
+// # Access of local tools
 //
 // A [Context] holds a directory (an [FS]), a [Shell], a budget, and a record of files already read. [NewContext] makes
 // a context for a real directory. A Registry without a Context uses the zero Context, which refuses everything. No name

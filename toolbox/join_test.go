@@ -69,8 +69,8 @@ func TestJoinFollowsItsSources(t *testing.T) {
 	}
 }
 
-// Two principals may have been given different snapshots with one version. One of them must not be given the
-// other's when its own changes into the same.
+// Two principals may have received different snapshots with the same version. If the sources' snapshot for one of them
+// becomes equal to the other's, it must not receive the other's snapshot with that version.
 func TestJoinNeverGivesTwoSnapshotsWithOneVersion(t *testing.T) {
 	one, two := described("one"), described("two")
 	snapshots := map[toolbox.Principal]*toolbox.Snapshot{
@@ -88,8 +88,8 @@ func TestJoinNeverGivesTwoSnapshotsWithOneVersion(t *testing.T) {
 	}
 }
 
-// A call that read one source before a change and the other after one must not give another snapshot with the version of
-// what a call between them gave.
+// Call A reads one source before a change and another source after it, while call B runs. A must not return a different
+// snapshot with the version that B returned.
 func TestJoinGivesNoVersionTwiceWhenCallsOverlap(t *testing.T) {
 	at := func(version uint64, name string) *toolbox.Snapshot {
 		return &toolbox.Snapshot{Version: version, Tools: []toolbox.Descriptor{described(name)}}
