@@ -23,8 +23,8 @@ type BoxOptions struct {
 	// Around wraps every call from Do and from Run, for example to name, time, count or refuse it. The first function
 	// is the outermost.
 	Around []func(next Do) Do
-	// Budget is the number of bytes of one call's output that a model is shown. Longer output is cut in the middle. 0
-	// means [DefaultBudget], and a negative value cuts nothing.
+	// Budget is the number of bytes of one call's output that a model is shown. Longer output is cut in the middle. If
+	// it is 0, it is [DefaultBudget]. A negative value cuts nothing.
 	Budget int
 }
 

@@ -35,8 +35,8 @@ type Context struct {
 	FS FS
 	// Shell runs commands. If it is nil, every command is refused with [ErrAbsent].
 	Shell Shell
-	// Budget is the maximum number of bytes that a tool should return, so that its output is not cut in the middle
-	// afterwards. 0 means [DefaultBudget], and a negative value means no bound.
+	// Budget is the maximum number of bytes that a tool should return. Output within it is not cut in the middle
+	// afterwards. If it is 0, it is [DefaultBudget]. A negative value means no bound.
 	Budget int
 
 	// Logger logs the errors and panics of tools that their callers do not see. nil means [slog.Default].

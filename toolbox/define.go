@@ -24,8 +24,8 @@ import (
 //	toolbox.Define("sum", "Adds two numbers.", func(_ context.Context, in Sum) (int, error) { return in.A + in.B, nil })
 //
 // The value that run returns becomes the result. A [*Result] stays unchanged. A string, a [Block] or a slice of blocks
-// becomes the content. A struct or a map becomes JSON and the structured value. Any other value becomes JSON.
-// An error becomes the result of a tool that ran and failed. Use [Errorf] for errors that the caller may read.
+// becomes the content. A struct or a map becomes JSON and the structured value. Any other value becomes JSON. An error
+// becomes the result of a tool that ran and failed. Use [Errorf] for errors that the caller may read.
 //
 // The fields of the Tool may be set before it is added, for example Title, Annotations or a handwritten Schema. In run,
 // [ContextOf] returns the context with the files that the tool may use. If JSON cannot represent a type, [Tool.Check]

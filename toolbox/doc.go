@@ -42,12 +42,12 @@
 //
 // # Asking the client
 //
-// If a client of a host calls a tool, the tool may ask the person behind the client for a struct with [Elicit], and use
-// the client's model with [Sample]. It writes to the client's log with [Log] and reports progress with
-// [Context.Report]. All but Report take the context that the tool received. Elicit and Sample wait until there is an
-// answer, in every era of MCP. There are three errors: the person declines ([ErrDeclined]), dismisses the question
-// ([ErrDismissed]), or the client cannot be asked ([ErrCannotAsk]). [Context.Session] returns the name of the client's
-// session and a context that ends with it.
+// A tool may ask the person behind the calling client for a struct with [Elicit], and use the client's model with
+// [Sample]. It writes to the client's log with [Log] and reports progress with [Context.Report]. All but Report take
+// the context that the tool received. Elicit and Sample wait until there is an answer, in every era of MCP. There are
+// three errors: the person declines ([ErrDeclined]), the person dismisses the question ([ErrDismissed]), or the client
+// cannot be asked ([ErrCannotAsk]). [Context.Session] returns the name of the client's session and a context that ends
+// with it.
 //
 // # Do and Run
 //
@@ -55,19 +55,18 @@
 // only when its content is read. An unknown name and a fault are errors.
 //
 // Run is for models. It parses arguments that came as a string, and missing arguments become {}. It converts arguments
-// from the schema that the model saw to the owner's schema, and validates them against the latter. The error of a
-// misfit explains how to correct it.
-// Run projects the tool's result to one JSON value and cuts it in the middle to the budget. Every failure is an
-// [Outcome] with a description.
+// from the schema that the model saw to the owner's schema, and validates them against the owner's schema. If they do
+// not fit, the error explains how to correct them. Run projects the tool's result to one JSON value and cuts it in the
+// middle to the budget. Every failure is an [Outcome] with a description.
 //
 // # For models
 //
 // [BoxOptions.Profile] selects the provider's rules for tools; without it, each tool's own [Descriptor.Profile] does. A
 // Box adapts the schemas and descriptions to these rules. [Descriptor.Parameters] and the descriptions of
 // [Box.Descriptors] are for models. [Descriptor.Schema] and the descriptions of [Box.Snapshot] are the owner's.
-// [Descriptor.Changes] lists the differences.
-// A tool that cannot be adapted is not shown to models, because one such tool makes a provider refuse the whole
-// request. Excluded has the reason. [Box.Findings] reports whether there are too many tools.
+// [Descriptor.Changes] lists the differences. A tool that cannot be adapted is not shown to models, because one such
+// tool makes a provider refuse the whole request. Excluded has the reason. [Box.Findings] reports whether there are too
+// many tools.
 //
 // # Live
 //
@@ -80,9 +79,9 @@
 //
 // A [Context] holds a directory (an [FS]), a [Shell], a budget, and a record of files already read. [NewContext] makes
 // a context for a real directory. A Registry without a Context uses the zero Context, which refuses everything. No name
-// leads out of a [DirFS], neither by ".." nor by symlinks. [LocalShell] confines nothing.
-// A tool that changes files holds [Context.Change] from reading the file until it is written. [Context.WasRead] reports
-// whether the caller knows the content that it is about to replace.
+// leads out of a [DirFS], neither by ".." nor by symlinks. [LocalShell] confines nothing. A tool that changes files
+// holds [Context.Change] from reading the file until it is written. [Context.WasRead] reports whether the caller knows
+// the content that it is about to replace.
 //
 // # Concurrency
 //

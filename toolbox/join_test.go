@@ -88,8 +88,8 @@ func TestJoinNeverGivesTwoSnapshotsWithOneVersion(t *testing.T) {
 	}
 }
 
-// Call A reads one source before a change and another source after it, while call B runs. A must not return a different
-// snapshot with the version that B returned.
+// A call may read one source before a change and another source after it. If another call runs in between, the first
+// call must not return a different snapshot with the version of the other call's snapshot.
 func TestJoinGivesNoVersionTwiceWhenCallsOverlap(t *testing.T) {
 	at := func(version uint64, name string) *toolbox.Snapshot {
 		return &toolbox.Snapshot{Version: version, Tools: []toolbox.Descriptor{described(name)}}

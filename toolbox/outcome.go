@@ -30,9 +30,9 @@ type Outcome struct {
 	Cut int `json:"cut,omitempty"`
 	// Result is the tool's result, uncut. It is nil if Err is set.
 	Result *Result `json:"-"`
-	// Err is the reason why there is no result. It is an unknown name, a fault of a server, the end of a context,
-	// arguments that are not JSON, or a [*validate.Error] if they do not fit the tool. It is nil for a tool that ran
-	// and failed.
+	// Err is the reason why there is no result. Examples are an unknown name, a fault of a server, the end of a
+	// context, and arguments that are not JSON. If the arguments do not fit the tool, it is a [*validate.Error]. It is
+	// nil for a tool that ran and failed.
 	Err error `json:"-"`
 }
 
@@ -52,8 +52,8 @@ func (o Outcome) Within(budget int) Outcome {
 	return o
 }
 
-// Showing returns the outcome with an output projected from other blocks than those of its result. It is for programs
-// that show some blocks (an image) to a model in another way. Result does not change.
+// Showing returns the outcome with an output projected from other blocks than the blocks of its result. It is for
+// programs that show some blocks (an image) to a model in another way. Result does not change.
 func (o Outcome) Showing(budget int, blocks ...Block) Outcome {
 	o.Output, o.Cut = project(NewResult(blocks...)).within(budget)
 	return o

@@ -57,10 +57,10 @@
 //
 // call {operation, input} runs one operation, if the input fits its schema (see [Options.Unvalidated]).
 // It returns the operation's own result unchanged: for a tool on a server every block, byte for byte.
-// An error from the server keeps its code.
-// The input is passed on unchanged, with one exception. An object or an array that a model wrote as a
-// string is parsed, if the schema accepts nothing else there. This applies to the whole input and to
-// its members. Models with strict functions cannot write nested values in any other way.
+// An error from the server keeps its code. The input is passed on unchanged, with one exception. An
+// object or an array that a model wrote as a string is parsed, if the schema accepts nothing else
+// there. This applies to the whole input and to its members. Models with strict functions cannot write
+// nested values in any other way.
 //
 // batch {calls} runs several operations at once and returns {"results": […]} in their order. Each
 // result has the operation and one of value (a value), result (a tool's result, as MCP writes it) and

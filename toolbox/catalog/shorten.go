@@ -16,9 +16,9 @@ import (
 // tokens.
 const maxSpec = 3000
 
-// cuts lists the ways to shorten a spec, each stronger than the one before. description is the
-// length to which descriptions are cut, and below the level depth of a schema only the type
-// remains. output reports whether the output schema stays.
+// cuts lists the ways to shorten a spec, each stronger than the one before. Descriptions are cut to
+// description bytes. Below the level depth of a schema, only the type remains. The output schema
+// stays if output is true.
 var cuts = []struct {
 	description, depth int
 	output             bool

@@ -34,22 +34,22 @@
 // inside it. A path or a symlink that leads out is an error with an explanation. Searches follow no symlinks.
 //
 // write and edit change an existing file only if at least some of its lines were read in the same context, and its
-// content has not changed since. After a change the file counts as read. They refuse to write the files of version
+// content has not changed since. After a change the file counts as read. write and edit refuse the files of version
 // control (.git and similar directories, under any name). A hook or a setting there is a command, which the next "git
 // status" runs without asking.
 //
-// Commands: they may do everything that the user may do. bash and process start in the directory or below it, in the
-// [toolbox.Shell] of the context, which confines nothing. Processes of bash end with its command, processes of process
-// end with [Deck.Close], and both end when the program dies.
-// On Linux this includes a process with a session of its own (setsid, a daemon). It ends with its parent process or
-// with [Deck.Close], unless it drops the variable INDUS_WATCH. On other systems it keeps running.
+// Commands: they may do everything that the user may do. The tools bash and process start commands in the directory or
+// below it, in the [toolbox.Shell] of the context. The shell confines nothing. Commands of bash end with the call,
+// commands of process end with [Deck.Close], and both end when the program dies. On Linux this includes a child with a
+// session of its own (setsid, a daemon). It ends when its process is stopped or with [Deck.Close], unless it drops the
+// variable INDUS_WATCH. On other systems it keeps running.
 //
 // The web: webfetch gets pages with http and https. It follows 5 redirects within a site, reports the target of a
 // redirect to another site, and sends no data of the user. It dials only addresses of the public internet, regardless
-// of the URL, redirects and DNS, because it checks each address when it is dialled.
-// It refuses private, loopback, link-local, shared and reserved addresses, IPv4 addresses inside IPv6 addresses, and
-// addresses in a network of this machine. The environment's proxies are not used, because a proxy would dial in its
-// place. [Options.AllowPrivate] lifts these restrictions and uses the proxies.
+// of the URL, redirects and DNS, because it checks each address when it is dialled. It refuses private, loopback,
+// link-local, shared and reserved addresses, IPv4 addresses inside IPv6 addresses, and addresses in a network of this
+// machine. The environment's proxies are not used, because a proxy would dial in its place. [Options.AllowPrivate]
+// lifts these restrictions and uses the proxies.
 //
 // [Harmless] reports which calls need no permission.
 //
@@ -57,15 +57,14 @@
 //
 // Everything is bounded: lines, their length, files, directories and depth. The whole result stays a little below the
 // context's budget, so that a box has nothing to cut. Files of more than 8 MiB are not changed, and 300 lines of a diff
-// are shown. A last line in parentheses reports how much was left out.
-// Of a command's output the beginning and the end are kept. Of a page 5 MiB are read, and 2 MiB if it is HTML. Searches
-// do not enter .git, .hg, .svn, .jj and node_modules, unless they start there. Only a skipped node_modules is reported.
+// are shown. A last line in parentheses reports how much was left out. Of a command's output the beginning and the end
+// are kept. Of a page 5 MiB are read, and 2 MiB if it is HTML. Searches do not enter .git, .hg, .svn, .jj and
+// node_modules, unless they start there. Only a skipped node_modules is reported.
 //
 // ls, grep and find leave out files that git ignores, and report the number of these entries. The rules come from each
 // .gitignore between the context's directory and the entry, and from .git/info/exclude. Rules above the directory and
-// the user's own rules do not apply. The directory need not be a repository.
-// Ignored files are left out even if they are tracked. "ignored": true includes them. A path that is itself ignored is
-// shown as usual.
+// the user's own rules do not apply. The directory need not be a repository. Ignored files are left out even if they
+// are tracked. "ignored": true includes them. A path that is itself ignored is shown as usual.
 //
 // A name that does not fit on one line (line breaks, control characters, bytes that are not UTF-8) is shown quoted as
 // in Go. In text, invalid UTF-8 is shown as U+FFFD.

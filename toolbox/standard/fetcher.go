@@ -23,14 +23,13 @@ import (
 )
 
 const (
-	// fetchLimit is the time limit for a page, including redirects. dialLimit is the limit for the connection, and
-	// again for the TLS handshake. headLimit is the limit for the head of the response.
+	// The limits of time: fetchLimit for a page with all redirects, and headLimit for the head of a response. A
+	// connection may take dialLimit, and the TLS handshake as much again.
 	fetchLimit = time.Minute
 	dialLimit  = 10 * time.Second
 	headLimit  = 30 * time.Second
-	// maxHead is the size of the largest head of a response. maxBody is the number of bytes read of a body, both before
-	// and after it is unpacked. maxHTML is the number of bytes of an HTML page that are converted, which takes a
-	// hundred times as much memory.
+	// The limits of size: maxHead for the head of a response, and maxBody for a body, both packed and unpacked. At most
+	// maxHTML bytes of an HTML page are converted, because that takes a hundred times as much memory.
 	maxHead = 64 << 10
 	maxBody = 5 << 20
 	maxHTML = 2 << 20

@@ -64,8 +64,8 @@ func renderHeading(level int) converter.HandleRenderFunc {
 	}
 }
 
-// tidyHTML removes invisible content from n, and elements that would make its Markdown much larger or take long. depth
-// is the number of elements around the content of n, and marks the number of them that mark each line.
+// tidyHTML removes invisible content from n, and elements that would make its Markdown much larger or take long. The
+// content of n is inside depth elements, and marks of them mark each line.
 func tidyHTML(n *html.Node, depth, marks int) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling

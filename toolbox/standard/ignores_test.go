@@ -48,7 +48,8 @@ func grove() map[string]string {
 	return files
 }
 
-// notIgnored returns the files of a directory that git and find list.
+// notIgnored returns two lists of a directory's files that are not ignored: the list of git and the
+// list of find.
 func notIgnored(t testing.TB, dir string) (byGit, byFind string) {
 	t.Helper()
 	listed := strings.Split(strings.TrimSuffix(git(t, dir, "ls-files", "-z", "--others", "--exclude-standard"), "\x00"), "\x00")

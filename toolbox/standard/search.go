@@ -101,7 +101,7 @@ type filePart struct {
 	last   int      // the last line on the page, 0 if there is none
 }
 
-// match shows line n, which matches at byte at, and the lines before it.
+// match shows line n, which matches at the byte at, and the lines before it.
 func (s *filePart) match(n int, row []byte, at int) bool {
 	first, heading := n-len(s.before), s.name
 	if s.page.lines.Len() > 0 {
