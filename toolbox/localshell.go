@@ -21,7 +21,7 @@ var _ Shell = localShell{}
 // process, and can access everything that its user can. Unlike [DirFS], it confines nothing.
 //
 // Each command runs in its own process group, without a terminal. The group ends with the command
-// or with ctx: it is first asked to stop and then killed.
+// or with ctx. It first gets a request to stop, and is then killed.
 func LocalShell(dir string) Shell { return localShell{dir: dir} }
 
 func (s localShell) Run(ctx context.Context, c Command) (exit int, err error) {

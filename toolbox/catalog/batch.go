@@ -133,7 +133,7 @@ func resultJSON(r *toolbox.Result) (key string, raw json.RawMessage) {
 	if !r.Wire().IsZero() {
 		return "result", jsonValue(r.Wire().JSON)
 	}
-	more := slices.ContainsFunc(r.Blocks(), func(b toolbox.Block) bool { return !b.Wire.IsZero() }) // than the structured value
+	more := slices.ContainsFunc(r.Blocks(), func(b toolbox.Block) bool { return !b.Wire.IsZero() }) // besides the structured value
 	if s := r.Structured(); s != nil && !more {
 		if r.IsError() {
 			return "error", jsonValue(s)

@@ -194,8 +194,8 @@ func (p *process) wait(ctx context.Context, most time.Duration) error {
 	return nil
 }
 
-// stop ends a process and all processes that it started. They are first asked to stop and then
-// killed.
+// stop ends a process and all processes that it started. They first get a request to stop, and are
+// then killed.
 func (p *process) stop(ctx context.Context) error {
 	p.cancel()
 	select {
