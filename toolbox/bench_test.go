@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// thousand is a box with 1,000 tools of ten sources, and a source to change.
+// thousand returns a box with 1,000 tools of ten sources, and a source to change.
 func thousand() (*toolbox.Box, *toolbox.Registry) {
 	var sources []toolbox.Source
 	for s := range 10 {
@@ -40,7 +40,7 @@ func BenchmarkBoxDo(b *testing.B) {
 	}
 }
 
-// BenchmarkBoxDoAlone has a source that does nothing: it is what the box costs a call.
+// BenchmarkBoxDoAlone measures the cost of the box for a call. Its source does nothing.
 func BenchmarkBoxDoAlone(b *testing.B) {
 	all := &toolbox.Snapshot{Version: 1}
 	for i := range 1000 {
@@ -75,7 +75,7 @@ func BenchmarkBoxSnapshot(b *testing.B) {
 	}
 }
 
-// BenchmarkBoxFirstLook is what it takes to bring 1,000 tools into the shape for models.
+// BenchmarkBoxFirstLook measures the adaptation of 1,000 tools for models.
 func BenchmarkBoxFirstLook(b *testing.B) {
 	all := &toolbox.Snapshot{Version: 1}
 	for i := range 1000 {
@@ -94,7 +94,7 @@ func BenchmarkBoxFirstLook(b *testing.B) {
 	}
 }
 
-// BenchmarkBoxMerge is what one changed tool of a thousand costs.
+// BenchmarkBoxMerge measures the cost of one changed tool among a thousand.
 func BenchmarkBoxMerge(b *testing.B) {
 	box, first := thousand()
 	b.ReportAllocs()

@@ -9,29 +9,29 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// BoxOptions say how a [Box] shows tools to models. nil and the zero value are good.
+// BoxOptions configure how a [Box] shows tools to models. nil and the zero value are valid.
 type BoxOptions struct {
-	// Profile shapes the schemas and descriptions that models see, of all tools; nil:
-	// of each tool Descriptor.Profile does, or Default.
+	// Profile shapes the schemas and descriptions of all tools for models. If it is nil, each tool uses its own
+	// Descriptor.Profile, or Default.
 	Profile *schema.Profile
-	// Default is the profile of the tools that have none, where Profile is nil; nil is
+	// Default is the profile of tools without a profile of their own; it matters only if Profile is nil. nil means
 	// [schema.Original].
 	Default *schema.Profile
-	// Unvalidated lets [Box.Run] send arguments that do not fit the tool's schema,
-	// for the tool to judge. false: they are refused.
+	// Unvalidated lets [Box.Run] send arguments that do not fit the tool's schema, so that the tool judges them. If it
+	// is false, such arguments are refused.
 	Unvalidated bool
-	// Around wraps every call, from Do and from Run alike: the place to name, time,
-	// count or refuse it. The first is the outermost.
+	// Around wraps every call from Do and from Run, for example to name, time, count or refuse it. The first function
+	// is the outermost.
 	Around []func(next Do) Do
-	// Budget is how many bytes of one call's output a model is shown; what is
-	// beyond is cut from the middle. 0 is [DefaultBudget], negative cuts nothing.
+	// Budget is the number of bytes of one call's output that a model is shown. Longer output is cut in the middle. If
+	// it is 0, it is [DefaultBudget]. A negative value cuts nothing.
 	Budget int
 }
 
-// Box is the tools of several sources as one set, like [Join], and prepares them for models: Do is
-// exact, [Box.Run] is for models. It is a [Source] itself. All methods are safe for concurrent use.
+// Box joins the tools of several sources, like [Join], and prepares them for models. Do is exact, and [Box.Run] is for
+// models. A Box is itself a [Source]. All methods are safe for concurrent use.
 type Box struct {
-	profile   *schema.Profile // nil: each tool's own
+	profile   *schema.Profile // nil: each tool uses its own
 	byDefault *schema.Profile
 	validates bool
 	budget    int
@@ -41,8 +41,8 @@ type Box struct {
 
 var _ Source = (*Box)(nil)
 
-// NewBox is a box over sources, in order of precedence, none of which is nil. It asks nothing of them
-// before somebody asks it. nil options are good.
+// NewBox returns a box over sources, in order of precedence. No source may be nil. NewBox calls no method of the
+// sources. nil options are valid.
 func NewBox(o *BoxOptions, sources ...Source) *Box {
 	if o == nil {
 		o = &BoxOptions{}
@@ -59,21 +59,20 @@ func NewBox(o *BoxOptions, sources ...Source) *Box {
 	return b
 }
 
-// Snapshot implements [Source]. Parameters and Changes are filled by the box's profile;
-// Description is the owner's, for whoever publishes it. A tool that no model can be
-// shown is in it all the same, with the reason in Excluded.
+// Snapshot implements [Source]. The box's profile determines Parameters and Changes; Description is the owner's text,
+// for publishing. A tool that cannot be shown to models is included, with the reason in Excluded.
 func (b *Box) Snapshot(p Principal) *Snapshot { return b.tools.Snapshot(p) }
 
-// Watch implements [Source]. It reports each source's changes, even where they change nothing
-// that a principal sees: then the Version of their Snapshot stays too.
+// Watch implements [Source]. It reports every change of a source, even if no principal sees a difference. In that case
+// the Version of their Snapshot does not change.
 func (b *Box) Watch(changed func()) (stop func()) { return b.tools.Watch(changed) }
 
-// Do implements [Source]: the call goes to its source exactly as it is, as [Join] says.
+// Do implements [Source]. It passes the call to its source unchanged, as described at [Join].
 func (b *Box) Do(ctx context.Context, c Call) (*Result, error) { return b.around(ctx, c) }
 
-// Descriptors are the tools to show a model that works for the local user: those of
-// Snapshot that are fit, in order, with the descriptions for models. The slice is the
-// caller's own. Give the model Name, Description and Parameters.
+// Descriptors returns the tools to show to a model that works for the local user. These are the tools of Snapshot that
+// are not excluded, in order, with the descriptions for models. The caller owns the slice. Give the model Name,
+// Description and Parameters.
 func (b *Box) Descriptors() []Descriptor {
 	v := b.tools.view("")
 	fit := make([]Descriptor, 0, len(v.all.Tools))
@@ -86,10 +85,10 @@ func (b *Box) Descriptors() []Descriptor {
 	return fit
 }
 
-// Findings are what the profile's provider would refuse of Descriptors as a whole: more
-// tools than one request may have, or more of what it counts over all of them. Where tools have profiles of their own, the strictest
-// of them counts for all, because one request has all. nil: nothing. Show a model fewer
-// then: those that it needs of Descriptors, or a box over fewer sources.
+// Findings returns the reasons for which the profile's provider would refuse all of Descriptors in one request. For
+// example, there are too many tools, or a total over all tools is too large. If tools have profiles of their own, the
+// strictest profile applies to all, because one request contains all tools. nil means that there are no findings. If
+// there are findings, show the model fewer tools: only the Descriptors that it needs, or a box over fewer sources.
 func (b *Box) Findings() []schema.Finding {
 	var fit []json.RawMessage
 	strictest := b.profileOf(&Descriptor{})
@@ -102,13 +101,13 @@ func (b *Box) Findings() []schema.Finding {
 	return schema.CheckRequest(fit, strictest)
 }
 
-// isStricter reports whether p's provider takes fewer tools than o's.
+// isStricter reports whether p's provider accepts fewer tools than o's.
 func isStricter(p, o *schema.Profile) bool {
 	most, others := p.Rules().Tool.MaxTools, o.Rules().Tool.MaxTools
 	return most > 0 && (others <= 0 || most < others)
 }
 
-// profileOf is the profile that shapes a tool; never nil.
+// profileOf returns the profile that shapes a tool. It is never nil.
 func (b *Box) profileOf(d *Descriptor) *schema.Profile {
 	switch {
 	case b.profile != nil:

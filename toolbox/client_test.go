@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// A call of an agent's, or of a program's own, has no client: a tool that asks learns of that at once.
+// A call from an agent or from the program itself has no client. A tool that asks gets an error at once.
 func TestWithoutAClientNobodyIsAsked(t *testing.T) {
 	asks := toolbox.Define("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
 		toolbox.Log(ctx).Error("dropped")
@@ -34,7 +34,8 @@ func TestWithoutAClientNobodyIsAsked(t *testing.T) {
 	toolbox.Log(t.Context()).Error("dropped")
 }
 
-// A type that is no form is the program's mistake, whatever the client can do: it shows at the first call.
+// A type that is not a form is an error of the program, whatever the client supports. It is reported at
+// the first call.
 func TestAFormIsCheckedBeforeAnythingIsAsked(t *testing.T) {
 	_, err := toolbox.Elicit[struct{ Deep struct{ A int } }](t.Context(), "Who?")
 	if err == nil || errors.Is(err, toolbox.ErrCannotAsk) || !strings.Contains(err.Error(), `the field "Deep" cannot be in a form`) {
@@ -42,7 +43,7 @@ func TestAFormIsCheckedBeforeAnythingIsAsked(t *testing.T) {
 	}
 }
 
-// robot is a client that answers everything, as a program's own front could.
+// robot is a client that answers every question, as a program's own front could.
 type robot struct{ slog.Handler }
 
 func (robot) Session() (string, context.Context) { return "", nil }

@@ -12,38 +12,38 @@ import (
 	"sync"
 )
 
-// DefaultBudget is how many bytes of output a model is shown of one call: about
-// 16,000 tokens, which a few calls in a row can afford.
+// DefaultBudget is the number of bytes of output that a model is shown for one call. It is about 16,000 tokens,
+// which a few calls in a row can afford.
 const DefaultBudget = 64 << 10
 
-// maxPath is how many bytes a path may have, as on Linux: what looks at its elements one by one takes time for each.
+// maxPath is the maximum length of a path in bytes, as on Linux. It bounds the work of functions that examine each
+// element.
 const maxPath = 4096
 
-// Context is what local tools may touch: one directory, one shell, and what was
-// read before. The zero Context refuses everything.
+// Context holds the resources that local tools may use: one directory, one shell, and the record of files already
+// read. The zero Context refuses everything.
 //
-// Set its fields before the first call and leave them alone thereafter; do not copy
-// it. Registries that get the same Context share what was read. All methods are
-// safe for concurrent use.
+// Set its fields before the first call and do not change them afterwards; do not copy it. Registries with the same
+// Context share the record of read files. All methods are safe for concurrent use.
 type Context struct {
-	// ID names whoever the tools work for, a session for example; "" is good.
+	// ID names the session, for example, that the tools work for. It may be "".
 	ID string
-	// Dir is the absolute path of FS's root, by which [Context.Path] understands
-	// absolute paths. "": they are refused.
+	// Dir is the absolute path of FS's root. [Context.Path] uses it to resolve absolute paths. If it is "", absolute
+	// paths are refused.
 	Dir string
-	// FS is the files; nil refuses everything with [ErrAbsent].
+	// FS gives access to files. If it is nil, every access is refused with [ErrAbsent].
 	FS FS
-	// Shell runs commands; nil refuses everything with [ErrAbsent].
+	// Shell runs commands. If it is nil, every command is refused with [ErrAbsent].
 	Shell Shell
-	// Budget is how many bytes a tool should give at most, so that nothing has to be cut
-	// from the middle afterwards. 0 is [DefaultBudget], negative is no bound.
+	// Budget is the maximum number of bytes that a tool should return. Output within it is not cut in the middle
+	// afterwards. If it is 0, it is [DefaultBudget]. A negative value means no bound.
 	Budget int
 
-	// Logger logs the errors and panics of tools that their callers do not see. nil: [slog.Default].
+	// Logger logs the errors and panics of tools that their callers do not see. nil means [slog.Default].
 	Logger *slog.Logger
 
-	// Of one call's own context:
-	parent  *Context // the one it was made from
+	// Only set in the context of one call:
+	parent  *Context // the context from which this context was made
 	call    Call
 	session string
 	life    context.Context // ends with the session, or with the call
@@ -51,11 +51,11 @@ type Context struct {
 	changes sync.Mutex // held while a tool changes files
 
 	mu    sync.Mutex
-	reads map[string][sha256.Size]byte // of each file, the hash of what it held
+	reads map[string][sha256.Size]byte // by file, the hash of its content when it was read
 }
 
-// NewContext gives tools the directory dir, which must exist, by [DirFS], and this
-// machine's shell in it, by [LocalShell].
+// NewContext returns a context for the directory dir, which must exist. It uses [DirFS] for files and [LocalShell]
+// in dir for commands.
 func NewContext(dir string) (*Context, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -68,8 +68,7 @@ func NewContext(dir string) (*Context, error) {
 	return &Context{Dir: dir, FS: files, Shell: LocalShell(dir)}, nil
 }
 
-// during is the context of one call, and what ends it: after done no progress is
-// reported.
+// during returns the context of one call, and the function that ends it. After done, no progress is reported.
 func (c *Context) during(ctx context.Context, call Call) (tc *Context, done func()) {
 	done = func() {}
 	if call.Progress != nil {
@@ -91,7 +90,7 @@ func (c *Context) during(ctx context.Context, call Call) (tc *Context, done func
 	return tc, done
 }
 
-// inTurn lets one report at a time through, and none after done.
+// inTurn passes on one report at a time, and none after done.
 func inTurn(hear func(Progress)) (report func(Progress), done func()) {
 	var mu sync.Mutex
 	over := false
@@ -110,18 +109,18 @@ func inTurn(hear func(Progress)) (report func(Progress), done func()) {
 	return report, done
 }
 
-// Call is the call that the tool answers; zero in a context that no call was made from.
+// Call returns the call that the tool answers. It is zero if this context belongs to no call.
 func (c *Context) Call() Call { return c.call }
 
-// Report says how the call goes on, to whoever listens. It may be called from any
-// goroutine; after the tool has returned it does nothing.
+// Report sends a progress report to the caller, if it listens. It may be called from any goroutine. After the tool
+// has returned, it does nothing.
 func (c *Context) Report(p Progress) {
 	if c.call.Progress != nil {
 		c.call.Progress(p)
 	}
 }
 
-// Limit is Budget as a number of bytes that can be compared with.
+// Limit returns Budget as a number of bytes for comparisons.
 func (c *Context) Limit() int {
 	switch {
 	case c.Budget == 0:
@@ -132,10 +131,9 @@ func (c *Context) Limit() int {
 	return c.Budget
 }
 
-// Path is the name in FS of a path as a model writes it: relative to Dir, or
-// absolute and inside Dir; "" is Dir itself. A path that leads out of Dir is an
-// [ErrOutside], even where it does not exist. It looks at the text alone: whether a
-// symlink leads out is for FS to say.
+// Path returns the name in FS for a path that a model wrote. The path is relative to Dir, or absolute and inside
+// Dir; "" is Dir itself. If the path leads out of Dir, the error is [ErrOutside], even if the path does not exist.
+// Path examines only the text. FS checks whether a symlink leads out.
 func (c *Context) Path(path string) (string, error) {
 	refused := &fs.PathError{Op: "open", Path: path, Err: ErrOutside}
 	switch {
@@ -158,8 +156,8 @@ func (c *Context) Path(path string) (string, error) {
 	return "", refused
 }
 
-// roots are the directories that path may be told from: Dir, and for an absolute path
-// also what Dir is once its symlinks are followed, as getcwd has it.
+// roots returns the directories from which path may be resolved. It returns Dir and, for an absolute path, also Dir
+// with its symlinks resolved, as getcwd returns it.
 func (c *Context) roots(path string) []string {
 	switch {
 	case !filepath.IsAbs(path):

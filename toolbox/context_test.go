@@ -161,12 +161,12 @@ func TestContextKnowsItsCall(t *testing.T) {
 		if diff := cmp.Diff([]any{"session", "/d", 7, "1", toolbox.Principal("ann")}, got); diff != "" {
 			t.Error(diff)
 		}
-		tc.Report(toolbox.Progress{Done: 1}) // nobody listens
+		tc.Report(toolbox.Progress{Done: 1}) // there is no listener
 	})
 }
 
 func TestContextReportsInTurnAndNeverAfterTheCall(t *testing.T) {
-	var heard []float64 // without a lock: the race detector sees whether two report at once
+	var heard []float64 // without a lock: the race detector reports two concurrent reports
 	listen := func(p toolbox.Progress) { heard = append(heard, p.Done) }
 	var left *toolbox.Context
 	inside(t, nil, toolbox.Call{Progress: listen}, func(tc *toolbox.Context) {

@@ -12,9 +12,9 @@ import (
 	"github.com/indusagi/indus/schema/infer"
 )
 
-// Define is a [Tool] over Go types. Its input schema, and its output schema where Out is a
-// struct or a map, are those of In and Out; package infer says which struct tags
-// describe them. In is a struct or a map; struct{} takes no arguments.
+// Define returns a [Tool] over Go types. Its input schema comes from In. If Out is a struct or a map, its output schema
+// comes from Out. Package infer documents the struct tags that describe them. In is a struct or a map; struct{} means
+// no arguments.
 //
 //	type Sum struct {
 //		A int `json:"a" jsonschema_description:"The first number."`
@@ -23,13 +23,13 @@ import (
 //
 //	toolbox.Define("sum", "Adds two numbers.", func(_ context.Context, in Sum) (int, error) { return in.A + in.B, nil })
 //
-// What run gives becomes the result: a [*Result] as it is; a string, a [Block] or a slice
-// of blocks as the content; a struct or a map as JSON and as the structured value; any
-// other value as JSON. An error is the result of a tool that ran and failed: [Errorf] makes those that the caller may read.
+// The value that run returns becomes the result. A [*Result] stays unchanged. A string, a [Block] or a slice of blocks
+// becomes the content. A struct or a map becomes JSON and the structured value. Any other value becomes JSON. An error
+// becomes the result of a tool that ran and failed. Use [Errorf] for errors that the caller may read.
 //
-// The fields of the Tool may be set before it is added: Title, Annotations, a Schema
-// written by hand. [ContextOf] gives run the files it may touch. A type that JSON cannot hold is
-// an error of [Tool.Check].
+// The fields of the Tool may be set before it is added, for example Title, Annotations or a handwritten Schema. In run,
+// [ContextOf] returns the context with the files that the tool may use. If JSON cannot represent a type, [Tool.Check]
+// returns an error.
 func Define[In, Out any](name, description string, run func(context.Context, In) (Out, error)) Tool {
 	t := Tool{Name: name, Description: description, completes: true}
 	t.Schema, t.defect = infer.Object[In]()
@@ -64,8 +64,8 @@ func withContext(ctx context.Context, tc *Context) context.Context {
 	return context.WithValue(ctx, contextKey{}, tc)
 }
 
-// ContextOf is the [Context] of the call that ctx belongs to, inside a tool. Anywhere else it is one that refuses
-// everything.
+// ContextOf returns the [Context] of the call to which ctx belongs, inside a tool. Anywhere else it returns a context
+// that refuses everything.
 func ContextOf(ctx context.Context) *Context {
 	if tc, ok := ctx.Value(contextKey{}).(*Context); ok {
 		return tc
@@ -97,7 +97,7 @@ func resultOf(out any) (*Result, error) {
 	return NewResult(JSON(raw)), nil
 }
 
-// decodeInput reads one JSON value into v and says in a model's terms why it cannot.
+// decodeInput decodes one JSON value into v. Its errors are written for a model.
 func decodeInput(input json.RawMessage, v any) error {
 	d := json.NewDecoder(bytes.NewReader(input))
 	d.DisallowUnknownFields()

@@ -28,7 +28,7 @@ type meal struct {
 	Raw    any       `json:"raw,omitempty"`
 }
 
-// do calls a tool on the exact door and returns its text.
+// do calls a tool through Do and returns its text.
 func do(t *testing.T, tool toolbox.Tool, input string) (text string, failed bool) {
 	t.Helper()
 	reg := toolbox.NewRegistry(nil)
@@ -87,7 +87,8 @@ type verdict struct {
 	Score uint8  `json:"score" jsonschema:"maximum=10"`
 }
 
-// A client of the TypeScript SDK throws where a result does not fit the tool's output schema: such a result is a failure.
+// A client of the TypeScript SDK throws if a result does not fit the tool's output schema. Such a result is therefore a
+// failure.
 func TestAResultFitsItsOutputSchema(t *testing.T) {
 	judge := toolbox.Define("judge", "", func(_ context.Context, in verdict) (verdict, error) { return in, nil })
 	judge.Schema = json.RawMessage(`{"type":"object"}`)

@@ -9,12 +9,12 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// Principal is who calls. It is opaque: nothing in this module reads it, it is
-// only compared. "" is the local user.
+// Principal identifies a caller. It is opaque: this module only compares it and never interprets it. "" is the local
+// user.
 type Principal string
 
-// Wire is bytes that toolbox carries and never reads. Format names their grammar, which for
-// MCP's begins with "mcp/" ([FormatMCP]); the zero Wire is absent.
+// Wire holds bytes that toolbox carries and never reads. Format names their grammar. For MCP it begins with "mcp/"
+// ([FormatMCP]). The zero Wire means absent.
 type Wire struct {
 	Format string
 	JSON   json.RawMessage
@@ -23,42 +23,42 @@ type Wire struct {
 // IsZero reports whether w carries nothing.
 func (w Wire) IsZero() bool { return w.Format == "" && w.JSON == nil }
 
-// Descriptor says what one tool is called and takes.
+// Descriptor describes one tool: its name, its input and its owner.
 //
-// The slices it holds are shared: treat them as read-only.
+// Its slices are shared: treat them as read-only.
 type Descriptor struct {
-	// Name is what callers use: unique within a [Snapshot].
+	// Name is the name that callers use. It is unique within a [Snapshot].
 	Name string
-	// Description is the owner's text, "" where it gave none. In what
-	// [Box.Descriptors] gives it is the text for models.
+	// Description is the owner's text, or "" if the owner gave none. In the result of [Box.Descriptors] it is the text
+	// for models.
 	Description string
-	// Server and Tool are the owner's id and its own name for the tool. For a
-	// local tool Server is "" and Tool is Name.
+	// Server is the owner's id, and Tool is the owner's own name for the tool. For a local tool Server is "" and Tool
+	// is Name.
 	Server, Tool string
 	// Schema is the owner's input schema, byte for byte.
 	Schema json.RawMessage
-	// Parameters is the schema a model sees: the [Box] fills it by its profile.
-	// nil in the snapshots of other sources.
+	// Parameters is the schema that a model sees. The [Box] fills it according to its profile. It is nil in the
+	// snapshots of other sources.
 	Parameters json.RawMessage
-	// Changes are what the [Box] did to the schema and the description so that a
-	// model's provider takes them; nil where it did nothing, and in the snapshots of
-	// other sources.
+	// Changes lists the changes that the [Box] made to the schema and the description so that a model's provider
+	// accepts them. It is nil if there are none, and in the snapshots of other sources.
 	Changes []schema.Change
-	// Title, Output and Annotations are a local tool's; those of others are in Wire.
+	// Title, Output and Annotations are set for a local tool. For other tools, Wire holds them.
 	Title       string
 	Output      json.RawMessage
 	Annotations *Annotations
-	// Wire is the owner's tool object, byte for byte; zero for local tools.
+	// Wire is the owner's tool object, byte for byte. It is zero for local tools.
 	Wire Wire
-	// Profile is how its source wants the tool shown to models, where
-	// BoxOptions.Profile says nothing; nil: as the [Box] shows all.
+	// Profile is the profile that the source chose for this tool. It applies if BoxOptions.Profile is nil. If it is nil
+	// too, the [Box] uses its default.
 	Profile *schema.Profile
-	// Excluded is the reason why models are not shown this tool, "" where they are.
-	// Such a tool is published and callable all the same.
+	// Excluded is the reason why the tool is not shown to models, or "" if it is shown. An excluded tool is still
+	// published and can be called.
 	Excluded string
 }
 
-// Equal reports whether two descriptors say the same. Changes follow from the rest.
+// Equal reports whether two descriptors have the same content. It does not compare Changes, because they follow from
+// the other fields.
 func (d Descriptor) Equal(o Descriptor) bool {
 	return d.Name == o.Name && d.Description == o.Description && d.Server == o.Server && d.Tool == o.Tool &&
 		d.Profile == o.Profile && d.Excluded == o.Excluded && d.Title == o.Title && d.Annotations == o.Annotations &&
@@ -66,31 +66,31 @@ func (d Descriptor) Equal(o Descriptor) bool {
 		d.Wire.Format == o.Wire.Format && bytes.Equal(d.Wire.JSON, o.Wire.JSON)
 }
 
-// Snapshot is the tools of a [Source] at one moment. It is immutable and
-// shared: treat it and all it holds as read-only.
+// Snapshot holds the tools of a [Source] at one moment. It is immutable and shared: treat it and everything in it as
+// read-only.
 type Snapshot struct {
-	// Version grows with each new snapshot that one source gives one principal.
+	// Version grows with each new snapshot that one source returns for one principal.
 	Version uint64
 	// Tools are in configuration order, then in their owner's order.
 	Tools []Descriptor
 	// Pending names the servers that have not answered yet, in order.
 	Pending []string
-	// Held names tools that exist and are not listed, because policy holds them back: a call
-	// of one goes to its source all the same, which refuses it with the reason.
+	// Held names tools that exist but are not listed, because policy holds them back. A call of such a tool still goes
+	// to its source, which refuses it with the reason.
 	Held []string
-	// Down are servers that are configured and cannot be reached, and whose tools are
-	// therefore not in Tools, in order. A call of one goes to its source, which says so.
+	// Down lists, in order, configured servers that cannot be reached. Their tools are not in Tools. A call of such a
+	// tool goes to its source, which reports the fault.
 	Down []Down
-	// Owners are what servers say of all their tools, in order; of who says nothing there
-	// may be none.
+	// Owners holds the information that servers give about all their tools, in order. A server that gives none may be
+	// missing.
 	Owners []Owner
-	// Kinds are the snapshots of the callers to whom the source shows something else, and Kind is the kind of callers that
-	// one of these is for. A [Box] and [Join] show all callers the same. nil: there are no others.
+	// Kinds lists the snapshots for kinds of callers that see different tools. Kind is the kind of callers of such a
+	// snapshot. A [Box] and [Join] show the same tools to all callers. If Kinds is nil, there are no other snapshots.
 	Kinds []*Snapshot
 	Kind  any
 }
 
-// For is the snapshot of a kind of callers: s, where it is the same as for all.
+// For returns the snapshot for a kind of callers. It returns s if that kind has no snapshot of its own.
 func (s *Snapshot) For(kind any) *Snapshot {
 	for _, some := range s.Kinds {
 		if some.Kind == kind {
@@ -100,7 +100,8 @@ func (s *Snapshot) For(kind any) *Snapshot {
 	return s
 }
 
-// Equal reports whether two snapshots say the same. Their versions, and the functions of Down, are not compared.
+// Equal reports whether two snapshots have the same content. It does not compare their versions and the functions of
+// Down.
 func (s *Snapshot) Equal(o *Snapshot) bool {
 	return s.Kind == o.Kind && slices.Equal(s.Pending, o.Pending) && slices.Equal(s.Owners, o.Owners) &&
 		slices.Equal(s.Held, o.Held) && slices.EqualFunc(s.Tools, o.Tools, Descriptor.Equal) &&
@@ -108,27 +109,27 @@ func (s *Snapshot) Equal(o *Snapshot) bool {
 		slices.EqualFunc(s.Kinds, o.Kinds, (*Snapshot).Equal)
 }
 
-// Owner is a server as the owner of tools. What it says is a stranger's text.
+// Owner is a server as the owner of tools. Its texts come from outside and are not trusted.
 type Owner struct {
-	// Server is its id, and Prefix is what the names of its tools begin with.
+	// Server is its id, and Prefix begins the names of its tools.
 	Server, Prefix string
-	// Instructions tell a model how to use its tools; "" where it says nothing.
+	// Instructions explain to a model how to use its tools. It may be "".
 	Instructions string
-	// TTL is how long its list may be kept; 0: not at all.
+	// TTL is how long its list may be cached. 0 means not at all.
 	TTL time.Duration
-	// Private: its list is not to be shown to anybody else than it was asked for.
+	// Private means that its list may be shown only to the caller for which it was requested.
 	Private bool
 }
 
-// Down is a server that cannot be reached. It may be asked from any goroutine.
+// Down is a server that cannot be reached. Its functions may be called from any goroutine.
 type Down struct {
 	// Server is its id.
 	Server string
-	// Owns reports whether a tool of the server may have that name; never nil.
+	// Owns reports whether the server may have a tool with that name. It is never nil.
 	Owns func(name string) bool
 }
 
-// DownOwner is the server of Down that may own a tool of that name; "" where none may.
+// DownOwner returns the server of Down that may own a tool with that name, or "" if there is none.
 func (s *Snapshot) DownOwner(name string) string {
 	for _, d := range s.Down {
 		if d.Owns(name) {

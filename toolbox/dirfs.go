@@ -18,12 +18,12 @@ var (
 	_ fs.ReadLinkFS = dirFS{}
 )
 
-// DirFS is the files below dir, which must exist. Nothing outside dir can be
-// reached through it: the kernel resolves each name from the open directory, a
-// symlink that leaves it is refused, and so is an absolute one. See [os.Root].
+// DirFS returns the files below dir, which must exist. Nothing outside dir can be reached through it. The kernel
+// resolves each name from the open directory, and refuses absolute symlinks and symlinks that leave it. See
+// [os.Root].
 //
-// It holds dir open for as long as it is in use; it is also an [io.Closer] for those
-// who cannot wait for the garbage collector.
+// It keeps dir open as long as it is in use. It is also an [io.Closer], for programs that cannot wait for the
+// garbage collector.
 func DirFS(dir string) (FS, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -35,7 +35,7 @@ func DirFS(dir string) (FS, error) {
 func (d dirFS) Close() error { return d.root.Close() }
 
 func (d dirFS) Open(name string) (fs.File, error) {
-	// Without nonBlocking a pipe would wait for its writer, maybe for ever.
+	// Without nonBlocking, opening a pipe would wait for its writer, possibly forever.
 	file, err := d.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, pathError("open", name, err)
@@ -78,10 +78,10 @@ func (d dirFS) WriteFile(name string, data []byte, perm fs.FileMode) error {
 	return pathError("write", name, d.write(name, data, perm))
 }
 
-// write writes a new file next to the old one and renames it, which is the only way to replace a file at once. The
-// directory is opened once, so that both happen in the same one whatever becomes of its name meanwhile.
+// write writes a new file next to the old file and renames it, because only a rename replaces a file atomically.
+// It opens the directory once, so that both steps use the same directory even if its name changes meanwhile.
 func (d dirFS) write(name string, data []byte, perm fs.FileMode) error {
-	name, err := resolve(d, name) // a rename would replace a symlink and leave the file
+	name, err := resolve(d, name) // a rename would replace a symlink instead of its target
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func replace(dir *os.Root, name string, data []byte, perm fs.FileMode) error {
 	return err
 }
 
-// create writes a file that must be new. exact sets perm whatever the umask says.
+// create writes a file, which must not exist. If exact is true, it sets perm regardless of the umask.
 func create(dir *os.Root, name string, data []byte, perm fs.FileMode, exact bool) error {
 	file, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
@@ -127,10 +127,10 @@ func create(dir *os.Root, name string, data []byte, perm fs.FileMode, exact bool
 	return errors.Join(err, file.Close())
 }
 
-// escapes is how os.Root says that a name leaves it; it exports no error for that.
+// escapes is the message of os.Root for a name that leaves the root. Package os exports no error for it.
 const escapes = "path escapes from parent"
 
-// pathError gives err the name that was asked for, and ErrOutside its type.
+// pathError puts the requested name into err, and replaces the error of os.Root by ErrOutside.
 func pathError(op, name string, err error) error {
 	if err == nil {
 		return nil

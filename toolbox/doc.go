@@ -1,11 +1,9 @@
-// Package toolbox is tools, and how they are called: by a program or a protocol
-// with Do, which is exact, and by a model with Run, which never fails. It knows no
-// MCP, no model and no provider.
+// Package toolbox defines tools and calls of tools. A program or a protocol calls them with Do, which is exact. A model
+// calls them with Run, which never fails. The package does not depend on MCP, a model or a provider.
 //
-// Put local tools into a [Registry], put registries and whatever else is a [Source]
-// (a mounted fleet of MCP servers, another box) into a [Box], show a model what
-// [Box.Descriptors] has, and hand what the model asks for to [Box.Run]; where no model
-// is near, as in a host, [Join] makes one source of several:
+// Put local tools into a [Registry]. Put registries and other implementations of [Source] (a mounted fleet of MCP
+// servers, another box) into a [Box]. Show [Box.Descriptors] to a model, and pass its calls to [Box.Run]. Without a
+// model, as in a host, [Join] makes one source of several:
 //
 //	package main
 //
@@ -38,79 +36,72 @@
 //		fmt.Println(out.Text())
 //	}
 //
-// A tool of one's own is a [Define] over Go types, whose schemas are inferred, or a [Tool]
-// with a schema written by hand. What does not fit a tool's schema never runs.
-// [Image], [Audio], [Link] and [Embedded] are blocks of a result that are no text.
+// To write a tool, use [Define] over Go types, which infers the schemas, or a [Tool] with a handwritten schema.
+// Arguments that do not fit a tool's schema never reach it. [Image], [Audio], [Link] and [Embedded] make the blocks of
+// a result that are not text.
 //
 // # Asking the client
 //
-// A tool that a client of a host calls may ask the person behind it for a struct with [Elicit], and the client's model with
-// [Sample]; it writes to the client's log with [Log] and reports progress with [Context.Report]. All take the context that the
-// tool was given, and wait until there is an answer, whatever era of MCP the client speaks. Who declines, dismisses or cannot be
-// asked are three errors: [ErrDeclined], [ErrDismissed], [ErrCannotAsk]. [Context.Session] names the client's session and says
-// when it ends.
+// A tool may ask the person behind the calling client for a struct with [Elicit], and use the client's model with
+// [Sample]. It writes to the client's log with [Log] and reports progress with [Context.Report]. All but Report take
+// the context that the tool received. Elicit and Sample wait until there is an answer, in every era of MCP. There are
+// three errors: the person declines ([ErrDeclined]), the person dismisses the question ([ErrDismissed]), or the client
+// cannot be asked ([ErrCannotAsk]). [Context.Session] returns the name of the client's session and a context that ends
+// with it.
 //
 // # Do and Run
 //
-// Do is exact in both directions: the input goes out byte for byte and the [Result] is its
-// owner's, undecoded until somebody looks inside. An unknown name and a fault are
-// errors.
+// Do is exact in both directions. It sends the input byte for byte, and returns the owner's [Result], which is decoded
+// only when its content is read. An unknown name and a fault are errors.
 //
-// Run is for models: arguments that came as a string are parsed, none at all are {}. They
-// are turned from what the model was shown into what the owner's schema asks for, and
-// checked against that: an error says what to mend. What the tool gave is projected to
-// one JSON value and cut in the middle to the budget, and whatever goes wrong is an
-// [Outcome] that says so.
+// Run is for models. It parses arguments that came as a string, and missing arguments become {}. It converts arguments
+// from the schema that the model saw to the owner's schema, and validates them against the owner's schema. If they do
+// not fit, the error explains how to correct them. Run projects the tool's result to one JSON value and cuts it in the
+// middle to the budget. Every failure is an [Outcome] with a description.
 //
 // # For models
 //
-// [BoxOptions.Profile] says which provider's rules a tool has to keep; without it each
-// tool's own [Descriptor.Profile] does. A Box brings the
-// schemas and the descriptions into that shape: [Descriptor.Parameters] and what
-// [Box.Descriptors] gives are for models, [Descriptor.Schema] and the descriptions of
-// [Box.Snapshot] are the owner's, and [Descriptor.Changes] is what parts them. A tool that
-// cannot be brought into the shape is not shown to models, for one such tool makes a
-// provider refuse the whole request; Excluded has the reason. [Box.Findings] says whether
-// there are too many.
+// [BoxOptions.Profile] selects the provider's rules for tools; without it, each tool's own [Descriptor.Profile] does. A
+// Box adapts the schemas and descriptions to these rules. [Descriptor.Parameters] and the descriptions of
+// [Box.Descriptors] are for models. [Descriptor.Schema] and the descriptions of [Box.Snapshot] are the owner's.
+// [Descriptor.Changes] lists the differences. A tool that cannot be adapted is not shown to models, because one such
+// tool makes a provider refuse the whole request. Excluded has the reason. [Box.Findings] reports whether there are too
+// many tools.
 //
 // # Live
 //
-// A [Snapshot] never changes, and is the same pointer until there is a new one; Watch tells of
-// that. A Box and a Join follow their sources. Asking one costs a pointer comparison for each source,
-// and a call one map look-up more: sources are merged again only after one of them
-// has changed. Order is that of the sources, then each source's own, so that
-// what did not change stays where it was.
+// A [Snapshot] never changes, and a source returns the same pointer until there is a new snapshot. Watch reports new
+// snapshots. A Box and a Join follow their sources. Getting a snapshot costs a pointer comparison for each source, and
+// a call costs one more map look-up. Sources are merged again only after one of them has changed. Tools are in the
+// order of the sources, then in each source's own order, so that unchanged tools keep their place.
 //
-// # What local tools may touch
+// # Access of local tools
 //
-// A [Context] is a directory by its [FS], a [Shell], a budget, and what was read before.
-// [NewContext] makes one of a real directory; the zero Context, which is what a
-// Registry without one has, refuses everything. [DirFS] cannot be left, by ".." or by
-// symlinks. [LocalShell] confines nothing. A tool that changes files holds [Context.Change] from its look at one until that
-// is written, and [Context.WasRead] says whether the caller knows what it is about to replace.
+// A [Context] holds a directory (an [FS]), a [Shell], a budget, and a record of files already read. [NewContext] makes
+// a context for a real directory. A Registry without a Context uses the zero Context, which refuses everything. No name
+// leads out of a [DirFS], neither by ".." nor by symlinks. [LocalShell] confines nothing. A tool that changes files
+// holds [Context.Change] from reading the file until it is written. [Context.WasRead] reports whether the caller knows
+// the content that it is about to replace.
 //
 // # Concurrency
 //
-// All methods of Registry, Box, Result, Context and Watchers, and of the FS and
-// Shell of this package, are safe for concurrent use. Snapshots, descriptors and results are
-// shared and read-only, down to the bytes they hold. The functions given to Watch
-// run in the goroutine that made the change, with no lock held. This package starts no
-// goroutine that outlives a call.
+// All methods of Registry, Box, Result, Context and Watchers, and of the FS and Shell of this package, are safe for
+// concurrent use. Snapshots, descriptors and results are shared and read-only, including their bytes. The functions
+// given to Watch run in the goroutine that made the change, with no lock held. This package starts no goroutine that
+// outlives a call.
 //
-// A tool runs in the goroutine of its caller and may run in many at once. Its own
-// Context, and with it Report, ends with the call.
+// A tool runs in the goroutine of its caller and may run in many at once. Its own Context, including Report, ends with
+// the call.
 //
 // # Errors
 //
-// A tool that ran and failed is a Result whose IsError is true, never an error: a
-// Registry makes one of whatever a tool returns as an error, and of its panics. Do's
-// errors are an [*UnknownTool], the context's own error where that ended the call, and
-// from other sources their faults. Files refuse with [ErrOutside], and
-// files and a shell that there are not with [ErrAbsent].
+// A tool that ran and failed is a Result with IsError true, never an error. A Registry makes such a result of every
+// error that a tool returns, and of its panics. The errors of Do are [*UnknownTool], the context's own error if that
+// ended the call, and the faults of other sources. Files outside the directory are refused with [ErrOutside]. A missing
+// FS or Shell is refused with [ErrAbsent].
 //
 // # Testing
 //
-// A Registry is a Source without a network: a fake server is a Registry with a
-// [Define] or two. [NewContext] over t.TempDir gives real files. Wrap a call with
-// [BoxOptions.Around] to see or refuse it.
+// A Registry is a Source without a network, so a Registry with a [Define] or two is a fake server. [NewContext] over
+// t.TempDir gives real files. [BoxOptions.Around] lets a test observe or refuse a call.
 package toolbox

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Errorf is an error of a tool in words for the model: the result of the call has this text. Any other error of a tool is
-// logged, and the caller reads "internal error", because such a text may hold paths, addresses and secrets of this machine.
-// The format is that of [fmt.Errorf], %w included.
+// Errorf returns an error of a tool that the model may read: its text becomes the result of the call. Any other error
+// of a tool is logged, and the caller reads "internal error", because its text may hold paths, addresses and secrets of
+// this machine. The format works as in [fmt.Errorf], including %w.
 //
 //	if len(found) == 0 {
 //		return nil, toolbox.Errorf("no order %q: list the orders first", in.Order)
@@ -23,7 +23,7 @@ func ErrorText(err error) (text string, ok bool) {
 	return text, ok
 }
 
-// spokenError is an error whose text a model may read.
+// spokenError is an error with a text that a model may read.
 type spokenError struct{ error }
 
 func (e *spokenError) Unwrap() error { return e.error }

@@ -29,7 +29,7 @@ func Example() {
 	local.Add(weather)
 	box := toolbox.NewBox(nil, local)
 
-	for _, d := range box.Descriptors() { // what a model is shown
+	for _, d := range box.Descriptors() { // the tools as a model sees them
 		fmt.Println(d.Name, string(d.Parameters))
 	}
 	out := box.Run(context.Background(), toolbox.Call{Name: "weather", Input: json.RawMessage(`{"city":"Ulm"}`)})

@@ -8,36 +8,36 @@ import (
 // ErrOutside is the error of a path that leads out of the directory.
 var ErrOutside = errors.New("the path leads outside the directory")
 
-// ErrAbsent is the error of files and of a shell that a [Context] has not.
+// ErrAbsent is the error if a [Context] has no files or no shell.
 var ErrAbsent = errors.New("there is none here")
 
-// absence is an [ErrAbsent] that says what there is none of.
+// absence is an [ErrAbsent] with a text that names the missing resource.
 type absence string
 
 func (a absence) Error() string { return string(a) }
 
 func (a absence) Is(target error) bool { return target == ErrAbsent }
 
-// FS is the files that a tool may touch.
+// FS gives access to the files that a tool may use.
 //
-// Names are relative to the root and divided by slashes, as in [fs.FS], but need not be
-// valid UTF-8, because files' names need not; "." is the root. An FS is an [fs.FS]:
-// [fs.ReadDir] and [fs.WalkDir] take one. One with symlinks is an [fs.ReadLinkFS] too.
+// Names are relative to the root and divided by slashes, as in [fs.FS]; "." is the root. They need
+// not be valid UTF-8, because file names need not be. An FS is an [fs.FS], so [fs.ReadDir] and
+// [fs.WalkDir] accept it. An FS with symlinks is also an [fs.ReadLinkFS].
 //
-// Implementers keep every name inside the root: one that leaves it, through a
-// symlink too, is an error that is [ErrOutside]. Errors are [*fs.PathError], with the
-// name the method was given. All methods are safe for concurrent use.
+// Implementers keep every name inside the root. A name that leaves the root, also through a
+// symlink, is refused with [ErrOutside]. Errors are [*fs.PathError] with the name that the method
+// was given. All methods are safe for concurrent use.
 type FS interface {
-	// Open opens a regular file or a directory for reading; a directory is an
-	// [fs.ReadDirFile]. Anything else (a pipe, a device) is refused without waiting for it.
+	// Open opens a regular file or a directory for reading; a directory is an [fs.ReadDirFile].
+	// Anything else (a pipe, a device) is refused without waiting for it.
 	Open(name string) (fs.File, error)
 	// Stat follows symlinks.
 	Stat(name string) (fs.FileInfo, error)
-	// WriteFile puts data in place of the file atomically: who reads it meanwhile
-	// sees the old or the new. A file that is there keeps its permissions,
-	// a new one gets perm. It follows symlinks; anything but a regular file is refused.
+	// WriteFile replaces the file by data atomically. A concurrent reader sees the old or the new
+	// content. An existing file keeps its permissions, and a new file gets perm. WriteFile follows
+	// symlinks, and refuses anything but a regular file.
 	WriteFile(name string, data []byte, perm fs.FileMode) error
-	// MkdirAll makes a directory and those above it.
+	// MkdirAll makes a directory and its parents.
 	MkdirAll(name string, perm fs.FileMode) error
 	// Remove removes one file, one symlink or one empty directory.
 	Remove(name string) error

@@ -16,7 +16,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// directory is a DirFS and the directory it is over.
+// directory returns a DirFS and its directory.
 func directory(t *testing.T) (toolbox.FS, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,7 +56,7 @@ func TestDirFSReadsWritesAndRemoves(t *testing.T) {
 		return err
 	})
 	if diff := cmp.Diff([]string{".", "a", "a/b", "a/b/c"}, seen); diff != "" || err != nil {
-		t.Error(err, diff) // and no file that writing left behind
+		t.Error(err, diff) // and writing left no temporary file
 	}
 	info, err := files.Stat("a/b/c")
 	if err != nil || info.Size() != 3 || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
@@ -135,7 +135,7 @@ func TestDirFSCannotBeLeft(t *testing.T) {
 	if list, _ := os.ReadDir(outside); len(list) != 1 {
 		t.Errorf("outside there is %v", list)
 	}
-	// A link that stays inside is a file like any other.
+	// A symlink that stays inside works like a file.
 	if err := os.Symlink("sub/file", filepath.Join(dir, "near")); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestDirFSDoesNotWaitForAPipe(t *testing.T) {
 	}
 }
 
-// TestDirFSWritesIntoTheDirectoryThatItOpened exchanges directories with links out all the time.
+// TestDirFSWritesIntoTheDirectoryThatItOpened repeatedly exchanges a directory with a symlink that leads out.
 func TestDirFSWritesIntoTheDirectoryThatItOpened(t *testing.T) {
 	files, dir := directory(t)
 	outside := t.TempDir()
@@ -185,7 +185,8 @@ func TestDirFSWritesIntoTheDirectoryThatItOpened(t *testing.T) {
 			}
 		}
 	}()
-	// At least 2,000 attempts. On one processor they can all fall between the same two renames: then more, until one succeeds.
+	// There are at least 2,000 attempts. On one processor, all of them can fall between the same two renames. In that
+	// case the loop continues until an attempt succeeds.
 	written := 0
 	for i, end := 0, time.Now().Add(30*time.Second); i < 2000 || written == 0 && time.Now().Before(end); i++ {
 		if files.WriteFile("d/f", []byte("x"), 0o644) == nil {

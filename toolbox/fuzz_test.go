@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// FuzzCoerce: what reaches a tool is JSON; what was an object or an array is untouched,
-// and putting right what is right changes nothing.
+// FuzzCoerce checks that a tool receives JSON, that an object or an array stays unchanged, and that
+// coercion is idempotent.
 func FuzzCoerce(f *testing.F) {
 	for _, seed := range []string{``, `null`, `{"a":1}`, `"{\"a\":1}"`, `"[1]"`, `"{"`, `" "`, `[1,2]`, `7`, `"a"`, "\"\xff\"", `"\ud800"`, `{"a":`} {
 		f.Add([]byte(seed))
@@ -46,7 +46,7 @@ func FuzzCoerce(f *testing.F) {
 	})
 }
 
-// FuzzProject: whatever a tool gives, a model gets JSON in UTF-8 within the budget.
+// FuzzProject checks that a model gets JSON in UTF-8 within the budget, whatever a tool returns.
 func FuzzProject(f *testing.F) {
 	f.Add("text", []byte(`{"n":9007199254740993}`), []byte(`{"type":"image"}`), byte(7), 0)
 	f.Add("a\xff", []byte(`{"a":`), []byte(nil), byte(3), 40)
@@ -77,8 +77,8 @@ func FuzzProject(f *testing.F) {
 	})
 }
 
-// FuzzCut: what is left are the two ends of the text and the note, in whole characters; the
-// figures add up.
+// FuzzCut checks that the cut text consists of both ends of the text and the note, in whole
+// characters, and that the numbers add up.
 func FuzzCut(f *testing.F) {
 	f.Add(strings.Repeat("x", 100), 40)
 	f.Add(strings.Repeat("😀", 50), 41)

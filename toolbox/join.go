@@ -8,35 +8,35 @@ import (
 )
 
 const (
-	// maxPrincipals bounds the principals whose last view is kept; beyond it all are dropped,
-	// which costs each of them one merge.
+	// maxPrincipals bounds the number of principals with a cached view. Above it all views are dropped, which costs
+	// each principal one merge.
 	maxPrincipals = 4096
-	// maxRecent is how many views are kept to be shared by principals with the same snapshots.
+	// maxRecent is the number of recent views that principals with the same snapshots can share.
 	maxRecent = 8
 )
 
-// Join merges sources, in order of precedence and none of them nil, into one: of two tools with one name the first source's
-// is listed and called. It is live, and passes descriptors, calls and results on as they are; a [Box]
-// does the same and prepares the tools for models.
+// Join merges sources into one, in order of precedence. No source may be nil. If two tools have the same name, the tool
+// of the first source is listed and called. The joined source follows changes of its sources, and passes on
+// descriptors, calls and results unchanged. A [Box] does the same and prepares the tools for models.
 //
-// A call of a name that its snapshot lacks goes to the sources that hold it back, or that have servers
-// pending or down, in order, because one of those may own it; each may wait for its servers, within ctx.
+// If the snapshot lacks the name of a call, the call goes, in order, to each source that may own the name. Such a
+// source holds the name back, or has servers that are pending or down. Each may wait for its servers, within ctx.
 func Join(sources ...Source) Source { return &joined{sources: slices.Clone(sources)} }
 
-// joined is several sources as one.
+// joined is several sources as one source.
 type joined struct {
 	sources []Source
-	// prepare makes a tool ready for models; before is what it made of the tool of that name in an
-	// earlier view, or nil. nil: tools stay as they are.
+	// prepare makes a tool ready for models. before is the result for the tool of that name in an earlier view, or nil.
+	// If prepare is nil, tools stay unchanged.
 	prepare func(d *Descriptor, before *modelTool) *modelTool
 
-	views sync.Map // Principal → *view: the last that each was given
+	views sync.Map // Principal → *view: the last view of each principal
 
 	mu      sync.Mutex // one merge at a time
-	kept    int        // entries of views
+	kept    int        // number of entries of views
 	recent  []*view    // the newest first
-	highest uint64     // version of all snapshots
-	newest  *Snapshot  // the one with that version; nil where there are several
+	highest uint64     // highest version of all snapshots
+	newest  *Snapshot  // the snapshot with that version; nil if there are several
 }
 
 // view is the merge of one snapshot of each source. It never changes.
@@ -55,8 +55,8 @@ type owned struct {
 // Snapshot implements [Source].
 func (j *joined) Snapshot(p Principal) *Snapshot { return j.view(p).all }
 
-// Watch implements [Source]. It reports each source's changes, even where they change nothing that is
-// shown: then the snapshot stays the same.
+// Watch implements [Source]. It reports every change of a source, even if the shown tools stay the same. In that case
+// the snapshot stays the same.
 func (j *joined) Watch(changed func()) (stop func()) {
 	stops := make([]func(), len(j.sources))
 	for i, s := range j.sources {
@@ -86,20 +86,19 @@ func (j *joined) Do(ctx context.Context, c Call) (*Result, error) {
 	return nil, &UnknownTool{Name: c.Name}
 }
 
-// MayOwn reports whether a source with this snapshot may have a tool of a name that it does not list: such a call goes to the
-// source, which knows. nil owns nothing.
+// MayOwn reports whether a source with this snapshot may have a tool with a name that it does not list. Such a call
+// goes to the source, which decides. A nil snapshot owns nothing.
 func (s *Snapshot) MayOwn(name string) bool {
 	return s != nil && (len(s.Pending) > 0 || slices.Contains(s.Held, name) || s.DownOwner(name) != "")
 }
 
-// isUnknown reports whether err says that the source has no tool of that name.
+// isUnknown reports whether err means that the source has no tool with that name.
 func isUnknown(err error, name string) bool {
 	unknown, ok := errors.AsType[*UnknownTool](err)
 	return ok && unknown.Name == name
 }
 
-// view is what p sees now. While the sources give the same snapshots, it costs no more than asking
-// for them.
+// view returns the tools that p sees now. While the sources return the same snapshots, the only cost is getting them.
 func (j *joined) view(p Principal) *view {
 	var last *view
 	if v, ok := j.views.Load(p); ok {
@@ -117,8 +116,9 @@ func (j *joined) view(p Principal) *view {
 	return j.view(p)
 }
 
-// keep is the view of snapshots that were read after last, now the last of p; nil where a call that ran meanwhile has read
-// a newer one of some source: to give both would be to give two with one version, or one that goes back.
+// keep stores and returns the view of snapshots, which were read after last, as the last view of p. It returns nil if a
+// concurrent call has read a newer snapshot of some source. Otherwise two views could have the same version, or the
+// version could go back.
 func (j *joined) keep(p Principal, last *view, snapshots []*Snapshot) *view {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -160,7 +160,7 @@ func (v *view) isCurrent(sources []Source, p Principal) bool {
 	return true
 }
 
-// merged is the view of snapshots: a recent one, or a new one.
+// merged returns the view of snapshots. It reuses a recent view or makes a new one.
 func (j *joined) merged(snapshots []*Snapshot) *view {
 	for _, v := range j.recent {
 		if slices.Equal(v.snapshots, snapshots) {
@@ -174,18 +174,18 @@ func (j *joined) merged(snapshots []*Snapshot) *view {
 	v := j.merge(snapshots, before)
 	switch {
 	case j.newest != nil && v.all.Equal(j.newest):
-		v.all = j.newest // it shows the same, and nobody was given a newer one
+		v.all = j.newest // it has the same content, and no newer one was returned
 	case v.all.Version > j.highest:
 		j.newest, j.highest = v.all, v.all.Version
 	case v.all.Version == j.highest:
-		j.newest = nil // there are two
+		j.newest = nil // two snapshots have this version
 	}
 	j.recent = append([]*view{v}, j.recent[:min(len(j.recent), maxRecent-1)]...)
 	return v
 }
 
-// merge makes a view. Its version is the sum of the sources' versions, because each of those grows
-// for every principal, and so does their sum.
+// merge makes a view. Its version is the sum of the sources' versions. Each of these only grows for a principal, and so
+// does the sum.
 func (j *joined) merge(snapshots []*Snapshot, before *view) *view {
 	size := before.size()
 	v := &view{
@@ -214,7 +214,7 @@ func (j *joined) merge(snapshots []*Snapshot, before *view) *view {
 	return v
 }
 
-// add appends all of o but its tools.
+// add appends everything of o except its tools.
 func (s *Snapshot) add(o *Snapshot) {
 	s.Version += o.Version
 	s.Pending = appendNew(s.Pending, o.Pending)
@@ -236,7 +236,7 @@ func appendNew(list, more []string) []string {
 	return list
 }
 
-// find is what was made of the tool of that name for models; nil: nothing.
+// find returns the prepared tool of that name, or nil if there is none.
 func (v *view) find(name string) *modelTool {
 	if v == nil {
 		return nil
@@ -244,7 +244,7 @@ func (v *view) find(name string) *modelTool {
 	return v.tools[name].model
 }
 
-// size is about how many tools the next view has.
+// size returns roughly how many tools the next view has.
 func (v *view) size() int {
 	if v == nil {
 		return 0

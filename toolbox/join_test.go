@@ -69,8 +69,8 @@ func TestJoinFollowsItsSources(t *testing.T) {
 	}
 }
 
-// Two principals may have been given different snapshots with one version. One of them must not be given the
-// other's when its own changes into the same.
+// Two principals may have received different snapshots with the same version. If the sources' snapshot for one of them
+// becomes equal to the other's, it must not receive the other's snapshot with that version.
 func TestJoinNeverGivesTwoSnapshotsWithOneVersion(t *testing.T) {
 	one, two := described("one"), described("two")
 	snapshots := map[toolbox.Principal]*toolbox.Snapshot{
@@ -88,8 +88,8 @@ func TestJoinNeverGivesTwoSnapshotsWithOneVersion(t *testing.T) {
 	}
 }
 
-// A call that read one source before a change and the other after one must not give another snapshot with the version of
-// what a call between them gave.
+// A call may read one source before a change and another source after it. If another call runs in between, the first
+// call must not return a different snapshot with the version of the other call's snapshot.
 func TestJoinGivesNoVersionTwiceWhenCallsOverlap(t *testing.T) {
 	at := func(version uint64, name string) *toolbox.Snapshot {
 		return &toolbox.Snapshot{Version: version, Tools: []toolbox.Descriptor{described(name)}}

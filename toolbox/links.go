@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// maxLinks is how many symlinks one name may lead through, as on Linux.
+// maxLinks is the maximum number of symlinks that one name may lead through, as on Linux.
 const maxLinks = 40
 
-// Resolve is the file in FS that name, as [Context.Path] gives it, leads to once symlinks are followed: two names of
-// one file give the same. What does not exist yet is as it is written. An FS that is no [fs.ReadLinkFS] has no symlinks.
+// Resolve returns the name of the file in FS to which name leads after symlinks are followed. name is a result of
+// [Context.Path]. Two names of one file have the same result. A part that does not exist yet is kept as written. An FS
+// that does not implement [fs.ReadLinkFS] has no symlinks.
 func (c *Context) Resolve(name string) (string, error) {
 	if files, ok := c.FS.(fs.ReadLinkFS); ok {
 		return resolve(files, name)
@@ -20,7 +21,7 @@ func (c *Context) Resolve(name string) (string, error) {
 	return path.Clean(name), nil
 }
 
-// resolve follows symlinks one by one, as the kernel does: a ".." behind a symlink is above where that leads.
+// resolve follows symlinks one by one, as the kernel does: ".." after a symlink is the parent of the symlink's target.
 func resolve(files fs.ReadLinkFS, name string) (string, error) {
 	refused := &fs.PathError{Op: "resolve", Path: name, Err: ErrOutside}
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
@@ -41,7 +42,7 @@ func resolve(files fs.ReadLinkFS, name string) (string, error) {
 		next := path.Join(found, element)
 		info, err := files.Lstat(next)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // nor is there a symlink further on
+		case errors.Is(err, fs.ErrNotExist): // no symlink can follow
 			if next = path.Join(next, rest); !filepath.IsLocal(filepath.FromSlash(next)) {
 				return "", refused
 			}

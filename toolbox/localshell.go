@@ -16,12 +16,12 @@ type localShell struct{ dir string }
 
 var _ Shell = localShell{}
 
-// LocalShell is this machine's shell in dir, "" for the working directory: bash where
-// there is one, else sh; on Windows cmd. Commands get this process's whole
-// environment and may go wherever its user may: unlike [DirFS] it confines nothing.
+// LocalShell returns this machine's shell in dir; "" means the working directory. The shell is bash
+// if it is installed, else sh; on Windows it is cmd. Commands get the whole environment of this
+// process, and can access everything that its user can. Unlike [DirFS], it confines nothing.
 //
-// Each command runs in a process group of its own, without a terminal. The group
-// ends with the command or with ctx, first asked and then killed.
+// Each command runs in its own process group, without a terminal. The group ends with the command
+// or with ctx. It first gets a request to stop, and is then killed.
 func LocalShell(dir string) Shell { return localShell{dir: dir} }
 
 func (s localShell) Run(ctx context.Context, c Command) (exit int, err error) {
@@ -42,7 +42,7 @@ func (s localShell) Run(ctx context.Context, c Command) (exit int, err error) {
 	return exit, err
 }
 
-// program is what understands line.
+// program returns the program that runs line, and its arguments.
 func program(line string) (path string, args []string) {
 	if runtime.GOOS == "windows" {
 		return "cmd", []string{"/d", "/s", "/c", line}

@@ -13,14 +13,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// echo is a tool that gives back its input.
+// echo returns a tool that returns its input.
 func echo(name string) toolbox.Tool {
 	return toolbox.Tool{Name: name, Run: func(_ context.Context, _ *toolbox.Context, in json.RawMessage) (*toolbox.Result, error) {
 		return toolbox.NewResult(toolbox.JSON(in)), nil
 	}}
 }
 
-// says is a tool that always says the same.
+// says returns a tool that always returns the same text.
 func says(name, text string) toolbox.Tool {
 	return toolbox.Tool{Name: name, Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
 		return toolbox.NewResult(toolbox.Text(text)), nil
@@ -33,7 +33,7 @@ func registry(tools ...toolbox.Tool) *toolbox.Registry {
 	return r
 }
 
-// fleet is a source whose snapshots and answers a test sets.
+// fleet is a source with snapshots and answers set by the test.
 type fleet struct {
 	toolbox.Watchers
 	mine atomic.Pointer[func(toolbox.Principal) *toolbox.Snapshot]
@@ -74,7 +74,7 @@ func names(tools []toolbox.Descriptor) []string {
 	return list
 }
 
-// described is a descriptor of a tool with a plain schema.
+// described returns the descriptor of a tool with a plain schema.
 func described(name string) toolbox.Descriptor {
 	return toolbox.Descriptor{Name: name, Server: "s", Tool: name, Schema: json.RawMessage(`{"type":"object"}`)}
 }

@@ -2,14 +2,16 @@ package toolbox
 
 import "encoding/json"
 
-// FormatMCP is the Format of blocks in the grammar that MCP's content blocks have in every
-// revision since 2025-06-18: what [Image], [Audio], [Link] and [Embedded] give.
+// FormatMCP is the Format of blocks in the grammar of MCP's content blocks, which is the same in
+// every revision since 2025-06-18. [Image], [Audio], [Link] and [Embedded] return such blocks.
 const FormatMCP = "mcp/content"
 
-// Image is a block of an image: data is the file, not encoded, and mime its type, "image/png".
+// Image returns an image block. data is the file, not encoded, and mime is its type, for example
+// "image/png".
 func Image(data []byte, mime string) Block { return media("image", data, mime) }
 
-// Audio is a block of sound: data is the file, not encoded, and mime its type, "audio/wav".
+// Audio returns an audio block. data is the file, not encoded, and mime is its type, for example
+// "audio/wav".
 func Audio(data []byte, mime string) Block { return media("audio", data, mime) }
 
 func media(kind string, data []byte, mime string) Block {
@@ -20,20 +22,20 @@ func media(kind string, data []byte, mime string) Block {
 	}{kind, append([]byte{}, data...), mime})
 }
 
-// Resource is something that has a URI: what a [Link] points to, and what is [Embedded].
+// Resource is an object with a URI, for [Link] and [Embedded].
 type Resource struct {
-	// URI names it, and is required. Name is for programs and people; a Link requires one.
+	// URI is the identifier, and is required. Name is for programs and people; a Link requires it.
 	URI, Name string
-	// Title and Description are for people and models; "" is none.
+	// Title and Description are for people and models. Each may be "".
 	Title, Description string
-	// MIME is the type of its content; "" is not known.
+	// MIME is the type of its content, or "" if it is unknown.
 	MIME string
-	// Text is the content that is embedded; where Data is not nil, Data is.
+	// Text is the embedded content. If Data is not nil, Data is the content instead.
 	Text string
 	Data []byte
 }
 
-// Link is a block that points to a resource, which the reader may fetch.
+// Link returns a block that points to a resource, which the reader may fetch.
 func Link(r Resource) Block {
 	return block(struct {
 		Type        string `json:"type"`
@@ -45,7 +47,7 @@ func Link(r Resource) Block {
 	}{"resource_link", r.URI, r.Name, r.Title, r.Description, r.MIME})
 }
 
-// Embedded is a block that holds the content of a resource.
+// Embedded returns a block that holds the content of a resource.
 func Embedded(r Resource) Block {
 	type contents struct {
 		URI  string  `json:"uri"`
@@ -63,7 +65,7 @@ func Embedded(r Resource) Block {
 	}{"resource", c})
 }
 
-// block writes what always can be written.
+// block returns v as a block. v is always of a type that can be encoded.
 func block(v any) Block {
 	raw, _ := json.Marshal(v)
 	return Block{Wire: Wire{Format: FormatMCP, JSON: raw}}

@@ -11,25 +11,27 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// modelTool is what a Box made of one tool for models. It never changes, and is kept as long as the tool is the same.
+// modelTool is one tool as a Box prepared it for models. It never changes, and is reused as long as the tool is the
+// same.
 type modelTool struct {
 	from   toolKey
 	schema json.RawMessage // the owner's
 
-	excluded    string // why models are not shown it
+	excluded    string // the reason why models are not shown it
 	adapted     *schema.Adapted
 	description string // for models
 	changes     []schema.Change
-	validator   func() *validate.Validator // gives nil where the schema cannot be used
+	validator   func() *validate.Validator // returns nil if the schema is unusable
 }
 
-// toolKey is what decides about a modelTool beside the schema.
+// toolKey holds the inputs besides the schema that determine a modelTool.
 type toolKey struct {
 	name, server, description, excluded string
 	profile                             *schema.Profile
 }
 
-// modelTool is what models see of d, or why they see nothing; before is an earlier one of the same name, or nil.
+// modelTool returns d as models see it, or the reason why it is excluded. before is an earlier modelTool of the same
+// name, or nil.
 func (b *Box) modelTool(d *Descriptor, before *modelTool) *modelTool {
 	from := toolKey{d.Name, d.Server, d.Description, d.Excluded, b.profileOf(d)}
 	t := &modelTool{from: from, schema: d.Schema, excluded: d.Excluded}
@@ -51,7 +53,8 @@ func (b *Box) modelTool(d *Descriptor, before *modelTool) *modelTool {
 	return t
 }
 
-// adapt brings the schema and the description into the shape for models, or says why no provider would take the tool.
+// adapt adapts the schema and the description for models, or sets excluded to the reason why no provider would accept
+// the tool.
 func (t *modelTool) adapt(d *Descriptor) {
 	adapted, err := t.adapted, error(nil)
 	if adapted == nil {
@@ -86,7 +89,7 @@ func (t *modelTool) describe() {
 	t.changes = append(append(changes, more...), t.adapted.Changes...)
 }
 
-// fill puts what t knows into d.
+// fill sets the fields of d that depend on t.
 func (t *modelTool) fill(d *Descriptor) {
 	d.Excluded, d.Parameters, d.Changes = t.excluded, nil, nil
 	if t.excluded == "" {
@@ -94,7 +97,7 @@ func (t *modelTool) fill(d *Descriptor) {
 	}
 }
 
-// restore turns arguments for the model's schema into arguments for the owner's.
+// restore converts arguments for the model's schema to arguments for the owner's schema.
 func (t *modelTool) restore(input json.RawMessage) json.RawMessage {
 	if t.adapted == nil {
 		return input
@@ -102,8 +105,8 @@ func (t *modelTool) restore(input json.RawMessage) json.RawMessage {
 	return t.adapted.Restore(input)
 }
 
-// check says what is wrong with arguments for the owner's schema, in the terms of the
-// model's; nil also where nobody can tell.
+// check validates arguments against the owner's schema, and returns errors in terms of the model's schema. It returns
+// nil if the schema is unusable.
 func (t *modelTool) check(input json.RawMessage, wanted bool) error {
 	if !wanted {
 		return nil
@@ -115,7 +118,8 @@ func (t *modelTool) check(input json.RawMessage, wanted bool) error {
 	return err
 }
 
-// lazyValidator makes a schema's validator when it is first asked for; nil where the schema cannot be used.
+// lazyValidator returns a function that makes a schema's validator at its first call. The function returns nil if the
+// schema is unusable.
 func lazyValidator(schema json.RawMessage) func() *validate.Validator {
 	return sync.OnceValue(func() *validate.Validator {
 		v, _ := validate.New(schema)
@@ -123,7 +127,7 @@ func lazyValidator(schema json.RawMessage) func() *validate.Validator {
 	})
 }
 
-// checkInput is what v finds wrong with arguments; nil also where nobody can tell.
+// checkInput returns the error that v finds in arguments. It returns nil if v is nil.
 func checkInput(v *validate.Validator, input json.RawMessage) error {
 	if v == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// taking is a source of one tool that gives back what arrived.
+// taking returns a source with one tool that returns the input it received.
 func taking(d toolbox.Descriptor) *fleet {
 	return newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{d}}, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		return toolbox.NewResult(toolbox.Text(string(c.Input))), nil
@@ -36,7 +36,8 @@ const awkward = `{
 	"definitions": {"tag": {"type": "string"}}
 }`
 
-// adaptedTool is a tool whose schema no provider takes as it is, in a box for all of them.
+// adaptedTool returns a tool with a schema that no provider accepts unchanged, in a box for all
+// providers.
 func adaptedTool() (*toolbox.Box, toolbox.Descriptor) {
 	d := described("find")
 	d.Schema = json.RawMessage(awkward)
@@ -66,7 +67,7 @@ func TestBoxShowsWhatEveryProviderTakes(t *testing.T) {
 	}
 }
 
-// What a model wrote for the schema that it was shown arrives as the owner's schema asks for.
+// Arguments for the schema that the model saw arrive in the form of the owner's schema.
 func TestRunRestoresArguments(t *testing.T) {
 	box, _ := adaptedTool()
 	var shown struct {
@@ -85,7 +86,7 @@ func TestRunRestoresArguments(t *testing.T) {
 	if want := `{"tags[]":["a"],"limit":3,"note":null}`; out.IsError || out.Text() != want {
 		t.Errorf("it arrived as %s, want %s", out.Text(), want)
 	}
-	// What is wrong with them is told in the names that the model knows.
+	// Errors use the names that the model knows.
 	out = box.Run(t.Context(), toolbox.Call{Name: "find", Input: json.RawMessage(`{"` + key + `":["a",7],"limit":30}`)})
 	want := "the arguments of find do not fit:\n/limit: expected at most 10, got 30\n/" + key + "/1: expected string, got 7"
 	if diff := cmp.Diff(want, out.Text()); diff != "" {
@@ -125,7 +126,7 @@ func TestRunRefusesArgumentsThatDoNotFit(t *testing.T) {
 	if out := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, source).Run(t.Context(), call); out.IsError || called != 3 {
 		t.Errorf("it was to be left to the tool: %s", out.Text())
 	}
-	// A box around it knows the tool as well as its owner.
+	// A box around the box knows the tool as well as its owner.
 	if out := toolbox.NewBox(nil, toolbox.NewBox(nil, source)).Run(t.Context(), call); !out.IsError || called != 3 {
 		t.Errorf("%+v", out)
 	}
@@ -140,7 +141,7 @@ func TestRunChecksLocalTools(t *testing.T) {
 	}
 }
 
-// Where nobody can tell what fits, the tool judges.
+// If the arguments cannot be checked, the tool judges them.
 func TestRunSendsWhatItCannotCheck(t *testing.T) {
 	unusable := described("a")
 	unusable.Schema = json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"https://example.com/a.json"}},"required":["a"]}`)
@@ -160,7 +161,7 @@ func TestRunSendsWhatItCannotCheck(t *testing.T) {
 	}
 }
 
-// An unfit tool is callable all the same, and its arguments are checked.
+// A tool that is excluded can still be called, and its arguments are checked.
 func TestRunChecksUnfitTools(t *testing.T) {
 	d := described("dotted.name")
 	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, taking(d))
@@ -209,7 +210,7 @@ func TestBoxDescribesToolsForModels(t *testing.T) {
 	}
 }
 
-// What the root cannot say is at the end of the description, once.
+// Rules that the root schema cannot express appear once, at the end of the description.
 func TestBoxKeepsTheNoteOfASchema(t *testing.T) {
 	const either = `{"type":"object","properties":{"url":{"type":"string"},"path":{"type":"string"}},"anyOf":[{"required":["url"]},{"required":["path"]}]}`
 	adapted, err := schema.Adapt(json.RawMessage(either), schema.Universal)
@@ -226,7 +227,7 @@ func TestBoxKeepsTheNoteOfASchema(t *testing.T) {
 	}
 }
 
-// Whatever of a tool stays as it was is not made again.
+// The unchanged parts of a tool are not made again.
 func TestBoxKeepsWhatItMadeOfATool(t *testing.T) {
 	d := described("a")
 	d.Schema = json.RawMessage(awkward)
@@ -234,7 +235,7 @@ func TestBoxKeepsWhatItMadeOfATool(t *testing.T) {
 	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, source)
 	one := box.Descriptors()[0]
 	again := d
-	again.Schema = json.RawMessage(awkward) // other bytes of the same text
+	again.Schema = json.RawMessage(awkward) // the same text in other memory
 	again.Description = "It says more now."
 	source.set(&toolbox.Snapshot{Version: 2, Tools: []toolbox.Descriptor{again}})
 	two := box.Descriptors()[0]

@@ -2,4 +2,4 @@
 
 package toolbox
 
-const nonBlocking = 0 // no pipes among the files
+const nonBlocking = 0 // there are no pipes among the files

@@ -12,32 +12,31 @@ import (
 
 // Outcome is the result of a call for a model.
 //
-// Output is projected from the result's blocks. Text blocks alone are one JSON string, with a
-// blank line between two that are not empty. A lone JSON block is its value. Other combinations are an array of
-// {"kind":"text","text":…} and {"kind":"json","value":…}. A block in its owner's
-// grammar (an image, a link) counts as JSON with its own bytes for the value. Where there
-// are no blocks it is the structured value, and where there is none either, "".
+// Output is projected from the result's blocks. If there are only text blocks, it is one JSON string, with a blank line
+// between texts that are not empty. If there is one JSON block, it is the value of that block. Other combinations
+// become an array of {"kind":"text","text":…} and {"kind":"json","value":…}. A block in its owner's grammar (an image,
+// a link) counts as JSON, with its own bytes as the value. Without blocks, Output is the structured value. Without
+// that, it is "".
 type Outcome struct {
-	// ID and Name are the call's.
+	// ID and Name are copied from the call.
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
-	// Output is one JSON value in UTF-8, whatever the tool gave. Numbers keep
-	// their digits. If it exceeded the budget it is a string: the text, or the JSON
-	// text without its whitespace, with the middle cut out.
+	// Output is one JSON value in UTF-8, whatever the tool returned. Numbers keep their digits. If it exceeds the
+	// budget, it becomes a string with the middle cut out: the text, or the JSON text without its whitespace.
 	Output json.RawMessage `json:"output"`
-	// IsError: the tool ran and failed, or never ran.
+	// IsError reports whether the tool ran and failed, or never ran.
 	IsError bool `json:"isError"`
-	// Cut is how many bytes were cut out of the text; 0 where all is there.
+	// Cut is the number of bytes cut out of the text, or 0 if the text is complete.
 	Cut int `json:"cut,omitempty"`
-	// Result is what the tool gave, uncut; nil where Err is set.
+	// Result is the tool's result, uncut. It is nil if Err is set.
 	Result *Result `json:"-"`
-	// Err is why there is no result: an unknown name, a fault of a server, a
-	// context that ended, arguments that are not JSON, or a [*validate.Error] where they
-	// do not fit the tool. A tool that ran and failed has none.
+	// Err is the reason why there is no result. Examples are an unknown name, a fault of a server, the end of a
+	// context, and arguments that are not JSON. If the arguments do not fit the tool, it is a [*validate.Error]. It is
+	// nil for a tool that ran and failed.
 	Err error `json:"-"`
 }
 
-// Text is Output for a reader: the content of a string, of any other value its JSON.
+// Text returns Output for a reader: the content of a string, or the JSON of any other value.
 func (o Outcome) Text() string {
 	if s, ok := stringOf(o.Output); ok {
 		return s
@@ -45,7 +44,7 @@ func (o Outcome) Text() string {
 	return string(o.Output)
 }
 
-// Within is the outcome with its output cut, as [Box.Run] cuts it, to fewer bytes than the box did.
+// Within returns the outcome with its output cut to a smaller budget than the box's, in the way of [Box.Run].
 func (o Outcome) Within(budget int) Outcome {
 	var n int
 	o.Output, n = value{json: o.Output}.within(budget)
@@ -53,14 +52,14 @@ func (o Outcome) Within(budget int) Outcome {
 	return o
 }
 
-// Showing is the outcome with the projection of other blocks than those of its result, for whoever shows a model some of
-// them (an image) in another way. Result stays what it is.
+// Showing returns the outcome with an output projected from other blocks than the blocks of its result. It is for
+// programs that show some blocks (an image) to a model in another way. Result does not change.
 func (o Outcome) Showing(budget int, blocks ...Block) Outcome {
 	o.Output, o.Cut = project(NewResult(blocks...)).within(budget)
 	return o
 }
 
-// value is a projection: one JSON value, which a text is only written as in the end.
+// value is a projection: one JSON value. A text is encoded as JSON only at the end.
 type value struct {
 	json   json.RawMessage
 	text   string
@@ -104,7 +103,7 @@ func blocksJSON(blocks []Block) json.RawMessage {
 	return out.Bytes()
 }
 
-// value is the block as JSON.
+// value returns the block as JSON.
 func (b Block) value() json.RawMessage {
 	if b.JSON != nil {
 		return validJSON(b.JSON)
@@ -112,8 +111,7 @@ func (b Block) value() json.RawMessage {
 	return validJSON(b.Wire.JSON)
 }
 
-// validJSON is raw if it is JSON in UTF-8, else the nearest thing that is: nobody checked
-// what a tool called JSON.
+// validJSON returns raw if it is JSON in UTF-8, else the nearest valid value. The JSON of a tool is not checked before.
 func validJSON(raw json.RawMessage) json.RawMessage {
 	switch {
 	case len(raw) == 0:
@@ -126,7 +124,7 @@ func validJSON(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// within writes the value in at most budget bytes of text, and says how much it cut.
+// within returns the value in at most budget bytes of text, and the number of bytes that it cut.
 func (v value) within(budget int) (json.RawMessage, int) {
 	if !v.isText {
 		if budget < 0 || len(v.json) <= budget {
@@ -136,7 +134,7 @@ func (v value) within(budget int) (json.RawMessage, int) {
 			return textValue(s).within(budget)
 		}
 		var compact bytes.Buffer
-		_ = json.Compact(&compact, v.json) // it is sound
+		_ = json.Compact(&compact, v.json) // it is valid
 		if compact.Len() <= budget {
 			return compact.Bytes(), 0
 		}

@@ -22,7 +22,7 @@ func shapedBy(name string, p *schema.Profile) toolbox.Descriptor {
 	return d
 }
 
-// A tool is shown by the box's profile, else by its own, else by the default.
+// The profile of a tool is the box's, else the tool's own, else the default.
 func TestWhoseProfileCounts(t *testing.T) {
 	for _, c := range []struct{ box, own, byDefault, want *schema.Profile }{
 		{nil, nil, nil, schema.Original},
@@ -48,8 +48,8 @@ func TestWhoseProfileCounts(t *testing.T) {
 	}
 }
 
-// A tool whose profile alone changes is shown anew, and what it is called with is turned
-// back by what it is shown as.
+// If only the profile of a tool changes, its schema is adapted again. Arguments are then restored
+// according to the new schema.
 func TestAToolsProfileChanges(t *testing.T) {
 	var got string
 	run := func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
@@ -69,7 +69,7 @@ func TestAToolsProfileChanges(t *testing.T) {
 	}
 }
 
-// The strictest profile of all that are shown counts, for one request has them all.
+// The strictest profile of all shown tools applies, because one request contains all of them.
 func TestFindingsGoByTheStrictestProfile(t *testing.T) {
 	var tools []toolbox.Descriptor
 	for i := range schema.OpenAI.Rules().Tool.MaxTools + 1 {
@@ -89,7 +89,7 @@ func TestFindingsGoByTheStrictestProfile(t *testing.T) {
 	}
 }
 
-// What a provider counts over all tools of a request is counted over all of them.
+// Limits that a provider applies to all tools of a request are checked over all of them.
 func TestFindingsCountOverAllTools(t *testing.T) {
 	optional := toolbox.Descriptor{Profile: schema.AnthropicStrict, Schema: json.RawMessage(
 		`{"type":"object","properties":{` + strings.TrimSuffix(strings.Repeat(`"p%d":{"type":"string"},`, 13), ",") + `}}`)}
@@ -106,7 +106,8 @@ func TestFindingsCountOverAllTools(t *testing.T) {
 	}
 }
 
-// A tool that is held back is not listed, and its source says why; of several boxes too.
+// A tool that is held back is not listed, and its source returns the reason. This also works
+// through several boxes.
 func TestWithheld(t *testing.T) {
 	refuse := func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		if c.Name == "kept" {

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Everything at once: changes, looks, calls and watchers. The race detector and the
-// invariants are the test.
+// TestBoxUnderConcurrentUse runs changes, reads, calls and watchers at the same time. It relies on
+// the race detector and on invariants.
 func TestBoxUnderConcurrentUse(t *testing.T) {
 	one, two := registry(says("fixed", "here")), toolbox.NewRegistry(nil)
 	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Seed}, one, toolbox.NewBox(nil, two))

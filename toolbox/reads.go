@@ -2,9 +2,9 @@ package toolbox
 
 import "crypto/sha256"
 
-// MarkRead notes that the caller was shown the file name, as [Context.Path] gives it, or a part of it, and the SHA-256 of all
-// that it held. Times and sizes would not do: a file may be written twice within one tick of its clock, and be touched without
-// a change. The file's other names, through symlinks, are marked with it.
+// MarkRead records that the caller was shown the file name, or a part of it, and the SHA-256 of its whole content. name
+// is a result of [Context.Path]. Times and sizes are not enough: a file may be written twice within one tick of its
+// clock, or be touched without a change. The record applies to the file's other names through symlinks too.
 func (c *Context) MarkRead(name string, hash [sha256.Size]byte) {
 	name = c.realName(name)
 	w := c.root()
@@ -16,7 +16,7 @@ func (c *Context) MarkRead(name string, hash [sha256.Size]byte) {
 	w.reads[name] = hash
 }
 
-// WasRead reports whether the file name was ever marked as read, and whether content is what it held then.
+// WasRead reports whether the file name was ever marked as read, and whether its content then was the same as content.
 func (c *Context) WasRead(name string, content []byte) (ever, same bool) {
 	name = c.realName(name)
 	w := c.root()
@@ -26,9 +26,9 @@ func (c *Context) WasRead(name string, content []byte) (ever, same bool) {
 	return ever, ever && hash == sha256.Sum256(content)
 }
 
-// Change waits until no other tool of the same Context changes files, and keeps others waiting until done is called: who
-// reads a file, works on what it holds and writes it would lose what another one writes in between. It is one
-// lock for all files, because one file may have many names.
+// Change locks the files of a Context for a tool that changes them. It waits until no other tool of the same Context
+// holds the lock, and holds it until done is called. Without it, a tool that reads a file, edits the content and writes
+// it would lose concurrent writes. There is one lock for all files, because one file may have many names.
 func (c *Context) Change() (done func()) {
 	w := c.root()
 	w.changes.Lock()
@@ -42,7 +42,7 @@ func (c *Context) realName(name string) string {
 	return name
 }
 
-// root is the context that calls share what was read by.
+// root returns the context in which calls share the record of read files.
 func (c *Context) root() *Context {
 	if c.parent != nil {
 		return c.parent

@@ -16,11 +16,9 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// Registry holds local tools and runs them. It is a [Source] that shows the same
-// tools to every principal.
+// Registry holds local tools and runs them. It is a [Source] that shows the same tools to every principal.
 //
-// Tools are in the order in which their names were first added. All methods
-// are safe for concurrent use.
+// Tools are in the order in which their names were first added. All methods are safe for concurrent use.
 type Registry struct {
 	context  *Context
 	watchers Watchers
@@ -29,20 +27,20 @@ type Registry struct {
 	mu sync.Mutex // one change at a time
 }
 
-// registered is a Registry at one moment; it never changes.
+// registered is the state of a Registry at one moment. It never changes.
 type registered struct {
 	snapshot *Snapshot
 	tools    map[string]localTool
 }
 
-// localTool is a tool and what checks its arguments, which is made when it is first called.
+// localTool is a tool with its validators, which are made at the first call.
 type localTool struct {
 	Tool
-	validator func() *validate.Validator // gives nil where the schema cannot be used
-	results   func() *validate.Validator // of what the tool gives, where it has an output schema
+	validator func() *validate.Validator // returns nil if the schema is unusable
+	results   func() *validate.Validator // for results, if the tool has an output schema
 }
 
-// given is the input as the tool reads it.
+// given returns the input in the form that the tool reads.
 func (t *localTool) given(input json.RawMessage) (json.RawMessage, error) {
 	input = orEmptyObject(input)
 	v := t.validator()
@@ -52,7 +50,7 @@ func (t *localTool) given(input json.RawMessage) (json.RawMessage, error) {
 	return input, checkInput(v, input)
 }
 
-// checkResult is why r is not what the tool's output schema promises; nil: it is, or there is no such schema.
+// checkResult returns an error if r does not fit the tool's output schema. It returns nil without such a schema.
 func (t *localTool) checkResult(r *Result) error {
 	if t.Output == nil || r.IsError() {
 		return nil
@@ -68,8 +66,7 @@ func (t *localTool) checkResult(r *Result) error {
 
 var _ Source = (*Registry)(nil)
 
-// NewRegistry is an empty registry whose tools run against tc. nil is a context
-// whose FS and Shell refuse everything.
+// NewRegistry returns an empty registry. Its tools run with tc. If tc is nil, FS and Shell refuse everything.
 func NewRegistry(tc *Context) *Registry {
 	if tc == nil {
 		tc = &Context{}
@@ -79,11 +76,11 @@ func NewRegistry(tc *Context) *Registry {
 	return r
 }
 
-// Add adds tools as one change. A name that is there already gets the
-// new tool and keeps its place; of two tools with one name the later wins.
-// Calls under way end with the tool they began with.
+// Add adds tools as one change. If a name is already registered, the new tool replaces the old one and keeps its
+// place. If two added tools have the same name, the later tool wins. Running calls finish with the tool they started
+// with.
 //
-// Add panics on a tool that cannot work ([Tool.Check] says why), as [http.Handle] does.
+// Add panics if a tool cannot work (see [Tool.Check]), as [http.Handle] does.
 //
 // [http.Handle]: https://pkg.go.dev/net/http#Handle
 func (r *Registry) Add(tools ...Tool) {
@@ -108,8 +105,7 @@ func (r *Registry) Add(tools ...Tool) {
 	})
 }
 
-// Remove removes tools as one change; names it does not have are ignored.
-// Calls under way are not disturbed.
+// Remove removes tools as one change, and ignores unknown names. It does not affect running calls.
 func (r *Registry) Remove(names ...string) {
 	r.change(func(all map[string]localTool, list []Descriptor) []Descriptor {
 		rest := slices.DeleteFunc(list, func(d Descriptor) bool { return slices.Contains(names, d.Name) })
@@ -123,8 +119,8 @@ func (r *Registry) Remove(names ...string) {
 	})
 }
 
-// change lets edit work on copies of what is registered, puts its list in place
-// and tells the watchers. A nil list is no change.
+// change calls edit with copies of the registered tools, stores the list that edit returns, and notifies the watchers.
+// If the list is nil, nothing changes.
 func (r *Registry) change(edit func(map[string]localTool, []Descriptor) []Descriptor) {
 	r.mu.Lock()
 	old := r.now.Load()
@@ -145,8 +141,8 @@ func (r *Registry) Snapshot(Principal) *Snapshot { return r.now.Load().snapshot 
 // Watch implements [Source].
 func (r *Registry) Watch(changed func()) (stop func()) { return r.watchers.Watch(changed) }
 
-// Do implements [Source]. Of a local tool the error is an [*UnknownTool] or ctx's own;
-// all else that goes wrong is a result: the text of an [Errorf], or "internal error", which [Context].Logger explains.
+// Do implements [Source]. For a local tool the error is an [*UnknownTool] or ctx's own error. All other failures are
+// results: the text of an [Errorf], or "internal error" with the details logged to [Context].Logger.
 func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 	t, ok := r.now.Load().tools[c.Name]
 	if !ok {
@@ -176,7 +172,8 @@ func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 	return result, nil
 }
 
-// failure is what a caller gets of a tool's error: its text if [Errorf] made it. Any other is logged.
+// failure returns the result for a tool's error. It has the error's text if [Errorf] made it. Any other error is
+// logged.
 func (r *Registry) failure(c Call, err error) *Result {
 	if said, ok := ErrorText(err); ok {
 		return ErrorResult(said)
@@ -189,7 +186,7 @@ func (r *Registry) failure(c Call, err error) *Result {
 	return ErrorResult(c.Name + ": internal error")
 }
 
-// panicError is the panic of a tool.
+// panicError holds the panic of a tool.
 type panicError struct {
 	value any
 	stack []byte
@@ -197,7 +194,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// run catches a panic: one tool must not take the others with it.
+// run runs the tool and turns its panic into an error, so that the panic does not end the process.
 func (t Tool) run(ctx context.Context, tc *Context, input json.RawMessage) (r *Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -207,7 +204,7 @@ func (t Tool) run(ctx context.Context, tc *Context, input json.RawMessage) (r *R
 	return t.Run(ctx, tc, input)
 }
 
-// isOwn reports whether err says no more than that ctx is over.
+// isOwn reports whether err only means that ctx has ended.
 func isOwn(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
 }

@@ -7,14 +7,14 @@ import (
 	"fmt"
 )
 
-// Run is for models: it takes what a model wrote and gives what a model can read, and
-// never an error. Loose input is put right and turned from what the model was shown into
-// what the owner's schema asks for; if it does not fit that, an error says how to mend
-// it. Then the call goes through Do, and the result is projected to one JSON value
-// within the budget. See [Outcome].
+// Run calls a tool for a model. It takes the input as the model wrote it, and returns an outcome
+// that a model can read, never an error. It corrects loose input, and converts it from the schema
+// that the model saw to the owner's schema. If the input does not fit the owner's schema, the
+// outcome explains how to correct it. Then the call goes through Do, and the result is projected to
+// one JSON value within the budget. See [Outcome].
 //
-// Tools whose schema cannot be used are not checked ([validate.New] says why), nor are
-// those that are not listed yet.
+// Run does not check calls of tools with an unusable schema (see [validate.New]), or of tools that
+// are not listed yet.
 func (b *Box) Run(ctx context.Context, c Call) Outcome {
 	if err := ctx.Err(); err != nil {
 		return b.failed(c, "Cancelled before "+c.Name+" could begin.", err)
@@ -51,15 +51,14 @@ func (b *Box) failed(c Call, text string, err error) Outcome {
 	return out
 }
 
-// coerce puts right what models get wrong: an object or an array that they wrote as
-// a string is parsed, and nothing at all, null or an empty string is {}. All else stays as
-// it is, byte for byte. What is not JSON is an error, because it would break whatever
-// wire it is put on.
+// coerce corrects common mistakes of models. It parses an object or an array that was written as a
+// string. Empty input, null and an empty string become {}. All other input stays the same, byte for
+// byte. Input that is not JSON is an error, because it would break the message that carries it.
 func coerce(input json.RawMessage) (json.RawMessage, error) {
 	input = orEmptyObject(input)
 	if !json.Valid(input) {
 		var v any
-		return nil, json.Unmarshal(input, &v) // for the reason
+		return nil, json.Unmarshal(input, &v) // for the error
 	}
 	if bytes.TrimLeft(input, jsonSpace)[0] != '"' {
 		return input, nil
@@ -78,7 +77,7 @@ func coerce(input json.RawMessage) (json.RawMessage, error) {
 	return input, nil
 }
 
-const jsonSpace = " \t\r\n" // as JSON has it
+const jsonSpace = " \t\r\n" // the whitespace of JSON
 
 func orEmptyObject(input json.RawMessage) json.RawMessage {
 	if trimmed := bytes.Trim(input, jsonSpace); len(trimmed) == 0 || string(trimmed) == "null" {

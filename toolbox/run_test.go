@@ -53,7 +53,7 @@ func TestRunProjectsResults(t *testing.T) {
 		name   string
 		result *toolbox.Result
 		want   string
-		text   string // where it is not want
+		text   string // if it differs from want
 	}{
 		{"a lone text", toolbox.NewResult(text("a <b> & \"c\"\n")), `"a <b> & \"c\"\n"`, "a <b> & \"c\"\n"},
 		{"a text that looks like JSON", toolbox.NewResult(text(`{"a":1}`)), `"{\"a\":1}"`, `{"a":1}`},
@@ -140,7 +140,7 @@ func TestRunCutsTheMiddleToTheBudget(t *testing.T) {
 		name   string
 		block  toolbox.Block
 		budget int
-		bytes  int // of the text, at most
+		bytes  int // at most, in the text
 		isCut  bool
 		begin  string
 		end    string

@@ -11,51 +11,50 @@ import (
 // noArguments is the schema of a tool that declares none.
 const noArguments = `{"type":"object","properties":{}}`
 
-// Tool is a local tool: its description for models, and the function it runs.
+// Tool is a local tool: its description for models, and the function that it runs.
 type Tool struct {
-	// Name is unique in its [Registry]. Every model provider takes a letter
-	// followed by at most 63 letters, digits, "_" and "-"; a [Box] does not show
-	// a tool with any other name to a model.
+	// Name is unique in its [Registry]. Every model provider accepts a letter followed by at most 63 letters,
+	// digits, "_" and "-". A [Box] does not show a tool with any other name to models.
 	Name string
-	// Description tells a model what the tool is for; "" is allowed.
+	// Description explains to a model the purpose of the tool. It may be "".
 	Description string
-	// Title is a name for people; "" is none.
+	// Title is a name for people. It may be "".
 	Title string
-	// Schema is the JSON Schema of the input, one JSON object. nil: no arguments. What
-	// does not fit it is never run. A schema that cannot be used checks nothing.
+	// Schema is the JSON Schema of the input, one JSON object. nil means no arguments. The tool does not run
+	// with input that does not fit. An unusable schema checks nothing.
 	Schema json.RawMessage
-	// Output is the JSON Schema of the structured value, one JSON object. A result that does not fit
-	// it, or has no structured value, becomes a failure. nil: not known.
+	// Output is the JSON Schema of the structured value, one JSON object. A result that does not fit, or has no
+	// structured value, becomes a failure. nil means unknown.
 	Output json.RawMessage
-	// Annotations say how it behaves; nil: nobody said.
+	// Annotations describe how the tool behaves. nil means unknown.
 	Annotations *Annotations
-	// Run does the work. It may run in many goroutines at once and must end
-	// soon after ctx does. input is what the caller sent, `{}` where that was
-	// nothing or null, and fits Schema. tc is this call's own and ends with it.
+	// Run does the work. It may run in many goroutines at once and must end soon after ctx does. input is the
+	// caller's input, which fits Schema. Empty input and null are replaced by `{}`. tc belongs to this call and
+	// ends with it.
 	//
 	// An error becomes the result of a tool that ran and failed; only ctx's own error ends the call as an error.
 	// The caller reads the text of an [Errorf]. Any other error, and a panic in Run's own goroutine, is logged
-	// ([Context].Logger), and the caller reads "internal error". A nil Result is an empty one.
+	// ([Context].Logger), and the caller reads "internal error". A nil Result is an empty result.
 	Run func(ctx context.Context, tc *Context, input json.RawMessage) (*Result, error)
 
-	defect    error // of the types that it was defined over
-	completes bool  // its input gets the defaults of its schema, and its whole numbers become integers
+	defect    error // in the types that it was defined over
+	completes bool  // its input gets the schema's defaults, and its whole numbers become integers
 }
 
-// Annotations say how a tool behaves. They are hints of its author, and no promise.
-// A nil pointer is what MCP assumes where nobody said: destructive, in an open world.
+// Annotations describe how a tool behaves. They are hints of its author, and no promise. For a nil pointer, MCP
+// assumes a destructive tool in an open world.
 type Annotations struct {
-	// ReadOnly: it changes nothing.
+	// ReadOnly means that the tool changes nothing.
 	ReadOnly bool `json:"readOnlyHint,omitempty"`
-	// Destructive: what it changes may be lost. It means nothing where ReadOnly is true.
+	// Destructive means that a change may lose data. It has no meaning if ReadOnly is true.
 	Destructive *bool `json:"destructiveHint,omitempty"`
-	// Idempotent: a second call with the same arguments changes nothing more.
+	// Idempotent means that a second call with the same arguments changes nothing more.
 	Idempotent bool `json:"idempotentHint,omitempty"`
-	// OpenWorld: it reaches what is out of this machine's hands, the web for example.
+	// OpenWorld means that the tool reaches systems beyond this machine, the web for example.
 	OpenWorld *bool `json:"openWorldHint,omitempty"`
 }
 
-// Check says what is wrong with a tool that [Registry.Add] would panic about.
+// Check returns the error for which [Registry.Add] would panic, or nil.
 func (t Tool) Check() error {
 	switch {
 	case t.Name == "":

@@ -60,7 +60,8 @@ func TestBoxVersionGrowsOnlyWhenSomethingChanged(t *testing.T) {
 }
 
 func TestBoxCallsTheOwnerWhoClaimsANameNow(t *testing.T) {
-	// The tool looks the same and is another's: the snapshot stays, the route does not.
+	// The tool looks the same but belongs to another source. The snapshot stays, and the route
+	// changes.
 	one := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{described("a")}}, answers("one"))
 	two := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{described("a")}}, answers("two"))
 	box := toolbox.NewBox(nil, one, two)
@@ -111,7 +112,7 @@ func TestBoxVersionsGrowForEachOfManyPrincipals(t *testing.T) {
 	box := toolbox.NewBox(nil, r)
 	seen := map[toolbox.Principal]uint64{}
 	for round := range 3 {
-		for i := range 5000 { // more than are kept
+		for i := range 5000 { // more than the cache holds
 			p := toolbox.Principal(fmt.Sprint(i))
 			version := box.Snapshot(p).Version
 			if version < seen[p] || round > 0 && version == seen[p] {

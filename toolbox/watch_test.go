@@ -33,7 +33,7 @@ func TestWatchersMayChangeWhatTheyWatch(t *testing.T) {
 	stop := r.Watch(func() {
 		if calls++; calls == 1 {
 			r.Add(echo("b"))
-			r.Watch(func() {})() // who comes in the middle is heard next time
+			r.Watch(func() {})() // a watcher added during Notify is first called next time
 		}
 	})
 	defer stop()
@@ -61,6 +61,6 @@ func TestStopWaitsForTheCallUnderWay(t *testing.T) {
 		if !stopped {
 			t.Error("stop did not return")
 		}
-		w.Notify() // would close inside again
+		w.Notify() // would close the channel again inside the call
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// batch makes calls, some at once, and answers in their order. It answers even where ctx has
-// ended: what ran until then has happened.
+// batch makes the calls of a batch, several at once, and returns their answers in order. It returns
+// answers even if ctx has ended, because some calls have already run.
 func (t *metaTools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage, error) {
 	calls, err := t.readBatch(c.Input)
 	if err != nil {
@@ -26,10 +26,10 @@ func (t *metaTools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage,
 	places := make(chan struct{}, t.parallel)
 	var running sync.WaitGroup
 	for i, one := range calls {
-		places <- struct{}{} // free at some time: no call begins once ctx is over
+		places <- struct{}{} // a place becomes free: no call begins after ctx has ended
 		running.Go(func() {
 			defer func() { <-places }()
-			// What remains of a call that ends its goroutine.
+			// This answer remains if the call ends its goroutine.
 			b.answers[i] = b.failed(one, &Error{Code: Unavailable, Message: "the operation did not answer"})
 			b.answers[i] = b.bounded(one, b.run(ctx, i, one))
 			b.progress.finished(i, one.operation)
@@ -39,21 +39,21 @@ func (t *metaTools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage,
 	return b.encode(), nil
 }
 
-// maxNesting is how deep an answer of a batch may nest.
+// maxNesting is the maximum nesting depth of one answer of a batch.
 const maxNesting = 100
 
-// batch is one batch that runs.
+// batch is the state of a running batch.
 type batch struct {
 	tools    *metaTools
 	call     toolbox.Call
 	progress *progress
-	answers  []json.RawMessage // each written by one goroutine
+	answers  []json.RawMessage // each is written by one goroutine
 
 	mu   sync.Mutex
-	size int // of what is held
+	size int // total bytes of the answers
 }
 
-// run makes one call, and gives its answer.
+// run makes one call and returns its answer.
 func (b *batch) run(ctx context.Context, i int, one request) json.RawMessage {
 	switch {
 	case one.err != nil:
@@ -64,8 +64,8 @@ func (b *batch) run(ctx context.Context, i int, one request) json.RawMessage {
 	return b.answered(one, b.do(ctx, i, one))
 }
 
-// do catches a panic, which nobody else could in this goroutine: of the operation, and of
-// its error, whose methods are anybody's.
+// do runs one call and recovers panics of the operation and of the methods of its error. Nothing else
+// recovers a panic in this goroutine.
 func (b *batch) do(ctx context.Context, i int, one request) (r *toolbox.Result) {
 	defer func() {
 		if recover() != nil {
@@ -82,7 +82,7 @@ func (b *batch) do(ctx context.Context, i int, one request) (r *toolbox.Result) 
 	return failedAnyhow(err)
 }
 
-// made is the call that one of the batch asks for.
+// made returns the toolbox call for one request of the batch.
 func (b *batch) made(i int, one request) toolbox.Call {
 	c := one.of(b.call)
 	if c.ID != "" {
@@ -93,8 +93,8 @@ func (b *batch) made(i int, one request) toolbox.Call {
 	return c
 }
 
-// withoutExchange is a request without what belongs to an exchange that goes on over several: none of
-// the calls of a batch is the one that was answered.
+// withoutExchange returns the request without the members that continue an earlier exchange. They
+// belong to no call of the batch.
 func withoutExchange(w toolbox.Wire) toolbox.Wire {
 	if w.IsZero() {
 		return w
@@ -113,10 +113,11 @@ func endedError(ctx context.Context) *Error {
 	return &Error{Code: Canceled, Message: "the caller gave up"}
 }
 
-// failed is the answer of a call that has no result.
+// failed returns the answer of a call that has no result.
 func (b *batch) failed(one request, e *Error) json.RawMessage { return b.answered(one, failed(e)) }
 
-// answered is the answer of a call. A value is there alone, what a tool gave as its whole result.
+// answered returns the answer of a call. It holds only the value if there is one, and otherwise the
+// tool's whole result.
 func (b *batch) answered(one request, r *toolbox.Result) json.RawMessage {
 	key, raw := resultJSON(r)
 	answer := json.RawMessage("{}")
@@ -126,12 +127,13 @@ func (b *batch) answered(one request, r *toolbox.Result) json.RawMessage {
 	return appendValue(answer, key, raw)
 }
 
-// resultJSON is a result as JSON, and what it is: a value, an error, or all that a tool gave.
+// resultJSON returns a result as JSON, and its kind: a value, an error, or the whole result of a
+// tool.
 func resultJSON(r *toolbox.Result) (key string, raw json.RawMessage) {
 	if !r.Wire().IsZero() {
 		return "result", jsonValue(r.Wire().JSON)
 	}
-	more := slices.ContainsFunc(r.Blocks(), func(b toolbox.Block) bool { return !b.Wire.IsZero() }) // than the structured value says
+	more := slices.ContainsFunc(r.Blocks(), func(b toolbox.Block) bool { return !b.Wire.IsZero() }) // besides the structured value
 	if s := r.Structured(); s != nil && !more {
 		if r.IsError() {
 			return "error", jsonValue(s)
@@ -141,7 +143,7 @@ func resultJSON(r *toolbox.Result) (key string, raw json.RawMessage) {
 	return "result", localResult(r)
 }
 
-// localResult is a result that came over no wire, as MCP writes it.
+// localResult writes a result that came over no wire in the format of MCP.
 func localResult(r *toolbox.Result) json.RawMessage {
 	content := []byte("[")
 	for i, block := range r.Blocks() {
@@ -167,7 +169,8 @@ func localResult(r *toolbox.Result) json.RawMessage {
 	return raw
 }
 
-// bounded is an answer, if there is room for it beside the others, and clients can read them with it.
+// bounded returns an answer if it fits beside the others and is not nested too deeply for clients.
+// Otherwise it returns an error.
 func (b *batch) bounded(one request, answer json.RawMessage) json.RawMessage {
 	if _, depth := wire.Finite(answer); depth > maxNesting {
 		return b.failed(one, &Error{Code: TooLarge, Message: fmt.Sprintf("the operation has run, but its result nests %d levels deep: call it alone", depth)})

@@ -20,12 +20,12 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// over is the four over a toolbox that does what the test says.
+// over returns the four tools over a toolbox with the test's own Do.
 func over(do func(context.Context, toolbox.Call) (*toolbox.Result, error), o *catalog.Options) toolbox.Source {
 	return catalog.Over(&seen{snapshot: shows(), do: do}, o)
 }
 
-// calls is the input of a batch: n calls of the operations "0", "1", …
+// calls returns the input of a batch: n calls of the operations "0", "1", …
 func calls(n int) json.RawMessage {
 	var list []string
 	for i := range n {
@@ -34,7 +34,7 @@ func calls(n int) json.RawMessage {
 	return json.RawMessage(`{"calls":[` + strings.Join(list, ",") + `]}`)
 }
 
-// results are the answers of a batch.
+// results returns the answers of a batch.
 func results(t testing.TB, r *toolbox.Result, err error) (list []answer) {
 	t.Helper()
 	if err != nil {
@@ -61,7 +61,7 @@ func TestABatchAnswersInOrderAndIsBounded(t *testing.T) {
 			defer running.Add(-1)
 			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 			}
-			time.Sleep(time.Duration(100-10*len(c.Name)) * time.Second) // of the bubble's clock: the later ones end sooner
+			time.Sleep(time.Duration(100-10*len(c.Name)) * time.Second) // of the bubble's clock: later calls end sooner
 			return toolbox.NewResult(toolbox.Text(c.Name)), nil
 		}, &catalog.Options{Parallel: 3})
 		r, err := four.Do(t.Context(), toolbox.Call{Name: "batch", Input: calls(20)})
@@ -119,7 +119,7 @@ func TestNoCallOfABatchTouchesAnother(t *testing.T) {
 	}
 }
 
-// rude is an error of a toolbox whose methods panic.
+// rude is an error with methods that panic.
 type rude struct{ asked bool }
 
 func (r rude) Error() string {
@@ -133,7 +133,7 @@ func (r rude) Is(error) bool {
 	return false
 }
 
-// An error that panics where it is asked ends its own call, and not the program.
+// An error with a method that panics ends its own call, and not the program.
 func TestAnErrorThatPanicsIsOfItsCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	four := over(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
@@ -187,7 +187,7 @@ func TestACancelledBatchSaysHowFarItCame(t *testing.T) {
 					return toolbox.NewResult(), nil
 				}
 				if tt.code == catalog.Canceled && c.Name == "2" {
-					synctest.Wait() // until the other one runs too
+					synctest.Wait() // until the other call runs too
 					cancel()
 				}
 				<-ctx.Done()
@@ -221,7 +221,7 @@ func TestProgressOfABatchOnlyGrows(t *testing.T) {
 		late <- c.Progress
 		return nil, nil
 	}, nil)
-	var heard []toolbox.Progress // one at a time: the race detector sees if not
+	var heard []toolbox.Progress // one at a time: otherwise the race detector reports it
 	r, err := four.Do(t.Context(), toolbox.Call{Name: "batch", Input: calls(10), Progress: func(p toolbox.Progress) { heard = append(heard, p) }})
 	if n := len(results(t, r, err)); n != 10 {
 		t.Errorf("%d results", n)
@@ -254,7 +254,7 @@ func TestAServersCallIsCancelledInABatch(t *testing.T) {
 	input := `{"calls":[{"operation":"s__stall"},{"operation":"s__echo","input":{"message":"a"}}]}`
 	var reports atomic.Int32
 	r, err := four.Do(ctx, toolbox.Call{Name: "batch", Input: json.RawMessage(input), Progress: func(p toolbox.Progress) {
-		if reports.Add(1) == 2 { // the one has finished, and the other reported that it runs
+		if reports.Add(1) == 2 { // one call has finished, and the other has reported progress
 			cancel()
 		}
 	}})
@@ -276,7 +276,7 @@ func TestAnImageStaysAnImage(t *testing.T) {
 	}
 }
 
-// A result that Python's clients cannot read leaves them those of the other calls.
+// A result that Python's clients cannot read does not affect the results of the other calls.
 func TestADeepResultLeavesTheOthers(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
 	for name, value := range map[string]string{"deep": strings.Repeat("[", 3000) + strings.Repeat("]", 3000), "good": "1"} {

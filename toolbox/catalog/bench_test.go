@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// Beside the tool itself: what it costs to call it through the four.
+// BenchmarkCall compares a direct call of a tool with a call through the four tools.
 func BenchmarkCall(b *testing.B) {
 	r := echoes()
 	input := json.RawMessage(`{"text":"a"}`)

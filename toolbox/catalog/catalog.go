@@ -11,49 +11,50 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// What one call of the tools may ask for.
+// Bounds of one call of the tools.
 const (
-	// DefaultLimit is how many operations a search shows where nobody says otherwise.
+	// DefaultLimit is the default number of operations that a search returns.
 	DefaultLimit = 10
-	// MaxLimit is how many it shows at most.
+	// MaxLimit is the maximum number of operations that a search returns.
 	MaxLimit = 50
-	// MaxBatch is how many calls a batch may have.
+	// MaxBatch is the maximum number of calls in a batch.
 	MaxBatch = 50
-	// DefaultParallel is how many calls of a batch run at once where nobody says otherwise.
+	// DefaultParallel is the default number of calls of a batch that run at once.
 	DefaultParallel = 8
-	// MaxBatchBytes is how much a batch holds of results. It is on the wire twice, and
-	// has to fit into one message.
+	// MaxBatchBytes bounds the results of a batch, in bytes. They are sent twice, and have to fit
+	// into one message.
 	MaxBatchBytes = 8 << 20
 )
 
-// Options tune the four tools. nil and the zero value are good.
+// Options configure the four tools. nil and the zero value are valid.
 type Options struct {
-	// Prefix begins the names of the four: "ops_" gives ops_search. "": they are plain.
+	// Prefix begins the names of the four tools: "ops_" makes ops_search. "" means plain names.
 	Prefix string
-	// About says in a few words what can be found, for whoever reads the tools' descriptions:
-	// "Files, GitHub and the calendar.". "": nothing is said.
+	// About describes the available operations in a few words, for the descriptions of the tools:
+	// "Files, GitHub and the calendar.". "" adds nothing.
 	About string
-	// Unvalidated passes inputs on that do not fit the schemas of their operations, for these to
-	// judge. false: such a call is an error that tells a model what to mend.
+	// Unvalidated passes on inputs that do not fit the schemas of their operations, so that the
+	// operations judge them. If it is false, such a call is an error that explains to a model how
+	// to correct the input.
 	Unvalidated bool
-	// Parallel is how many calls of a batch run at once. 0: [DefaultParallel].
+	// Parallel is the number of calls of a batch that run at once. 0 means [DefaultParallel].
 	Parallel int
 }
 
-// metaTools is the four.
+// metaTools provides the four tools.
 type metaTools struct {
 	operations Operations
 	prefix     string
 	parallel   int
 	validates  bool
 	snapshot   *toolbox.Snapshot
-	watchers   toolbox.Watchers // the four never change
+	watchers   toolbox.Watchers // the four tools never change
 }
 
 var _ toolbox.Source = (*metaTools)(nil)
 
-// New is the four tools over operations: search, schema, call and batch. They are the same
-// for everybody and never change; what can be found and called with them does.
+// New returns the four tools over operations: search, schema, call and batch. The tools are the
+// same for all callers and never change. The operations behind them may change.
 func New(operations Operations, o *Options) toolbox.Source {
 	if o == nil {
 		o = &Options{}
@@ -91,7 +92,7 @@ func (t *metaTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 	return nil, &toolbox.UnknownTool{Name: c.Name}
 }
 
-// jsonResult is the result of a tool that gives one JSON value.
+// jsonResult returns the result of a tool that returns one JSON value.
 func jsonResult(value json.RawMessage, err error) (*toolbox.Result, error) {
 	if err != nil {
 		return errorResult(nil, err)
@@ -99,7 +100,7 @@ func jsonResult(value json.RawMessage, err error) (*toolbox.Result, error) {
 	return structured(validUTF8(value), false), nil
 }
 
-// errorResult makes a result of an [*Error].
+// errorResult makes a result of an [*Error]. It returns any other error unchanged.
 func errorResult(r *toolbox.Result, err error) (*toolbox.Result, error) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return failed(e), nil
@@ -107,7 +108,7 @@ func errorResult(r *toolbox.Result, err error) (*toolbox.Result, error) {
 	return r, err
 }
 
-// view is what the caller may find.
+// view returns the operations that the caller may find.
 func (t *metaTools) view(ctx context.Context, caller toolbox.Principal) (View, error) {
 	if err := ctx.Err(); err != nil {
 		return View{}, err
@@ -115,14 +116,14 @@ func (t *metaTools) view(ctx context.Context, caller toolbox.Principal) (View, e
 	return t.operations.View(ctx, caller)
 }
 
-// searchResult is what a search answers.
+// searchResult is the answer of a search.
 type searchResult struct {
 	Operations []foundOperation `json:"operations"`
-	// More: there are others that fit.
+	// More reports whether further operations match.
 	More bool `json:"more,omitempty"`
-	// Pending are servers that have not answered yet.
+	// Pending names servers that have not answered yet.
 	Pending []string `json:"pending,omitempty"`
-	// Down are servers that cannot be reached: what they have is not found.
+	// Down names servers that cannot be reached. Their operations are not found.
 	Down []string `json:"down,omitempty"`
 }
 
@@ -194,7 +195,7 @@ func (t *metaTools) call(ctx context.Context, c toolbox.Call) (*toolbox.Result, 
 	return errorResult(t.run(ctx, in.of(c)))
 }
 
-// run calls one operation. It says more of a name that is not there.
+// run calls one operation. If there is no such operation, the error lists similar names.
 func (t *metaTools) run(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	c, err := t.ready(ctx, c)
 	if err != nil {

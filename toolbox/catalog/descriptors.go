@@ -7,7 +7,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// toolText describes one of the four to models. "$" stands for the prefix.
+// toolText describes one of the four tools to models. "$" stands for the prefix.
 type toolText struct {
 	name, description, schema string
 	readOnly                  bool

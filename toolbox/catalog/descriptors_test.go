@@ -10,8 +10,8 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// Every provider has to take the four, in the shape that a box gives them and, but for
-// strict functions, which want every object closed, as they are written.
+// Every provider must accept the four tools as a box adapts them. It must also accept them
+// unchanged, except for strict functions, which require every object to be closed.
 func TestTheFourFitEveryProvider(t *testing.T) {
 	src := catalog.Over(toolbox.NewRegistry(nil), &catalog.Options{Prefix: "ops_", About: "Files and GitHub."})
 	for _, p := range schema.Profiles() {
@@ -32,12 +32,12 @@ func TestTheFourFitEveryProvider(t *testing.T) {
 	}
 }
 
-// What a model of each provider writes, in the shape that it was shown, has to reach the operation.
+// The input that a model of each provider writes for its adapted schema must reach the operation.
 func TestTheFourWorkInEveryShape(t *testing.T) {
 	for _, p := range schema.Profiles() {
 		box := toolbox.NewBox(&toolbox.BoxOptions{Profile: p}, catalog.Over(echoes(), nil))
 		written, want := `{"text":"hello"}`, `{"text":"hello"}`
-		if p.Rules().Closed { // free keys are a list of entries there, and what nests is text
+		if p.Rules().Closed { // there free keys become a list of entries, and nested values become text
 			written, want = `[{"key":"text","value":"hello"},{"key":"more","value":"{\"deep\":[{}]}"}]`, `{"text":"hello","more":{"deep":[{}]}}`
 		}
 		for tool, input := range map[string]string{"call": string(call("echo", written)), "batch": `{"calls":[` + string(call("echo", written)) + `]}`} {

@@ -1,9 +1,8 @@
-// Package catalog puts four tools in the place of many: search, schema, call and batch.
-// A model that would have to be shown 300 tools is shown four, and finds the others
-// when it needs them.
+// Package catalog replaces many tools by four: search, schema, call and batch. Instead of 300 tools, a
+// model sees four, and finds the others when it needs them.
 //
-// [Over] does that for any toolbox, such as a mounted fleet of servers; it is a
-// toolbox itself, for a box, an agent or a host:
+// [Over] does this for any toolbox, such as a mounted fleet of servers. The result is itself a toolbox,
+// for a box, an agent or a host:
 //
 //	package main
 //
@@ -42,57 +41,57 @@
 //		fmt.Println(out.Text())
 //	}
 //
-// [New] does it for whatever else has a name and can be called: [Operations] is all
-// that it has to be. operation/bridge does so with operations.
+// [New] does the same for any set of named operations that implements [Operations]. Package
+// operation/bridge uses it.
 //
 // # The four
 //
-// search {query, limit} ranks what the caller may find, by names, descriptions and
-// parameters, and answers {"operations": [{name, description, kind, parameters}]}:
-// the description's first sentence, and the parameters in a line. "more" says that others
-// fit too, "pending" names servers that have not answered yet. An empty query lists.
+// search {query, limit} ranks the operations that the caller may find, by names, descriptions and
+// parameters. It returns {"operations": [{name, description, kind, parameters}]}, with the first
+// sentence of the description, and the parameters on one line. "more" means that further operations
+// match. "pending" names servers that have not answered yet. An empty query lists all operations.
 //
-// schema {operation, full} answers what is known of one, in some 800 tokens: of a longer schema the
-// descriptions are cut, the output schema and what lies deep are left out, and a note says so.
-// With full it is all that is known, the input schema as its owner wrote it.
+// schema {operation, full} describes one operation in some 800 tokens. If the schema is longer,
+// descriptions are cut, the output schema and deep levels are left out, and a note reports this. With
+// full it returns the complete description, with the input schema as its owner wrote it.
 //
-// call {operation, input} runs one, if the input fits its schema ([Options.Unvalidated]). Its
-// result is the operation's own, as it is: of a tool on a server every block, byte for byte; an
-// error that the server answered keeps its code. The input goes out as it came, but for an object or an
-// array that a model wrote as a string, as the input or as a member of it, where the schema
-// takes nothing else; strict functions have no other way to write what nests.
+// call {operation, input} runs one operation, if the input fits its schema (see [Options.Unvalidated]).
+// It returns the operation's own result unchanged: for a tool on a server every block, byte for byte.
+// An error from the server keeps its code. The input is passed on unchanged, with one exception. An
+// object or an array that a model wrote as a string is parsed, if the schema accepts nothing else
+// there. This applies to the whole input and to its members. Models with strict functions cannot write
+// nested values in any other way.
 //
-// batch {calls} runs several at once and answers {"results": […]} in their order. Each
-// has the operation and one of value (a value), result (what a tool gave, as MCP writes it) and
-// error. One that fails leaves the others alone; the batch itself did not fail.
+// batch {calls} runs several operations at once and returns {"results": […]} in their order. Each
+// result has the operation and one of value (a value), result (a tool's result, as MCP writes it) and
+// error. A failed call does not affect the others, and the batch itself does not fail.
 //
 // # Errors
 //
-// A call without a result is a failed result that has {code, message, retryable,
-// details} as its structured value, an [Error]. An unknown name is [NotFound], and the
-// details have the nearest names of those that the caller may find. What the toolbox behind
-// ends with as an error stays that error, except in a batch, where it is [Unavailable].
+// A call without a result is a failed result with an [Error] {code, message, retryable, details} as its
+// structured value. An unknown name is [NotFound], and the details have the nearest names that the
+// caller may find. An error of the toolbox behind is returned as that error, except in a batch, where
+// it becomes [Unavailable].
 //
-// # Who may what
+// # Permissions
 //
-// The caller goes along: what the toolbox does not show to a principal, search
-// does not find. A call is always the toolbox's own to refuse.
+// The caller is passed on. search does not find tools that the toolbox hides from a principal. The
+// toolbox itself decides whether it refuses a call.
 //
 // # Bounds
 //
-// The constants say how much one call may ask for. An index is made when somebody first
-// searches a list, and serves until the list changes; a call never waits for one, unless
-// its name is unknown. What an operation gives is not cut here: a box cuts it, for models.
+// The constants bound one call. An index is made at the first search of a list, and is used until the
+// list changes. A call waits for an index only if its name is unknown. Results of operations are not
+// cut here: a box cuts them for models.
 //
-// What others wrote (names, descriptions, schemas) is data in JSON and nowhere becomes part
-// of our own words. It may still tell a model what to do.
+// Text from outside (names, descriptions, schemas) is data in JSON and never part of this package's own
+// sentences. It may still contain instructions to a model.
 //
 // # Concurrency
 //
-// Everything may be called from any goroutine. Only a batch starts goroutines, and waits
-// for them.
+// Everything may be called from any goroutine. Only a batch starts goroutines, and it waits for them.
 //
 // # Testing
 //
-// A registry of one's own, or package interop/interoptest, is all that Over needs.
+// A test can give Over a registry of its own, or use package interop/interoptest.
 package catalog

@@ -10,40 +10,41 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Error is how a call ended that has no result. It is the same type as operation.Error.
+// Error is the error of a call that has no result. It is the same type as operation.Error.
 type Error = failure.Error
 
-// The codes of what goes wrong here. The operations may have others.
+// The codes of this package's errors. Operations may have other codes.
 const (
-	// NotFound: there is no operation of that name, or none that the caller may call.
+	// NotFound means that there is no operation of that name that the caller may call.
 	NotFound = "NOT_FOUND"
-	// InvalidInput: the input does not fit the tool or the operation. Nothing has run.
+	// InvalidInput means that the input does not fit the tool or the operation. Nothing has run.
 	InvalidInput = "INVALID_INPUT"
-	// Unavailable: the operation gave no result. It may have run.
+	// Unavailable means that the operation returned no result. It may have run.
 	Unavailable = "UNAVAILABLE"
-	// Timeout: the deadline has passed.
+	// Timeout means that the deadline has passed.
 	Timeout = "TIMEOUT"
-	// Canceled: the caller gave up.
+	// Canceled means that the caller canceled the call.
 	Canceled = "CANCELED"
-	// TooLarge: the result is more than a batch can hold beside the others. The operation has run.
+	// TooLarge means that the result does not fit into the batch beside the others. The operation
+	// has run.
 	TooLarge = "RESULT_TOO_LARGE"
 )
 
-// serverError is an error that a server answered: [interop.RPCError] is one.
+// serverError is an error that a server returned, for example an [interop.RPCError].
 type serverError interface {
 	error
-	// Object is the JSON-RPC error object: code, message and data.
+	// Object returns the JSON-RPC error object: code, message and data.
 	Object() json.RawMessage
 }
 
-// notFound says that there is no operation of that name, and which may be meant.
+// notFound returns the error for an unknown name, with similar names.
 func notFound(name string, nearest []string) *Error {
 	e := &Error{Code: NotFound, Message: "there is no operation of that name"}
 	if len(nearest) > 0 {
 		e.Message += "; the details have the nearest ones"
 	}
 	if len(name) > maxName {
-		name = "" // no operation has such a name, and nobody wants it back
+		name = "" // no operation has such a name, so it is not repeated
 	}
 	e.Details = failure.Details{Operation: name, Nearest: nearest}.Encode()
 	return e
@@ -53,7 +54,7 @@ func invalidInput(message string) *Error {
 	return &Error{Code: InvalidInput, Message: message}
 }
 
-// failed is an error as the result of a tool that failed.
+// failed returns an error as the result of a tool that failed.
 func failed(e *Error) *toolbox.Result {
 	valid := *e
 	if !wire.Valid(valid.Details) {
@@ -62,8 +63,8 @@ func failed(e *Error) *toolbox.Result {
 	return structured(encodeJSON(&valid), true)
 }
 
-// failedAnyhow is what a batch answers for an error of any kind: of a server its own error
-// object.
+// failedAnyhow returns the answer of a batch for an error of any kind. For an error of a server it
+// is the server's error object.
 func failedAnyhow(err error) *toolbox.Result {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return failed(e)
@@ -74,8 +75,8 @@ func failedAnyhow(err error) *toolbox.Result {
 	return failed(&Error{Code: Unavailable, Message: protocol.Printable(err.Error(), maxMessage)})
 }
 
-// structured is a result that has one JSON value, for programs and, as text, for
-// clients that read only that.
+// structured returns a result with one JSON value. It is the structured value for programs, and a
+// text block for clients that read only text.
 func structured(value json.RawMessage, isError bool) *toolbox.Result {
 	if !isError {
 		return toolbox.StructuredResult(value, toolbox.JSON(value))

@@ -9,9 +9,9 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// A model that is shown four tools finds, reads and calls one of many.
+// A model sees four tools, and with them it finds, reads and calls one of many operations.
 func ExampleOver() {
-	tools := toolbox.NewRegistry(nil) // or a mounted fleet's box
+	tools := toolbox.NewRegistry(nil) // or the box of a mounted fleet
 	tools.Add(
 		toolbox.Define("weather", "The weather of a city, today.", func(_ context.Context, in struct {
 			City string `json:"city"`
@@ -36,7 +36,7 @@ func ExampleOver() {
 	// {"results":[{"operation":"clock","result":{"content":[{"type":"text","text":"noon"}]}},{"operation":"wether","error":{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"wether","nearest":["weather"]}}}]}
 }
 
-// phone is something else that can be called.
+// phone is a set of operations that is not a toolbox.
 type phone struct{ list *catalog.List }
 
 func (p phone) View(context.Context, toolbox.Principal) (catalog.View, error) {

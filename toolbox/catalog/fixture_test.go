@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// echoes is a registry with the tool echo, which gives back its input.
+// echoes returns a registry with the tool echo, which returns its input.
 func echoes() *toolbox.Registry {
 	r := toolbox.NewRegistry(nil)
 	r.Add(toolbox.Tool{
@@ -25,7 +25,7 @@ func echoes() *toolbox.Registry {
 	return r
 }
 
-// do calls one of the four and gives the first block of its result as text.
+// do calls one of the four tools and returns the first block of its result as text.
 func do(t testing.TB, src toolbox.Source, name, input string) string {
 	t.Helper()
 	return doAs(t, src, "", name, input)

@@ -10,7 +10,8 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// Whatever is asked, the answer is one JSON value in UTF-8, and a failure says what failed.
+// FuzzInput checks that every answer is one JSON value in UTF-8, and that a failure has a
+// description.
 func FuzzInput(f *testing.F) {
 	for _, input := range []string{
 		``, `{}`, `{"query":"echo","limit":3}`, `{"name":"echo"}`, `{"operation":"echo","input":"{\"text\":\"[]\"}"}`,
@@ -26,7 +27,7 @@ func FuzzInput(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%s: %v", d.Name, err)
 			}
-			if r.Structured() == nil { // the tool's own
+			if r.Structured() == nil { // the tool's own result
 				continue
 			}
 			if !json.Valid(r.Structured()) || !utf8.Valid(r.Structured()) {
@@ -40,7 +41,8 @@ func FuzzInput(f *testing.F) {
 	})
 }
 
-// Whatever is in a batch, each call has one answer, in its place.
+// FuzzBatch checks that each call of a batch has one answer, in its place, whatever the batch
+// contains.
 func FuzzBatch(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Add([]byte(`[{"operation":"echo","input":{"text":"a"}},{"operation":"echo"}]`))
@@ -83,7 +85,8 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// A schema is a stranger's. Its line is bounded, and safe to print.
+// FuzzSignature checks that the line of a schema is bounded and safe to print, because schemas come
+// from outside.
 func FuzzSignature(f *testing.F) {
 	for _, schema := range []string{
 		`{}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"enum":[1,"x",null]}},"required":["a"]}`, `{"properties":{"a":{"anyOf":[{"type":"array","items":{"oneOf":[{"$ref":"#/$defs/x"},{"type":["string","null"]}]}},{}]}}}`,

@@ -11,13 +11,13 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// callInput is one call that a model asks for.
+// callInput is one call that a model requests.
 type callInput struct {
 	operation string
 	input     json.RawMessage
 }
 
-// of is the call of the operation, made for whoever made c.
+// of returns the call of the operation, with the caller and the other fields of c.
 func (in callInput) of(c toolbox.Call) toolbox.Call {
 	c.Name, c.Input = in.operation, in.input
 	if c.Wire.IsZero() {
@@ -26,14 +26,15 @@ func (in callInput) of(c toolbox.Call) toolbox.Call {
 	params, err := wire.Rewrite(c.Wire.JSON,
 		wire.Edit{Key: "name", Value: wire.Quote(in.operation)}, wire.Edit{Key: "arguments", Value: in.input})
 	if err != nil {
-		c.Wire = toolbox.Wire{} // it was no request's
+		c.Wire = toolbox.Wire{} // it holds no params of a request
 		return c
 	}
 	c.Wire.JSON = params
 	return c
 }
 
-// fields are the members of an input, which has no others than these. An error is an [*Error].
+// fields returns the members of an input, by name. A member that is not in known is an error. Every
+// error is an [*Error].
 func fields(raw json.RawMessage, what string, known ...string) (map[string]json.RawMessage, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
@@ -60,7 +61,7 @@ func fields(raw json.RawMessage, what string, known ...string) (map[string]json.
 	return got, nil
 }
 
-// stringMember is a member that is a string, which has to be there.
+// stringMember returns a member, which must be a string. A missing member is an error.
 func stringMember(got map[string]json.RawMessage, what, key string) (string, error) {
 	s, ok := wire.Unquote(got[key])
 	if !ok {
@@ -119,7 +120,7 @@ func readInput(raw json.RawMessage, what string) (in callInput, err error) {
 	return in, nil
 }
 
-// readBatch reads the calls of a batch. One that makes no sense is its own failure, not the others'.
+// readBatch reads the calls of a batch. An invalid call fails alone and does not affect the others.
 func (t *metaTools) readBatch(raw json.RawMessage) ([]request, error) {
 	what := t.prefix + "batch"
 	got, err := fields(raw, what, "calls")
@@ -146,7 +147,7 @@ func (t *metaTools) readBatch(raw json.RawMessage) ([]request, error) {
 	return calls, nil
 }
 
-// request is one call of a batch, or why it is none.
+// request is one call of a batch, or the error of an invalid one.
 type request struct {
 	callInput
 	err error

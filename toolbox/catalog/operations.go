@@ -14,58 +14,58 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Operations is what the four tools stand for: many things that have a name and can
-// be called. [Over] makes one of a toolbox.
+// Operations is the set behind the four tools: named operations that can be called. [Over] makes one of a
+// toolbox.
 //
 // Users may call all methods from any goroutine.
 type Operations interface {
-	// View is what caller may find now. It does not wait for servers. Its error ends
-	// the search: an [*Error] as it is, another one as the error of the tool.
+	// View returns the operations that caller may find now. It does not wait for servers. Its error ends the
+	// search. An [*Error] becomes a failed result, and any other error becomes the error of the tool.
 	View(ctx context.Context, caller toolbox.Principal) (View, error)
-	// Call runs the operation that c names, with c.Input, for c.Caller. It may be asked
-	// for what no View shows, and refuses it. An [*Error] becomes a result whose isError is true, and
-	// so does, in a batch alone, any other error. Where its code is NotFound, the nearest
-	// names are added.
+	// Call runs the operation c.Name with c.Input, for c.Caller. It must refuse names that no View contains. An
+	// [*Error] becomes a result with isError true. In a batch, any other error does too. If the code is
+	// NotFound, the nearest names are added.
 	Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 }
 
-// View is what one caller may find.
+// View holds the operations that one caller may find.
 type View struct {
-	// List is shared by all who see parts of the same operations, and stays the same
-	// for as long as they do: it holds the index, which costs something to make. nil is empty.
+	// List is shared by all callers that see parts of the same operations. It stays the same as long as the
+	// operations do, because it holds the index, which is expensive to make. nil is empty.
 	List *List
-	// May reports whether the caller may find the operation at that place; nil: all.
+	// May reports whether the caller may find the operation at that place. nil means all operations.
 	May func(place int) bool
-	// Pending names what may yet bring more operations: servers that have not answered yet.
+	// Pending names servers that have not answered yet. They may add more operations.
 	Pending []string
-	// Down are servers that cannot be reached, whose operations are not in List.
+	// Down lists servers that cannot be reached. Their operations are not in List.
 	Down []toolbox.Down
 }
 
-// Operation describes one operation. It is read-only, down to its bytes.
+// Operation describes one operation. It is read-only, including its bytes.
 type Operation struct {
 	// Name is unique in its [List].
 	Name string
-	// Description says what it is for; "" is allowed. A search shows the beginning.
+	// Description explains the purpose. It may be "". A search shows its beginning.
 	Description string
-	// Kind says in a word what calling it does: "query"; "" is not shown.
+	// Kind is one word for the effect of a call, for example "query". "" is not shown.
 	Kind string
-	// Input is the JSON Schema of its input; nil: unknown.
+	// Input is the JSON Schema of its input. nil means unknown.
 	Input json.RawMessage
-	// Spec gives all that the tool schema shows, as one JSON object; nil: the fields above.
+	// Spec returns the full answer of the tool schema, as one JSON object. If it is nil, the answer consists of
+	// the fields above.
 	Spec func() json.RawMessage
 }
 
-// List is operations at one moment. It never changes.
+// List holds the operations at one moment. It never changes.
 type List struct {
 	operations []Operation
 	once       sync.Once // most lists are never searched
 	index      *rank.Index
 	places     func() map[string]int
-	checks     sync.Map // place → *validate.Validator, of what was called
+	checks     sync.Map // place → *validate.Validator, for operations already called
 }
 
-// NewList is a List of operations, which become its own.
+// NewList returns a List of operations. It takes ownership of the slice.
 func NewList(operations []Operation) *List {
 	return &List{operations: operations, places: sync.OnceValue(func() map[string]int {
 		places := make(map[string]int, len(operations))
@@ -78,7 +78,7 @@ func NewList(operations []Operation) *List {
 	})}
 }
 
-// search is the places of at most limit operations that fit the query, the best first.
+// search returns the places of at most limit operations that match the query, the best first.
 func (l *List) search(query string, limit int, may func(int) bool) []int {
 	l.once.Do(func() {
 		documents := make([]rank.Document, len(l.operations))
@@ -94,7 +94,7 @@ func (l *List) search(query string, limit int, may func(int) bool) []int {
 	return places
 }
 
-// parameterWords are the names and descriptions of what an input takes.
+// parameterWords returns the names and descriptions of an input's parameters.
 func parameterWords(schema json.RawMessage) string {
 	var b strings.Builder
 	for _, p := range signature.Parse(schema).Parameters() {
@@ -103,7 +103,7 @@ func parameterWords(schema json.RawMessage) string {
 	return b.String()
 }
 
-// find is the place of the operation of that name, if the caller may find it.
+// find returns the place of the operation with that name, if the caller may find it.
 func (v View) find(name string) (place int, ok bool) {
 	if v.List == nil {
 		return 0, false
@@ -114,8 +114,7 @@ func (v View) find(name string) (place int, ok bool) {
 
 func (v View) shows(place int) bool { return v.May == nil || v.May(place) }
 
-// best are at most limit operations that fit the query. Where that says nothing, they are the
-// first ones.
+// best returns at most limit operations that match the query. For a blank query it returns the first operations.
 func (v View) best(query string, limit int) []Operation {
 	if v.List == nil {
 		return nil
@@ -135,7 +134,8 @@ func (v View) best(query string, limit int) []Operation {
 	return found
 }
 
-// nearest returns the names that resemble a name that is not there, then those of operations that it would find.
+// nearest returns names for a name that does not exist: first the similar names, then the names of operations
+// that a search for it finds.
 func (v View) nearest(name string) []string {
 	if v.List == nil || len(name) > maxName || isBlank(name) {
 		return nil

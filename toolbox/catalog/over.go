@@ -12,16 +12,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// maxKept is of how many snapshots of one toolbox the list is kept: principals may see
-// different ones.
+// maxKept is the number of snapshots of one toolbox with a cached list. Principals may see different snapshots.
 const maxKept = 16
 
-// toolset is the tools of a toolbox as operations.
+// toolset presents the tools of a toolbox as operations.
 type toolset struct {
 	src toolbox.Source
 
 	mu   sync.Mutex
-	kept []keptList // the one that was asked for last is the last
+	kept []keptList // the most recently used entry is the last
 }
 
 type keptList struct {
@@ -31,9 +30,9 @@ type keptList struct {
 
 var _ Operations = (*toolset)(nil)
 
-// Over is the four tools over a toolbox: a mounted fleet of servers, a registry. It is live,
-// as src is. An input goes to its tool as it came, and what tool call gives is
-// the tool's own result, byte for byte, as are its errors.
+// Over returns the four tools over a toolbox: a mounted fleet of servers or a registry, for example. They follow the
+// changes of src. An input goes to its tool unchanged. The tool call returns the tool's own result, byte for byte, and
+// the tool's own errors.
 func Over(src toolbox.Source, o *Options) toolbox.Source {
 	return New(&toolset{src: src}, o)
 }
@@ -47,7 +46,7 @@ func (t *toolset) View(_ context.Context, caller toolbox.Principal) (View, error
 	return View{List: t.list(s), Pending: s.Pending, Down: s.Down}, nil
 }
 
-// list is the operations of a snapshot. It is made once for each that is seen again soon.
+// list returns the operations of a snapshot. It caches the lists of recently used snapshots.
 func (t *toolset) list(s *toolbox.Snapshot) *List {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +83,8 @@ func (t *toolset) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 	return r, err
 }
 
-// facts are what a tool's owner says of it: a local tool in its descriptor, an MCP server in its tool object. nil: nothing.
+// facts returns the owner's information about a tool. For a local tool it comes from the descriptor, and for an MCP
+// server from its tool object. A missing value is nil.
 func facts(d toolbox.Descriptor) (title, output, annotations json.RawMessage) {
 	if strings.HasPrefix(d.Wire.Format, "mcp/") {
 		title, _ = wire.Lookup(d.Wire.JSON, "title")
@@ -101,7 +101,7 @@ func facts(d toolbox.Descriptor) (title, output, annotations json.RawMessage) {
 	return title, d.Output, annotations
 }
 
-// kindOf is what a tool's annotations say of it. They are hints of its owner.
+// kindOf returns the kind of a tool according to its annotations, which are hints of its owner.
 func kindOf(d toolbox.Descriptor) string {
 	_, _, annotations := facts(d)
 	for _, k := range []struct{ hint, kind string }{{"readOnlyHint", "read-only"}, {"destructiveHint", "destructive"}} {
@@ -112,7 +112,7 @@ func kindOf(d toolbox.Descriptor) string {
 	return ""
 }
 
-// toolSpec is all that is known of a tool. Its schema is the owner's.
+// toolSpec returns everything known about a tool. Its schema is the owner's schema.
 func toolSpec(d toolbox.Descriptor) json.RawMessage {
 	spec := newSpec(d.Name, d.Description, kindOf(d), d.Schema)
 	title, output, annotations := facts(d)
@@ -127,7 +127,7 @@ func toolSpec(d toolbox.Descriptor) json.RawMessage {
 	return spec
 }
 
-// newSpec is an object of what every operation has.
+// newSpec returns an object with the members that every operation has.
 func newSpec(name, description, kind string, input json.RawMessage) json.RawMessage {
 	spec := appendMember(json.RawMessage("{}"), "name", wire.Quote(name))
 	if description != "" {
@@ -142,12 +142,12 @@ func newSpec(name, description, kind string, input json.RawMessage) json.RawMess
 	return spec
 }
 
-// appendMember is an object with one more member, whatever bytes raw is.
+// appendMember returns the object with one more member. raw may be any bytes.
 func appendMember(object json.RawMessage, key string, raw json.RawMessage) json.RawMessage {
 	return appendValue(object, key, jsonValue(raw))
 }
 
-// appendValue is appendMember of what is known to be a JSON value.
+// appendValue does the same as appendMember for a value that is known to be JSON.
 func appendValue(object json.RawMessage, key string, value json.RawMessage) json.RawMessage {
 	object = slices.Grow(object, len(key)+len(value)+8)
 	object = object[:len(object)-1]

@@ -7,21 +7,22 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// progress makes the reports of the calls of a batch one report: how many have finished, the
-// ones that run by their parts. It only grows, as the protocol wants it.
+// progress merges the reports of all calls of a batch into one report. It counts the finished
+// calls, and adds the fraction of each running call. The value only grows, as the protocol
+// requires.
 type progress struct {
 	mu     sync.Mutex
-	report func(toolbox.Progress) // nil: nobody listens, or the batch is over
+	report func(toolbox.Progress) // nil if there is no listener, or the batch is over
 	parts  []float64
-	counts []int   // how many reports each has made
-	sent   float64 // the last one
+	counts []int   // number of reports of each call
+	sent   float64 // the last value sent
 }
 
 func newProgress(report func(toolbox.Progress), calls int) *progress {
 	return &progress{report: report, parts: make([]float64, calls), counts: make([]int, calls)}
 }
 
-// of receives the reports of one call; nil: nobody listens.
+// of returns the function that receives the reports of one call, or nil if there is no listener.
 func (p *progress) of(i int, operation string) func(toolbox.Progress) {
 	if p.report == nil {
 		return nil
@@ -30,7 +31,7 @@ func (p *progress) of(i int, operation string) func(toolbox.Progress) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.counts[i]++
-		part := float64(p.counts[i]) / float64(p.counts[i]+1) // of what says no total
+		part := float64(p.counts[i]) / float64(p.counts[i]+1) // for calls that report no total
 		if r.Total > 0 {
 			part = r.Done / r.Total
 		}
@@ -48,7 +49,8 @@ func (p *progress) finished(i int, operation string) {
 	p.advance(i, 1, operation)
 }
 
-// advance says that a call has come so far. Call it with mu held: reports go out one at a time.
+// advance records the progress of a call and sends a report. The caller must hold mu, so that one
+// report is sent at a time.
 func (p *progress) advance(i int, part float64, message string) {
 	if part > p.parts[i] {
 		p.parts[i] = part

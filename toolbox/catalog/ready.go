@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// ready is a call whose input is put right and, where that is wanted, checked. Most calls
-// need neither, and the operation is not even looked for.
+// ready returns a call with its input corrected and, if validation is on, checked. Without
+// validation most inputs need no correction, and then the operation is not looked up.
 func (t *metaTools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, error) {
 	if !t.validates && !mayBeLoose(c.Input) {
 		return c, nil
@@ -25,7 +25,7 @@ func (t *metaTools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, er
 	}
 	at, ok := v.find(c.Name)
 	if !ok {
-		return c, nil // the call says what is wrong
+		return c, nil // the call itself reports the error
 	}
 	if mended := mend(c.Input, v.List.operations[at].Input); mended != nil {
 		c = callInput{c.Name, mended}.of(c)
@@ -36,7 +36,8 @@ func (t *metaTools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, er
 	return c, v.List.check(at, c.Input)
 }
 
-// mayBeLoose reports whether somewhere stands a string where an object or an array may be meant.
+// mayBeLoose reports whether the input or a member of it is a string that holds an object or an
+// array.
 func mayBeLoose(raw json.RawMessage) bool {
 	if _, ok := unquotedJSON(raw); ok {
 		return true
@@ -53,7 +54,7 @@ func mayBeLoose(raw json.RawMessage) bool {
 	return false
 }
 
-// unquotedJSON is the object or the array that a string holds.
+// unquotedJSON returns the object or the array that a string holds.
 func unquotedJSON(raw json.RawMessage) (json.RawMessage, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return nil, false
@@ -63,9 +64,9 @@ func unquotedJSON(raw json.RawMessage) (json.RawMessage, bool) {
 	return inner, len(inner) > 0 && (inner[0] == '{' || inner[0] == '[') && wire.Valid(inner)
 }
 
-// mend puts right what models get wrong, and strict functions make them write: an object or an
-// array as a string, the whole input or a member of it. It does so where the schema takes
-// nothing else. nil: there is nothing to mend.
+// mend parses an object or an array that was written as a string, either the whole input or a
+// member of it. Models make this mistake, and strict functions force it. mend does so only if the
+// schema accepts no other type there. It returns nil if there is nothing to correct.
 func mend(raw, schema json.RawMessage) json.RawMessage {
 	inner, whole := unquotedJSON(raw)
 	if whole && !accepts(schema, inner) {
@@ -94,13 +95,13 @@ func mend(raw, schema json.RawMessage) json.RawMessage {
 	return mended
 }
 
-// accepts reports whether a schema takes values of the kind of inner, and no others.
+// accepts reports whether a schema accepts only values of the type of inner.
 func accepts(schema, inner json.RawMessage) bool {
 	kind, _ := protocol.LookupString(schema, "type")
 	return kind == "object" && inner[0] == '{' || kind == "array" && inner[0] == '['
 }
 
-// check says what is wrong with an input, if that can be said.
+// check returns an error if an input does not fit its schema.
 func (l *List) check(place int, raw json.RawMessage) error {
 	misfit, ok := errors.AsType[*validate.Error](l.validator(place).Validate(raw))
 	if !ok {
@@ -110,7 +111,8 @@ func (l *List) check(place int, raw json.RawMessage) error {
 	return &Error{Code: InvalidInput, Message: misfit.Error(), Details: d.Encode()}
 }
 
-// validator is made when an operation is first called. A schema that cannot be used checks nothing.
+// validator returns the validator of an operation, which is made at its first call. An unusable
+// schema checks nothing.
 func (l *List) validator(place int) *validate.Validator {
 	if v, ok := l.checks.Load(place); ok {
 		return v.(*validate.Validator)

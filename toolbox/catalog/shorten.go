@@ -12,19 +12,20 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// maxSpec is how long an answer of schema is that nobody asked for in full: some 800 tokens.
+// maxSpec is the maximum number of bytes of an answer of schema without full. It is some 800
+// tokens.
 const maxSpec = 3000
 
-// cuts are the ways to shorten a spec, each after the ones before were not enough: how much is
-// left of a description, below which level of a schema nothing is said but the type, and
-// whether the output schema stays.
+// cuts lists the ways to shorten a spec, each stronger than the one before. Descriptions are cut to
+// description bytes. Below the level depth of a schema, only the type remains. The output schema
+// stays if output is true.
 var cuts = []struct {
 	description, depth int
 	output             bool
 }{{600, 64, true}, {300, 64, false}, {120, 64, false}, {60, 8, false}, {60, 5, false}, {40, 3, false}, {0, 3, false}, {0, 2, false}}
 
-// shortened is a spec in at most maxSpec bytes, or as near as the last cut comes, and
-// says that it is.
+// shortened returns a spec in at most maxSpec bytes, or as near as the last cut comes. It adds a
+// note if it shortened the spec.
 func shortened(spec json.RawMessage) json.RawMessage {
 	if len(spec) <= maxSpec {
 		return spec
@@ -53,7 +54,8 @@ func shortened(spec json.RawMessage) json.RawMessage {
 	if len(short) <= 2*maxSpec {
 		return short
 	}
-	// It has more names than fit: only what it is called and how to see it is said.
+	// There are too many names. The answer has only the name, the parameters and a hint how to see
+	// the schema.
 	name, _ := wire.Lookup(short, "name")
 	input, _ := wire.Lookup(short, "input")
 	out := appendValue(json.RawMessage("{}"), "name", name)
@@ -65,9 +67,9 @@ type node = jsontree.Node
 
 func textNode(s string) *node { return &node{Kind: '"', Text: wire.Quote(s)} }
 
-// shorten cuts the descriptions in a schema, drops what only illustrates it, and puts the
-// type alone in the place of what is deeper. Of an object of names every member is a schema,
-// whatever it is called.
+// shorten cuts the descriptions in a schema and drops its illustrations. Below depth it keeps only
+// types, references and enums. If names is true, the schema is an object of named schemas, so every
+// member is a schema, regardless of its name.
 func shorten(schema *node, description, depth int, names bool) *node {
 	if !schema.Is("{[") {
 		return schema

@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// The largest of 255 real tools (MongoDB's, Notion's and AntV's, Apache-2.0 and MIT) are shown in some
-// 800 tokens, with every parameter, and whole where that is asked for.
+// The largest of 255 real tools (MongoDB's, Notion's and AntV's, Apache-2.0 and MIT) are described in some 800
+// tokens, with every parameter. On request, they are described completely.
 func TestSchemasAreShort(t *testing.T) {
 	raw, err := os.ReadFile("testdata/large.json")
 	if err != nil {
@@ -63,7 +63,8 @@ func TestSchemasAreShort(t *testing.T) {
 	}
 }
 
-// A schema that nests deeply is not walked through: each level would be read as often as there are levels above it.
+// A deeply nested schema must not be traversed level by level, because each level would be read once for each level
+// above it.
 func TestADeepSchemaIsShortenedAtOnce(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
 	r.Add(toolbox.Tool{Name: "deep", Schema: json.RawMessage(`{"type":"object","properties":{"a":{}},"x":` + strings.Repeat("[", 9000) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("]", 9000) + "}"), Run: nothing})

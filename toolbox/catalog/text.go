@@ -11,22 +11,22 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// What a model is shown of what others wrote, in bytes.
+// Bounds for text from outside that is shown to a model, in bytes.
 const (
 	maxSummary = 160
 	maxMessage = 2000
-	// maxIndexed is how much of a parameter's description a search reads.
+	// maxIndexed is the number of bytes of a parameter's description that a search reads.
 	maxIndexed   = 300
 	maxShownName = 40
-	// maxName is the longest name that is looked for or given back.
+	// maxName is the longest name that is looked up or repeated in an answer.
 	maxName    = 256
 	maxNearest = 3
 )
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// summary is the beginning of a description, on one line: its first sentence, or as much of
-// it as fits.
+// summary returns the beginning of a description on one line: its first sentence, or as much as
+// fits.
 func summary(description string) string {
 	if len(description) > 8*maxSummary {
 		description = description[:8*maxSummary]
@@ -39,7 +39,7 @@ func summary(description string) string {
 	return text.Clip(line, maxSummary)
 }
 
-// encodeJSON is v, which is always one of our own types, as JSON.
+// encodeJSON returns v as JSON. v is always of a type of this package or of package toolbox.
 func encodeJSON(v any) json.RawMessage {
 	raw, err := text.JSON(v)
 	if err != nil {
@@ -48,7 +48,7 @@ func encodeJSON(v any) json.RawMessage {
 	return validUTF8(raw)
 }
 
-// validUTF8 is raw as JSON has to be, UTF-8.
+// validUTF8 returns raw with invalid UTF-8 replaced, because JSON must be UTF-8.
 func validUTF8(raw json.RawMessage) json.RawMessage {
 	if utf8.Valid(raw) {
 		return raw
@@ -56,8 +56,7 @@ func validUTF8(raw json.RawMessage) json.RawMessage {
 	return bytes.ToValidUTF8(raw, []byte("\ufffd"))
 }
 
-// jsonValue is raw without the whitespace that it costs to show, or, where it is no JSON, its text
-// as a string.
+// jsonValue returns raw without whitespace. If raw is not JSON, it returns its text as a string.
 func jsonValue(raw json.RawMessage) json.RawMessage {
 	var b bytes.Buffer
 	b.Grow(len(raw))

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// reserved are the networks that are not the public internet and that no method of [netip.Addr] knows: the IANA's registries of
-// special-purpose addresses, without what is in no public network at all (see notPublic).
+// reserved lists networks outside the public internet for which [netip.Addr] has no method. The list comes from the
+// IANA's registries of special-purpose addresses. It omits networks that notPublic refuses without it.
 var reserved = []struct{ network, what string }{
 	{"0.0.0.0/8", "an address of this host"},
 	{"100.64.0.0/10", "an address shared by a provider's customers"},
@@ -22,16 +22,16 @@ var reserved = []struct{ network, what string }{
 	{"240.0.0.0/4", "reserved"},
 	{"64:ff9b::/96", "an IPv4 address in an IPv6 one"},
 	{"64:ff9b:1::/48", "an IPv4 address in an IPv6 one"},
-	{"2001::/23", "reserved"}, // Teredo too
+	{"2001::/23", "reserved"}, // includes Teredo
 	{"2001:db8::/32", "reserved for documentation"},
 	{"2002::/16", "an IPv4 address in an IPv6 one"},
 	{"3fff::/20", "reserved for documentation"},
 }
 
-// publicIPv6 is all that is given to networks in IPv6. What is outside is reserved, local, or means an IPv4 address.
+// publicIPv6 contains all allocated IPv6 networks. Addresses outside are reserved, local, or stand for an IPv4 address.
 var publicIPv6 = netip.MustParsePrefix("2000::/3")
 
-// notPublic says what an address is that is not one of the public internet; "" of one that is.
+// notPublic describes an address that is not on the public internet. It returns "" for a public address.
 func notPublic(a netip.Addr) string {
 	a = a.WithZone("").Unmap()
 	switch {
@@ -57,8 +57,8 @@ func notPublic(a netip.Addr) string {
 	return ""
 }
 
-// isNeighbour reports whether an address is in a network that this machine has an interface in: its own one, or that of a
-// machine beside it, which a firewall may keep from the public.
+// isNeighbour reports whether an address is in a network of one of this machine's interfaces. It may belong to this
+// machine, or to a machine beside it that a firewall protects from the public.
 func isNeighbour(a netip.Addr) bool {
 	own, _ := net.InterfaceAddrs()
 	for _, each := range own {
@@ -70,7 +70,7 @@ func isNeighbour(a netip.Addr) bool {
 	return false
 }
 
-// refusedAddress is the error of an address that is not to be reached.
+// refusedAddress is the error of an address that must not be reached.
 type refusedAddress struct {
 	addr netip.Addr
 	what string
@@ -80,7 +80,7 @@ func (e *refusedAddress) Error() string {
 	return fmt.Sprintf("%v is %s: only public addresses are fetched", e.addr, e.what)
 }
 
-// onlyPublic refuses what is not public.
+// onlyPublic refuses addresses that are not public.
 func onlyPublic(a netip.Addr) error {
 	if what := notPublic(a); what != "" {
 		return &refusedAddress{a, what}
@@ -91,8 +91,8 @@ func onlyPublic(a netip.Addr) error {
 	return nil
 }
 
-// guard asks check about each address that is dialled, after names are resolved: what a name meant a moment ago does not
-// matter.
+// guard calls check for each address that is dialled, after names are resolved. An earlier result of the same name does
+// not matter.
 func guard(check func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)

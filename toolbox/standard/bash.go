@@ -11,20 +11,21 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// bashLimit is how many seconds a command may take where the call says nothing: a build, and no server.
+// bashLimit is the default time limit of a command in seconds. It suits a build, and no server.
 const bashLimit = 120
 
-// Bash is the tool "bash": one command line in the context's shell, run to its end.
+// Bash returns the tool "bash", which runs one command line in the context's shell to its end.
 //
-// It runs in the context's directory or one below it, with nothing to read, for two minutes by default and ten at most. What
-// it leaves in the background ends with it. The result is its output, both streams in the order in which
-// they were written, without terminal controls, the middle cut out where it exceeds the budget; an exit
-// status other than 0 is an error result. While the command runs, progress has the end of the output so far and the
-// number of its bytes.
+// It runs in the context's directory or below it, without input, for two minutes by default and ten at most. Its
+// background processes end with it. The result is its output: both streams in the order in which they were written,
+// without terminal controls. If the output exceeds the budget, the middle is cut out. An exit status other than 0 is an
+// error result. While the command runs, progress reports the end of the output so far and its number of bytes.
 //
-// What leaves its session (setsid, a daemon) lives on; if the tool is a [Deck]'s, it ends with the deck, on Linux.
+// Processes that leave the command's session (setsid, a daemon) keep running. If the tool belongs to a [Deck], they end
+// with the deck, on Linux.
 //
-// The directory is where a command starts, and confines nothing: a command does what the user may do.
+// The directory is only the place where a command starts, and confines nothing: a command may do everything that the
+// user may do.
 func Bash() toolbox.Tool {
 	return define("bash",
 		"Run a command line with the user's shell and wait for its end. The result is its output (stdout and stderr together; "+
@@ -67,7 +68,7 @@ func bash(ctx context.Context, tc *toolbox.Context, in bashInput) (*toolbox.Resu
 	return toolbox.ErrorResult(withNotes(output, "bash: "+err.Error())), nil
 }
 
-// withNotes is the output of a command and what is to be said of it.
+// withNotes returns the output of a command with notes about it.
 func withNotes(output string, notes ...string) string {
 	if output == "" {
 		output = "(no output)"
@@ -80,7 +81,8 @@ func withNotes(output string, notes ...string) string {
 	return strings.TrimSuffix(output, "\n")
 }
 
-// startDir is the directory that a command is to start in, for [toolbox.Command]: one that the context's files have.
+// startDir returns the directory in which a command starts, for [toolbox.Command]. It must be a directory of the
+// context's files.
 func startDir(tc *toolbox.Context, dir string) (string, error) {
 	if dir == "" {
 		return "", nil

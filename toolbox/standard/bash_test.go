@@ -98,7 +98,7 @@ func TestBashWithoutAShell(t *testing.T) {
 	}
 }
 
-// What a command writes is kept in bounded memory and shown within the budget, however it is written.
+// The output of a command is kept in bounded memory and shown within the budget, however it is written.
 func TestBashAbridges(t *testing.T) {
 	t.Parallel()
 	for _, budget := range []int{100, 4000, 0} {
@@ -151,7 +151,7 @@ func TestBashSaysHowMuchIsMissing(t *testing.T) {
 	}
 }
 
-// A command that minds neither its time limit nor SIGTERM, and prints all the time, ends with all that it has started.
+// A command that ignores its time limit and SIGTERM, and prints all the time, ends with all processes that it started.
 func TestBashStopsWhatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	r := sessionIn(t, t.TempDir())
@@ -189,7 +189,7 @@ func TestBashEndsWithItsCall(t *testing.T) {
 	waitGone(t, pid)
 }
 
-// Reports have the end of the output, and go on while the command does.
+// Reports contain the end of the output, and continue while the command runs.
 func TestBashReports(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -224,7 +224,7 @@ func write(t testing.TB, path string) {
 	}
 }
 
-// waitGone waits until processes are gone; a zombie is another's to reap.
+// waitGone waits until processes are gone. A zombie counts as gone, because another process must reap it.
 func waitGone(t testing.TB, pids ...string) {
 	t.Helper()
 	if len(pids) == 0 {

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxCaptured is how much output of a command is kept where the budget has no bound.
+	// maxCaptured is the number of bytes of a command's output that are kept if the budget has no bound.
 	maxCaptured = 1 << 20
-	// reportEvery is the least time between two reports of a command's output: nobody reads faster.
+	// reportEvery is the minimum time between two reports of a command's output. No reader is faster.
 	reportEvery = 100 * time.Millisecond
-	// reported is how many bytes of output a report has.
+	// reported is the number of bytes of output in a report.
 	reported = 1024
 )
 
-// captured is the output of a command: the beginning and the end of what nobody has taken yet, and how much was between
+// captured holds a command's output that was not taken yet: its beginning, its end, and the number of bytes between
 // them. It is a writer that never fails and never waits for a reader.
 type captured struct {
-	side int // how many bytes are kept at either end
+	side int // number of bytes kept at either end
 
 	mu         sync.Mutex
 	head, tail []byte // tail is up to twice side, so that it is seldom moved
@@ -31,7 +31,7 @@ type captured struct {
 	changed    chan struct{}
 }
 
-// newCaptured keeps about as much as a page shows.
+// newCaptured returns a captured that keeps about as much as a page shows.
 func newCaptured(tc *toolbox.Context) *captured {
 	return &captured{side: min(newPage(tc).room, maxCaptured) / 2}
 }
@@ -57,7 +57,7 @@ func (c *captured) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// after is closed as soon as more than seen bytes have been written.
+// after returns a channel that is closed as soon as more than seen bytes have been written.
 func (c *captured) after(seen int) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,8 +72,8 @@ func (c *captured) after(seen int) <-chan struct{} {
 	return already
 }
 
-// last is the end of what is there, from the start of a line where there is one, in at most most bytes, and how much has
-// ever been written.
+// last returns the end of the kept output in at most most bytes, and the number of bytes ever written. It starts at the
+// beginning of a line if there is one.
 func (c *captured) last(most int) (end string, total int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,8 +90,8 @@ func (c *captured) last(most int) (end string, total int) {
 	return string(all), c.total
 }
 
-// take is what was written since the last take, harmless and in at most room bytes, and how much has been written in all.
-// A character whose end is not written yet is left for the next.
+// take returns the output since the last take without terminal controls, in at most room bytes, and the number of bytes
+// ever written. An incomplete character at the end is left for the next take.
 func (c *captured) take(room int) (output string, total int) {
 	c.mu.Lock()
 	head, tail, missing := c.head, c.tail, c.missing
@@ -110,7 +110,8 @@ func (c *captured) take(room int) (output string, total int) {
 	return abridge(head, tail, missing, room), total
 }
 
-// abridge is the output that begins with head and ends with tail, harmless, in at most room bytes.
+// abridge returns the output that begins with head and ends with tail, without terminal controls and in at most room
+// bytes.
 func abridge(head, tail []byte, missing, room int) string {
 	begin, end := text.Printed(string(head)), text.Printed(string(tail))
 	if missing == 0 {
@@ -124,7 +125,8 @@ func abridge(head, tail []byte, missing, room int) string {
 	return shown
 }
 
-// report tells whoever listens to the call of the end of what is there, now and then, until stop is called.
+// report sends the end of the kept output to the listener of the call, at most once per reportEvery, until stop is
+// called.
 func (c *captured) report(tc *toolbox.Context) (stop func()) {
 	if tc.Call().Progress == nil {
 		return func() {}

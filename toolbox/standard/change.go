@@ -14,20 +14,20 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// maxChange is the largest file that is written or edited, which is held in memory more than once.
+// maxChange is the size in bytes of the largest file that is written or edited. Such a file is held in memory more than
+// once.
 const maxChange = 8 << 20
 
-// change is one file that is about to be written, and what it holds until then. It is made and committed within one
-// [toolbox.Context.Change].
+// change is one file to be written, with its old content. It is made and committed within one [toolbox.Context.Change].
 type change struct {
 	tc    *toolbox.Context
-	name  string // as the caller knows it
-	real  string // where its symlinks lead
+	name  string // the caller's name for it
+	real  string // its name after symlinks are followed
 	old   []byte
 	isNew bool
 }
 
-// openChange reads what is to be changed, unless that must not be.
+// openChange reads the file to be changed, or returns an error if the file must not be changed.
 func openChange(ctx context.Context, tc *toolbox.Context, p string) (*change, error) {
 	name, err := tc.Path(p)
 	if err != nil {
@@ -63,8 +63,8 @@ func openChange(ctx context.Context, tc *toolbox.Context, p string) (*change, er
 	return c, nil
 }
 
-// isVersionControl reports whether an element of a path is a directory of version control: one that some file system takes for
-// it counts too, as git itself has it.
+// isVersionControl reports whether an element of a path is a directory of version control. Like git, it also recognises
+// names that some file systems treat as equal.
 func isVersionControl(element string) bool {
 	seen := strings.Map(func(r rune) rune {
 		if text.KindOf(r) == text.Invisible {
@@ -76,7 +76,7 @@ func isVersionControl(element string) bool {
 	return slices.Contains([]string{".git", "git~1", ".hg", ".svn", ".jj"}, strings.TrimRight(seen, ". "))
 }
 
-// read reads the whole file, if there is one and it can be changed.
+// read reads the whole file, if it exists. It returns an error if the file cannot be changed.
 func (c *change) read(ctx context.Context) error {
 	file, err := c.tc.FS.Open(c.real)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +109,7 @@ func (c *change) read(ctx context.Context) error {
 	return nil
 }
 
-// commit puts data in place of what the file holds; the caller knows it then.
+// commit replaces the file's content by data, and marks it as read.
 func (c *change) commit(ctx context.Context, data []byte) error {
 	if len(data) > maxChange {
 		return fmt.Errorf("%s would have more than %d MiB", show(c.name), maxChange>>20)
@@ -129,7 +129,7 @@ func (c *change) commit(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// result is the change as a unified diff.
+// result returns the change as a unified diff.
 func (c *change) result(data []byte) *toolbox.Result {
 	p := newPage(c.tc)
 	p.diff(show(c.name), newPlainText(c.old).text, newPlainText(data).text)

@@ -8,25 +8,27 @@ import (
 )
 
 const (
-	// maxDiff is how many lines of a diff are shown, and diffWidth how many bytes of each: the caller knows what it wrote.
+	// maxDiff is the number of lines of a diff that are shown, and diffWidth the number of bytes of each line. The
+	// caller knows its own text.
 	maxDiff, diffWidth = 300, 500
-	// maxDiffInput is how many lines two texts may have in all to be compared: a line may be a byte, and takes a hundred.
+	// maxDiffInput is the maximum number of lines of both texts together. Comparing a line takes about a hundred bytes,
+	// even if the line has only one.
 	maxDiffInput = 500_000
 )
 
-// diff shows how before became after, without what a terminal would obey.
+// diff shows the differences between before and after, without terminal controls.
 func (p *page) diff(name, before, after string) {
 	if was, is := countLines(before), countLines(after); was+is > maxDiffInput {
 		p.note("%s is changed; with %d lines before and %d now the difference is not shown", name, was, is)
 		return
 	}
 	all := string(diff.Diff(name, []byte(before), name, []byte(after)))
-	_, all, _ = strings.Cut(all, "\n") // a command line
+	_, all, _ = strings.Cut(all, "\n") // drop the command line
 	total, shown, added, removed := 0, 0, 0, 0
 	for line := range strings.Lines(all) {
 		line = strings.TrimSuffix(line, "\n")
 		switch total++; {
-		case total <= 2: // the names
+		case total <= 2: // the two names
 		case line[0] == '+':
 			added++
 		case line[0] == '-':
@@ -44,7 +46,7 @@ func (p *page) diff(name, before, after string) {
 	}
 }
 
-// countLines is how many lines s has, the last of which need not have an end.
+// countLines returns the number of lines of s. The last line need not have an end.
 func countLines(s string) int {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {

@@ -1,5 +1,5 @@
-// Package standard is the tools that a coding agent expects. Make a [Deck] for a session and add its tools to a
-// registry, or take those that only read with [ReadOnly]:
+// Package standard provides the standard tools of a coding agent. Make a [Deck] for a session and add its tools to a
+// registry, or use only the reading tools with [ReadOnly]:
 //
 //	package main
 //
@@ -28,66 +28,64 @@
 //		fmt.Println(out.Text())
 //	}
 //
-// # What they touch
+// # Access
 //
-// Files: nothing but the [toolbox.FS] of their context. Paths are relative to its directory, or
-// absolute and inside it; a path that leads out, and a symlink that does, is an error
-// that says so. Searches follow no symlinks.
+// Files: the tools access only the [toolbox.FS] of their context. Paths are relative to its directory, or absolute and
+// inside it. A path or a symlink that leads out is an error with an explanation. Searches follow no symlinks.
 //
-// write and edit change an existing file only if it was read in the same context, be it a few lines of it, and holds what it
-// held then; after a change it counts as read. They write nothing of version control's own (.git and its like, by whatever
-// name): a hook or a setting there is a command, which the next "git status" runs without asking anybody.
+// write and edit change an existing file only if at least some of its lines were read in the same context, and its
+// content has not changed since. After a change the file counts as read. write and edit refuse the files of version
+// control (.git and similar directories, under any name). A hook or a setting there is a command, which the next "git
+// status" runs without asking.
 //
-// Commands: what the user may touch. bash and process start in the directory or below it, in the [toolbox.Shell] of the
-// context, which confines nothing. What bash starts ends with its command, what process starts with [Deck.Close], and both
-// when the program dies. On Linux so does what makes a session of its own (setsid, a daemon), with its process or with [Deck.Close], unless it
-// drops the variable INDUS_WATCH; elsewhere it outlives them.
+// Commands: they may do everything that the user may do. The tools bash and process start commands in the directory or
+// below it, in the [toolbox.Shell] of the context. The shell confines nothing. Commands of bash end with the call,
+// commands of process end with [Deck.Close], and both end when the program dies. On Linux this includes a child with a
+// session of its own (setsid, a daemon). It ends when its process is stopped or with [Deck.Close], unless it drops the
+// variable INDUS_WATCH. On other systems it keeps running.
 //
-// The web: webfetch gets pages with http and https, follows 5 redirects within a site (of one that leads
-// to another it says where to) and sends nothing of the user's. It dials
-// addresses of the public internet only, whatever the URL, a redirect or DNS says, because it looks at the address that is
-// dialled: none that is private, loopback, link-local, shared, reserved, an IPv4 address inside an IPv6 one, or in a network
-// that this machine is in. The environment's proxies would dial in its place, and are not used.
-// [Options.AllowPrivate] lifts that, and takes the proxies.
+// The web: webfetch gets pages with http and https. It follows 5 redirects within a site, reports the target of a
+// redirect to another site, and sends no data of the user. It dials only addresses of the public internet, regardless
+// of the URL, redirects and DNS, because it checks each address when it is dialled. It refuses private, loopback,
+// link-local, shared and reserved addresses, IPv4 addresses inside IPv6 addresses, and addresses in a network of this
+// machine. The environment's proxies are not used, because a proxy would dial in its place. [Options.AllowPrivate]
+// lifts these restrictions and uses the proxies.
 //
-// [Harmless] says which calls need nobody's permission.
+// [Harmless] reports which calls need no permission.
 //
 // # Bounds
 //
-// Everything is bounded: lines, their length, files, directories, depth, and the whole by
-// the context's budget, a little below it, so that a box has nothing to cut. Files of more than 8 MiB are not changed, and
-// 300 lines of a diff are shown. What is
-// left out is said, with how much it is, in a last line in parentheses. Of a command's output the beginning and the end are
-// kept, of a page 5 MiB (of HTML 2) are read. Searches
-// enter neither .git, .hg, .svn, .jj (not worth a word) nor node_modules (which
-// is said), unless they start there.
+// Everything is bounded: lines, their length, files, directories and depth. The whole result stays a little below the
+// context's budget, so that a box has nothing to cut. Files of more than 8 MiB are not changed, and 300 lines of a diff
+// are shown. A last line in parentheses reports how much was left out. Of a command's output the beginning and the end
+// are kept. Of a page 5 MiB are read, and 2 MiB if it is HTML. Searches do not enter .git, .hg, .svn, .jj and
+// node_modules, unless they start there. Only a skipped node_modules is reported.
 //
-// What git ignores is left out of ls, grep and find, and how many entries that were is said: by each .gitignore between the
-// context's directory and the entry, and .git/info/exclude; not by those above the directory, and not by the user's own.
-// It need not be a repository; what is tracked all the same is left out too. "ignored": true includes them, and a path that is
-// ignored itself is shown as it is.
+// ls, grep and find leave out files that git ignores, and report the number of these entries. The rules come from each
+// .gitignore between the context's directory and the entry, and from .git/info/exclude. Rules above the directory and
+// the user's own rules do not apply. The directory need not be a repository. Ignored files are left out even if they
+// are tracked. "ignored": true includes them. A path that is itself ignored is shown as usual.
 //
-// A name that cannot be on one line (line breaks, control characters, bytes that are
-// not UTF-8) is shown quoted as in Go, and text that is not UTF-8 with U+FFFD.
+// A name that does not fit on one line (line breaks, control characters, bytes that are not UTF-8) is shown quoted as
+// in Go. In text, invalid UTF-8 is shown as U+FFFD.
 //
 // # Concurrency
 //
-// All tools may run in many goroutines at once. The processes and the list of todo are the deck's, the rest keeps nothing
-// between calls. Each ends soon after its context, whatever it is in the middle of, but for a file system
-// that hangs, and a page's HTML, which takes seconds at most. A deck has one goroutine, and what its shell needs, for each
-// process that runs.
+// All tools may run in many goroutines at once. The deck keeps the processes and the task list; the other tools keep
+// nothing between calls. Each call ends soon after its context. The exceptions are a file system that hangs, and the
+// conversion of a page's HTML, which takes seconds at most. A deck has one goroutine for each running process, and the
+// goroutines of its shell.
 //
-// Of the calls that change files one at a time runs in a context, so that no edit is lost, and a file is
-// replaced at once; what another program writes between the look at a file and its replacement is lost.
+// In each context, one call at a time changes files, so that no edit is lost. A file is replaced atomically. Changes of
+// other programs between the check of a file and its replacement are lost.
 //
 // # Errors
 //
-// What goes wrong is an error result in words meant for a model, with names that are
-// near a missing one. So is a command whose exit status is not 0, with its output, and a page whose status is 400 or above.
-// Finding nothing is not an error. A context that ends is the
-// call's error.
+// A failure is an error result with a text for a model. For a missing name the text lists similar names. A command with
+// an exit status other than 0 is an error result with its output, and so is a page with a status of 400 or above. A
+// search without results is not an error. If the context ends, the call returns the context's error.
 //
 // # Testing
 //
-// [toolbox.NewContext] over t.TempDir is all it takes; a [toolbox.Shell] of one's own in its place stands for commands.
+// A test can use [toolbox.NewContext] over t.TempDir. For commands it can use its own [toolbox.Shell] instead.
 package standard

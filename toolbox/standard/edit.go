@@ -12,14 +12,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// maxPlaces is how many places are named where a text is more than once.
+// maxPlaces is the number of places that are listed if a text occurs more than once.
 const maxPlaces = 10
 
-// Edit is the tool "edit": it replaces a text in a file.
+// Edit returns the tool "edit", which replaces a text in a file.
 //
-// The text must be there exactly once, unless all is true. It is looked for in what read shows: lines end in
-// line feeds alone, and there is no byte order mark; the file keeps what it has. As with [Write], the file must have been
-// read and not have changed since, and has at most 8 MiB; besides it must be UTF-8. The result is a unified diff.
+// The text must occur exactly once, unless all is true. It is searched in the text as read shows it: lines end in a
+// line feed alone, and there is no byte order mark. The file keeps its own line ends and mark. As with [Write], the
+// file must have been read, must not have changed since, and has at most 8 MiB. It must also be UTF-8. The result is a
+// unified diff.
 func Edit() toolbox.Tool {
 	t := define("edit",
 		"Replace a text in a file that was read before and has not changed since. "+
@@ -50,7 +51,7 @@ func runEdit(ctx context.Context, tc *toolbox.Context, in editInput) (*toolbox.R
 	return c.result(data), nil
 }
 
-// prepare opens the file that is to hold data, unless the call must be refused.
+// prepare opens the file to be edited and returns its new content, or the error with which the call is refused.
 func (in editInput) prepare(ctx context.Context, tc *toolbox.Context) (c *change, data []byte, err error) {
 	c, err = openChange(ctx, tc, in.Path)
 	switch {
@@ -67,7 +68,7 @@ func (in editInput) prepare(ctx context.Context, tc *toolbox.Context) (c *change
 	return c, data, err
 }
 
-// replace is what the file is to hold. What is not replaced stays as it is, byte for byte.
+// replace returns the new content of the file. The rest of the file stays unchanged, byte for byte.
 func (in editInput) replace(c *change) ([]byte, error) {
 	t := newPlainText(c.old)
 	old, replacement := strings.ReplaceAll(in.Old, "\r\n", "\n"), t.lines(strings.ReplaceAll(in.New, "\r\n", "\n"))
@@ -94,7 +95,7 @@ func (in editInput) replace(c *change) ([]byte, error) {
 	return append(out, c.old[done:]...), nil
 }
 
-// occurrences are the first places where part is in s, which may overlap.
+// occurrences returns the first places of part in s, which may overlap.
 func occurrences(s, part string) (at []int) {
 	for from := 0; len(at) <= maxPlaces; from++ {
 		i := strings.Index(s[from:], part)
@@ -107,7 +108,7 @@ func occurrences(s, part string) (at []int) {
 	return at
 }
 
-// lineNumbers says in which lines places are.
+// lineNumbers lists the line numbers of places.
 func lineNumbers(s string, places []int) string {
 	var list []string
 	for _, at := range places[:min(len(places), maxPlaces)] {

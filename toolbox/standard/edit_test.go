@@ -21,7 +21,7 @@ func TestEdit(t *testing.T) {
 	tests := []struct {
 		name, before, old, new string
 		all                    bool
-		want, after            string // after "": as before
+		want, after            string // after "": unchanged
 	}{
 		{"one word", "a b c\n", "b", "x", false, head + "@@ -1,1 +1,1 @@\n-a b c\n+a x c", "a x c\n"},
 		{"lines", program, "\tprintln(\"one\")\n\tprintln(\"two\")\n", "\tprintln(\"both\")\n", false,
@@ -84,7 +84,8 @@ func TestEditOfAFileThatIsNotThere(t *testing.T) {
 	}
 }
 
-// FuzzEdit: in what read shows, an edit is a replacement and nothing else, and the file's own ends of lines stay.
+// FuzzEdit checks that an edit only replaces text in the text that read shows, and that the file keeps its own
+// line ends.
 func FuzzEdit(f *testing.F) {
 	f.Add("a\r\nb\nc", "b", "x\ny", false)
 	f.Add("\uFEFF\r\n\r\n", "\n", "", true)
@@ -97,7 +98,7 @@ func FuzzEdit(f *testing.F) {
 			t.Skip()
 		}
 		if strings.Contains(strings.TrimPrefix(content, "\uFEFF"), "\uFEFF") {
-			t.Skip() // one that an edit brings to the beginning is a character of the text, and cannot be told from a mark
+			t.Skip() // a mark that an edit moves to the beginning is a character of the text, but looks like a byte order mark
 		}
 		if err := os.WriteFile(filepath.Join(dir, "f"), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
@@ -124,7 +125,7 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-// TestConcurrentEdits makes many at once, of one file by two names: none is lost.
+// TestConcurrentEdits makes many concurrent edits of one file under two names, and checks that none is lost.
 func TestConcurrentEdits(t *testing.T) {
 	dir := tree(t, map[string]string{"f": lines(50)})
 	link(t, "f", dir+"/link")

@@ -18,7 +18,7 @@ import (
 
 const secret = "the-secret-outside"
 
-// trap is a directory with links out of it, and beside it what nobody must see or change.
+// trap returns a directory with symlinks out of it, and the directory outside, which no tool may see or change.
 func trap(t testing.TB) (dir, outside string) {
 	t.Helper()
 	parent := tree(t, map[string]string{
@@ -34,7 +34,8 @@ func trap(t testing.TB) (dir, outside string) {
 	return dir, outside
 }
 
-// untouched checks that what is outside of a trap is as it was, and that no tool left a file of its own inside.
+// untouched checks that the files outside of a trap are unchanged, and that no tool left a temporary file
+// inside.
 func untouched(t *testing.T, dir string) {
 	t.Helper()
 	var outside []string
@@ -55,7 +56,7 @@ func untouched(t *testing.T, dir string) {
 	}
 }
 
-// fileTools are all tools that take a path, with the arguments that they need.
+// fileTools maps the tools that take a path to the arguments that they need.
 var fileTools = map[string]string{
 	"read": `{"path":%s}`, "ls": `{"path":%s}`, "grep": `{"path":%s,"pattern":"s*"}`, "find": `{"path":%s,"pattern":"s*"}`,
 	"write": `{"path":%s,"content":"pwned"}`, "edit": `{"path":%s,"old":"secret","new":"pwned"}`,
@@ -84,7 +85,7 @@ func TestToolsCannotLeaveTheDirectory(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"new", "out/new", "up/new", "root/tmp/new", "sub/up/outside/x/new"} { // what is not there cannot be made
+	for _, path := range []string{"new", "out/new", "up/new", "root/tmp/new", "sub/up/outside/x/new"} { // files outside cannot be created
 		if got := call(t, r, "write", quoted(t, "path", path, "content", "pwned")); !strings.HasPrefix(got, "error: write: "+path+": ") {
 			t.Errorf("%s: %s", path, got)
 		}
@@ -92,7 +93,7 @@ func TestToolsCannotLeaveTheDirectory(t *testing.T) {
 	untouched(t, dir)
 }
 
-// TestToolsStayInsideWhenADirectoryIsExchanged exchanges a directory with a link out, all the time.
+// TestToolsStayInsideWhenADirectoryIsExchanged repeatedly exchanges a directory with a symlink that leads out.
 func TestToolsStayInsideWhenADirectoryIsExchanged(t *testing.T) {
 	t.Parallel()
 	dir, outside := trap(t)
@@ -146,7 +147,7 @@ func TestToolsStayInsideWhenADirectoryIsExchanged(t *testing.T) {
 	untouched(t, dir)
 }
 
-// TestWritesOfHardNames is where a file cannot be, or must not be.
+// TestWritesOfHardNames writes to names where a file cannot or must not be.
 func TestWritesOfHardNames(t *testing.T) {
 	const vcs = " belongs to version control, which runs what it finds there: use its commands"
 	dir := tree(t, map[string]string{
@@ -192,7 +193,8 @@ func TestWritesOfHardNames(t *testing.T) {
 	}
 }
 
-// TestToolsDoNotWaitForAPipe: whoever reads or writes a pipe waits for the other side, maybe for ever.
+// TestToolsDoNotWaitForAPipe checks that no tool opens a pipe, because that waits for the other side, possibly
+// forever.
 func TestToolsDoNotWaitForAPipe(t *testing.T) {
 	dir := tree(t, map[string]string{"a": "mine\n"})
 	for _, name := range []string{"pipe", ".gitignore"} {
@@ -259,7 +261,7 @@ func TestToolsAreFitForModels(t *testing.T) {
 
 func fuzzed(f *testing.F) *toolbox.Registry {
 	dir, _ := trap(f)
-	// A loop of links on the way out must not be seen as the way in.
+	// A loop of symlinks that leads out must not be mistaken for a path inside.
 	if err := os.Symlink("../inside/up", filepath.Join(dir, "again")); err != nil {
 		f.Skip(err)
 	}
@@ -267,7 +269,7 @@ func fuzzed(f *testing.F) *toolbox.Registry {
 	return r
 }
 
-// FuzzReadPath: no path leads out.
+// FuzzReadPath checks that no path leads out.
 func FuzzReadPath(f *testing.F) {
 	for _, path := range []string{"a", "sub/file", "../" + secret, "out/" + secret, "sub/up/" + secret, "/etc/passwd", "file", "a\x00", "self/self/a", "..\\x", "C:\\x", "//etc", "again/" + secret} {
 		f.Add(path, 1, 10)
@@ -288,7 +290,7 @@ func FuzzReadPath(f *testing.F) {
 	})
 }
 
-// FuzzGrep: no path, pattern or glob leads out, and whatever they are there is an answer.
+// FuzzGrep checks that no path, pattern or glob leads out, and that every input has an answer.
 func FuzzGrep(f *testing.F) {
 	for _, path := range []string{".", "a", "../outside", "out", "up", "sub/up", "/", "root/etc", "again"} {
 		f.Add(path, ".*", "**", 2, 10)
@@ -309,7 +311,7 @@ func FuzzGrep(f *testing.F) {
 	})
 }
 
-// FuzzFind: the same of names.
+// FuzzFind checks the same for the tool find.
 func FuzzFind(f *testing.F) {
 	for _, pattern := range []string{"*", "**", "../*", "/**", "out/**", "{..,.}/*", "[.][.]/*", "sub/up/**", `\.\./*`, strings.Repeat("*a", 100) + "b", strings.Repeat("**/", 100)} {
 		f.Add(".", pattern)

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// project is a box with tools over a small project, and what removes it.
+// project returns a box with tools over a small project, and a function that removes the project.
 func project(tools ...toolbox.Tool) (*toolbox.Box, func()) {
 	dir, err := os.MkdirTemp("", "project")
 	if err != nil {

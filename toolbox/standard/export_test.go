@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// NotPublic says why an address is none of the public internet.
+// NotPublic returns the reason why an address is not public.
 var NotPublic = notPublic
 
-// Markdown is an HTML page as Markdown.
+// Markdown converts an HTML page to Markdown.
 var Markdown = markdown
 
-// TreatAsPublic has webfetch take an address of this machine for a public one.
+// TreatAsPublic makes webfetch treat an address of this machine as public.
 func (d *Deck) TreatAsPublic(a netip.Addr) {
 	check := d.fetcher.check
 	d.fetcher.check = func(b netip.Addr) error {
@@ -22,5 +22,5 @@ func (d *Deck) TreatAsPublic(a netip.Addr) {
 	}
 }
 
-// LimitFetch sets how long a page may take.
+// LimitFetch sets the time limit for a page.
 func (d *Deck) LimitFetch(limit time.Duration) { d.fetcher.limit = limit }

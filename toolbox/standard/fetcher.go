@@ -23,27 +23,27 @@ import (
 )
 
 const (
-	// fetchLimit is how long a page may take in all, redirects too; dialLimit and headLimit how long until there is a
-	// connection (and once more, until it is encrypted) and then a response.
+	// The limits of time: fetchLimit for a page with all redirects, and headLimit for the head of a response. A
+	// connection may take dialLimit, and the TLS handshake as much again.
 	fetchLimit = time.Minute
 	dialLimit  = 10 * time.Second
 	headLimit  = 30 * time.Second
-	// maxHead is the largest head of a response, maxBody the largest body that is read, as it comes and again unpacked, and
-	// maxHTML how much of an HTML page is converted, which takes a hundred times its memory.
+	// The limits of size: maxHead for the head of a response, and maxBody for a body, both packed and unpacked. At most
+	// maxHTML bytes of an HTML page are converted, because that takes a hundred times as much memory.
 	maxHead = 64 << 10
 	maxBody = 5 << 20
 	maxHTML = 2 << 20
-	// maxRedirects is how many redirects are followed.
+	// maxRedirects is the number of redirects that are followed.
 	maxRedirects = 5
 
 	userAgent = "indus (+https://github.com/indusagi/indus)"
 	accepted  = "text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1"
 )
 
-// fetcher gets pages, with no credentials, cookies or connections from one call to the next.
+// fetcher gets pages. It keeps no credentials, cookies or connections between calls.
 type fetcher struct {
 	client *http.Client
-	check  func(netip.Addr) error // of each address that is dialled, unless all may be
+	check  func(netip.Addr) error // called for each dialled address, unless all are allowed
 	limit  time.Duration
 }
 
@@ -56,7 +56,7 @@ func newFetcher(o Options) *fetcher {
 		ResponseHeaderTimeout:  headLimit,
 		MaxResponseHeaderBytes: maxHead,
 		DisableKeepAlives:      true,
-		DisableCompression:     true, // what is packed is bounded here
+		DisableCompression:     true, // read bounds the unpacked body
 	}
 	if o.AllowPrivate {
 		transport.Proxy = http.ProxyFromEnvironment
@@ -68,15 +68,15 @@ func newFetcher(o Options) *fetcher {
 	return f
 }
 
-// fetched is what was got.
+// fetched is a page that was fetched.
 type fetched struct {
 	url    *url.URL // after all redirects
 	status int
 	kind   string // its media type
-	text   string // readable; "" where it is no text
+	text   string // readable; "" if it is not text
 	isText bool
-	size   int64 // of what is no text, -1: not known
-	cut    bool  // there is more
+	size   int64 // the size if it is not text, -1 if unknown
+	cut    bool  // whether the page is longer
 }
 
 func checkURL(u *url.URL) error {
@@ -105,7 +105,7 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// siteOf is whose a URL is. Http and https are of one site, with and without its "www.".
+// siteOf returns the site of a URL. http and https belong to the same site, and so do names with and without "www.".
 func siteOf(u *url.URL) string {
 	port := u.Port()
 	if u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
@@ -114,15 +114,15 @@ func siteOf(u *url.URL) string {
 	return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.") + ":" + port
 }
 
-// elsewhere is a redirect that is not followed: who has allowed a site has not allowed whatever it leads to, with what a URL says
-// to there.
+// elsewhere is the error of a redirect to another site, which is not followed. Permission for one site covers neither
+// another site nor the data that the URL carries to it.
 type elsewhere struct{ to *url.URL }
 
 func (e *elsewhere) Error() string {
 	return fmt.Sprintf("it redirects to another site: %s. Fetch that if it is what you need", shownURL(e.to))
 }
 
-// shownURL is a URL on one line, of bounded length and without a password.
+// shownURL returns a URL on one line, of bounded length and without a password.
 func shownURL(u *url.URL) string { return text.Clip(text.OneLine(u.Redacted()), 2000) }
 
 func (f *fetcher) fetch(ctx context.Context, from string) (*fetched, error) {
@@ -147,7 +147,7 @@ func (f *fetcher) fetch(ctx context.Context, from string) (*fetched, error) {
 	return p, p.read(ctx, response)
 }
 
-// read takes the body, where it may be text.
+// read reads the body if it may be text.
 func (p *fetched) read(ctx context.Context, response *http.Response) error {
 	declared := response.Header.Get("Content-Type")
 	p.kind, _, _ = mime.ParseMediaType(declared)
@@ -178,7 +178,8 @@ func (p *fetched) read(ctx context.Context, response *http.Response) error {
 	return p.decode(ctx, data, declared)
 }
 
-// unpacked is the body of a response, which is bounded on the wire too: a few bytes may unpack to none for ever.
+// unpacked returns the unpacked body of a response. The packed body is bounded too, because a reader may unpack input
+// forever without output.
 func unpacked(response *http.Response) (io.Reader, error) {
 	raw := io.LimitReader(response.Body, maxBody+1)
 	switch encoding := strings.ToLower(response.Header.Get("Content-Encoding")); encoding {
@@ -191,7 +192,7 @@ func unpacked(response *http.Response) (io.Reader, error) {
 	}
 }
 
-// decode makes readable text of a body.
+// decode converts a body to readable text.
 func (p *fetched) decode(ctx context.Context, data []byte, declared string) error {
 	if !utf8.Valid(data) {
 		if r, err := charset.NewReader(bytes.NewReader(data), declared); err == nil {
@@ -226,7 +227,7 @@ func isTextual(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
 }
 
-// explainFetch says what went wrong, without what the packages below wrap around it.
+// explainFetch returns the error without the wrapping of the packages below.
 func explainFetch(err error) error {
 	if refused, ok := errors.AsType[*refusedAddress](err); ok {
 		return refused

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// sniffed is how much of a file decides whether it is text, as in git.
+	// sniffed is the number of bytes of a file that decide whether it is text, as in git.
 	sniffed = 8000
-	// maxEntries is how many entries of one directory are looked at.
+	// maxEntries is the maximum number of entries read from one directory.
 	maxEntries = 100_000
-	// batch is how many are read between two looks at the context.
+	// batch is the number of entries read between two checks of the context.
 	batch = 1000
 )
 
-// define is a tool whose errors begin with its name.
+// define returns a tool that puts its name in front of its errors.
 func define[In any](
 	name, description string, run func(context.Context, *toolbox.Context, In) (*toolbox.Result, error),
 ) toolbox.Tool {
@@ -43,7 +43,8 @@ type opened struct {
 	info fs.FileInfo
 }
 
-// openPath opens the file or directory at a model's path, or says what it could ask for instead.
+// openPath opens the file or directory at a model's path. If it does not exist, the error suggests similar
+// names.
 func openPath(tc *toolbox.Context, p string) (*opened, error) {
 	name, err := tc.Path(p)
 	if err != nil {
@@ -61,13 +62,14 @@ func openPath(tc *toolbox.Context, p string) (*opened, error) {
 	return &opened{file, name, info}, nil
 }
 
-// readUpTo reads a file of at most so many bytes; more is whether it has others, as a file that grows may.
+// readUpTo reads at most most bytes of a file. more reports whether there are further bytes, as in a
+// growing file.
 func readUpTo(ctx context.Context, file io.Reader, most int) (data []byte, more bool, err error) {
 	data, err = io.ReadAll(io.LimitReader(ctxReader{ctx, file}, int64(most)+1))
 	return data, len(data) > most, err
 }
 
-// explain says what went wrong with name, and names that are near it.
+// explain returns the error for name, with similar names if it does not exist.
 func explain(tc *toolbox.Context, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		near := suggestions(tc, name)
@@ -82,7 +84,7 @@ func explain(tc *toolbox.Context, name string, err error) error {
 	return pathFault(name, err)
 }
 
-// pathFault says the same of a path that has no name.
+// pathFault returns the error for a path, without suggestions.
 func pathFault(p string, err error) error {
 	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err
@@ -90,16 +92,16 @@ func pathFault(p string, err error) error {
 	return fmt.Errorf("%s: %w", show(p), err)
 }
 
-// isBinary: text has no NUL byte.
+// isBinary reports whether the beginning has a NUL byte, which text does not have.
 func isBinary(head []byte) bool {
 	return bytes.IndexByte(head[:min(len(head), sniffed)], 0) >= 0
 }
 
-// contentType is what a file that is not text seems to be.
+// contentType returns the likely media type of a file that is not text.
 func contentType(head []byte) string { return http.DetectContentType(head) }
 
-// entries are those of an open directory by name, directories and all else alike;
-// more is whether there are others than these.
+// entries returns the entries of an open directory, sorted by name without regard to their type. more
+// reports whether there are further entries.
 func entries(ctx context.Context, dir fs.File) (list []fs.DirEntry, more bool, err error) {
 	reader, ok := dir.(fs.ReadDirFile)
 	if !ok {
@@ -140,7 +142,7 @@ func (p ctxReader) Read(b []byte) (int, error) {
 	return p.from.Read(b)
 }
 
-// join is path.Join for names that are clean already.
+// join is path.Join for names that are already clean.
 func join(dir, name string) string {
 	if dir == "." {
 		return name
@@ -148,7 +150,7 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// relativeTo is name as seen from dir, which is above it.
+// relativeTo returns name relative to dir, which contains it.
 func relativeTo(dir, name string) string {
 	if dir == "." {
 		return name

@@ -10,18 +10,19 @@ import (
 )
 
 const (
-	// findLimit is how many names find shows by default, findCount how far it counts what
-	// it does not show.
+	// findLimit is the default number of names that find shows. findCount bounds the counting of further
+	// names.
 	findLimit = 200
 	findCount = 100_000
 )
 
-// Find is the tool "find": the files and directories below a directory whose names match a glob.
+// Find returns the tool "find", which finds the files and directories below a directory with names that
+// match a glob.
 //
-// A pattern without a slash is matched against the last element of each name, one with a
-// slash against the whole, seen from path. Results are relative to the context's directory and
-// sorted; directories end in "/". It enters neither .git, .hg, .svn and .jj nor
-// node_modules, nor what .gitignore names, unless path is one or is inside one, and follows no symlinks.
+// A pattern without a slash is matched against the last element of each name. A pattern with a slash is
+// matched against the whole name relative to path. Results are relative to the context's directory and
+// sorted; directories end in "/". Find follows no symlinks. It skips .git, .hg, .svn, .jj, node_modules
+// and entries ignored by .gitignore, unless path is such a directory or inside it.
 func Find() toolbox.Tool {
 	return define("find",
 		"Find files and directories by name. A pattern without a slash is matched against names at any depth (*.go); "+

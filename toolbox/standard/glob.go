@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// maxGlob is the longest pattern in bytes.
+	// maxGlob is the maximum length of a pattern in bytes.
 	maxGlob = 1000
-	// maxAlternatives bounds how many patterns one with braces stands for, each of which may have
-	// to be tried.
+	// maxAlternatives bounds the number of patterns to which the braces of a pattern expand. Each
+	// of them may have to be tried.
 	maxAlternatives = 1000
 )
 
-// namePattern is a pattern for names below a directory. Without a slash it is matched
-// against the last element, so that *.go finds them all; with one against the whole.
+// namePattern is a pattern for names below a directory. A pattern without a slash is matched
+// against the last element, so that *.go matches at any depth. A pattern with a slash is matched
+// against the whole name.
 type namePattern struct {
 	pattern string
 	isPath  bool
@@ -46,7 +47,8 @@ func newGlob(pattern string) (namePattern, error) {
 	return namePattern{pattern: pattern, isPath: strings.Contains(pattern, "/")}, nil
 }
 
-// countAlternatives is at least as many as the patterns without braces that pattern stands for.
+// countAlternatives returns an upper bound of the number of patterns to which the braces of pattern
+// expand.
 func countAlternatives(pattern string) int {
 	n, each := 1, strings.Count(pattern, ",")+1
 	for range strings.Count(pattern, "{") {

@@ -10,28 +10,30 @@ import (
 )
 
 const (
-	// grepLimit is how many lines grep shows by default, grepCount how far it counts what
-	// it does not show.
+	// grepLimit is the default number of lines that grep shows. grepCount bounds the counting of
+	// further lines.
 	grepLimit = 100
 	grepCount = 10_000
-	// grepFile is the largest file that is searched.
+	// grepFile is the size of the largest file that is searched.
 	grepFile = 32 << 20
-	// maxPattern is the longest pattern in bytes; compiled it takes a hundred times that.
+	// maxPattern is the maximum length of a pattern in bytes. The compiled pattern takes a hundred
+	// times as much.
 	maxPattern = 10_000
-	// grepWidth is how many bytes of a line are shown.
+	// grepWidth is the number of bytes of a line that are shown.
 	grepWidth = 500
 )
 
-// Grep is the tool "grep": the lines of text files that match a regular expression.
+// Grep returns the tool "grep", which finds the lines of text files that match a regular
+// expression.
 //
-// The expression is Go's (RE2: no back-references, no look-around, and no
-// input on which it takes exponential time) and is matched against one line at a time. What
-// is found is under the file's name, "12:text" for a match and "11-text" for a line
-// around one, "--" between lines that are not neighbours.
+// The expression has Go's syntax (RE2: no back-references, no look-around, and never exponential
+// time). It is matched against one line at a time. Results are listed under the file's name:
+// "12:text" is a match, "11-text" is a line around a match, and "--" separates lines that are not
+// adjacent.
 //
-// It passes over files that have a NUL byte near their beginning or more than
-// 32 MiB, and says how many; it enters neither .git, .hg, .svn and .jj nor node_modules,
-// nor what .gitignore names, unless path is one or is inside one, and follows no symlinks.
+// Grep skips files of more than 32 MiB and files with a NUL byte near their beginning, and reports
+// their number. It follows no symlinks. It skips .git, .hg, .svn, .jj, node_modules and entries
+// ignored by .gitignore, unless path is such a directory or inside it.
 func Grep() toolbox.Tool {
 	return define("grep",
 		"Search the contents of text files with a regular expression (RE2 syntax), line by line. "+

@@ -141,7 +141,8 @@ func TestGrepShowsHostileNamesOnOneLine(t *testing.T) {
 	}
 }
 
-// A line that a large pattern takes seconds for is given up with the context.
+// Grep stops within a line when the context ends, even if a large pattern takes seconds for that
+// line.
 func TestGrepEndsWithItsContextWithinALine(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "long"), bytes.Repeat([]byte("a"), 20<<20), 0o600); err != nil {

@@ -15,17 +15,19 @@ import (
 )
 
 const (
-	// maxElements is how deep elements are nested, and maxMarks how many of them mark each line inside, as quotations do. What
-	// is deeper loses its element, since each costs time, or text, for all that is inside.
+	// maxElements is the maximum depth of nested elements. maxMarks is the maximum number of nested elements that mark
+	// each line inside, as quotations do. A deeper element is replaced by its content, because each element costs time
+	// or text for its whole content.
 	maxElements = 64
 	maxMarks    = 8
-	// leastMain is how many bytes of text a page's main part has: a page without is made by scripts, and has none.
+	// leastMain is the minimum number of bytes of text in a page's main part. A shorter main part is usually filled by
+	// scripts, and is not used.
 	leastMain = 200
 )
 
-// markdown is an HTML page as Markdown: its main part where it names one, without what is not shown. Links stay as they are
-// written. The parser, which ends with ctx, refuses elements nested more than 512 deep; the rest takes seconds at most for what
-// webfetch takes of a page.
+// markdown converts an HTML page to Markdown, without invisible content. If the page marks a main part, only that part
+// is converted. Links stay as written. The parser ends with ctx and refuses elements nested more than 512 deep. The
+// rest takes seconds at most for a page of the size that webfetch accepts.
 func markdown(ctx context.Context, source string) (string, error) {
 	doc, err := html.Parse(ctxReader{ctx, strings.NewReader(source)})
 	if err != nil {
@@ -37,7 +39,7 @@ func markdown(ctx context.Context, source string) (string, error) {
 			commonmark.WithLinkEmptyHrefBehavior(commonmark.LinkBehaviorSkip),
 			commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip),
 		)),
-		converter.WithEscapeMode(converter.EscapeModeDisabled), // it takes quadratic time, and models need no escapes
+		converter.WithEscapeMode(converter.EscapeModeDisabled), // escaping takes quadratic time, and models do not need it
 	)
 	for i, name := range []string{"h1", "h2", "h3", "h4", "h5", "h6"} {
 		conv.Register.RendererFor(name, converter.TagTypeBlock, renderHeading(i+1), converter.PriorityEarly)
@@ -49,8 +51,8 @@ func markdown(ctx context.Context, source string) (string, error) {
 	return string(out), nil
 }
 
-// renderHeading writes a heading in one line. The library's own renderer overwrites the byte before a "#" at the end, because it
-// expects a mark of its escapes there, and panics if the "#" is all there is.
+// renderHeading writes a heading on one line. The library's own renderer overwrites the byte before a "#" at the end,
+// because it expects its own escape mark there. It panics if the heading is only "#".
 func renderHeading(level int) converter.HandleRenderFunc {
 	return func(ctx converter.Context, w converter.Writer, n *html.Node) converter.RenderStatus {
 		var b bytes.Buffer
@@ -62,8 +64,8 @@ func renderHeading(level int) converter.HandleRenderFunc {
 	}
 }
 
-// tidyHTML takes out of n what people do not see, and what would make its Markdown much larger than it is, or take long. depth
-// is how many elements are around what is in n, and marks how many of them mark each line.
+// tidyHTML removes invisible content from n, and elements that would make its Markdown much larger or take long. The
+// content of n is inside depth elements, and marks of them mark each line.
 func tidyHTML(n *html.Node, depth, marks int) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -86,7 +88,7 @@ func tidyHTML(n *html.Node, depth, marks int) {
 	joinTexts(n)
 }
 
-// dissolve puts what is in n in its place.
+// dissolve replaces n by its content.
 func dissolve(n *html.Node) {
 	for child := n.FirstChild; child != nil; child = n.FirstChild {
 		n.RemoveChild(child)
@@ -95,7 +97,7 @@ func dissolve(n *html.Node) {
 	n.Parent.RemoveChild(n)
 }
 
-// joinTexts makes one text of several in a row, in linear time.
+// joinTexts joins adjacent texts to one, in linear time.
 func joinTexts(n *html.Node) {
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		if child.Type != html.TextNode {
@@ -111,12 +113,12 @@ func joinTexts(n *html.Node) {
 	}
 }
 
-// tidyElement makes an element simple, and says how many marks it puts on each line.
+// tidyElement simplifies an element, and returns the number of marks that it puts on each line.
 func tidyElement(n *html.Node) int {
 	switch n.DataAtom {
 	case atom.Table:
 		n.DataAtom, n.Data = atom.Div, "div"
-	case atom.Tr: // a line with bars: a table in columns has as many cells as its widest row has in each
+	case atom.Tr: // a line with bars: in a table with columns, every row would have as many cells as the widest row
 		n.DataAtom, n.Data = atom.Span, "span"
 		n.AppendChild(&html.Node{Type: html.ElementNode, DataAtom: atom.Br, Data: "br"})
 	case atom.Td, atom.Th:
@@ -129,7 +131,7 @@ func tidyElement(n *html.Node) int {
 	return 0
 }
 
-// isUnseen reports whether an element is not shown, or is no text.
+// isUnseen reports whether an element is invisible or has no text.
 func isUnseen(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Canvas, atom.Noscript, atom.Select, atom.Object, atom.Dialog:
@@ -151,7 +153,7 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// mainPart is what the page says is its content, or all of it.
+// mainPart returns the part that the page marks as its main content, or the whole page.
 func mainPart(doc *html.Node) *html.Node {
 	for n := range doc.Descendants() {
 		if n.DataAtom != atom.Main && attribute(n, "role") != "main" {

@@ -18,7 +18,7 @@ func TestHeadingsKeepWhatStandsBeforeTheirLastSign(t *testing.T) {
 	}
 }
 
-// FuzzMarkdown: whatever a page is, its Markdown is text, and not much larger.
+// FuzzMarkdown checks that the Markdown of any page is text, and not much larger than the page.
 func FuzzMarkdown(f *testing.F) {
 	for _, seed := range []string{
 		"", "<p>a<b>b<i>c</b>d</i>", "<table><tr><td>a<tr><td><table><tr><td>b", "<ul><li>a<ol start=9><li>b", "<pre>a\n```\nb", "<code>``a`</code>",

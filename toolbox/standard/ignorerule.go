@@ -9,18 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// ignoreRule is one line of a .gitignore. It is matched by RE2, so that no pattern of a stranger's takes long.
-// No library is used: go-git's, sabhiram's and monochromegane's ignore other files than git does for 23, 21
-// and 32 of the test's rules, such as "*", "!*/", "!*.go".
+// ignoreRule is one line of a .gitignore. It is matched by RE2, so that no pattern takes long, even if it comes from
+// outside. No library is used, because each of them ignores other files than git for some of the test's rules, such as
+// "*", "!*/" and "!*.go". The number of these rules is 23 for go-git's library, 21 for sabhiram's and 32 for
+// monochromegane's.
 type ignoreRule struct {
-	expr    *regexp.Regexp // nil: the whole is ending
-	ending  string         // what all that matches ends with
-	whole   bool           // against the path from the .gitignore's directory, not the last element alone
+	expr    *regexp.Regexp // nil: the name must equal ending
+	ending  string         // the end of every matching name
+	whole   bool           // match the path from the .gitignore's directory, not only its last element
 	dirOnly bool
 	negated bool
 }
 
-// parseIgnore reads a .gitignore. A line that git would not understand matches nothing there, and is no rule here.
+// parseIgnore parses a .gitignore. It skips lines that git does not understand, because they match nothing in git.
 func parseIgnore(data []byte) []ignoreRule {
 	var rules []ignoreRule
 	for line := range bytes.SplitSeq(bytes.TrimPrefix(data, []byte("\uFEFF")), []byte("\n")) {
@@ -34,7 +35,7 @@ func parseIgnore(data []byte) []ignoreRule {
 	return rules
 }
 
-// trimSpaces removes the spaces at the end that no backslash keeps.
+// trimSpaces removes trailing spaces that are not escaped by a backslash.
 func trimSpaces(line string) string {
 	trimmed := strings.TrimRight(line, " ")
 	if rest := strings.TrimRight(trimmed, `\`); len(trimmed) < len(line) && (len(trimmed)-len(rest))%2 == 1 {
@@ -55,7 +56,7 @@ func newIgnoreRule(pattern string) (rule ignoreRule, ok bool) {
 	if len(rule.ending) == len(pattern) {
 		return rule, true
 	}
-	rule.ending = strings.TrimPrefix(rule.ending, "/") // **/x is x too
+	rule.ending = strings.TrimPrefix(rule.ending, "/") // **/x also matches x
 	source, ok := wildmatch(bytewise(pattern))
 	if !ok {
 		return rule, false
@@ -65,7 +66,7 @@ func newIgnoreRule(pattern string) (rule ignoreRule, ok bool) {
 	return rule, err == nil
 }
 
-// matches reports whether the rule is about name, which is relative to its directory.
+// matches reports whether the rule applies to name, which is relative to the rule's directory.
 func (r ignoreRule) matches(name string, isDir bool) bool {
 	if !r.whole {
 		name = path.Base(name)
@@ -79,7 +80,8 @@ func (r ignoreRule) matches(name string, isDir bool) bool {
 	return r.expr.MatchString(bytewise(name))
 }
 
-// bytewise has a character for each byte of s: to git a ? is one byte, and neither patterns nor names need be UTF-8.
+// bytewise returns a string with one character for each byte of s. In git a ? matches one byte, and neither patterns
+// nor names need be UTF-8.
 func bytewise(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return s
@@ -91,7 +93,7 @@ func bytewise(s string) string {
 	return out.String()
 }
 
-// wildmatch is a pattern of git's as a regular expression.
+// wildmatch converts a pattern of git to a regular expression.
 func wildmatch(pattern string) (source string, ok bool) {
 	var out strings.Builder
 	for i := 0; i < len(pattern); {
@@ -134,19 +136,19 @@ func wildmatch(pattern string) (source string, ok bool) {
 	return out.String(), true
 }
 
-// wildclass is the class that a pattern begins with as a regular expression, and what follows it; ok is whether it has an
-// end. It never matches a slash.
+// wildclass converts the class at the beginning of a pattern to a regular expression. It also returns the rest of the
+// pattern. ok reports whether the class has an end. The class never matches a slash.
 func wildclass(pattern string) (class, rest string, ok bool) {
 	class, rest = "[", pattern[1:]
 	if strings.HasPrefix(rest, "!") || strings.HasPrefix(rest, "^") {
 		class, rest = "[^/", rest[1:]
 	}
-	low := rune(-1) // what a range may begin with
+	low := rune(-1) // the possible beginning of a range
 	for isFirst := true; rest != ""; isFirst = false {
 		switch named, after := posixClass(rest); {
 		case rest[0] == ']' && !isFirst:
 			if class == "[" {
-				class = "[^\\x{0}-\\x{10FFFF}" // nothing
+				class = "[^\\x{0}-\\x{10FFFF}" // matches nothing
 			}
 			return class + "]", rest[1:], true
 		case named != "":
@@ -162,14 +164,14 @@ func wildclass(pattern string) (class, rest string, ok bool) {
 	return "", "", false
 }
 
-// wildrune is the first character of a class, which a backslash may precede.
+// wildrune returns the first character of a class, without a backslash before it, and the rest.
 func wildrune(class string) (r rune, rest string) {
 	class = strings.TrimPrefix(class, `\`)
 	r, size := utf8.DecodeRuneInString(class)
 	return r, class[size:]
 }
 
-// runeRange are the characters from low to high, but for the slash, in a class of a regular expression.
+// runeRange returns the characters from low to high without the slash, for a class of a regular expression.
 func runeRange(low, high rune) string {
 	switch {
 	case low > high:
@@ -180,7 +182,7 @@ func runeRange(low, high rune) string {
 	return fmt.Sprintf(`\x{%X}-\x{%X}`, low, high)
 }
 
-// posixClass is a class within a class, [:alpha:] for example, and what follows it.
+// posixClass returns the named class, for example [:alpha:], at the beginning of class, and the rest.
 func posixClass(class string) (named, rest string) {
 	end := strings.IndexByte(class, ']')
 	if end < 3 || !strings.HasPrefix(class, "[:") || class[end-1] != ':' {
@@ -188,8 +190,8 @@ func posixClass(class string) (named, rest string) {
 	}
 	switch named, rest = class[:end+1], class[end+1:]; named {
 	case "[:word:]", "[:ascii:]":
-		named = "[:unknown:]" // as git has it, and RE2 refuses that too
-	case "[:punct:]": // this and the next two have a slash, which goes
+		named = "[:unknown:]" // unknown in git, and RE2 refuses it too
+	case "[:punct:]": // this and the next two contain a slash, which is left out
 		named = "!-.:-@\\[-`{-~"
 	case "[:graph:]":
 		named = "!-.0-~"

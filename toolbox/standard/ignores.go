@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// ignoreFile is where git looks for what it is not to track.
+	// ignoreFile is the name of the files with git's ignore rules.
 	ignoreFile = ".gitignore"
-	// maxIgnored is how many bytes of rules may apply in one place; what is beyond that is not heeded.
+	// maxIgnored is the maximum number of bytes of rules that apply in one place. A file that would exceed it is not
+	// used.
 	maxIgnored = 256 << 10
 )
 
-// ignores are the rules that apply in one directory, from .git/info/exclude and each .gitignore between the root and there.
-// A nil pointer has none.
+// ignores holds the rules that apply in one directory, from .git/info/exclude and each .gitignore between the root and
+// that directory. A nil pointer has no rules.
 type ignores struct {
 	ctx    context.Context
 	tc     *toolbox.Context
 	levels []ignoreLevel
 
 	size    int
-	tooLong int // files beyond maxIgnored
+	tooLong int // number of files beyond maxIgnored
 }
 
 type ignoreLevel struct {
@@ -33,8 +34,8 @@ type ignoreLevel struct {
 	rules []ignoreRule
 }
 
-// newIgnores has the rules of all directories above dir. Who asks for a directory that is ignored itself wants to see what
-// is in it: then there are none.
+// newIgnores returns the rules of all directories above dir. If dir itself is ignored, it returns nil: a caller that
+// requests an ignored directory wants to see its content.
 func newIgnores(ctx context.Context, tc *toolbox.Context, dir string) *ignores {
 	g := &ignores{ctx: ctx, tc: tc}
 	if dir == "." {
@@ -50,7 +51,7 @@ func newIgnores(ctx context.Context, tc *toolbox.Context, dir string) *ignores {
 	return g
 }
 
-// within enters an open directory if it has rules of its own, and gives what leaves it.
+// within adds the rules of an open directory, if it has rules, and returns the function that removes them.
 func (g *ignores) within(dir string, list []fs.DirEntry) (leave func()) {
 	hasOwn := func(e fs.DirEntry) bool { return e.Name() == ignoreFile && !e.IsDir() }
 	if g == nil || dir != "." && !slices.ContainsFunc(list, hasOwn) {
@@ -75,7 +76,7 @@ func (g *ignores) leave() {
 	g.levels = g.levels[:last]
 }
 
-// add appends the rules of a file, which need not be there.
+// add appends the rules of a file, if it exists.
 func (l *ignoreLevel) add(g *ignores, name string) {
 	file, err := g.tc.FS.Open(name)
 	if err != nil {
@@ -95,7 +96,7 @@ func (l *ignoreLevel) add(g *ignores, name string) {
 	l.rules = append(l.rules, parseIgnore(data)...)
 }
 
-// has reports whether name is ignored, if what it is in is not. The last rule that matches decides.
+// has reports whether name is ignored, provided that its parent is not ignored. The last matching rule decides.
 func (g *ignores) has(name string, isDir bool) bool {
 	if g == nil {
 		return false
@@ -114,7 +115,7 @@ func (g *ignores) has(name string, isDir bool) bool {
 	return false
 }
 
-// notes says how much was left out, and how to get it.
+// notes adds the number of entries that were left out, and how to include them.
 func (g *ignores) notes(p *page, n int) {
 	p.count(n, "entry that .gitignore names was left out; ignored: true includes it",
 		"entries that .gitignore names were left out; ignored: true includes them")

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// repository is a directory with files that git looks after.
+// repository returns a directory with files, which is a git repository.
 func repository(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := tree(t, files)
@@ -32,7 +32,7 @@ func git(t testing.TB, dir string, arguments ...string) string {
 	return string(out)
 }
 
-// places are files of many names, each of which rules of a table below may be about.
+// places lists files with various names. The rules of the table below may match them.
 var places = strings.Fields(`a b .c d/a d/b d/e/a d/e/f/b f.o f.c foo foo/x bar.txt build/out build/sub/out src/build/out src/main.go src/gen.go src/gen/x
 	x.log logs/x.log logs/debug.log logs/keep/x.log !bang #hash {a,b} sp\ ace [x] a]b A Z z0 z- z] z^ a*b q?r deep/er/est/file deep/est/file est deep/er
 	tmp/.keep tmp/t Icon doc/frotz/x doc/a/frotz/y frotz café/ü ünder`)
@@ -48,7 +48,8 @@ func grove() map[string]string {
 	return files
 }
 
-// notIgnored is what git and find list of a directory.
+// notIgnored returns two lists of a directory's files that are not ignored: the list of git and the
+// list of find.
 func notIgnored(t testing.TB, dir string) (byGit, byFind string) {
 	t.Helper()
 	listed := strings.Split(strings.TrimSuffix(git(t, dir, "ls-files", "-z", "--others", "--exclude-standard"), "\x00"), "\x00")
@@ -64,7 +65,7 @@ func notIgnored(t testing.TB, dir string) (byGit, byFind string) {
 	return strings.Join(listed, "\n"), strings.Join(found, "\n")
 }
 
-// rules are files called .gitignore, one in a line: a directory, a colon, and lines divided by "|".
+// rules lists .gitignore files, one in a string: a directory, a colon, and lines divided by "|".
 var rules = []string{
 	`.:a`, `.:/a`, `.:d/`, `.:d`, `.:/d/a`, `.:d/a`, `.:e/f`, `.:d/*`, `.:d/*|!d/e`, `.:d/|!d/e/`, `.:d/**|!d/e/|!d/e/a`, `.:**`, `.:*|!*/|!*.go`,
 	`.:*.o`, `.:*.[oc]`, `.:foo`, `.:foo/*`, `.:/foo/x`, `.:build/`, `.:build`, `.:/build/`, `.:build/out`, `.:**/build/out`, `.:src/**/out`,
@@ -77,7 +78,7 @@ var rules = []string{
 	`.:frotz`, `.:doc/frotz`, `.:**/frotz`, `.:/frotz`, `.:doc/**/frotz/`, `.:café`, `.:ü*`, `.:caf?/`, `.:.*`, `.:/*|!/src`, `.:/*|!/src|/src/*|!/src/gen`, `.:tmp/*|!.keep`, `.:.git/info/exclude`,
 }
 
-// TestSearchesHeedGitignoreAsGitDoes has git itself as the judge.
+// TestSearchesHeedGitignoreAsGitDoes compares the results with git itself.
 func TestSearchesHeedGitignoreAsGitDoes(t *testing.T) {
 	t.Parallel()
 	dir := repository(t, grove())
@@ -121,7 +122,7 @@ func uproot(t testing.TB, dir string) {
 	}
 }
 
-// FuzzGitignore: whatever the rules, find lists what git lists.
+// FuzzGitignore checks that find lists the same files as git, whatever the rules are.
 func FuzzGitignore(f *testing.F) {
 	for _, row := range []string{"a\n/b\nd/\n!d/e", "**/x*[!a-b]", "\\ \n[[:alpha:]-z]", "*\n!*/\n!**/a", "[+-z]/*\\"} {
 		f.Add(row, "!a\n/e")

@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// lines reads a text line by line and never holds more than its buffer and the
-// part of a line that was asked for.
+// lines reads a text line by line. It holds only its buffer and the requested part of a line.
 type lines struct {
 	*bufio.Reader
 }
 
-// next is the next line without its end: at most width bytes of it, whole characters,
-// and how many bytes follow. The last line need not have an end. After it the
-// error is io.EOF.
+// next returns the next line without its end: at most width bytes in whole characters, and the
+// number of bytes after them. The last line need not have an end. After the last line the error is
+// io.EOF.
 func (l *lines) next(width int) (line []byte, cut int, err error) {
 	length, ended := 0, false
 	for !ended {
@@ -37,8 +36,8 @@ func (l *lines) next(width int) (line []byte, cut int, err error) {
 	return line, length - len(line), nil
 }
 
-// skip passes over up to n lines, and no line that begins after most bytes.
-// The error is io.EOF where there were fewer.
+// skip skips up to n lines. It stops before a line that begins after most bytes. The error is
+// io.EOF if there are fewer lines.
 func (l *lines) skip(n int, most int64) (skipped int, err error) {
 	for passed := int64(0); skipped < n && passed < most; skipped++ {
 		_, length, err := l.next(0)
@@ -50,7 +49,7 @@ func (l *lines) skip(n int, most int64) (skipped int, err error) {
 	return skipped, nil
 }
 
-// wholeRunes drops the beginning of a character from the end of b.
+// wholeRunes removes an incomplete character from the end of b.
 func wholeRunes(b []byte) []byte {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {

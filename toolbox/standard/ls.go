@@ -11,15 +11,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// lsLimit is how many entries ls shows by default.
+// lsLimit is the default number of entries that ls shows.
 const lsLimit = 500
 
-// Ls is the tool "ls": what is in a directory, directories first, each group by name.
+// Ls returns the tool "ls", which lists a directory: directories first, each group by name.
 //
-// Directories end in "/" and symlinks in "@"; files have their size in bytes after a tab. Names
-// that begin with a dot are shown unless hidden is false, and what .gitignore names only if ignored is true or the
-// directory is ignored itself. Of more than 500 entries, or
-// of those that the budget has no room for, it says how many there are.
+// Directories end in "/" and symlinks in "@"; files have their size in bytes after a tab. Names that begin with a
+// dot are shown unless hidden is false. Entries ignored by .gitignore are shown only if ignored is true or the
+// directory is itself ignored. If there are more than 500 entries, or more than the budget allows, a note has
+// their number.
 func Ls() toolbox.Tool {
 	return define("ls",
 		"List a directory: directories first (name/), then files with their size in bytes; name@ is a symlink. "+
@@ -87,7 +87,7 @@ func (p *page) list(list []fs.DirEntry, limit int, hidden bool) {
 	p.count(all-len(list), "hidden entry is not shown", "hidden entries are not shown")
 }
 
-// rank puts directories first.
+// rank orders directories before other entries.
 func rank(e fs.DirEntry) int {
 	if e.IsDir() {
 		return 0

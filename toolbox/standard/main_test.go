@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// tree makes a directory with files; a name that ends in "/" is a directory.
+// tree makes a directory with files. A name that ends in "/" is a directory.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func tree(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// in is the tools over dir.
+// in returns a context for dir, and a registry with the reading tools over it.
 func in(t testing.TB, dir string) (*toolbox.Context, *toolbox.Registry) {
 	t.Helper()
 	tc, err := toolbox.NewContext(dir)
@@ -61,7 +61,7 @@ func in(t testing.TB, dir string) (*toolbox.Context, *toolbox.Registry) {
 	return tc, r
 }
 
-// deckOf is a deck that is closed when the test ends.
+// deckOf returns a deck that is closed when the test ends.
 func deckOf(t testing.TB) *standard.Deck {
 	t.Helper()
 	deck := standard.New(nil)
@@ -69,7 +69,7 @@ func deckOf(t testing.TB) *standard.Deck {
 	return deck
 }
 
-// sessionIn is all tools over dir.
+// sessionIn returns a registry with all tools over dir.
 func sessionIn(t testing.TB, dir string) *toolbox.Registry {
 	t.Helper()
 	tc, err := toolbox.NewContext(dir)
@@ -81,7 +81,7 @@ func sessionIn(t testing.TB, dir string) *toolbox.Registry {
 	return r
 }
 
-// call runs a tool; its error results begin with "error: ".
+// call runs a tool and returns its text. It puts "error: " before the text of an error result.
 func call(t testing.TB, r *toolbox.Registry, name, input string) string {
 	t.Helper()
 	result, err := r.Do(context.Background(), toolbox.Call{Name: name, Input: json.RawMessage(input)})
@@ -95,7 +95,7 @@ func call(t testing.TB, r *toolbox.Registry, name, input string) string {
 	return text
 }
 
-// cancelled is a context that is over after some looks at it.
+// cancelled is a context that ends after a number of checks.
 type cancelled struct {
 	context.Context
 	looks int
@@ -108,7 +108,7 @@ func (c *cancelled) Err() error {
 	return nil
 }
 
-// endsWith checks that a tool ends with its context, however far it has come.
+// endsWith checks that a tool ends with its context at any point of its run.
 func endsWith(t *testing.T, r *toolbox.Registry, most int, name, input string) {
 	t.Helper()
 	for looks := range most {
@@ -129,7 +129,8 @@ func link(t testing.TB, to, at string) {
 // sessionDir names the variable that turns the test binary into a session in a directory.
 const sessionDir = "INDUS_STANDARD_SESSION"
 
-// session runs a process and a command that mind no signal, prints their numbers, and waits to be killed.
+// session runs a process and a command that ignore all signals, prints their process ids, and waits to be
+// killed.
 func session(dir string) {
 	tc, err := toolbox.NewContext(dir)
 	if err != nil {
@@ -152,7 +153,7 @@ func session(dir string) {
 		panic(err)
 	}
 	line, _, _ := strings.Cut(*result.Blocks()[0].Text, "\n")
-	if _, err := exec.LookPath("setsid"); err == nil && runtime.GOOS == "linux" { // what left its session ends too
+	if _, err := exec.LookPath("setsid"); err == nil && runtime.GOOS == "linux" { // processes that left their session end too
 		stray, err := r.Do(context.Background(), toolbox.Call{Name: "bash", Input: json.RawMessage(
 			`{"command":"setsid -f sh -c 'echo $$ >&3; exec sleep 1000 3>&-' 3>pid >/dev/null 2>&1; until [ -s pid ]; do sleep 0.01; done; cat pid"}`)})
 		if err != nil {

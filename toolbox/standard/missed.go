@@ -8,13 +8,15 @@ import (
 )
 
 const (
-	// maxNearest is how many lines are shown for a text that is not there, and nearestWidth how many bytes of each.
+	// maxNearest is the number of lines that are shown for a missing text, and nearestWidth the number of bytes of
+	// each line.
 	maxNearest, nearestWidth = 10, 200
-	// leastLike is how much of a line must be like another, of 1.
+	// leastLike is the minimum likeness of two lines, where 1 means equal.
 	leastLike = 0.5
 )
 
-// nearestLines says which lines of s are most like old, which is not in s: it goes by old's longest line.
+// nearestLines returns the lines of s that are most like old, which is not in s. It compares the longest line of
+// old.
 func nearestLines(s, old string) string {
 	rows, wanted := strings.Split(s, "\n"), strings.Split(strings.TrimSuffix(old, "\n"), "\n")
 	if isNumbered(wanted) {
@@ -46,7 +48,7 @@ func nearestLines(s, old string) string {
 	return out.String()
 }
 
-// isNumbered reports whether all lines are as read shows them.
+// isNumbered reports whether all lines begin with a number and a tab, as read shows them.
 func isNumbered(rows []string) bool {
 	for _, line := range rows {
 		number, _, ok := strings.Cut(line, "\t")
@@ -57,16 +59,16 @@ func isNumbered(rows []string) bool {
 	return true
 }
 
-// likeness compares lines with one by the pairs of neighbouring bytes that they share, white space aside.
+// likeness compares lines with one line by the pairs of neighbouring bytes that they share, ignoring white space.
 type likeness map[[2]byte]int // the last line that had the pair
 
-// of is how like line number n is, up to 1.
+// of returns the likeness of line number n, at most 1.
 func (l likeness) of(line string, n int) float64 {
 	shared, all := 0, len(l)
 	eachPair(line, func(pair [2]byte) {
 		last, ok := l[pair]
 		if ok && last == n {
-			return // once is enough
+			return // count each pair once
 		}
 		all++
 		if ok {

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// maxSuggestions is how many names a missing one is answered with.
+	// maxSuggestions is the number of names that are suggested for a missing name.
 	maxSuggestions = 3
-	// compared is how many names of one directory it is compared with.
+	// maxCompared is the number of names of one directory with which a missing name is compared.
 	maxCompared = 5000
 )
 
-// suggestions are names that exist and that the caller may have meant by name: it finds the
-// element where the name goes wrong, and what in that directory is written almost
-// like it.
+// suggestions returns existing names that the caller may have meant. It finds the first element of
+// name that does not exist, and similar names in that directory.
 func suggestions(tc *toolbox.Context, name string) []string {
 	parent, wrong, rest := ".", "", name
 	for rest != "" {
@@ -40,7 +39,7 @@ func suggestions(tc *toolbox.Context, name string) []string {
 	return near
 }
 
-// similarNames are the names in dir that are written like name, the nearest first.
+// similarNames returns the names in dir that resemble name, the nearest first.
 func similarNames(tc *toolbox.Context, dir, name string) []string {
 	file, err := tc.FS.Open(dir)
 	if err != nil {
@@ -53,7 +52,7 @@ func similarNames(tc *toolbox.Context, dir, name string) []string {
 	}
 	var names []string
 	for _, e := range list[:min(len(list), maxCompared)] {
-		if e.Name() != name { // a symlink to nowhere is there
+		if e.Name() != name { // a symlink to a missing file exists
 			names = append(names, e.Name())
 		}
 	}

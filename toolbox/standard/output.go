@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// page is the text of a result: lines up to the context's budget, then notes about what
-// is not there.
+// page is the text of a result: lines within the context's budget, then notes about the parts that were left
+// out.
 type page struct {
 	lines strings.Builder
 	notes []string
@@ -21,11 +21,12 @@ type page struct {
 }
 
 const (
-	// forNotes is how much of the budget is kept for notes.
+	// forNotes is the number of bytes of the budget that are reserved for notes.
 	forNotes = 1024
-	// maxShownName is how many bytes of a name are shown, as many as a path may have on Linux.
+	// maxShownName is the maximum number of bytes of a name that are shown. It equals the longest path on
+	// Linux.
 	maxShownName = 4096
-	// leastRoom is what a page has under the smallest budget: enough for some line.
+	// leastRoom is the room of a page under the smallest budget. It is enough for some line.
 	leastRoom = 512
 )
 
@@ -34,7 +35,7 @@ func newPage(tc *toolbox.Context) *page {
 	return &page{room: max(leastRoom, limit-min(forNotes, limit/4))}
 }
 
-// add appends a line, or all of several lines; once one has not fitted, none does.
+// add appends a line, or several lines together. After text has not fit once, no further text is added.
 func (p *page) add(text string) bool {
 	if p.full || len(text) >= p.room-p.lines.Len() {
 		p.full = true
@@ -49,14 +50,14 @@ func (p *page) note(format string, args ...any) {
 	p.notes = append(p.notes, "("+fmt.Sprintf(format, args...)+")\n")
 }
 
-// count notes n things of which there may be none.
+// count adds a note about n things, if n is not 0.
 func (p *page) count(n int, one, several string) {
 	if n > 0 {
 		p.note("%s", counted(n, one, several))
 	}
 }
 
-// counted is a number with what there is of it.
+// counted returns a number with its noun.
 func counted(n int, one, several string) string {
 	if n == 1 {
 		return "1 " + one
@@ -74,7 +75,7 @@ func textResult(format string, args ...any) *toolbox.Result {
 	return toolbox.NewResult(toolbox.Text(fmt.Sprintf(format, args...)))
 }
 
-// matches notes how many of the things that were found are shown, and that those beyond most were not counted.
+// matches adds a note with the number of shown and found things. Beyond most, things were not counted.
 func (p *page) matches(shown, found, most int, things, narrow string) {
 	switch {
 	case found == 0:
@@ -86,8 +87,8 @@ func (p *page) matches(shown, found, most int, things, narrow string) {
 	}
 }
 
-// show is a file's name on one line: a name with line breaks, control characters or
-// bytes that are not UTF-8 is quoted as Go quotes it. One that no file can have is cut.
+// show returns a file's name on one line. A name with line breaks, control characters or bytes that are not
+// UTF-8 is quoted as in Go. A name that is too long for any file is cut.
 func show(name string) string {
 	name = text.Clip(name, maxShownName)
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
@@ -97,15 +98,15 @@ func show(name string) string {
 	return name
 }
 
-// clip shows at most width bytes of a line around the byte at, and how much is not
-// there on either side.
+// clip returns at most width bytes of a line around the byte at, with the number of bytes missing on either
+// side.
 func clip(line []byte, at, width int) string {
 	if len(line) <= width {
 		return strings.ToValidUTF8(string(line), "\uFFFD")
 	}
 	from := max(0, min(at-width/4, len(line)-width))
 	to := from + width
-	for range utf8.UTFMax - 1 { // what is not UTF-8 may be cut anywhere
+	for range utf8.UTFMax - 1 { // invalid UTF-8 may be cut anywhere
 		if from > 0 && !utf8.RuneStart(line[from]) {
 			from++
 		}
@@ -123,7 +124,7 @@ func clip(line []byte, at, width int) string {
 	return text
 }
 
-// valueOr is n where the caller gave one, else standard. The schema has checked its bounds.
+// valueOr returns *n, or standard if n is nil. The schema has checked the bounds of *n.
 func valueOr(n *int, standard int) int {
 	if n == nil {
 		return standard

@@ -8,11 +8,12 @@ import (
 
 const byteOrderMark = "\uFEFF"
 
-// plainText is a file as read shows it: without a byte order mark, and with a line feed alone at the end of each line.
+// plainText is a file's text as read shows it, without a byte order mark and with a line feed alone at the end of each
+// line.
 type plainText struct {
 	text    string
 	bom     bool
-	returns []int // the line feeds in text that a carriage return precedes in the file
+	returns []int // the line feeds in text that follow a carriage return in the file
 }
 
 func newPlainText(data []byte) *plainText {
@@ -32,7 +33,7 @@ func newPlainText(data []byte) *plainText {
 	}
 }
 
-// at is where in the file something is that is at i in text.
+// at returns the offset in the file for offset i in text.
 func (t *plainText) at(i int) int {
 	before := sort.SearchInts(t.returns, i)
 	if t.bom {
@@ -41,7 +42,7 @@ func (t *plainText) at(i int) int {
 	return i + before
 }
 
-// lines is s, a part of a text, with the ends that most lines of the file have.
+// lines returns s, a part of a text, with the line ends that most lines of the file have.
 func (t *plainText) lines(s string) string {
 	if 2*len(t.returns) > strings.Count(t.text, "\n") {
 		return strings.ReplaceAll(s, "\n", "\r\n")
@@ -49,8 +50,8 @@ func (t *plainText) lines(s string) string {
 	return s
 }
 
-// dress is what the file is to hold for content in its place: what it had beside its text stays, but the ends of lines only
-// where all are CRLF and content does not have its own.
+// dress returns content as it is written to the file, with the file's byte order mark. Line ends become CRLF only if
+// all lines of the file have it and content has no carriage returns.
 func (t *plainText) dress(content string) []byte {
 	if n := len(t.returns); n > 0 && n == strings.Count(t.text, "\n") && !strings.Contains(content, "\r") {
 		content = strings.ReplaceAll(content, "\n", "\r\n")

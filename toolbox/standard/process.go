@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// startWait is how many seconds start waits for a first sign: most of what cannot run says so within that.
+	// startWait is the default number of seconds that start waits for output. Most commands that cannot run
+	// report it within that time.
 	startWait = 1
-	// maxLine is how much of a command line is shown.
+	// maxLine is the number of bytes of a command line that are shown.
 	maxLine = 200
 )
 
@@ -25,7 +26,7 @@ type processInput struct {
 	Wait    *int   `json:"wait,omitempty" jsonschema:"minimum=0,maximum=60" jsonschema_description:"For how many seconds start and poll wait for output or the end; 1 by default for start, 0 for poll."`
 }
 
-// tool is the tool "process".
+// tool returns the tool "process".
 func (s *processes) tool() toolbox.Tool {
 	return define("process",
 		"Run commands that go on while you do other things: servers, watchers, long builds. "+
@@ -57,7 +58,7 @@ func (s *processes) run(ctx context.Context, tc *toolbox.Context, in processInpu
 	return p.news(tc), nil
 }
 
-// named is the process that a call is about, which start starts.
+// named returns the process of a call. For start it starts the process.
 func (s *processes) named(tc *toolbox.Context, in processInput) (*process, error) {
 	if in.Action != "start" {
 		return s.find(in.ID)
@@ -69,7 +70,7 @@ func (s *processes) named(tc *toolbox.Context, in processInput) (*process, error
 	return s.start(tc, toolbox.Command{Line: in.Command, Dir: dir})
 }
 
-// prepare returns the directory that start begins in, or why nothing can be started.
+// prepare returns the directory for start, or the reason why nothing can be started.
 func (in processInput) prepare(tc *toolbox.Context) (dir string, err error) {
 	if in.Command == "" {
 		return "", errors.New("start needs a command")
@@ -92,7 +93,7 @@ func (s *processes) list(tc *toolbox.Context) *toolbox.Result {
 	return shown.result()
 }
 
-// news is what a process has written since the last time, and how it is.
+// news returns the output of a process since the last call, and its state.
 func (p *process) news(tc *toolbox.Context) *toolbox.Result {
 	state := p.state() // before the output, which is complete once the process has ended
 	p.mu.Lock()
@@ -106,5 +107,5 @@ func (p *process) news(tc *toolbox.Context) *toolbox.Result {
 	return textResult("%s", shown)
 }
 
-// line is the command line as one line.
+// line returns the command line as one line.
 func (p *process) line() string { return text.Clip(text.OneLine(p.command.Line), maxLine) }

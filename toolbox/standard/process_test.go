@@ -21,7 +21,7 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// isAlive reports whether there is a process, and no zombie, of this number.
+// isAlive reports whether there is a process with this id that is not a zombie.
 func isAlive(t testing.TB, pid string) bool {
 	t.Helper()
 	if _, err := strconv.Atoi(pid); err != nil {
@@ -31,7 +31,7 @@ func isAlive(t testing.TB, pid string) bool {
 	return err == nil && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
 }
 
-// timeless is a result without its times.
+// timeless returns a result without its times.
 func timeless(s string) string {
 	return regexp.MustCompile(`(for|after) \d+s`).ReplaceAllString(s, "$1 …")
 }
@@ -86,7 +86,7 @@ func TestProcessSaysHowItEnded(t *testing.T) {
 	}
 }
 
-// gated is a shell whose commands run until they are let go, or stopped.
+// gated is a shell with commands that run until they are released or stopped.
 type gated struct {
 	letGo chan struct{}
 	mu    sync.Mutex
@@ -158,7 +158,8 @@ func TestAPollEndsWithItsCall(t *testing.T) {
 	}
 }
 
-// A process that prints all the time is kept in bounded memory, and each poll catches up.
+// A process that prints all the time is kept in bounded memory, and each poll returns all new
+// output.
 func TestAPollCatchesUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -169,7 +170,7 @@ func TestAPollCatchesUp(t *testing.T) {
 	if len(got) > toolbox.DefaultBudget || !strings.HasPrefix(got, "first\n1\n") || !strings.Contains(got, " bytes cut …\n") {
 		t.Errorf("%d bytes: %.50s … %s", len(got), got, got[max(0, len(got)-50):])
 	}
-	for polls := 0; !strings.Contains(got, "00\n(p1: running"); polls++ { // what is still in the pipe
+	for polls := 0; !strings.Contains(got, "00\n(p1: running"); polls++ { // the rest is still in the pipe
 		if polls > 10 {
 			t.Fatal(got[max(0, len(got)-50):])
 		}

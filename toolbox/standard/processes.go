@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// maxRunning is how many processes run at once.
+	// maxRunning is the number of processes that may run at once.
 	maxRunning = 16
-	// maxEnded is how many that have ended are remembered, with their output.
+	// maxEnded is the number of ended processes that are kept, with their output.
 	maxEnded = 16
 )
 
-// processes are those of one session.
+// processes holds the processes of one session.
 type processes struct {
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
@@ -30,7 +30,7 @@ type processes struct {
 	mu      sync.Mutex
 	all     []*process // in the order of their start
 	started int
-	strays  []*proc.Strays // of all that ever started
+	strays  []*proc.Strays // of all processes ever started
 }
 
 func newProcesses() *processes {
@@ -45,8 +45,8 @@ type process struct {
 	id      string
 	command toolbox.Command
 	began   time.Time
-	cancel  context.CancelFunc // ends it
-	strays  *proc.Strays       // what leaves its session
+	cancel  context.CancelFunc // ends the command
+	strays  *proc.Strays       // processes that leave the command's session
 	out     *captured
 	done    chan struct{}
 
@@ -55,10 +55,10 @@ type process struct {
 	err    error
 
 	mu   sync.Mutex
-	seen int // how much of the output was taken
+	seen int // number of bytes of the output already taken
 }
 
-// start starts a command in the shell of a call. It outlives the call.
+// start starts a command in the shell of a call. The command outlives the call.
 func (s *processes) start(tc *toolbox.Context, c toolbox.Command) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,13 +83,13 @@ func (p *process) run(ctx context.Context, shell toolbox.Shell) {
 	defer close(p.done)
 	defer p.cancel()
 	p.exit, p.err = shell.Run(p.strays.Within(ctx), p.command)
-	if ctx.Err() != nil { // it was stopped, with all that it started
+	if ctx.Err() != nil { // it was stopped: end all processes that it started
 		p.strays.End(0)
 	}
 	p.lasted = time.Since(p.began)
 }
 
-// forget drops the oldest of those that have ended, and says which are running.
+// forget drops the oldest ended processes, and returns the ids of the running ones.
 func (s *processes) forget() (running []string) {
 	ended := 0
 	for _, p := range s.all {
@@ -129,7 +129,7 @@ func (s *processes) snapshot() []*process {
 	return slices.Clone(s.all)
 }
 
-// close ends all and waits for that.
+// close ends all processes and waits for their end.
 func (s *processes) close() {
 	s.mu.Lock()
 	s.cancel()
@@ -161,7 +161,7 @@ func (p *process) failed() bool {
 	return !p.isRunning() && p.err != nil && !errors.Is(p.err, context.Canceled)
 }
 
-// state says how a process is.
+// state describes the state of a process.
 func (p *process) state() string {
 	switch {
 	case p.isRunning():
@@ -174,7 +174,7 @@ func (p *process) state() string {
 	return fmt.Sprintf("ended after %v, exit status %d", p.lasted.Round(time.Second), p.exit)
 }
 
-// wait waits for output that nobody has seen or for the end, for a time.
+// wait waits until there is new output, the process ends, or most has passed.
 func (p *process) wait(ctx context.Context, most time.Duration) error {
 	if most == 0 {
 		return nil
@@ -194,7 +194,8 @@ func (p *process) wait(ctx context.Context, most time.Duration) error {
 	return nil
 }
 
-// stop ends a process with all that it has started, asked first and killed then.
+// stop ends a process and all processes that it started. They first get a request to stop, and are
+// then killed.
 func (p *process) stop(ctx context.Context) error {
 	p.cancel()
 	select {

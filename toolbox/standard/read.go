@@ -17,21 +17,22 @@ import (
 )
 
 const (
-	// readLines is how many lines read shows by default.
+	// readLines is the default number of lines that read shows.
 	readLines = 2000
-	// readWidth is how many bytes of one line it shows.
+	// readWidth is the number of bytes of one line that it shows.
 	readWidth = 2000
-	// readAhead is how far behind the last line shown it counts the rest.
+	// readAhead is the number of bytes after the last shown line in which it counts the remaining
+	// lines.
 	readAhead = 64 << 20
 )
 
-// Read is the tool "read": a text file, or some of its lines, each with its number.
+// Read returns the tool "read", which shows a text file, or some of its lines, each with its number.
 //
-// It shows 2,000 lines by default, 2,000 bytes of each line, and
-// in all what the context's budget allows; a note says what is not there and where to go
-// on. A file that is not text (that has a NUL byte near its beginning) is
-// described. Bytes that are not UTF-8 become U+FFFD. A file of which some lines were shown is marked as
-// read, see [toolbox.Context.WasRead], unless the rest is too long to be looked at.
+// It shows 2,000 lines by default, and 2,000 bytes of each line, within the context's budget. A note
+// reports the missing lines and the offset at which to continue. A file that is not text (with a NUL
+// byte near its beginning) is only described. Invalid UTF-8 becomes U+FFFD. A file is marked as read
+// even if only some lines were shown (see [toolbox.Context.WasRead]), unless the rest is too long to be
+// examined.
 func Read() toolbox.Tool {
 	return define("read",
 		"Read a text file. Each line comes with its number and a tab, which are not part of the file. "+
@@ -73,7 +74,7 @@ func runRead(ctx context.Context, tc *toolbox.Context, in readInput) (*toolbox.R
 	if err := r.show(); err != nil {
 		return nil, fmt.Errorf("%s: %w", show(file.name), err)
 	}
-	if r.whole { // of what was not read nobody can say whether it has changed
+	if r.whole { // a later change in an unread part could not be detected
 		tc.MarkRead(file.name, [sha256.Size]byte(all.Sum(nil)))
 	}
 	return r.page.result(), nil
@@ -86,11 +87,11 @@ type reading struct {
 	page          *page
 
 	last          int  // the last line on the page
-	whole         bool // all of the file was read
+	whole         bool // the whole file was read
 	crlf, notUTF8 bool
 }
 
-// show puts the lines that were asked for on the page, and says what is not there.
+// show puts the requested lines on the page, and adds notes about the others.
 func (r *reading) show() error {
 	skipped, err := r.lines.skip(r.offset-1, math.MaxInt64)
 	if err == nil && r.offset > 1 {
@@ -118,7 +119,7 @@ func (r *reading) show() error {
 	return nil
 }
 
-// rest counts the lines of the file; more is whether there are others than those.
+// rest counts the lines of the file. more reports whether there are further lines.
 func (r *reading) rest() (total int, more bool, err error) {
 	total = r.last
 	if r.page.full {
@@ -128,7 +129,7 @@ func (r *reading) rest() (total int, more bool, err error) {
 	return total + n, err == nil, err
 }
 
-// text is one line as it is shown.
+// text returns one line in the form in which it is shown.
 func (r *reading) text(line []byte, cut int) string {
 	if cut == 0 && bytes.HasSuffix(line, []byte("\r")) {
 		line, r.crlf = line[:len(line)-1], true

@@ -13,17 +13,18 @@ import (
 
 // WriteChecker is implemented by a [toolbox.FS] that refuses to change some files.
 type WriteChecker interface {
-	// CheckWrite returns the error that WriteFile is going to return for that name, as far as it is known.
+	// CheckWrite returns the error that WriteFile would return for that name, as far as it is known.
 	CheckWrite(name string) error
 }
 
-// Refusal returns the error that a call of a deck's tool is going to end with, as far as that is known before the call
-// runs: a path outside of the directory, a file that was not read, an address that is not public. nil: it may succeed. It
-// changes nothing and sends nothing, so that a person need not be asked about a call that cannot run.
+// Refusal returns the error with which a call of a deck's tool would end, as far as it is known before the call runs.
+// Examples are a path outside the directory, a file that was not read, and an address that is not public. If it returns
+// nil, the call may succeed. It changes nothing and sends nothing. With it, a program need not ask a person about a
+// call that cannot run.
 func (d *Deck) Refusal(ctx context.Context, tc *toolbox.Context, c toolbox.Call) (err error) {
 	switch c.Name {
 	case "read", "ls", "grep", "find":
-		// Whether there is a file is not said: a person may not want the model to know.
+		// The error does not reveal whether a file exists, because a person may not want the model to know.
 		err = refusalOf(c, func(in struct{ Path string }) error {
 			if _, err := tc.Path(in.Path); err != nil {
 				return pathFault(in.Path, err)
@@ -47,7 +48,7 @@ func (d *Deck) Refusal(ctx context.Context, tc *toolbox.Context, c toolbox.Call)
 	return nil
 }
 
-// refusalOf checks the input of a call. An input that does not fit is the registry's to refuse.
+// refusalOf checks the input of a call. It ignores input that does not fit, because the registry refuses it.
 func refusalOf[In any](c toolbox.Call, check func(In) error) error {
 	var in In
 	if json.Unmarshal(c.Input, &in) != nil {
@@ -56,7 +57,8 @@ func refusalOf[In any](c toolbox.Call, check func(In) error) error {
 	return check(in)
 }
 
-// refusal is a page's that is not fetched whatever its host's name means. It resolves no name: that would send the name.
+// refusal returns the error of a page that is never fetched, regardless of the address of its host. It resolves no
+// name, because that would send the name.
 func (f *fetcher) refusal(in webfetchInput) error {
 	u, err := url.Parse(in.URL)
 	if err == nil {

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// search finds matching lines in one text after the other and puts them on a page.
+// search finds matching lines in a series of texts and puts them on a page.
 type search struct {
 	ctx    context.Context
 	expr   *regexp.Regexp
-	prefix []byte // what every match begins with
+	prefix []byte // the beginning of every match
 	around int
 	limit  int
 	page   *page
@@ -27,12 +27,12 @@ func newSearch(ctx context.Context, expr *regexp.Regexp, around, limit int, p *p
 }
 
 const (
-	// lookEvery is how many bytes are searched between two looks at the context: a
-	// large expression takes a tenth of a millisecond for each.
+	// lookEvery is the number of bytes searched between two checks of the context. A large
+	// expression takes a tenth of a millisecond for each byte.
 	lookEvery = 4 << 10
 )
 
-// find is the first match in a line; a long one is given up when the context ends.
+// find returns the first match in a line. In a long line, it stops when the context ends.
 func (s *search) find(row []byte) []int {
 	if len(row) <= lookEvery {
 		return s.expr.FindIndex(row)
@@ -40,7 +40,7 @@ func (s *search) find(row []byte) []int {
 	return s.expr.FindReaderIndex(&ending{ctx: s.ctx, row: row})
 }
 
-// ending is a line that ends with the context.
+// ending reads the runes of a line, and ends early when the context does.
 type ending struct {
 	ctx context.Context
 	row []byte
@@ -56,7 +56,7 @@ func (e *ending) ReadRune() (rune, int, error) {
 	return r, size, nil
 }
 
-// text searches data; its matches are under name. The error is the context's, or
+// text searches data and lists its matches under name. The error is the context's error or
 // errEnough.
 func (s *search) text(name string, data []byte) error {
 	if !bytes.Contains(data, s.prefix) {
@@ -90,22 +90,22 @@ func (s *search) text(name string, data []byte) error {
 	return nil
 }
 
-// filePart is one file's part of the page. It takes the lines in turn.
+// filePart is one file's part of the page. It takes the lines in order.
 type filePart struct {
 	name   string
 	page   *page
 	around int
 
-	before [][]byte // lines just passed that are not on the page
-	due    int      // how many lines after the last match are still to come
-	last   int      // the last line on the page, 0: none
+	before [][]byte // the last lines that are not on the page
+	due    int      // number of lines still to show after the last match
+	last   int      // the last line on the page, 0 if there is none
 }
 
-// match shows line n, which matches at a byte, and those before it.
+// match shows line n, which matches at the byte at, and the lines before it.
 func (s *filePart) match(n int, row []byte, at int) bool {
 	first, heading := n-len(s.before), s.name
 	if s.page.lines.Len() > 0 {
-		heading = "\n" + s.name // an empty line parts it from the file before
+		heading = "\n" + s.name // an empty line after the previous file
 	}
 	switch {
 	case s.last == 0 && !s.page.add(heading):
@@ -120,7 +120,7 @@ func (s *filePart) match(n int, row []byte, at int) bool {
 	return s.show(n, ":", row, at)
 }
 
-// pass takes note of line n, which does not match or is not to be shown as a match.
+// pass handles line n, which does not match or is not shown as a match.
 func (s *filePart) pass(n int, row []byte) {
 	switch {
 	case s.due > 0:

@@ -11,7 +11,8 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// TestWhatLeavesItsSessionEndsWithTheDeck: a daemon of a command lives on until then, or until its process is stopped.
+// TestWhatLeavesItsSessionEndsWithTheDeck checks that a daemon of a command runs until the deck is closed or its
+// process is stopped.
 func TestWhatLeavesItsSessionEndsWithTheDeck(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil {

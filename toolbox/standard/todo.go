@@ -23,7 +23,7 @@ type todoTask struct {
 	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=done" jsonschema_description:"How far it is."`
 }
 
-// tool is the tool "todo".
+// tool returns the tool "todo".
 func (l *todo) tool() toolbox.Tool {
 	return define("todo",
 		"Keep the list of what is to be done, for work of several steps. Each call gives the whole list, which replaces the one before. "+

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// maxVisits is how many files and directories one search looks at: ten times a
-	// large repository, and still an end.
+	// maxVisits is the maximum number of files and directories that one search visits. It is ten times a
+	// large repository.
 	maxVisits = 1_000_000
-	// maxLevels is how deep below its start a search goes.
+	// maxLevels is the maximum depth of a search below its start.
 	maxLevels = 100
 )
 
-// errEnough ends a walk early; what it saw so far is good.
+// errEnough ends a walk early. The results so far are valid.
 var errEnough = errors.New("enough")
 
-// walk is one search through a directory and what it left out. It follows no symlinks,
-// and enters neither what version control keeps for itself, nor node_modules, nor what is ignored, unless it
-// starts there.
+// walk is one search through a directory, with counts of the parts it left out. It follows no symlinks. It
+// skips directories of version control, node_modules and ignored entries, unless it starts in such a
+// directory.
 type walk struct {
 	ctx     context.Context
 	tc      *toolbox.Context
@@ -30,14 +30,14 @@ type walk struct {
 
 	visits     int
 	ignored    int
-	modules    int // node_modules
+	modules    int // number of directories called node_modules
 	unreadable int
 	deep       int
 	tooLarge   int // directories with more than maxEntries
 	stopped    bool
 }
 
-// newWalk is a search below root. If ignored is true, it visits what is ignored too.
+// newWalk returns a search below root. If ignored is true, it visits ignored entries too.
 func newWalk(
 	ctx context.Context, tc *toolbox.Context, root string, ignored bool, visit func(name string, e fs.DirEntry) error,
 ) *walk {
@@ -48,10 +48,10 @@ func newWalk(
 	return w
 }
 
-// below visits all that is in the open directory called name, and below it, by name.
+// below visits all entries of the open directory called name, and all entries below them, by name.
 func (w *walk) below(name string, dir fs.File, level int) error {
 	list, more, err := entries(w.ctx, dir)
-	_ = dir.Close() // before its children are opened: a tree is deeper than there are descriptors
+	_ = dir.Close() // before its children are opened: a tree may be deeper than the number of descriptors
 	if w.ctx.Err() != nil {
 		return w.ctx.Err()
 	}
@@ -112,7 +112,7 @@ func (w *walk) isSkipped(name string) bool {
 	return false
 }
 
-// notes says what the walk left out, but for version control's own.
+// notes adds notes about the parts that the walk left out, except directories of version control.
 func (w *walk) notes(p *page) {
 	p.count(w.modules, "node_modules was left out; give it as path to search it",
 		"directories called node_modules were left out; give one as path to search it")

@@ -24,7 +24,7 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// fetching is a deck whose webfetch may reach this machine, and its tools.
+// fetching returns a deck with a webfetch that may reach this machine, and a registry with its tools.
 func fetching(t testing.TB) (*standard.Deck, *toolbox.Registry) {
 	t.Helper()
 	deck := standard.New(&standard.Options{AllowPrivate: true})
@@ -34,7 +34,7 @@ func fetching(t testing.TB) (*standard.Deck, *toolbox.Registry) {
 	return deck, r
 }
 
-// serve is the address of a server for one test.
+// serve starts a server for one test and returns its address.
 func serve(t testing.TB, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -42,7 +42,7 @@ func serve(t testing.TB, h http.HandlerFunc) string {
 	return s.URL
 }
 
-// page is a server that answers everything with one body.
+// page starts a server that answers every request with one body.
 func page(t testing.TB, kind, body string) string {
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Content-Type"] = []string{kind}
@@ -156,7 +156,7 @@ func TestWebfetchShowsALongPageInParts(t *testing.T) {
 	}
 }
 
-// What a server sends without end, or packs into little, is read in part, or not.
+// A body without end, or with a large unpacked size, is read in part or not at all.
 func TestWebfetchIsBounded(t *testing.T) {
 	t.Parallel()
 	deck, r := fetching(t)
@@ -226,7 +226,7 @@ func TestWebfetchIsBounded(t *testing.T) {
 	}
 }
 
-// A page made to cost a hundred times its size takes no such time, nor gives such text.
+// A page that is made to cost a hundred times its size takes neither that time nor that much text.
 func TestWebfetchOfHostileHTML(t *testing.T) {
 	t.Parallel()
 	_, r := fetching(t)
@@ -335,7 +335,7 @@ func TestWebfetchSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// hanging is a server that sends the beginning of a page and then no more.
+// hanging starts a server that sends the beginning of a page and then nothing more.
 func hanging(t testing.TB) string {
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -389,7 +389,8 @@ func TestNotPublic(t *testing.T) {
 	}
 }
 
-// names answers DNS queries on a socket of its own, each name with the next of its addresses, the last for ever.
+// names answers DNS queries on its own socket. Each query for a name returns the next of its addresses, and after the
+// last address that address again.
 func names(t *testing.T, hosts map[string][]string) *net.Resolver {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -448,15 +449,15 @@ func respond(query dnsmessage.Message, hosts map[string][]string) ([]byte, error
 	return m.Pack()
 }
 
-// However an address of this machine is written, named or come by, no connection reaches it. It is not parallel: it sets the resolver of the
-// whole program.
+// No connection reaches an address of this machine, however it is written, named or obtained. The test is not parallel,
+// because it sets the resolver of the whole program.
 func TestWebfetchReachesPublicAddressesOnly(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("127.0.0.9 is an address on Linux alone")
 	}
 	var hits, outside atomic.Int32
 	inner := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) })}
-	listener, err := net.Listen("tcp", ":0") // on all addresses, of both kinds
+	listener, err := net.Listen("tcp", ":0") // on all addresses, IPv4 and IPv6
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// Write is the tool "write": it creates a text file, or replaces all of one.
+// Write returns the tool "write", which creates a text file or replaces its whole content.
 //
-// Directories above it are made. A file that is there must have been read in the same [toolbox.Context], and not have
-// changed since; then its permissions, its byte order mark, and CRLF at the ends of all its lines stay. The result is a unified
-// diff, of a new file how long it is. It writes at most 8 MiB, and nothing of version control's own (.git), where a
-// file may be a command to be run.
+// It makes missing directories. An existing file must have been read in the same [toolbox.Context], and must not have
+// changed since. The file keeps its permissions and its byte order mark, and CRLF if all its lines end in it. The
+// result is a unified diff, or the length of a new file. Write writes at most 8 MiB. It refuses the files of version
+// control (.git), where a file may be a command that is run.
 func Write() toolbox.Tool {
 	t := define("write",
 		"Create a text file, or replace all of one; directories above it are made. "+
@@ -49,7 +49,7 @@ func runWrite(ctx context.Context, tc *toolbox.Context, in writeInput) (*toolbox
 	return c.result(data), nil
 }
 
-// prepare opens the file that is to hold data, unless the call must be refused.
+// prepare opens the file to be written and returns its new content, or the error with which the call is refused.
 func (in writeInput) prepare(ctx context.Context, tc *toolbox.Context) (c *change, data []byte, err error) {
 	c, err = openChange(ctx, tc, in.Path)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// withFiles is all tools for files over dir.
+// withFiles returns a context for dir, and a registry with all file tools over it.
 func withFiles(t testing.TB, dir string) (*toolbox.Context, *toolbox.Registry) {
 	t.Helper()
 	tc, r := in(t, dir)
@@ -21,7 +21,7 @@ func withFiles(t testing.TB, dir string) (*toolbox.Context, *toolbox.Registry) {
 	return tc, r
 }
 
-// quoted is a JSON object of strings.
+// quoted returns a JSON object of strings.
 func quoted(t testing.TB, pairs ...string) string {
 	t.Helper()
 	out := "{"
@@ -46,7 +46,7 @@ func holds(t testing.TB, dir, name string) string {
 func TestWrite(t *testing.T) {
 	tests := []struct {
 		name, path, before, content string
-		want, after                 string // "": as before
+		want, after                 string // "": unchanged
 	}{
 		{"a new file", "new", "", "a\nb\n", "new is new: 2 lines, 4 bytes", "a\nb\n"},
 		{"an empty one", "new", "", "", "new is new: 0 lines, 0 bytes", ""},
@@ -93,7 +93,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestChangesNeedWhatWasRead is the gate, for both tools that change a file.
+// TestChangesNeedWhatWasRead checks, for both tools that change a file, that the file must have
+// been read.
 func TestChangesNeedWhatWasRead(t *testing.T) {
 	const unread, changed = "was not read before: read it, then change it", "has changed since it was read: read it again"
 	dir := tree(t, map[string]string{"sub/f": "one\ntwo\n"})
@@ -120,7 +121,7 @@ func TestChangesNeedWhatWasRead(t *testing.T) {
 		},
 	}
 	steps := []struct {
-		name, want string // "": it goes through
+		name, want string // "": the change succeeds
 		before     func(*toolbox.Registry)
 	}{
 		{"unread", unread, func(*toolbox.Registry) {}},
