@@ -11,7 +11,7 @@ import (
 // removed many at a time, because each removal invalidates the provider's cache of the conversation.
 const (
 	bytesPerToken = 4
-	imageTokens   = 1600 // about the most that a provider counts for one image
+	imageTokens   = 1600 // about the most tokens that a provider counts for one image
 	messageTokens = 8    // for each message and part
 
 	fullAbove  = 80 // percent of the budget: above this, results are removed

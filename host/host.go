@@ -33,83 +33,88 @@ type Options struct {
 	// Info is the host's name and version. Zero: [DefaultInfo].
 	Info interop.Info
 	// Instructions explain to a client's model how to use the host. The backend's own instructions follow them, for
-	// example the instructions of its servers. "": only the backend's.
+	// example the instructions of its servers. If Instructions is "", clients get only the backend's.
 	Instructions string
-	// MaxMessage bounds each message from a client, in bytes. 0: [interop.MaxMessage].
+	// MaxMessage bounds each message from a client, in bytes. Zero means [interop.MaxMessage].
 	MaxMessage int64
 	// Memory bounds the bytes of all messages from clients. Share the memory of the fleet
-	// ([interop.MountOptions].Memory), so that clients that do not read make room for answers. nil: 256 MiB of its own.
+	// ([interop.MountOptions].Memory), so that clients that do not read make room for answers. If it is nil, the host
+	// has 256 MiB of its own.
 	Memory *interop.Memory
-	// Keys seal tokens that clients hold, such as the ids of sessions. Replicas of one host need the same keys. nil:
-	// random keys. Tokens sealed with them end with the host.
+	// Keys seal tokens that clients hold, such as the ids of sessions. Replicas of one host need the same keys. If it
+	// is nil, the host makes random keys, and tokens become invalid when the host ends.
 	Keys *Keys
-	// Replica is the address of this host for its peers. It is sealed in the ids of sessions. "": it has none.
+	// Replica is the address of this host for its peers. It is sealed in the ids of sessions. It is "" if the host has
+	// none.
 	Replica string
-	// Logger receives errors that no client sees. nil: silent.
+	// Logger receives errors that no client sees. If it is nil, nothing is logged.
 	Logger *slog.Logger
 	// Authenticate returns the caller of an HTTP request, for example identity.Guard.Principal. If it returns an error,
 	// the request is refused. The status, header and body come from an [*interop.HTTPError] in the chain of the error,
 	// or from an error with the method Refuse() (status int, header http.Header, body string). Any other error is
 	// answered with 401 and no reason. A session belongs to the caller that opened it. While a stream stays open (a
 	// GET, subscriptions/listen), Authenticate is called again every five seconds. An error or another caller ends the
-	// stream. nil: every caller is "".
+	// stream. If it is nil, every caller is "".
 	Authenticate func(*http.Request) (toolbox.Principal, error)
 	// Forward returns the names of the headers of HTTP requests that the backend may see ([interop.Client].Header), in
-	// the form of [http.CanonicalHeaderKey]. It is called for each request. nil: none.
+	// the form of [http.CanonicalHeaderKey]. It is called for each request. If it is nil, the backend sees no header.
 	Forward func() []string
-	// AllowedHosts are Host headers accepted in addition to the loopback names: a name, or name:port. nil: on a
-	// loopback address none, on others any.
+	// AllowedHosts are Host headers accepted in addition to the loopback names: a name, or name:port. If it is nil, a
+	// host on a loopback address accepts no other name, and a host on another address accepts any name.
 	AllowedHosts []string
 	// AllowedOrigins are Origin headers, such as "https://app.example". They are accepted in addition to loopback
 	// origins and the server's own origin, which names an address or one of AllowedHosts. Pages of these origins may
-	// read the answers (CORS). nil: none.
+	// read the answers (CORS).
 	AllowedOrigins []string
-	// SessionIdle is how long a legacy HTTP session without a stream or call lives. 0: an hour, negative: forever.
+	// SessionIdle is how long a legacy HTTP session without a stream or call lives. Zero means an hour, and a negative
+	// value means forever.
 	SessionIdle time.Duration
 	// MaxSessions bounds the legacy HTTP sessions. When it is reached, the client with the most sessions loses the one
-	// that was idle longest. 0: 10,000, negative: no bound.
+	// that was idle longest. Zero means 10,000, and a negative value means no bound.
 	MaxSessions int
 	// MaxClientSessions bounds the sessions of one client. When it is reached, the client loses the session that was
 	// idle longest. A client is a principal, or without a principal an address (in IPv6 a network of 64 bits). Behind a
-	// proxy all clients have one address. 0: 1,000, negative: no bound.
+	// proxy all clients have one address. Zero means 1,000, and a negative value means no bound.
 	MaxClientSessions int
 	// Beside is another host that shares its bounds with this one. Sessions, parked calls and requests in flight of a
 	// client at both hosts are counted together. The other host's SessionIdle, MaxSessions, MaxClientSessions,
 	// MaxParked, MaxClientParked and ParkedWait apply to both. Both must have the same Keys, Replica and Replay. The
-	// other host may be closed before this one. nil: none.
+	// other host may be closed before this one. If it is nil, the host has bounds of its own.
 	Beside *Host
 	// MaxInFlight bounds the requests in flight of one client (see MaxClientSessions), or of one connection of
 	// [Host.Serve]. More requests are refused with HTTP 429; a connection is not read until one of its requests is
-	// answered. Calls to a server are bounded before that by [interop.FleetOptions].MaxCalls. 0: 10,000.
+	// answered. Calls to a server are bounded before that by [interop.FleetOptions].MaxCalls. Zero means 10,000.
 	MaxInFlight int
 	// Rates bounds the rate of requests of a client (see MaxClientSessions) over HTTP. More requests are refused with
 	// HTTP 429, and Retry-After is the time until the next one is allowed. Answers to questions and cancellations do
-	// not count. nil: no bound.
+	// not count. If it is nil, there is no bound.
 	Rates *Rates
 	// KeepAlive is the silence on an open HTTP answer after which a comment is sent. A pending answer becomes an event
-	// stream for it. 0: 25 s, negative: never.
+	// stream for it. Zero means 25 s, and a negative value means never.
 	KeepAlive time.Duration
 	// Replay keeps the messages sent to legacy clients over HTTP. A client that lost its connection receives the
-	// messages it missed. nil: a [NewReplay] of its own.
+	// messages it missed. If it is nil, the host has its own, made by NewReplay(0, 0).
 	Replay *Replay
 	// ListWait bounds how long the first list on stdio waits for servers that have not answered yet and of which no
-	// cached tools are listed. Many clients list only once. 0: 3 s, negative: not at all.
+	// cached tools are listed. Many clients list only once. Zero means 3 s. With a negative value the list does not
+	// wait.
 	ListWait time.Duration
-	// Library holds prompts and resources to publish beside the tools. [New] and [Tools] use it. nil: none.
+	// Library holds prompts and resources to publish beside the tools. [New] and [Tools] use it.
 	Library *Library
-	// MaxParked bounds the calls of modern clients that wait for answers to questions (SEP-2322). One more fails. 0:
-	// 1,000.
+	// MaxParked bounds the calls of modern clients that wait for answers to questions (SEP-2322). One more fails. Zero
+	// means 1,000.
 	MaxParked int
-	// MaxClientParked bounds the parked calls of one principal. 0: 100.
+	// MaxClientParked bounds the parked calls of one principal. Zero means 100.
 	MaxClientParked int
-	// ParkedWait is how long a parked call waits for each answer before it is cancelled. 0: 5 min.
+	// ParkedWait is how long a parked call waits for each answer before it is cancelled. Zero means
+	// 5 min.
 	ParkedWait time.Duration
-	// Page is how many tools are on one page of tools/list. [New] and [Tools] use it. 0: all, because many clients read
-	// only one page.
+	// Page is how many tools are on one page of tools/list. [New] and [Tools] use it. Zero means all tools, because
+	// many clients read only one page.
 	Page int
 	// Exact publishes tools and results as their servers wrote them, even if clients of an era refuse them. Such
-	// clients refuse a whole list for a null title, or before 2026-07-28 a result that is no object. false: the parts
-	// that they cannot read are left out.
+	// clients refuse a whole list for a null title, or before 2026-07-28 a result that is not an object. If Exact is
+	// false, the parts that clients cannot read are left out.
 	Exact bool
 	// Parameters publishes tools with the schema for models instead of their owner's schema. The Rust and Python
 	// editions do that. [New] and [Tools] use it.
@@ -195,7 +200,7 @@ func NewFront(b Backend, opts *Options) *Host {
 }
 
 // ServeStdio serves one client on this process's stdin and stdout, in either era. It blocks until stdin ends or ctx
-// ends. The end of stdin is no error; see [Host.ServeIO]. It closes neither stdin nor stdout.
+// ends. The end of stdin is not an error; see [Host.ServeIO]. It closes neither stdin nor stdout.
 func (h *Host) ServeStdio(ctx context.Context) error {
 	in, restoreIn := pollable(os.Stdin, os.O_RDONLY)
 	defer restoreIn()

@@ -92,7 +92,8 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) *refusal {
 	return h.postLegacy(w, r, m)
 }
 
-// letIn authenticates a request over HTTP, and returns the client for which it counts.
+// letIn authenticates a request over HTTP, and returns the client that the limits of the host apply
+// to.
 func (h *Host) letIn(w http.ResponseWriter, r *http.Request) (from client, refused *refusal) {
 	if r.ContentLength != 0 {
 		boundRest(w, bodyWait)

@@ -62,7 +62,7 @@ type Argument struct {
 	Description string `json:"description,omitempty"`
 	// Required reports that a request without the argument is refused.
 	Required bool `json:"required,omitempty"`
-	// Complete proposes values. nil: no proposals.
+	// Complete proposes values. It may be nil.
 	Complete Completion `json:"-"`
 }
 
@@ -86,9 +86,10 @@ type Resource struct {
 	toolbox.Resource
 	// Read returns the content. r is the row with the URI that the client requested. parts holds the values of the
 	// template's variables. If Read returns an [fs.ErrNotExist], the client receives the error that the resource does
-	// not exist. Read may use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log]. nil: the content of the row.
+	// not exist. Read may use [toolbox.Elicit], [toolbox.Sample] and [toolbox.Log]. If Read is nil, the content is the
+	// content of the row.
 	Read func(ctx context.Context, r toolbox.Resource, parts map[string]string) (toolbox.Resource, error)
-	// Complete proposes values for variables of a template, by name. nil: no proposals.
+	// Complete proposes values for variables of a template, by name. It may be nil.
 	Complete map[string]Completion
 }
 

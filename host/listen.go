@@ -75,7 +75,7 @@ func (b *noteQueue) withdraw(uri string) {
 	b.notes.Remove(func(key string, _ interop.Message) bool { return key == updateOf(uri) })
 }
 
-// offer adds a message that is no broadcast. Each of them waits separately, and they may use half of the room. It
+// offer adds a message that is not a broadcast. Each of them waits separately, and they may use half of the room. It
 // returns false if there is no room.
 func (b *noteQueue) offer(m interop.Message) bool {
 	b.mu.Lock()

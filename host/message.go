@@ -235,8 +235,8 @@ func readMessage(b []byte) (wire.Envelope, *wire.BadFrame) {
 	return env, bad
 }
 
-// badFrameError returns the error for a frame that is no message. It is a parse error if the frame is not JSON, and an
-// invalid request otherwise.
+// badFrameError returns the error for a frame that is not a message. It is a parse error if the frame is not JSON, and
+// an invalid request otherwise.
 func badFrameError(bad *wire.BadFrame) *interop.RPCError {
 	e := &interop.RPCError{Code: interop.CodeInvalidRequest, Message: bad.Err.Error()}
 	var syntax *wire.SyntaxError

@@ -31,8 +31,8 @@ type Replay struct {
 }
 
 // NewReplay returns a Replay that keeps at most each bytes of a session, and at most all bytes in total. When all is
-// reached, the client that holds most bytes loses events. 0: 1 MiB and 32 MiB. If each is below 0, no events are kept
-// and no stream can be resumed.
+// reached, the client that holds most bytes loses events. Zero means 1 MiB for each and 32 MiB for all. If each is
+// below 0, no events are kept and no stream can be resumed.
 func NewReplay(each, all int64) *Replay {
 	if each == 0 {
 		each = defaultReplayEach

@@ -129,7 +129,7 @@ func (f *front) appendMeta(b, rest []byte) []byte {
 }
 
 // foreignMeta returns the text between the braces of a _meta, without its reserved keys. cut reports whether it had
-// reserved keys. If meta is no object, rest is nil.
+// reserved keys. If meta is not an object, rest is nil.
 func foreignMeta(meta json.RawMessage) (rest []byte, cut bool) {
 	members, err := wire.Members(meta)
 	if err != nil {

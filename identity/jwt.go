@@ -26,8 +26,8 @@ type Issuer struct {
 	// Audience holds values of aud that are valid for every resource, for servers that do not support resource
 	// indicators (RFC 8707). If it is nil, aud must be the URL of the resource.
 	Audience []string
-	// Algorithms holds the accepted signature algorithms: RS256, ES256, EdDSA, or others with a public key. Nil means
-	// these three.
+	// Algorithms holds the accepted signature algorithms. If it is nil, they are RS256, ES256 and EdDSA. Only
+	// algorithms with a public key are allowed.
 	Algorithms []string
 	// Claim names the claim with the principal. Its value must not change, nor be given to another person later. ""
 	// means sub.

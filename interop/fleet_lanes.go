@@ -484,7 +484,8 @@ func (l *lanes) woken() {
 	}
 }
 
-// giveUp leaves a lane that cannot be used. No other lane of the kind is tried for a while.
+// giveUp ends the use of a lane that cannot be used, and drops the lane. For the time d, no lane of
+// the kind is tried.
 func (l *lanes) giveUp(o *lane, kind laneKind, d time.Duration) {
 	l.mu.Lock()
 	if l.until[kind] = time.Now().Add(d); !l.closed {

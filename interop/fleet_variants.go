@@ -127,7 +127,8 @@ func (f *Fleet) Learn(c *Client, caller toolbox.Principal, has func(server strin
 	}
 }
 
-// knows reports whether there is nothing to request now. A caller that is notified that the server is up checks again.
+// knows reports whether no request is needed now for the list that clients with the declaration d get. While the server
+// is down it returns true. Callers check again when they are notified that it is up.
 func (m *member) knows(d Declared) bool {
 	s := m.state.Load()
 	v, asked := s.variants[d]

@@ -51,7 +51,7 @@ func Approve(o *Options, rows ...Row) error {
 	return changeApprovals(o, rows, approvals.Approve)
 }
 
-// Revoke removes approvals, even if the rows have changed since. It is no error if there is no approval to remove.
+// Revoke removes approvals, even if the rows have changed since. It is not an error if there is no approval to remove.
 func Revoke(o *Options, rows ...Row) error {
 	return changeApprovals(o, rows, approvals.Revoke)
 }
@@ -120,7 +120,8 @@ func (p *readContext) store() approvals.Store[Approved] {
 // [Rewrite]. Other processes that call Lock wait until unlock is called. If every editor holds the lock from reading to
 // writing, no change is lost and no save fails with [ErrChanged]. Lock gives up when ctx ends, and after 10 seconds.
 //
-// If there is no state directory, or no file can be made in it, Lock returns at once.
+// If there is no state directory, or no file can be made in it, Lock returns at once, without a
+// lock.
 func Lock(ctx context.Context, o *Options) (unlock func(), err error) {
 	s := newPlace(o).store()
 	if s.Dir == "" || os.MkdirAll(s.Dir, 0o700) != nil || s.Check() != nil {
@@ -169,7 +170,7 @@ func ApproveTools(o *Options, tools ...ApprovedTool) error {
 	return newPlace(o).toolStore().Change(approvals.Approve, tools...)
 }
 
-// RevokeTools removes approvals, even if the tools have changed since. It is no error if there is no approval to
+// RevokeTools removes approvals, even if the tools have changed since. It is not an error if there is no approval to
 // remove.
 func RevokeTools(o *Options, tools ...ApprovedTool) error {
 	return newPlace(o).toolStore().Change(approvals.Revoke, tools...)

@@ -164,7 +164,7 @@
 //
 // Without "cwd", a project's server starts in the project. The servers of a [Project] file belong to the project. So do
 // the servers of a named file in Options.Dir or below, or in a directory for settings of programs in a project. The
-// home directory and the root are no projects.
+// home directory and the root are not projects.
 //
 // Any other server starts in an empty directory below servers in [StateDir] ([interop.Stdio.Fresh]). There npx, python
 // -m and similar commands find nothing that came with a cloned repository. If that directory cannot be made, or if

@@ -106,8 +106,8 @@ func profileNames() (names []string) {
 	return names
 }
 
-// policy returns the policy for the row's changed tools, from the row or else from its file. If the value is no policy,
-// the row is skipped, because the value may have been meant to deny tools.
+// policy returns the policy for the row's changed tools, from the row or else from its file. If the value is not a
+// policy, the row is skipped, because the value may have been meant to deny tools.
 func (r *reading) policy() interop.ChangePolicy {
 	v := r.fields["changes"]
 	if v == nil {

@@ -44,7 +44,7 @@ func (f *configFile) workspace() string {
 
 // inProject reports whether the file belongs to a project: it was found as a project's file, or it was named. A named
 // file must be in the searched directory or below, or in a directory for settings of programs in a project. The home
-// directory and the root are no projects.
+// directory and the root are not projects.
 func (f *configFile) inProject() bool {
 	if f.scope != Explicit {
 		return f.scope == Project

@@ -47,7 +47,7 @@ type Options struct {
 	// sent only to the first authorization server that got them ([ErrOtherIssuer]). Store keeps its name.
 	ClientID, Issuer string
 	// ClientSecret is the secret of ClientID. It is sent in the way that the authorization server requires. The zero
-	// value is no secret.
+	// value is not a secret.
 	ClientSecret Secret
 	// Key proves ClientID instead of a secret: a private key in PEM (private_key_jwt). KeyID is its id. The zero value
 	// is no key.

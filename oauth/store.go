@@ -43,7 +43,7 @@ type Store interface {
 	Get(ctx context.Context, k Key) ([]byte, error)
 	// Put replaces the value. It returns when the value survives a crash.
 	Put(ctx context.Context, k Key, value []byte) error
-	// Delete deletes a value. If there is none, that is no error.
+	// Delete deletes a value. If there is none, that is not an error.
 	Delete(ctx context.Context, k Key) error
 	// Lock waits until no other caller holds the key, or until the context ends. It is held during an HTTP
 	// request. Get, Put and Delete are called for the same key meanwhile, and do not wait for it.

@@ -15,8 +15,8 @@ import (
 )
 
 // Transport returns a RoundTripper that adds the principal's token to every request to the server at resource. It sends
-// requests over base (nil: [http.DefaultTransport]). Requests to other origins, such as after a redirect, are sent
-// unchanged. So are requests that have an Authorization header.
+// requests over base, or over [http.DefaultTransport] if base is nil. Requests to other origins, such as after a
+// redirect, are sent unchanged. So are requests that have an Authorization header.
 //
 // If the server answers 401, or 403 because of missing scopes, the request was not run. Then the token is renewed, or a
 // new sign-in is made or requested. The request is sent again, if its body can be read again (GetBody). That is done

@@ -57,7 +57,8 @@ func TestRestoreOfADeepUnion(t *testing.T) {
 	}
 }
 
-// Inverses that lead to one another without a step are applied once to each value.
+// If inverses refer to each other at the same place of the arguments, each is applied once to a
+// value.
 func TestWaysThatLeadIntoOneAnother(t *testing.T) {
 	const unions = `{"properties":{"x":{"$ref":"#/$defs/E"}},"$defs":{"E":{"anyOf":[{"$ref":"#/$defs/F"},{"$ref":"#/$defs/G"}]},
 		"F":{"anyOf":[{"$ref":"#/$defs/E"},{"$ref":"#/$defs/G"}]},

@@ -94,8 +94,8 @@ type restorer struct {
 	known map[pairing]bool // results of follows
 }
 
-// restore applies s to the value n. It applies each inverse once to a value, because references may form a loop. used
-// holds the inverses already applied to n.
+// restore applies the inverse s to the value n. It applies each inverse only once to the same value, because references
+// may form a loop. used holds the inverses already applied to n.
 func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]bool) *node {
 	if s == nil || level > maxLevels || used[s] {
 		return n

@@ -38,7 +38,7 @@ type FromMCP struct {
 	// nothing is sent.
 	OwnTokens bool
 	// TrustAnnotations makes a tool with a read-only hint a Query. If it is false, every tool is a Mutation, because a
-	// hint is no permission.
+	// hint is not permission.
 	TrustAnnotations bool
 	// Timeouts limit each remote step. Zero values mean the defaults of [interop.Timeouts].
 	Timeouts interop.Timeouts

@@ -40,11 +40,11 @@ type Request struct {
 	Method string
 	Params json.RawMessage // complete, with _meta; nil: none
 	Name   string          // the Mcp-Name header of modern HTTP; "": none
-	// ParamHeaders are the arguments that modern HTTP repeats in Mcp-Param-* headers.
+	// ParamHeaders holds the tool's arguments that modern HTTP also sends as Mcp-Param-* headers.
 	ParamHeaders []protocol.ParamHeader
 	Token        int64 // the progressToken within Params; 0: none
 	// Receive receives the notifications that belong to this request, in wire order, one at a time. It receives them
-	// before a question that follows them, and never after Call has returned. nil: they are dropped.
+	// before a question that follows them, and never after Call has returned. If Receive is nil, they are dropped.
 	Receive Receiver
 	Of      uint64 // Message.Of of all messages that belong to this request
 
@@ -81,25 +81,25 @@ type Handshake struct {
 type Options struct {
 	Info protocol.Info // name and version of the client
 	// Capabilities are the capabilities of the client, as an object. A legacy server receives them in initialize, a
-	// modern one with server/discover. nil: none.
+	// modern one with server/discover. If it is nil, the client declares none.
 	Capabilities json.RawMessage
 	Era          protocol.Era   // the only era to use; "": find out
 	LastEra      protocol.Era   // the server's last known era, tried first; "": not known
 	MaxMessage   int            // bytes of one message; 0: [MaxMessage]
 	Memory       *memory.Budget // of all messages; nil: no bound
-	// Receive receives the server's requests, and notifications that belong to no request of the client. nil: requests
-	// are refused and notifications dropped.
+	// Receive receives the server's requests, and notifications that belong to no request of the client. If it is nil,
+	// requests are refused and notifications dropped.
 	Receive Receiver
 	// Belongs returns the Request.Of of the only request to which a notification of a method can belong if it names
-	// none. It returns 0 if there is no such request. It is called in the order in which messages arrive. nil: there is
-	// none.
+	// none. It returns 0 if there is no such request. It is called in the order in which messages arrive. If it is nil,
+	// such a notification belongs to no request.
 	Belongs func(method string) (of uint64)
-	// Missed is called when notifications may have been lost. nil: it is not called.
+	// Missed is called when notifications may have been lost. It may be nil.
 	Missed  func()
 	Logger  *slog.Logger // nil: silent
 	Secrets *secret.Set  // masked in all output of the server
-	// ProbeWait is how long server/discover may be unanswered before initialize is tried. 0: 3 s on a stream, 10 s over
-	// HTTP.
+	// ProbeWait is how long server/discover may be unanswered before initialize is tried. Zero means 3 s on a stream,
+	// and 10 s over HTTP.
 	ProbeWait time.Duration
 	Trace     Trace
 
@@ -119,7 +119,7 @@ type URL struct {
 	Header http.Header  // sent with every request; shared, never changed
 	Client *http.Client // nil: a client of the connection's own
 	TLS    *tls.Config  // of the connection's own client; nil: the defaults
-	// Wrap wraps the transport of the requests; nil: not wrapped.
+	// Wrap wraps the transport of the requests. If it is nil, the transport is used as it is.
 	Wrap func(base http.RoundTripper) http.RoundTripper
 	// Forwards allows a request to have headers of its own, see [WithHeader].
 	Forwards bool

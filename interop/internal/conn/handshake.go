@@ -25,7 +25,7 @@ func declared(capabilities json.RawMessage) json.RawMessage {
 }
 
 // ModernMeta returns the _meta of every modern request. It has only the reserved keys (2026-07-28, basic/index,
-// "_meta"). capabilities nil: none.
+// "_meta"). If capabilities is nil, the client declares none.
 func ModernMeta(info protocol.Info, capabilities json.RawMessage) json.RawMessage {
 	return wire.Object{}.Text(protocol.MetaVersion, protocol.VersionModern).
 		Raw(protocol.MetaClientInfo, protocol.EncodeInfo(info)).Raw(protocol.MetaClientCaps, declared(capabilities)).JSON()

@@ -152,8 +152,8 @@ func (s *httpServer) odd(r *httpReply) error {
 	}
 }
 
-// isStream reports whether a reply is a stream of events. Otherwise it is one message. If the reply is no answer, the
-// error is the reason. A missing type means JSON.
+// isStream reports whether a reply is a stream of events. Otherwise it is one message. If the reply is not an answer,
+// the error is the reason. A missing type means JSON.
 func (s *httpServer) isStream(r *httpReply) (bool, error) {
 	if r.StatusCode/100 != 2 {
 		return false, s.failure(r)

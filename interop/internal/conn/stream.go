@@ -153,7 +153,7 @@ func (c *stream) dispatch(env *wire.Envelope) {
 
 var errNoVersion = &ProtocolError{What: "JSON that is not JSON-RPC 2.0"}
 
-// unmatched records that the last received bytes answer no request. env is nil if they are no message.
+// unmatched records that the last received bytes answer no request. env is nil if they are not a message.
 func (c *stream) unmatched(env *wire.Envelope) {
 	f, ok := c.framer.(*stdio)
 	switch {
@@ -167,7 +167,7 @@ func (c *stream) unmatched(env *wire.Envelope) {
 	}
 }
 
-// refuse counts a frame that is no message, and fails the call that it seems to answer.
+// refuse counts a frame that is not a message, and fails the call that it seems to answer.
 func (c *stream) refuse(bad *wire.BadFrame) {
 	c.s.noise.Add(1)
 	if bad.Asks {

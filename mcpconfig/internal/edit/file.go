@@ -31,7 +31,7 @@ type File struct {
 	limit  int64
 }
 
-// Open reads a file. A missing file is no error.
+// Open reads a file. A missing file is not an error.
 func Open(path string, limit int64) (*File, error) {
 	f := &File{Path: path, limit: limit}
 	var err error

@@ -105,8 +105,8 @@ func (e *Servers) Set(id string, row []byte) error {
 	})
 }
 
-// maxTwins bounds the members, or the rows with one id, that are edited one by one. The text is parsed again after
-// each. No person writes so many by hand.
+// maxTwins is the maximum number of rows with one id, or of members of one row, that are edited one by one. The text is
+// parsed again after each. No person writes so many by hand.
 const maxTwins = 100
 
 // Remove removes all rows with an id, together with the comments on their lines. Comments on lines of their own stay.

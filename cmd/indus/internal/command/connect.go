@@ -138,8 +138,8 @@ func QuarantineText(q interop.Quarantine) string {
 	return q.String()
 }
 
-// WatchLive draws a line for each server on stderr while the servers connect. If stderr is no terminal, it reports the
-// servers that are slow. stop removes the lines.
+// WatchLive draws a line for each server on stderr while the servers connect. If stderr is not a terminal, it reports
+// the servers that are slow. stop removes the lines.
 func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 	canvas := s.Canvas()
 	if canvas == nil {

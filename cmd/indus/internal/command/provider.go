@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ClientProfile selects the check for flaws that make clients refuse a whole list of tools. It is no schema.Profile,
+// ClientProfile selects the check for flaws that make clients refuse a whole list of tools. It is not a schema.Profile,
 // because no model is behind it.
 const ClientProfile = "client"
 

@@ -40,7 +40,7 @@ func OpenHistory(path string) *History {
 	}
 	if n := len(h.all) - maxHistory; n > 0 {
 		h.all = h.all[n:]
-		if n > maxHistory/2 { // so that not every start rewrites the file
+		if n > maxHistory/2 { // the file is not rewritten at every start
 			_ = h.rewrite()
 		}
 	}

@@ -37,7 +37,7 @@ func newLogin(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-// checkPrincipal refuses a value of --as that is no principal, because no caller could use its sign-in.
+// checkPrincipal refuses a value of --as that is not a principal, because no caller could use its sign-in.
 func (f *loginFlags) checkPrincipal() error {
 	kind, name, _ := strings.Cut(f.as, ":")
 	if f.as == "" || name != "" && slices.Contains([]string{"user", "key", "token"}, kind) || strings.Contains(f.as, "#") { // see package identity

@@ -23,8 +23,9 @@ const (
 	maxGuide  = 32 << 10
 )
 
-// readGuide returns the project's AGENTS.md if the user has approved its current content, or else "". A clone brings
-// the file and a pull may change it, so the approval is for the project and the content.
+// readGuide returns the project's AGENTS.md if the user has approved its current content, approves it now or has set
+// --agents. Otherwise it returns "". A clone brings the file and a pull may change it, so the approval is for the
+// project and the content.
 func (x *session) readGuide(ctx context.Context) (string, error) {
 	path := guidePath(x.dir)
 	if path == "" || x.flags.noTools {

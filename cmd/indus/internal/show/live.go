@@ -29,7 +29,7 @@ func NewCanvas(out io.Writer, size func() (width, height int)) *Canvas {
 	return &Canvas{out: out, size: size}
 }
 
-// CanvasOn returns a canvas on a stream. If the stream is no terminal, it returns nil.
+// CanvasOn returns a canvas on a stream. If the stream is not a terminal, it returns nil.
 func CanvasOn(stream any) *Canvas {
 	if file, ok := Terminal(stream); ok {
 		return NewCanvas(file, func() (int, int) { return ScreenSize(file) })
@@ -37,7 +37,7 @@ func CanvasOn(stream any) *Canvas {
 	return nil
 }
 
-// Canvas returns a canvas on stderr. If stderr is no terminal, or logs are written there, it returns nil.
+// Canvas returns a canvas on stderr. If stderr is not a terminal, or logs are written there, it returns nil.
 func (s Streams) Canvas() *Canvas {
 	if s.Log.Level() != logOff {
 		return nil

@@ -125,5 +125,5 @@ func openBrowser(address string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return cmd.Process.Release() // the process may live as long as the browser
+	return cmd.Process.Release() // without waiting: the process may live as long as the browser
 }

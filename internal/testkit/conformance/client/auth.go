@@ -45,7 +45,8 @@ func newAuth(told string) (*oauth.Client, error) {
 	return oauth.New(o)
 }
 
-// visit is the browser. The suite's authorization servers consent at once.
+// visit requests the address in place of a browser. The suite's authorization servers consent
+// without a page.
 func visit(ctx context.Context, authorize string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, authorize, nil)
 	if err != nil {
