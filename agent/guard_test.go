@@ -41,7 +41,8 @@ func described(name, description string) toolbox.Descriptor {
 	return toolbox.Descriptor{Name: name, Server: "s", Tool: name, Description: description, Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
-// TestWhatIsAskedFor checks which ask permit receives, for names of every kind.
+// TestWhatIsAskedFor checks the [agent.Ask] that the function permit receives, for names of every
+// kind.
 func TestWhatIsAskedFor(t *testing.T) {
 	down := toolbox.Down{Server: "d", Owns: func(name string) bool { return strings.HasPrefix(name, "d__") }}
 	tests := map[string]struct {

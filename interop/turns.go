@@ -177,8 +177,8 @@ func (t *turns) quit(l *callerLine, mine chan error, wait time.Duration, why err
 	return why
 }
 
-// makeRoom rejects the newest request of the longest line if that line is longer than l by more than one. Call it with
-// mu held.
+// makeRoom rejects the newest waiting request of the caller with the longest queue, if that queue is longer than the
+// queue of l by more than one. It reports whether it has made room. Call it with mu held.
 func (t *turns) makeRoom(l *callerLine) bool {
 	longest := l
 	for _, o := range t.next {

@@ -29,13 +29,15 @@ const (
 )
 
 const (
-	// maxBody is the size of the largest tool object that is stored. Of a larger one, only the sum is stored.
+	// maxBody is the size of the largest tool object that is stored, in bytes. Of a larger one, only the sum is stored.
 	maxBody = 1 << 20
-	// maxLine is the length of the longest line that is read. The lines that this package writes are much shorter.
+	// maxLine is the length of the longest line that is read, in bytes. The lines that this package writes are much
+	// shorter.
 	maxLine = 4 << 20
-	// maxFirst is the limit for the first line of a file, which holds the approved and live tools.
+	// maxFirst is the limit for the first line of a file, in bytes. That line holds the approved
+	// and live tools.
 	maxFirst = 64 << 20
-	// maxText bounds every other text of a line.
+	// maxText bounds every other text of a line, in bytes.
 	maxText = 1 << 10
 	// maxSeq is the largest integer that every JSON reader accepts.
 	maxSeq = 1<<53 - 1

@@ -164,7 +164,7 @@ func readFrom(f fetch) fetchResult {
 // cutPath returns a list of directories in which to look for programs. Relative directories are left out, and so are
 // directories of the project beside which a row of the user would start. avoided holds the directories of the project.
 func (p *readContext) cutPath(list string) (path string, avoided []string) {
-	here, around := p.territoryOf(p.Dir), p.territoryOf(".") // p.Dir may have been named, and be in another project
+	here, around := p.territoryOf(p.Dir), p.territoryOf(".") // p.Dir may be in another project than the working directory
 	theirs := func(dir string) bool {
 		return here != "" && isWithin(here, dir) || around != "" && isWithin(around, dir)
 	}

@@ -130,7 +130,7 @@ type Rules struct {
 	Bounds map[string][]int
 
 	// RefAlone refuses keywords other than $defs beside $ref. RefDefs requires that $ref is "#", or "#/$defs/" and a
-	// name. NoRecursion refuses schemas that lead to themselves. A profile with a Nested that refuses $ref needs none
+	// name. NoRecursion refuses schemas that lead to themselves. If the field Nested refuses $ref, a profile needs none
 	// of these rules. If $ref is accepted, it must lead to a schema in the document.
 	RefAlone, RefDefs, NoRecursion bool
 

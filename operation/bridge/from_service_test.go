@@ -104,7 +104,8 @@ func (s *service) tell() {
 	s.more = make(chan struct{})
 }
 
-// wait blocks until ok returns true. It checks after each request.
+// wait blocks until ok returns true, which it checks after each request. After 30 s it fails the
+// test.
 func (s *service) wait(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	late := time.After(30 * time.Second)

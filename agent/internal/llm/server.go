@@ -21,7 +21,7 @@ import (
 const (
 	// maxFault limits the bytes that are read of an error's body.
 	maxFault = 64 << 10
-	// maxReason limits the displayed reason of an error.
+	// maxReason limits the displayed reason of an error, in bytes.
 	maxReason = 1000
 	// maxSilence is the longest time without data from a server. A local server first loads its model, which takes
 	// minutes. Without this limit a script could wait forever.

@@ -168,7 +168,8 @@ func (l *lookup) advice() string {
 	return install
 }
 
-// maxPrograms bounds the search for similar names.
+// maxPrograms is the number of programs in PATH above which no further directory is searched for
+// similar names.
 const maxPrograms = 20_000
 
 func fileNames(dir string) (names []string) {
