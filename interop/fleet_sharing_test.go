@@ -61,7 +61,7 @@ func TestCallsThatDoNotAskShareAConnection(t *testing.T) {
 	a.sessions(0)
 }
 
-// The connections of clients without a session end soon.
+// A connection for a client without a session ends after 30 s without a request.
 func TestConnectionsWithoutASessionEndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker(t)

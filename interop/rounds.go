@@ -130,7 +130,8 @@ func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage
 	return nil, "", e.resultFaultOf(siteKind(m.Method), m, errManyRounds)
 }
 
-// errManyRounds is returned for a call that still asks after the last round. The server has done nothing wrong.
+// errManyRounds is returned for a call in which the server still asks for input after the last round. The server has
+// done nothing wrong.
 var errManyRounds = fmt.Errorf("indus answers %d requests for input in one call, and the server has another: ask for less in one call, or call the server as a client of 2026-07-28", maxRounds)
 
 // resultFault returns the fault of a result that cannot be passed on.

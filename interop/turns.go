@@ -85,7 +85,7 @@ func (t *turns) enter(ctx context.Context, caller toolbox.Principal, b bounds, w
 	return leave, nil
 }
 
-// lineOf returns a caller's line. Call it with mu held.
+// lineOf returns a caller's queue, and makes it if there is none. Call it with mu held.
 func (t *turns) lineOf(caller toolbox.Principal) *callerLine {
 	l := t.callers[caller]
 	if l == nil {
@@ -98,14 +98,15 @@ func (t *turns) lineOf(caller toolbox.Principal) *callerLine {
 	return l
 }
 
-// forget removes an empty line. Call it with mu held.
+// forget removes the queue of a caller that has no request, waiting or in flight. Call it with mu
+// held.
 func (t *turns) forget(l *callerLine) {
 	if l.running == 0 && len(l.waiting) == 0 {
 		delete(t.callers, l.caller)
 	}
 }
 
-// mayGo reports whether one more request of a line may be in flight. Call it with mu held.
+// mayGo reports whether one more request of a queue may be in flight. Call it with mu held.
 func (t *turns) mayGo(l *callerLine) bool {
 	return (t.bounds.all < 1 || t.running < t.bounds.all) && (t.bounds.each < 1 || l.running < t.bounds.each)
 }
@@ -143,8 +144,8 @@ func (t *turns) grant() {
 	}
 }
 
-// take removes a waiting request from a line. If it was the last in its line, the caller of take removes the line from
-// next. Call it with mu held.
+// take removes a waiting request from a queue. If the queue is then empty, the caller of take removes it from next.
+// Call it with mu held.
 func (t *turns) take(l *callerLine, i int) {
 	l.waiting = slices.Delete(l.waiting, i, i+1)
 	t.waiting--

@@ -71,7 +71,7 @@ func TestNameVectors(t *testing.T) {
 	}
 }
 
-// The identity is the whole name, however long, and whatever the tool is mounted as.
+// The key depends on the whole name of a tool, even if the mounted name is shortened.
 func TestContentKeyTellsLongNamesApart(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	if ledger.ContentKey(interop.QualifiedName("s", long+"a"), nil) == ledger.ContentKey(interop.QualifiedName("s", long+"b"), nil) {

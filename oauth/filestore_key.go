@@ -113,8 +113,8 @@ type keychainAnswer struct {
 const (
 	keychainService = "indus"
 	keychainUser    = "store key"
-	// keychainWait bounds the system's keychain. It may ask a person for a password, and may hang forever without a
-	// display.
+	// keychainWait is how long indus waits for an answer of the system's keychain. The keychain may ask a person for a
+	// password. Without a display it may hang forever.
 	keychainWait = 5 * time.Second
 )
 

@@ -93,7 +93,7 @@ func (w *web) do(req *http.Request) (status int, body []byte, err error) {
 	body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
-	case res.StatusCode/100 != 2: // the status is an answer, even if its page is long or cut off
+	case res.StatusCode/100 != 2: // an error status counts as an answer, even if its body is too long or cut off
 		return res.StatusCode, body, nil
 	case err != nil:
 		return 0, nil, &networkError{err}

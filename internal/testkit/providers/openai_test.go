@@ -17,8 +17,8 @@ var openAIProfiles = []*schema.Profile{
 	schema.OpenAI, schema.OpenAIStrict, schema.Mistral, schema.Moonshot, schema.Universal, schema.Flat,
 }
 
-// openAIWays lists the ways to make the SDK's map from a schema. With raw values it arrives unchanged. Decoded, it
-// loses the order of its properties.
+// openAIWays lists the ways to make the SDK's map from a schema. If its values are raw JSON, the schema arrives
+// unchanged. If they are decoded, the properties lose their order, and numbers become doubles.
 var openAIWays = []struct {
 	name       string
 	parameters func(*testing.T, json.RawMessage) map[string]any

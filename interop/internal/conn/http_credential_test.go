@@ -70,7 +70,8 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 		}
 	}
 	wantMasked(c)
-	// A credential that was renewed since the stream was opened is also masked, however often.
+	// A credential that was renewed after the stream was opened is masked too, also after several
+	// renewals.
 	u, o := dialOptions{url: echoOverSSE(t).URL}.split()
 	u.Wrap = func(base http.RoundTripper) http.RoundTripper { return &renewed{base: base} }
 	again, _, err := DialSSE(t.Context(), u, o)

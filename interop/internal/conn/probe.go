@@ -17,8 +17,8 @@ const (
 	// servers from before 2026-07-28 ignore unknown methods. A silent server is not killed, because a cold npx needs
 	// time to start.
 	probeWait = 3 * time.Second
-	// streamLeaveWait bounds the time in which Close notifies the server of a stream of cancelled calls. A program
-	// often interrupts a call and closes the connection right after.
+	// streamLeaveWait bounds how long Close waits to notify a server on a stream that its calls are cancelled. A
+	// program often interrupts a call and closes the connection right after.
 	streamLeaveWait = 250 * time.Millisecond
 )
 

@@ -131,7 +131,7 @@ func (r *reading) section(path []string) bool {
 	return v != nil && !tree.Has(v, 'n') && r.rows(strings.Join(path, "."), v, len(r.file.Rows))
 }
 
-// rows reads the rows of one section, which begins at index base.
+// rows reads the rows of one section. base is the index of its first row in the file's rows.
 func (r *reading) rows(name string, v *hujson.Value, base int) bool {
 	if !tree.Has(v, '{', '[') {
 		r.remark(v.StartOffset, fmt.Sprintf("%s is %s where servers are expected", tree.Quote(name), tree.KindOf(v.Value)), "")

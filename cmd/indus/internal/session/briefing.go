@@ -93,5 +93,5 @@ func (x *session) instructions() string {
 	return b.String()
 }
 
-// quoted shortens untrusted text to a part of one line.
+// quoted returns untrusted text as one line, cut to the given number of bytes.
 func quoted(s string, most int) string { return text.Clip(text.OneLine(s), most) }
