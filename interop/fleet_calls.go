@@ -142,8 +142,8 @@ func (e *Endpoint) refused(err error) bool {
 	return errors.As(f.Cause, &unsent) || !e.Phase().Usable()
 }
 
-// dies waits until an endpoint that has lost its connection is done. It reports whether the endpoint is done or ctx is
-// over.
+// dies waits until an endpoint that has lost its connection is done. It waits at most for lostWait, and then returns
+// false. It returns true if the endpoint is done or ctx is over.
 func (e *Endpoint) dies(ctx context.Context) bool {
 	select {
 	case <-e.Done():

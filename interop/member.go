@@ -79,7 +79,8 @@ func newMember(f *Fleet, server Server) *member {
 	if f.opts.Known != nil {
 		known = f.opts.Known(server.ID)
 	}
-	// Another probe may cost a process seconds, or end it. Another probe of a URL costs nothing.
+	// A second probe may delay the start of a process by seconds, or end the process. For a URL it
+	// costs nothing.
 	if _, ok := server.Transport.(Stdio); ok && len(known) > 0 && known[0].Format == protocol.FormatLegacy {
 		m.era = Legacy
 	}

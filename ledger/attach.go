@@ -68,13 +68,13 @@ type Attachment struct {
 	known      func(server string) []toolbox.Wire // set before the servers are in the fleet
 	cancel     context.CancelFunc                 // cancels the opening of the log
 	started    chan struct{}                      // closed when the servers are in the fleet
-	stale      atomic.Bool                        // something happened since the last look
-	wake       chan struct{}                      // gets a value when the follower has to look
+	stale      atomic.Bool                        // something happened since the last reconciliation
+	wake       chan struct{}                      // gets a value when the follower has to reconcile
 
 	mu       sync.Mutex
 	guard    guard
 	journal  journal
-	seen     *toolbox.Snapshot // snapshot of the fleet at the last look
+	seen     *toolbox.Snapshot // snapshot of the fleet at the last reconciliation
 	shown    *toolbox.Snapshot // the tools of seen that are not held or denied
 	settling bool              // Attach has not returned: tools are enrolled at its end, in the order of the configuration
 	pending  bool              // the servers are not in the fleet yet

@@ -15,18 +15,19 @@ import (
 // are only in the log.
 const maxLog = 4096
 
-// reachable is the knowledge about a server at the time of a look.
+// reachable holds the state of a server at the time of a reconciliation.
 type reachable struct {
 	config string
 	policy interop.ChangePolicy
 	ready  bool // the listed tools come from the server itself
 }
 
-// lookGap is the shortest time between two looks of the follower. Events in between are seen in one look, unless a
-// caller needs the state sooner.
+// lookGap is the shortest time between two reconciliations by the follower. One reconciliation covers all events in
+// between, unless a caller needs the state sooner.
 const lookGap = 50 * time.Millisecond
 
-// changed records that something happened. The next caller that needs the state looks, or the follower does.
+// changed records that something happened. The next caller that needs the state reconciles the ledger, or the follower
+// does.
 func (a *Attachment) changed() {
 	a.stale.Store(true)
 	select {
@@ -35,7 +36,7 @@ func (a *Attachment) changed() {
 	}
 }
 
-// follow looks after each burst of changes, until the attachment is closed.
+// follow reconciles the ledger after each burst of changes, until the attachment is closed.
 func (a *Attachment) follow() {
 	for {
 		select {
@@ -54,15 +55,15 @@ func (a *Attachment) follow() {
 	}
 }
 
-// current looks if something has happened since the last look. The fleet notifies watchers of new lists, so that
-// current need not. The caller holds mu.
+// current reconciles the ledger if something has happened since the last reconciliation. The fleet notifies watchers of
+// new lists, so that current need not. The caller holds mu.
 func (a *Attachment) current() {
 	if a.stale.Load() || a.seen != a.Fleet.Snapshot("") {
 		a.look()
 	}
 }
 
-// update looks, and notifies watchers of a new snapshot. It never waits.
+// update reconciles the ledger, and notifies watchers of a new snapshot. It never waits.
 func (a *Attachment) update() {
 	a.mu.Lock()
 	fresh := a.look()
@@ -72,8 +73,8 @@ func (a *Attachment) update() {
 	}
 }
 
-// look updates the ledger to the tools that the fleet lists, and reports whether there is a new snapshot. It uses the
-// present state instead of events, so that nothing can be lost or come too late. The caller holds mu.
+// look reconciles the ledger with the tools that the fleet lists, and reports whether there is a new snapshot. It uses
+// the present state instead of events, so that nothing can be lost or come too late. The caller holds mu.
 func (a *Attachment) look() (fresh bool) {
 	if a.closed || a.pending {
 		return false
@@ -328,7 +329,7 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool
 }
 
 // hear records changes of servers. A server that is back may list the same tools as before, which no snapshot shows. If
-// many servers become ready, there is one look. A loss is recorded before the server is back.
+// many servers become ready, there is one reconciliation. A loss is recorded before the server is back.
 func (a *Attachment) hear(e interop.Event) {
 	a.mu.Lock()
 	if !a.closed {
@@ -354,7 +355,7 @@ func (a *Attachment) end() {
 		a.mu.Unlock()
 		return
 	}
-	a.current() // events after the last look
+	a.current() // events after the last reconciliation
 	a.closed = true
 	close(a.done)
 	a.journal.end()

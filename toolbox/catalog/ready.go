@@ -65,9 +65,8 @@ func unquotedJSON(raw json.RawMessage) (json.RawMessage, bool) {
 }
 
 // mend parses an object or an array that was written as a string, either the whole input or a
-// member of it. Models make this mistake, and strict function calling forces it, because a strict
-// schema has no open object. mend does so only if the schema accepts no other type there. It
-// returns nil if there is nothing to correct.
+// member of it. Models make this mistake, and strict function calling forces it. mend does so only
+// if the schema accepts no other type there. It returns nil if there is nothing to correct.
 func mend(raw, schema json.RawMessage) json.RawMessage {
 	inner, whole := unquotedJSON(raw)
 	if whole && !accepts(schema, inner) {

@@ -24,9 +24,8 @@ var cuts = []struct {
 	output             bool
 }{{600, 64, true}, {300, 64, false}, {120, 64, false}, {60, 8, false}, {60, 5, false}, {40, 3, false}, {0, 3, false}, {0, 2, false}}
 
-// shortened returns a spec in at most maxSpec bytes, if one of the cuts makes it that short. The
-// result of the last cut may have up to twice as many bytes. Of a still longer spec, only the name
-// and the parameters are returned. A shortened spec has a note.
+// shortened returns a spec in at most maxSpec bytes, or at most twice as many after the last cut.
+// Of a longer spec only the name and the parameters remain. A note reports it.
 func shortened(spec json.RawMessage) json.RawMessage {
 	if len(spec) <= maxSpec {
 		return spec
