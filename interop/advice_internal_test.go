@@ -53,7 +53,7 @@ func TestATimeoutNamesWhatArrived(t *testing.T) {
 	for _, outer := range []context.Context{t.Context(), over} {
 		err := e.sendFault(outer, over, Message{Method: protocol.MethodToolsCall}, "x", arrived)
 		f, ok := errors.AsType[*Fault](err)
-		if !ok || f.Kind != Timeout || !strings.Contains(err.Error(), arrived.What) || f.Advice() != notMCP+"; "+callAgain {
+		if !ok || f.Kind != Timeout || !strings.Contains(err.Error(), arrived.What) || f.Advice() != notMCP+"; "+unknownOutcome {
 			t.Errorf("%v; %s", err, f.Advice())
 		}
 	}

@@ -8,24 +8,24 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// hold keeps a lane open until the session of a client ends.
-func (l *lanes) hold(o *lane, c *Client) {
+// holdForSession keeps a lane open until the session of a client ends.
+func (l *lanes) holdForSession(o *lane, c *Client) {
 	if c == nil || c.Session == "" || c.Life == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, held := o.held[c.Session]; held || o.gone || l.closed {
+	if _, held := o.sessions[c.Session]; held || o.retired || l.closed {
 		return
 	}
-	if o.held == nil {
-		o.held = map[string]func() bool{}
+	if o.sessions == nil {
+		o.sessions = map[string]func() bool{}
 	}
-	o.held[c.Session] = context.AfterFunc(c.Life, func() { l.abandon(c.Session) })
+	o.sessions[c.Session] = context.AfterFunc(c.Life, func() { l.endSession(c.Session) })
 }
 
-// of returns the endpoints of a principal's session, and the principal's own endpoint if the client can be asked there.
-func (l *lanes) of(caller toolbox.Principal, session string) (found []*Endpoint) {
+// sessionEndpoints returns the endpoints of a principal's session, and the principal's own endpoint if the client can be asked there.
+func (l *lanes) sessionEndpoints(caller toolbox.Principal, session string) (found []*Endpoint) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range l.all {
@@ -42,13 +42,13 @@ func (l *lanes) of(caller toolbox.Principal, session string) (found []*Endpoint)
 func (f *Fleet) Tell(ctx context.Context, session string, m Message, has func(server string) bool) {
 	var telling sync.WaitGroup
 	defer telling.Wait()
-	for _, of := range f.all() {
-		if !has(of.server.ID) {
+	for _, target := range f.currentMembers() {
+		if !has(target.server.ID) {
 			continue
 		}
-		for _, e := range of.lanes.of(m.Caller, session) {
+		for _, e := range target.lanes.sessionEndpoints(m.Caller, session) {
 			telling.Go(func() {
-				if c, _, err := e.ready(); err == nil {
+				if c, _, err := e.readyConn(); err == nil {
 					_ = c.Notify(ctx, m.Method, m.Params)
 				}
 			})
@@ -56,23 +56,23 @@ func (f *Fleet) Tell(ctx context.Context, session string, m Message, has func(se
 	}
 }
 
-// abandon closes the lane of an ended session to new requests, and releases the lanes that the session shared.
-func (l *lanes) abandon(session string) {
+// endSession closes the lane of an ended session to new requests, and releases the lanes that the session shared.
+func (l *lanes) endSession(session string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return
 	}
 	for _, o := range slices.Clone(l.all) {
-		_, held := o.held[session]
-		delete(o.held, session)
+		_, held := o.sessions[session]
+		delete(o.sessions, session)
 		switch {
 		case o.key.session == session:
-			l.drop(o)
-		case held && o.users == 0 && !o.gone:
-			l.busyAgain(o)
-			l.rest(o)
+			l.retire(o)
+		case held && o.users == 0 && !o.retired:
+			l.stopTimer(o)
+			l.startTimer(o)
 		}
 	}
-	l.woken()
+	l.notifyFreedLocked()
 }

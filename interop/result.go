@@ -25,9 +25,9 @@ func resultType(result json.RawMessage) string {
 	return string(raw) // not a string, and no known type
 }
 
-// takes returns an error for the result of a call that is not an object, or that no client here can handle. A result of
+// checkResult returns an error for the result of a call that is not an object, or that no client here can handle. A result of
 // unknown type must be treated as invalid.
-func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind string) error {
+func (e *Endpoint) checkResult(ctx context.Context, result json.RawMessage, kind string) error {
 	if len(result) == 0 || result[0] != '{' {
 		return &conn.ProtocolError{What: "a result that is no object: " + protocol.Printable(string(result), maxQuoted)}
 	}
@@ -40,7 +40,7 @@ func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind strin
 		}
 		return errInputRequired
 	case "task":
-		if ClientOf(ctx).takesTasks() {
+		if ClientOf(ctx).declaresTasks() {
 			return nil
 		}
 	}

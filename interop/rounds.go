@@ -38,26 +38,26 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 	case kind == "" || kind == "complete":
 		return result, kind, nil
 	case client != nil && client.Era == Modern:
-		result, err = e.typed(ctx, m, kind, result, client)
+		result, err = e.handleTyped(ctx, m, kind, result, client)
 		return result, kind, err
 	case kind != inputRequired || client == nil && e.Era() != Modern:
 		return result, kind, nil
 	case client != nil:
-		capabilities, ask = client.declaredTo(Modern), client.Back
+		capabilities, ask = client.capabilitiesFor(Modern), client.Back
 	}
 	switch {
 	case ask != nil && protocol.CanBeAsked(capabilities):
-		return e.rounds(ctx, m, result, capabilities, ask)
+		return e.runRounds(ctx, m, result, capabilities, ask)
 	case client != nil:
 		return nil, "", e.resultFault(m, errInputRequired)
 	}
 	return result, kind, nil
 }
 
-// typed handles a result for a modern client with another type than "complete".
-func (e *Endpoint) typed(ctx context.Context, m Message, kind string, result json.RawMessage, c *Client) (json.RawMessage, error) {
+// handleTyped handles a result for a modern client with another type than "complete".
+func (e *Endpoint) handleTyped(ctx context.Context, m Message, kind string, result json.RawMessage, c *Client) (json.RawMessage, error) {
 	if kind == inputRequired {
-		if _, _, err := readQuestions(result, c.declaredTo(Modern)); err != nil {
+		if _, _, err := readQuestions(result, c.capabilitiesFor(Modern)); err != nil {
 			return nil, e.resultFault(m, err)
 		}
 	}
@@ -67,9 +67,9 @@ func (e *Endpoint) typed(ctx context.Context, m Message, kind string, result jso
 	return e.opts.Typed(ctx, m, kind, result)
 }
 
-// withAskingType adds the missing type to a legacy server's result that asks for input. go-sdk servers convert the
+// withInputRequiredType adds the missing type to a legacy server's result that asks for input. go-sdk servers convert the
 // first question of a tool to the form of the session. They send later questions unconverted.
-func withAskingType(result json.RawMessage) json.RawMessage {
+func withInputRequiredType(result json.RawMessage) json.RawMessage {
 	if !bytes.Contains(result, []byte(`Requests"`)) { // searches for the part of "inputRequests" that begins with a rare letter, because that is cheap
 		return result
 	}
@@ -84,33 +84,33 @@ func withAskingType(result json.RawMessage) json.RawMessage {
 	return out
 }
 
-// rounds asks the questions in a server's results and sends the request again, until a result asks nothing.
-func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage, capabilities json.RawMessage, ask Peer) (json.RawMessage, string, error) {
+// runRounds asks the questions in a server's results and sends the request again, until a result asks nothing.
+func (e *Endpoint) runRounds(ctx context.Context, m Message, result json.RawMessage, capabilities json.RawMessage, ask Peer) (json.RawMessage, string, error) {
 	outer := ctx
 	ctx, cancel := withDeadline(ctx, e.server.Timeouts.Total, defaultTotal)
 	defer cancel()
 	pause := busyPause
 	for range maxRounds {
-		asked, handle, err := readQuestions(result, capabilities)
+		questions, handle, err := readQuestions(result, capabilities)
 		if err != nil {
 			return nil, "", e.resultFault(m, err)
 		}
-		if len(asked) == 0 {
+		if len(questions) == 0 {
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
 			}
 			pause = min(2*pause, maxBusyPause)
 		}
-		asking, retired := e.untilRetired(ctx)
-		answers, err := askAll(asking, m, e.server.ID, asked, ask)
-		retired()
+		askCtx, stop := e.withRetirement(ctx)
+		answers, err := askAll(askCtx, m, e.server.ID, questions, ask)
+		stop()
 		next := m
 		if err == nil {
 			next.Params, err = wire.Rewrite(paramsOf(m), wire.Edit{Key: "inputResponses", Value: answers}, wire.Edit{Key: "requestState", Value: handle})
 		}
 		if err != nil && ctx.Err() == nil {
-			return nil, "", e.resultFaultOf(siteKind(m.Method), m, err)
+			return nil, "", e.resultFaultOf(failureKind(m.Method), m, err)
 		}
 		if err == nil {
 			result, err = e.do(ctx, next)
@@ -127,7 +127,7 @@ func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage
 			return result, kind, nil
 		}
 	}
-	return nil, "", e.resultFaultOf(siteKind(m.Method), m, errManyRounds)
+	return nil, "", e.resultFaultOf(failureKind(m.Method), m, errManyRounds)
 }
 
 // errManyRounds is returned for a call that still asks after the last round. The server has done nothing wrong.
@@ -161,7 +161,7 @@ type inputRequest struct {
 
 // readQuestions reads a result that asks for input from a client with these capabilities. handle is its requestState,
 // or nil if it has none.
-func readQuestions(result, capabilities json.RawMessage) (asked []inputRequest, handle json.RawMessage, err error) {
+func readQuestions(result, capabilities json.RawMessage) (questions []inputRequest, handle json.RawMessage, err error) {
 	handle, busy := wire.Lookup(result, "requestState")
 	requests, ok := wire.Lookup(result, "inputRequests")
 	members, err := wire.Members(requests)
@@ -186,22 +186,22 @@ func readQuestions(result, capabilities json.RawMessage) (asked []inputRequest, 
 		if err := protocol.MayAsk(capabilities, q.method, q.params); err != nil {
 			return nil, nil, &conn.ProtocolError{What: "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare", Cause: err}
 		}
-		asked = append(asked, q)
+		questions = append(questions, q)
 	}
-	return asked, handle, nil
+	return questions, handle, nil
 }
 
 // askAll asks all questions at once and returns an object with the answers by key, or nil if there are no questions.
 // The first refused question cancels the others.
-func askAll(ctx context.Context, m Message, server string, asked []inputRequest, ask Peer) (json.RawMessage, error) {
-	if len(asked) == 0 {
+func askAll(ctx context.Context, m Message, server string, questions []inputRequest, ask Peer) (json.RawMessage, error) {
+	if len(questions) == 0 {
 		return nil, ctx.Err()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	answers := make([]json.RawMessage, len(asked))
+	answers := make([]json.RawMessage, len(questions))
 	var asking sync.WaitGroup
-	for i, q := range asked {
+	for i, q := range questions {
 		asking.Go(func() {
 			answer, err := ask(ctx, Message{
 				ID: wire.Quote(q.key), Method: q.method, Params: q.params, Era: Modern,
@@ -221,7 +221,7 @@ func askAll(ctx context.Context, m Message, server string, asked []inputRequest,
 		return nil, context.Cause(ctx)
 	}
 	b := []byte{'{'}
-	for i, q := range asked {
+	for i, q := range questions {
 		if i > 0 {
 			b = append(b, ',')
 		}

@@ -69,9 +69,9 @@ func (e *Endpoint) newFault(kind Kind, doing string, cause error) *Fault {
 	return f
 }
 
-// discreet masks the params of a server's own message. It returns false if the message cannot be passed on:
+// maskParams masks the params of a server's own message. It returns false if the message cannot be passed on:
 // it is not UTF-8, or masking is impossible, as for a secret number.
-func (e *Endpoint) discreet(m *Message) bool {
+func (e *Endpoint) maskParams(m *Message) bool {
 	before := m.Params
 	if bad := wire.CheckUTF8(before); bad != nil {
 		e.opts.Logger.Warn("what a server said is dropped", "server", e.server.ID, "caller", m.Caller, "method", protocol.Printable(m.Method, 80), "err", bad)

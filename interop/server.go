@@ -247,10 +247,10 @@ type Timeouts struct {
 
 // Equal reports whether two servers are reached in the same way and have the same configuration.
 func (s Server) Equal(o Server) bool {
-	return s.sameReach(o) && toolConfigOf(s).same(toolConfigOf(o))
+	return s.sameReach(o) && toolConfigOf(s).equal(toolConfigOf(o))
 }
 
-func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
+func equalFlags(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // sameReach reports whether a connection to one server can also serve the other.
 func (s Server) sameReach(o Server) bool {

@@ -72,7 +72,7 @@ func (v *visitors) wantRefused(one *visit, why string) {
 
 func TestOneWhoFloodsIsBeforeNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, b := &visitors{T: t}, bounds{all: 1, queue: 4}
+		v, b := &visitors{T: t}, bounds{total: 1, queue: 4}
 		ann := v.come("ann 1", b, time.Hour)
 		var flood []*visit
 		for _, who := range []string{"ann 2", "ann 3", "ann 4", "ann 5"} {
@@ -99,7 +99,7 @@ func TestOneWhoFloodsIsBeforeNobody(t *testing.T) {
 
 func TestWhoWaitsLeavesOrGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, one := &visitors{T: t}, bounds{all: 1}
+		v, one := &visitors{T: t}, bounds{total: 1}
 		first := v.come("ann 1", one, time.Minute)
 		tired, late, next := v.come("ann 2", one, time.Minute), v.come("bob 1", one, time.Second), v.come("ann 3", one, time.Minute)
 		tired.quit()
@@ -114,13 +114,13 @@ func TestWhoWaitsLeavesOrGoes(t *testing.T) {
 		if !next.went {
 			t.Fatal("nobody goes after those who left")
 		}
-		wide := bounds{all: 3, each: 2}
+		wide := bounds{total: 3, perCaller: 2}
 		waiting := v.come("bob 2", one, time.Minute)
 		fourth := v.come("ann 4", wide, time.Minute)
 		if !waiting.went || !fourth.went {
 			t.Error("a wider bound lets nobody go")
 		}
-		fifth := v.come("ann 5", bounds{each: 2}, time.Second)
+		fifth := v.come("ann 5", bounds{perCaller: 2}, time.Second)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		v.wantRefused(fifth, "2 calls of this caller are in flight there")
