@@ -240,8 +240,8 @@ func (e *Endpoint) Status() EndpointStatus {
 	return s
 }
 
-// setPhase changes the phase, and is the only place that does. It reports whether the life of an endpoint allows this step.
-// Call it with mu held.
+// setPhase changes the phase, and is the only place that does. It reports whether the life of an endpoint allows this
+// step. Call it with mu held.
 func (e *Endpoint) setPhase(next Phase) bool {
 	ok := false
 	switch next {

@@ -56,8 +56,8 @@ func (e *Endpoint) peerFor(ctx context.Context) Peer {
 	return e.opts.Receive
 }
 
-// deniedFault returns the fault of a call to a tool that the configuration leaves out, or nil if the call is allowed. It
-// depends only on the name, so it holds before any listing.
+// deniedFault returns the fault of a call to a tool that the configuration leaves out, or nil if the call is allowed.
+// It depends only on the name, so it holds before any listing.
 func (e *Endpoint) deniedFault(tool string) error {
 	e.mu.Lock()
 	why := e.config.rules.deniedReason(tool)
@@ -82,7 +82,7 @@ func (e *Endpoint) paramsFault(tool string, why error) *Fault {
 	return f
 }
 
-// beginCall counts a caller's request as in flight, until end. A replaced connection stays open for such requests.
+// beginCall counts a caller's request as in flight, until endCall. A replaced connection stays open for such requests.
 func (e *Endpoint) beginCall() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -171,7 +171,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 			}
 		}
 	}
-	mayAsk := e.opts.Receive != nil || e.opts.onQuestion != nil // d is held while a client is asked
+	mayAsk := e.opts.Receive != nil || e.opts.onQuestion != nil // deadlines is paused while a client is asked
 	if m.Of != 0 || client != nil && client.Back != nil || mayAsk && deadlines != nil {
 		request.Of = e.active.register(&activeRequest{inner, client, m.Caller, m.Of, deadlines, subjectOf(m.Method, name)})
 		defer func() { e.active.unregister(request.Of, err == nil || isErrorReply(err)) }()
@@ -221,8 +221,8 @@ func (e *Endpoint) greet(ctx context.Context, c conn.Conn) {
 	c.Unasked(ctx)
 }
 
-// checkReplyUTF8 returns the error of a reply that is not UTF-8, because strict readers would lose the whole stream (RFC 8259,
-// section 8.1). For tools/list only the bad rows are dropped, later.
+// checkReplyUTF8 returns the error of a reply that is not UTF-8, because strict readers would lose the whole stream
+// (RFC 8259, section 8.1). For tools/list only the bad rows are dropped, later.
 func checkReplyUTF8(method string, result json.RawMessage, err error) error {
 	var rpc *RPCError
 	if errors.As(err, &rpc) {
@@ -301,8 +301,8 @@ func paramName(m Message) string {
 	return name
 }
 
-// serverParams returns params for one server: the reserved keys of _meta are replaced by ours, and other keys stay. ours
-// holds the members that a modern server receives, and is nil for a legacy server.
+// serverParams returns params for one server: the reserved keys of _meta are replaced by reserved, and other keys stay.
+// reserved holds the members that a modern server receives, and is nil for a legacy server.
 func serverParams(params json.RawMessage, reserved []byte, token int64) (json.RawMessage, error) {
 	if params == nil {
 		params = json.RawMessage(`{}`)

@@ -206,8 +206,8 @@ func (f *Fleet) reportRemoved(m *member) {
 	}
 }
 
-// removeMember closes a member that is no longer in the fleet. Its calls in flight have the duration drain to end. Call it
-// with mu held.
+// removeMember closes a member that is no longer in the fleet. Its calls in flight have the duration drain to end. Call
+// it with mu held.
 func (f *Fleet) removeMember(m *member, drain time.Duration) {
 	id := m.server.ID
 	f.leaving[id] = append(f.leaving[id], m)

@@ -67,8 +67,8 @@ func (f *Fleet) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 	}
 }
 
-// call is one attempt, after [member.awaitEndpoint] has begun it. If the call is admitted, it also returns the connection
-// that was used, or nil if there was none.
+// call is one attempt, after [member.awaitEndpoint] has begun it. If the call is admitted, it also returns the
+// connection that was used, or nil if there was none.
 func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbox.Result, used *Endpoint, err error) {
 	defer e.endCall()
 	used, leave, err := o.member.laneFor(ctx, e, Message{Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON, subject: subjectOf(protocol.MethodToolsCall, o.tool)})
@@ -131,8 +131,8 @@ func (f *Fleet) findUnlistedOwner(ctx context.Context, name string) (owner, erro
 	}
 }
 
-// wasUnsent reports whether err means that e was lost before a call could be sent. It looks only at the outermost fault,
-// because a cause may belong to another endpoint.
+// wasUnsent reports whether err means that e was lost before a call could be sent. It looks only at the outermost
+// fault, because a cause may belong to another endpoint.
 func (e *Endpoint) wasUnsent(err error) bool {
 	f, ok := err.(*Fault) //nolint:errorlint // see above
 	if !ok || f.Kind != NotConnected || f.Server != e.server.ID {
@@ -142,8 +142,8 @@ func (e *Endpoint) wasUnsent(err error) bool {
 	return errors.As(f.Cause, &unsent) || !e.Phase().Usable()
 }
 
-// awaitEnd waits until an endpoint that has lost its connection is done. It reports whether the endpoint is done or ctx is
-// over.
+// awaitEnd waits until an endpoint that has lost its connection is done. It reports whether the endpoint is done or ctx
+// is over.
 func (e *Endpoint) awaitEnd(ctx context.Context) bool {
 	select {
 	case <-e.Done():

@@ -16,12 +16,12 @@ import (
 // request would pay for that. So a server becomes idle up to one check late.
 const idleChecks = 4
 
-// statelessIdleTime is the longest time that a connection for clients without a session stays open unused. The server holds
-// no state there for later requests, and each connection may be a process.
+// statelessIdleTime is the longest time that a connection for clients without a session stays open unused. The server
+// holds no state there for later requests, and each connection may be a process.
 const statelessIdleTime = 30 * time.Second
 
-// idleSettings returns the idle settings of the server. lazy reports whether it is idle until it is needed. after is how long
-// it may be unused, and 0 means without limit.
+// idleSettings returns the idle settings of the server. lazy reports whether it is idle until it is needed. after is
+// how long it may be unused, and 0 means without limit.
 func (m *member) idleSettings(c *toolConfig) (lazy bool, after time.Duration) {
 	o := &m.fleet.opts
 	if o.Restart.Off { // nothing reconnects
@@ -92,7 +92,7 @@ func (m *member) becomeIdle(e *Endpoint) bool {
 
 // idleness records how long a connection has been unused, as far as the checks have seen.
 type idleness struct {
-	startedCalls uint64 // Endpoint.begun at the last check
+	startedCalls uint64 // Endpoint.startedCalls at the last check
 	wasUsed      bool   // it was in use at the last check
 	unusedSince  time.Time
 	lastCheck    time.Time // the last check

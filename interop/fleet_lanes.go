@@ -55,7 +55,7 @@ type lane struct {
 	questionRequests int         // of a principal's lane: requests that are known to ask
 	askerSession     string      // the session of these requests; "" if it is one request without a session
 	retired          bool        // it is closed to new requests
-	idleTimer        *time.Timer // closes the lane; nil if it is in use, or gone
+	idleTimer        *time.Timer // closes the lane; nil if it is in use, or retired
 	level            string      // set by logging/setLevel; "" if it was not called
 	failed           time.Time   // when a principal's lane could not be opened; zero if that did not happen
 	// sessions holds the live sessions that use the connection, because the server may hold state for them. Each value is
@@ -83,8 +83,8 @@ const (
 // isShared reports whether a lane serves any number of requests of any kind at a time.
 func (k laneKey) isShared() bool { return k.kind != questionLane || k.session != "" }
 
-// hasUnreplied reports whether a lane serves no other request because a request ended without a reply. Call it with lanes.mu
-// held.
+// hasUnreplied reports whether a lane serves no other request because a request ended without a reply. Call it with
+// lanes.mu held.
 func (o *lane) hasUnreplied() bool {
 	return !o.key.isShared() && o.endpoint != nil && o.endpoint.active.hasUnreplied()
 }
@@ -110,9 +110,9 @@ type lanes struct {
 	freed    chan struct{}            // closed when a lane is free; nil if no request waits
 }
 
-// laneForQuestions returns the endpoint for a request of a client that a legacy server can ask, and the function to call after
-// the reply. It returns nil if the request needs no such lane. A server that speaks both eras also gets a lane for a
-// legacy client. Outside a session it may be unable to ask, as with all servers of the SDK that call Elicit.
+// laneForQuestions returns the endpoint for a request of a client that a legacy server can ask, and the function to
+// call after the reply. It returns nil if the request needs no such lane. A server that speaks both eras also gets a
+// lane for a legacy client. Outside a session it may be unable to ask, as with all servers of the SDK that call Elicit.
 func (m *member) laneForQuestions(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
 	c := ClientOf(ctx)
 	capabilities, dual := m.laneCapabilities(ctx, base)
@@ -159,9 +159,9 @@ func (m *member) laneForQuestions(ctx context.Context, base *Endpoint, r Message
 	return e, func() { ended(true); m.lanes.release(l) }, nil
 }
 
-// laneCapabilities returns the capabilities that a connection for the client of ctx declares, if the client can only be asked
-// there. It returns "" if the client cannot be asked, or needs no such connection. dual reports that the server speaks
-// both eras.
+// laneCapabilities returns the capabilities that a connection for the client of ctx declares, if the client can only be
+// asked there. It returns "" if the client cannot be asked, or needs no such connection. dual reports that the server
+// speaks both eras.
 func (m *member) laneCapabilities(ctx context.Context, base *Endpoint) (capabilities string, dual bool) {
 	c := ClientOf(ctx)
 	if c == nil || c.Back == nil || len(c.Capabilities) <= len(`{}`) || m.fleet.opts.Lanes < 0 {
@@ -277,7 +277,7 @@ func (m *member) setLevel(ctx context.Context, l *lane, e *Endpoint, level strin
 	return ctx.Err()
 }
 
-// enter takes a lane. If all permitted lanes are in use, it waits for one. leave must follow.
+// enter takes a lane. If all permitted lanes are in use, it waits for one. release must follow.
 func (l *lanes) enter(ctx context.Context, key laneKey, how sharing) (taken *lane, err error) {
 	err = l.await(ctx, func() (freed <-chan struct{}, err error) {
 		taken, freed, err = l.tryTake(key, how)
@@ -308,8 +308,8 @@ func (l *lanes) await(ctx context.Context, try func() (freed <-chan struct{}, er
 	}
 }
 
-// tryTake returns a lane, or a channel that is closed when one may be free. The error is for a request that does not wait
-// so long.
+// tryTake returns a lane, or a channel that is closed when one may be free. The error is for a request that does not
+// wait so long.
 func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{}, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -371,7 +371,7 @@ func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{
 	return o, nil, nil
 }
 
-// busyResult returns the result of take if all lanes are in use. Call it with mu held.
+// busyResult returns the result of tryTake if all lanes are in use. Call it with mu held.
 func (l *lanes) busyResult(why string, n int) (*lane, <-chan struct{}, error) {
 	return nil, l.freedChannel(), NewFault(Timeout, l.member.server.ID, "busy", newBusyError(why+" within %v", n, l.member.queueWait()))
 }
@@ -392,8 +392,8 @@ func (l *lanes) addUser(o *lane) {
 	l.all = append(slices.Delete(l.all, i, i+1), o)
 }
 
-// evictUnused closes the lane of a key's kind that has been unused for the longest time, among the lanes of its caller or
-// of all. It reports whether there was one. A lane that a live session holds comes last. Call it with mu held.
+// evictUnused closes the lane of a key's kind that has been unused for the longest time, among the lanes of its caller
+// or of all. It reports whether there was one. A lane that a live session holds comes last. Call it with mu held.
 func (l *lanes) evictUnused(key laneKey, own bool) bool {
 	for _, held := range [...]bool{false, true} {
 		for _, o := range l.all {
@@ -476,7 +476,7 @@ func (l *lanes) notifyFreed() {
 	l.notifyFreedLocked()
 }
 
-// notifyFreedLocked is wake with mu held.
+// notifyFreedLocked is notifyFreed with mu held.
 func (l *lanes) notifyFreedLocked() {
 	if l.freed != nil {
 		close(l.freed)
@@ -518,7 +518,7 @@ func (l *lanes) mayTry(kind laneKind) bool {
 	return l.mayTryLocked(kind)
 }
 
-// mayTryLocked is due with mu held.
+// mayTryLocked is mayTry with mu held.
 func (l *lanes) mayTryLocked(kind laneKind) bool { return !time.Now().Before(l.retryAt[kind]) }
 
 // retire closes a lane to new requests, and closes its connection once no request uses it. Until then the lane counts,

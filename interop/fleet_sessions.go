@@ -24,7 +24,8 @@ func (l *lanes) holdForSession(o *lane, c *Client) {
 	o.sessions[c.Session] = context.AfterFunc(c.Life, func() { l.endSession(c.Session) })
 }
 
-// sessionEndpoints returns the endpoints of a principal's session, and the principal's own endpoint if the client can be asked there.
+// sessionEndpoints returns the endpoints of a principal's session, and the principal's own endpoint if the client can
+// be asked there.
 func (l *lanes) sessionEndpoints(caller toolbox.Principal, session string) (found []*Endpoint) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -78,8 +78,8 @@ type variants map[Declared]variant
 // isStale reports whether the server's tools have changed since the variant was listed.
 func (s *state) isStale(v variant) bool { return v.changes != s.changes }
 
-// lacksTool reports whether the common list had a tool at the time of the variant and has changed since, so that the tool
-// is gone.
+// lacksTool reports whether the common list had a tool at the time of the variant and has changed since, so that the
+// tool is gone.
 func (s *state) lacksTool(v variant, tool string) bool {
 	return s.isStale(v) && v.common.find(tool) != nil
 }
@@ -127,7 +127,8 @@ func (f *Fleet) Learn(c *Client, caller toolbox.Principal, has func(server strin
 	}
 }
 
-// knowsVariant reports whether there is nothing to request now. A caller that is notified that the server is up checks again.
+// knowsVariant reports whether there is nothing to request now. A caller that is notified that the server is up checks
+// again.
 func (m *member) knowsVariant(d Declared) bool {
 	s := m.state.Load()
 	v, asked := s.variants[d]

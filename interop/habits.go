@@ -114,8 +114,8 @@ func (k *habit) releaseWaiting() {
 	}
 }
 
-// recordQuestion records a question that one of the subjects has caused. settle must follow, with the subjects that may still be
-// the cause.
+// recordQuestion records a question that one of the subjects has caused. settle must follow, with the subjects that may
+// still be the cause.
 func (h *habits) recordQuestion(subjects []string) (settle func(causes []string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

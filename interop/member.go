@@ -122,9 +122,9 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 	return opts
 }
 
-// handleNotification handles a server's messages outside of requests and passes them to all clients. A message without a clear
-// receiver may be meant for one caller alone, and is dropped. If each principal has its own connection, from.Caller
-// is the principal of the connection.
+// handleNotification handles a server's messages outside of requests and passes them to all clients. A message without
+// a clear receiver may be meant for one caller alone, and is dropped. If each principal has its own connection,
+// from.Caller is the principal of the connection.
 func (m *member) handleNotification(from Message) {
 	switch from.Method {
 	case protocol.NoteResourceUpdated:
@@ -279,7 +279,7 @@ func (m *member) startWithdrawal(s *state) {
 	s.withdrawal = timer
 }
 
-// stopWithdrawal stops the timer of withdrawLater.
+// stopWithdrawal stops the timer of startWithdrawal.
 func (m *member) stopWithdrawal(s *state) {
 	if s.withdrawal != nil && s.withdrawal.Stop() {
 		m.supervising.Done()
@@ -331,7 +331,7 @@ func (m *member) awaitEndpoint(ctx context.Context, tool string) (*Endpoint, err
 		s := m.state.Load()
 		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.changes.Guards()) {
 			s.endpoint.beginCall()
-			if now := m.state.Load(); now == s || now.up && now.endpoint == s.endpoint { // otherwise retire or goIdle may have missed this call
+			if now := m.state.Load(); now == s || now.up && now.endpoint == s.endpoint { // otherwise retire or becomeIdle may have missed this call
 				return s.endpoint, nil
 			}
 			s.endpoint.endCall()

@@ -87,8 +87,8 @@ func (m *member) admitCaller(ctx context.Context, caller toolbox.Principal) (lea
 	return leave, m.busyFault(ctx, err)
 }
 
-// awaitTurn waits until a request that counts for Pool.MaxConcurrent may be sent. If err is nil and leave is not, leave must
-// follow.
+// awaitTurn waits until a request that counts for Pool.MaxConcurrent may be sent. If err is nil and leave is not, leave
+// must follow.
 func (m *member) awaitTurn(ctx context.Context, caller toolbox.Principal, method string) (leave func(), err error) {
 	p := &m.state.Load().config.pool
 	if p.MaxConcurrent < 1 || !isPoolable(method) {
@@ -202,8 +202,8 @@ func (m *member) laneForPrincipal(ctx context.Context, base *Endpoint, r Message
 	return e, func() { done(); m.lanes.release(l) }, nil
 }
 
-// awaitQuestionTurn waits until a request that may ask can be sent on a principal's connection. Such requests are sent one at a
-// time, but requests of one session may run together. If err is nil, done must follow.
+// awaitQuestionTurn waits until a request that may ask can be sent on a principal's connection. Such requests are sent
+// one at a time, but requests of one session may run together. If err is nil, done must follow.
 func (m *member) awaitQuestionTurn(ctx context.Context, l *lane, r Message) (done func(), err error) {
 	how, ended := m.habits.admit(ctx, r.subject)
 	if how != exclusiveUse {
@@ -243,8 +243,8 @@ func (l *lanes) dropFailed(mended func(*Fault) bool) {
 	}
 }
 
-// laneWithoutQuestions is principalLane for requests that need no answers of the client. The connection may declare any
-// capabilities.
+// laneWithoutQuestions is laneForPrincipal for requests that need no answers of the client. The connection may declare
+// any capabilities.
 func (m *member) laneWithoutQuestions(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
 	if e, leave, err = m.laneForPrincipal(ctx, base, r); e != nil || err != nil {
 		return e, leave, err
@@ -275,8 +275,8 @@ func (m *member) laneForInstance(ctx context.Context, base *Endpoint) (*Endpoint
 	}
 }
 
-// leastBusy takes the connection with the fewest requests in flight. leave must follow. Among equals it takes the first
-// connection, or the one used last, so that unused processes can end.
+// leastBusy takes the connection with the fewest requests in flight. release must follow. Among equals it takes the
+// first connection, or the one used last, so that unused processes can end.
 func (l *lanes) leastBusy(most int) *lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -341,8 +341,8 @@ func (e *callerSignInError) Unwrap() error { return e.error }
 // SignIn returns the server and the principal that must sign in: see [Fault.NeedsSignIn].
 func (e *callerSignInError) SignIn() (resource, who string) { return e.resource, string(e.caller) }
 
-// withCallerSignIn converts an error of a caller's request. If a sign-in is missing, and each principal has its own, the error
-// requests the sign-in of the caller.
+// withCallerSignIn converts an error of a caller's request. If a sign-in is missing, and each principal has its own,
+// the error requests the sign-in of the caller.
 func (f *Fleet) withCallerSignIn(err error, caller toolbox.Principal) error {
 	fault, ok := errors.AsType[*Fault](err)
 	if !ok || caller == "" || !fault.NeedsSignIn() {

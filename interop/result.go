@@ -25,8 +25,8 @@ func resultType(result json.RawMessage) string {
 	return string(raw) // not a string, and no known type
 }
 
-// checkResult returns an error for the result of a call that is not an object, or that no client here can handle. A result of
-// unknown type must be treated as invalid.
+// checkResult returns an error for the result of a call that is not an object, or that no client here can handle. A
+// result of unknown type must be treated as invalid.
 func (e *Endpoint) checkResult(ctx context.Context, result json.RawMessage, kind string) error {
 	if len(result) == 0 || result[0] != '{' {
 		return &conn.ProtocolError{What: "a result that is no object: " + protocol.Printable(string(result), maxQuoted)}
@@ -35,7 +35,7 @@ func (e *Endpoint) checkResult(ctx context.Context, result json.RawMessage, kind
 	case "", "complete":
 		return nil
 	case inputRequired:
-		if c := ClientOf(ctx); c != nil && c.Era == Modern { // for a legacy server: see withAskingType
+		if c := ClientOf(ctx); c != nil && c.Era == Modern { // for a legacy server: see withInputRequiredType
 			return nil
 		}
 		return errInputRequired

@@ -67,8 +67,8 @@ func (e *Endpoint) handleTyped(ctx context.Context, m Message, kind string, resu
 	return e.opts.Typed(ctx, m, kind, result)
 }
 
-// withInputRequiredType adds the missing type to a legacy server's result that asks for input. go-sdk servers convert the
-// first question of a tool to the form of the session. They send later questions unconverted.
+// withInputRequiredType adds the missing type to a legacy server's result that asks for input. go-sdk servers convert
+// the first question of a tool to the form of the session. They send later questions unconverted.
 func withInputRequiredType(result json.RawMessage) json.RawMessage {
 	if !bytes.Contains(result, []byte(`Requests"`)) { // searches for the part of "inputRequests" that begins with a rare letter, because that is cheap
 		return result

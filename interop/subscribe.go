@@ -314,8 +314,8 @@ func (t *subscriptions) dispatch(m Message) {
 	}
 }
 
-// containingURIs returns a URI and the URIs of the resources that may contain it (2025-11-25, server/resources: "This might be
-// a sub-resource of the one that the client actually subscribed to").
+// containingURIs returns a URI and the URIs of the resources that may contain it (2025-11-25, server/resources: "This
+// might be a sub-resource of the one that the client actually subscribed to").
 func containingURIs(uri string) []string {
 	all := []string{uri}
 	for i := len(uri) - 1; i > 0 && len(all) < maxContaining; i-- {

@@ -135,7 +135,7 @@ func (m *member) serve(e *Endpoint) (lived time.Duration) {
 // request keeps the previous list.
 func (m *member) publishListing(e *Endpoint, l *listing, err error) (changed bool) {
 	if err != nil && !e.Phase().Usable() {
-		return false // lost reports it
+		return false // recordLoss reports it
 	}
 	kind := ServerReady
 	m.update(func(s *state) []EventKind {

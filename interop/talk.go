@@ -36,21 +36,21 @@ func (c *Client) wantsNotification(method string) bool {
 	return method != protocol.NoteMessage || c.Era == Legacy || c.LogLevel != ""
 }
 
-// activeRequests holds the requests in flight on one connection. Over stdio, a message of the server does not name its request,
-// and a connection may have many callers.
+// activeRequests holds the requests in flight on one connection. Over stdio, a message of the server does not name its
+// request, and a connection may have many callers.
 type activeRequests struct {
 	mu            sync.Mutex
 	lastNumber    uint64
 	open          map[uint64]*activeRequest
 	hadClient     bool // there was a request with a client
-	used          bool // the connection was used, by first
+	used          bool // the connection was used, by firstCaller
 	firstCaller   toolbox.Principal
-	manyCallers   bool               // there were callers besides first
+	manyCallers   bool               // there were callers besides firstCaller
 	openQuestions int                // questions that wait for an answer
 	unreplied     []unrepliedRequest // requests that ended without a reply; the server may still work on them, and ask
-	ended         chan struct{}      // closed by the next leave; nil if no question waits for it
+	ended         chan struct{}      // closed by the next unregister; nil if no question waits for it
 	soleClient    *Client            // the only client of the connection, as of its last request; nil if there is none, or several
-	started       chan struct{}      // closed by the first join; nil if no question waits for it
+	started       chan struct{}      // closed by the first register; nil if no question waits for it
 }
 
 // unrepliedRequest is a request that ended without a reply.
@@ -73,15 +73,15 @@ const (
 // connection was made.
 const firstRequestWait = 5 * time.Second
 
-// addCaller records a caller that uses the connection without a request of its own. Messages of the server then may concern
-// that caller, and no other receives them.
+// addCaller records a caller that uses the connection without a request of its own. Messages of the server then may
+// concern that caller, and no other receives them.
 func (l *activeRequests) addCaller(caller toolbox.Principal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addCallerLocked(caller)
 }
 
-// addCallerLocked is uses with mu held.
+// addCallerLocked is addCaller with mu held.
 func (l *activeRequests) addCallerLocked(caller toolbox.Principal) {
 	if !l.used {
 		l.used, l.firstCaller = true, caller
@@ -108,7 +108,7 @@ func (l *activeRequests) awaitFirst(ctx context.Context) {
 	}
 }
 
-// register records a request in flight and returns its number, until leave.
+// register records a request in flight and returns its number, until unregister.
 func (l *activeRequests) register(t *activeRequest) (of uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +125,8 @@ func (l *activeRequests) register(t *activeRequest) (of uint64) {
 	return l.lastNumber
 }
 
-// expectClient records the client of the connection, before the server can ask, or for requests that belong to no client.
+// expectClient records the client of the connection, before the server can ask, or for requests that belong to no
+// client.
 func (l *activeRequests) expectClient(caller toolbox.Principal, c *Client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,9 +184,9 @@ func (l *activeRequests) request(of uint64) *activeRequest {
 	return l.open[of]
 }
 
-// notificationTarget returns the newest request in flight, if a notification without a request can belong only to its client. It
-// returns 0 if there is none. On a connection of several callers it returns 0, because the notification may concern
-// another caller.
+// notificationTarget returns the newest request in flight, if a notification without a request can belong only to its
+// client. It returns 0 if there is none. On a connection of several callers it returns 0, because the notification may
+// concern another caller.
 func (l *activeRequests) notificationTarget(method string) (newest uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -270,10 +271,11 @@ func (l *activeRequests) candidates(last uint64) (c candidates) {
 var errAmbiguousQuestion = &RPCError{Code: CodeInternal,
 	Message: "several requests are under way, and it is not known which of them this belongs to; the next such call has a connection of its own: call again"}
 
-// attribute returns the request, or the session, that a question without a request belongs to. It is the only client that
-// uses the connection, or the only request in flight. If there are several, cause waits until the others have ended,
-// because the request that asks cannot end without an answer. If more than one is left after a while, the question is
-// refused. h records which requests ask. guessed reports that other requests of the same client may have asked instead.
+// attribute returns the request, or the session, that a question without a request belongs to. It is the only client
+// that uses the connection, or the only request in flight. If there are several, attribute waits until the others have
+// ended, because the request that asks cannot end without an answer. If more than one is left after a while, the
+// question is refused. h records which requests ask. guessed reports that other requests of the same client may have
+// asked instead.
 func (l *activeRequests) attribute(ctx context.Context, h *habits) (t *activeRequest, session Peer, guessed bool, err error) {
 	l.mu.Lock()
 	last := l.lastNumber
@@ -392,8 +394,8 @@ func (e *Endpoint) concernsAll(method string) bool {
 	return conn.ConcernsAll(method) || e.opts.onQuestion == nil && !e.opts.private && strings.HasPrefix(method, "notifications/tasks")
 }
 
-// requestFor returns the only request in flight that a notification without a request can belong to. It returns 0 if there
-// is none, or if the connection belongs to no fleet. Then its only user receives everything.
+// requestFor returns the only request in flight that a notification without a request can belong to. It returns 0 if
+// there is none, or if the connection belongs to no fleet. Then its only user receives everything.
 func (e *Endpoint) requestFor(method string) uint64 {
 	if e.opts.broadcast == nil || e.concernsAll(method) {
 		return 0
@@ -424,8 +426,8 @@ func (e *Endpoint) withRetirement(ctx context.Context) (until context.Context, s
 	return ctx, func() { unwatch(); cancel(nil) }
 }
 
-// relayQuestion passes a server's question to the client of a lane. A client is never asked for a capability that it has not
-// declared.
+// relayQuestion passes a server's question to the client of a lane. A client is never asked for a capability that it
+// has not declared.
 func (e *Endpoint) relayQuestion(ctx context.Context, t *activeRequest, m Message) (json.RawMessage, error) {
 	if err := protocol.MayAsk(e.opts.Capabilities, m.Method, m.Params); err != nil {
 		return nil, err

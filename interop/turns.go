@@ -143,15 +143,15 @@ func (t *turns) grant() {
 	}
 }
 
-// removeWaiting removes a waiting request from a line. If it was the last in its line, the caller of take removes the line from
-// next. Call it with mu held.
+// removeWaiting removes a waiting request from a line. If it was the last in its line, the caller of removeWaiting
+// removes the line from next. Call it with mu held.
 func (t *turns) removeWaiting(l *callerLine, i int) {
 	l.waiting = slices.Delete(l.waiting, i, i+1)
 	t.waiting--
 }
 
-// stopWaiting ends a wait with why, or with a timeout error if why is nil. If the turn came at the same moment, the request is
-// admitted, unless why is set.
+// stopWaiting ends a wait with why, or with a timeout error if why is nil. If the turn came at the same moment, the
+// request is admitted, unless why is set.
 func (t *turns) stopWaiting(l *callerLine, turn chan error, wait time.Duration, why error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,8 +177,8 @@ func (t *turns) stopWaiting(l *callerLine, turn chan error, wait time.Duration, 
 	return why
 }
 
-// rejectNewest rejects the newest request of the longest line if that line is longer than l by more than one. Call it with
-// mu held.
+// rejectNewest rejects the newest request of the longest line if that line is longer than l by more than one. Call it
+// with mu held.
 func (t *turns) rejectNewest(l *callerLine) bool {
 	longest := l
 	for _, o := range t.waitingLines {

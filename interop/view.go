@@ -30,7 +30,7 @@ func (f *Fleet) currentView() *view {
 	return f.viewLocked()
 }
 
-// viewLocked is published with mu held.
+// viewLocked is currentView with mu held.
 func (f *Fleet) viewLocked() *view {
 	if v := f.view.Load(); v != nil {
 		return v
