@@ -18,7 +18,8 @@ const (
 // withDeadline returns ctx with one of our own deadlines. The cause of the context
 // identifies that deadline.
 func withDeadline(ctx context.Context, d, defaultValue time.Duration) (context.Context, context.CancelFunc) {
-	if d = protocol.Duration(d, defaultValue); d == 0 {
+	d = protocol.Duration(d, defaultValue)
+	if d == 0 {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeoutCause(ctx, d, &conn.DeadlineError{After: d, What: "no answer"})

@@ -308,7 +308,8 @@ func (e *Endpoint) connect(a *attempt) {
 	}
 	handshake.Instructions = e.secrets.Mask(handshake.Instructions)
 	for _, field := range []*json.RawMessage{&handshake.Capabilities, &handshake.ServerInfo} {
-		if *field = e.secrets.JSON(*field); len(*field) > 0 && (*field)[0] != '{' {
+		*field = e.secrets.JSON(*field)
+		if len(*field) > 0 && (*field)[0] != '{' {
 			*field = nil // masking made it invalid, so it cannot be shown
 		}
 	}

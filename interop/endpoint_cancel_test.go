@@ -192,7 +192,8 @@ func TestEndpointASlowListenerLosesTheOldestProgress(t *testing.T) {
 	var told []string
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	r := openFixture(t, &interop.EndpointOptions{Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
-		if told = append(told, progressOf(t, m)); len(told) == 1 {
+		told = append(told, progressOf(t, m))
+		if len(told) == 1 {
 			begun <- struct{}{}
 			<-release
 		}

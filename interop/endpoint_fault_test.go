@@ -273,7 +273,8 @@ func TestEndpointFaultWhereTheHostOrTheInjectedTransportCannotStart(t *testing.T
 	host := host.New(toolbox.NewBox(nil), nil)
 	t.Cleanup(host.Close)
 	err := host.Serve(t.Context(), broken)
-	if wantFault(t, err, interop.Transport); !errors.Is(err, io.ErrNoProgress) {
+	wantFault(t, err, interop.Transport)
+	if !errors.Is(err, io.ErrNoProgress) {
 		t.Error(err)
 	}
 	// No process is started, so the configured command does not matter.

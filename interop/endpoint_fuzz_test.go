@@ -53,7 +53,8 @@ func (s *script) Read(b []byte) (int, error) {
 	for len(s.said) > 0 && !s.gone {
 		if p := &s.said[0]; s.lines >= p.after {
 			n := copy(b, p.text)
-			if p.text = p.text[n:]; len(p.text) == 0 {
+			p.text = p.text[n:]
+			if len(p.text) == 0 {
 				s.said = s.said[1:]
 			}
 			if n > 0 {
@@ -116,7 +117,8 @@ func FuzzEndpointStream(f *testing.F) {
 		})
 		wg.Go(func() {
 			res, err := e.Invoke(context.Background(), "t", nil)
-			if wantAnyFault(t, err); err != nil {
+			wantAnyFault(t, err)
+			if err != nil {
 				return
 			}
 			if raw := res.Wire().JSON; !json.Valid(raw) || !bytes.Contains(said, raw) {

@@ -126,7 +126,8 @@ func useInjected(t *testing.T, e *interop.Endpoint, era interop.Era, told <-chan
 		t.Error(err)
 	}
 	err = call(t.Context(), "nope")
-	if wantFault(t, err, interop.ToolError); !isCode(err, interop.CodeInvalidParams) {
+	wantFault(t, err, interop.ToolError)
+	if !isCode(err, interop.CodeInvalidParams) {
 		t.Error(err)
 	}
 }
@@ -215,7 +216,8 @@ func TestEndpointOverLinesThatCannotBeWritten(t *testing.T) {
 	mustOpen(t, e)
 	_ = server.Reader.(*io.PipeReader).CloseWithError(broken)
 	_, err := e.Invoke(t.Context(), "echo", nil)
-	if wantFault(t, err, interop.ToolError); !errors.Is(err, broken) {
+	wantFault(t, err, interop.ToolError)
+	if !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	soon(t, e.Done(), "the end")

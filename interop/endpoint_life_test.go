@@ -118,7 +118,8 @@ func TestEndpointFaultedGivesTheVerySameFault(t *testing.T) {
 		t.Errorf("after Close: %+v", s)
 	}
 	_, err := r.Tools(t.Context())
-	if wantFault(t, err, interop.NotConnected); !errors.Is(err, interop.SpawnFailed) || !strings.Contains(err.Error(), "exit status 3") {
+	wantFault(t, err, interop.NotConnected)
+	if !errors.Is(err, interop.SpawnFailed) || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("the reason is lost: %v", err)
 	}
 }
@@ -225,7 +226,8 @@ func TestEndpointOfAServerThatClosesItsStdoutIsFaulted(t *testing.T) {
 	e := newEndpoint(t, s, nil)
 	mustOpen(t, e)
 	_, err := e.Invoke(t.Context(), "echo", nil)
-	if wantFault(t, err, interop.ToolError); !strings.Contains(err.Error(), "closed its stdout") {
+	wantFault(t, err, interop.ToolError)
+	if !strings.Contains(err.Error(), "closed its stdout") {
 		t.Error(err)
 	}
 	soon(t, e.Done(), "the end")
@@ -242,7 +244,8 @@ func TestEndpointOfAServerThatClosesItsStdinIsFaulted(t *testing.T) {
 	mustOpen(t, e)
 	soon(t, deaf, "the end of its stdin")
 	_, err := e.Invoke(t.Context(), "echo", nil)
-	if wantFault(t, err, interop.ToolError); !strings.Contains(err.Error(), "closed its stdin") {
+	wantFault(t, err, interop.ToolError)
+	if !strings.Contains(err.Error(), "closed its stdin") {
 		t.Error(err)
 	}
 	soon(t, e.Done(), "the end")

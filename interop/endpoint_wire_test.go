@@ -115,7 +115,8 @@ func TestEndpointFailsACallWhoseAnswerIsTooLong(t *testing.T) {
 	wantFault(t, err, interop.Protocol)
 	args := fmt.Sprintf(`{"silent":true,"lines":["{\"jsonrpc\":\"2.0\",\"result\":{\"content\":[{\"text\":\"%s\"}]},\"id\":$ID}"]}`, strings.Repeat("x", 2_000_000))
 	_, err = r.Invoke(t.Context(), "say", []byte(args)) // its id comes last, as in the TypeScript SDK
-	if wantFault(t, err, interop.Protocol); !strings.Contains(err.Error(), "over the limit of 1048576") {
+	wantFault(t, err, interop.Protocol)
+	if !strings.Contains(err.Error(), "over the limit of 1048576") {
 		t.Error(err)
 	}
 	if got := r.invoke("block", `{"bytes":1000000}`); len(got) != 1_000_000 {

@@ -93,7 +93,8 @@ func (e *Endpoint) beginCall() {
 func (e *Endpoint) endCall() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.inFlight--; e.inFlight == 0 && e.drained != nil {
+	e.inFlight--
+	if e.inFlight == 0 && e.drained != nil {
 		close(e.drained)
 		e.drained = nil
 	}
@@ -113,7 +114,8 @@ func (e *Endpoint) pendingCalls() (calls int, quiet <-chan struct{}) {
 	if e.drained == nil {
 		e.drained = make(chan struct{})
 	}
-	if quiet = e.drained; e.inFlight == 0 {
+	quiet = e.drained
+	if e.inFlight == 0 {
 		close(e.drained)
 		e.drained = nil
 	}
@@ -164,7 +166,8 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	greeting := false
 	if e.greeted != nil && client != nil && client.Era == Modern && !client.listing {
-		if greeting = e.greeting.CompareAndSwap(false, true); !greeting {
+		greeting = e.greeting.CompareAndSwap(false, true)
+		if !greeting {
 			select {
 			case <-e.greeted:
 			case <-inner.Done():
@@ -253,7 +256,8 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 	var unsent *conn.UnsentError
 	switch {
 	case inner.Err() != nil && !isErrorReply(err) && errors.As(context.Cause(inner), &late):
-		if kind = Timeout; !explained {
+		kind = Timeout
+		if !explained {
 			err = late
 		}
 	case errors.As(err, &bad):

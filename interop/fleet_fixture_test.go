@@ -65,7 +65,8 @@ func (d *diary) wait(server string, kind interop.EventKind, n int) interop.Event
 		more, count := d.more, 0
 		for _, e := range d.events {
 			if e.Server == server && e.Kind == kind {
-				if count++; count == n {
+				count++
+				if count == n {
 					d.mu.Unlock()
 					return e
 				}

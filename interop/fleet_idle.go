@@ -27,7 +27,8 @@ func (m *member) idleSettings(c *toolConfig) (lazy bool, after time.Duration) {
 	if o.Restart.Off { // nothing reconnects
 		return false, 0
 	}
-	if lazy = o.Lazy; c.lazy != nil {
+	lazy = o.Lazy
+	if c.lazy != nil {
 		lazy = *c.lazy
 	}
 	return lazy, max(cmp.Or(c.idle, o.Idle), 0)

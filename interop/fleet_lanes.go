@@ -323,7 +323,8 @@ func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{
 		case o.key.kind != key.kind:
 			continue
 		case o.hasEnded(), o.hasUnreplied():
-			if l.retire(o); o.users == 0 {
+			l.retire(o)
+			if o.users == 0 {
 				continue
 			}
 		case o.retired:
@@ -338,7 +339,8 @@ func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{
 		case o.endpoint == nil || !o.endpoint.active.hasOpenQuestion(): // otherwise it waits for a person
 			exclusive++
 		}
-		if sameKind++; o.key.caller == key.caller {
+		sameKind++
+		if o.key.caller == key.caller {
 			callers++
 		}
 	}
@@ -487,7 +489,8 @@ func (l *lanes) notifyFreedLocked() {
 // abandon leaves a lane that cannot be used. No other lane of the kind is tried for a while.
 func (l *lanes) abandon(o *lane, kind laneKind, d time.Duration) {
 	l.mu.Lock()
-	if l.retryAt[kind] = time.Now().Add(d); !l.closed {
+	l.retryAt[kind] = time.Now().Add(d)
+	if !l.closed {
 		l.retire(o)
 	}
 	l.mu.Unlock()
@@ -525,7 +528,8 @@ func (l *lanes) mayTryLocked(kind laneKind) bool { return !time.Now().Before(l.r
 // and close ends it with the others. Call it with mu held.
 func (l *lanes) retire(o *lane) {
 	o.retired = true
-	if l.stopTimer(o); o.users == 0 {
+	l.stopTimer(o)
+	if o.users == 0 {
 		l.all = slices.DeleteFunc(l.all, func(other *lane) bool { return other == o })
 		l.disconnect(o)
 	}

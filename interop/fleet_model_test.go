@@ -157,7 +157,8 @@ func (w *world) step() {
 		both.Go(func() { w.fleet.Apply(one) })
 		both.Go(func() { w.fleet.Apply(other) })
 		both.Wait()
-		if w.applied = one; !slices.EqualFunc(w.fleet.Servers(), one, interop.Server.Equal) {
+		w.applied = one
+		if !slices.EqualFunc(w.fleet.Servers(), one, interop.Server.Equal) {
 			w.applied = other
 		}
 		w.denials()

@@ -270,7 +270,8 @@ func TestAQuestionComesAfterWhatWasReportedBeforeIt(t *testing.T) {
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		c := newAsked(era, "Ada", everyCapability)
-		if c.LogLevel = "debug"; era == interop.Legacy {
+		c.LogLevel = "debug"
+		if era == interop.Legacy {
 			c.Session = "s"
 		}
 		var order []string

@@ -216,7 +216,8 @@ func (m *member) keepVariant(d Declared, v variant, err error) {
 		m.fleet.opts.Logger.Warn("clients that can be asked may miss tools: listing failed", "server", m.server.ID, "err", err)
 	}
 	m.update(func(s *state) []EventKind {
-		if v.list, v.failed = v.list.withConfig(s.config), err != nil; v.failed {
+		v.list, v.failed = v.list.withConfig(s.config), err != nil
+		if v.failed {
 			v.list = s.variants[d].list
 		}
 		all := variants{}

@@ -137,7 +137,8 @@ func (e *Endpoint) knownListing(rows []toolbox.Wire) *listing {
 	l.partial = true
 	for _, row := range rows {
 		n := len(l.tools)
-		if e.addRow(l, row.JSON); len(l.tools) > n {
+		e.addRow(l, row.JSON)
+		if len(l.tools) > n {
 			l.tools[n].Wire.Format = row.Format // of the era in which it was listed
 		}
 	}

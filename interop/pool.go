@@ -142,12 +142,14 @@ func (m *member) chooseLane(ctx context.Context, base *Endpoint, r Message) (e *
 	case own && isForAllClients(r.Method):
 		return m.laneWithoutQuestions(ctx, base, r)
 	case own:
-		if e, leave, err = m.laneForPrincipal(ctx, base, r); e != nil || err != nil {
+		e, leave, err = m.laneForPrincipal(ctx, base, r)
+		if e != nil || err != nil {
 			return e, leave, err
 		}
 	}
 	if !isForAllClients(r.Method) {
-		if e, leave, err = m.laneForQuestions(ctx, base, r); e != nil || err != nil {
+		e, leave, err = m.laneForQuestions(ctx, base, r)
+		if e != nil || err != nil {
 			return e, leave, err
 		}
 	}
@@ -246,7 +248,8 @@ func (l *lanes) dropFailed(mended func(*Fault) bool) {
 // laneWithoutQuestions is laneForPrincipal for requests that need no answers of the client. The connection may declare
 // any capabilities.
 func (m *member) laneWithoutQuestions(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
-	if e, leave, err = m.laneForPrincipal(ctx, base, r); e != nil || err != nil {
+	e, leave, err = m.laneForPrincipal(ctx, base, r)
+	if e != nil || err != nil {
 		return e, leave, err
 	}
 	return m.laneForPrincipal(WithClient(ctx, &Client{}), base, r)
@@ -287,7 +290,8 @@ func (l *lanes) leastBusy(most int) *lane {
 		case o.hasEnded():
 			l.retire(o)
 		case !o.retired && n < most: // processes beyond that, of an earlier configuration, end
-			if n++; o.users < best.users {
+			n++
+			if o.users < best.users {
 				best = o
 			}
 		}

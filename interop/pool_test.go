@@ -233,7 +233,8 @@ func TestTheQuestionsOfAPrincipalDoNotCross(t *testing.T) {
 	for i := range 8 {
 		who := fmt.Sprint("client ", i)
 		c := newAsked([]interop.Era{interop.Legacy, interop.Modern}[i%2], who, `{"elicitation":{}}`)
-		if c.Always = nil; i%2 == 0 {
+		c.Always = nil
+		if i%2 == 0 {
 			c.Session = who
 		}
 		calling.Go(func() {

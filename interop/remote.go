@@ -33,7 +33,8 @@ func (t TLS) config() (*tls.Config, error) {
 		if err != nil {
 			return nil, &tlsError{"ca", err}
 		}
-		if out.RootCAs = x509.NewCertPool(); !out.RootCAs.AppendCertsFromPEM(pem) {
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(pem) {
 			return nil, &tlsError{"ca", fmt.Errorf("%s: no certificate in PEM", t.CA)}
 		}
 	}

@@ -297,7 +297,8 @@ func TestForwardedHeadersGoWithOneRequest(t *testing.T) {
 		}))
 		t.Cleanup(web.Close)
 		s := interop.Server{ID: "s", Forward: interop.Forward{Headers: []string{"x-request-id"}}}
-		if s.Transport = (interop.HTTP{URL: web.URL}); name == "SSE" {
+		s.Transport = (interop.HTTP{URL: web.URL})
+		if name == "SSE" {
 			s.Transport = interop.SSE{URL: web.URL}
 		}
 		e := newEndpoint(t, s, nil)

@@ -71,7 +71,8 @@ func resultFlaw(m Message, result json.RawMessage) string {
 	for _, in := range members {
 		switch first := in.Value[0]; in.Key {
 		case "content":
-			if says = true; first != '[' && first != 'n' {
+			says = true
+			if first != '[' && first != 'n' {
 				return `"content" that is not an array`
 			}
 		case "isError":

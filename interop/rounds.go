@@ -29,7 +29,8 @@ const (
 // next request. Any other client is asked here. kind is the type of the result. It is "" if there is none, or if the
 // method cannot ask.
 func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMessage, kind string, err error) {
-	if result, err = e.do(ctx, m); err != nil || !protocol.MayRequireInput(m.Method) {
+	result, err = e.do(ctx, m)
+	if err != nil || !protocol.MayRequireInput(m.Method) {
 		return result, "", err
 	}
 	client, capabilities, ask := ClientOf(ctx), e.opts.Capabilities, e.opts.Receive

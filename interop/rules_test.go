@@ -327,7 +327,8 @@ func TestServersDifferByTheirRules(t *testing.T) {
 		func(s *interop.Server) { delete(s.Tools.Describe, "x") },
 	} {
 		s := base()
-		if change(&s); s.Equal(base()) {
+		change(&s)
+		if s.Equal(base()) {
 			t.Errorf("change %d does not show", i)
 		}
 	}

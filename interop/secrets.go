@@ -63,7 +63,8 @@ func (s *Server) secrets() *secret.Set {
 // masked.
 func (e *Endpoint) newFault(kind Kind, doing string, cause error) *Fault {
 	f := NewFault(kind, e.server.ID, doing, nil)
-	if f.Cause = cause; cause != nil {
+	f.Cause = cause
+	if cause != nil {
 		f.Message += ": " + e.secrets.Mask(cause.Error())
 	}
 	return f

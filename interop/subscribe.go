@@ -233,7 +233,8 @@ func (t *subscriptions) leave(h *subscriber) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s := h.subscription; s != nil {
-		if t.removeHolder(h); len(s.holders) == 0 {
+		t.removeHolder(h)
+		if len(s.holders) == 0 {
 			s.closing = true
 			s.cancel()
 		}
@@ -245,11 +246,13 @@ func (t *subscriptions) removeHolder(h *subscriber) {
 	s := h.subscription
 	delete(s.holders, h)
 	h.subscription = nil
-	if s.callers[h.caller]--; s.callers[h.caller] > 0 {
+	s.callers[h.caller]--
+	if s.callers[h.caller] > 0 {
 		return
 	}
 	delete(s.callers, h.caller)
-	if t.callerCounts[h.callPair]--; t.callerCounts[h.callPair] == 0 {
+	t.callerCounts[h.callPair]--
+	if t.callerCounts[h.callPair] == 0 {
 		delete(t.callerCounts, h.callPair)
 	}
 }
@@ -260,7 +263,8 @@ func (t *subscriptions) removeEnded(s *subscription) {
 	t.mu.Lock()
 	s.closing = true
 	if t.byServer[s.server][s.subscriptionKey] == s {
-		if delete(t.byServer[s.server], s.subscriptionKey); len(t.byServer[s.server]) == 0 {
+		delete(t.byServer[s.server], s.subscriptionKey)
+		if len(t.byServer[s.server]) == 0 {
 			delete(t.byServer, s.server)
 		}
 	}

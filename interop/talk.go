@@ -362,7 +362,8 @@ func (e *Endpoint) handleIncoming(ctx context.Context, from conn.Message) (json.
 		return nil, nil
 	}
 	t := e.active.request(m.Of)
-	if m.Of = 0; t != nil {
+	m.Of = 0
+	if t != nil {
 		m.Of = t.exchange
 	}
 	switch {
@@ -435,7 +436,8 @@ func (e *Endpoint) relayQuestion(ctx context.Context, t *activeRequest, m Messag
 	ask := Peer(nil)
 	h := e.opts.habits
 	if m.Method == "roots/list" { // roots belong to the session, and outlive any request
-		if h = nil; t == nil {
+		h = nil
+		if t == nil {
 			ask = e.active.sessionPeer(m.Method)
 		}
 	}

@@ -67,7 +67,8 @@ func (t *turns) enter(ctx context.Context, caller toolbox.Principal, b bounds, w
 		return nil, err
 	}
 	turn := make(chan error, 1)
-	if l.waiting = append(l.waiting, turn); len(l.waiting) == 1 {
+	l.waiting = append(l.waiting, turn)
+	if len(l.waiting) == 1 {
 		t.waitingLines = append(t.waitingLines, l)
 	}
 	t.waiting++
@@ -136,7 +137,8 @@ func (t *turns) grant() {
 		t.admit(l)
 		first := l.waiting[0]
 		t.waitingLines = slices.Delete(t.waitingLines, i, i+1)
-		if t.removeWaiting(l, 0); len(l.waiting) > 0 {
+		t.removeWaiting(l, 0)
+		if len(l.waiting) > 0 {
 			t.waitingLines = append(t.waitingLines, l)
 		}
 		first <- nil
@@ -161,7 +163,8 @@ func (t *turns) stopWaiting(l *callerLine, turn chan error, wait time.Duration, 
 		if why == nil {
 			why = t.queueTimeoutError(l, wait)
 		}
-		if t.removeWaiting(l, i); len(l.waiting) == 0 {
+		t.removeWaiting(l, i)
+		if len(l.waiting) == 0 {
 			t.waitingLines = slices.DeleteFunc(t.waitingLines, func(o *callerLine) bool { return o == l })
 		}
 		return why

@@ -38,7 +38,8 @@ func (v *visitors) come(who string, b bounds, wait time.Duration) *visit {
 	go func() {
 		caller, _, _ := strings.Cut(who, " ")
 		leave, err := v.turns.enter(ctx, toolbox.Principal(caller), b, wait)
-		if one.err = err; err != nil {
+		one.err = err
+		if err != nil {
 			return
 		}
 		one.went = true
