@@ -103,7 +103,8 @@ func (c *circumstance) hasCode(list ...int64) bool {
 
 // hungUp reports whether the connection ended before the reply.
 func (c *circumstance) hungUp() bool {
-	return hasCause[*conn.LostError](c) || hasCause[*conn.CutError](c) || c.isAny(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)
+	return hasCause[*conn.LostError](c) || hasCause[*conn.CutError](c) ||
+		c.isAny(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)
 }
 
 // isUnsent reports whether a request was not sent because its RoundTripper has no token: see
@@ -118,8 +119,9 @@ func isUnsent(err error) bool {
 
 const (
 	unknownOutcome = "whether the tool ran is not known: look before you call it again"
-	notMCP         = "the server's stdout is not what MCP has there: one JSON message a line, in UTF-8, without colours and headers, each reply with the " +
-		"id of its request: start the server in its stdio mode, update it, or report this to its authors"
+	notMCP         = "the server's stdout is not what MCP has there: one JSON message a line, in UTF-8, " +
+		"without colours and headers, each reply with the id of its request: " +
+		"start the server in its stdio mode, update it, or report this to its authors"
 )
 
 // advices is the table of all advice. The first row that matches is used. The last rows match by kind alone.
@@ -132,7 +134,8 @@ var advices = []struct {
 	{"the configuration leaves the tool out", func(c *circumstance) bool { return hasCause[*deniedError](c) },
 		`the configuration leaves this tool out: mend "tools" in the server's row if it is wanted`},
 	{"input_required", func(c *circumstance) bool { return c.isAny(errInputRequired) },
-		"the tool asks its user something, and who calls it cannot be asked: give what it asks for in the arguments, or call it from a client that can be asked, through indus serve"},
+		"the tool asks its user something, and who calls it cannot be asked: give what it asks for in the arguments, or " +
+			"call it from a client that can be asked, through indus serve"},
 	{"an answer beyond the limit", func(c *circumstance) bool { return hasCause[*wire.TooLong](c) },
 		"the answer is larger than indus takes: ask for less at once"},
 	{"the session is gone", func(c *circumstance) bool { return hasCause[*conn.SessionError](c) },
@@ -141,17 +144,25 @@ var advices = []struct {
 		return c.calling && hasCause[*conn.UnsentError](c) && c.http == nil && c.rpc == nil && !c.isAny(syscall.ECONNREFUSED)
 	},
 		"the call did not go out: call again"},
-	{"the process ended during the call", func(c *circumstance) bool { return c.calling && hasCause[*conn.ExitError](c) },
+	{"the process ended during the call", func(c *circumstance) bool {
+		return c.calling && hasCause[*conn.ExitError](c)
+	},
 		"the server's process ended; " + unknownOutcome},
 
 	{"HTTP 4xx to HTTP+SSE", func(c *circumstance) bool { return hasCause[*conn.NotSSEError](c) },
-		`it does not speak HTTP+SSE at this path: remove "transport": "sse", and indus finds out which of the two it speaks`},
+		`it does not speak HTTP+SSE at this path: remove "transport": "sse", ` +
+			`and indus finds out which of the two it speaks`},
 
 	{"a sign-in that a person must do", func(c *circumstance) bool { return c.NeedsSignIn() },
 		"sign in: indus mcp login SERVER"},
-	{"a call without a token, of which no person is to be asked", func(c *circumstance) bool { return c.calling && isUnsent(c.Fault) },
-		"the tool did not run, because indus has no token for its server: indus mcp doctor SERVER shows which step of the sign-in fails"},
-	{"another request without a token, of which no person is to be asked", func(c *circumstance) bool { return isUnsent(c.Fault) },
+	{"a call without a token, of which no person is to be asked", func(c *circumstance) bool {
+		return c.calling && isUnsent(c.Fault)
+	},
+		"the tool did not run, because indus has no token for its server: indus mcp doctor SERVER shows which step of " +
+			"the sign-in fails"},
+	{"another request without a token, of which no person is to be asked", func(c *circumstance) bool {
+		return isUnsent(c.Fault)
+	},
 		"indus has no token for it: indus mcp doctor SERVER shows which step of the sign-in fails"},
 
 	// JSON-RPC errors
@@ -169,26 +180,37 @@ var advices = []struct {
 		`the server fails by itself: its log says why; does it have all that it needs in "env"?`},
 
 	// HTTP errors
-	{"HTTP 401, with the Authorization that is configured", func(c *circumstance) bool { return c.hasStatus(401) && c.http.Authorized },
+	{"HTTP 401, with the Authorization that is configured", func(c *circumstance) bool {
+		return c.hasStatus(401) && c.http.Authorized
+	},
 		"it refuses the Authorization that it got: is the token still good, and for this server?"},
 	{"HTTP 401 that names where to sign in", func(c *circumstance) bool {
 		return c.hasStatus(401) && strings.Contains(c.http.Header.Get("WWW-Authenticate"), "resource_metadata")
-	}, `it wants a sign-in by OAuth: indus mcp login SERVER; or get a token from its provider, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`},
+	}, `it wants a sign-in by OAuth: indus mcp login SERVER; or get a token from its provider, and give it as ` +
+		`"headers": {"Authorization": "Bearer ${TOKEN}"}`},
 	{"HTTP 401", func(c *circumstance) bool { return c.hasStatus(401) },
-		`it wants authorization: give it "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its documentation names`},
+		`it wants authorization: give it "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its ` +
+			`documentation names`},
 	{"HTTP 403", func(c *circumstance) bool { return c.hasStatus(403) },
 		"it knows who asks and refuses: check what the token or key may do, and whether the server lets in this address"},
 	{"HTTP 407", func(c *circumstance) bool { return c.hasStatus(407) },
 		"the proxy wants a password: put it in HTTPS_PROXY, or name the host in NO_PROXY"},
 	{"HTTP 3xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 3 },
 		"the server is elsewhere: write the URL that it redirects to"},
-	{"HTTP 400 of a server that speaks TLS", func(c *circumstance) bool { return c.hasStatus(400) && strings.Contains(c.http.Body, "HTTPS") },
+	{"HTTP 400 of a server that speaks TLS", func(c *circumstance) bool {
+		return c.hasStatus(400) && strings.Contains(c.http.Body, "HTTPS")
+	},
 		"it speaks TLS there: write https:// in place of http://"},
 	{"HTTP 404, 410, or a web page", func(c *circumstance) bool {
-		return c.hasStatus(404, 410) || c.http != nil && c.http.Status/100 == 2 && strings.HasPrefix(c.http.Header.Get("Content-Type"), "text/html")
+		return c.hasStatus(404, 410) || c.http != nil && c.http.Status/100 == 2 &&
+			strings.HasPrefix(c.http.Header.Get("Content-Type"), "text/html")
 	}, "there is no MCP at this path: it is often /mcp, or /sse of older servers"},
-	{"HTTP 413", func(c *circumstance) bool { return c.hasStatus(413) }, "the arguments are larger than the server takes: send less at once"},
-	{"HTTP 429", func(c *circumstance) bool { return c.hasStatus(429) }, "it has had too many requests: wait, then try again"},
+	{"HTTP 413", func(c *circumstance) bool {
+		return c.hasStatus(413)
+	}, "the arguments are larger than the server takes: send less at once"},
+	{"HTTP 429", func(c *circumstance) bool {
+		return c.hasStatus(429)
+	}, "it has had too many requests: wait, then try again"},
 	{"HTTP 408, 502, 503, 504", func(c *circumstance) bool { return c.hasStatus(408, 502, 503, 504) },
 		"what stands before the server answers, and the server does not: is it running?"},
 	{"HTTP 5xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 5 },
@@ -205,9 +227,14 @@ var advices = []struct {
 		dns, ok := errors.AsType[*net.DNSError](c.Fault)
 		return ok && dns.IsNotFound
 	}, `no such host: check its name in "url", and whether it needs a VPN`},
-	{"DNS", func(c *circumstance) bool { return hasCause[*net.DNSError](c) }, "names cannot be looked up: check the network and its DNS"},
-	{"a certificate of an unknown authority", func(c *circumstance) bool { return hasCause[x509.UnknownAuthorityError](c) },
-		"who signed the certificate is not known here: of an authority of your own name the certificate file in SSL_CERT_FILE"},
+	{"DNS", func(c *circumstance) bool {
+		return hasCause[*net.DNSError](c)
+	}, "names cannot be looked up: check the network and its DNS"},
+	{"a certificate of an unknown authority", func(c *circumstance) bool {
+		return hasCause[x509.UnknownAuthorityError](c)
+	},
+		"who signed the certificate is not known here: of an authority of your own name the certificate file in " +
+			"SSL_CERT_FILE"},
 	{"a certificate of another host", func(c *circumstance) bool { return hasCause[x509.HostnameError](c) },
 		"the certificate is for another host: use the name that it is for"},
 	{"an expired certificate", func(c *circumstance) bool {
@@ -224,7 +251,9 @@ var advices = []struct {
 		"TLS fails: the server, or something between, presents a certificate or a version that cannot be used"},
 	{"connection refused", func(c *circumstance) bool { return c.isAny(syscall.ECONNREFUSED) },
 		"nobody listens there: is the server running, and is the port right?"},
-	{"host or network unreachable", func(c *circumstance) bool { return c.isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH) },
+	{"host or network unreachable", func(c *circumstance) bool {
+		return c.isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH)
+	},
 		"it cannot be reached from here: check the network, a VPN, a firewall"},
 
 	// process errors
@@ -236,41 +265,55 @@ var advices = []struct {
 		`the command is not installed, or not in the PATH: install it, or write its whole path in "command"`},
 	{"a directory", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.isAny(syscall.EISDIR) },
 		"the command is a directory: name a program in it"},
-	{"a file that may not be executed", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.isAny(fs.ErrPermission) },
+	{"a file that may not be executed", func(c *circumstance) bool {
+		return c.Kind == SpawnFailed && c.isAny(fs.ErrPermission)
+	},
 		"the file may not be executed: chmod +x it, or name its interpreter as the command"},
 	{"no such file", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.isAny(fs.ErrNotExist) },
 		"the command does not exist, or the interpreter in its first line: is the path right, and the server installed?"},
-	{"a process that ended after it was connected", func(c *circumstance) bool { return c.Kind != SpawnFailed && hasCause[*conn.ExitError](c) },
+	{"a process that ended after it was connected", func(c *circumstance) bool {
+		return c.Kind != SpawnFailed && hasCause[*conn.ExitError](c)
+	},
 		"the process ended after it was connected: its log says why"},
 	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
 		`a program that it calls is not in the PATH it gets: write whole paths, or give it a "PATH" in "env"`},
 	{"a signal", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() < 0 },
 		"something ended it: run the command by hand, and look for want of memory or a crash"},
 	{"any other exit status", func(c *circumstance) bool { return c.exit != nil },
-		`run the command by hand with nothing but "env" set: the server gets PATH, HOME and the locale, and of other variables what "env" names`},
+		`run the command by hand with nothing but "env" set: the server gets PATH, HOME and the locale, and of other ` +
+			`variables what "env" names`},
 	{"an end without a word", func(c *circumstance) bool { return hasCause[*conn.ExitError](c) },
 		"it ended without a word: is this the command of the server, and does it want an argument such as stdio?"},
 
 	// errors of any transport
 	{"busy", func(c *circumstance) bool { return hasCause[*busyError](c) },
-		`nothing went out: try again later; of this server's row "maxConcurrent", "maxQueue", "maxPrincipals", "instances" and "timeout": {"queue": …} say how much it takes`},
+		`nothing went out: try again later; of this server's row "maxConcurrent", "maxQueue", "maxPrincipals", ` +
+			`"instances" and "timeout": {"queue": …} say how much it takes`},
 	{"the connection ended during the call", func(c *circumstance) bool { return c.calling && c.hungUp() },
 		"the connection ended before the answer; " + unknownOutcome},
-	{"the connection ended during another request", func(c *circumstance) bool { return c.Kind == Protocol && c.hungUp() },
+	{"the connection ended during another request", func(c *circumstance) bool {
+		return c.Kind == Protocol && c.hungUp()
+	},
 		"the connection ended before the answer: try again"},
 	{"the connection ended otherwise", (*circumstance).hungUp,
 		"it hangs up when it is asked: is that an MCP server, and http:// or https:// right?"},
-	{"bytes that answer no request, in a call", func(c *circumstance) bool { return c.calling && c.Kind == Timeout && hasCause[*conn.UnmatchedError](c) },
+	{"bytes that answer no request, in a call", func(c *circumstance) bool {
+		return c.calling && c.Kind == Timeout && hasCause[*conn.UnmatchedError](c)
+	},
 		notMCP + "; " + unknownOutcome},
-	{"bytes that answer no request", func(c *circumstance) bool { return c.Kind == Timeout && hasCause[*conn.UnmatchedError](c) }, notMCP},
+	{"bytes that answer no request", func(c *circumstance) bool {
+		return c.Kind == Timeout && hasCause[*conn.UnmatchedError](c)
+	}, notMCP},
 	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == Timeout && c.calling },
 		"the tool is slow or hangs: raise this server's timeout; " + unknownOutcome},
 
-	{string(Timeout), hasKind(Timeout), "try again (npx, uvx and docker first fetch what they start), or raise this server's timeout"},
+	{string(Timeout), hasKind(Timeout),
+		"try again (npx, uvx and docker first fetch what they start), or raise this server's timeout"},
 	{string(Protocol), hasKind(Protocol), "the server breaks the protocol: update it, or report this to its authors"},
 	{string(NotConnected), hasKind(NotConnected), "wait until the server is ready, or see why it is not: indus mcp ls"},
 	{string(Transport), hasKind(Transport), "check that the server runs, and that its URL and headers are right"},
-	{string(SpawnFailed), hasKind(SpawnFailed), "run the command by hand: is it installed, and does it start an MCP server?"},
+	{string(SpawnFailed), hasKind(SpawnFailed),
+		"run the command by hand: is it installed, and does it start an MCP server?"},
 	{string(ToolError), hasKind(ToolError), "the call failed on its way; " + unknownOutcome},
 }
 

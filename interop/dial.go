@@ -14,7 +14,8 @@ import (
 func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) {
 	o := conn.Options{
 		Info: e.opts.Info, Era: e.server.Era, LastEra: e.opts.Era, MaxMessage: e.opts.MaxMessage, Memory: e.opts.Memory,
-		Capabilities: e.opts.Capabilities, Receive: e.tapReceiver(e.handleIncoming), Belongs: e.requestFor, Missed: e.reportGap, Logger: e.opts.Logger, Secrets: e.secrets, ProbeWait: e.opts.probeWait,
+		Capabilities: e.opts.Capabilities, Receive: e.tapReceiver(e.handleIncoming), Belongs: e.requestFor,
+		Missed: e.reportGap, Logger: e.opts.Logger, Secrets: e.secrets, ProbeWait: e.opts.probeWait,
 	}
 	if e.opts.Trace != nil {
 		o.Trace = conn.Trace(*e.opts.Trace)
@@ -24,7 +25,8 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 	}
 	switch t := e.server.Transport.(type) {
 	case Stdio:
-		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}}, o)
+		command := proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
+		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)
 	case HTTP:
 		u, err := e.url(t.URL, t.Headers)
 		if err != nil {

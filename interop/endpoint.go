@@ -83,16 +83,20 @@ type EndpointOptions struct {
 	// the connection serves all principals, or the one without a name.
 	Principal toolbox.Principal
 
-	stale       chan struct{}                               // set by the fleet: receives a value when the list has changed
-	broadcast   func(Message)                               // set by the fleet: receives the server's messages outside of requests that concern all clients
-	updatesLost func()                                      // set by the fleet: called if updates of resources may have been lost
-	onQuestion  func()                                      // set if only one client, which declares Capabilities, can be asked here; called for each question
-	private     bool                                        // it serves one principal, so messages about tasks reach no other principal
-	findTool    func(string) *listedTool                    // set by the fleet: returns a tool as it was last listed
-	onResult    func(method string, result json.RawMessage) // set by the fleet: receives the results of requests
-	habits      *habits                                     // set by the fleet: records which kinds of requests ask; may be nil
-	retired     context.Context                             // set by the fleet: once it ends, no client is asked any more; nil if it never ends
-	probeWait   time.Duration
+	// The fleet sets the fields below.
+	stale       chan struct{} // receives a value when the list has changed
+	broadcast   func(Message) // receives the server's messages outside of requests that concern all clients
+	updatesLost func()        // called if updates of resources may have been lost
+	// onQuestion is set if only one client, which declares Capabilities, can be asked here. It is called for each
+	// question.
+	onQuestion func()
+	private    bool                                        // it serves one principal, which alone sees its tasks
+	findTool   func(string) *listedTool                    // returns a tool as it was last listed
+	onResult   func(method string, result json.RawMessage) // receives the results of requests
+	habits     *habits                                     // records which kinds of requests ask; may be nil
+	retired    context.Context                             // at its end, questions end too; nil if it never ends
+
+	probeWait time.Duration
 }
 
 // EndpointStatus describes the health of an endpoint at one moment.
@@ -121,8 +125,10 @@ type Endpoint struct {
 
 	forwardedHeaders []string // names of headers, see [Forward.Names]
 
-	greeted  chan struct{} // closed when the server has the answers to its first questions, see [Endpoint.greet]; nil if there is nothing to wait for
-	greeting atomic.Bool   // a request has started to greet the server
+	// greeted is closed when the server has the answers to its first questions; see [Endpoint.greet]. It is nil if there
+	// is nothing to wait for.
+	greeted  chan struct{}
+	greeting atomic.Bool // a request has started to greet the server
 
 	tokens   atomic.Int64
 	timeouts atomic.Int64 // requests in a row without a reply in time
@@ -157,7 +163,10 @@ type attempt struct {
 // NewEndpoint returns an idle endpoint. It starts nothing: [Endpoint.Open] does.
 func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	s = s.clone()
-	e := &Endpoint{server: s, forwardedHeaders: s.Forward.Names(), config: toolConfigOf(s), secrets: s.secrets(), phase: Idle, done: make(chan struct{})}
+	e := &Endpoint{
+		server: s, forwardedHeaders: s.Forward.Names(), config: toolConfigOf(s), secrets: s.secrets(),
+		phase: Idle, done: make(chan struct{}),
+	}
 	if opts != nil {
 		e.opts = *opts
 	}

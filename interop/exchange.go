@@ -77,7 +77,8 @@ func (e *deniedError) Error() string { return e.why }
 
 // paramsFault returns the fault of a call with params that cannot be sent.
 func (e *Endpoint) paramsFault(tool string, why error) *Fault {
-	f := NewFault(ToolError, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(tool, 80), &RPCError{Code: CodeInvalidParams, Message: why.Error()})
+	cause := &RPCError{Code: CodeInvalidParams, Message: why.Error()}
+	f := NewFault(ToolError, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(tool, 80), cause)
 	f.Tool = tool
 	return f
 }
@@ -154,7 +155,8 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	if request.Params, err = serverParams(m.Params, reserved, request.Token); err != nil {
 		return nil, NewFault(failureKind(m.Method), e.server.ID, m.Method, err)
 	}
-	outer, inner, onMessage := ctx, ctx, func() {}
+	outer, inner := ctx, ctx
+	onMessage := func() {}
 	var deadlines *callDeadlines
 	if !m.bounded && m.Method != protocol.MethodListen { // a listen request is silent until an event happens
 		if e.opts.CancelBeforeCallOnly {

@@ -140,7 +140,8 @@ func NewFleet(opts *FleetOptions) *Fleet {
 	f.opts.Memory = cmp.Or(f.opts.Memory, NewMemory(0))
 	f.opts.MaxCalls = cmp.Or(f.opts.MaxCalls, defaultMaxCalls)
 	f.opts.CallWait = protocol.Duration(f.opts.CallWait, defaultCallWait)
-	f.subscriptions.byServer, f.subscriptions.callerCounts = map[string]map[subscriptionKey]*subscription{}, map[callPair]int{}
+	f.subscriptions.byServer = map[string]map[subscriptionKey]*subscription{}
+	f.subscriptions.callerCounts = map[callPair]int{}
 	f.view.Store(f.lastView)
 	return f
 }

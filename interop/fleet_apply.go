@@ -48,7 +48,9 @@ func (f *Fleet) Retry(mended func(*Fault) bool) (tried func(ctx context.Context)
 	}
 	return func(ctx context.Context) {
 		for m, was := range faults {
-			_ = m.awaitState(ctx, func(s *state) bool { return s.up || s.retired || s.connectFault != nil && s.connectFault != was })
+			_ = m.awaitState(ctx, func(s *state) bool {
+				return s.up || s.retired || s.connectFault != nil && s.connectFault != was
+			})
 		}
 	}
 }

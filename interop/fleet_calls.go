@@ -40,7 +40,8 @@ func (f *Fleet) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 		}
 	}
 	if own.member.holdsTools() {
-		return toolbox.ErrorResult(c.Name + " is held: its server holds or denies changed tools, and nothing here knows what was approved"), nil
+		return toolbox.ErrorResult(c.Name + " is held: its server holds or denies changed tools, " +
+			"and nothing here knows what was approved"), nil
 	}
 	leave, err := own.member.admitCaller(ctx, c.Caller)
 	if err != nil {
@@ -71,7 +72,10 @@ func (f *Fleet) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 // connection that was used, or nil if there was none.
 func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbox.Result, used *Endpoint, err error) {
 	defer e.endCall()
-	used, leave, err := o.member.laneFor(ctx, e, Message{Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON, subject: subjectOf(protocol.MethodToolsCall, o.tool)})
+	used, leave, err := o.member.laneFor(ctx, e, Message{
+		Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON,
+		subject: subjectOf(protocol.MethodToolsCall, o.tool),
+	})
 	if err != nil {
 		return nil, nil, err
 	}

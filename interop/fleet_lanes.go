@@ -113,13 +113,16 @@ type lanes struct {
 // laneForQuestions returns the endpoint for a request of a client that a legacy server can ask, and the function to
 // call after the reply. It returns nil if the request needs no such lane. A server that speaks both eras also gets a
 // lane for a legacy client. Outside a session it may be unable to ask, as with all servers of the SDK that call Elicit.
-func (m *member) laneForQuestions(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
+func (m *member) laneForQuestions(
+	ctx context.Context, base *Endpoint, r Message,
+) (e *Endpoint, leave func(), err error) {
 	c := ClientOf(ctx)
 	capabilities, dual := m.laneCapabilities(ctx, base)
 	if capabilities == "" {
 		return nil, nil, nil
 	}
-	caller, how, ended := r.Caller, sharedUse, func(bool) {}
+	caller, how := r.Caller, sharedUse
+	ended := func(bool) {}
 	key := laneKey{caller: caller, session: c.Session, capabilities: capabilities}
 	switch {
 	case key.session != "":
@@ -146,7 +149,8 @@ func (m *member) laneForQuestions(ctx context.Context, base *Endpoint, r Message
 		m.lanes.abandon(l, questionLane, math.MaxInt64)
 		return nil, nil, nil
 	case err != nil:
-		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and another serves it", "server", m.server.ID, "caller", caller, "err", err)
+		m.fleet.opts.Logger.Warn("a client cannot be asked: its connection failed, and another serves it",
+			"server", m.server.ID, "caller", caller, "err", err)
 		m.lanes.abandon(l, questionLane, m.lanes.nextPause(questionLane, err, maxLanePause))
 		return nil, nil, nil
 	default:
@@ -238,11 +242,13 @@ func (m *member) newLane(key laneKey) *Endpoint {
 	if m.isPerPrincipal() {
 		principal = key.caller
 		opts.Logger = opts.Logger.With("caller", principal)
-		opts.Principal, opts.updatesLost = principal, func() { m.fleet.subscriptions.reportGap(m.server.ID, &principal) }
+		opts.Principal = principal
+		opts.updatesLost = func() { m.fleet.subscriptions.reportGap(m.server.ID, &principal) }
 	}
 	opts.private = key.kind == principalLane
 	if key.capabilities != "" {
-		opts.Era, opts.Capabilities, opts.Receive, opts.onQuestion = Legacy, []byte(key.capabilities), nil, m.lanes.notifyFreed
+		opts.Era, opts.Capabilities = Legacy, []byte(key.capabilities)
+		opts.Receive, opts.onQuestion = nil, m.lanes.notifyFreed
 		opts.habits = &m.habits
 	} else {
 		opts.Era = cmp.Or(base.Era(), opts.Era)
@@ -272,7 +278,8 @@ func (m *member) setLevel(ctx context.Context, l *lane, e *Endpoint, level strin
 	defer cancel()
 	params := append(append([]byte(`{"level":`), wire.Quote(level)...), '}')
 	if _, err := e.do(levelCtx, Message{Method: protocol.MethodSetLevel, Params: params, bounded: true}); err != nil {
-		m.fleet.opts.Logger.Debug("the level of logs stays as it was", "server", m.server.ID, "caller", l.key.caller, "err", err)
+		m.fleet.opts.Logger.Debug("the level of logs stays as it was",
+			"server", m.server.ID, "caller", l.key.caller, "err", err)
 	}
 	return ctx.Err()
 }
@@ -314,7 +321,8 @@ func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, nil, NewFault(NotConnected, l.member.server.ID, "not connected: the server was taken out or replaced", nil)
+		why := "not connected: the server was taken out or replaced"
+		return nil, nil, NewFault(NotConnected, l.member.server.ID, why, nil)
 	}
 	var free, shared *lane // the lane that was used last
 	exclusive, callers, sameKind := 0, 0, 0
@@ -356,12 +364,15 @@ func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{
 		return free, nil, nil
 	}
 	if key.kind == principalLane {
-		if limit := cmp.Or(l.member.state.Load().config.pool.MaxPrincipals, defaultMaxPrincipals); sameKind >= limit && !l.evictUnused(key, false) {
-			return l.busyResult("%d principals have a connection in use, which is its maxPrincipals, and none was free", sameKind)
+		limit := cmp.Or(l.member.state.Load().config.pool.MaxPrincipals, defaultMaxPrincipals)
+		if sameKind >= limit && !l.evictUnused(key, false) {
+			return l.busyResult("%d principals have a connection in use, which is its maxPrincipals, "+
+				"and none was free", sameKind)
 		}
 	} else {
 		if limit := l.member.fleet.opts.Lanes; how == exclusiveUse && key.session == "" && exclusive >= limit {
-			return l.busyResult("%d calls of this client, in which it can be asked, are in flight there, and none ended", limit)
+			return l.busyResult("%d calls of this client, in which it can be asked, are in flight there, "+
+				"and none ended", limit)
 		}
 		if (callers >= maxCallerLanes || sameKind >= maxLanes) && !l.evictUnused(key, callers >= maxCallerLanes) {
 			return l.busyResult("%d connections for clients that it can ask are in use, and none was free", sameKind)
@@ -375,7 +386,8 @@ func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{
 
 // busyResult returns the result of tryTake if all lanes are in use. Call it with mu held.
 func (l *lanes) busyResult(why string, n int) (*lane, <-chan struct{}, error) {
-	return nil, l.freedChannel(), NewFault(Timeout, l.member.server.ID, "busy", newBusyError(why+" within %v", n, l.member.queueWait()))
+	cause := newBusyError(why+" within %v", n, l.member.queueWait())
+	return nil, l.freedChannel(), NewFault(Timeout, l.member.server.ID, "busy", cause)
 }
 
 // freedChannel returns a channel that is closed when a lane may be free. Call it with mu held.

@@ -47,7 +47,9 @@ func (f *Fleet) request(ctx context.Context, server string, m Message) (json.Raw
 
 // request is one attempt, after [member.awaitEndpoint] has begun it. It also returns the
 // connection that was used, or nil if there was none.
-func (m *member) request(ctx context.Context, e *Endpoint, r Message) (result json.RawMessage, used *Endpoint, err error) {
+func (m *member) request(
+	ctx context.Context, e *Endpoint, r Message,
+) (result json.RawMessage, used *Endpoint, err error) {
 	defer e.endCall()
 	r.subject = subjectOf(r.Method, paramName(r))
 	used, leave, err := m.laneFor(ctx, e, r)
@@ -62,5 +64,6 @@ func (m *member) request(ctx context.Context, e *Endpoint, r Message) (result js
 // isForAllClients reports whether a request is the same for all clients, and is sent once for all
 // of them.
 func isForAllClients(method string) bool {
-	return strings.HasPrefix(method, "resources/") && strings.HasSuffix(method, "subscribe") || method == protocol.MethodSetLevel || method == protocol.MethodPing
+	return strings.HasPrefix(method, "resources/") && strings.HasSuffix(method, "subscribe") ||
+		method == protocol.MethodSetLevel || method == protocol.MethodPing
 }

@@ -30,7 +30,10 @@ func (l *lanes) sessionEndpoints(caller toolbox.Principal, session string) (foun
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range l.all {
-		if o.endpoint != nil && session != "" && o.key.caller == caller && (o.key.session == session || o.key.kind == principalLane && o.key.capabilities != "") {
+		if o.endpoint == nil || session == "" || o.key.caller != caller {
+			continue
+		}
+		if o.key.session == session || o.key.kind == principalLane && o.key.capabilities != "" {
 			found = append(found, o.endpoint)
 		}
 	}

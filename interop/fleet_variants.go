@@ -58,7 +58,8 @@ func (c *Client) Listing() *Client {
 	l := *c
 	l.listing, l.LogLevel = true, ""
 	l.Back = func(_ context.Context, m Message) (json.RawMessage, error) {
-		return nil, &RPCError{Code: CodeMethodNotFound, Message: "nobody is asked " + protocol.Printable(m.Method, 80) + " while lists are made"}
+		why := "nobody is asked " + protocol.Printable(m.Method, 80) + " while lists are made"
+		return nil, &RPCError{Code: CodeMethodNotFound, Message: why}
 	}
 	return &l
 }
@@ -114,7 +115,9 @@ func (m *member) mayDiffer(s *state, d Declared) bool {
 // Learn returns nil.
 func (f *Fleet) Learn(c *Client, caller toolbox.Principal, has func(server string) bool) (ask func(context.Context)) {
 	d := c.Declared()
-	unknown := slices.DeleteFunc(slices.Clone(f.currentMembers()), func(m *member) bool { return !has(m.server.ID) || m.knowsVariant(d) })
+	unknown := slices.DeleteFunc(slices.Clone(f.currentMembers()), func(m *member) bool {
+		return !has(m.server.ID) || m.knowsVariant(d)
+	})
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -213,10 +216,12 @@ func (m *member) findTool(name string) *listedTool {
 // evicted.
 func (m *member) keepVariant(d Declared, v variant, err error) {
 	if err != nil {
-		m.fleet.opts.Logger.Warn("clients that can be asked may miss tools: listing failed", "server", m.server.ID, "err", err)
+		m.fleet.opts.Logger.Warn("clients that can be asked may miss tools: listing failed",
+			"server", m.server.ID, "err", err)
 	}
 	m.update(func(s *state) []EventKind {
-		v.list, v.failed = v.list.withConfig(s.config), err != nil
+		v.list = v.list.withConfig(s.config)
+		v.failed = err != nil
 		if v.failed {
 			v.list = s.variants[d].list
 		}

@@ -69,7 +69,7 @@ func (e *Endpoint) listen(c conn.Conn) {
 		e.mu.Lock()
 		e.renewListen = again
 		e.mu.Unlock()
-		_, err := c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: func(ctx context.Context, m conn.Message) (json.RawMessage, error) {
+		receive := func(ctx context.Context, m conn.Message) (json.RawMessage, error) {
 			if m.Method == protocol.NoteAcknowledged {
 				if !acknowledged && e.isListCurrent() {
 					e.invalidateList()
@@ -81,7 +81,8 @@ func (e *Endpoint) listen(c conn.Conn) {
 				return nil, nil
 			}
 			return e.handleIncoming(ctx, m)
-		}})
+		}
+		_, err := c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: receive})
 		again()
 		var rpc *RPCError
 		if errors.As(err, &rpc) && (rpc.Code == CodeMethodNotFound || rpc.Code == CodeInvalidParams) {

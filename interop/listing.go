@@ -40,7 +40,8 @@ func (q Quarantine) String() string {
 	case q.Rule != "":
 		return fmt.Sprintf("%s: %s: %s", q.Server, q.Rule, q.Reason)
 	case q.Mended:
-		return fmt.Sprintf("%s: tool %q is not shown to clients as it is, which refuse a whole list for it: %s", q.Server, q.Tool, q.Reason)
+		return fmt.Sprintf("%s: tool %q is not shown to clients as it is, which refuse a whole list for it: %s",
+			q.Server, q.Tool, q.Reason)
 	case q.Denied:
 		return fmt.Sprintf("%s: tool %q is left out: %s", q.Server, q.Tool, q.Reason)
 	}
@@ -238,7 +239,9 @@ func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bo
 // for all clients.
 func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, error) {
 	l, first := newListing(), true
-	pages := protocol.Pages{Method: protocol.MethodToolsList, Key: "tools", Most: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage}
+	pages := protocol.Pages{
+		Method: protocol.MethodToolsList, Key: "tools", Most: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage,
+	}
 	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		return e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, bounded: client == nil})
 	}, func(page []wire.Member, rows []json.RawMessage) {
@@ -253,7 +256,8 @@ func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, err
 	switch {
 	case errors.As(err, &bad):
 		return nil, &conn.ProtocolError{What: bad.What, Cause: bad.Cause}
-	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !protocol.Has(e.Capabilities(), []string{"tools"}):
+	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound &&
+		!protocol.Has(e.Capabilities(), []string{"tools"}): // it has no tools
 	case err != nil:
 		return nil, err
 	case rest != "":
@@ -327,7 +331,9 @@ func (e *Endpoint) addRow(l *listing, row json.RawMessage) {
 		for _, f := range flaws {
 			reasons = append(reasons, f.String())
 		}
-		l.rejected = append(l.rejected, Quarantine{Server: id, Tool: name, Reason: strings.Join(reasons, "; "), Published: true, Mended: true})
+		l.rejected = append(l.rejected, Quarantine{
+			Server: id, Tool: name, Reason: strings.Join(reasons, "; "), Published: true, Mended: true,
+		})
 	}
 	l.byName[name] = len(l.tools)
 	l.tools = append(l.tools, t)

@@ -44,9 +44,9 @@ type member struct {
 
 	// The fields below belong to the supervisor once it runs.
 	era          Era               // the era that the server spoke last, or may speak; "" if it is not known
-	predecessors []<-chan struct{} // closed when earlier members of this id have ended, which may hold a port or a lock; it begins after them
+	predecessors []<-chan struct{} // closed when earlier members of this id have ended; it begins after them
 	retryNow     chan struct{}     // receives a value when another attempt should start now
-	drained      <-chan struct{}   // closed when an earlier member's last calls have ended; then another attempt should start
+	drained      <-chan struct{}   // closed when an earlier member's last calls have ended; then it tries again
 }
 
 // state holds everything that the fleet knows of a member at one moment. It is immutable.
@@ -104,7 +104,8 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 		opts.Principal = AnyPrincipal
 	}
 	opts.stale = make(chan struct{}, 1)
-	opts.broadcast, opts.updatesLost = m.handleNotification, func() { m.fleet.subscriptions.reportGap(m.server.ID, nil) }
+	opts.broadcast = m.handleNotification
+	opts.updatesLost = func() { m.fleet.subscriptions.reportGap(m.server.ID, nil) }
 	e := NewEndpoint(m.server, &opts)
 	e.configure(config)
 	return e
@@ -135,9 +136,11 @@ func (m *member) handleNotification(from Message) {
 	if strings.HasPrefix(from.Method, "notifications/tasks") {
 		m.tasks.record(from.Params)
 	}
-	switch told := conn.ConcernsAll(from.Method) || strings.HasPrefix(from.Method, "notifications/tasks"); {
-	case !told:
-		m.fleet.opts.Logger.Debug("a notification for nobody is dropped", "server", m.server.ID, "method", protocol.Printable(from.Method, 80))
+	isTask := strings.HasPrefix(from.Method, "notifications/tasks")
+	switch {
+	case !isTask && !conn.ConcernsAll(from.Method):
+		m.fleet.opts.Logger.Debug("a notification for nobody is dropped",
+			"server", m.server.ID, "method", protocol.Printable(from.Method, 80))
 	case m.fleet.opts.Notify != nil:
 		m.fleet.opts.Notify(m.server.ID, from)
 	}
@@ -159,7 +162,8 @@ func (m *member) update(set func(*state) []EventKind) {
 	}
 	kinds := set(&next)
 	promoted := m.replaces != nil && next.settled
-	fresh := promoted || m.replaces == nil && (!next.list.equal(old.list) || next.settled != old.settled || next.isDown() != old.isDown())
+	changed := !next.list.equal(old.list) || next.settled != old.settled || next.isDown() != old.isDown()
+	fresh := promoted || m.replaces == nil && changed
 	f.view.Store(nil) // before publish, because callers that waited for the state read the view next, without a lock
 	m.publish(&next)
 	if promoted {
@@ -331,7 +335,8 @@ func (m *member) awaitEndpoint(ctx context.Context, tool string) (*Endpoint, err
 		s := m.state.Load()
 		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.changes.Guards()) {
 			s.endpoint.beginCall()
-			if now := m.state.Load(); now == s || now.up && now.endpoint == s.endpoint { // otherwise retire or becomeIdle may have missed this call
+			now := m.state.Load()
+			if now == s || now.up && now.endpoint == s.endpoint { // otherwise retire or becomeIdle may have missed it
 				return s.endpoint, nil
 			}
 			s.endpoint.endCall()
@@ -363,7 +368,8 @@ func (m *member) awaitEndpoint(ctx context.Context, tool string) (*Endpoint, err
 // long at least.
 func (m *member) unsentFault(tool, why string) *Fault {
 	s, fault := m.state.Load(), m.status().Fault
-	if s.settled && !s.up && !s.retired && !s.idle && !s.isWaking() && (fault == nil || !fault.NeedsSignIn()) { // waiting does not help with a missing sign-in
+	isDown := s.settled && !s.up && !s.retired && !s.idle && !s.isWaking()
+	if isDown && (fault == nil || !fault.NeedsSignIn()) { // waiting does not help with a missing sign-in
 		why = "its server is down"
 		switch wait := time.Until(s.retry); {
 		case wait > 0:

@@ -61,7 +61,8 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 		source = opts.Filter(fleet)
 	}
 	box := toolbox.NewBox(&toolbox.BoxOptions{
-		Profile: opts.Profile, Default: schema.Universal, Unvalidated: opts.Unvalidated, Around: opts.Around, Budget: opts.Budget,
+		Profile: opts.Profile, Default: schema.Universal, Unvalidated: opts.Unvalidated,
+		Around: opts.Around, Budget: opts.Budget,
 	}, source)
 	if opts.Events != nil {
 		fleet.Events(opts.Events)

@@ -94,7 +94,8 @@ func (m *member) awaitTurn(ctx context.Context, caller toolbox.Principal, method
 	if p.MaxConcurrent < 1 || !isPoolable(method) {
 		return nil, nil
 	}
-	b, wait := bounds{total: p.MaxConcurrent, queue: cmp.Or(p.MaxQueue, defaultMaxQueue)}, m.queueWait()
+	b := bounds{total: p.MaxConcurrent, queue: cmp.Or(p.MaxQueue, defaultMaxQueue)}
+	wait := m.queueWait()
 	if b.queue < 0 {
 		wait = 0
 	}
@@ -176,7 +177,8 @@ func mayBecomeTask(ctx context.Context, base *Endpoint, r Message) bool {
 // laneForPrincipal returns the connection of a principal. It declares the capabilities of the client that opens it. It
 // returns nil if this client has other capabilities and needs a connection for them.
 func (m *member) laneForPrincipal(ctx context.Context, base *Endpoint, r Message) (*Endpoint, func(), error) {
-	caller, done := r.Caller, func() {}
+	caller := r.Caller
+	done := func() {}
 	capabilities, dual := m.laneCapabilities(ctx, base)
 	l, e, err := m.enterLane(ctx, laneKey{kind: principalLane, caller: caller, capabilities: capabilities}, sharedUse)
 	switch {
@@ -247,7 +249,9 @@ func (l *lanes) dropFailed(mended func(*Fault) bool) {
 
 // laneWithoutQuestions is laneForPrincipal for requests that need no answers of the client. The connection may declare
 // any capabilities.
-func (m *member) laneWithoutQuestions(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
+func (m *member) laneWithoutQuestions(
+	ctx context.Context, base *Endpoint, r Message,
+) (e *Endpoint, leave func(), err error) {
 	e, leave, err = m.laneForPrincipal(ctx, base, r)
 	if e != nil || err != nil {
 		return e, leave, err
@@ -273,7 +277,8 @@ func (m *member) laneForInstance(ctx context.Context, base *Endpoint) (*Endpoint
 			m.lanes.release(l)
 			continue
 		}
-		m.fleet.opts.Logger.Warn("a further process of the server did not start, and the others serve", "server", m.server.ID, "err", err)
+		m.fleet.opts.Logger.Warn("a further process of the server did not start, and the others serve",
+			"server", m.server.ID, "err", err)
 		m.lanes.abandon(l, instanceLane, m.lanes.nextPause(instanceLane, err, maxInstancePause))
 	}
 }
@@ -325,7 +330,10 @@ func (l *lanes) principalEndpoint(p toolbox.Principal) *Endpoint {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range l.all {
-		if o.key.kind == principalLane && o.key.caller == p && !o.retired && o.endpoint != nil && o.endpoint.Phase().Usable() {
+		if o.key.kind != principalLane || o.key.caller != p || o.retired || o.endpoint == nil {
+			continue
+		}
+		if o.endpoint.Phase().Usable() {
 			return o.endpoint
 		}
 	}

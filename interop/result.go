@@ -69,7 +69,8 @@ func resultFlaw(m Message, result json.RawMessage) string {
 	}
 	says, task := false, false
 	for _, in := range members {
-		switch first := in.Value[0]; in.Key {
+		first := in.Value[0]
+		switch in.Key {
 		case "content":
 			says = true
 			if first != '[' && first != 'n' {

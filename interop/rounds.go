@@ -56,7 +56,9 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 }
 
 // handleTyped handles a result for a modern client with another type than "complete".
-func (e *Endpoint) handleTyped(ctx context.Context, m Message, kind string, result json.RawMessage, c *Client) (json.RawMessage, error) {
+func (e *Endpoint) handleTyped(
+	ctx context.Context, m Message, kind string, result json.RawMessage, c *Client,
+) (json.RawMessage, error) {
 	if kind == inputRequired {
 		if _, _, err := readQuestions(result, c.capabilitiesFor(Modern)); err != nil {
 			return nil, e.resultFault(m, err)
@@ -71,7 +73,8 @@ func (e *Endpoint) handleTyped(ctx context.Context, m Message, kind string, resu
 // withInputRequiredType adds the missing type to a legacy server's result that asks for input. go-sdk servers convert
 // the first question of a tool to the form of the session. They send later questions unconverted.
 func withInputRequiredType(result json.RawMessage) json.RawMessage {
-	if !bytes.Contains(result, []byte(`Requests"`)) { // searches for the part of "inputRequests" that begins with a rare letter, because that is cheap
+	// The search is for the part of "inputRequests" that begins with a rare letter, because that is cheap.
+	if !bytes.Contains(result, []byte(`Requests"`)) {
 		return result
 	}
 	_, asks := wire.Lookup(result, "inputRequests")
@@ -86,7 +89,9 @@ func withInputRequiredType(result json.RawMessage) json.RawMessage {
 }
 
 // runRounds asks the questions in a server's results and sends the request again, until a result asks nothing.
-func (e *Endpoint) runRounds(ctx context.Context, m Message, result json.RawMessage, capabilities json.RawMessage, ask Peer) (json.RawMessage, string, error) {
+func (e *Endpoint) runRounds(
+	ctx context.Context, m Message, result json.RawMessage, capabilities json.RawMessage, ask Peer,
+) (json.RawMessage, string, error) {
 	outer := ctx
 	ctx, cancel := withDeadline(ctx, e.server.Timeouts.Total, defaultTotal)
 	defer cancel()
@@ -108,7 +113,8 @@ func (e *Endpoint) runRounds(ctx context.Context, m Message, result json.RawMess
 		stop()
 		next := m
 		if err == nil {
-			next.Params, err = wire.Rewrite(paramsOf(m), wire.Edit{Key: "inputResponses", Value: answers}, wire.Edit{Key: "requestState", Value: handle})
+			next.Params, err = wire.Rewrite(paramsOf(m),
+				wire.Edit{Key: "inputResponses", Value: answers}, wire.Edit{Key: "requestState", Value: handle})
 		}
 		if err != nil && ctx.Err() == nil {
 			return nil, "", e.resultFaultOf(failureKind(m.Method), m, err)
@@ -132,7 +138,8 @@ func (e *Endpoint) runRounds(ctx context.Context, m Message, result json.RawMess
 }
 
 // errManyRounds is returned for a call that still asks after the last round. The server has done nothing wrong.
-var errManyRounds = fmt.Errorf("indus answers %d requests for input in one call, and the server has another: ask for less in one call, or call the server as a client of 2026-07-28", maxRounds)
+var errManyRounds = fmt.Errorf("indus answers %d requests for input in one call, and the server has another: "+
+	"ask for less in one call, or call the server as a client of 2026-07-28", maxRounds)
 
 // resultFault returns the fault of a result that cannot be passed on.
 func (e *Endpoint) resultFault(m Message, err error) *Fault { return e.resultFaultOf(Protocol, m, err) }
@@ -185,7 +192,8 @@ func readQuestions(result, capabilities json.RawMessage) (questions []inputReque
 			return nil, nil, &conn.ProtocolError{What: "inputRequests of two meanings", Cause: err}
 		}
 		if err := protocol.MayAsk(capabilities, q.method, q.params); err != nil {
-			return nil, nil, &conn.ProtocolError{What: "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare", Cause: err}
+			what := "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare"
+			return nil, nil, &conn.ProtocolError{What: what, Cause: err}
 		}
 		questions = append(questions, q)
 	}
@@ -194,7 +202,9 @@ func readQuestions(result, capabilities json.RawMessage) (questions []inputReque
 
 // askAll asks all questions at once and returns an object with the answers by key, or nil if there are no questions.
 // The first refused question cancels the others.
-func askAll(ctx context.Context, m Message, server string, questions []inputRequest, ask Peer) (json.RawMessage, error) {
+func askAll(
+	ctx context.Context, m Message, server string, questions []inputRequest, ask Peer,
+) (json.RawMessage, error) {
 	if len(questions) == 0 {
 		return nil, ctx.Err()
 	}

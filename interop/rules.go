@@ -104,17 +104,21 @@ type toolConfig struct {
 }
 
 func toolConfigOf(s Server) *toolConfig {
-	return &toolConfig{server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes, lazy: s.Lazy, idle: s.Idle, pool: s.Pool}
+	return &toolConfig{
+		server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes, lazy: s.Lazy, idle: s.Idle, pool: s.Pool,
+	}
 }
 
 // equal reports whether both have the same effect on a list.
 func (c *toolConfig) equal(o *toolConfig) bool {
-	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.idle == o.idle && c.pool == o.pool && equalFlags(c.lazy, o.lazy) && c.rules.equal(&o.rules)
+	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.idle == o.idle &&
+		c.pool == o.pool && equalFlags(c.lazy, o.lazy) && c.rules.equal(&o.rules)
 }
 
 // applyTo returns a server with this configuration of its tools.
 func (c *toolConfig) applyTo(server Server) Server {
-	server.Tools, server.Profile, server.Changes, server.Lazy, server.Idle, server.Pool = c.rules, c.profile, c.changes, c.lazy, c.idle, c.pool
+	server.Tools, server.Profile, server.Changes = c.rules, c.profile, c.changes
+	server.Lazy, server.Idle, server.Pool = c.lazy, c.idle, c.pool
 	return server
 }
 
@@ -124,7 +128,9 @@ func (l *listing) withConfig(c *toolConfig) *listing {
 	if l == nil || l.config == c {
 		return l
 	}
-	out := &listing{raw: l.raw, config: c, changes: l.changes, owner: l.raw.owner, byName: make(map[string]int, len(l.raw.tools))}
+	out := &listing{
+		raw: l.raw, config: c, changes: l.changes, owner: l.raw.owner, byName: make(map[string]int, len(l.raw.tools)),
+	}
 	taken := make(map[string]string, len(l.raw.tools))
 	for _, t := range l.raw.tools {
 		if why := c.rules.deniedReason(t.Tool); why != "" {

@@ -42,7 +42,9 @@ const (
 //
 // ctx only bounds the wait for the server's agreement, which takes at most half a minute. If the server lacks the
 // capability, the error is an [*RPCError] with [CodeMethodNotFound]. Other errors are the same as in [Fleet.Request].
-func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbox.Principal, updated func(Message)) (stop func(), err error) {
+func (f *Fleet) Subscribe(
+	ctx context.Context, server, uri string, caller toolbox.Principal, updated func(Message),
+) (stop func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -408,7 +410,8 @@ func (s *subscription) run() {
 		if s.ctx.Err() != nil {
 			return
 		}
-		s.fleet.opts.Logger.Debug("a subscription was lost, and is made again", "server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
+		s.fleet.opts.Logger.Debug("a subscription was lost, and is made again",
+			"server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
 		select {
 		case <-s.wake:
 		case <-time.After(pause.next()):
@@ -445,7 +448,8 @@ func (s *subscription) serve(agreed func()) error {
 		defer leave()
 	}
 	if !protocol.Declares(e.Capabilities(), "resources", "subscribe") {
-		return e.newFault(Protocol, protocol.MethodSubscribe, &RPCError{Code: CodeMethodNotFound, Message: "the server has no subscriptions to resources"})
+		cause := &RPCError{Code: CodeMethodNotFound, Message: "the server has no subscriptions to resources"}
+		return e.newFault(Protocol, protocol.MethodSubscribe, cause)
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -480,7 +484,8 @@ func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unsubscribeWait)
 		defer cancel()
 		if _, err := e.Do(ctx, Message{Method: protocol.MethodUnsubscribe, Params: params}); err != nil {
-			s.fleet.opts.Logger.Debug("not unsubscribed", "server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
+			s.fleet.opts.Logger.Debug("not unsubscribed",
+				"server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
 		}
 	}
 	return ctx.Err()
@@ -502,9 +507,11 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 	defer cancel(nil)
 	acknowledged := false
 	defer e.listenEnded()
-	late := time.AfterFunc(subscribeWait, func() { cancel(&conn.DeadlineError{After: subscribeWait, What: "no acknowledgement"}) })
+	late := time.AfterFunc(subscribeWait, func() {
+		cancel(&conn.DeadlineError{After: subscribeWait, What: "no acknowledgement"})
+	})
 	defer late.Stop()
-	_, err = c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
+	receive := func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 		switch {
 		case from.Method == protocol.NoteAcknowledged && !acknowledged:
 			acknowledged = true
@@ -527,7 +534,8 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 			return e.handleIncoming(ctx, from)
 		}
 		return nil, nil
-	}})
+	}
+	_, err = c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: receive})
 	var refused *RPCError
 	switch {
 	case errors.As(context.Cause(ctx), &refused):
@@ -540,7 +548,8 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
-	if silent, ok := errors.AsType[*conn.DeadlineError](context.Cause(ctx)); ok { // it is tried again, and no request counts as in flight
+	// The subscription is tried again, and no request counts as in flight.
+	if silent, ok := errors.AsType[*conn.DeadlineError](context.Cause(ctx)); ok {
 		return e.newFault(Timeout, protocol.MethodListen, silent)
 	}
 	return e.newFault(Protocol, protocol.MethodListen, err)

@@ -95,7 +95,8 @@ func (m *member) awaitCalls(e *Endpoint) {
 	case <-m.fleet.quit:
 	case <-time.After(drain):
 		calls, _ := e.pendingCalls()
-		m.fleet.opts.Logger.Warn("calls are cut off: their server was replaced or taken out", "server", m.server.ID, "calls", calls, "after", drain)
+		m.fleet.opts.Logger.Warn("calls are cut off: their server was replaced or taken out",
+			"server", m.server.ID, "calls", calls, "after", drain)
 	}
 }
 
@@ -107,7 +108,8 @@ func (m *member) serve(e *Endpoint) (lived time.Duration) {
 		return 0
 	}
 	start := time.Now()
-	failures, pace, unused := newBackoff(m.fleet.opts.Restart), watch.Pace{}, idleness{unusedSince: start, lastCheck: start}
+	failures, pace := newBackoff(m.fleet.opts.Restart), watch.Pace{}
+	unused := idleness{unusedSince: start, lastCheck: start}
 	for first := true; ; first = false {
 		begun := time.Now()
 		l, err := e.currentListing(m.ctx)

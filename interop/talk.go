@@ -49,7 +49,7 @@ type activeRequests struct {
 	openQuestions int                // questions that wait for an answer
 	unreplied     []unrepliedRequest // requests that ended without a reply; the server may still work on them, and ask
 	ended         chan struct{}      // closed by the next unregister; nil if no question waits for it
-	soleClient    *Client            // the only client of the connection, as of its last request; nil if there is none, or several
+	soleClient    *Client            // the only client, as of its last request; nil if there is none, or several
 	started       chan struct{}      // closed by the first register; nil if no question waits for it
 }
 
@@ -269,14 +269,17 @@ func (l *activeRequests) candidates(last uint64) (c candidates) {
 
 // errAmbiguousQuestion refuses a question that names no request if more than one client may have caused it.
 var errAmbiguousQuestion = &RPCError{Code: CodeInternal,
-	Message: "several requests are under way, and it is not known which of them this belongs to; the next such call has a connection of its own: call again"}
+	Message: "several requests are under way, and it is not known which of them this belongs to; " +
+		"the next such call has a connection of its own: call again"}
 
 // attribute returns the request, or the session, that a question without a request belongs to. It is the only client
 // that uses the connection, or the only request in flight. If there are several, attribute waits until the others have
 // ended, because the request that asks cannot end without an answer. If more than one is left after a while, the
 // question is refused. h records which requests ask. guessed reports that other requests of the same client may have
 // asked instead.
-func (l *activeRequests) attribute(ctx context.Context, h *habits) (t *activeRequest, session Peer, guessed bool, err error) {
+func (l *activeRequests) attribute(
+	ctx context.Context, h *habits,
+) (t *activeRequest, session Peer, guessed bool, err error) {
 	l.mu.Lock()
 	last := l.lastNumber
 	if l.soleClient != nil && l.soleClient.Always != nil && len(l.open) != 1 {
@@ -392,7 +395,8 @@ func (e *Endpoint) handleIncoming(ctx context.Context, from conn.Message) (json.
 // concernsAll reports whether a notification is for all clients. A notification about a task on a connection of one
 // client or principal is not.
 func (e *Endpoint) concernsAll(method string) bool {
-	return conn.ConcernsAll(method) || e.opts.onQuestion == nil && !e.opts.private && strings.HasPrefix(method, "notifications/tasks")
+	isTask := strings.HasPrefix(method, "notifications/tasks")
+	return conn.ConcernsAll(method) || isTask && e.opts.onQuestion == nil && !e.opts.private
 }
 
 // requestFor returns the only request in flight that a notification without a request can belong to. It returns 0 if
@@ -454,7 +458,8 @@ func (e *Endpoint) relayQuestion(ctx context.Context, t *activeRequest, m Messag
 	to := m
 	if t != nil && t.client != nil {
 		if t.client.Back == nil || protocol.MayAsk(t.client.capabilitiesFor(Legacy), m.Method, m.Params) != nil {
-			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method} // another client has opened the connection
+			// Another client has opened the connection.
+			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
 		}
 		to.Of, to.Caller, ask = t.exchange, t.caller, t.client.Back
 		var cancel context.CancelFunc
@@ -463,7 +468,8 @@ func (e *Endpoint) relayQuestion(ctx context.Context, t *activeRequest, m Messag
 		defer context.AfterFunc(t.ctx, cancel)()
 	}
 	if ask == nil {
-		return nil, &RPCError{Code: CodeInternal, Message: m.Method + ": there is no request under way that this could belong to"}
+		why := m.Method + ": there is no request under way that this could belong to"
+		return nil, &RPCError{Code: CodeInternal, Message: why}
 	}
 	release := e.active.pauseDeadlines()
 	e.opts.onQuestion()

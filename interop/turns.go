@@ -43,7 +43,9 @@ type callerLine struct {
 
 // enter waits for the caller's turn, at most as long as wait. If err is nil, leave must follow. err is the error of
 // ctx, or the reason why there was no turn.
-func (t *turns) enter(ctx context.Context, caller toolbox.Principal, b bounds, wait time.Duration) (leave func(), err error) {
+func (t *turns) enter(
+	ctx context.Context, caller toolbox.Principal, b bounds, wait time.Duration,
+) (leave func(), err error) {
 	t.mu.Lock()
 	l := t.lineOf(caller)
 	leave = func() { t.leave(l) }
@@ -217,5 +219,6 @@ func (t *turns) queueTimeoutError(l *callerLine, wait time.Duration) error {
 	if t.bounds.perCaller > 0 && l.running >= t.bounds.perCaller {
 		return newBusyError("%d calls of this caller are in flight there, and none ended within %v", l.running, wait)
 	}
-	return newBusyError("%d requests are in flight there, which is its maxConcurrent, and no turn came within %v", t.running, wait)
+	return newBusyError("%d requests are in flight there, which is its maxConcurrent, and no turn came within %v",
+		t.running, wait)
 }

@@ -55,7 +55,8 @@ func (e *Endpoint) checkAlive(c conn.Conn, handshake conn.Handshake) {
 		e.timeouts.Store(0) // otherwise its end is noticed anyway
 		return
 	}
-	why := fmt.Errorf("the server has hung: %d requests in a row were not answered, nor %s within %v", maxUnanswered, x.Method, aliveWait)
+	why := fmt.Errorf("the server has hung: %d requests in a row were not answered, nor %s within %v",
+		maxUnanswered, x.Method, aliveWait)
 	if e.fail("connection given up", why) {
 		c.Close()
 	}

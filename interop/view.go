@@ -129,7 +129,9 @@ func (s Server) MayOwn(name string) bool {
 	if plain && QualifiedName(s.ID, tool) == name && s.Tools.canMountAs(tool) {
 		return true
 	}
-	return mayBeHashed(name) && slices.ContainsFunc(s.Prefixes(), func(p string) bool { return strings.HasPrefix(name, p) })
+	return mayBeHashed(name) && slices.ContainsFunc(s.Prefixes(), func(p string) bool {
+		return strings.HasPrefix(name, p)
+	})
 }
 
 // mayBeHashed reports whether a name may be a shortened one.
