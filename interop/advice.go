@@ -134,8 +134,8 @@ var advices = []struct {
 	{"the configuration leaves the tool out", func(c *circumstance) bool { return hasCause[*deniedError](c) },
 		`the configuration leaves this tool out: mend "tools" in the server's row if it is wanted`},
 	{"input_required", func(c *circumstance) bool { return c.isAny(errInputRequired) },
-		"the tool asks its user something, and who calls it cannot be asked: give what it asks for in the arguments, or " +
-			"call it from a client that can be asked, through indus serve"},
+		"the tool asks its user a question, and this caller cannot answer: give the answer in the arguments, " +
+			"or call the tool through indus serve from a client that can be asked"},
 	{"an answer beyond the limit", func(c *circumstance) bool { return hasCause[*wire.TooLong](c) },
 		"the answer is larger than indus takes: ask for less at once"},
 	{"the session is gone", func(c *circumstance) bool { return hasCause[*conn.SessionError](c) },
@@ -169,10 +169,10 @@ var advices = []struct {
 	{"-32602", func(c *circumstance) bool { return c.calling && c.hasCode(CodeInvalidParams) },
 		"check the arguments against the tool's schema, then try again"},
 	{"-32601", func(c *circumstance) bool { return c.hasCode(CodeMethodNotFound) },
-		"the server does not know what it is asked: is it an MCP server, and does it still have this tool?"},
+		"the server does not know this method: is it an MCP server, and does it still have this tool?"},
 	{"-32700, -32600, -32020, -32021", func(c *circumstance) bool {
 		return c.hasCode(CodeParse, CodeInvalidRequest, protocol.CodeHeaderMismatch, protocol.CodeMissingCapability)
-	}, "the server refuses how it is asked: update it or indus, and look at what stands between them"},
+	}, "the server refuses the form of the request: update it or indus, and check any proxy between them"},
 	{"no version of the protocol in common", func(c *circumstance) bool {
 		return c.hasCode(protocol.CodeUnsupportedVersion) || hasCause[*conn.VersionError](c)
 	}, "the server speaks another version of MCP: update it, or indus"},
@@ -278,7 +278,7 @@ var advices = []struct {
 	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
 		`a program that it calls is not in the PATH it gets: write whole paths, or give it a "PATH" in "env"`},
 	{"a signal", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() < 0 },
-		"something ended it: run the command by hand, and look for want of memory or a crash"},
+		"a signal ended it: run the command by hand, and look for a lack of memory or a crash"},
 	{"any other exit status", func(c *circumstance) bool { return c.exit != nil },
 		`run the command by hand with nothing but "env" set: the server gets PATH, HOME and the locale, and of other ` +
 			`variables what "env" names`},

@@ -58,7 +58,7 @@ func (c *Client) Listing() *Client {
 	l := *c
 	l.listing, l.LogLevel = true, ""
 	l.Back = func(_ context.Context, m Message) (json.RawMessage, error) {
-		why := "nobody is asked " + protocol.Printable(m.Method, 80) + " while lists are made"
+		why := "no client is asked " + protocol.Printable(m.Method, 80) + " while lists are made"
 		return nil, &RPCError{Code: CodeMethodNotFound, Message: why}
 	}
 	return &l

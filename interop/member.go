@@ -139,7 +139,7 @@ func (m *member) handleNotification(from Message) {
 	isTask := strings.HasPrefix(from.Method, "notifications/tasks")
 	switch {
 	case !isTask && !conn.ConcernsAll(from.Method):
-		m.fleet.opts.Logger.Debug("a notification for nobody is dropped",
+		m.fleet.opts.Logger.Debug("a notification without a receiver is dropped",
 			"server", m.server.ID, "method", protocol.Printable(from.Method, 80))
 	case m.fleet.opts.Notify != nil:
 		m.fleet.opts.Notify(m.server.ID, from)

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-var errInputRequired = &conn.ProtocolError{What: "the server asks for input, and nobody here can be asked"}
+var errInputRequired = &conn.ProtocolError{What: "the server asks for input, and no client here can answer"}
 
 // inputRequired is the type of a result that asks for input (2026-07-28, basic/patterns/mrtr).
 const inputRequired = "input_required"

@@ -75,7 +75,7 @@ func (e *Endpoint) newFault(kind Kind, doing string, cause error) *Fault {
 func (e *Endpoint) maskParams(m *Message) bool {
 	before := m.Params
 	if bad := wire.CheckUTF8(before); bad != nil {
-		e.opts.Logger.Warn("what a server said is dropped",
+		e.opts.Logger.Warn("a message of a server is dropped",
 			"server", e.server.ID, "caller", m.Caller, "method", protocol.Printable(m.Method, 80), "err", bad)
 		return false
 	}
