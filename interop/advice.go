@@ -22,9 +22,9 @@ import (
 // Advice returns one sentence for a person: the next step to try after this fault. It depends on the cause, or on the
 // kind if the cause gives no more detail. The command, the host, the status page and docs/faults.md all use it.
 func (f *Fault) Advice() string {
-	var why *Fault
-	if f.Kind == NotConnected && errors.As(f.Cause, &why) { // the fault that made it unavailable has more detail
-		return why.Advice()
+	var cause *Fault
+	if f.Kind == NotConnected && errors.As(f.Cause, &cause) { // the fault that made it unavailable has more detail
+		return cause.Advice()
 	}
 	c := &circumstance{Fault: f, calling: f.Tool != ""}
 	errors.As(f, &c.rpc)
@@ -37,11 +37,11 @@ func (f *Fault) Advice() string {
 	}
 	for _, row := range advices {
 		if row.when(c) {
-			try := strings.ReplaceAll(row.try, "SERVER", shellWord(f.Server, "-_.", "SERVER"))
-			if _, who, _ := f.signIn(); who != "" {
-				try += " --as " + shellWord(who, "-_.:/@#", "PRINCIPAL")
+			advice := strings.ReplaceAll(row.advice, "SERVER", shellWord(f.Server, "-_.", "SERVER"))
+			if _, principal, _ := f.signIn(); principal != "" {
+				advice += " --as " + shellWord(principal, "-_.:/@#", "PRINCIPAL")
 			}
-			return try
+			return advice
 		}
 	}
 	return ""
@@ -65,26 +65,26 @@ func (f *Fault) NeedsSignIn() bool {
 
 // signIn returns the server that needs a sign-in, and the principal to sign in. An empty principal is the user of this
 // program.
-func (f *Fault) signIn() (resource, who string, needed bool) {
+func (f *Fault) signIn() (resource, principal string, needed bool) {
 	e, needed := errors.AsType[interface {
 		error
-		SignIn() (resource, who string)
+		SignIn() (resource, principal string)
 	}](f.Cause)
 	if needed {
-		resource, who = e.SignIn()
+		resource, principal = e.SignIn()
 	}
-	return resource, who, needed
+	return resource, principal, needed
 }
 
-// shellWord returns name if it has only letters, digits and the characters of others, so that a person can type it
+// shellWord returns name if it has only letters, digits and the characters of allowed, so that a person can type it
 // without quotes.
-func shellWord(name, others, otherwise string) string {
+func shellWord(name, allowed, placeholder string) string {
 	for _, c := range name {
-		if !strings.ContainsRune(others, c) && (c < '0' || c > 'z' || c > '9' && c < 'A' || c > 'Z' && c < 'a') {
-			return otherwise
+		if !strings.ContainsRune(allowed, c) && (c < '0' || c > 'z' || c > '9' && c < 'A' || c > 'Z' && c < 'a') {
+			return placeholder
 		}
 	}
-	return cmp.Or(name, otherwise)
+	return cmp.Or(name, placeholder)
 }
 
 func hasCause[E error](c *circumstance) bool { _, ok := errors.AsType[E](c.Fault); return ok }
@@ -126,9 +126,9 @@ const (
 
 // advices is the table of all advice. The first row that matches is used. The last rows match by kind alone.
 var advices = []struct {
-	cause string
-	when  func(*circumstance) bool
-	try   string
+	cause  string
+	when   func(*circumstance) bool
+	advice string
 }{
 	// faults of a call
 	{"the configuration leaves the tool out", func(c *circumstance) bool { return hasCause[*deniedError](c) },

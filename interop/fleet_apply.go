@@ -47,9 +47,9 @@ func (f *Fleet) Retry(mended func(*Fault) bool) (tried func(ctx context.Context)
 		}
 	}
 	return func(ctx context.Context) {
-		for m, was := range faults {
+		for m, old := range faults {
 			_ = m.awaitState(ctx, func(s *state) bool {
-				return s.up || s.retired || s.connectFault != nil && s.connectFault != was
+				return s.up || s.retired || s.connectFault != nil && s.connectFault != old
 			})
 		}
 	}
@@ -159,8 +159,8 @@ func (f *Fleet) install(places []place, drain time.Duration) {
 	for _, p := range places {
 		m := p.member
 		if !slices.Contains(old, m) {
-			if before := findMember(old, m.server.ID); before != nil {
-				m.inheritList(before)
+			if previous := findMember(old, m.server.ID); previous != nil {
+				m.inheritList(previous)
 			}
 			f.start(m)
 		}
@@ -178,13 +178,13 @@ func (f *Fleet) install(places []place, drain time.Duration) {
 // start starts a member once the previous members with its id are closed, because they may share a port or a lock with
 // it. It does not wait for a member that still serves or has calls in flight. Call it with mu held.
 func (f *Fleet) start(m *member) {
-	for _, before := range f.leaving[m.server.ID] {
-		if before.drain == 0 {
-			m.predecessors = append(m.predecessors, before.closed)
+	for _, previous := range f.leaving[m.server.ID] {
+		if previous.drain == 0 {
+			m.predecessors = append(m.predecessors, previous.closed)
 			continue
 		}
-		m.drained = before.closed
-		f.reportRemoved(before)
+		m.drained = previous.closed
+		f.reportRemoved(previous)
 	}
 	if m.predecessors == nil {
 		f.reportAdded(m)

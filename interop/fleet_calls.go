@@ -32,32 +32,32 @@ func (f *Fleet) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	own, ok := f.currentView().owners[c.Name]
+	target, ok := f.currentView().owners[c.Name]
 	if !ok {
 		var err error
-		if own, err = f.findUnlistedOwner(ctx, c.Name); err != nil {
+		if target, err = f.findUnlistedOwner(ctx, c.Name); err != nil {
 			return nil, err
 		}
 	}
-	if own.member.holdsTools() {
+	if target.member.holdsTools() {
 		return toolbox.ErrorResult(c.Name + " is held: its server holds or denies changed tools, " +
 			"and nothing here knows what was approved"), nil
 	}
-	leave, err := own.member.admitCaller(ctx, c.Caller)
+	leave, err := target.member.admitCaller(ctx, c.Caller)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	for retry := true; ; {
-		e, err := own.member.awaitEndpoint(ctx, own.tool)
+		e, err := target.member.awaitEndpoint(ctx, target.tool)
 		if err != nil {
-			if next := f.currentOwner(c.Name); next.member != nil && next.member != own.member {
-				own = next // it has replaced the server meanwhile
+			if next := f.currentOwner(c.Name); next.member != nil && next.member != target.member {
+				target = next // it has replaced the server meanwhile
 				continue
 			}
 			return nil, err
 		}
-		r, used, err := own.call(ctx, e, c)
+		r, used, err := target.call(ctx, e, c)
 		if _, denied := errors.AsType[*deniedError](err); denied { // the configuration changed after the lookup
 			return nil, &toolbox.UnknownTool{Name: c.Name}
 		}
@@ -119,8 +119,8 @@ func (f *Fleet) findUnlistedOwner(ctx context.Context, name string) (owner, erro
 			if ctx.Err() != nil {
 				return owner{}, ctx.Err()
 			}
-			if own, ok := f.currentView().owners[name]; ok {
-				return own, nil
+			if found, ok := f.currentView().owners[name]; ok {
+				return found, nil
 			}
 			if err != nil && why == nil {
 				why = err

@@ -74,17 +74,17 @@ func (m *member) becomeIdle(e *Endpoint) bool {
 	next := m.newEndpoint(m.state.Load().config, false)
 	m.fleet.mu.Lock()
 	defer m.fleet.mu.Unlock()
-	was := m.state.Load()
-	if was.retired || was.successor != nil || m.replaces != nil {
+	old := m.state.Load()
+	if old.retired || old.successor != nil || m.replaces != nil {
 		return false
 	}
-	s := *was
+	s := *old
 	next.configure(s.config)
 	s.up, s.idle, s.endpoint = false, true, next
 	m.publish(&s)
 	if calls, _ := e.pendingCalls(); calls > 0 { // after publish: see [member.awaitEndpoint]
-		before := *was
-		m.publish(&before)
+		restored := *old
+		m.publish(&restored)
 		return false
 	}
 	m.report(ServerIdle)

@@ -121,24 +121,24 @@ func (m *member) laneForQuestions(
 	if capabilities == "" {
 		return nil, nil, nil
 	}
-	caller, how := r.Caller, sharedUse
-	ended := func(bool) {}
+	caller, use := r.Caller, sharedUse
+	endUse := func(bool) {}
 	key := laneKey{caller: caller, session: c.Session, capabilities: capabilities}
 	switch {
 	case key.session != "":
 	case c.listing:
 		key.session = listSession // a question here belongs to no client, so no call may use this lane
 	case c.LogLevel != "" && r.Method == protocol.MethodToolsCall: // log messages do not name their request either
-		how = exclusiveUse
+		use = exclusiveUse
 	default:
-		how, ended = m.habits.admit(ctx, r.subject)
+		use, endUse = m.habits.admit(ctx, r.subject)
 	}
 	defer func() {
 		if e == nil {
-			ended(false)
+			endUse(false)
 		}
 	}()
-	l, e, err := m.enterLane(ctx, key, how)
+	l, e, err := m.enterLane(ctx, key, use)
 	switch {
 	case l == nil:
 		return nil, nil, err
@@ -160,7 +160,7 @@ func (m *member) laneForQuestions(
 		m.lanes.release(l)
 		return nil, nil, err
 	}
-	return e, func() { ended(true); m.lanes.release(l) }, nil
+	return e, func() { endUse(true); m.lanes.release(l) }, nil
 }
 
 // laneCapabilities returns the capabilities that a connection for the client of ctx declares, if the client can only be
@@ -188,18 +188,18 @@ func (m *member) mayBeDual(shake conn.Handshake, client Era) bool {
 
 // asksOnlyModern reports whether a server can ask only in the modern era, after a lane tried the legacy era. Such a
 // server rejects initialize and does not list a legacy revision, or it asks nothing in the legacy era.
-func asksOnlyModern(base, own *Endpoint, err error) bool {
+func asksOnlyModern(base, laneEndpoint *Endpoint, err error) bool {
 	if err != nil {
 		return !base.handshake().Dual
 	}
-	return own.Era() != Legacy || !own.handshake().Asks
+	return laneEndpoint.Era() != Legacy || !laneEndpoint.handshake().Asks
 }
 
 // enterLane takes an open lane. If the lane has just lost its connection, enterLane takes another. If a lane could not
 // be opened, it is returned with the error.
-func (m *member) enterLane(ctx context.Context, key laneKey, how sharing) (l *lane, e *Endpoint, err error) {
+func (m *member) enterLane(ctx context.Context, key laneKey, use sharing) (l *lane, e *Endpoint, err error) {
 	for tries := 3; ; tries-- {
-		if l, err = m.lanes.enter(ctx, key, how); err != nil {
+		if l, err = m.lanes.enter(ctx, key, use); err != nil {
 			return nil, nil, err
 		}
 		if e, err = m.openLane(ctx, l); err == nil {
@@ -285,9 +285,9 @@ func (m *member) setLevel(ctx context.Context, l *lane, e *Endpoint, level strin
 }
 
 // enter takes a lane. If all permitted lanes are in use, it waits for one. release must follow.
-func (l *lanes) enter(ctx context.Context, key laneKey, how sharing) (taken *lane, err error) {
+func (l *lanes) enter(ctx context.Context, key laneKey, use sharing) (taken *lane, err error) {
 	err = l.await(ctx, func() (freed <-chan struct{}, err error) {
-		taken, freed, err = l.tryTake(key, how)
+		taken, freed, err = l.tryTake(key, use)
 		return freed, err
 	})
 	return taken, err
@@ -317,7 +317,7 @@ func (l *lanes) await(ctx context.Context, try func() (freed <-chan struct{}, er
 
 // tryTake returns a lane, or a channel that is closed when one may be free. The error is for a request that does not
 // wait so long.
-func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{}, _ error) {
+func (l *lanes) tryTake(key laneKey, use sharing) (_ *lane, freed <-chan struct{}, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -352,14 +352,14 @@ func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{
 			callers++
 		}
 	}
-	if how == trialUse && free == nil && shared != nil && exclusive > 0 {
-		how = sharedUse
+	if use == trialUse && free == nil && shared != nil && exclusive > 0 {
+		use = sharedUse
 	}
-	if how == sharedUse {
+	if use == sharedUse {
 		free = cmp.Or(shared, free)
 	}
 	if free != nil {
-		free.exclusive = how != sharedUse
+		free.exclusive = use != sharedUse
 		l.addUser(free)
 		return free, nil, nil
 	}
@@ -370,7 +370,7 @@ func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{
 				"and none was free", sameKind)
 		}
 	} else {
-		if limit := l.member.fleet.opts.Lanes; how == exclusiveUse && key.session == "" && exclusive >= limit {
+		if limit := l.member.fleet.opts.Lanes; use == exclusiveUse && key.session == "" && exclusive >= limit {
 			return l.busyResult("%d calls of this client, in which it can be asked, are in flight there, "+
 				"and none ended", limit)
 		}
@@ -378,7 +378,7 @@ func (l *lanes) tryTake(key laneKey, how sharing) (_ *lane, freed <-chan struct{
 			return l.busyResult("%d connections for clients that it can ask are in use, and none was free", sameKind)
 		}
 	}
-	o := &lane{key: key, exclusive: how != sharedUse}
+	o := &lane{key: key, exclusive: use != sharedUse}
 	l.all = append(l.all, o)
 	l.addUser(o)
 	return o, nil, nil
@@ -408,10 +408,13 @@ func (l *lanes) addUser(o *lane) {
 
 // evictUnused closes the lane of a key's kind that has been unused for the longest time, among the lanes of its caller
 // or of all. It reports whether there was one. A lane that a live session holds comes last. Call it with mu held.
-func (l *lanes) evictUnused(key laneKey, own bool) bool {
+func (l *lanes) evictUnused(key laneKey, sameCaller bool) bool {
 	for _, held := range [...]bool{false, true} {
 		for _, o := range l.all {
-			if o.users == 0 && len(o.sessions) > 0 == held && o.key.kind == key.kind && (!own || o.key.caller == key.caller) {
+			if o.users > 0 || o.key.kind != key.kind || sameCaller && o.key.caller != key.caller {
+				continue
+			}
+			if isHeld := len(o.sessions) > 0; isHeld == held {
 				l.retire(o)
 				return true
 			}
@@ -509,10 +512,10 @@ func (l *lanes) abandon(o *lane, kind laneKind, d time.Duration) {
 	l.release(o)
 }
 
-// nextPause returns how long no lane of a kind is tried after a failure. The pause doubles up to most, because a server
-// that crashed may start at the next attempt. A server that hangs delays calls until the connect deadline. So its pause
-// starts at most, and doubles with each further attempt, up to maxWithout.
-func (l *lanes) nextPause(kind laneKind, err error, most time.Duration) time.Duration {
+// nextPause returns how long no lane of a kind is tried after a failure. The pause doubles up to limit, because a
+// server that crashed may start at the next attempt. A server that hangs delays calls until the connect deadline. So
+// its pause starts at limit, and doubles with each further attempt, up to maxWithout.
+func (l *lanes) nextPause(kind laneKind, err error, limit time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if errors.Is(err, Timeout) {
@@ -520,10 +523,10 @@ func (l *lanes) nextPause(kind laneKind, err error, most time.Duration) time.Dur
 			return time.Until(l.retryAt[kind])
 		}
 		l.hangs[kind]++
-		return min(most<<min(l.hangs[kind]-1, 10), maxHungPause)
+		return min(limit<<min(l.hangs[kind]-1, 10), maxHungPause)
 	}
 	l.failures[kind]++
-	return min(firstLanePause<<min(l.failures[kind]-1, 10), most)
+	return min(firstLanePause<<min(l.failures[kind]-1, 10), limit)
 }
 
 // mayTry reports whether lanes of a kind may be tried.

@@ -41,17 +41,17 @@ func (l *lanes) sessionEndpoints(caller toolbox.Principal, session string) (foun
 }
 
 // Tell forwards a notification of a legacy client, such as notifications/roots/list_changed. It goes to the servers
-// that can ask the client in its session ([Client].Session) of m.Caller, if has reports that the client may reach them.
-// Modern servers, and servers without a request of the session so far, are not notified.
-func (f *Fleet) Tell(ctx context.Context, session string, m Message, has func(server string) bool) {
-	var telling sync.WaitGroup
-	defer telling.Wait()
+// that can ask the client in its session ([Client].Session) of m.Caller, if includes reports that the client may reach
+// them. Modern servers, and servers without a request of the session so far, are not notified.
+func (f *Fleet) Tell(ctx context.Context, session string, m Message, includes func(server string) bool) {
+	var notifications sync.WaitGroup
+	defer notifications.Wait()
 	for _, target := range f.currentMembers() {
-		if !has(target.server.ID) {
+		if !includes(target.server.ID) {
 			continue
 		}
 		for _, e := range target.lanes.sessionEndpoints(m.Caller, session) {
-			telling.Go(func() {
+			notifications.Go(func() {
 				if c, _, err := e.readyConn(); err == nil {
 					_ = c.Notify(ctx, m.Method, m.Params)
 				}

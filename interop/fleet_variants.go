@@ -102,30 +102,32 @@ func (f *Fleet) Differs(server string, d Declared) bool {
 // mayDiffer is Differs for a server that is or was connected.
 func (m *member) mayDiffer(s *state, d Declared) bool {
 	shake := s.endpoint.handshake()
-	onLane := shake.Era == Legacy || m.mayBeDual(shake, d.era) // as in laneFor
-	if onLane && d.legacy != "" && m.fleet.opts.Lanes >= 0 && m.lanes.mayTry(questionLane) {
+	usesLane := shake.Era == Legacy || m.mayBeDual(shake, d.era) // as in laneFor
+	if usesLane && d.legacy != "" && m.fleet.opts.Lanes >= 0 && m.lanes.mayTry(questionLane) {
 		return true
 	}
 	return shake.Era == Modern && d.modern != ""
 }
 
-// Learn returns a function that requests the lists for clients like c from the servers for which has is true, and waits
-// for them. It skips lists that are known and have not changed since. Then [toolbox.Snapshot.For] has the lists. If a
-// server is not up, or fails, its common list is used. An idle server keeps its last list. If all lists are known,
-// Learn returns nil.
-func (f *Fleet) Learn(c *Client, caller toolbox.Principal, has func(server string) bool) (ask func(context.Context)) {
+// Learn returns a function that requests the lists for clients like c from the servers for which includes returns true,
+// and waits for them. It skips lists that are known and have not changed since. Then [toolbox.Snapshot.For] has the
+// lists. If a server is not up, or fails, its common list is used. An idle server keeps its last list. If all lists are
+// known, Learn returns nil.
+func (f *Fleet) Learn(
+	c *Client, caller toolbox.Principal, includes func(server string) bool,
+) (request func(context.Context)) {
 	d := c.Declared()
 	unknown := slices.DeleteFunc(slices.Clone(f.currentMembers()), func(m *member) bool {
-		return !has(m.server.ID) || m.knowsVariant(d)
+		return !includes(m.server.ID) || m.knowsVariant(d)
 	})
 	if len(unknown) == 0 {
 		return nil
 	}
 	return func(ctx context.Context) {
-		var asking sync.WaitGroup
-		defer asking.Wait()
+		var requests sync.WaitGroup
+		defer requests.Wait()
 		for _, m := range unknown {
-			asking.Go(func() { m.learnVariant(WithClient(ctx, c.Listing()), d, caller) })
+			requests.Go(func() { m.learnVariant(WithClient(ctx, c.Listing()), d, caller) })
 		}
 	}
 }
@@ -134,9 +136,9 @@ func (f *Fleet) Learn(c *Client, caller toolbox.Principal, has func(server strin
 // again.
 func (m *member) knowsVariant(d Declared) bool {
 	s := m.state.Load()
-	v, asked := s.variants[d]
+	v, known := s.variants[d]
 	return d == Declared{} || !s.up || !s.endpoint.Phase().Usable() || !m.mayDiffer(s, d) ||
-		asked && !s.isStale(v) && (!v.failed || time.Since(v.requestedAt) < variantRetry)
+		known && !s.isStale(v) && (!v.failed || time.Since(v.requestedAt) < variantRetry)
 }
 
 // learnVariant requests a variant, or waits until another call has. The list may change meanwhile.
@@ -144,13 +146,13 @@ func (m *member) learnVariant(ctx context.Context, d Declared, caller toolbox.Pr
 	for tries := 0; tries < 3 && !m.knowsVariant(d) && ctx.Err() == nil; tries++ {
 		m.fleet.mu.Lock()
 		running, s := m.learning[d], m.state.Load()
-		first := running == nil
-		if first {
+		leader := running == nil
+		if leader {
 			running = make(chan struct{})
 			m.learning[d] = running
 		}
 		m.fleet.mu.Unlock()
-		if first {
+		if leader {
 			l, err := m.listVariant(ctx, caller)
 			if ctx.Err() == nil && (l != nil || err != nil) {
 				m.keepVariant(d, variant{list: l, common: s.list, changes: s.changes, requestedAt: time.Now()}, err)
@@ -178,13 +180,13 @@ func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*li
 	if m.isPerPrincipal() {
 		caller = "" // tools are the same for all principals
 	}
-	own, leave, err := m.laneForQuestions(ctx, e, Message{Method: protocol.MethodToolsList, Caller: caller})
+	laneEndpoint, leave, err := m.laneForQuestions(ctx, e, Message{Method: protocol.MethodToolsList, Caller: caller})
 	switch {
 	case err != nil:
 		return nil, err
-	case own != nil:
+	case laneEndpoint != nil:
 		defer leave()
-		return own.currentListing(ctx)
+		return laneEndpoint.currentListing(ctx)
 	case e.Era() == Legacy:
 		return nil, nil
 	}
@@ -225,14 +227,14 @@ func (m *member) keepVariant(d Declared, v variant, err error) {
 		if v.failed {
 			v.list = s.variants[d].list
 		}
-		all := variants{}
-		maps.Copy(all, s.variants)
-		if _, known := all[d]; !known && len(all) >= maxVariants {
-			first := func(a, b Declared) int { return all[a].requestedAt.Compare(all[b].requestedAt) }
-			delete(all, slices.MinFunc(slices.Collect(maps.Keys(all)), first))
+		next := variants{}
+		maps.Copy(next, s.variants)
+		if _, known := next[d]; !known && len(next) >= maxVariants {
+			byAge := func(a, b Declared) int { return next[a].requestedAt.Compare(next[b].requestedAt) }
+			delete(next, slices.MinFunc(slices.Collect(maps.Keys(next)), byAge))
 		}
-		all[d] = v
-		s.variants = all
+		next[d] = v
+		s.variants = next
 		return nil
 	})
 }

@@ -50,12 +50,12 @@ func subjectOf(method, name string) string {
 	return method + " " + name
 }
 
-// admit returns how a request uses a connection. ended must be called afterwards. Its argument ran reports whether the
-// request was sent.
-func (h *habits) admit(ctx context.Context, subject string) (how sharing, ended func(ran bool)) {
-	ended = func(bool) {}
+// admit returns how a request uses a connection. endUse must be called afterwards. Its argument sent reports whether
+// the request was sent.
+func (h *habits) admit(ctx context.Context, subject string) (use sharing, endUse func(sent bool)) {
+	endUse = func(bool) {}
 	if subject == "" {
-		return sharedUse, ended
+		return sharedUse, endUse
 	}
 	for {
 		h.mu.Lock()
@@ -63,23 +63,23 @@ func (h *habits) admit(ctx context.Context, subject string) (how sharing, ended 
 		switch trial := k.trial; {
 		case k.asks || k.suspect > 0:
 			h.mu.Unlock()
-			return exclusiveUse, ended
+			return exclusiveUse, endUse
 		case k.quiet:
 			h.mu.Unlock()
-			return sharedUse, ended
+			return sharedUse, endUse
 		case trial == nil:
 			k.trial, k.trialEnd = make(chan struct{}), time.Now().Add(trialWait)
 			h.mu.Unlock()
-			return trialUse, func(ran bool) { h.endTrial(k, ran) }
+			return trialUse, func(sent bool) { h.endTrial(k, sent) }
 		default:
 			wait := time.Until(k.trialEnd)
 			h.mu.Unlock()
 			select {
 			case <-trial:
 			case <-time.After(wait):
-				return sharedUse, ended
+				return sharedUse, endUse
 			case <-ctx.Done():
-				return sharedUse, ended
+				return sharedUse, endUse
 			}
 		}
 	}
@@ -99,10 +99,10 @@ func (h *habits) record(subject string) *habit {
 }
 
 // endTrial ends a trial.
-func (h *habits) endTrial(k *habit, ran bool) {
+func (h *habits) endTrial(k *habit, sent bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	k.quiet = k.quiet || ran && !k.asks
+	k.quiet = k.quiet || sent && !k.asks
 	k.releaseWaiting()
 }
 

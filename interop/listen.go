@@ -62,28 +62,28 @@ func (e *Endpoint) listen(c conn.Conn) {
 		return
 	}
 	pause := newBackoff(Restart{First: listenRetry, Max: maxListenRetry})
-	fresh := e.opts.private // the only client of a private connection has seen none of its lists yet
+	isNew := e.opts.private // the only client of a private connection has seen none of its lists yet
 	for {
 		acknowledged, begun := false, time.Now()
-		ctx, again := context.WithCancel(e.ctx)
+		ctx, cancel := context.WithCancel(e.ctx)
 		e.mu.Lock()
-		e.renewListen = again
+		e.renewListen = cancel
 		e.mu.Unlock()
 		receive := func(ctx context.Context, m conn.Message) (json.RawMessage, error) {
 			if m.Method == protocol.NoteAcknowledged {
 				if !acknowledged && e.isListCurrent() {
 					e.invalidateList()
 				}
-				if !acknowledged && !fresh {
+				if !acknowledged && !isNew {
 					e.reportListChanges()
 				}
-				acknowledged, fresh = true, false
+				acknowledged, isNew = true, false
 				return nil, nil
 			}
 			return e.handleIncoming(ctx, m)
 		}
 		_, err := c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: receive})
-		again()
+		cancel()
 		var rpc *RPCError
 		if errors.As(err, &rpc) && (rpc.Code == CodeMethodNotFound || rpc.Code == CodeInvalidParams) {
 			e.opts.Logger.Warn("no subscription to changes of its lists", "server", e.server.ID, "err", err)
@@ -118,9 +118,9 @@ func (e *Endpoint) listenEnded() {
 		return
 	}
 	e.mu.Lock()
-	again := e.renewListen
+	renew := e.renewListen
 	e.mu.Unlock()
-	if again != nil {
-		again()
+	if renew != nil {
+		renew()
 	}
 }

@@ -242,7 +242,7 @@ func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, err
 	pages := protocol.Pages{
 		Method: protocol.MethodToolsList, Key: "tools", Most: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage,
 	}
-	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
+	remainder, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		return e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, bounded: client == nil})
 	}, func(page []wire.Member, rows []json.RawMessage) {
 		l.owner = e.ownerOf(page, l.owner, first)
@@ -252,16 +252,16 @@ func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, err
 		first = false
 	})
 	var rpc *RPCError
-	var bad *protocol.PageError
+	var pageErr *protocol.PageError
 	switch {
-	case errors.As(err, &bad):
-		return nil, &conn.ProtocolError{What: bad.What, Cause: bad.Cause}
+	case errors.As(err, &pageErr):
+		return nil, &conn.ProtocolError{What: pageErr.What, Cause: pageErr.Cause}
 	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound &&
 		!protocol.Has(e.Capabilities(), []string{"tools"}): // it has no tools
 	case err != nil:
 		return nil, err
-	case rest != "":
-		l.reject(e.server.ID, "", rest)
+	case remainder != "":
+		l.reject(e.server.ID, "", remainder)
 	}
 	return l, nil
 }

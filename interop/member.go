@@ -163,7 +163,7 @@ func (m *member) update(set func(*state) []EventKind) {
 	kinds := set(&next)
 	promoted := m.replaces != nil && next.settled
 	changed := !next.list.equal(old.list) || next.settled != old.settled || next.isDown() != old.isDown()
-	fresh := promoted || m.replaces == nil && changed
+	mustNotify := promoted || m.replaces == nil && changed
 	f.view.Store(nil) // before publish, because callers that waited for the state read the view next, without a lock
 	m.publish(&next)
 	if promoted {
@@ -173,7 +173,7 @@ func (m *member) update(set func(*state) []EventKind) {
 		m.report(kind)
 	}
 	f.mu.Unlock()
-	if fresh {
+	if mustNotify {
 		f.watchers.Notify()
 	}
 }
@@ -392,7 +392,7 @@ func (m *member) awaitSettled(ctx context.Context) error {
 	return m.awaitState(ctx, func(s *state) bool { return s.settled || s.retired })
 }
 
-// awaitState waits for a state for which willDo returns true, or for the end of ctx.
+// awaitState waits for a state for which accept returns true, or for the end of ctx.
 func (m *member) awaitState(ctx context.Context, accept func(*state) bool) error {
 	for {
 		s := m.state.Load()

@@ -122,27 +122,27 @@ func isPoolable(method string) bool {
 // laneFor waits for the turn of a request. It returns the endpoint to send it on, and the function to call after its
 // reply. The endpoint is base, unless the client can be asked, or there are several connections.
 func (m *member) laneFor(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
-	done, err := m.awaitTurn(ctx, r.Caller, r.Method)
+	endTurn, err := m.awaitTurn(ctx, r.Caller, r.Method)
 	if err != nil {
 		return nil, nil, err
 	}
-	e, left, err := m.chooseLane(ctx, base, r)
+	e, release, err := m.chooseLane(ctx, base, r)
 	switch {
-	case done == nil:
-		return e, left, err
+	case endTurn == nil:
+		return e, release, err
 	case err != nil:
-		done()
+		endTurn()
 		return nil, nil, err
 	}
-	return e, func() { left(); done() }, nil
+	return e, func() { release(); endTurn() }, nil
 }
 
 func (m *member) chooseLane(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
-	own := m.isPerPrincipal()
+	perPrincipal := m.isPerPrincipal()
 	switch {
-	case own && isForAllClients(r.Method):
+	case perPrincipal && isForAllClients(r.Method):
 		return m.laneWithoutQuestions(ctx, base, r)
-	case own:
+	case perPrincipal:
 		e, leave, err = m.laneForPrincipal(ctx, base, r)
 		if e != nil || err != nil {
 			return e, leave, err
@@ -155,7 +155,7 @@ func (m *member) chooseLane(ctx context.Context, base *Endpoint, r Message) (e *
 		}
 	}
 	switch {
-	case own: // the client cannot be asked elsewhere
+	case perPrincipal: // the client cannot be asked elsewhere
 		return m.laneWithoutQuestions(ctx, base, r)
 	case isPoolable(r.Method) && m.instances() > 1 && !mayBecomeTask(ctx, base, r):
 		return m.laneForInstance(ctx, base)
@@ -168,7 +168,7 @@ func mayBecomeTask(ctx context.Context, base *Endpoint, r Message) bool {
 	if r.Method != protocol.MethodToolsCall {
 		return false
 	}
-	if _, asked := wire.Lookup(r.Params, "task"); asked {
+	if _, isTask := wire.Lookup(r.Params, "task"); isTask {
 		return true
 	}
 	return base.Era() == Modern && ClientOf(ctx).declaresTasks()
@@ -209,9 +209,9 @@ func (m *member) laneForPrincipal(ctx context.Context, base *Endpoint, r Message
 // awaitQuestionTurn waits until a request that may ask can be sent on a principal's connection. Such requests are sent
 // one at a time, but requests of one session may run together. If err is nil, done must follow.
 func (m *member) awaitQuestionTurn(ctx context.Context, l *lane, r Message) (done func(), err error) {
-	how, ended := m.habits.admit(ctx, r.subject)
-	if how != exclusiveUse {
-		return func() { ended(true) }, nil
+	use, endUse := m.habits.admit(ctx, r.subject)
+	if use != exclusiveUse {
+		return func() { endUse(true) }, nil
 	}
 	session, all := ClientOf(ctx).Session, &m.lanes
 	err = all.await(ctx, func() (freed <-chan struct{}, err error) {
@@ -261,7 +261,7 @@ func (m *member) laneWithoutQuestions(
 
 // laneForInstance returns the process with the fewest requests in flight.
 func (m *member) laneForInstance(ctx context.Context, base *Endpoint) (*Endpoint, func(), error) {
-	for again := true; ; again = false {
+	for retry := true; ; retry = false {
 		l := m.lanes.leastBusy(m.instances())
 		if l == &m.lanes.base {
 			return base, func() { m.lanes.release(l) }, nil
@@ -273,7 +273,7 @@ func (m *member) laneForInstance(ctx context.Context, base *Endpoint) (*Endpoint
 		case ctx.Err() != nil:
 			m.lanes.release(l)
 			return nil, nil, ctx.Err()
-		case again && e != nil && e.Era() != "": // it was lost meanwhile
+		case retry && e != nil && e.Era() != "": // it was lost meanwhile
 			m.lanes.release(l)
 			continue
 		}
@@ -285,23 +285,23 @@ func (m *member) laneForInstance(ctx context.Context, base *Endpoint) (*Endpoint
 
 // leastBusy takes the connection with the fewest requests in flight. release must follow. Among equals it takes the
 // first connection, or the one used last, so that unused processes can end.
-func (l *lanes) leastBusy(most int) *lane {
+func (l *lanes) leastBusy(limit int) *lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	best, n := &l.base, 1
+	best, count := &l.base, 1
 	for _, o := range slices.Backward(slices.Clone(l.all)) {
 		switch {
 		case o.key.kind != instanceLane:
 		case o.hasEnded():
 			l.retire(o)
-		case !o.retired && n < most: // processes beyond that, of an earlier configuration, end
-			n++
+		case !o.retired && count < limit: // processes beyond that, of an earlier configuration, end
+			count++
 			if o.users < best.users {
 				best = o
 			}
 		}
 	}
-	if best.users > 0 && n < most && !l.closed && l.mayTryLocked(instanceLane) {
+	if best.users > 0 && count < limit && !l.closed && l.mayTryLocked(instanceLane) {
 		best = &lane{key: laneKey{kind: instanceLane}}
 		l.all = append(l.all, best)
 	}
@@ -363,17 +363,17 @@ func (f *Fleet) withCallerSignIn(err error, caller toolbox.Principal) error {
 	if m := findMember(f.currentMembers(), fault.Server); m == nil || !m.isPerPrincipal() {
 		return err
 	}
-	resource, who, _ := fault.signIn()
-	if who != "" {
+	resource, principal, _ := fault.signIn()
+	if principal != "" {
 		return err
 	}
-	own := *fault
+	out := *fault
 	if why, ok := errors.AsType[*Fault](fault.Cause); ok { // the advice is taken from this one
 		inner := *why
 		inner.Cause = &callerSignInError{why.Cause, resource, caller}
-		own.Cause = &inner
+		out.Cause = &inner
 	} else {
-		own.Cause = &callerSignInError{fault.Cause, resource, caller}
+		out.Cause = &callerSignInError{fault.Cause, resource, caller}
 	}
-	return &own
+	return &out
 }

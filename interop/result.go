@@ -67,12 +67,12 @@ func resultFlaw(m Message, result json.RawMessage) string {
 	if err != nil {
 		return "members that cannot be read (" + err.Error() + ")"
 	}
-	says, task := false, false
+	hasContent, task := false, false
 	for _, in := range members {
 		first := in.Value[0]
 		switch in.Key {
 		case "content":
-			says = true
+			hasContent = true
 			if first != '[' && first != 'n' {
 				return `"content" that is not an array`
 			}
@@ -80,20 +80,20 @@ func resultFlaw(m Message, result json.RawMessage) string {
 			if first != 't' && first != 'f' && first != 'n' {
 				return `"isError" that is neither true nor false`
 			}
-			says = says || first == 't'
+			hasContent = hasContent || first == 't'
 		case "structuredContent", "toolResult":
-			says = says || first != 'n'
+			hasContent = hasContent || first != 'n'
 		case "task":
 			task = true
 		}
 	}
-	if task && !says {
+	if task && !hasContent {
 		if _, wanted := wire.Lookup(m.Params, "task"); wanted {
 			return ""
 		}
 		return "a task, although the call asked for none"
 	}
-	if !says {
+	if !hasContent {
 		return `no "content"`
 	}
 	return ""

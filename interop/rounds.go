@@ -77,8 +77,8 @@ func withInputRequiredType(result json.RawMessage) json.RawMessage {
 	if !bytes.Contains(result, []byte(`Requests"`)) {
 		return result
 	}
-	_, asks := wire.Lookup(result, "inputRequests")
-	if _, typed := wire.Lookup(result, "resultType"); typed || !asks {
+	_, hasQuestions := wire.Lookup(result, "inputRequests")
+	if _, typed := wire.Lookup(result, "resultType"); typed || !hasQuestions {
 		return result
 	}
 	out, err := wire.Rewrite(result, wire.Edit{Key: "resultType", Value: json.RawMessage(`"input_required"`)})
@@ -211,9 +211,9 @@ func askAll(
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	answers := make([]json.RawMessage, len(questions))
-	var asking sync.WaitGroup
+	var pending sync.WaitGroup
 	for i, q := range questions {
-		asking.Go(func() {
+		pending.Go(func() {
 			answer, err := ask(ctx, Message{
 				ID: wire.Quote(q.key), Method: q.method, Params: q.params, Era: Modern,
 				Caller: m.Caller, Of: m.Of, Server: server,
@@ -227,7 +227,7 @@ func askAll(
 			answers[i] = answer
 		})
 	}
-	asking.Wait()
+	pending.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

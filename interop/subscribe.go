@@ -81,8 +81,8 @@ func (f *Fleet) Unsubscribe(ctx context.Context, server, uri string, m Message) 
 	t := &f.subscriptions
 	t.mu.Lock()
 	held := false
-	for of := range t.byServer[server] {
-		held = held || of.uri == uri
+	for key := range t.byServer[server] {
+		held = held || key.uri == uri
 	}
 	t.mu.Unlock()
 	if held {
@@ -278,8 +278,8 @@ func (t *subscriptions) removeEnded(s *subscription) {
 func (t *subscriptions) close() {
 	t.mu.Lock()
 	t.closed = true
-	for _, of := range t.byServer {
-		for _, s := range of {
+	for _, group := range t.byServer {
+		for _, s := range group {
 			s.cancel()
 		}
 	}
@@ -383,26 +383,26 @@ func (s *subscription) run() {
 	if s.predecessor != nil {
 		<-s.predecessor
 	}
-	agreed := s.moved
+	established := s.moved
 	pause := newBackoff(Restart{First: listenRetry, Max: maxListenRetry})
 	for {
 		err := s.serve(func() {
 			pause.reset()
-			if agreed {
+			if established {
 				s.notifyHolders(s.uriUpdate())
 				return
 			}
-			agreed = true
+			established = true
 			close(s.decided)
 		})
 		if errors.Is(err, errMoved) {
 			s.fleet.subscriptions.move(s)
-			if !agreed { // its callers need not wait: their subscription counts as lost and is made again
+			if !established { // its callers need not wait: their subscription counts as lost and is made again
 				close(s.decided)
 			}
 			return
 		}
-		if !agreed {
+		if !established {
 			s.err = err
 			close(s.decided)
 			return
@@ -425,8 +425,8 @@ func (s *subscription) run() {
 var errMoved = errors.New("the principals of the server share a connection no more, or do now")
 
 // serve subscribes on the server's current connection. It returns when that connection is lost, or when there are no
-// more holders. agreed is called when the server has agreed.
-func (s *subscription) serve(agreed func()) error {
+// more holders. onAgreed is called when the server has agreed.
+func (s *subscription) serve(onAgreed func()) error {
 	m := findMember(s.fleet.currentMembers(), s.server)
 	if m == nil {
 		return NewFault(NotConnected, s.server, "no such server", nil)
@@ -438,8 +438,8 @@ func (s *subscription) serve(agreed func()) error {
 	if err != nil {
 		return err
 	}
-	begun := sync.OnceFunc(e.endCall)
-	defer begun()
+	endCall := sync.OnceFunc(e.endCall)
+	defer endCall()
 	if s.perPrincipal {
 		var leave func()
 		if e, leave, err = m.laneWithoutQuestions(WithClient(s.ctx, s.client), e, Message{Caller: s.caller}); err != nil {
@@ -454,15 +454,15 @@ func (s *subscription) serve(agreed func()) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)() // it was replaced or removed
-	established := func() { begun(); agreed() }
+	onEstablished := func() { endCall(); onAgreed() }
 	if e.Era() == Modern {
-		return s.listen(ctx, e, established)
+		return s.listen(ctx, e, onEstablished)
 	}
-	return s.subscribe(ctx, e, established)
+	return s.subscribe(ctx, e, onEstablished)
 }
 
 // subscribe is hold on a legacy connection.
-func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()) error {
+func (s *subscription) subscribe(ctx context.Context, e *Endpoint, onAgreed func()) error {
 	params := s.uriUpdate().Params
 	t := &s.fleet.subscriptions
 	t.mu.Lock()
@@ -474,7 +474,7 @@ func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()
 	if _, err := e.Do(ctx, Message{Method: protocol.MethodSubscribe, Params: params}); err != nil {
 		return err
 	}
-	agreed()
+	onAgreed()
 	select {
 	case <-e.Done():
 		return errors.New("the connection was lost")
@@ -493,7 +493,7 @@ func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()
 
 // listen is hold on a modern connection. Each resource has its own subscription, because a server may refuse one
 // resource. Also, go-sdk 1.8.0 over stdio ends the common part of two subscriptions together with the first.
-func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) error {
+func (s *subscription) listen(ctx context.Context, e *Endpoint, onAgreed func()) error {
 	c, _, err := e.readyConn()
 	if err != nil {
 		return err
@@ -521,7 +521,7 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 				cancel(&RPCError{Code: CodeInvalidParams, Message: "the server reports no updates of this resource"})
 				return nil, nil
 			}
-			agreed()
+			onAgreed()
 		case from.Method == protocol.NoteResourceUpdated:
 			if m := e.messageFrom(from); e.maskParams(&m) {
 				uri, _ := protocol.LookupString(m.Params, "uri")

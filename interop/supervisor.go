@@ -41,7 +41,7 @@ func (m *member) supervise() {
 	for m.awaitNeeded() {
 		e := m.state.Load().endpoint
 		m.update(func(*state) []EventKind { return []EventKind{ServerConnecting} })
-		lived := m.serve(e)
+		lifetime := m.serve(e)
 		if m.state.Load().endpoint != e { // it is idle
 			e.Close()
 			unsure = false
@@ -52,7 +52,7 @@ func (m *member) supervise() {
 			m.awaitCalls(e)
 			return
 		}
-		if lived >= policy.Healthy {
+		if lifetime >= policy.Healthy {
 			pause.reset()
 		}
 		next := pause.next()
@@ -103,7 +103,7 @@ func (m *member) awaitCalls(e *Endpoint) {
 // serve opens an endpoint, keeps its list fresh until it is lost or idle, and returns how long it
 // lived. A failed listing is tried again after a pause. A server that reports changes without a
 // change is listed less often.
-func (m *member) serve(e *Endpoint) (lived time.Duration) {
+func (m *member) serve(e *Endpoint) (lifetime time.Duration) {
 	if e.Open(m.ctx) != nil {
 		return 0
 	}
@@ -144,7 +144,7 @@ func (m *member) publishListing(e *Endpoint, l *listing, err error) (changed boo
 		if s.up {
 			kind = ServerListed
 		}
-		another := !s.up
+		isNew := !s.up
 		s.up, s.settled, s.connectFault, s.listFault = true, true, nil, nil
 		m.stopWithdrawal(s)
 		if err != nil {
@@ -154,7 +154,7 @@ func (m *member) publishListing(e *Endpoint, l *listing, err error) (changed boo
 			changed = !s.list.equal(l)
 			s.list = l
 		}
-		if another || changed { // the variants may have changed too, even without a notification of the server
+		if isNew || changed { // the variants may have changed too, even without a notification of the server
 			s.changes++
 		}
 		return []EventKind{kind}

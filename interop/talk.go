@@ -99,17 +99,17 @@ func (l *activeRequests) awaitFirst(ctx context.Context) {
 	if l.started == nil {
 		l.started = make(chan struct{})
 	}
-	begun := l.started
+	started := l.started
 	l.mu.Unlock()
 	select {
-	case <-begun:
+	case <-started:
 	case <-time.After(firstRequestWait):
 	case <-ctx.Done():
 	}
 }
 
 // register records a request in flight and returns its number, until unregister.
-func (l *activeRequests) register(t *activeRequest) (of uint64) {
+func (l *activeRequests) register(t *activeRequest) (number uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == nil {
@@ -153,17 +153,17 @@ func (l *activeRequests) recordUse(caller toolbox.Principal, c *Client) {
 	}
 }
 
-func (l *activeRequests) unregister(of uint64, answered bool) {
+func (l *activeRequests) unregister(number uint64, answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !answered {
-		cut := unrepliedRequest{number: of, ended: time.Now()}
-		if c := l.open[of].client; c != nil {
+		cut := unrepliedRequest{number: number, ended: time.Now()}
+		if c := l.open[number].client; c != nil {
 			cut.session = c.Session
 		}
 		l.unreplied = append(l.unreplied[max(0, len(l.unreplied)+1-maxUnreplied):], cut)
 	}
-	delete(l.open, of)
+	delete(l.open, number)
 	if l.ended != nil {
 		close(l.ended)
 		l.ended = nil
@@ -178,10 +178,10 @@ func (l *activeRequests) hasUnreplied() bool {
 }
 
 // request returns the request in flight with that number, or nil if there is none.
-func (l *activeRequests) request(of uint64) *activeRequest {
+func (l *activeRequests) request(number uint64) *activeRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.open[of]
+	return l.open[number]
 }
 
 // notificationTarget returns the newest request in flight, if a notification without a request can belong only to its
@@ -193,13 +193,13 @@ func (l *activeRequests) notificationTarget(method string) (newest uint64) {
 	if l.manyCallers {
 		return 0
 	}
-	for of, t := range l.open {
+	for number, t := range l.open {
 		switch {
 		case !t.wantsNotification(method):
 		case newest != 0 && l.soleClient == nil:
 			return 0
 		default:
-			newest = max(newest, of)
+			newest = max(newest, number)
 		}
 	}
 	return newest
@@ -238,8 +238,8 @@ func (l *activeRequests) candidates(last uint64) (c candidates) {
 		}
 		sessions[session] = true
 	}
-	for of, t := range l.open {
-		if of > last {
+	for id, t := range l.open {
+		if id > last {
 			continue
 		}
 		c.inFlight++
@@ -251,8 +251,8 @@ func (l *activeRequests) candidates(last uint64) (c candidates) {
 		if t.subject != "" {
 			c.subjects = append(c.subjects, t.subject)
 		}
-		if of > number {
-			c.newest, number = t, of
+		if id > number {
+			c.newest, number = t, id
 		}
 	}
 	for _, cut := range l.unreplied {
@@ -279,7 +279,7 @@ var errAmbiguousQuestion = &RPCError{Code: CodeInternal,
 // asked instead.
 func (l *activeRequests) attribute(
 	ctx context.Context, h *habits,
-) (t *activeRequest, session Peer, guessed bool, err error) {
+) (request *activeRequest, session Peer, guessed bool, err error) {
 	l.mu.Lock()
 	last := l.lastNumber
 	if l.soleClient != nil && l.soleClient.Always != nil && len(l.open) != 1 {

@@ -53,14 +53,14 @@ func (t *turns) enter(
 		t.bounds = b
 		t.grant()
 	}
-	switch full := b.queue > 0 && t.waiting >= b.queue; {
+	switch isFull := b.queue > 0 && t.waiting >= b.queue; {
 	case len(l.waiting) == 0 && t.mayRun(l):
 		t.admit(l)
 		t.mu.Unlock()
 		return leave, nil
 	case wait == 0:
 		err = t.queueTimeoutError(l, wait)
-	case full && !t.rejectNewest(l):
+	case isFull && !t.rejectNewest(l):
 		err = t.queueFullError()
 	}
 	if err != nil {

@@ -90,7 +90,7 @@ func (f *Fleet) compose(v *view, d Declared) *toolbox.Snapshot {
 // add adds a server's list to a snapshot. The owner of a name is the same for all clients. For a list for clients
 // that declare something, lacks reports whether a tool is gone by now. If lacks is nil, the list is for all clients.
 func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool string) bool) {
-	held := m.holdsTools()
+	hold := m.holdsTools()
 	for i := range l.tools {
 		t := &l.tools[i]
 		first, taken := v.owners[t.Name]
@@ -104,7 +104,7 @@ func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool
 		case !taken:
 			v.owners[t.Name] = owner{m, t.Tool}
 		}
-		if held {
+		if hold {
 			out.Held = append(out.Held, t.Name)
 		} else {
 			out.Tools = append(out.Tools, t.Descriptor)
