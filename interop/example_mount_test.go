@@ -80,8 +80,7 @@ func ExampleMount_profile() {
 		mounted.Close()
 	}
 	// Output:
-	// original:
-	// {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"name":{"type":"string","default":"you"}}}
+	// original: {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"name":{"type":"string","default":"you"}}}
 	// seed: {"type":"object","properties":{"name":{"type":"string"}}}
 }
 

@@ -26,7 +26,7 @@ func childServer(id string, f *fixture.Server) interop.Server {
 	return interop.Server{ID: id, Transport: interop.Stdio{Command: f.Path, Args: f.Args}}
 }
 
-// newFleet returns a fleet that ends with the test, and a diary of its events.
+// newFleet returns a fleet that ends with the test, and a log of its events.
 func newFleet(t testing.TB, opts *interop.FleetOptions) (*interop.Fleet, *eventLog) {
 	t.Helper()
 	f := interop.NewFleet(opts)

@@ -80,7 +80,8 @@ func (m *member) becomeIdle(e *Endpoint) bool {
 	}
 	s := *old
 	next.configure(s.config)
-	s.up, s.idle, s.endpoint = false, true, next
+	s.up, s.idle = false, true
+	s.endpoint = next
 	m.publish(&s)
 	if calls, _ := e.pendingCalls(); calls > 0 { // after publish: see [member.awaitEndpoint]
 		restored := *old

@@ -514,7 +514,7 @@ func (l *lanes) abandon(o *lane, kind laneKind, d time.Duration) {
 
 // nextPause returns how long no lane of a kind is tried after a failure. The pause doubles up to limit, because a
 // server that crashed may start at the next attempt. A server that hangs delays calls until the connect deadline. So
-// its pause starts at limit, and doubles with each further attempt, up to maxWithout.
+// its pause starts at limit, and doubles with each further attempt, up to maxHungPause.
 func (l *lanes) nextPause(kind laneKind, err error, limit time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -145,7 +145,7 @@ func (a *askingServer) sessions(want int) {
 	}
 }
 
-// legacyAsker is the configuration of an asker in a fleet.
+// legacyAsker is the configuration of an askingServer in a fleet.
 var legacyAsker = interop.Server{ID: "a", Era: interop.Legacy}
 
 func TestALegacyServerAsksTheClientThatCalls(t *testing.T) {

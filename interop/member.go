@@ -119,7 +119,8 @@ func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 		}
 	}
 	opts.Logger, opts.Memory = cmp.Or(opts.Logger, m.fleet.opts.Logger), cmp.Or(opts.Memory, m.fleet.opts.Memory)
-	opts.retired, opts.onResult, opts.findTool = m.ctx, m.recordTasks, m.findTool
+	opts.retired = m.ctx
+	opts.onResult, opts.findTool = m.recordTasks, m.findTool
 	return opts
 }
 

@@ -175,10 +175,13 @@ func (t *subscriptions) joinLocked(f *Fleet, h *subscriber, to subscriptionKey, 
 		s = &subscription{}
 	}
 	if s.fleet == nil {
-		s.fleet, s.server, s.subscriptionKey, s.client, s.moved = f, server, to, h.client, moved
+		s.fleet, s.server, s.subscriptionKey = f, server, to
+		s.client, s.moved = h.client, moved
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.decided, s.wake, s.ended = make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
-		s.holders, s.callers = map[*subscriber]bool{}, map[toolbox.Principal]int{}
+		s.decided, s.ended = make(chan struct{}), make(chan struct{})
+		s.wake = make(chan struct{}, 1)
+		s.holders = map[*subscriber]bool{}
+		s.callers = map[toolbox.Principal]int{}
 		if t.byServer[server] == nil {
 			t.byServer[server] = map[subscriptionKey]*subscription{}
 		}

@@ -145,7 +145,8 @@ func (m *member) publishListing(e *Endpoint, l *listing, err error) (changed boo
 			kind = ServerListed
 		}
 		isNew := !s.up
-		s.up, s.settled, s.connectFault, s.listFault = true, true, nil, nil
+		s.up, s.settled = true, true
+		s.connectFault, s.listFault = nil, nil
 		m.stopWithdrawal(s)
 		if err != nil {
 			errors.As(err, &s.listFault)

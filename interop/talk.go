@@ -461,7 +461,8 @@ func (e *Endpoint) relayQuestion(ctx context.Context, t *activeRequest, m Messag
 			// Another client has opened the connection.
 			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
 		}
-		to.Of, to.Caller, ask = t.exchange, t.caller, t.client.Back
+		to.Of, to.Caller = t.exchange, t.caller
+		ask = t.client.Back
 		var cancel context.CancelFunc
 		askCtx, cancel = context.WithCancel(askCtx)
 		defer cancel()
