@@ -22,9 +22,9 @@ import (
 // Advice returns one sentence for a person: the next step to try after this fault. It depends on the cause, or on the
 // kind if the cause gives no more detail. The command, the host, the status page and docs/faults.md all use it.
 func (f *Fault) Advice() string {
-	var why *Fault
-	if f.Kind == NotConnected && errors.As(f.Cause, &why) { // the fault that made it unavailable has more detail
-		return why.Advice()
+	var cause *Fault
+	if f.Kind == NotConnected && errors.As(f.Cause, &cause) { // the fault that made it unavailable has more detail
+		return cause.Advice()
 	}
 	c := &circumstance{Fault: f, calling: f.Tool != ""}
 	errors.As(f, &c.rpc)
@@ -37,11 +37,11 @@ func (f *Fault) Advice() string {
 	}
 	for _, row := range advices {
 		if row.when(c) {
-			try := strings.ReplaceAll(row.try, "SERVER", wordFor(f.Server, "-_.", "SERVER"))
-			if _, who, _ := f.signIn(); who != "" {
-				try += " --as " + wordFor(who, "-_.:/@#", "PRINCIPAL")
+			advice := strings.ReplaceAll(row.advice, "SERVER", shellWord(f.Server, "-_.", "SERVER"))
+			if _, principal, _ := f.signIn(); principal != "" {
+				advice += " --as " + shellWord(principal, "-_.:/@#", "PRINCIPAL")
 			}
-			return try
+			return advice
 		}
 	}
 	return ""
@@ -65,45 +65,46 @@ func (f *Fault) NeedsSignIn() bool {
 
 // signIn returns the server that needs a sign-in, and the principal to sign in. An empty principal is the user of this
 // program.
-func (f *Fault) signIn() (resource, who string, needed bool) {
+func (f *Fault) signIn() (resource, principal string, needed bool) {
 	e, needed := errors.AsType[interface {
 		error
-		SignIn() (resource, who string)
+		SignIn() (resource, principal string)
 	}](f.Cause)
 	if needed {
-		resource, who = e.SignIn()
+		resource, principal = e.SignIn()
 	}
-	return resource, who, needed
+	return resource, principal, needed
 }
 
-// wordFor returns name if it has only letters, digits and the characters of others, so that a person can type it
+// shellWord returns name if it has only letters, digits and the characters of allowed, so that a person can type it
 // without quotes.
-func wordFor(name, others, otherwise string) string {
+func shellWord(name, allowed, placeholder string) string {
 	for _, c := range name {
-		if !strings.ContainsRune(others, c) && (c < '0' || c > 'z' || c > '9' && c < 'A' || c > 'Z' && c < 'a') {
-			return otherwise
+		if !strings.ContainsRune(allowed, c) && (c < '0' || c > 'z' || c > '9' && c < 'A' || c > 'Z' && c < 'a') {
+			return placeholder
 		}
 	}
-	return cmp.Or(name, otherwise)
+	return cmp.Or(name, placeholder)
 }
 
-func caused[E error](c *circumstance) bool { _, ok := errors.AsType[E](c.Fault); return ok }
+func hasCause[E error](c *circumstance) bool { _, ok := errors.AsType[E](c.Fault); return ok }
 
-func (c *circumstance) is(targets ...error) bool {
+func (c *circumstance) isAny(targets ...error) bool {
 	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(c.Fault, t) })
 }
 
-func (c *circumstance) status(list ...int) bool {
+func (c *circumstance) hasStatus(list ...int) bool {
 	return c.http != nil && slices.Contains(list, c.http.Status)
 }
 
-func (c *circumstance) code(list ...int64) bool {
+func (c *circumstance) hasCode(list ...int64) bool {
 	return c.rpc != nil && slices.Contains(list, c.rpc.Code)
 }
 
 // hungUp reports whether the connection ended before the reply.
 func (c *circumstance) hungUp() bool {
-	return caused[*conn.LostError](c) || caused[*conn.CutError](c) || c.is(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)
+	return hasCause[*conn.LostError](c) || hasCause[*conn.CutError](c) ||
+		c.isAny(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)
 }
 
 // isUnsent reports whether a request was not sent because its RoundTripper has no token: see
@@ -117,79 +118,100 @@ func isUnsent(err error) bool {
 }
 
 const (
-	callAgain = "whether the tool ran is not known: look before you call it again"
-	notMCP    = "the server's stdout is not what MCP has there: one JSON message a line, in UTF-8, without colours and headers, each reply with the " +
-		"id of its request: start the server in its stdio mode, update it, or report this to its authors"
+	unknownOutcome = "whether the tool ran is not known: look before you call it again"
+	notMCP         = "the server's stdout is not what MCP has there: one JSON message a line, in UTF-8, " +
+		"without colours and headers, each reply with the id of its request: " +
+		"start the server in its stdio mode, update it, or report this to its authors"
 )
 
 // advices is the table of all advice. The first row that matches is used. The last rows match by kind alone.
 var advices = []struct {
-	cause string
-	when  func(*circumstance) bool
-	try   string
+	cause  string
+	when   func(*circumstance) bool
+	advice string
 }{
 	// faults of a call
-	{"the configuration leaves the tool out", func(c *circumstance) bool { return caused[*deniedError](c) },
+	{"the configuration leaves the tool out", func(c *circumstance) bool { return hasCause[*deniedError](c) },
 		`the configuration leaves this tool out: mend "tools" in the server's row if it is wanted`},
-	{"input_required", func(c *circumstance) bool { return c.is(errInputRequired) },
-		"the tool asks its user something, and who calls it cannot be asked: give what it asks for in the arguments, or call it from a client that can be asked, through indus serve"},
-	{"an answer beyond the limit", func(c *circumstance) bool { return caused[*wire.TooLong](c) },
+	{"input_required", func(c *circumstance) bool { return c.isAny(errInputRequired) },
+		"the tool asks its user a question, and this caller cannot answer: give the answer in the arguments, " +
+			"or call the tool through indus serve from a client that can be asked"},
+	{"an answer beyond the limit", func(c *circumstance) bool { return hasCause[*wire.TooLong](c) },
 		"the answer is larger than indus takes: ask for less at once"},
-	{"the session is gone", func(c *circumstance) bool { return caused[*conn.SessionError](c) },
+	{"the session is gone", func(c *circumstance) bool { return hasCause[*conn.SessionError](c) },
 		"the server was restarted or has forgotten the session: call again"},
 	{"the connection ended before the call went out", func(c *circumstance) bool {
-		return c.calling && caused[*conn.UnsentError](c) && c.http == nil && c.rpc == nil && !c.is(syscall.ECONNREFUSED)
+		return c.calling && hasCause[*conn.UnsentError](c) && c.http == nil && c.rpc == nil && !c.isAny(syscall.ECONNREFUSED)
 	},
 		"the call did not go out: call again"},
-	{"the process ended during the call", func(c *circumstance) bool { return c.calling && caused[*conn.ExitError](c) },
-		"the server's process ended; " + callAgain},
+	{"the process ended during the call", func(c *circumstance) bool {
+		return c.calling && hasCause[*conn.ExitError](c)
+	},
+		"the server's process ended; " + unknownOutcome},
 
-	{"HTTP 4xx to HTTP+SSE", func(c *circumstance) bool { return caused[*conn.NotSSEError](c) },
-		`it does not speak HTTP+SSE at this path: remove "transport": "sse", and indus finds out which of the two it speaks`},
+	{"HTTP 4xx to HTTP+SSE", func(c *circumstance) bool { return hasCause[*conn.NotSSEError](c) },
+		`it does not speak HTTP+SSE at this path: remove "transport": "sse", ` +
+			`and indus finds out which of the two it speaks`},
 
 	{"a sign-in that a person must do", func(c *circumstance) bool { return c.NeedsSignIn() },
 		"sign in: indus mcp login SERVER"},
-	{"a call without a token, of which no person is to be asked", func(c *circumstance) bool { return c.calling && isUnsent(c.Fault) },
-		"the tool did not run, because indus has no token for its server: indus mcp doctor SERVER shows which step of the sign-in fails"},
-	{"another request without a token, of which no person is to be asked", func(c *circumstance) bool { return isUnsent(c.Fault) },
+	{"a call without a token, of which no person is to be asked", func(c *circumstance) bool {
+		return c.calling && isUnsent(c.Fault)
+	},
+		"the tool did not run, because indus has no token for its server: indus mcp doctor SERVER shows which step of " +
+			"the sign-in fails"},
+	{"another request without a token, of which no person is to be asked", func(c *circumstance) bool {
+		return isUnsent(c.Fault)
+	},
 		"indus has no token for it: indus mcp doctor SERVER shows which step of the sign-in fails"},
 
 	// JSON-RPC errors
-	{"-32602", func(c *circumstance) bool { return c.calling && c.code(CodeInvalidParams) },
+	{"-32602", func(c *circumstance) bool { return c.calling && c.hasCode(CodeInvalidParams) },
 		"check the arguments against the tool's schema, then try again"},
-	{"-32601", func(c *circumstance) bool { return c.code(CodeMethodNotFound) },
-		"the server does not know what it is asked: is it an MCP server, and does it still have this tool?"},
+	{"-32601", func(c *circumstance) bool { return c.hasCode(CodeMethodNotFound) },
+		"the server does not know this method: is it an MCP server, and does it still have this tool?"},
 	{"-32700, -32600, -32020, -32021", func(c *circumstance) bool {
-		return c.code(CodeParse, CodeInvalidRequest, protocol.CodeHeaderMismatch, protocol.CodeMissingCapability)
-	}, "the server refuses how it is asked: update it or indus, and look at what stands between them"},
+		return c.hasCode(CodeParse, CodeInvalidRequest, protocol.CodeHeaderMismatch, protocol.CodeMissingCapability)
+	}, "the server refuses the form of the request: update it or indus, and check any proxy between them"},
 	{"no version of the protocol in common", func(c *circumstance) bool {
-		return c.code(protocol.CodeUnsupportedVersion) || caused[*conn.VersionError](c)
+		return c.hasCode(protocol.CodeUnsupportedVersion) || hasCause[*conn.VersionError](c)
 	}, "the server speaks another version of MCP: update it, or indus"},
 	{"any other JSON-RPC code", func(c *circumstance) bool { return c.rpc != nil },
 		`the server fails by itself: its log says why; does it have all that it needs in "env"?`},
 
 	// HTTP errors
-	{"HTTP 401, with the Authorization that is configured", func(c *circumstance) bool { return c.status(401) && c.http.Authorized },
+	{"HTTP 401, with the Authorization that is configured", func(c *circumstance) bool {
+		return c.hasStatus(401) && c.http.Authorized
+	},
 		"it refuses the Authorization that it got: is the token still good, and for this server?"},
 	{"HTTP 401 that names where to sign in", func(c *circumstance) bool {
-		return c.status(401) && strings.Contains(c.http.Header.Get("WWW-Authenticate"), "resource_metadata")
-	}, `it wants a sign-in by OAuth: indus mcp login SERVER; or get a token from its provider, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`},
-	{"HTTP 401", func(c *circumstance) bool { return c.status(401) },
-		`it wants authorization: give it "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its documentation names`},
-	{"HTTP 403", func(c *circumstance) bool { return c.status(403) },
+		return c.hasStatus(401) && strings.Contains(c.http.Header.Get("WWW-Authenticate"), "resource_metadata")
+	}, `it wants a sign-in by OAuth: indus mcp login SERVER; or get a token from its provider, and give it as ` +
+		`"headers": {"Authorization": "Bearer ${TOKEN}"}`},
+	{"HTTP 401", func(c *circumstance) bool { return c.hasStatus(401) },
+		`it wants authorization: give it "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its ` +
+			`documentation names`},
+	{"HTTP 403", func(c *circumstance) bool { return c.hasStatus(403) },
 		"it knows who asks and refuses: check what the token or key may do, and whether the server lets in this address"},
-	{"HTTP 407", func(c *circumstance) bool { return c.status(407) },
+	{"HTTP 407", func(c *circumstance) bool { return c.hasStatus(407) },
 		"the proxy wants a password: put it in HTTPS_PROXY, or name the host in NO_PROXY"},
 	{"HTTP 3xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 3 },
 		"the server is elsewhere: write the URL that it redirects to"},
-	{"HTTP 400 of a server that speaks TLS", func(c *circumstance) bool { return c.status(400) && strings.Contains(c.http.Body, "HTTPS") },
+	{"HTTP 400 of a server that speaks TLS", func(c *circumstance) bool {
+		return c.hasStatus(400) && strings.Contains(c.http.Body, "HTTPS")
+	},
 		"it speaks TLS there: write https:// in place of http://"},
 	{"HTTP 404, 410, or a web page", func(c *circumstance) bool {
-		return c.status(404, 410) || c.http != nil && c.http.Status/100 == 2 && strings.HasPrefix(c.http.Header.Get("Content-Type"), "text/html")
+		return c.hasStatus(404, 410) || c.http != nil && c.http.Status/100 == 2 &&
+			strings.HasPrefix(c.http.Header.Get("Content-Type"), "text/html")
 	}, "there is no MCP at this path: it is often /mcp, or /sse of older servers"},
-	{"HTTP 413", func(c *circumstance) bool { return c.status(413) }, "the arguments are larger than the server takes: send less at once"},
-	{"HTTP 429", func(c *circumstance) bool { return c.status(429) }, "it has had too many requests: wait, then try again"},
-	{"HTTP 408, 502, 503, 504", func(c *circumstance) bool { return c.status(408, 502, 503, 504) },
+	{"HTTP 413", func(c *circumstance) bool {
+		return c.hasStatus(413)
+	}, "the arguments are larger than the server takes: send less at once"},
+	{"HTTP 429", func(c *circumstance) bool {
+		return c.hasStatus(429)
+	}, "it has had too many requests: wait, then try again"},
+	{"HTTP 408, 502, 503, 504", func(c *circumstance) bool { return c.hasStatus(408, 502, 503, 504) },
 		"what stands before the server answers, and the server does not: is it running?"},
 	{"HTTP 5xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 5 },
 		"the server has a fault of its own: its log says which"},
@@ -205,24 +227,33 @@ var advices = []struct {
 		dns, ok := errors.AsType[*net.DNSError](c.Fault)
 		return ok && dns.IsNotFound
 	}, `no such host: check its name in "url", and whether it needs a VPN`},
-	{"DNS", func(c *circumstance) bool { return caused[*net.DNSError](c) }, "names cannot be looked up: check the network and its DNS"},
-	{"a certificate of an unknown authority", func(c *circumstance) bool { return caused[x509.UnknownAuthorityError](c) },
-		"who signed the certificate is not known here: of an authority of your own name the certificate file in SSL_CERT_FILE"},
-	{"a certificate of another host", func(c *circumstance) bool { return caused[x509.HostnameError](c) },
+	{"DNS", func(c *circumstance) bool {
+		return hasCause[*net.DNSError](c)
+	}, "names cannot be looked up: check the network and its DNS"},
+	{"a certificate of an unknown authority", func(c *circumstance) bool {
+		return hasCause[x509.UnknownAuthorityError](c)
+	},
+		"who signed the certificate is not known here: of an authority of your own name the certificate file in " +
+			"SSL_CERT_FILE"},
+	{"a certificate of another host", func(c *circumstance) bool { return hasCause[x509.HostnameError](c) },
 		"the certificate is for another host: use the name that it is for"},
 	{"an expired certificate", func(c *circumstance) bool {
 		bad, ok := errors.AsType[x509.CertificateInvalidError](c.Fault)
 		return ok && bad.Reason == x509.Expired
 	}, "the certificate has expired, or this machine's clock is wrong"},
-	{"no TLS", func(c *circumstance) bool { return caused[tls.RecordHeaderError](c) || c.is(http.ErrSchemeMismatch) },
+	{"no TLS", func(c *circumstance) bool {
+		return hasCause[tls.RecordHeaderError](c) || c.isAny(http.ErrSchemeMismatch)
+	},
 		"it does not speak TLS there: write http:// in place of https://"},
 	{"TLS", func(c *circumstance) bool {
-		return caused[x509.CertificateInvalidError](c) || caused[tls.AlertError](c)
+		return hasCause[x509.CertificateInvalidError](c) || hasCause[tls.AlertError](c)
 	},
 		"TLS fails: the server, or something between, presents a certificate or a version that cannot be used"},
-	{"connection refused", func(c *circumstance) bool { return c.is(syscall.ECONNREFUSED) },
+	{"connection refused", func(c *circumstance) bool { return c.isAny(syscall.ECONNREFUSED) },
 		"nobody listens there: is the server running, and is the port right?"},
-	{"host or network unreachable", func(c *circumstance) bool { return c.is(syscall.EHOSTUNREACH, syscall.ENETUNREACH) },
+	{"host or network unreachable", func(c *circumstance) bool {
+		return c.isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH)
+	},
 		"it cannot be reached from here: check the network, a VPN, a firewall"},
 
 	// process errors
@@ -230,48 +261,62 @@ var advices = []struct {
 		at, ok := errors.AsType[*fs.PathError](c.Fault)
 		return ok && at.Op == "chdir"
 	}, `the directory in "cwd" does not exist or is none: make it, or mend "cwd"`},
-	{"no such command", func(c *circumstance) bool { return c.is(exec.ErrNotFound) },
+	{"no such command", func(c *circumstance) bool { return c.isAny(exec.ErrNotFound) },
 		`the command is not installed, or not in the PATH: install it, or write its whole path in "command"`},
-	{"a directory", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.is(syscall.EISDIR) },
+	{"a directory", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.isAny(syscall.EISDIR) },
 		"the command is a directory: name a program in it"},
-	{"a file that may not be executed", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.is(fs.ErrPermission) },
+	{"a file that may not be executed", func(c *circumstance) bool {
+		return c.Kind == SpawnFailed && c.isAny(fs.ErrPermission)
+	},
 		"the file may not be executed: chmod +x it, or name its interpreter as the command"},
-	{"no such file", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.is(fs.ErrNotExist) },
+	{"no such file", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.isAny(fs.ErrNotExist) },
 		"the command does not exist, or the interpreter in its first line: is the path right, and the server installed?"},
-	{"a process that ended after it was connected", func(c *circumstance) bool { return c.Kind != SpawnFailed && caused[*conn.ExitError](c) },
+	{"a process that ended after it was connected", func(c *circumstance) bool {
+		return c.Kind != SpawnFailed && hasCause[*conn.ExitError](c)
+	},
 		"the process ended after it was connected: its log says why"},
 	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
 		`a program that it calls is not in the PATH it gets: write whole paths, or give it a "PATH" in "env"`},
 	{"a signal", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() < 0 },
-		"something ended it: run the command by hand, and look for want of memory or a crash"},
+		"a signal ended it: run the command by hand, and look for a lack of memory or a crash"},
 	{"any other exit status", func(c *circumstance) bool { return c.exit != nil },
-		`run the command by hand with nothing but "env" set: the server gets PATH, HOME and the locale, and of other variables what "env" names`},
-	{"an end without a word", func(c *circumstance) bool { return caused[*conn.ExitError](c) },
+		`run the command by hand with nothing but "env" set: the server gets PATH, HOME and the locale, and of other ` +
+			`variables what "env" names`},
+	{"an end without a word", func(c *circumstance) bool { return hasCause[*conn.ExitError](c) },
 		"it ended without a word: is this the command of the server, and does it want an argument such as stdio?"},
 
 	// errors of any transport
-	{"busy", func(c *circumstance) bool { return caused[*busyError](c) },
-		`nothing went out: try again later; of this server's row "maxConcurrent", "maxQueue", "maxPrincipals", "instances" and "timeout": {"queue": …} say how much it takes`},
+	{"busy", func(c *circumstance) bool { return hasCause[*busyError](c) },
+		`nothing went out: try again later; of this server's row "maxConcurrent", "maxQueue", "maxPrincipals", ` +
+			`"instances" and "timeout": {"queue": …} say how much it takes`},
 	{"the connection ended during the call", func(c *circumstance) bool { return c.calling && c.hungUp() },
-		"the connection ended before the answer; " + callAgain},
-	{"the connection ended during another request", func(c *circumstance) bool { return c.Kind == Protocol && c.hungUp() },
+		"the connection ended before the answer; " + unknownOutcome},
+	{"the connection ended during another request", func(c *circumstance) bool {
+		return c.Kind == Protocol && c.hungUp()
+	},
 		"the connection ended before the answer: try again"},
 	{"the connection ended otherwise", (*circumstance).hungUp,
 		"it hangs up when it is asked: is that an MCP server, and http:// or https:// right?"},
-	{"bytes that answer no request, in a call", func(c *circumstance) bool { return c.calling && c.Kind == Timeout && caused[*conn.UnmatchedError](c) },
-		notMCP + "; " + callAgain},
-	{"bytes that answer no request", func(c *circumstance) bool { return c.Kind == Timeout && caused[*conn.UnmatchedError](c) }, notMCP},
+	{"bytes that answer no request, in a call", func(c *circumstance) bool {
+		return c.calling && c.Kind == Timeout && hasCause[*conn.UnmatchedError](c)
+	},
+		notMCP + "; " + unknownOutcome},
+	{"bytes that answer no request", func(c *circumstance) bool {
+		return c.Kind == Timeout && hasCause[*conn.UnmatchedError](c)
+	}, notMCP},
 	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == Timeout && c.calling },
-		"the tool is slow or hangs: raise this server's timeout; " + callAgain},
+		"the tool is slow or hangs: raise this server's timeout; " + unknownOutcome},
 
-	{string(Timeout), kindIs(Timeout), "try again (npx, uvx and docker first fetch what they start), or raise this server's timeout"},
-	{string(Protocol), kindIs(Protocol), "the server breaks the protocol: update it, or report this to its authors"},
-	{string(NotConnected), kindIs(NotConnected), "wait until the server is ready, or see why it is not: indus mcp ls"},
-	{string(Transport), kindIs(Transport), "check that the server runs, and that its URL and headers are right"},
-	{string(SpawnFailed), kindIs(SpawnFailed), "run the command by hand: is it installed, and does it start an MCP server?"},
-	{string(ToolError), kindIs(ToolError), "the call failed on its way; " + callAgain},
+	{string(Timeout), hasKind(Timeout),
+		"try again (npx, uvx and docker first fetch what they start), or raise this server's timeout"},
+	{string(Protocol), hasKind(Protocol), "the server breaks the protocol: update it, or report this to its authors"},
+	{string(NotConnected), hasKind(NotConnected), "wait until the server is ready, or see why it is not: indus mcp ls"},
+	{string(Transport), hasKind(Transport), "check that the server runs, and that its URL and headers are right"},
+	{string(SpawnFailed), hasKind(SpawnFailed),
+		"run the command by hand: is it installed, and does it start an MCP server?"},
+	{string(ToolError), hasKind(ToolError), "the call failed on its way; " + unknownOutcome},
 }
 
-func kindIs(k Kind) func(*circumstance) bool {
+func hasKind(k Kind) func(*circumstance) bool {
 	return func(c *circumstance) bool { return c.Kind == k }
 }

@@ -25,8 +25,8 @@ func TestTheDocumentedAdviceIsTheTable(t *testing.T) {
 	b.WriteString("# Advice after a fault\n\nThis is the advice that indus prints after a fault, by its cause. The first row that fits counts. If no cause fits, the kind\nof the fault decides. `go test ./interop -run Documented -update` writes this page from `interop/advice.go`.\n\n| cause | advice |\n| --- | --- |\n")
 	seen := map[string]bool{}
 	for _, row := range advices {
-		fmt.Fprintf(&b, "| %s | %s |\n", row.cause, row.try)
-		if seen[row.cause] || row.try == "" {
+		fmt.Fprintf(&b, "| %s | %s |\n", row.cause, row.advice)
+		if seen[row.cause] || row.advice == "" {
 			t.Errorf("%q: twice, or no advice", row.cause)
 		}
 		seen[row.cause] = true
@@ -53,7 +53,7 @@ func TestATimeoutNamesWhatArrived(t *testing.T) {
 	for _, outer := range []context.Context{t.Context(), over} {
 		err := e.sendFault(outer, over, Message{Method: protocol.MethodToolsCall}, "x", arrived)
 		f, ok := errors.AsType[*Fault](err)
-		if !ok || f.Kind != Timeout || !strings.Contains(err.Error(), arrived.What) || f.Advice() != notMCP+"; "+callAgain {
+		if !ok || f.Kind != Timeout || !strings.Contains(err.Error(), arrived.What) || f.Advice() != notMCP+"; "+unknownOutcome {
 			t.Errorf("%v; %s", err, f.Advice())
 		}
 	}
@@ -113,8 +113,8 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		}
 		for _, row := range advices {
 			if row.cause == cause {
-				if got := f.Advice(); got != strings.ReplaceAll(row.try, "SERVER", "s") {
-					t.Errorf("%s: %s (%s): %q, want %q", cause, f, f.Kind, got, row.try)
+				if got := f.Advice(); got != strings.ReplaceAll(row.advice, "SERVER", "s") {
+					t.Errorf("%s: %s (%s): %q, want %q", cause, f, f.Kind, got, row.advice)
 				}
 				return
 			}

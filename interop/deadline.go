@@ -17,8 +17,9 @@ const (
 
 // withDeadline returns ctx with one of our own deadlines. The cause of the context
 // identifies that deadline.
-func withDeadline(ctx context.Context, d, byDefault time.Duration) (context.Context, context.CancelFunc) {
-	if d = protocol.Duration(d, byDefault); d == 0 {
+func withDeadline(ctx context.Context, d, defaultValue time.Duration) (context.Context, context.CancelFunc) {
+	d = protocol.Duration(d, defaultValue)
+	if d == 0 {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeoutCause(ctx, d, &conn.DeadlineError{After: d, What: "no answer"})
@@ -27,13 +28,13 @@ func withDeadline(ctx context.Context, d, byDefault time.Duration) (context.Cont
 // callDeadlines ends a context if a call receives nothing for too long, or takes too
 // long in total.
 type callDeadlines struct {
-	cancel context.CancelCauseFunc
-	idle   time.Duration
-	silent *time.Timer // nil if there is no such deadline
-	total  *time.Timer // nil if there is no such deadline
+	cancel  context.CancelCauseFunc
+	idle    time.Duration
+	silence *time.Timer // nil if there is no such deadline
+	total   *time.Timer // nil if there is no such deadline
 
-	mu   sync.Mutex
-	held int // questions of the server without an answer yet, plus one after stop
+	mu     sync.Mutex
+	pauses int // questions of the server without an answer yet, plus one after stop
 }
 
 // withCallDeadlines returns ctx with both deadlines of a call. Zero means the default,
@@ -42,7 +43,7 @@ func withCallDeadlines(ctx context.Context, t Timeouts) (context.Context, *callD
 	ctx, cancel := context.WithCancelCause(ctx)
 	p := &callDeadlines{cancel: cancel, idle: protocol.Duration(t.Call, defaultCall)}
 	if p.idle > 0 {
-		p.silent = time.AfterFunc(p.idle, func() {
+		p.silence = time.AfterFunc(p.idle, func() {
 			cancel(&conn.DeadlineError{After: p.idle, What: "no answer and no progress"})
 		})
 	}
@@ -58,24 +59,24 @@ func withCallDeadlines(ctx context.Context, t Timeouts) (context.Context, *callD
 func (p *callDeadlines) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.silent != nil && p.held == 0 {
-		p.silent.Reset(p.idle)
+	if p.silence != nil && p.pauses == 0 {
+		p.silence.Reset(p.idle)
 	}
 }
 
-// hold pauses the silence timer until release is called. During that time the server
+// pause pauses the silence timer until release is called. During that time the server
 // waits for us, perhaps for a person.
-func (p *callDeadlines) hold() (release func()) {
-	if p == nil || p.silent == nil {
+func (p *callDeadlines) pause() (release func()) {
+	if p == nil || p.silence == nil {
 		return func() {}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.held++
-	p.silent.Stop()
+	p.pauses++
+	p.silence.Stop()
 	return func() {
 		p.mu.Lock()
-		p.held--
+		p.pauses--
 		p.mu.Unlock()
 		p.reset()
 	}
@@ -83,9 +84,9 @@ func (p *callDeadlines) hold() (release func()) {
 
 func (p *callDeadlines) stop() {
 	p.mu.Lock()
-	p.held++ // stays positive, so that no later reset starts the timer again
+	p.pauses++ // stays positive, so that no later reset starts the timer again
 	p.mu.Unlock()
-	for _, t := range [...]*time.Timer{p.silent, p.total} {
+	for _, t := range [...]*time.Timer{p.silence, p.total} {
 		if t != nil {
 			t.Stop()
 		}

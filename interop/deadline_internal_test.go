@@ -12,7 +12,7 @@ func TestAQuestionHoldsTheSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, d := withCallDeadlines(t.Context(), Timeouts{Call: time.Second, Total: time.Minute})
 		defer d.stop()
-		first, second := d.hold(), d.hold()
+		first, second := d.pause(), d.pause()
 		time.Sleep(10 * time.Second)
 		first()
 		d.reset()
@@ -31,7 +31,7 @@ func TestAQuestionHoldsTheSilence(t *testing.T) {
 		}
 
 		ctx, d = withCallDeadlines(t.Context(), Timeouts{Call: time.Second, Total: time.Minute})
-		release := d.hold()
+		release := d.pause()
 		time.Sleep(61 * time.Second)
 		if ctx.Err() == nil {
 			t.Error("an open question outlives the call")

@@ -13,18 +13,18 @@ import (
 // request, and are part of the key of a connection.
 const maxCapabilities = 16 << 10
 
-// declaredTo returns the client's capabilities that a server of an era receives: the
+// capabilitiesFor returns the client's capabilities that a server of an era receives: the
 // capabilities that can be relayed, as the client wrote them. It returns nil if there are
 // none. All extensions pass, because their data travels in requests, results and _meta.
-func (c *Client) declaredTo(era Era) json.RawMessage {
+func (c *Client) capabilitiesFor(era Era) json.RawMessage {
 	if len(c.Capabilities) > maxCapabilities {
 		return nil
 	}
-	asked := c.Back != nil || c.Era == Modern && era == Modern // a modern client sends its answers with the next request
+	mayAsk := c.Back != nil || c.Era == Modern && era == Modern // a modern client sends its answers with the next request
 	b := []byte{'{'}
 	for _, key := range []string{"elicitation", "sampling", "roots", "extensions"} {
 		value, ok := wire.Lookup(c.Capabilities, key)
-		if !ok || value[0] != '{' || key != "extensions" && !asked {
+		if !ok || value[0] != '{' || key != "extensions" && !mayAsk {
 			continue
 		}
 		if key == "roots" && c.Era != era { // listChanged needs a session
@@ -45,11 +45,11 @@ func (c *Client) declaredTo(era Era) json.RawMessage {
 // request.
 func (e *Endpoint) metaFor(c *Client) []byte {
 	if c == nil {
-		return e.modern
+		return e.modernMeta
 	}
-	capabilities := c.declaredTo(Modern)
+	capabilities := c.capabilitiesFor(Modern)
 	if capabilities == nil && c.LogLevel == "" && e.opts.Capabilities == nil {
-		return e.modern
+		return e.modernMeta
 	}
 	meta := conn.ModernMeta(e.opts.Info, capabilities)
 	meta = meta[1 : len(meta)-1]
@@ -62,12 +62,12 @@ func (e *Endpoint) metaFor(c *Client) []byte {
 // tasksExtension is the key of the tasks extension (SEP-2663).
 const tasksExtension = protocol.MetaPrefix + "tasks"
 
-// takesTasks reports whether a client declares the tasks extension.
-func (c *Client) takesTasks() bool {
+// declaresTasks reports whether a client declares the tasks extension.
+func (c *Client) declaresTasks() bool {
 	if c == nil || !bytes.Contains(c.Capabilities, []byte(tasksExtension)) {
 		return false
 	}
-	extensions, _ := wire.Lookup(c.declaredTo(Modern), "extensions")
+	extensions, _ := wire.Lookup(c.capabilitiesFor(Modern), "extensions")
 	_, ok := wire.Lookup(extensions, tasksExtension)
 	return ok
 }

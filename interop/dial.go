@@ -14,7 +14,8 @@ import (
 func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) {
 	o := conn.Options{
 		Info: e.opts.Info, Era: e.server.Era, LastEra: e.opts.Era, MaxMessage: e.opts.MaxMessage, Memory: e.opts.Memory,
-		Capabilities: e.opts.Capabilities, Receive: e.tapped(e.received), Belongs: e.belongs, Missed: e.missed, Logger: e.opts.Logger, Secrets: e.secrets, ProbeWait: e.opts.probeWait,
+		Capabilities: e.opts.Capabilities, Receive: e.tapReceiver(e.handleIncoming), Belongs: e.requestFor,
+		Missed: e.reportGap, Logger: e.opts.Logger, Secrets: e.secrets, ProbeWait: e.opts.probeWait,
 	}
 	if e.opts.Trace != nil {
 		o.Trace = conn.Trace(*e.opts.Trace)
@@ -24,7 +25,8 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 	}
 	switch t := e.server.Transport.(type) {
 	case Stdio:
-		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}}, o)
+		command := proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
+		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)
 	case HTTP:
 		u, err := e.url(t.URL, t.Headers)
 		if err != nil {
@@ -49,7 +51,7 @@ func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
 	for _, p := range headers { // if two headers have one name, the later wins
 		h.Set(p.Name, p.Value.Reveal())
 	}
-	u := conn.URL{URL: url, Header: h, Client: e.opts.HTTPClient, Forwards: e.forwards != nil}
+	u := conn.URL{URL: url, Header: h, Client: e.opts.HTTPClient, Forwards: e.forwardedHeaders != nil}
 	if wrap := e.opts.RoundTripper; wrap != nil {
 		u.Wrap = func(base http.RoundTripper) http.RoundTripper { return wrap(e.server, e.opts.Principal, base) }
 	}
@@ -58,7 +60,7 @@ func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
 	return u, err
 }
 
-// receivedFrom converts a message of the connection to a [Message].
-func (e *Endpoint) receivedFrom(m conn.Message) Message {
+// messageFrom converts a message of the connection to a [Message].
+func (e *Endpoint) messageFrom(m conn.Message) Message {
 	return Message{ID: m.ID, Params: m.Params, Method: m.Method, Era: m.Era, Of: m.Of, Server: e.server.ID}
 }

@@ -83,15 +83,19 @@ type EndpointOptions struct {
 	// the connection serves all principals, or the one without a name.
 	Principal toolbox.Principal
 
-	stale     chan struct{}                               // set by the fleet: receives a value when the list has changed
-	outside   func(Message)                               // set by the fleet: receives the server's messages outside of requests that concern all clients
-	gap       func()                                      // set by the fleet: called if updates of resources may have been lost
-	lane      func()                                      // set if only one client, which declares Capabilities, can be asked here; called for each question
-	private   bool                                        // it serves one principal, so messages about tasks reach no other principal
-	named     func(string) *listedTool                    // set by the fleet: returns a tool as it was last listed
-	result    func(method string, result json.RawMessage) // set by the fleet: receives the results of requests
-	habits    *habits                                     // set by the fleet: records which kinds of requests ask; may be nil
-	retired   context.Context                             // set by the fleet: once it ends, no client is asked any more; nil if it never ends
+	// The fleet sets the fields below.
+	stale       chan struct{} // receives a value when the list has changed
+	broadcast   func(Message) // receives the server's messages outside of requests that concern all clients
+	updatesLost func()        // called if updates of resources may have been lost
+	// onQuestion is set if only one client, which declares Capabilities, can be asked here. It is called for each
+	// question.
+	onQuestion func()
+	private    bool                                        // it serves one principal, which alone sees its tasks
+	findTool   func(string) *listedTool                    // returns a tool as it was last listed
+	onResult   func(method string, result json.RawMessage) // receives the results of requests
+	habits     *habits                                     // records which kinds of requests ask; may be nil
+	retired    context.Context                             // at its end, questions end too; nil if it never ends
+
 	probeWait time.Duration
 }
 
@@ -113,40 +117,42 @@ type EndpointStatus struct {
 // Endpoint is one connection to one MCP server. It is used once: it stays Closed or Faulted, and a [Fleet] makes a new
 // one. All methods may be called from any goroutine.
 type Endpoint struct {
-	server  Server
-	secrets *secret.Set
-	opts    EndpointOptions
-	do      Peer   // send, wrapped by all of Around
-	modern  []byte // the members of _meta that a modern server receives
+	server     Server
+	secrets    *secret.Set
+	opts       EndpointOptions
+	do         Peer   // send, wrapped by all of Around
+	modernMeta []byte // the members of _meta that a modern server receives
 
-	forwards []string // names of headers, see [Forward.Names]
+	forwardedHeaders []string // names of headers, see [Forward.Names]
 
-	greeted chan struct{} // closed when the server has the answers to its first questions, see [Endpoint.greet]; nil if there is nothing to wait for
-	greets  atomic.Bool   // a request has started to greet the server
+	// greeted is closed when the server has the answers to its first questions; see [Endpoint.greet]. It is nil if there
+	// is nothing to wait for.
+	greeted  chan struct{}
+	greeting atomic.Bool // a request has started to greet the server
 
-	tokens  atomic.Int64
-	silent  atomic.Int64 // requests in a row without a reply in time
-	talks   talks
-	ctx     context.Context // ends with Close
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-	gone    chan struct{} // closed when the phase is terminal
+	tokens   atomic.Int64
+	timeouts atomic.Int64 // requests in a row without a reply in time
+	active   activeRequests
+	ctx      context.Context // ends with Close
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
+	done     chan struct{} // closed when the phase is terminal
 
-	mu          sync.Mutex
-	phase       Phase
-	fault       *Fault
-	attempt     *attempt // the attempt of Open
-	conn        conn.Conn
-	shake       conn.Handshake
-	took        time.Duration
-	list        *listing // the last list, if it is still valid
-	config      *toolConfig
-	calls       int    // requests of callers that are in flight
-	begun       uint64 // requests of callers so far
-	quiet       chan struct{}
-	listing     *listAttempt
-	listenAgain func() // renews the subscription to list changes; nil if there is none
-	changes     uint64 // the number of list_changed notifications
+	mu           sync.Mutex
+	phase        Phase
+	fault        *Fault
+	attempt      *attempt // the attempt of Open
+	conn         conn.Conn
+	negotiated   conn.Handshake
+	connectTime  time.Duration
+	list         *listing // the last list, if it is still valid
+	config       *toolConfig
+	inFlight     int    // requests of callers that are in flight
+	startedCalls uint64 // requests of callers so far
+	drained      chan struct{}
+	listRequest  *listAttempt
+	renewListen  func() // renews the subscription to list changes; nil if there is none
+	listChanges  uint64 // the number of list_changed notifications
 }
 
 type attempt struct {
@@ -157,7 +163,10 @@ type attempt struct {
 // NewEndpoint returns an idle endpoint. It starts nothing: [Endpoint.Open] does.
 func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	s = s.clone()
-	e := &Endpoint{server: s, forwards: s.Forward.Names(), config: toolConfigOf(s), secrets: s.secrets(), phase: Idle, gone: make(chan struct{})}
+	e := &Endpoint{
+		server: s, forwardedHeaders: s.Forward.Names(), config: toolConfigOf(s), secrets: s.secrets(),
+		phase: Idle, done: make(chan struct{}),
+	}
 	if opts != nil {
 		e.opts = *opts
 	}
@@ -168,11 +177,11 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 		e.secrets.Reporting(func(value string) { learn(NewSecret(value)) })
 	}
 	e.opts.Logger = e.secrets.Logger(cmp.Or(e.opts.Logger, slog.New(slog.DiscardHandler)))
-	if e.opts.lane != nil && protocol.MayAsk(e.opts.Capabilities, protocol.MethodRoots, nil) == nil {
+	if e.opts.onQuestion != nil && protocol.MayAsk(e.opts.Capabilities, protocol.MethodRoots, nil) == nil {
 		e.greeted = make(chan struct{})
 	}
 	meta := conn.ModernMeta(e.opts.Info, e.opts.Capabilities)
-	e.modern = meta[1 : len(meta)-1]
+	e.modernMeta = meta[1 : len(meta)-1]
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.do = e.send
 	for i := len(e.opts.Around) - 1; i >= 0; i-- {
@@ -191,7 +200,7 @@ func (e *Endpoint) Format(f fmt.State, _ rune) {
 func (e *Endpoint) Server() Server {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.config.of(e.server)
+	return e.config.applyTo(e.server)
 }
 
 // Phase returns the current phase of the endpoint.
@@ -217,19 +226,19 @@ func (e *Endpoint) ServerInfo() json.RawMessage { return e.handshake().ServerInf
 func (e *Endpoint) handshake() conn.Handshake {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.shake
+	return e.negotiated
 }
 
 // Done returns a channel that is closed once the endpoint is Closed or Faulted.
-func (e *Endpoint) Done() <-chan struct{} { return e.gone }
+func (e *Endpoint) Done() <-chan struct{} { return e.done }
 
 // Status returns a snapshot of the endpoint's health.
 func (e *Endpoint) Status() EndpointStatus {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := EndpointStatus{
-		Server: e.server.ID, Phase: e.phase, Era: e.shake.Era, Version: e.shake.Version,
-		Fault: e.fault, Took: e.took,
+		Server: e.server.ID, Phase: e.phase, Era: e.negotiated.Era, Version: e.negotiated.Version,
+		Fault: e.fault, Took: e.connectTime,
 	}
 	if e.list != nil {
 		s.Tools = len(e.list.tools)
@@ -240,9 +249,9 @@ func (e *Endpoint) Status() EndpointStatus {
 	return s
 }
 
-// to changes the phase, and is the only place that does. It reports whether the life of an endpoint allows this step.
-// Call it with mu held.
-func (e *Endpoint) to(next Phase) bool {
+// setPhase changes the phase, and is the only place that does. It reports whether the life of an endpoint allows this
+// step. Call it with mu held.
+func (e *Endpoint) setPhase(next Phase) bool {
 	ok := false
 	switch next {
 	case Connecting:
@@ -259,7 +268,7 @@ func (e *Endpoint) to(next Phase) bool {
 	if ok {
 		e.phase = next
 		if next.Terminal() {
-			close(e.gone)
+			close(e.done)
 		}
 	}
 	return ok
@@ -284,7 +293,7 @@ func (e *Endpoint) Open(ctx context.Context) error {
 		}
 		return e.notConnected()
 	case Idle:
-		e.to(Connecting)
+		e.setPhase(Connecting)
 		e.attempt = &attempt{done: make(chan struct{})}
 		e.running.Go(func() { e.connect(e.attempt) })
 	}
@@ -302,14 +311,15 @@ func (e *Endpoint) Open(ctx context.Context) error {
 func (e *Endpoint) connect(a *attempt) {
 	start := time.Now()
 	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, protocol.DefaultConnect)
-	c, shake, err := e.dial(ctx)
+	c, handshake, err := e.dial(ctx)
 	if err == nil && e.opts.Tap != nil {
-		c = tapped{c, e}
+		c = tappedConn{c, e}
 	}
-	shake.Instructions = e.secrets.Mask(shake.Instructions)
-	for _, said := range []*json.RawMessage{&shake.Capabilities, &shake.ServerInfo} {
-		if *said = e.secrets.JSON(*said); len(*said) > 0 && (*said)[0] != '{' {
-			*said = nil // masking made it invalid, so it cannot be shown
+	handshake.Instructions = e.secrets.Mask(handshake.Instructions)
+	for _, field := range []*json.RawMessage{&handshake.Capabilities, &handshake.ServerInfo} {
+		*field = e.secrets.JSON(*field)
+		if len(*field) > 0 && (*field)[0] != '{' {
+			*field = nil // masking made it invalid, so it cannot be shown
 		}
 	}
 	if err != nil {
@@ -319,14 +329,14 @@ func (e *Endpoint) connect(a *attempt) {
 
 	e.mu.Lock()
 	switch {
-	case err == nil && e.to(Ready):
-		e.conn, e.shake, e.took = c, shake, time.Since(start)
-		e.running.Go(func() { e.attend(c, shake) })
+	case err == nil && e.setPhase(Ready):
+		e.conn, e.negotiated, e.connectTime = c, handshake, time.Since(start)
+		e.running.Go(func() { e.watchConnection(c, handshake) })
 	case err == nil: // closed meanwhile
 		err = e.notConnected()
 		defer c.Close()
 	default:
-		if e.to(Faulted) {
+		if e.setPhase(Faulted) {
 			errors.As(err, &e.fault)
 		}
 	}
@@ -357,20 +367,20 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 	return e.newFault(kind, "connect", err)
 }
 
-// attend waits until the connection ends. Meanwhile it keeps the subscription at a modern server.
-func (e *Endpoint) attend(c conn.Conn, shake conn.Handshake) {
-	if shake.Era == Modern && len(e.changing()) > 0 {
+// watchConnection waits until the connection ends. Meanwhile it keeps the subscription at a modern server.
+func (e *Endpoint) watchConnection(c conn.Conn, handshake conn.Handshake) {
+	if handshake.Era == Modern && len(e.watchedKinds()) > 0 {
 		e.running.Go(func() { e.listen(c) })
 	}
 	<-c.Done()
-	e.lose("connection lost", c.Err())
+	e.fail("connection lost", c.Err())
 	c.Close()
 }
 
-// lose changes the endpoint to Faulted unless it has already ended. It reports whether it did.
-func (e *Endpoint) lose(doing string, cause error) bool {
+// fail changes the endpoint to Faulted unless it has already ended. It reports whether it did.
+func (e *Endpoint) fail(doing string, cause error) bool {
 	e.mu.Lock()
-	lost := e.to(Faulted)
+	lost := e.setPhase(Faulted)
 	if lost {
 		e.fault = e.newFault(Transport, doing, cause)
 	}
@@ -386,7 +396,7 @@ func (e *Endpoint) lose(doing string, cause error) bool {
 // endpoint stays faulted, with its fault.
 func (e *Endpoint) Close() {
 	e.mu.Lock()
-	mine := e.to(Closing)
+	closing := e.setPhase(Closing)
 	c := e.conn
 	e.mu.Unlock()
 	e.cancel()
@@ -394,13 +404,13 @@ func (e *Endpoint) Close() {
 		c.Close()
 	}
 	e.running.Wait()
-	if mine {
+	if closing {
 		e.mu.Lock()
-		e.to(Closed)
+		e.setPhase(Closed)
 		e.mu.Unlock()
 		return
 	}
-	<-e.gone
+	<-e.done
 }
 
 // notConnected returns the fault of an operation that needs a ready endpoint. Call it with mu held.
@@ -412,22 +422,22 @@ func (e *Endpoint) notConnected() *Fault {
 	return NewFault(NotConnected, e.server.ID, fmt.Sprintf("not connected (%s)", e.phase), cause)
 }
 
-// ready returns the connection of a ready endpoint.
-func (e *Endpoint) ready() (conn.Conn, conn.Handshake, error) {
+// readyConn returns the connection of a ready endpoint.
+func (e *Endpoint) readyConn() (conn.Conn, conn.Handshake, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.phase.Usable() {
 		return nil, conn.Handshake{}, e.notConnected()
 	}
-	return e.conn, e.shake, nil
+	return e.conn, e.negotiated, nil
 }
 
 // Invoke calls one of the server's tools by the server's own name for it. If the tool ran and failed, the result's
 // IsError is true and err is nil. The caller's own cancellation or deadline is returned as ctx.Err(). If Server.Tools
 // leaves the tool out, Invoke returns a [*Fault] of kind ToolError and sends nothing.
 func (e *Endpoint) Invoke(ctx context.Context, tool string, args json.RawMessage) (*toolbox.Result, error) {
-	e.begin()
-	defer e.end()
+	e.beginCall()
+	defer e.endCall()
 	r, err := e.callTool(ctx, tool, toolbox.Call{Name: tool, Input: args})
 	if err == nil {
 		err = r.Err()

@@ -74,7 +74,7 @@ func TestACallWaitsForAnAnswerToItsServer(t *testing.T) {
 
 func TestEndpointAnswersNoRequestThatItsServerCancelled(t *testing.T) {
 	ended := make(chan error, 1)
-	r := unhurried(t, &interop.EndpointOptions{Receive: func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	r := withoutDeadlines(t, &interop.EndpointOptions{Receive: func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 		if string(m.ID) == "1" {
 			<-ctx.Done()
 			ended <- ctx.Err()
@@ -82,17 +82,17 @@ func TestEndpointAnswersNoRequestThatItsServerCancelled(t *testing.T) {
 		return json.RawMessage(`{}`), nil
 	}}, "-era", "legacy", "-no-list-changed")
 	// The server numbers its own requests, and uses the same ids 1, 2 and 3 as we do.
-	if err := r.say(false, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`,
+	if err := r.writeLines(false, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$ID}}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled"}`); err != nil {
 		t.Fatal(err)
 	}
-	if err := soon(t, ended, "the end of the request"); err != context.Canceled {
+	if err := receiveSoon(t, ended, "the end of the request"); err != context.Canceled {
 		t.Error(err)
 	}
-	if err := r.say(false, `{"jsonrpc":"2.0","id":"last","method":"roots/list"}`); err != nil {
+	if err := r.writeLines(false, `{"jsonrpc":"2.0","id":"last","method":"roots/list"}`); err != nil {
 		t.Fatal(err)
 	}
 	r.Wait(`answered "last"`)
@@ -102,12 +102,12 @@ func TestEndpointAnswersNoRequestThatItsServerCancelled(t *testing.T) {
 }
 
 func TestEndpointHeedsAModernServerThatCancels(t *testing.T) {
-	r := unhurried(t, nil, "-era", "modern", "-bare")
-	listen := id(r.Wait("listening"))
+	r := withoutDeadlines(t, nil, "-era", "modern", "-bare")
+	listen := eventID(r.Wait("listening"))
 	r.list()
-	err := r.say(true, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$ID}}`)
+	err := r.writeLines(true, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$ID}}`)
 	wantFault(t, err, interop.ToolError)
-	if err := r.say(false, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+listen+`}}`); err != nil {
+	if err := r.writeLines(false, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+listen+`}}`); err != nil {
 		t.Fatal(err)
 	}
 	r.WaitN("listening", 2) // again

@@ -18,9 +18,9 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// gated is a fixture that receives the first line of its stdin at once, and the rest
+// gatedEndpoint is a fixture that receives the first line of its stdin at once, and the rest
 // after open was called.
-func gated(t *testing.T, opts *interop.EndpointOptions) (r *rig, open func()) {
+func gatedEndpoint(t *testing.T, opts *interop.EndpointOptions) (r *rig, open func()) {
 	f := fixture.New(t, "-era", "modern", "-no-list-changed")
 	fifo := filepath.Join(t.TempDir(), "gate")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -38,14 +38,14 @@ func gated(t *testing.T, opts *interop.EndpointOptions) (r *rig, open func()) {
 }
 
 func TestEndpointOutlivesAServerThatDoesNotRead(t *testing.T) {
-	r, open := gated(t, nil)
+	r, open := gatedEndpoint(t, nil)
 	large := fmt.Sprintf(`{"message":"%s"}`, strings.Repeat("x", 1<<20))
 	ctx, cancel := context.WithTimeout(t.Context(), brief)
 	defer cancel()
 	blocked := r.start(ctx, "echo", large)           // in the middle of its line
 	waiting := r.start(ctx, "echo", `{"message":1}`) // behind it, or before it
 	for _, c := range []<-chan call{blocked, waiting} {
-		if err := soon(t, c, "the deadline").err; err != context.DeadlineExceeded {
+		if err := receiveSoon(t, c, "the deadline").err; err != context.DeadlineExceeded {
 			t.Errorf("%v, want the context's own error", err)
 		}
 	}
@@ -54,7 +54,7 @@ func TestEndpointOutlivesAServerThatDoesNotRead(t *testing.T) {
 	}
 	later := r.start(t.Context(), "echo", `{"message":"later"}`)
 	open()
-	if c := soon(t, later, "the call after it"); c.err != nil || textOf(t, c.res) != "later" {
+	if c := receiveSoon(t, later, "the call after it"); c.err != nil || textOf(t, c.res) != "later" {
 		t.Errorf("%+v", c)
 	}
 	wantReady(t, r.Endpoint)
@@ -69,17 +69,17 @@ func TestEndpointOutlivesAServerThatDoesNotRead(t *testing.T) {
 
 func TestEndpointClosesUnderABlockedWrite(t *testing.T) {
 	under := make(chan struct{}, 1)
-	r, _ := gated(t, &interop.EndpointOptions{Around: []func(interop.Peer) interop.Peer{func(next interop.Peer) interop.Peer {
+	r, _ := gatedEndpoint(t, &interop.EndpointOptions{Around: []func(interop.Peer) interop.Peer{func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 			under <- struct{}{}
 			return next(ctx, m)
 		}
 	}}})
 	blocked := r.start(t.Context(), "echo", fmt.Sprintf(`{"message":"%s"}`, strings.Repeat("x", 1<<20)))
-	soon(t, under, "the call")
+	receiveSoon(t, under, "the call")
 	start := time.Now()
 	r.Close()
-	err := soon(t, blocked, "the blocked call").err
+	err := receiveSoon(t, blocked, "the blocked call").err
 	if _, ok := errors.AsType[*interop.Fault](err); !ok { // the kind depends on its progress: ToolError, or NotConnected
 		t.Error(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// id returns the last word of an event: the id of its request.
-func id(event string) string { return event[strings.LastIndexByte(event, ' ')+1:] }
+// eventID returns the last word of an event: the id of its request.
+func eventID(event string) string { return event[strings.LastIndexByte(event, ' ')+1:] }
 
 func TestEndpointACancelledCallIsTheCallersError(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
@@ -21,12 +21,12 @@ func TestEndpointACancelledCallIsTheCallersError(t *testing.T) {
 			r := openFixture(t, nil, "-era", era, "-no-list-changed")
 			ctx, cancel := context.WithCancel(t.Context())
 			hanging := r.start(ctx, "hang", `{"key":"k"}`)
-			called := id(r.Wait("call hang"))
+			called := eventID(r.Wait("call hang"))
 			cancel()
-			if err := soon(t, hanging, "the call").err; err != context.Canceled {
+			if err := receiveSoon(t, hanging, "the call").err; err != context.Canceled {
 				t.Errorf("%T %v, want exactly context.Canceled", err, err)
 			}
-			if got := id(r.Wait("cancelled ")); got != called {
+			if got := eventID(r.Wait("cancelled ")); got != called {
 				t.Errorf("%s was cancelled, %s was called", got, called)
 			}
 			if got, want := r.invoke("cancelled", ""), fmt.Sprintf(`{"cancelled":[%s],"disconnected":[]}`, called); got != want {
@@ -47,7 +47,7 @@ func TestEndpointADeadlineOfTheCallersIsTheCallersError(t *testing.T) {
 	_, doErr := r.Do(ctx, interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"hang","arguments":{"key":"k"}}`)})
 	_, lateErr := r.Invoke(ctx, "echo", nil)
 	openErr := r.Open(ctx)
-	for i, err := range []error{soon(t, hanging, "the call").err, listErr, doErr, lateErr, openErr} {
+	for i, err := range []error{receiveSoon(t, hanging, "the call").err, listErr, doErr, lateErr, openErr} {
 		if err != context.DeadlineExceeded {
 			t.Errorf("%d: %T %v, want exactly context.DeadlineExceeded", i, err, err)
 		}
@@ -65,7 +65,7 @@ func TestEndpointACauseIsNotTheError(t *testing.T) {
 	hanging := r.start(ctx, "hang", `{"key":"k"}`)
 	r.Wait("call hang")
 	cancel(fmt.Errorf("the user left"))
-	if err := soon(t, hanging, "the call").err; err != context.Canceled {
+	if err := receiveSoon(t, hanging, "the call").err; err != context.Canceled {
 		t.Errorf("%v", err)
 	}
 }
@@ -75,12 +75,12 @@ func TestEndpointTellsTheServerWhenItsOwnDeadlinePasses(t *testing.T) {
 	mustOpen(t, r.Endpoint)
 	_, err := r.Tools(t.Context())
 	wantFault(t, err, interop.Timeout)
-	if listed, got := id(r.Wait("recv tools/list")), id(r.Wait("cancelled ")); got != listed {
+	if listed, got := eventID(r.Wait("recv tools/list")), eventID(r.Wait("cancelled ")); got != listed {
 		t.Errorf("%s was cancelled, not %s", got, listed)
 	}
 	_, err = r.Invoke(t.Context(), "hang", []byte(`{"key":"k"}`))
 	wantFault(t, err, interop.Timeout)
-	if called, got := id(r.Wait("call hang")), id(r.WaitN("cancelled ", 2)); got != called {
+	if called, got := eventID(r.Wait("call hang")), eventID(r.WaitN("cancelled ", 2)); got != called {
 		t.Errorf("%s was cancelled, not %s", got, called)
 	}
 }
@@ -99,7 +99,7 @@ func TestEndpointTheSeedsWayCancelsNothingThatHasGoneOut(t *testing.T) {
 		t.Error(got)
 	}
 	r.Send("release k")
-	if c := soon(t, hanging, "the call"); c.err != nil || textOf(t, c.res) != "released" {
+	if c := receiveSoon(t, hanging, "the call"); c.err != nil || textOf(t, c.res) != "released" {
 		t.Errorf("%+v", c)
 	}
 	// Our own deadlines still apply.
@@ -111,9 +111,9 @@ func TestEndpointDropsALateAnswer(t *testing.T) {
 	r := openFixture(t, nil, "-answer-cancelled", "-no-list-changed")
 	ctx, cancel := context.WithCancel(t.Context())
 	hanging := r.start(ctx, "hang", `{"key":"k"}`)
-	called := id(r.Wait("call hang"))
+	called := eventID(r.Wait("call hang"))
 	cancel()
-	if err := soon(t, hanging, "the call").err; err != context.Canceled {
+	if err := receiveSoon(t, hanging, "the call").err; err != context.Canceled {
 		t.Error(err)
 	}
 	r.Wait("cancelled ")
@@ -140,9 +140,9 @@ func progressOf(t *testing.T, m interop.Message) string {
 func TestEndpointToldOfProgressInOrderAndNeverAfterTheResult(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
-			var told []string // no lock, because every message comes from the goroutine of the call
+			var progress []string // no lock, because every message comes from the goroutine of the call
 			r := openFixture(t, &interop.EndpointOptions{Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
-				told = append(told, progressOf(t, m))
+				progress = append(progress, progressOf(t, m))
 				return nil, nil
 			}}, "-era", era, "-no-list-changed")
 			params := json.RawMessage(`{"name":"progress","arguments":{"steps":3}}`)
@@ -154,7 +154,7 @@ func TestEndpointToldOfProgressInOrderAndNeverAfterTheResult(t *testing.T) {
 				"notifications/progress of 42: 2/3 step 2",
 				"notifications/progress of 42: 3/3 step 3",
 			}
-			if diff := cmp.Diff(want, told); diff != "" {
+			if diff := cmp.Diff(want, progress); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -162,29 +162,29 @@ func TestEndpointToldOfProgressInOrderAndNeverAfterTheResult(t *testing.T) {
 }
 
 func TestEndpointDropsProgressThatIsLateOrNobodys(t *testing.T) {
-	var told []string
+	var progress []string
 	end := make(chan struct{})
 	r := openFixture(t, &interop.EndpointOptions{Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
 		if m.Method == "notifications/end" {
 			close(end)
 			return nil, nil
 		}
-		told = append(told, progressOf(t, m))
+		progress = append(progress, progressOf(t, m))
 		return nil, nil
 	}}, "-no-list-changed")
 	note := func(token string, n int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, token, n)
 	}
-	if err := (&rig{r.Endpoint, r.Control, t}).say(true, note("1", 1), note("77", 2), note(`"1"`, 3), note("null", 4),
+	if err := (&rig{r.Endpoint, r.Control, t}).writeLines(true, note("1", 1), note("77", 2), note(`"1"`, 3), note("null", 4),
 		`{"jsonrpc":"2.0","method":"notifications/progress"}`, note("1", 5),
 		`{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}`, note("1", 6), `{"jsonrpc":"2.0","method":"notifications/end"}`); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, end, "the end")
+	receiveSoon(t, end, "the end")
 	// A number that a server repeats as a string is accepted.
 	want := []string{"notifications/progress of 0: 1/0 ", "notifications/progress of 0: 3/0 ", "notifications/progress of 0: 5/0 "}
-	if !slices.Equal(told, want) {
-		t.Errorf("told %q, want %q", told, want)
+	if !slices.Equal(progress, want) {
+		t.Errorf("told %q, want %q", progress, want)
 	}
 }
 
@@ -192,18 +192,19 @@ func TestEndpointASlowListenerLosesTheOldestProgress(t *testing.T) {
 	var told []string
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	r := openFixture(t, &interop.EndpointOptions{Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
-		if told = append(told, progressOf(t, m)); len(told) == 1 {
+		told = append(told, progressOf(t, m))
+		if len(told) == 1 {
 			begun <- struct{}{}
 			<-release
 		}
 		return nil, nil
 	}}, "-no-list-changed")
 	hanging := r.start(t.Context(), "progress", `{"steps":5000}`)
-	soon(t, begun, "progress")
+	receiveSoon(t, begun, "progress")
 	r.WaitN("handled", 2) // discover, and the call
 	wantReady(t, r.Endpoint)
 	close(release)
-	if c := soon(t, hanging, "the call"); c.err != nil || textOf(t, c.res) != "done" {
+	if c := receiveSoon(t, hanging, "the call"); c.err != nil || textOf(t, c.res) != "done" {
 		t.Errorf("%+v", c)
 	}
 	if n := len(told); n > 2*1024 || !strings.HasSuffix(told[n-1], "5000/5000 step 5000") {

@@ -95,7 +95,7 @@ func TestEndpointSpeaksTheConfiguredEra(t *testing.T) {
 		for _, over := range []string{"stdio", "HTTP"} {
 			t.Run(name+" over "+over, func(t *testing.T) {
 				f := fixture.New(t, "-no-list-changed", "-era", c.flags)
-				kind, s := interop.SpawnFailed, child("fx", f)
+				kind, s := interop.SpawnFailed, childServer("fx", f)
 				if over == "HTTP" {
 					kind, s.Transport = interop.Transport, interop.HTTP{URL: f.HTTP()}
 				}
@@ -141,7 +141,7 @@ func TestTheEraThatWorkedIsRemembered(t *testing.T) {
 	for era, want := range map[string]string{"dual": "initialize tools/list", "modern": "initialize server/discover tools/list"} {
 		f := fixture.New(t, "-no-list-changed", "-era", era)
 		fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Known: func(string) []toolbox.Wire { return []toolbox.Wire{row} }})
-		fleet.Apply([]interop.Server{child("a", f)})
+		fleet.Apply([]interop.Server{childServer("a", f)})
 		d.wait("a", interop.ServerReady, 1)
 		f.Wait("recv tools/list")
 		if got := (&rig{nil, f.Control, t}).methods(); got != want {
@@ -152,7 +152,7 @@ func TestTheEraThatWorkedIsRemembered(t *testing.T) {
 
 // A server that hung after a probe is not probed the next time.
 func TestAServerThatHangsOnTheProbeComesUp(t *testing.T) {
-	hangs := shell(`read line; case "$line" in *server/discover*) cat >/dev/null;; esac
+	hangs := shellServer(`read line; case "$line" in *server/discover*) cat >/dev/null;; esac
 		echo '{ANSWER:1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'; read line; read line; echo '{ANSWER:2,"result":{"tools":[]}}'; cat >/dev/null`)
 	hangs.Timeouts.Connect = brief
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
@@ -179,9 +179,9 @@ func TestEndpointDropsTheProbesLateAnswer(t *testing.T) {
 	}
 }
 
-// shell is a server that runs a shell script. ANSWER in the script stands for the
+// shellServer is a server that runs a shell script. ANSWER in the script stands for the
 // beginning of a reply.
-func shell(script string) interop.Server {
+func shellServer(script string) interop.Server {
 	script = strings.ReplaceAll(script, "ANSWER", `"jsonrpc":"2.0","id"`)
 	return interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: []string{"-c", script}}}
 }
@@ -198,13 +198,13 @@ func TestEndpointSaysWhichVersionsAServerSpeaks(t *testing.T) {
 			if name == "an answer" {
 				says = "initialize: method not found: initialize (-32601)"
 			}
-			faultCase{kind: interop.SpawnFailed, says: []string{says}}.
-				check(t, newEndpoint(t, shell(fmt.Sprintf(`read line; echo '%s'; `, probe)+refusal), nil))
+			faultCase{kind: interop.SpawnFailed, texts: []string{says}}.
+				check(t, newEndpoint(t, shellServer(fmt.Sprintf(`read line; echo '%s'; `, probe)+refusal), nil))
 		})
 	}
 	t.Run("to initialize", func(t *testing.T) {
-		faultCase{kind: interop.SpawnFailed, says: []string{"2031-01-01"}}.check(t, newEndpoint(t,
-			shell(`read line; echo '{ANSWER:1,"result":{}}'; read line; echo '{ANSWER:2,"result":{"protocolVersion":"2031-01-01"}}'; cat >/dev/null`), nil))
+		faultCase{kind: interop.SpawnFailed, texts: []string{"2031-01-01"}}.check(t, newEndpoint(t,
+			shellServer(`read line; echo '{ANSWER:1,"result":{}}'; read line; echo '{ANSWER:2,"result":{"protocolVersion":"2031-01-01"}}'; cat >/dev/null`), nil))
 	})
 }
 
@@ -212,7 +212,7 @@ func TestEndpointKeepsTheStderrOfASlowServer(t *testing.T) {
 	t.Parallel()
 	var opening sync.WaitGroup
 	for range 5 { // the race of the two deadlines may end either way
-		s := shell(`echo 'downloading the internet' >&2; cat >/dev/null`)
+		s := shellServer(`echo 'downloading the internet' >&2; cat >/dev/null`)
 		s.Timeouts.Connect = 3 * time.Second // enough time to begin
 		e := newEndpoint(t, s, nil)
 		opening.Go(func() {

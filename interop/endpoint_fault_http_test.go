@@ -27,19 +27,19 @@ func atFixture(t testing.TB, timeouts interop.Timeouts, flags ...string) *rig {
 
 func TestEndpointFaultsOverHTTP(t *testing.T) {
 	table := []faultCase{
-		{name: "401", flags: []string{"-status", "401"}, kind: interop.Transport, as: isHTTP(401), says: []string{"HTTP 401 Unauthorized"}},
+		{name: "401", flags: []string{"-status", "401"}, kind: interop.Transport, as: isHTTP(401), texts: []string{"HTTP 401 Unauthorized"}},
 		{name: "404", flags: []string{"-status", "404"}, kind: interop.Transport, as: isHTTP(404)},
 		{name: "500", flags: []string{"-status", "500"}, kind: interop.Transport, as: isHTTP(500)},
 		{name: "hangs on the probe and on initialize", flags: []string{"-hang", "server/discover,initialize"},
 			timeouts: interop.Timeouts{Connect: brief}, kind: interop.Timeout},
 		{name: "hangs on tools/list", flags: []string{"-hang", "tools/list"}, timeouts: interop.Timeouts{List: brief},
-			act: lists, kind: interop.Timeout, ready: true},
-		{name: "hangs on a call", timeouts: interop.Timeouts{Call: brief}, act: calls("hang", `{"key":"k"}`), kind: interop.Timeout, ready: true},
-		{name: "malformed list", flags: []string{"-malformed", "tools/list"}, act: lists, kind: interop.Protocol, ready: true},
-		{name: "malformed call", flags: []string{"-malformed", "tools/call"}, act: calls("echo", ""), kind: interop.Protocol, ready: true},
-		{name: "list error", flags: []string{"-listerror"}, act: lists, kind: interop.Protocol,
+			act: listTools, kind: interop.Timeout, ready: true},
+		{name: "hangs on a call", timeouts: interop.Timeouts{Call: brief}, act: callTool("hang", `{"key":"k"}`), kind: interop.Timeout, ready: true},
+		{name: "malformed list", flags: []string{"-malformed", "tools/list"}, act: listTools, kind: interop.Protocol, ready: true},
+		{name: "malformed call", flags: []string{"-malformed", "tools/call"}, act: callTool("echo", ""), kind: interop.Protocol, ready: true},
+		{name: "list error", flags: []string{"-listerror"}, act: listTools, kind: interop.Protocol,
 			as: isRPC(-32603, "the list is lost", `{"lost":true}`), ready: true},
-		{name: "JSON-RPC error of a call", act: calls("rpcerror", `{"code":-5}`), kind: interop.ToolError,
+		{name: "JSON-RPC error of a call", act: callTool("rpcerror", `{"code":-5}`), kind: interop.ToolError,
 			as: isRPC(-5, "no such luck", `{"why":"9007199254740993","n":9007199254740993,"z":null,"a":[]}`), ready: true},
 	}
 	for _, era := range []string{"modern", "legacy"} {
@@ -70,8 +70,8 @@ func TestEndpointFaultsOfTheRequestsOfAReadyServer(t *testing.T) {
 			}))
 			t.Cleanup(site.Close)
 			e := newEndpoint(t, interop.Server{ID: "fx", Transport: interop.HTTP{URL: site.URL}}, nil)
-			faultCase{act: lists, kind: interop.Protocol, as: isHTTP(status), ready: true}.check(t, e)
-			faultCase{act: calls("echo", ""), kind: interop.ToolError, as: isHTTP(status), ready: true}.check(t, e)
+			faultCase{act: listTools, kind: interop.Protocol, as: isHTTP(status), ready: true}.check(t, e)
+			faultCase{act: callTool("echo", ""), kind: interop.ToolError, as: isHTTP(status), ready: true}.check(t, e)
 		})
 	}
 }
@@ -114,7 +114,7 @@ func TestEndpointFaultsBeforeHTTP(t *testing.T) {
 			url string
 		}{
 			{faultCase{name: "refused", kind: interop.Transport, is: []error{syscall.ECONNREFUSED}}, refused},
-			{faultCase{name: "TLS", kind: interop.Transport, as: untrusted, says: []string{"certificate"}}, site.URL},
+			{faultCase{name: "TLS", kind: interop.Transport, as: untrusted, texts: []string{"certificate"}}, site.URL},
 			{faultCase{name: "TLS to a server without", kind: interop.Transport}, strings.Replace(refused, "http", "https", 1)},
 			{faultCase{name: "no URL", kind: interop.Transport}, "http://%zz/"},
 			{faultCase{name: "no scheme", kind: interop.Transport}, "127.0.0.1/mcp"},
@@ -126,6 +126,6 @@ func TestEndpointFaultsBeforeHTTP(t *testing.T) {
 		}
 	}
 	t.Run("no transport", func(t *testing.T) {
-		faultCase{kind: interop.Transport, says: []string{"no transport"}}.check(t, newEndpoint(t, interop.Server{ID: "fx"}, nil))
+		faultCase{kind: interop.Transport, texts: []string{"no transport"}}.check(t, newEndpoint(t, interop.Server{ID: "fx"}, nil))
 	})
 }

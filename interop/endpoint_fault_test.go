@@ -20,24 +20,24 @@ import (
 
 // brief is a deadline that will pass. none is an unlimited deadline.
 const (
-	brief = 300 * time.Millisecond
-	none  = -1
+	brief   = 300 * time.Millisecond
+	noFault = -1
 )
 
 // opens, lists and calls are the three operations in which an endpoint can fail.
-func opens(e *interop.Endpoint) error { return e.Open(context.Background()) }
+func openEndpoint(e *interop.Endpoint) error { return e.Open(context.Background()) }
 
-func lists(e *interop.Endpoint) error {
-	if err := opens(e); err != nil {
+func listTools(e *interop.Endpoint) error {
+	if err := openEndpoint(e); err != nil {
 		return err
 	}
 	_, err := e.Tools(context.Background())
 	return err
 }
 
-func calls(tool, args string) func(*interop.Endpoint) error {
+func callTool(tool, args string) func(*interop.Endpoint) error {
 	return func(e *interop.Endpoint) error {
-		if err := opens(e); err != nil {
+		if err := openEndpoint(e); err != nil {
 			return err
 		}
 		_, err := e.Invoke(context.Background(), tool, []byte(args))
@@ -55,7 +55,7 @@ type faultCase struct {
 	kind     interop.Kind
 	is       []error
 	as       func(error) bool
-	says     []string // parts of the message
+	texts    []string // parts of the message
 	ready    bool     // the endpoint stays ready
 }
 
@@ -85,7 +85,7 @@ func (c faultCase) check(t *testing.T, e *interop.Endpoint) {
 	t.Helper()
 	act := c.act
 	if act == nil {
-		act = opens
+		act = openEndpoint
 	}
 	err := act(e)
 	f := wantFault(t, err, c.kind)
@@ -105,7 +105,7 @@ func (c faultCase) check(t *testing.T, e *interop.Endpoint) {
 	if c.as != nil && !c.as(err) {
 		t.Errorf("the cause is not in the chain of %v (%#v)", err, f.Cause)
 	}
-	for _, part := range c.says {
+	for _, part := range c.texts {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the message has no %q: %v", part, err)
 		}
@@ -124,34 +124,34 @@ func (c faultCase) check(t *testing.T, e *interop.Endpoint) {
 func TestEndpointFaultsOverStdio(t *testing.T) {
 	table := []faultCase{
 		{name: "command not found", command: "no-such-command-anywhere", kind: interop.SpawnFailed,
-			is: []error{exec.ErrNotFound}, says: []string{"fx: connect: start no-such-command-anywhere: "}},
+			is: []error{exec.ErrNotFound}, texts: []string{"fx: connect: start no-such-command-anywhere: "}},
 		{name: "not executable", command: "/dev/null", kind: interop.SpawnFailed},
 		{name: "exits at once", flags: []string{"-exit"}, kind: interop.SpawnFailed, is: []error{},
-			as: isExit(3), says: []string{"exit status 3", "mcpfixture: refusing to start"}},
-		{name: "exits with 0", command: "true", kind: interop.SpawnFailed, says: []string{"the server exited"}},
+			as: isExit(3), texts: []string{"exit status 3", "mcpfixture: refusing to start"}},
+		{name: "exits with 0", command: "true", kind: interop.SpawnFailed, texts: []string{"the server exited"}},
 		{name: "no server at all", command: "cat", kind: interop.SpawnFailed},
 		{name: "hangs on the probe and on initialize", flags: []string{"-hang", "server/discover,initialize", "-stderr", "warming up"},
-			timeouts: interop.Timeouts{Connect: 3 * time.Second}, kind: interop.Timeout, says: []string{"connect: no answer within 3s", `"warming up"`}},
+			timeouts: interop.Timeouts{Connect: 3 * time.Second}, kind: interop.Timeout, texts: []string{"connect: no answer within 3s", `"warming up"`}},
 		{name: "hangs on tools/list", flags: []string{"-hang", "tools/list"}, timeouts: interop.Timeouts{List: brief},
-			act: lists, kind: interop.Timeout, says: []string{"tools/list: no answer within 300ms"}, ready: true},
-		{name: "hangs on a call", timeouts: interop.Timeouts{Call: brief}, act: calls("hang", `{"key":"k"}`),
-			kind: interop.Timeout, says: []string{"tools/call hang: no answer and no progress within 300ms"}, ready: true},
-		{name: "progress for ever", timeouts: interop.Timeouts{Call: time.Minute, Total: brief}, act: calls("progress", `{"steps":100000,"ms":20}`),
-			kind: interop.Timeout, says: []string{"tools/call progress: no result in all within 300ms"}, ready: true},
-		{name: "malformed list", flags: []string{"-malformed", "tools/list"}, act: lists, kind: interop.Protocol, ready: true},
-		{name: "malformed call", flags: []string{"-malformed", "tools/call"}, act: calls("echo", ""), kind: interop.Protocol, ready: true},
-		{name: "list error", flags: []string{"-listerror"}, act: lists, kind: interop.Protocol,
-			as: isRPC(-32603, "the list is lost", `{"lost":true}`), says: []string{"the list is lost (-32603)"}, ready: true},
-		{name: "JSON-RPC error of a call", act: calls("rpcerror", `{"code":-5}`), kind: interop.ToolError,
-			as:   isRPC(-5, "no such luck", `{"why":"9007199254740993","n":9007199254740993,"z":null,"a":[]}`),
-			says: []string{"tools/call rpcerror: no such luck (-5)"}, ready: true},
-		{name: "unknown tool", act: calls("no_such_tool", ""), kind: interop.ToolError,
+			act: listTools, kind: interop.Timeout, texts: []string{"tools/list: no answer within 300ms"}, ready: true},
+		{name: "hangs on a call", timeouts: interop.Timeouts{Call: brief}, act: callTool("hang", `{"key":"k"}`),
+			kind: interop.Timeout, texts: []string{"tools/call hang: no answer and no progress within 300ms"}, ready: true},
+		{name: "progress for ever", timeouts: interop.Timeouts{Call: time.Minute, Total: brief}, act: callTool("progress", `{"steps":100000,"ms":20}`),
+			kind: interop.Timeout, texts: []string{"tools/call progress: no result in all within 300ms"}, ready: true},
+		{name: "malformed list", flags: []string{"-malformed", "tools/list"}, act: listTools, kind: interop.Protocol, ready: true},
+		{name: "malformed call", flags: []string{"-malformed", "tools/call"}, act: callTool("echo", ""), kind: interop.Protocol, ready: true},
+		{name: "list error", flags: []string{"-listerror"}, act: listTools, kind: interop.Protocol,
+			as: isRPC(-32603, "the list is lost", `{"lost":true}`), texts: []string{"the list is lost (-32603)"}, ready: true},
+		{name: "JSON-RPC error of a call", act: callTool("rpcerror", `{"code":-5}`), kind: interop.ToolError,
+			as:    isRPC(-5, "no such luck", `{"why":"9007199254740993","n":9007199254740993,"z":null,"a":[]}`),
+			texts: []string{"tools/call rpcerror: no such luck (-5)"}, ready: true},
+		{name: "unknown tool", act: callTool("no_such_tool", ""), kind: interop.ToolError,
 			as: isRPC(interop.CodeInvalidParams, "unknown tool: no_such_tool", ""), ready: true},
-		{name: "arguments that are no JSON", act: calls("echo", `{"message":`), kind: interop.ToolError, ready: true},
-		{name: "result of an unknown type", flags: []string{"-era", "modern"}, act: calls("task", ""), kind: interop.Protocol,
-			says: []string{`unknown type "task"`}, ready: true},
-		{name: "asks for input", flags: []string{"-era", "modern"}, act: calls("ask", ""), kind: interop.Protocol,
-			says: []string{"asks for input"}, ready: true},
+		{name: "arguments that are no JSON", act: callTool("echo", `{"message":`), kind: interop.ToolError, ready: true},
+		{name: "result of an unknown type", flags: []string{"-era", "modern"}, act: callTool("task", ""), kind: interop.Protocol,
+			texts: []string{`unknown type "task"`}, ready: true},
+		{name: "asks for input", flags: []string{"-era", "modern"}, act: callTool("ask", ""), kind: interop.Protocol,
+			texts: []string{"asks for input"}, ready: true},
 	}
 	for _, c := range table {
 		t.Run(c.name, func(t *testing.T) {
@@ -215,13 +215,13 @@ func TestEndpointProgressIsASignOfLife(t *testing.T) {
 	listens := func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }
 	r := onFixture(t, nil, interop.Timeouts{Call: time.Minute})
 	mustOpen(t, r.Endpoint)
-	if got := r.invoke("echo_raw", `{}`); strings.Contains(got, "progressToken") {
-		t.Errorf("nobody listens to %s", got)
+	if received := r.invoke("echo_raw", `{}`); strings.Contains(received, "progressToken") {
+		t.Errorf("nobody listens to %s", received)
 	}
-	r = onFixture(t, &interop.EndpointOptions{Receive: listens}, interop.Timeouts{Call: none})
+	r = onFixture(t, &interop.EndpointOptions{Receive: listens}, interop.Timeouts{Call: noFault})
 	mustOpen(t, r.Endpoint)
-	if got := r.invoke("progress", `{"steps":2,"ms":0}`); got != "done" {
-		t.Error(got)
+	if received := r.invoke("progress", `{"steps":2,"ms":0}`); received != "done" {
+		t.Error(received)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestEndpointProgressGivesTime(t *testing.T) {
 		go call()
 		for range 12 {
 			time.Sleep(900 * time.Millisecond)
-			s.tellProgress()
+			s.notifyProgress()
 		}
 		release()
 		if err := <-done; err != nil {
@@ -254,7 +254,7 @@ func TestEndpointProgressGivesTime(t *testing.T) {
 }
 
 func TestEndpointNegativeTimeoutsAreNone(t *testing.T) {
-	r := onFixture(t, nil, interop.Timeouts{Connect: none, List: none, Call: none, Total: none},
+	r := onFixture(t, nil, interop.Timeouts{Connect: noFault, List: noFault, Call: noFault, Total: noFault},
 		"-delay", "100ms", "-delay-on", "server/discover,tools/list,tools/call")
 	mustOpen(t, r.Endpoint)
 	if _, err := r.Tools(t.Context()); err != nil {
@@ -273,7 +273,8 @@ func TestEndpointFaultWhereTheHostOrTheInjectedTransportCannotStart(t *testing.T
 	host := host.New(toolbox.NewBox(nil), nil)
 	t.Cleanup(host.Close)
 	err := host.Serve(t.Context(), broken)
-	if wantFault(t, err, interop.Transport); !errors.Is(err, io.ErrNoProgress) {
+	wantFault(t, err, interop.Transport)
+	if !errors.Is(err, io.ErrNoProgress) {
 		t.Error(err)
 	}
 	// No process is started, so the configured command does not matter.

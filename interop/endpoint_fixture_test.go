@@ -101,8 +101,8 @@ func (r *rig) start(ctx context.Context, tool, args string) <-chan call {
 	return out
 }
 
-// soon waits for a value that must arrive.
-func soon[T any](t testing.TB, c <-chan T, what string) T {
+// receiveSoon waits for a value that must arrive.
+func receiveSoon[T any](t testing.TB, c <-chan T, what string) T {
 	t.Helper()
 	select {
 	case v := <-c:

@@ -18,11 +18,11 @@ import (
 // script is a server in memory. It writes each part of its output after it has received
 // a given number of lines, and then closes.
 type script struct {
-	mu    sync.Mutex
-	more  sync.Cond
-	said  []part
-	lines int
-	gone  bool
+	mu     sync.Mutex
+	more   sync.Cond
+	parts  []part
+	lines  int
+	closed bool
 }
 
 type part struct {
@@ -31,7 +31,7 @@ type part struct {
 }
 
 func newScript(parts ...part) *script {
-	s := &script{said: parts}
+	s := &script{parts: parts}
 	s.more.L = &s.mu
 	return s
 }
@@ -39,7 +39,7 @@ func newScript(parts ...part) *script {
 func (s *script) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.gone {
+	if s.closed {
 		return 0, io.ErrClosedPipe
 	}
 	s.lines += bytes.Count(b, []byte("\n"))
@@ -50,11 +50,12 @@ func (s *script) Write(b []byte) (int, error) {
 func (s *script) Read(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.said) > 0 && !s.gone {
-		if p := &s.said[0]; s.lines >= p.after {
+	for len(s.parts) > 0 && !s.closed {
+		if p := &s.parts[0]; s.lines >= p.after {
 			n := copy(b, p.text)
-			if p.text = p.text[n:]; len(p.text) == 0 {
-				s.said = s.said[1:]
+			p.text = p.text[n:]
+			if len(p.text) == 0 {
+				s.parts = s.parts[1:]
 			}
 			if n > 0 {
 				return n, nil
@@ -63,14 +64,14 @@ func (s *script) Read(b []byte) (int, error) {
 		}
 		s.more.Wait()
 	}
-	s.gone = true
+	s.closed = true
 	return 0, io.EOF
 }
 
 func (s *script) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone = true
+	s.closed = true
 	s.more.Broadcast()
 	return nil
 }
@@ -116,7 +117,8 @@ func FuzzEndpointStream(f *testing.F) {
 		})
 		wg.Go(func() {
 			res, err := e.Invoke(context.Background(), "t", nil)
-			if wantAnyFault(t, err); err != nil {
+			wantAnyFault(t, err)
+			if err != nil {
 				return
 			}
 			if raw := res.Wire().JSON; !json.Valid(raw) || !bytes.Contains(said, raw) {

@@ -13,23 +13,25 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// slow is a listener that blocks on the first message until it is released.
-type slow struct {
-	begun, release chan struct{}
+// slowReceiver is a listener that blocks on the first message until it is released.
+type slowReceiver struct {
+	started, release chan struct{}
 
-	mu   sync.Mutex
-	told []string
+	mu      sync.Mutex
+	methods []string
 }
 
-func newSlow() *slow { return &slow{begun: make(chan struct{}, 1), release: make(chan struct{})} }
+func newSlowReceiver() *slowReceiver {
+	return &slowReceiver{started: make(chan struct{}, 1), release: make(chan struct{})}
+}
 
-func (s *slow) receive(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+func (s *slowReceiver) receive(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	s.mu.Lock()
-	s.told = append(s.told, m.Method)
-	first := len(s.told) == 1
+	s.methods = append(s.methods, m.Method)
+	first := len(s.methods) == 1
 	s.mu.Unlock()
 	if first {
-		s.begun <- struct{}{}
+		s.started <- struct{}{}
 		select {
 		case <-s.release:
 		case <-ctx.Done():
@@ -38,10 +40,10 @@ func (s *slow) receive(ctx context.Context, m interop.Message) (json.RawMessage,
 	return json.RawMessage(`{}`), nil
 }
 
-func (s *slow) heard(method string) (n int) {
+func (s *slowReceiver) received(method string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range s.told {
+	for _, m := range s.methods {
 		if m == method {
 			n++
 		}
@@ -50,33 +52,33 @@ func (s *slow) heard(method string) (n int) {
 }
 
 func TestEndpointAFloodDoesNotDrownTheNewsOfTheList(t *testing.T) {
-	s := newSlow()
-	r := unhurried(t, &interop.EndpointOptions{Receive: s.receive}, "-era", "legacy")
+	s := newSlowReceiver()
+	r := withoutDeadlines(t, &interop.EndpointOptions{Receive: s.receive}, "-era", "legacy")
 	const log = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`
 	lines := []string{log, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`}
 	for range 5000 {
 		lines = append(lines, log)
 	}
-	if err := r.say(false, lines[0]); err != nil {
+	if err := r.writeLines(false, lines[0]); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, s.begun, "the first message")
-	if err := r.say(false, append(lines[1:], `{"jsonrpc":"2.0","method":"notifications/end"}`)...); err != nil {
+	receiveSoon(t, s.started, "the first message")
+	if err := r.writeLines(false, append(lines[1:], `{"jsonrpc":"2.0","method":"notifications/end"}`)...); err != nil {
 		t.Fatal(err)
 	}
 	close(s.release)
-	until(t, "the end is told", func() bool { return s.heard("notifications/end") == 1 })
-	if s.heard("notifications/tools/list_changed") != 1 {
+	awaitCondition(t, "the end is told", func() bool { return s.received("notifications/end") == 1 })
+	if s.received("notifications/tools/list_changed") != 1 {
 		t.Error("list_changed was lost")
 	}
-	if n := s.heard("notifications/message"); n > 2*1024 {
+	if n := s.received("notifications/message"); n > 2*1024 {
 		t.Errorf("%d messages were kept for a listener that is slow", n)
 	}
 }
 
 func TestEndpointASlowListenerCostsBoundedMemory(t *testing.T) {
-	s := newSlow()
-	r := unhurried(t, &interop.EndpointOptions{Receive: s.receive}, "-no-list-changed")
+	s := newSlowReceiver()
+	r := withoutDeadlines(t, &interop.EndpointOptions{Receive: s.receive}, "-no-list-changed")
 	note := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"%s"}}`, strings.Repeat("x", 1<<20))
 	small := `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`
 	lines := []string{small}
@@ -84,23 +86,23 @@ func TestEndpointASlowListenerCostsBoundedMemory(t *testing.T) {
 		lines = append(lines, note)
 	}
 	done := make(chan error, 1)
-	go func() { done <- r.say(false, lines...) }()
-	soon(t, s.begun, "the first message")
+	go func() { done <- r.writeLines(false, lines...) }()
+	receiveSoon(t, s.started, "the first message")
 	r.Wait("handled 2")
 	wantReady(t, r.Endpoint) // every earlier message has been read
 	close(s.release)
-	if err := soon(t, done, "the call"); err != nil {
+	if err := receiveSoon(t, done, "the call"); err != nil {
 		t.Fatal(err)
 	}
 	// 8 MiB came with the first message, and 8 MiB waited.
-	if n := s.heard("notifications/progress"); n > 18 {
+	if n := s.received("notifications/progress"); n > 18 {
 		t.Errorf("%d MiB were kept for a listener that is slow", n)
 	}
 }
 
 func TestEndpointBoundsWhatServersAsk(t *testing.T) {
-	s := newSlow()
-	r := unhurried(t, &interop.EndpointOptions{Receive: func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	s := newSlowReceiver()
+	r := withoutDeadlines(t, &interop.EndpointOptions{Receive: func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 		select {
 		case <-s.release:
 		case <-ctx.Done():
@@ -111,7 +113,7 @@ func TestEndpointBoundsWhatServersAsk(t *testing.T) {
 	for i := range lines {
 		lines[i] = fmt.Sprintf(`{"jsonrpc":"2.0","id":"q%d","method":"roots/list"}`, i)
 	}
-	if err := r.say(false, lines...); err != nil {
+	if err := r.writeLines(false, lines...); err != nil {
 		t.Fatal(err)
 	}
 	wantReady(t, r.Endpoint)
@@ -121,12 +123,12 @@ func TestEndpointBoundsWhatServersAsk(t *testing.T) {
 }
 
 func TestEndpointCloseReleasesItsListener(t *testing.T) {
-	s := newSlow()
-	r := unhurried(t, &interop.EndpointOptions{Receive: s.receive}, "-era", "legacy")
-	if err := r.say(false, `{"jsonrpc":"2.0","method":"notifications/message"}`, `{"jsonrpc":"2.0","id":"q","method":"roots/list"}`); err != nil {
+	s := newSlowReceiver()
+	r := withoutDeadlines(t, &interop.EndpointOptions{Receive: s.receive}, "-era", "legacy")
+	if err := r.writeLines(false, `{"jsonrpc":"2.0","method":"notifications/message"}`, `{"jsonrpc":"2.0","id":"q","method":"roots/list"}`); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, s.begun, "the first message")
+	receiveSoon(t, s.started, "the first message")
 	r.Close() // which ends the listener's context
 	if p := r.Phase(); p != interop.Closed {
 		t.Errorf("phase %s", p)
@@ -151,7 +153,7 @@ func TestEndpointACallThatNeverWentOutIsNotConnected(t *testing.T) {
 	ctx := trap{t.Context(), func() {
 		once.Do(func() {
 			r.Send("die")
-			soon(t, r.Done(), "the end")
+			receiveSoon(t, r.Done(), "the end")
 		})
 	}}
 	_, err := r.Invoke(ctx, "echo", nil)
@@ -162,12 +164,12 @@ func TestEndpointACallThatNeverWentOutIsNotConnected(t *testing.T) {
 }
 
 func TestEndpointADeadProcessEndsACallWhateverItsDeadlines(t *testing.T) {
-	r := onFixture(t, nil, interop.Timeouts{Call: time.Hour, Total: none})
+	r := onFixture(t, nil, interop.Timeouts{Call: time.Hour, Total: noFault})
 	mustOpen(t, r.Endpoint)
 	hanging := r.start(t.Context(), "hang", `{"key":"k"}`)
 	r.Wait("call hang")
 	r.Send("die")
-	if err := soon(t, hanging, "the call").err; !isExit(7)(err) {
+	if err := receiveSoon(t, hanging, "the call").err; !isExit(7)(err) {
 		t.Error(err)
 	}
 }
@@ -198,14 +200,14 @@ func TestEndpointAnOlderListingDoesNotReplaceANewerOne(t *testing.T) {
 		tools, _ := r.Tools(context.Background())
 		older <- len(tools)
 	}()
-	soon(t, held, "the older listing")
+	receiveSoon(t, held, "the older listing")
 	r.Send("change")
-	soon(t, heard, "list_changed")
+	receiveSoon(t, heard, "list_changed")
 	if n := len(r.list()); n != 1 {
 		t.Errorf("the newer listing has %d tools", n)
 	}
 	close(release)
-	if n := soon(t, older, "the older listing"); n != 0 {
+	if n := receiveSoon(t, older, "the older listing"); n != 0 {
 		t.Errorf("the older listing has %d tools", n)
 	}
 	if n := r.Status().Tools; n != 1 {
@@ -223,10 +225,10 @@ func TestEndpointHearsOfAChangeOnACallsOwnStream(t *testing.T) {
 			mustOpen(t, r.Endpoint)
 			r.list()
 			r.list()
-			if err := r.say(false, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`); err != nil {
+			if err := r.writeLines(false, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "it is listed again", func() bool {
+			awaitCondition(t, "it is listed again", func() bool {
 				r.list()
 				return strings.Count(r.methods(), "tools/list") > 1
 			})

@@ -63,19 +63,19 @@ func TestEndpointOverAnInjectedTransport(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				told := make(chan string, 10)
+				notified := make(chan string, 10)
 				e := newEndpoint(t, interop.Server{ID: "fx", Transport: interop.Stdio{Command: "no-such-command"}}, &interop.EndpointOptions{
 					Transport: client,
 					Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
-						told <- fmt.Sprintf("%s of %d", m.Method, m.Of)
+						notified <- fmt.Sprintf("%s of %d", m.Method, m.Of)
 						return nil, nil
 					},
 				})
-				useInjected(t, e, era, told)
+				useInjected(t, e, era, notified)
 				if err := session.Close(); err != nil {
 					t.Error(err)
 				}
-				soon(t, e.Done(), "the end")
+				receiveSoon(t, e.Done(), "the end")
 				if p := e.Phase(); p != interop.Faulted {
 					t.Errorf("phase %s", p)
 				}
@@ -113,20 +113,21 @@ func useInjected(t *testing.T, e *interop.Endpoint, era interop.Era, told <-chan
 		t.Fatal(err)
 	}
 	for range 3 {
-		if got := soon(t, told, "progress"); got != "notifications/progress of 7" {
+		if got := receiveSoon(t, told, "progress"); got != "notifications/progress of 7" {
 			t.Error(got)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan error, 1)
 	go func() { hung <- call(ctx, "hang") }()
-	soon(t, told, "the call")
+	receiveSoon(t, told, "the call")
 	cancel()
-	if err := soon(t, hung, "the cancelled call"); err != context.Canceled {
+	if err := receiveSoon(t, hung, "the cancelled call"); err != context.Canceled {
 		t.Error(err)
 	}
 	err = call(t.Context(), "nope")
-	if wantFault(t, err, interop.ToolError); !isCode(err, interop.CodeInvalidParams) {
+	wantFault(t, err, interop.ToolError)
+	if !isCode(err, interop.CodeInvalidParams) {
 		t.Error(err)
 	}
 }
@@ -136,8 +137,8 @@ func isCode(err error, code int64) bool {
 	return ok && e.Code == code
 }
 
-// deaf is a peer in memory that completes the handshake and then never reads again.
-func deaf(t *testing.T, server mcp.Transport) {
+// checkUnread is a peer in memory that completes the handshake and then never reads again.
+func checkUnread(t *testing.T, server mcp.Transport) {
 	t.Helper()
 	c, err := server.Connect(t.Context())
 	if err != nil {
@@ -158,7 +159,7 @@ func TestEndpointOverATransportWhosePeerDoesNotRead(t *testing.T) {
 	line, lineServer := pipes()
 	for name, c := range map[string]struct{ client, server mcp.Transport }{"in memory": {memory, memoryServer}, "lines": {line, lineServer}} {
 		t.Run(name, func(t *testing.T) {
-			deaf(t, c.server)
+			checkUnread(t, c.server)
 			e := newEndpoint(t, interop.Server{ID: "fx"}, &interop.EndpointOptions{Transport: c.client})
 			mustOpen(t, e)
 			ctx, cancel := context.WithTimeout(t.Context(), brief)
@@ -209,16 +210,17 @@ func TestEndpointKeepsBytesOverInjectedLines(t *testing.T) {
 
 func TestEndpointOverLinesThatCannotBeWritten(t *testing.T) {
 	client, server := pipes()
-	deaf(t, server)
+	checkUnread(t, server)
 	broken := errors.New("the disk is full")
 	e := newEndpoint(t, interop.Server{ID: "fx"}, &interop.EndpointOptions{Transport: client})
 	mustOpen(t, e)
 	_ = server.Reader.(*io.PipeReader).CloseWithError(broken)
 	_, err := e.Invoke(t.Context(), "echo", nil)
-	if wantFault(t, err, interop.ToolError); !errors.Is(err, broken) {
+	wantFault(t, err, interop.ToolError)
+	if !errors.Is(err, broken) {
 		t.Error(err)
 	}
-	soon(t, e.Done(), "the end")
+	receiveSoon(t, e.Done(), "the end")
 	if f := e.Status().Fault; !errors.Is(f, broken) {
 		t.Errorf("%v", f)
 	}

@@ -46,7 +46,7 @@ func TestEndpointLife(t *testing.T) {
 	}
 	r.Close()
 	r.Close()
-	soon(t, r.Done(), "the end")
+	receiveSoon(t, r.Done(), "the end")
 	if s := r.Status(); s.Phase != interop.Closed || s.Fault != nil {
 		t.Errorf("closed: %+v", s)
 	}
@@ -67,12 +67,12 @@ func TestEndpointOpenIsSingleFlight(t *testing.T) {
 		go func() { results <- r.Open(context.Background()) }()
 	}
 	leave()
-	if err := soon(t, left, "the one who left"); err != context.Canceled {
+	if err := receiveSoon(t, left, "the one who left"); err != context.Canceled {
 		t.Errorf("the one who left got %v", err)
 	}
 	r.Send("release server/discover")
 	for range cap(results) {
-		if err := soon(t, results, "Open"); err != nil {
+		if err := receiveSoon(t, results, "Open"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestEndpointFaultedGivesTheVerySameFault(t *testing.T) {
 	if stored == nil {
 		t.Fatal("no fault is stored")
 	}
-	soon(t, r.Done(), "the end")
+	receiveSoon(t, r.Done(), "the end")
 	r.Close()
 	r.Close()
 	for _, err := range append(faults[:], r.Open(t.Context())) {
@@ -118,7 +118,8 @@ func TestEndpointFaultedGivesTheVerySameFault(t *testing.T) {
 		t.Errorf("after Close: %+v", s)
 	}
 	_, err := r.Tools(t.Context())
-	if wantFault(t, err, interop.NotConnected); !errors.Is(err, interop.SpawnFailed) || !strings.Contains(err.Error(), "exit status 3") {
+	wantFault(t, err, interop.NotConnected)
+	if !errors.Is(err, interop.SpawnFailed) || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("the reason is lost: %v", err)
 	}
 }
@@ -133,7 +134,7 @@ func TestEndpointCloseDuringConnect(t *testing.T) {
 		wg.Go(r.Close)
 	}
 	wg.Wait()
-	wantFault(t, soon(t, opened, "Open"), interop.NotConnected)
+	wantFault(t, receiveSoon(t, opened, "Open"), interop.NotConnected)
 	if p := r.Phase(); p != interop.Closed {
 		t.Errorf("phase %s", p)
 	}
@@ -150,9 +151,9 @@ func TestEndpointCloseDuringCallsAndAListing(t *testing.T) {
 	r.Close()
 	for _, c := range calls {
 		// It is never NotConnected: the call was sent and must not be repeated.
-		wantFault(t, soon(t, c, "the call").err, interop.ToolError)
+		wantFault(t, receiveSoon(t, c, "the call").err, interop.ToolError)
 	}
-	wantFault(t, soon(t, listed, "the listing"), interop.NotConnected)
+	wantFault(t, receiveSoon(t, listed, "the listing"), interop.NotConnected)
 	if s := r.Status(); s.Phase != interop.Closed || s.Fault != nil {
 		t.Errorf("%+v", s)
 	}
@@ -203,8 +204,8 @@ func TestEndpointOfADeadProcessIsFaulted(t *testing.T) {
 	if took := time.Since(died); took > 15*time.Second { // the failure is known at once and needs no wait
 		t.Errorf("the call failed after %v", took)
 	}
-	soon(t, r.Done(), "the end")
-	for _, err := range []error{err, soon(t, hanging, "the call beside").err, r.Status().Fault, r.Open(t.Context())} {
+	receiveSoon(t, r.Done(), "the end")
+	for _, err := range []error{err, receiveSoon(t, hanging, "the call beside").err, r.Status().Fault, r.Open(t.Context())} {
 		if !isExit(7)(err) || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "died in mid-call") {
 			t.Errorf("how it ended is lost: %v", err)
 		}
@@ -225,10 +226,11 @@ func TestEndpointOfAServerThatClosesItsStdoutIsFaulted(t *testing.T) {
 	e := newEndpoint(t, s, nil)
 	mustOpen(t, e)
 	_, err := e.Invoke(t.Context(), "echo", nil)
-	if wantFault(t, err, interop.ToolError); !strings.Contains(err.Error(), "closed its stdout") {
+	wantFault(t, err, interop.ToolError)
+	if !strings.Contains(err.Error(), "closed its stdout") {
 		t.Error(err)
 	}
-	soon(t, e.Done(), "the end")
+	receiveSoon(t, e.Done(), "the end")
 }
 
 func TestEndpointOfAServerThatClosesItsStdinIsFaulted(t *testing.T) {
@@ -240,23 +242,24 @@ func TestEndpointOfAServerThatClosesItsStdinIsFaulted(t *testing.T) {
 		return nil, nil
 	}})
 	mustOpen(t, e)
-	soon(t, deaf, "the end of its stdin")
+	receiveSoon(t, deaf, "the end of its stdin")
 	_, err := e.Invoke(t.Context(), "echo", nil)
-	if wantFault(t, err, interop.ToolError); !strings.Contains(err.Error(), "closed its stdin") {
+	wantFault(t, err, interop.ToolError)
+	if !strings.Contains(err.Error(), "closed its stdin") {
 		t.Error(err)
 	}
-	soon(t, e.Done(), "the end")
+	receiveSoon(t, e.Done(), "the end")
 }
 
 func TestEndpointKnowsHowAServerEndedThoughItsChildrenHoldThePipes(t *testing.T) {
 	r := openFixture(t, nil, "-grandchild")
 	r.Send("die") // only the leader
 	var err error
-	until(t, "a call fails", func() bool {
+	awaitCondition(t, "a call fails", func() bool {
 		_, err = r.Invoke(t.Context(), "echo", nil)
 		return err != nil
 	})
-	soon(t, r.Done(), "the end")
+	receiveSoon(t, r.Done(), "the end")
 	for _, err := range []error{err, r.Status().Fault} {
 		if !isExit(7)(err) {
 			t.Errorf("how it ended is lost: %v", err)

@@ -39,7 +39,7 @@ func (r *rig) reasons() []string {
 	return all
 }
 
-func numbered(from, to int) []string {
+func numberedTools(from, to int) []string {
 	var names []string
 	for i := from; i <= to; i++ {
 		names = append(names, fmt.Sprintf("tool_%04d", i))
@@ -56,17 +56,17 @@ func TestEndpointListsAllPages(t *testing.T) {
 		asked   int
 		reasons []string
 	}{
-		{"one page", []string{"-tools", "3"}, 0, numbered(1, 3), 1, nil},
+		{"one page", []string{"-tools", "3"}, 0, numberedTools(1, 3), 1, nil},
 		{"no tools", nil, 0, []string{}, 1, nil},
-		{"four pages", []string{"-tools", "10", "-page", "3"}, 0, numbered(1, 10), 4, nil},
-		{"a cursor that is empty", []string{"-tools", "3", "-page", "2", "-empty-cursor"}, 0, numbered(1, 3), 2, nil},
-		{"a cursor again and again", []string{"-tools", "3", "-page", "2", "-loop"}, 0, numbered(1, 2), 2,
+		{"four pages", []string{"-tools", "10", "-page", "3"}, 0, numberedTools(1, 10), 4, nil},
+		{"a cursor that is empty", []string{"-tools", "3", "-page", "2", "-empty-cursor"}, 0, numberedTools(1, 3), 2, nil},
+		{"a cursor again and again", []string{"-tools", "3", "-page", "2", "-loop"}, 0, numberedTools(1, 2), 2,
 			[]string{`: tools/list repeats the cursor "from-2": reading stopped after page 2`}},
 		{"no end", []string{"-endless"}, 0, []string{}, 1000,
 			[]string{": tools/list goes on after 1000 pages: the rest is not read"}},
-		{"more pages than may be", []string{"-tools", "10", "-page", "2"}, 3, numbered(1, 6), 3,
+		{"more pages than may be", []string{"-tools", "10", "-page", "2"}, 3, numberedTools(1, 6), 3,
 			[]string{": tools/list goes on after 3 pages: the rest is not read"}},
-		{"exactly as many", []string{"-tools", "10", "-page", "2"}, 5, numbered(1, 10), 5, nil},
+		{"exactly as many", []string{"-tools", "10", "-page", "2"}, 5, numberedTools(1, 10), 5, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -183,12 +183,12 @@ func TestEndpointSharesOneListing(t *testing.T) {
 		go func() { _, err := r.Tools(context.Background()); lists <- err }()
 	}
 	leave()
-	if err := soon(t, left, "the one who left"); err != context.Canceled {
+	if err := receiveSoon(t, left, "the one who left"); err != context.Canceled {
 		t.Errorf("the one who left got %v", err)
 	}
 	r.Send("release tools/list")
 	for range cap(lists) {
-		if err := soon(t, lists, "the list"); err != nil {
+		if err := receiveSoon(t, lists, "the list"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,7 +207,7 @@ func TestEndpointListsAgainAfterAFailure(t *testing.T) {
 	r.Wait("cancelled ")
 	r.Send("release tools/list")
 	r.Wait("done release")
-	until(t, "it is listed", func() bool { _, err := r.Tools(t.Context()); return err == nil })
+	awaitCondition(t, "it is listed", func() bool { _, err := r.Tools(t.Context()); return err == nil })
 	wantReady(t, r.Endpoint)
 }
 
@@ -228,7 +228,7 @@ func TestEndpointListsAgainWhenTheListChanged(t *testing.T) {
 					t.Fatalf("tools (-want +got):\n%s", diff)
 				}
 				r.Send("change")
-				if m := soon(t, heard, "list_changed"); m.Method != "notifications/tools/list_changed" || m.ID != nil || string(m.Era) != era {
+				if m := receiveSoon(t, heard, "list_changed"); m.Method != "notifications/tools/list_changed" || m.ID != nil || string(m.Era) != era {
 					t.Fatalf("heard %+v", m)
 				}
 			}
@@ -244,7 +244,7 @@ func TestEndpointDoesNotMissAChangeBeforeItsSubscription(t *testing.T) {
 	r.Wait("done change")
 	r.Send("release subscriptions/listen")
 	r.Wait("listening")
-	until(t, "the change is listed", func() bool { return len(toolNames(r.list())) == len(stale)+1 })
+	awaitCondition(t, "the change is listed", func() bool { return len(toolNames(r.list())) == len(stale)+1 })
 }
 
 func TestEndpointSubscribesAgainAndListsAnew(t *testing.T) {
@@ -255,11 +255,11 @@ func TestEndpointSubscribesAgainAndListsAnew(t *testing.T) {
 	r.Wait("unlistened")
 	r.Send("change") // no notification is sent
 	r.WaitN("listening", 2)
-	until(t, "the change is listed", func() bool { return len(r.list()) == 1 })
+	awaitCondition(t, "the change is listed", func() bool { return len(r.list()) == 1 })
 }
 
-// until waits for a condition that has no event.
-func until(t *testing.T, what string, holds func() bool) {
+// awaitCondition waits for a condition that has no event.
+func awaitCondition(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(eventWait); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -271,12 +271,12 @@ func until(t *testing.T, what string, holds func() bool) {
 func TestEndpointOfAServerWithoutTools(t *testing.T) {
 	const noTools = `read line; echo '{ANSWER:1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{%s}}}'
 		read line; echo '{ANSWER:2,"error":{"code":-32601,"message":"no such method"}}'; cat >/dev/null`
-	e := newEndpoint(t, shell(fmt.Sprintf(noTools, `"prompts":{}`)), nil)
+	e := newEndpoint(t, shellServer(fmt.Sprintf(noTools, `"prompts":{}`)), nil)
 	mustOpen(t, e)
 	if tools, err := e.Tools(t.Context()); err != nil || len(tools) != 0 {
 		t.Errorf("%d tools, %v", len(tools), err)
 	}
-	e = newEndpoint(t, shell(fmt.Sprintf(noTools, `"tools":{}`)), nil)
+	e = newEndpoint(t, shellServer(fmt.Sprintf(noTools, `"tools":{}`)), nil)
 	mustOpen(t, e)
 	_, err := e.Tools(t.Context())
 	wantFault(t, err, interop.Protocol)
@@ -287,7 +287,7 @@ func TestEndpointRefusesListsThatAreNone(t *testing.T) {
 		"no object": `[]`, "null": `null`, "no tools": `{}`, "tools that are none": `{"tools":{}}`, "null tools": `{"tools":null}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEndpoint(t, shell(`read line; echo '{ANSWER:1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'
+			e := newEndpoint(t, shellServer(`read line; echo '{ANSWER:1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'
 				read line; echo '{ANSWER:2,"result":`+result+`}'; cat >/dev/null`), nil)
 			mustOpen(t, e)
 			_, err := e.Tools(t.Context())

@@ -38,7 +38,7 @@ func TestAnAnswerWithoutRoomIsRefused(t *testing.T) {
 				return err
 			}
 			for range 5 {
-				until(t, "there is room, as nobody holds the last one", func() bool { return block(`{"bytes":800000}`) == nil })
+				awaitCondition(t, "there is room, as nobody holds the last one", func() bool { return block(`{"bytes":800000}`) == nil })
 			}
 			var fault *interop.Fault
 			if err := block(`{"bytes":5000000}`); !errors.As(err, &fault) || !strings.Contains(err.Error(), "room") {
@@ -55,7 +55,7 @@ func TestAnAnswerWithoutRoomIsRefused(t *testing.T) {
 				t.Errorf("a small one: %v", err)
 			}
 			runtime.KeepAlive(held)
-			until(t, "there is room again", func() bool { return block(`{"bytes":2500000}`) == nil })
+			awaitCondition(t, "there is room again", func() bool { return block(`{"bytes":2500000}`) == nil })
 		})
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// say makes the fixture write lines, with $ID as the call's id, and then reply unless
+// writeLines makes the fixture write lines, with $ID as the call's id, and then reply unless
 // silent is set. The endpoint has no deadlines, so a failure is immediate.
-func (r *rig) say(silent bool, lines ...string) error {
+func (r *rig) writeLines(silent bool, lines ...string) error {
 	args, err := json.Marshal(map[string]any{"lines": lines, "silent": silent})
 	if err != nil {
 		return err
@@ -22,16 +22,16 @@ func (r *rig) say(silent bool, lines ...string) error {
 	return err
 }
 
-func unhurried(t testing.TB, opts *interop.EndpointOptions, flags ...string) *rig {
-	r := onFixture(t, opts, interop.Timeouts{Call: none, Total: none, List: none}, flags...)
+func withoutDeadlines(t testing.TB, opts *interop.EndpointOptions, flags ...string) *rig {
+	r := onFixture(t, opts, interop.Timeouts{Call: noFault, Total: noFault, List: noFault}, flags...)
 	mustOpen(t, r.Endpoint)
 	return r
 }
 
 func TestEndpointSurvivesNoise(t *testing.T) {
-	told := make(chan interop.Message, 10)
-	r := unhurried(t, &interop.EndpointOptions{Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
-		told <- m
+	notified := make(chan interop.Message, 10)
+	r := withoutDeadlines(t, &interop.EndpointOptions{Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
+		notified <- m
 		return nil, nil
 	}}, "-no-list-changed")
 	lines := []string{
@@ -46,29 +46,29 @@ func TestEndpointSurvivesNoise(t *testing.T) {
 		`{"jsonrpc":"2.0","id":$ID,"id":$ID,"result":{}}`,
 		`{"jsonrpc":"2.0","ID":$ID,"result":{}}`,
 	}
-	if err := r.say(false, lines...); err != nil {
+	if err := r.writeLines(false, lines...); err != nil {
 		t.Fatal(err)
 	}
 	if n := r.Status().Noise; n != len(lines) {
 		t.Errorf("%d lines of noise, want %d", n, len(lines))
 	}
-	if err := r.say(false, `{"jsonrpc":"2.0","method":"notifications/end"}`); err != nil {
+	if err := r.writeLines(false, `{"jsonrpc":"2.0","method":"notifications/end"}`); err != nil {
 		t.Fatal(err)
 	}
-	if m := soon(t, told, "a notification"); m.Method != "notifications/end" {
+	if m := receiveSoon(t, notified, "a notification"); m.Method != "notifications/end" {
 		t.Errorf("noise was told as %+v", m)
 	}
 	wantReady(t, r.Endpoint)
 }
 
 func TestEndpointDropsAnswersToNobody(t *testing.T) {
-	r := unhurried(t, nil, "-no-list-changed")
-	if err := r.say(false, `{"jsonrpc":"2.0","id":4711,"result":{}}`, `{"jsonrpc":"2.0","id":"x","result":{}}`,
+	r := withoutDeadlines(t, nil, "-no-list-changed")
+	if err := r.writeLines(false, `{"jsonrpc":"2.0","id":4711,"result":{}}`, `{"jsonrpc":"2.0","id":"x","result":{}}`,
 		`{"jsonrpc":"2.0","id":99999999999999999999,"result":{}}`); err != nil {
 		t.Fatal(err)
 	}
 	// Of two replies the first counts.
-	if err := r.say(false, `{"jsonrpc":"2.0","id":$ID,"error":{"code":1,"message":"first"}}`); !isRPC(1, "first", "")(err) {
+	if err := r.writeLines(false, `{"jsonrpc":"2.0","id":$ID,"error":{"code":1,"message":"first"}}`); !isRPC(1, "first", "")(err) {
 		t.Error(err)
 	}
 	wantReady(t, r.Endpoint)
@@ -91,8 +91,8 @@ func TestEndpointFailsACallByItsBrokenAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := unhurried(t, nil, "-no-list-changed")
-			f := wantFault(t, r.say(true, line), interop.Protocol)
+			r := withoutDeadlines(t, nil, "-no-list-changed")
+			f := wantFault(t, r.writeLines(true, line), interop.Protocol)
 			if f.Tool != "say" {
 				t.Errorf("the fault names the tool %q", f.Tool)
 			}
@@ -110,12 +110,13 @@ func TestEndpointSkipsALineOf100MB(t *testing.T) {
 }
 
 func TestEndpointFailsACallWhoseAnswerIsTooLong(t *testing.T) {
-	r := unhurried(t, &interop.EndpointOptions{MaxMessage: 1 << 20}, "-no-list-changed")
+	r := withoutDeadlines(t, &interop.EndpointOptions{MaxMessage: 1 << 20}, "-no-list-changed")
 	_, err := r.Invoke(t.Context(), "block", []byte(`{"bytes":2000000}`)) // its id comes first
 	wantFault(t, err, interop.Protocol)
 	args := fmt.Sprintf(`{"silent":true,"lines":["{\"jsonrpc\":\"2.0\",\"result\":{\"content\":[{\"text\":\"%s\"}]},\"id\":$ID}"]}`, strings.Repeat("x", 2_000_000))
 	_, err = r.Invoke(t.Context(), "say", []byte(args)) // its id comes last, as in the TypeScript SDK
-	if wantFault(t, err, interop.Protocol); !strings.Contains(err.Error(), "over the limit of 1048576") {
+	wantFault(t, err, interop.Protocol)
+	if !strings.Contains(err.Error(), "over the limit of 1048576") {
 		t.Error(err)
 	}
 	if got := r.invoke("block", `{"bytes":1000000}`); len(got) != 1_000_000 {

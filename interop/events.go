@@ -28,12 +28,12 @@ type EventKind string
 const (
 	ServerAdded      EventKind = "added"      // it is in the fleet; the previous server of its id accepts no more calls
 	ServerConnecting EventKind = "connecting" // an attempt begins
-	ServerReady      EventKind = "ready"      // it is connected and listed; if its listing failed, Status.Fault has the reason
+	ServerReady      EventKind = "ready"      // it is connected and listed; Status.Fault is the reason of a failed listing
 	ServerIdle       EventKind = "idle"       // it is not connected until a request needs it; its list stays
 	ServerFaulted    EventKind = "faulted"    // it could not be connected, or its connection was lost
 	ServerWithdrawn  EventKind = "withdrawn"  // its tools are no longer listed
 	ServerListed     EventKind = "listed"     // its tools were listed again, or that failed: see Status.Fault
-	ServerRemoved    EventKind = "removed"    // it is closed, or the next server of its id is there and its last calls end beside it
+	ServerRemoved    EventKind = "removed"    // it is closed, or replaced while its last calls end
 )
 
 func (e Event) String() string { return fmt.Sprintf("%s: %s", e.Server, e.Kind) }

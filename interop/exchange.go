@@ -27,40 +27,40 @@ import (
 // in its chain is the server's own error reply. Of Server.Tools, only Allow and Deny apply here. A tools/call is
 // refused as in [Endpoint.Invoke]. A tools/list returns the server's own list.
 func (e *Endpoint) Do(ctx context.Context, m Message) (json.RawMessage, error) {
-	e.begin()
-	defer e.end()
+	e.beginCall()
+	defer e.endCall()
 	if m.Params != nil && !wire.Valid(m.Params) {
-		return nil, NewFault(siteKind(m.Method), e.server.ID, m.Method, errors.New("the params are not valid JSON"))
+		return nil, NewFault(failureKind(m.Method), e.server.ID, m.Method, errors.New("the params are not valid JSON"))
 	}
 	if m.Method == protocol.MethodToolsCall {
 		if _, err := protocol.OneMember(m.Params, "name"); err != nil {
-			return nil, e.badParams(paramName(m), err)
+			return nil, e.paramsFault(paramName(m), err)
 		}
-		if err := e.denied(paramName(m)); err != nil {
+		if err := e.deniedFault(paramName(m)); err != nil {
 			return nil, err
 		}
-		m.tool = e.toolNamed(paramName(m))
+		m.tool = e.findTool(paramName(m))
 	}
 	if m.back == nil {
-		m.back = e.backOf(ctx)
+		m.back = e.peerFor(ctx)
 	}
 	result, _, err := e.exchange(ctx, m)
 	return result, err
 }
 
-// backOf returns the peer that receives messages related to a request.
-func (e *Endpoint) backOf(ctx context.Context) Peer {
+// peerFor returns the peer that receives messages related to a request.
+func (e *Endpoint) peerFor(ctx context.Context) Peer {
 	if c := ClientOf(ctx); c != nil {
 		return c.Back
 	}
 	return e.opts.Receive
 }
 
-// denied returns the fault of a call to a tool that the configuration leaves out, or nil if the call is allowed. It
-// depends only on the name, so it holds before any listing.
-func (e *Endpoint) denied(tool string) error {
+// deniedFault returns the fault of a call to a tool that the configuration leaves out, or nil if the call is allowed.
+// It depends only on the name, so it holds before any listing.
+func (e *Endpoint) deniedFault(tool string) error {
 	e.mu.Lock()
-	why := e.config.rules.leftOut(tool)
+	why := e.config.rules.deniedReason(tool)
 	e.mu.Unlock()
 	if why == "" {
 		return nil
@@ -75,49 +75,52 @@ type deniedError struct{ why string }
 
 func (e *deniedError) Error() string { return e.why }
 
-// badParams returns the fault of a call with params that cannot be sent.
-func (e *Endpoint) badParams(tool string, why error) *Fault {
-	f := NewFault(ToolError, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(tool, 80), &RPCError{Code: CodeInvalidParams, Message: why.Error()})
+// paramsFault returns the fault of a call with params that cannot be sent.
+func (e *Endpoint) paramsFault(tool string, why error) *Fault {
+	cause := &RPCError{Code: CodeInvalidParams, Message: why.Error()}
+	f := NewFault(ToolError, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(tool, 80), cause)
 	f.Tool = tool
 	return f
 }
 
-// begin counts a caller's request as in flight, until end. A replaced connection stays open for such requests.
-func (e *Endpoint) begin() {
+// beginCall counts a caller's request as in flight, until endCall. A replaced connection stays open for such requests.
+func (e *Endpoint) beginCall() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.calls++
-	e.begun++
+	e.inFlight++
+	e.startedCalls++
 }
 
-func (e *Endpoint) end() {
+func (e *Endpoint) endCall() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.calls--; e.calls == 0 && e.quiet != nil {
-		close(e.quiet)
-		e.quiet = nil
+	e.inFlight--
+	if e.inFlight == 0 && e.drained != nil {
+		close(e.drained)
+		e.drained = nil
 	}
 }
 
-// counts returns how many requests of callers there were, and how many are in flight.
-func (e *Endpoint) counts() (begun uint64, calls int) {
+// callCounts returns how many requests of callers there were, and how many are in flight.
+func (e *Endpoint) callCounts() (begun uint64, calls int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.begun, e.calls
+	return e.startedCalls, e.inFlight
 }
 
-// busy returns how many requests are in flight, and a channel that is closed once there are none.
-func (e *Endpoint) busy() (calls int, quiet <-chan struct{}) {
+// pendingCalls returns how many requests are in flight, and a channel that is closed once there are none.
+func (e *Endpoint) pendingCalls() (calls int, quiet <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.quiet == nil {
-		e.quiet = make(chan struct{})
+	if e.drained == nil {
+		e.drained = make(chan struct{})
 	}
-	if quiet = e.quiet; e.calls == 0 {
-		close(e.quiet)
-		e.quiet = nil
+	quiet = e.drained
+	if e.inFlight == 0 {
+		close(e.drained)
+		e.drained = nil
 	}
-	return e.calls, quiet
+	return e.inFlight, quiet
 }
 
 // send is the innermost [Peer], which Around wraps.
@@ -125,7 +128,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c, shake, err := e.ready()
+	c, handshake, err := e.readyConn()
 	if err != nil {
 		return nil, err
 	}
@@ -133,79 +136,81 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	if !m.bounded { // a bounded message belongs to no client
 		client = ClientOf(ctx)
 	}
-	x := conn.Request{Method: m.Method}
+	request := conn.Request{Method: m.Method}
 	token := progressToken(client, m)
 	if token != nil || m.progress || client == nil && m.back != nil && m.Method == protocol.MethodToolsCall {
-		x.Token = e.tokens.Add(1)
+		request.Token = e.tokens.Add(1)
 	}
 	name := paramName(m)
-	if shake.Era == Modern {
-		x.Name = name
+	if handshake.Era == Modern {
+		request.Name = name
 	}
 	if m.tool != nil {
-		x.ParamHeaders = m.tool.params
+		request.ParamHeaders = m.tool.params
 	}
-	var ours []byte
-	if shake.Era == Modern {
-		ours = e.metaFor(client)
+	var reserved []byte
+	if handshake.Era == Modern {
+		reserved = e.metaFor(client)
 	}
-	if x.Params, err = hopParams(m.Params, ours, x.Token); err != nil {
-		return nil, NewFault(siteKind(m.Method), e.server.ID, m.Method, err)
+	if request.Params, err = serverParams(m.Params, reserved, request.Token); err != nil {
+		return nil, NewFault(failureKind(m.Method), e.server.ID, m.Method, err)
 	}
-	outer, inner, heard := ctx, ctx, func() {}
-	var d *callDeadlines
+	outer, inner := ctx, ctx
+	onMessage := func() {}
+	var deadlines *callDeadlines
 	if !m.bounded && m.Method != protocol.MethodListen { // a listen request is silent until an event happens
 		if e.opts.CancelBeforeCallOnly {
 			outer = context.WithoutCancel(ctx)
 		}
-		inner, d = withCallDeadlines(outer, e.server.Timeouts)
-		defer d.stop()
-		heard = d.reset
+		inner, deadlines = withCallDeadlines(outer, e.server.Timeouts)
+		defer deadlines.stop()
+		onMessage = deadlines.reset
 	}
-	greets := false
+	greeting := false
 	if e.greeted != nil && client != nil && client.Era == Modern && !client.listing {
-		if greets = e.greets.CompareAndSwap(false, true); !greets {
+		greeting = e.greeting.CompareAndSwap(false, true)
+		if !greeting {
 			select {
 			case <-e.greeted:
 			case <-inner.Done():
 			}
 		}
 	}
-	asks := e.opts.Receive != nil || e.opts.lane != nil // d is held while a client is asked
-	if m.Of != 0 || client != nil && client.Back != nil || asks && d != nil {
-		x.Of = e.talks.join(&talk{inner, client, m.Caller, m.Of, d, subjectOf(m.Method, name)})
-		defer func() { e.talks.leave(x.Of, err == nil || isAnswer(err)) }()
+	mayAsk := e.opts.Receive != nil || e.opts.onQuestion != nil // deadlines is paused while a client is asked
+	if m.Of != 0 || client != nil && client.Back != nil || mayAsk && deadlines != nil {
+		request.Of = e.active.register(&activeRequest{inner, client, m.Caller, m.Of, deadlines, subjectOf(m.Method, name)})
+		defer func() { e.active.unregister(request.Of, err == nil || isErrorReply(err)) }()
 	}
-	if greets {
+	if greeting {
 		e.greet(inner, c)
 	}
-	x.Receive = e.receiver(m, client, token, heard)
-	if e.forwards != nil && client != nil {
-		if h := protocol.PickHeaders(client.Header, e.forwards); h != nil {
+	request.Receive = e.receiver(m, client, token, onMessage)
+	if e.forwardedHeaders != nil && client != nil {
+		if h := protocol.PickHeaders(client.Header, e.forwardedHeaders); h != nil {
 			inner = conn.WithHeader(inner, h)
 		}
 	}
-	result, err := c.Call(inner, x)
+	result, err := c.Call(inner, request)
 	if m.Method == protocol.MethodListen {
-		e.unlistened()
+		e.listenEnded()
 	}
 	switch {
-	case err == nil || isAnswer(err):
-		e.answered()
+	case err == nil || isErrorReply(err):
+		e.recordReply()
 	case outer.Err() == nil && errors.As(context.Cause(inner), new(*conn.DeadlineError)):
-		e.unanswered(c, shake)
+		e.recordTimeout(c, handshake)
 	}
-	if err == nil && e.opts.result != nil {
-		e.opts.result(m.Method, result)
+	if err == nil && e.opts.onResult != nil {
+		e.opts.onResult(m.Method, result)
 	}
 	if !e.opts.Memory.Own(string(m.Caller), result) {
 		result, err = nil, &conn.ProtocolError{What: "an answer that is not taken", Cause: memory.NoRoom{}}
 	}
-	if bad := badUTF8(m.Method, result, err); bad != nil {
-		result, err = nil, bad
+	if invalid := checkReplyUTF8(m.Method, result, err); invalid != nil {
+		result, err = nil, invalid
 	}
-	if shake.Era == Legacy && client != nil && protocol.MayRequireInput(m.Method) {
-		result = withAskingType(result)
+	if handshake.Era == Legacy && client != nil && protocol.MayRequireInput(m.Method) {
+		result = withInputRequiredType(result)
 	}
 	return result, e.sendFault(outer, inner, m, name, err)
 }
@@ -215,15 +220,15 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 // would end too soon.
 func (e *Endpoint) greet(ctx context.Context, c conn.Conn) {
 	defer close(e.greeted)
-	soon, cancel := context.WithTimeout(ctx, levelWait)
+	pingCtx, cancel := context.WithTimeout(ctx, levelWait)
 	defer cancel()
-	_, _ = c.Call(soon, conn.Request{Method: protocol.MethodPing}) // the server asks before it replies
+	_, _ = c.Call(pingCtx, conn.Request{Method: protocol.MethodPing}) // the server asks before it replies
 	c.Unasked(ctx)
 }
 
-// badUTF8 returns the error of a reply that is not UTF-8, because strict readers would lose the whole stream (RFC 8259,
-// section 8.1). For tools/list only the bad rows are dropped, later.
-func badUTF8(method string, result json.RawMessage, err error) error {
+// checkReplyUTF8 returns the error of a reply that is not UTF-8, because strict readers would lose the whole stream
+// (RFC 8259, section 8.1). For tools/list only the bad rows are dropped, later.
+func checkReplyUTF8(method string, result json.RawMessage, err error) error {
 	var rpc *RPCError
 	if errors.As(err, &rpc) {
 		result = rpc.Data
@@ -240,20 +245,21 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 		return nil
 	}
 	explained := errors.As(err, new(*conn.UnmatchedError))
-	if outer.Err() != nil && !isAnswer(err) && !explained {
+	if outer.Err() != nil && !isErrorReply(err) && !explained {
 		return outer.Err()
 	}
 	doing := m.Method
 	if name != "" {
 		doing += " " + protocol.Printable(name, 80)
 	}
-	kind := siteKind(m.Method)
+	kind := failureKind(m.Method)
 	var late *conn.DeadlineError
 	var bad *conn.ProtocolError
 	var unsent *conn.UnsentError
 	switch {
-	case inner.Err() != nil && !isAnswer(err) && errors.As(context.Cause(inner), &late):
-		if kind = Timeout; !explained {
+	case inner.Err() != nil && !isErrorReply(err) && errors.As(context.Cause(inner), &late):
+		kind = Timeout
+		if !explained {
 			err = late
 		}
 	case errors.As(err, &bad):
@@ -268,13 +274,13 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 	return f
 }
 
-func isAnswer(err error) bool {
+func isErrorReply(err error) bool {
 	var rpc *RPCError
 	return errors.As(err, &rpc)
 }
 
-// siteKind returns the kind of a failure by its place.
-func siteKind(method string) Kind {
+// failureKind returns the kind of a failure by its place.
+func failureKind(method string) Kind {
 	if method == protocol.MethodToolsCall {
 		return ToolError
 	}
@@ -301,60 +307,60 @@ func paramName(m Message) string {
 	return name
 }
 
-// hopParams returns params for one server: the reserved keys of _meta are replaced by ours, and other keys stay. ours
-// holds the members that a modern server receives, and is nil for a legacy server.
-func hopParams(params json.RawMessage, ours []byte, token int64) (json.RawMessage, error) {
+// serverParams returns params for one server: the reserved keys of _meta are replaced by reserved, and other keys stay.
+// reserved holds the members that a modern server receives, and is nil for a legacy server.
+func serverParams(params json.RawMessage, reserved []byte, token int64) (json.RawMessage, error) {
 	if params == nil {
 		params = json.RawMessage(`{}`)
 	}
-	given, has := wire.Lookup(params, "_meta")
-	if !has && ours == nil && token == 0 {
+	meta, ok := wire.Lookup(params, "_meta")
+	if !ok && reserved == nil && token == 0 {
 		return params, nil
 	}
-	meta := append(make([]byte, 0, len(given)+len(ours)+40), '{')
-	if has && given[0] == '{' {
-		members, err := wire.Members(given)
+	out := append(make([]byte, 0, len(meta)+len(reserved)+40), '{')
+	if ok && meta[0] == '{' {
+		members, err := wire.Members(meta)
 		if err != nil {
 			return nil, err
 		}
 		for i := range members {
 			if m := &members[i]; !protocol.Reserved(m.Key) && m.Key != "progressToken" {
-				meta = append(append(meta, given[m.Start:m.End]...), ',')
+				out = append(append(out, meta[m.Start:m.End]...), ',')
 			}
 		}
 	}
 	if token != 0 {
-		meta = append(strconv.AppendInt(append(meta, `"progressToken":`...), token, 10), ',')
+		out = append(strconv.AppendInt(append(out, `"progressToken":`...), token, 10), ',')
 	}
-	if ours != nil {
-		meta = append(append(meta, ours...), ',')
+	if reserved != nil {
+		out = append(append(out, reserved...), ',')
 	}
-	if meta[len(meta)-1] == ',' {
-		meta = meta[:len(meta)-1]
+	if out[len(out)-1] == ',' {
+		out = out[:len(out)-1]
 	}
-	return wire.Rewrite(params, wire.Edit{Key: "_meta", Value: append(meta, '}')})
+	return wire.Rewrite(params, wire.Edit{Key: "_meta", Value: append(out, '}')})
 }
 
 // callTool calls a tool by the server's own name for it. If c.Wire is set, it holds the params of the original request,
 // and unknown members in it are passed on.
 func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*toolbox.Result, error) {
-	if err := e.denied(name); err != nil {
+	if err := e.deniedFault(name); err != nil {
 		return nil, err
 	}
 	params, err := callParams(name, c)
 	if err != nil {
-		return nil, e.badParams(name, err)
+		return nil, e.paramsFault(name, err)
 	}
-	m := Message{Method: protocol.MethodToolsCall, Params: params, Caller: c.Caller, back: e.backOf(ctx)}
+	m := Message{Method: protocol.MethodToolsCall, Params: params, Caller: c.Caller, back: e.peerFor(ctx)}
 	if c.Progress != nil {
-		m.back, m.progress = progressTo(c.Progress, e.format(), m.back), true
+		m.back, m.progress = progressPeer(c.Progress, e.format(), m.back), true
 	}
-	m.tool = e.toolNamed(name)
+	m.tool = e.findTool(name)
 	result, kind, err := e.exchange(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.takes(ctx, result, kind); err != nil {
+	if err := e.checkResult(ctx, result, kind); err != nil {
 		return nil, e.resultFault(m, err)
 	}
 	return toolbox.WireResult(toolbox.Wire{Format: e.format(), JSON: result}, func(w toolbox.Wire) toolbox.Decoded {
@@ -365,14 +371,14 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 	}), nil
 }
 
-// toolNamed returns the tool as it was last listed, or nil if it never was.
-func (e *Endpoint) toolNamed(name string) *listedTool {
-	if e.opts.named != nil {
-		return e.opts.named(name)
+// findTool returns the tool as it was last listed, or nil if it never was.
+func (e *Endpoint) findTool(name string) *listedTool {
+	if e.opts.findTool != nil {
+		return e.opts.findTool(name)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.list.tool(name)
+	return e.list.find(name)
 }
 
 // callParams returns the params of tools/call, with the arguments unchanged.
@@ -396,8 +402,8 @@ func callParams(name string, c toolbox.Call) (json.RawMessage, error) {
 	return append(b, '}'), nil
 }
 
-// progressTo returns a peer that reports a call's progress and passes other messages to rest.
-func progressTo(progress func(toolbox.Progress), format string, rest Peer) Peer {
+// progressPeer returns a peer that reports a call's progress and passes other messages to rest.
+func progressPeer(progress func(toolbox.Progress), format string, rest Peer) Peer {
 	return func(ctx context.Context, m Message) (json.RawMessage, error) {
 		if m.Method != protocol.NoteProgress {
 			if rest == nil {

@@ -112,19 +112,19 @@ type Fleet struct {
 	closing       sync.WaitGroup // members that were removed
 	quit          chan struct{}  // closed by Close: nothing drains any more
 
-	mu      sync.Mutex           // guards the fields below, and every change of a member's state
-	members []*member            // in the order of the configuration; replaced, never changed in place
-	leaving map[string][]*member // by id, the members that were removed and are not closed yet
-	applied bool
-	closed  bool
-	last    *view
+	mu       sync.Mutex           // guards the fields below, and every change of a member's state
+	members  []*member            // in the order of the configuration; replaced, never changed in place
+	leaving  map[string][]*member // by id, the members that were removed and are not closed yet
+	applied  bool
+	closed   bool
+	lastView *view
 }
 
 var _ toolbox.Source = (*Fleet)(nil)
 
 // NewFleet returns an empty fleet. [Fleet.Apply] adds servers.
 func NewFleet(opts *FleetOptions) *Fleet {
-	f := &Fleet{leaving: map[string][]*member{}, quit: make(chan struct{}), last: &view{snapshot: &toolbox.Snapshot{}}}
+	f := &Fleet{leaving: map[string][]*member{}, quit: make(chan struct{}), lastView: &view{snapshot: &toolbox.Snapshot{}}}
 	if opts != nil {
 		f.opts = *opts
 	}
@@ -140,8 +140,9 @@ func NewFleet(opts *FleetOptions) *Fleet {
 	f.opts.Memory = cmp.Or(f.opts.Memory, NewMemory(0))
 	f.opts.MaxCalls = cmp.Or(f.opts.MaxCalls, defaultMaxCalls)
 	f.opts.CallWait = protocol.Duration(f.opts.CallWait, defaultCallWait)
-	f.subscriptions.of, f.subscriptions.callers = map[string]map[subscribed]*subscription{}, map[callPair]int{}
-	f.view.Store(f.last)
+	f.subscriptions.byServer = map[string]map[subscriptionKey]*subscription{}
+	f.subscriptions.callerCounts = map[callPair]int{}
+	f.view.Store(f.lastView)
 	return f
 }
 
@@ -152,12 +153,12 @@ func (f *Fleet) Format(w fmt.State, _ rune) { _, _ = fmt.Fprintf(w, "%d servers"
 // connection if it is open. Otherwise it is the connection that all principals share. Until a successor takes over, it
 // is the connection of the old server. If the fleet has no such server, the error is a [*Fault] of kind NotConnected.
 func (f *Fleet) Endpoint(id string, p toolbox.Principal) (*Endpoint, error) {
-	m := findMember(f.all(), id)
+	m := findMember(f.currentMembers(), id)
 	if m == nil {
 		return nil, NewFault(NotConnected, id, "no such server", nil)
 	}
 	if m.isPerPrincipal() {
-		if e := m.lanes.ofPrincipal(p); e != nil {
+		if e := m.lanes.principalEndpoint(p); e != nil {
 			return e, nil
 		}
 	}
@@ -166,7 +167,7 @@ func (f *Fleet) Endpoint(id string, p toolbox.Principal) (*Endpoint, error) {
 
 // Endpoints returns the current endpoint of every server, in order.
 func (f *Fleet) Endpoints() []*Endpoint {
-	members := f.all()
+	members := f.currentMembers()
 	out := make([]*Endpoint, len(members))
 	for i, m := range members {
 		out[i] = m.state.Load().endpoint
@@ -178,7 +179,7 @@ func (f *Fleet) Endpoints() []*Endpoint {
 // connected. Fault is the reason why there are none, or why the list is old. While a successor connects beside a server
 // that serves, the status is the old server's, with Replacing set.
 func (f *Fleet) Status() []EndpointStatus {
-	members := f.all()
+	members := f.currentMembers()
 	out := make([]EndpointStatus, len(members))
 	for i, m := range members {
 		out[i] = m.status()
@@ -190,7 +191,7 @@ func (f *Fleet) Status() []EndpointStatus {
 // rule of Server.Tools that matches no tool.
 func (f *Fleet) Quarantined() []Quarantine {
 	var out []Quarantine
-	for _, m := range f.all() {
+	for _, m := range f.currentMembers() {
 		if l := m.state.Load().list; l != nil {
 			out = append(out, l.rejected...)
 		}
@@ -198,7 +199,7 @@ func (f *Fleet) Quarantined() []Quarantine {
 			out = v.list.appendRejected(out)
 		}
 	}
-	return append(out, f.published().rejected...)
+	return append(out, f.currentView().rejected...)
 }
 
 // Events calls notify with all later events, in order. notify must not block, and must not call stop or [Fleet.Close].
@@ -211,7 +212,7 @@ func (f *Fleet) Events(notify func(Event)) (stop func()) { return f.events.add(n
 func (f *Fleet) Close() {
 	f.mu.Lock()
 	if !f.closed {
-		f.current() // keep the last list
+		f.viewLocked() // keep the last list
 		f.closed = true
 		close(f.quit)
 		for _, m := range f.members {
@@ -229,7 +230,7 @@ func (f *Fleet) Close() {
 	f.events.flush()
 }
 
-func (f *Fleet) all() []*member {
+func (f *Fleet) currentMembers() []*member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.members

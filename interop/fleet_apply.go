@@ -36,19 +36,21 @@ func (f *Fleet) Apply(servers []Server) {
 // is connected or has failed again, or ctx ends.
 func (f *Fleet) Retry(mended func(*Fault) bool) (tried func(ctx context.Context)) {
 	faults := map[*member]*Fault{}
-	for _, m := range f.all() {
-		m.lanes.forget(mended)
+	for _, m := range f.currentMembers() {
+		m.lanes.dropFailed(mended)
 		if fault := m.state.Load().connectFault; fault != nil && mended(fault) {
 			faults[m] = fault
 			select {
-			case m.hurry <- struct{}{}:
+			case m.retryNow <- struct{}{}:
 			default:
 			}
 		}
 	}
 	return func(ctx context.Context) {
-		for m, was := range faults {
-			_ = m.until(ctx, func(s *state) bool { return s.up || s.retired || s.connectFault != nil && s.connectFault != was })
+		for m, old := range faults {
+			_ = m.awaitState(ctx, func(s *state) bool {
+				return s.up || s.retired || s.connectFault != nil && s.connectFault != old
+			})
 		}
 	}
 }
@@ -66,7 +68,7 @@ func (f *Fleet) Restart(ctx context.Context) error {
 	case !applied:
 		return NewFault(NotConnected, "", "the fleet has no configuration: apply one first", nil)
 	}
-	f.reconfigure(f.configured, true)
+	f.reconfigure(f.configuredServers, true)
 	return f.Settle(ctx)
 }
 
@@ -87,11 +89,11 @@ func (f *Fleet) reconfigure(wanted func() []Server, restart bool) {
 			if restart {
 				drain = 0
 			}
-			before := f.current()
+			before := f.viewLocked()
 			f.applied = true
 			f.view.Store(nil) // before install, as in [member.update]
 			f.install(places, drain)
-			fresh := f.current().snapshot != before.snapshot
+			fresh := f.viewLocked().snapshot != before.snapshot
 			f.mu.Unlock()
 			if fresh {
 				f.watchers.Notify()
@@ -147,18 +149,18 @@ func (f *Fleet) install(places []place, drain time.Duration) {
 	for _, m := range old {
 		i := slices.Index(f.members, m)
 		if next := m.state.Load().successor; next != nil && (i < 0 || places[i].successor != next) {
-			f.takeOut(next, 0) // no request has used it yet
-			m.succeed(nil)
+			f.removeMember(next, 0) // no request has used it yet
+			m.setSuccessor(nil)
 		}
 		if i < 0 {
-			f.takeOut(m, drain)
+			f.removeMember(m, drain)
 		}
 	}
 	for _, p := range places {
 		m := p.member
 		if !slices.Contains(old, m) {
-			if before := findMember(old, m.server.ID); before != nil {
-				m.inherit(before)
+			if previous := findMember(old, m.server.ID); previous != nil {
+				m.inheritList(previous)
 			}
 			f.start(m)
 		}
@@ -166,7 +168,7 @@ func (f *Fleet) install(places []place, drain time.Duration) {
 		if p.successor != nil {
 			p.successor.configure(p.config)
 			if m.state.Load().successor == nil {
-				m.succeed(p.successor)
+				m.setSuccessor(p.successor)
 				f.start(p.successor)
 			}
 		}
@@ -176,15 +178,15 @@ func (f *Fleet) install(places []place, drain time.Duration) {
 // start starts a member once the previous members with its id are closed, because they may share a port or a lock with
 // it. It does not wait for a member that still serves or has calls in flight. Call it with mu held.
 func (f *Fleet) start(m *member) {
-	for _, before := range f.leaving[m.server.ID] {
-		if before.drain == 0 {
-			m.waitFor = append(m.waitFor, before.closed)
+	for _, previous := range f.leaving[m.server.ID] {
+		if previous.drain == 0 {
+			m.predecessors = append(m.predecessors, previous.closed)
 			continue
 		}
-		m.beside = before.closed
-		f.reportRemoved(before)
+		m.drained = previous.closed
+		f.reportRemoved(previous)
 	}
-	if m.waitFor == nil {
+	if m.predecessors == nil {
 		f.reportAdded(m)
 	}
 	m.supervising.Go(m.supervise)
@@ -206,9 +208,9 @@ func (f *Fleet) reportRemoved(m *member) {
 	}
 }
 
-// takeOut closes a member that is no longer in the fleet. Its calls in flight have the duration drain to end. Call it
-// with mu held.
-func (f *Fleet) takeOut(m *member, drain time.Duration) {
+// removeMember closes a member that is no longer in the fleet. Its calls in flight have the duration drain to end. Call
+// it with mu held.
+func (f *Fleet) removeMember(m *member, drain time.Duration) {
 	id := m.server.ID
 	f.leaving[id] = append(f.leaving[id], m)
 	m.retire(drain)
@@ -230,11 +232,11 @@ func (f *Fleet) takeOut(m *member, drain time.Duration) {
 func (f *Fleet) promote(m *member) {
 	old := m.replaces
 	m.replaces = nil
-	old.succeed(nil)
+	old.setSuccessor(nil)
 	f.members = slices.Clone(f.members)
 	f.members[slices.Index(f.members, old)] = m
-	f.takeOut(old, f.opts.Drain)
-	m.beside = old.closed
+	f.removeMember(old, f.opts.Drain)
+	m.drained = old.closed
 	f.reportRemoved(old)
 	f.reportAdded(m)
 	for _, e := range m.deferred {
@@ -247,17 +249,17 @@ func (f *Fleet) promote(m *member) {
 func (f *Fleet) Servers() []Server {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.configured()
+	return f.configuredServers()
 }
 
-// configured is Servers with mu held.
-func (f *Fleet) configured() []Server {
+// configuredServers is Servers with mu held.
+func (f *Fleet) configuredServers() []Server {
 	out := make([]Server, len(f.members))
 	for i, m := range f.members {
 		if next := m.state.Load().successor; next != nil {
 			m = next
 		}
-		out[i] = m.configured().clone()
+		out[i] = m.currentConfig().clone()
 	}
 	return out
 }
@@ -266,18 +268,18 @@ func (f *Fleet) configured() []Server {
 // tools are then in [Fleet.Snapshot].
 func (f *Fleet) Settle(ctx context.Context) error {
 	for {
-		m := f.unsettled()
+		m := f.firstUnsettled()
 		if m == nil {
 			return nil
 		}
-		if err := m.settle(ctx); err != nil {
+		if err := m.awaitSettled(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// unsettled returns a server that has neither replied nor failed yet, or nil if there is none.
-func (f *Fleet) unsettled() *member {
+// firstUnsettled returns a server that has neither replied nor failed yet, or nil if there is none.
+func (f *Fleet) firstUnsettled() *member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, m := range f.members {

@@ -24,7 +24,7 @@ import (
 func TestApply(t *testing.T) {
 	kept, changed, removed, added := fixture.New(t, "-era", "legacy"), fixture.New(t, "-era", "legacy"), fixture.New(t), fixture.New(t)
 	fleet, d := newFleet(t, nil)
-	fleet.Apply([]interop.Server{child("removed", removed), child("changed", changed), child("kept", kept)})
+	fleet.Apply([]interop.Server{childServer("removed", removed), childServer("changed", changed), childServer("kept", kept)})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -32,19 +32,19 @@ func TestApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := map[string]<-chan spoken{}
+	calls := map[string]<-chan callOutcome{}
 	for id, f := range map[string]*fixture.Server{"kept": kept, "changed": changed, "removed": removed} {
-		calls[id] = later(t.Context(), fleet, id+"__hang", `{"key":"k"}`)
+		calls[id] = callLater(t.Context(), fleet, id+"__hang", `{"key":"k"}`)
 		f.Wait("call hang")
 	}
-	other := child("changed", changed)
+	other := childServer("changed", changed)
 	other.Timeouts.Call = time.Hour
-	fleet.Apply([]interop.Server{other, child("kept", kept), child("added", added)})
+	fleet.Apply([]interop.Server{other, childServer("kept", kept), childServer("added", added)})
 	if diff := cmp.Diff([]string{"changed", "kept", "added"}, statusOrder(fleet)); diff != "" {
 		t.Error(diff)
 	}
 	var unknown *toolbox.UnknownTool
-	if _, err := say(t.Context(), fleet, "removed__echo", "{}"); !errors.As(err, &unknown) {
+	if _, err := echoText(t.Context(), fleet, "removed__echo", "{}"); !errors.As(err, &unknown) {
 		t.Errorf("a call to a removed server: %v", err)
 	}
 	if _, err := fleet.Endpoint("removed", ""); !errors.Is(err, interop.NotConnected) {
@@ -65,7 +65,7 @@ func TestApply(t *testing.T) {
 			t.Errorf("%s has a call in flight, and its process is dead", id)
 		}
 		f.Send("release k")
-		if got := finished(t, calls[id]); got.text != "released" {
+		if got := awaitOutcome(t, calls[id]); got.text != "released" {
 			t.Errorf("the call of %s gives %v", id, got)
 		}
 	}
@@ -116,12 +116,12 @@ func TestSuccessorsWaitForWhoHasNothingToServe(t *testing.T) {
 		}
 		return &interop.EndpointOptions{Transport: second}
 	}})
-	fleet.Apply(version(0))
-	first.heardOf(t, "initialize")
-	fleet.Apply(version(1))
+	fleet.Apply(configVersion(0))
+	first.awaitRequest(t, "initialize")
+	fleet.Apply(configVersion(1))
 	fleet.Apply(nil)
-	fleet.Apply(version(2))
-	fleet.Apply(version(3))
+	fleet.Apply(configVersion(2))
+	fleet.Apply(configVersion(3))
 	if got := fleet.Snapshot(""); got.Tools != nil || len(got.Pending) != 1 {
 		t.Errorf("meanwhile %v is listed, pending %v", mountedNames(got), got.Pending)
 	}
@@ -136,13 +136,13 @@ func TestSuccessorsWaitForWhoHasNothingToServe(t *testing.T) {
 	}
 }
 
-// version is one server in one of many configurations.
-func version(n int) []interop.Server {
+// configVersion is one server in one of many configurations.
+func configVersion(n int) []interop.Server {
 	return []interop.Server{{ID: "a", Timeouts: interop.Timeouts{Call: time.Duration(n) * time.Hour}}}
 }
 
-// versions gives each version of a server its own puppet.
-func versions(by ...*puppet) func(interop.Server) *interop.EndpointOptions {
+// endpointsByVersion gives each version of a server its own puppet.
+func endpointsByVersion(by ...*puppet) func(interop.Server) *interop.EndpointOptions {
 	return func(s interop.Server) *interop.EndpointOptions {
 		return &interop.EndpointOptions{Transport: by[s.Timeouts.Call/time.Hour]}
 	}
@@ -221,16 +221,16 @@ func TestApplyTakesTheLaterOfTwoWithOneID(t *testing.T) {
 func TestApplyReorders(t *testing.T) {
 	by := map[string]*puppet{"a": newPuppet("t"), "b": newPuppet("t"), "c": newPuppet("t")}
 	fleet, _ := newFleet(t, &interop.FleetOptions{Endpoint: puppets(by)})
-	fleet.Apply(named("a", "b", "c"))
+	fleet.Apply(serversNamed("a", "b", "c"))
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	before := fleet.Snapshot("")
-	fleet.Apply(named("a", "b", "c"))
+	fleet.Apply(serversNamed("a", "b", "c"))
 	if fleet.Snapshot("") != before {
 		t.Error("the same configuration makes a new snapshot")
 	}
-	fleet.Apply(named("c", "a", "b"))
+	fleet.Apply(serversNamed("c", "a", "b"))
 	now := fleet.Snapshot("")
 	if diff := cmp.Diff([]string{"c__t", "a__t", "b__t"}, mountedNames(now)); diff != "" || now.Version <= before.Version {
 		t.Errorf("version %d after %d: %s", now.Version, before.Version, diff)
@@ -249,7 +249,7 @@ func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: puppets(by)})
 		wantFleetFault(t, fleet.Restart(t.Context()), interop.NotConnected, "", "", "no configuration")
-		fleet.Apply(named("a", "b"))
+		fleet.Apply(serversNamed("a", "b"))
 		d.wait("a", interop.ServerReady, 1)
 		d.wait("b", interop.ServerReady, 1)
 		release := by["a"].hold("initialize")
@@ -259,13 +259,13 @@ func TestRestart(t *testing.T) {
 		if diff := cmp.Diff([]string{"a__t", "b__u"}, mountedNames(fleet.Snapshot(""))); diff != "" {
 			t.Error("meanwhile:", diff)
 		}
-		call := later(t.Context(), fleet, "a__t", "{}")
+		call := callLater(t.Context(), fleet, "a__t", "{}")
 		synctest.Wait()
 		release()
 		if err := <-restarted; err != nil {
 			t.Error(err)
 		}
-		if got := finished(t, call); got.text != "t" {
+		if got := awaitOutcome(t, call); got.text != "t" {
 			t.Errorf("a call meanwhile gives %v", got)
 		}
 		for id, s := range by {
@@ -310,7 +310,7 @@ func TestFleetUnderConcurrentUse(t *testing.T) {
 	stopEvents := fleet.Events(func(e interop.Event) { _ = fleet.Status(); _ = e.String() })
 	for range 2 {
 		worker(60, func(int) {
-			servers := named(ids[:1+rand.N(len(ids))]...)
+			servers := serversNamed(ids[:1+rand.N(len(ids))]...)
 			for i := range servers {
 				servers[i].Timeouts.List = time.Duration(1+rand.N(2)) * time.Hour
 			}
@@ -320,21 +320,21 @@ func TestFleetUnderConcurrentUse(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.N(20))*time.Millisecond)
 			defer cancel()
 			id := ids[i%len(ids)]
-			got, err := say(ctx, fleet, id+"__t", "{}")
+			received, err := echoText(ctx, fleet, id+"__t", "{}")
 			var unknown *toolbox.UnknownTool
 			switch {
-			case err == nil && got == "t":
+			case err == nil && received == "t":
 			case errors.Is(err, interop.NotConnected), errors.Is(err, interop.ToolError), errors.Is(err, interop.Protocol):
 			case errors.As(err, &unknown), ctx.Err() != nil:
 			default:
-				t.Errorf("%s: %q, %v", id, got, err)
+				t.Errorf("%s: %q, %v", id, received, err)
 			}
 		})
 	}
 	worker(100, func(i int) { by[ids[i%len(ids)]].die() })
 	worker(100, func(i int) {
 		by[ids[i%len(ids)]].list("t", fmt.Sprint("u", i))
-		by[ids[i%len(ids)]].tellChanged()
+		by[ids[i%len(ids)]].notifyChanged()
 	})
 	worker(10, func(int) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -357,10 +357,10 @@ func TestFleetUnderConcurrentUse(t *testing.T) {
 	wait.Wait()
 	stopEvents()
 
-	fleet.Apply(named(ids...))
+	fleet.Apply(serversNamed(ids...))
 	for range 3 {
 		wait.Go(fleet.Close)
-		wait.Go(func() { fleet.Apply(named(ids...)) })
+		wait.Go(func() { fleet.Apply(serversNamed(ids...)) })
 		wait.Go(func() { _ = fleet.Settle(t.Context()) })
 	}
 	wait.Wait()

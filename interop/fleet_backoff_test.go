@@ -11,7 +11,7 @@ import (
 )
 
 // bubble runs a test with its own clock and a fleet of the server "a".
-func bubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(t *testing.T, fleet *interop.Fleet, d *diary)) {
+func bubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(t *testing.T, fleet *interop.Fleet, d *eventLog)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		opts.Endpoint = puppets(map[string]*puppet{"a": s})
@@ -34,8 +34,8 @@ func TestBackOffGrowsIsCappedAndJittered(t *testing.T) {
 	s := newPuppet()
 	s.refuseWith(errors.New("nobody is in"))
 	policy := interop.Restart{First: 100 * time.Millisecond, Max: time.Second}
-	bubble(t, s, interop.FleetOptions{Restart: policy}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		fleet.Apply(named("a"))
+	bubble(t, s, interop.FleetOptions{Restart: policy}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		fleet.Apply(serversNamed("a"))
 		time.Sleep(time.Minute)
 		dials, nominal, odd := s.dials(), policy.First, 0
 		if len(dials) < 60 {
@@ -60,8 +60,8 @@ func TestBackOffGrowsIsCappedAndJittered(t *testing.T) {
 func TestBackOffDefaults(t *testing.T) {
 	s := newPuppet()
 	s.refuseWith(errors.New("nobody is in"))
-	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		fleet.Apply(named("a"))
+	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		fleet.Apply(serversNamed("a"))
 		time.Sleep(5 * time.Minute)
 		dials := s.dials()
 		wantPause(t, dials, 1, 250*time.Millisecond)
@@ -70,8 +70,8 @@ func TestBackOffDefaults(t *testing.T) {
 	})
 	s = newPuppet()
 	s.refuseWith(errors.New("nobody is in"))
-	bubble(t, s, interop.FleetOptions{Restart: interop.Restart{First: time.Minute, Max: time.Second}}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		fleet.Apply(named("a"))
+	bubble(t, s, interop.FleetOptions{Restart: interop.Restart{First: time.Minute, Max: time.Second}}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		fleet.Apply(serversNamed("a"))
 		time.Sleep(time.Minute)
 		wantPause(t, s.dials(), 1, time.Second) // the cap also applies to the first pause
 	})
@@ -82,8 +82,8 @@ func TestBackOffDefaults(t *testing.T) {
 func TestBackOffBeginsAnewAfterAHealthyConnection(t *testing.T) {
 	s := newPuppet("t")
 	policy := interop.Restart{First: time.Second, Max: time.Hour, Healthy: time.Minute}
-	bubble(t, s, interop.FleetOptions{Restart: policy}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		servers := named("a")
+	bubble(t, s, interop.FleetOptions{Restart: policy}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		servers := serversNamed("a")
 		servers[0].Timeouts.Connect = 10 * time.Minute
 		fleet.Apply(servers)
 		lived := func(n int, life time.Duration) (pause time.Duration) {
@@ -119,14 +119,14 @@ func TestGrace(t *testing.T) {
 	s := newPuppet("t")
 	gone := errors.New("gone")
 	steady := interop.Restart{First: time.Second, Max: time.Second}
-	bubble(t, s, interop.FleetOptions{Restart: steady}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		fleet.Apply(named("a"))
+	bubble(t, s, interop.FleetOptions{Restart: steady}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		fleet.Apply(serversNamed("a"))
 		d.wait("a", interop.ServerReady, 1)
 		withdrawnAfter := func() time.Duration {
 			s.refuseWith(gone)
 			lost := time.Now()
 			s.die()
-			snapshotWhen(t, fleet, offersNo("a__t"))
+			snapshotWhen(t, fleet, listsNoTool("a__t"))
 			return time.Since(lost)
 		}
 		// Failed attempts in between do not prolong it.
@@ -134,7 +134,7 @@ func TestGrace(t *testing.T) {
 			t.Errorf("withdrawn after %v", got)
 		}
 		s.refuseWith(nil)
-		snapshotWhen(t, fleet, offers("a__t"))
+		snapshotWhen(t, fleet, listsTool("a__t"))
 		// A server that reconnects and is lost again has the whole grace again.
 		s.refuseWith(gone)
 		s.die()
@@ -146,16 +146,16 @@ func TestGrace(t *testing.T) {
 		}
 	})
 	s = newPuppet("t")
-	bubble(t, s, interop.FleetOptions{Grace: -1}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		fleet.Apply(named("a"))
+	bubble(t, s, interop.FleetOptions{Grace: -1}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		fleet.Apply(serversNamed("a"))
 		d.wait("a", interop.ServerReady, 1)
 		s.die()
 		d.wait("a", interop.ServerFaulted, 1)
-		if offers("a__t")(fleet.Snapshot("")) {
+		if listsTool("a__t")(fleet.Snapshot("")) {
 			t.Error("listed without a grace")
 		}
 		d.wait("a", interop.ServerReady, 2)
-		if !offers("a__t")(fleet.Snapshot("")) {
+		if !listsTool("a__t")(fleet.Snapshot("")) {
 			t.Error("not listed again")
 		}
 	})
@@ -164,8 +164,8 @@ func TestGrace(t *testing.T) {
 // A call waits at most for the server's own deadline to connect.
 func TestAWaitingCallHasADeadline(t *testing.T) {
 	s := newPuppet("t")
-	bubble(t, s, interop.FleetOptions{Grace: time.Hour}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		servers := named("a")
+	bubble(t, s, interop.FleetOptions{Grace: time.Hour}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		servers := serversNamed("a")
 		servers[0].Timeouts.Connect = 5 * time.Second
 		fleet.Apply(servers)
 		d.wait("a", interop.ServerReady, 1)
@@ -173,12 +173,12 @@ func TestAWaitingCallHasADeadline(t *testing.T) {
 		s.die()
 		synctest.Wait()
 		start := time.Now()
-		_, err := say(t.Context(), fleet, "a__t", "{}")
+		_, err := echoText(t.Context(), fleet, "a__t", "{}")
 		wantFleetFault(t, err, interop.NotConnected, "a", "t", "on holiday")
 		if waited := time.Since(start); waited != 5*time.Second {
 			t.Errorf("it waited %v", waited)
 		}
-		if n := s.heard("call t"); n != 0 {
+		if n := s.requestCount("call t"); n != 0 {
 			t.Errorf("%d calls went out", n)
 		}
 	})
@@ -187,11 +187,11 @@ func TestAWaitingCallHasADeadline(t *testing.T) {
 // The phases of one life appear as events.
 func TestEventsOfALife(t *testing.T) {
 	s := newPuppet("t")
-	bubble(t, s, interop.FleetOptions{Restart: interop.Restart{First: time.Second, Max: time.Second}}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		fleet.Apply(named("a"))
+	bubble(t, s, interop.FleetOptions{Restart: interop.Restart{First: time.Second, Max: time.Second}}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		fleet.Apply(serversNamed("a"))
 		d.wait("a", interop.ServerReady, 1)
 		s.list("t", "u")
-		s.tellChanged()
+		s.notifyChanged()
 		d.wait("a", interop.ServerListed, 1)
 		s.refuseWith(errors.New("gone"))
 		s.die()

@@ -13,7 +13,7 @@ import (
 
 // Snapshot returns the tools of all servers that are up or are being connected again, in order. It is the same for
 // every principal.
-func (f *Fleet) Snapshot(toolbox.Principal) *toolbox.Snapshot { return f.published().snapshot }
+func (f *Fleet) Snapshot(toolbox.Principal) *toolbox.Snapshot { return f.currentView().snapshot }
 
 // Watch calls changed after each change of [Fleet.Snapshot].
 func (f *Fleet) Watch(changed func()) (stop func()) { return f.watchers.Watch(changed) }
@@ -25,53 +25,57 @@ func (f *Fleet) Watch(changed func()) (stop func()) { return f.watchers.Watch(ch
 // the time of the next attempt, and the server's fault as its cause. Otherwise Do returns a [*toolbox.UnknownTool].
 func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	r, err := f.do(ctx, c)
-	return r, f.asCaller(err, c.Caller)
+	return r, f.withCallerSignIn(err, c.Caller)
 }
 
 func (f *Fleet) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	own, ok := f.published().owners[c.Name]
+	target, ok := f.currentView().owners[c.Name]
 	if !ok {
 		var err error
-		if own, err = f.unlistedOwner(ctx, c.Name); err != nil {
+		if target, err = f.findUnlistedOwner(ctx, c.Name); err != nil {
 			return nil, err
 		}
 	}
-	if own.member.held() {
-		return toolbox.ErrorResult(c.Name + " is held: its server holds or denies changed tools, and nothing here knows what was approved"), nil
+	if target.member.holdsTools() {
+		return toolbox.ErrorResult(c.Name + " is held: its server holds or denies changed tools, " +
+			"and nothing here knows what was approved"), nil
 	}
-	leave, err := own.member.enter(ctx, c.Caller)
+	leave, err := target.member.admitCaller(ctx, c.Caller)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	for again := true; ; {
-		e, err := own.member.connected(ctx, own.tool)
+	for retry := true; ; {
+		e, err := target.member.awaitEndpoint(ctx, target.tool)
 		if err != nil {
-			if next := f.ownerNow(c.Name); next.member != nil && next.member != own.member {
-				own = next // it has replaced the server meanwhile
+			if next := f.currentOwner(c.Name); next.member != nil && next.member != target.member {
+				target = next // it has replaced the server meanwhile
 				continue
 			}
 			return nil, err
 		}
-		r, used, err := own.call(ctx, e, c)
+		r, used, err := target.call(ctx, e, c)
 		if _, denied := errors.AsType[*deniedError](err); denied { // the configuration changed after the lookup
 			return nil, &toolbox.UnknownTool{Name: c.Name}
 		}
-		if !again || used == nil || !used.refused(err) || !used.dies(ctx) {
+		if !retry || used == nil || !used.wasUnsent(err) || !used.awaitEnd(ctx) {
 			return r, err
 		}
-		again = false
+		retry = false
 	}
 }
 
-// call is one attempt, after [member.connected] has begun it. If the call is admitted, it also returns the connection
-// that was used, or nil if there was none.
+// call is one attempt, after [member.awaitEndpoint] has begun it. If the call is admitted, it also returns the
+// connection that was used, or nil if there was none.
 func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbox.Result, used *Endpoint, err error) {
-	defer e.end()
-	used, leave, err := o.member.laneFor(ctx, e, Message{Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON, subject: subjectOf(protocol.MethodToolsCall, o.tool)})
+	defer e.endCall()
+	used, leave, err := o.member.laneFor(ctx, e, Message{
+		Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON,
+		subject: subjectOf(protocol.MethodToolsCall, o.tool),
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,38 +89,38 @@ func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbo
 	return r, used, err
 }
 
-// ownerNow returns the owner of a name after any running change, or the zero owner if there is none.
-func (f *Fleet) ownerNow(name string) owner {
+// currentOwner returns the owner of a name after any running change, or the zero owner if there is none.
+func (f *Fleet) currentOwner(name string) owner {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.current().owners[name]
+	return f.viewLocked().owners[name]
 }
 
 // Await waits as a call of an unlisted tool does, until the owner of the tool is known and the tool is listed. It
 // returns the same error as that call.
 func (f *Fleet) Await(ctx context.Context, tool string) error {
-	_, err := f.unlistedOwner(ctx, tool)
+	_, err := f.findUnlistedOwner(ctx, tool)
 	return err
 }
 
-// unlistedOwner looks for the owner of an unlisted name among the servers that are not up.
-func (f *Fleet) unlistedOwner(ctx context.Context, name string) (owner, error) {
+// findUnlistedOwner looks for the owner of an unlisted name among the servers that are not up.
+func (f *Fleet) findUnlistedOwner(ctx context.Context, name string) (owner, error) {
 	for {
 		var why error
-		members := f.all()
+		members := f.currentMembers()
 		for _, m := range members {
 			if !m.mayOwn(name) {
 				continue
 			}
-			if m.held() {
+			if m.holdsTools() {
 				return owner{m, ""}, nil
 			}
-			err := m.unlisted(ctx)
+			err := m.awaitListed(ctx)
 			if ctx.Err() != nil {
 				return owner{}, ctx.Err()
 			}
-			if own, ok := f.published().owners[name]; ok {
-				return own, nil
+			if found, ok := f.currentView().owners[name]; ok {
+				return found, nil
 			}
 			if err != nil && why == nil {
 				why = err
@@ -125,15 +129,15 @@ func (f *Fleet) unlistedOwner(ctx context.Context, name string) (owner, error) {
 		switch {
 		case why == nil:
 			return owner{}, &toolbox.UnknownTool{Name: name}
-		case slices.Equal(members, f.all()): // otherwise another server may own it now
+		case slices.Equal(members, f.currentMembers()): // otherwise another server may own it now
 			return owner{}, why
 		}
 	}
 }
 
-// refused reports whether err means that e was lost before a call could be sent. It looks only at the outermost fault,
-// because a cause may belong to another endpoint.
-func (e *Endpoint) refused(err error) bool {
+// wasUnsent reports whether err means that e was lost before a call could be sent. It looks only at the outermost
+// fault, because a cause may belong to another endpoint.
+func (e *Endpoint) wasUnsent(err error) bool {
 	f, ok := err.(*Fault) //nolint:errorlint // see above
 	if !ok || f.Kind != NotConnected || f.Server != e.server.ID {
 		return false
@@ -142,9 +146,9 @@ func (e *Endpoint) refused(err error) bool {
 	return errors.As(f.Cause, &unsent) || !e.Phase().Usable()
 }
 
-// dies waits until an endpoint that has lost its connection is done. It waits at most for lostWait, and then returns
+// awaitEnd waits until an endpoint that has lost its connection is done. It waits at most for lostWait, and then returns
 // false. It returns true if the endpoint is done or ctx is over.
-func (e *Endpoint) dies(ctx context.Context) bool {
+func (e *Endpoint) awaitEnd(ctx context.Context) bool {
 	select {
 	case <-e.Done():
 	case <-ctx.Done():

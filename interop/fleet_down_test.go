@@ -40,7 +40,7 @@ func TestACallGoesOutAtMostTwice(t *testing.T) {
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
 	fleet.Apply([]interop.Server{{ID: "a", Transport: interop.HTTP{URL: f.HTTP()}}})
 	d.wait("a", interop.ServerReady, 1)
-	_, err := say(t.Context(), fleet, "a__echo", `{"message":"hi"}`)
+	_, err := echoText(t.Context(), fleet, "a__echo", `{"message":"hi"}`)
 	wantFleetFault(t, err, interop.NotConnected, "a", "echo", "the server has ended the bridge's session with it")
 	if n := len(f.Events("recv initialize")); n > 3 {
 		t.Errorf("%d sessions", n)
@@ -52,7 +52,7 @@ func TestACallGoesOutAtMostTwice(t *testing.T) {
 
 // A server that is down differs from a server without tools, through every method.
 func TestDownIsNotUnknown(t *testing.T) {
-	shut := door(t.TempDir() + "/door")
+	shut := switchableTransport(t.TempDir() + "/door")
 	row := toolbox.Wire{Format: "mcp/legacy", JSON: json.RawMessage(`{"name":"old","inputSchema":{"type":"object"}}`)}
 	for _, gateway := range []bool{false, true} {
 		options := interop.MountOptions{
@@ -65,9 +65,9 @@ func TestDownIsNotUnknown(t *testing.T) {
 			Wait: -1,
 		}
 		exits := func(id string) interop.Server {
-			return child(id, fixture.New(t, "-stderr", "no licence", "-exit-unless", string(shut)))
+			return childServer(id, fixture.New(t, "-stderr", "no licence", "-exit-unless", string(shut)))
 		}
-		m := interop.Mount(t.Context(), []interop.Server{exits("known"), exits("never"), child("up", fixture.New(t))}, &options)
+		m := interop.Mount(t.Context(), []interop.Server{exits("known"), exits("never"), childServer("up", fixture.New(t))}, &options)
 		t.Cleanup(m.Close)
 		box := m.Box
 		if gateway {
@@ -76,7 +76,7 @@ func TestDownIsNotUnknown(t *testing.T) {
 		if err := m.Fleet.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		snapshotWhen(t, m.Fleet, offersNo("known__old"))
+		snapshotWhen(t, m.Fleet, listsNoTool("known__old"))
 		ask := func(tool, name string) toolbox.Outcome {
 			c := toolbox.Call{Name: name, Input: json.RawMessage(`{}`)}
 			if gateway {
@@ -117,7 +117,7 @@ func TestDownIsNotUnknown(t *testing.T) {
 // A server that is no longer configured is unknown.
 func TestATakenOutServerIsUnknown(t *testing.T) {
 	fleet, _ := newFleet(t, &interop.FleetOptions{Restart: interop.Restart{First: time.Hour, Max: time.Hour}})
-	fleet.Apply([]interop.Server{child("a", fixture.New(t, "-exit"))})
+	fleet.Apply([]interop.Server{childServer("a", fixture.New(t, "-exit"))})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestNoCallFailsWhileConfigurationsChangeOverHTTP(t *testing.T) {
 					}
 				})
 			}
-			hanging := later(t.Context(), fleet, "a__hang", `{"key":"first"}`)
+			hanging := callLater(t.Context(), fleet, "a__hang", `{"key":"first"}`)
 			f.Wait("call hang")
 			for n := 1; n <= 12; n++ {
 				fleet.Apply(configured(n))
@@ -57,7 +57,7 @@ func TestNoCallFailsWhileConfigurationsChangeOverHTTP(t *testing.T) {
 			close(over)
 			wait.Wait()
 			f.Send("release first")
-			if got := finished(t, hanging); got.text != "released" {
+			if got := awaitOutcome(t, hanging); got.text != "released" {
 				t.Errorf("a call of before all changes gives %v", got)
 			}
 		})

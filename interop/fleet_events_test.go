@@ -27,15 +27,15 @@ func TestEventsAreOrderedAndComplete(t *testing.T) {
 		by[id] = newPuppet("t")
 	}
 	fleet, fast := newFleet(t, &interop.FleetOptions{Endpoint: puppets(by)})
-	slow, gate := newDiary(t), make(chan struct{})
-	fleet.Events(func(e interop.Event) { <-gate; slow.hear(e) })
-	fleet.Apply(named(ids...))
+	slow, gate := newEventLog(t), make(chan struct{})
+	fleet.Events(func(e interop.Event) { <-gate; slow.record(e) })
+	fleet.Apply(serversNamed(ids...))
 	if err := fleet.Settle(t.Context()); err != nil { // although nothing is delivered
 		t.Fatal(err)
 	}
-	late := newDiary(t)
-	stop := fleet.Events(late.hear)
-	fleet.Apply(named("a", "b", "c"))
+	late := newEventLog(t)
+	stop := fleet.Events(late.record)
+	fleet.Apply(serversNamed("a", "b", "c"))
 	close(gate)
 	fleet.Close() // which delivers the rest
 	stop()
@@ -63,7 +63,7 @@ func TestEventsStop(t *testing.T) {
 		inside, leave := make(chan struct{}), make(chan struct{})
 		calls := 0
 		stop := fleet.Events(func(interop.Event) { calls++; close(inside); <-leave })
-		fleet.Apply(named("a"))
+		fleet.Apply(serversNamed("a"))
 		<-inside
 		stopped := make(chan struct{})
 		go func() { stop(); close(stopped) }()
@@ -98,7 +98,7 @@ func TestListenersMayUseTheFleet(t *testing.T) {
 	}
 	use := func() {
 		look()
-		fleet.Apply(named("a"))
+		fleet.Apply(serversNamed("a"))
 	}
 	opts := &interop.FleetOptions{
 		Restart: atOnce,
@@ -117,14 +117,14 @@ func TestListenersMayUseTheFleet(t *testing.T) {
 		use()
 		if e.Kind == interop.ServerReady {
 			ready.Add(1)
-			if !offers("a__t")(fleet.Snapshot("")) {
+			if !listsTool("a__t")(fleet.Snapshot("")) {
 				t.Error("ready, and not listed")
 			}
 		}
 	})
-	d := newDiary(t)
-	fleet.Events(d.hear)
-	fleet.Apply(named("a"))
+	d := newEventLog(t)
+	fleet.Events(d.record)
+	fleet.Apply(serversNamed("a"))
 	d.wait("a", interop.ServerReady, 1)
 	s.die()
 	d.wait("a", interop.ServerReady, 2)
@@ -153,7 +153,7 @@ func TestASlowOptionDelaysItsServerOnly(t *testing.T) {
 		}
 		return &interop.EndpointOptions{Transport: by[s.ID]}
 	}})
-	fleet.Apply(named("slow", "peer"))
+	fleet.Apply(serversNamed("slow", "peer"))
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestASlowOptionDelaysItsServerOnly(t *testing.T) {
 	<-asked
 	by["peer"].die()
 	d.wait("peer", interop.ServerReady, 2)
-	if got, err := say(t.Context(), fleet, "peer__t", "{}"); got != "t" {
+	if got, err := echoText(t.Context(), fleet, "peer__t", "{}"); got != "t" {
 		t.Errorf("the peer says %q, %v", got, err)
 	}
 	if n := len(fleet.Status()); n != 2 {
@@ -180,20 +180,20 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	by["opening"].hold("initialize")
 	by["listing"].hold("tools/list")
 	fleet := interop.NewFleet(&interop.FleetOptions{Endpoint: puppets(by), Hold: true, Known: func(string) []toolbox.Wire { return []toolbox.Wire{legacyRow(rowT)} }})
-	d := newDiary(t)
-	fleet.Events(d.hear)
+	d := newEventLog(t)
+	fleet.Events(d.record)
 	fleet.Watch(func() {})
-	fleet.Apply(named("up", "dead", "opening", "listing", "failing"))
+	fleet.Apply(serversNamed("up", "dead", "opening", "listing", "failing"))
 	d.wait("up", interop.ServerReady, 1)
 	d.wait("dead", interop.ServerFaulted, 1)
 	d.wait("failing", interop.ServerReady, 1)
 	release := by["up"].hold("tools/call")
 	defer release()
-	calls := []<-chan spoken{later(t.Context(), fleet, "up__t", "{}"), later(t.Context(), fleet, "dead__t", "{}"), later(t.Context(), fleet, "opening__t", "{}"), later(t.Context(), fleet, "listing__new", "{}")}
+	calls := []<-chan callOutcome{callLater(t.Context(), fleet, "up__t", "{}"), callLater(t.Context(), fleet, "dead__t", "{}"), callLater(t.Context(), fleet, "opening__t", "{}"), callLater(t.Context(), fleet, "listing__new", "{}")}
 	fleet.Close()
 	fleet.Close()
 	for _, c := range calls {
-		if got := finished(t, c); got.err == nil {
+		if got := awaitOutcome(t, c); got.err == nil {
 			t.Errorf("a call to a closed fleet gives %v", got)
 		}
 	}
@@ -205,12 +205,12 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"up__t", "opening__other"} {
-		if _, err := say(t.Context(), fleet, name, "{}"); !errors.Is(err, interop.NotConnected) {
+		if _, err := echoText(t.Context(), fleet, name, "{}"); !errors.Is(err, interop.NotConnected) {
 			t.Errorf("a call of %s after Close: %v", name, err)
 		}
 	}
 	events := d.all("")
-	fleet.Apply(named("up", "new"))
+	fleet.Apply(serversNamed("up", "new"))
 	if got := len(fleet.Status()); got != 5 {
 		t.Errorf("a closed fleet takes servers: it has %d", got)
 	}
@@ -222,7 +222,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 // An endpoint that its user closes is replaced like a lost one.
 func TestAnEndpointClosedByItsUserIsReplaced(t *testing.T) {
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Endpoint: puppets(map[string]*puppet{"a": newPuppet("t")})})
-	fleet.Apply(named("a"))
+	fleet.Apply(serversNamed("a"))
 	d.wait("a", interop.ServerReady, 1)
 	e, err := fleet.Endpoint("a", "")
 	if err != nil {
@@ -232,7 +232,7 @@ func TestAnEndpointClosedByItsUserIsReplaced(t *testing.T) {
 	lost := d.wait("a", interop.ServerFaulted, 1)
 	wantFleetFault(t, lost.Status.Fault, interop.NotConnected, "a", "", "closed")
 	d.wait("a", interop.ServerReady, 2)
-	if got, err := say(t.Context(), fleet, "a__t", "{}"); got != "t" {
+	if got, err := echoText(t.Context(), fleet, "a__t", "{}"); got != "t" {
 		t.Errorf("it says %q, %v", got, err)
 	}
 }
@@ -254,13 +254,13 @@ func TestACallThatWentOutIsNotRepeated(t *testing.T) {
 			}
 		}}}
 	}})
-	fleet.Apply(named("a"))
+	fleet.Apply(serversNamed("a"))
 	d.wait("a", interop.ServerReady, 1)
 	for i, want := range back {
-		if _, err := say(t.Context(), fleet, "a__t", "{}"); !errors.Is(err, want) {
+		if _, err := echoText(t.Context(), fleet, "a__t", "{}"); !errors.Is(err, want) {
 			t.Errorf("got %v, want %v", err, want)
 		}
-		if got := s.heard("call t"); got != i+1 {
+		if got := s.requestCount("call t"); got != i+1 {
 			t.Errorf("%d calls went out for %d", got, i+1)
 		}
 	}

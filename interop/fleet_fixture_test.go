@@ -21,23 +21,23 @@ import (
 // waits for it.
 const giveUp = 60 * time.Second
 
-// child returns the fixture as a server of a fleet.
-func child(id string, f *fixture.Server) interop.Server {
+// childServer returns the fixture as a server of a fleet.
+func childServer(id string, f *fixture.Server) interop.Server {
 	return interop.Server{ID: id, Transport: interop.Stdio{Command: f.Path, Args: f.Args}}
 }
 
-// newFleet returns a fleet that ends with the test, and a diary of its events.
-func newFleet(t testing.TB, opts *interop.FleetOptions) (*interop.Fleet, *diary) {
+// newFleet returns a fleet that ends with the test, and a log of its events.
+func newFleet(t testing.TB, opts *interop.FleetOptions) (*interop.Fleet, *eventLog) {
 	t.Helper()
 	f := interop.NewFleet(opts)
 	t.Cleanup(f.Close)
-	d := newDiary(t)
-	f.Events(d.hear)
+	d := newEventLog(t)
+	f.Events(d.record)
 	return f, d
 }
 
-// diary keeps all events of a fleet.
-type diary struct {
+// eventLog keeps all events of a fleet.
+type eventLog struct {
 	t testing.TB
 
 	mu     sync.Mutex
@@ -45,9 +45,9 @@ type diary struct {
 	more   chan struct{}
 }
 
-func newDiary(t testing.TB) *diary { return &diary{t: t, more: make(chan struct{})} }
+func newEventLog(t testing.TB) *eventLog { return &eventLog{t: t, more: make(chan struct{})} }
 
-func (d *diary) hear(e interop.Event) {
+func (d *eventLog) record(e interop.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.events = append(d.events, e)
@@ -57,7 +57,7 @@ func (d *diary) hear(e interop.Event) {
 
 // wait blocks until a kind of event has happened to a server n times, and returns the
 // nth.
-func (d *diary) wait(server string, kind interop.EventKind, n int) interop.Event {
+func (d *eventLog) wait(server string, kind interop.EventKind, n int) interop.Event {
 	d.t.Helper()
 	late := time.After(giveUp)
 	for {
@@ -65,7 +65,8 @@ func (d *diary) wait(server string, kind interop.EventKind, n int) interop.Event
 		more, count := d.more, 0
 		for _, e := range d.events {
 			if e.Server == server && e.Kind == kind {
-				if count++; count == n {
+				count++
+				if count == n {
 					d.mu.Unlock()
 					return e
 				}
@@ -81,7 +82,7 @@ func (d *diary) wait(server string, kind interop.EventKind, n int) interop.Event
 }
 
 // all returns the events of a server, or of all servers, as words.
-func (d *diary) all(server string) []string {
+func (d *eventLog) all(server string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
@@ -121,11 +122,11 @@ func snapshotWhen(t testing.TB, src toolbox.Source, ok func(*toolbox.Snapshot) b
 	}
 }
 
-func offers(name string) func(*toolbox.Snapshot) bool {
+func listsTool(name string) func(*toolbox.Snapshot) bool {
 	return func(s *toolbox.Snapshot) bool { return slices.Contains(mountedNames(s), name) }
 }
 
-func offersNo(name string) func(*toolbox.Snapshot) bool {
+func listsNoTool(name string) func(*toolbox.Snapshot) bool {
 	return func(s *toolbox.Snapshot) bool { return !slices.Contains(mountedNames(s), name) }
 }
 
@@ -146,8 +147,8 @@ func ownersOf(s *toolbox.Snapshot) []string {
 	return slices.Compact(out)
 }
 
-// say calls a tool with Do and returns the text of its result.
-func say(ctx context.Context, src toolbox.Source, tool, args string) (string, error) {
+// echoText calls a tool with Do and returns the text of its result.
+func echoText(ctx context.Context, src toolbox.Source, tool, args string) (string, error) {
 	r, err := src.Do(ctx, toolbox.Call{Name: tool, Input: json.RawMessage(args)})
 	if err != nil {
 		return "", err
@@ -161,7 +162,7 @@ func say(ctx context.Context, src toolbox.Source, tool, args string) (string, er
 // wantEcho calls the echo tool of a server.
 func wantEcho(t testing.TB, src toolbox.Source, server string) {
 	t.Helper()
-	got, err := say(t.Context(), src, server+"__echo", `{"message":"hi"}`)
+	got, err := echoText(t.Context(), src, server+"__echo", `{"message":"hi"}`)
 	if err != nil || got != "hi" {
 		t.Errorf("%s: echo says %q, %v", server, got, err)
 	}
@@ -181,32 +182,32 @@ func wantFleetFault(t testing.TB, err error, kind interop.Kind, server, tool, wh
 	}
 }
 
-// later runs a call in its own goroutine.
-func later(ctx context.Context, src toolbox.Source, tool, args string) <-chan spoken {
-	c := make(chan spoken, 1)
+// callLater runs a call in its own goroutine.
+func callLater(ctx context.Context, src toolbox.Source, tool, args string) <-chan callOutcome {
+	c := make(chan callOutcome, 1)
 	go func() {
-		text, err := say(ctx, src, tool, args)
-		c <- spoken{text, err}
+		text, err := echoText(ctx, src, tool, args)
+		c <- callOutcome{text, err}
 	}()
 	return c
 }
 
-type spoken struct {
+type callOutcome struct {
 	text string
 	err  error
 }
 
-func (c spoken) String() string { return fmt.Sprintf("%q, %v", c.text, c.err) }
+func (c callOutcome) String() string { return fmt.Sprintf("%q, %v", c.text, c.err) }
 
-// finished waits for a call.
-func finished(t testing.TB, c <-chan spoken) spoken {
+// awaitOutcome waits for a call.
+func awaitOutcome(t testing.TB, c <-chan callOutcome) callOutcome {
 	t.Helper()
 	select {
 	case got := <-c:
 		return got
 	case <-time.After(giveUp):
 		t.Fatal("the call does not return")
-		return spoken{}
+		return callOutcome{}
 	}
 }
 

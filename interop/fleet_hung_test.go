@@ -13,30 +13,30 @@ import (
 func TestAServerThatHangs(t *testing.T) {
 	for _, ping := range []bool{false, true} {
 		s := newPuppet("t")
-		idleBubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		idleBubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 			s.hold("tools/call")
 			if !ping {
 				s.hold("ping")
 			}
 			for range 3 {
-				if _, err := say(t.Context(), fleet, "a__t", "{}"); !errors.Is(err, interop.Timeout) {
+				if _, err := echoText(t.Context(), fleet, "a__t", "{}"); !errors.Is(err, interop.Timeout) {
 					t.Fatal(err)
 				}
 			}
-			call := later(t.Context(), fleet, "a__t", "{}")
+			call := callLater(t.Context(), fleet, "a__t", "{}")
 			time.Sleep(11 * time.Second)
 			synctest.Wait()
 			if ping {
-				if n := len(s.dials()); n != 1 || s.heard("ping") != 1 {
-					t.Errorf("%d connections, %d pings", n, s.heard("ping"))
+				if n := len(s.dials()); n != 1 || s.requestCount("ping") != 1 {
+					t.Errorf("%d connections, %d pings", n, s.requestCount("ping"))
 				}
-				finished(t, call)
+				awaitOutcome(t, call)
 				return
 			}
-			wantFleetFault(t, finished(t, call).err, interop.ToolError, "a", "t", "connection")
+			wantFleetFault(t, awaitOutcome(t, call).err, interop.ToolError, "a", "t", "connection")
 			wantFleetFault(t, d.wait("a", interop.ServerFaulted, 1).Status.Fault, interop.Transport, "a", "", "3 requests in a row were not answered, nor ping within 10s")
 			s.open("tools/call")
-			if got, err := say(t.Context(), fleet, "a__t", "{}"); got != "t" || err != nil {
+			if got, err := echoText(t.Context(), fleet, "a__t", "{}"); got != "t" || err != nil {
 				t.Errorf("it says %q, %v", got, err)
 			}
 		})

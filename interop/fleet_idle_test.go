@@ -14,8 +14,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// known is FleetOptions.Known for servers that had a tool.
-func known(string) []toolbox.Wire { return []toolbox.Wire{legacyRow(rowT)} }
+// knownTools is FleetOptions.Known for servers that had a tool.
+func knownTools(string) []toolbox.Wire { return []toolbox.Wire{legacyRow(rowT)} }
 
 // A lazy server with known tools starts one process at the first call, and all callers share it.
 // After a while without calls the process ends. The next call starts it again.
@@ -25,7 +25,7 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Lazy: true, Known: func(string) []toolbox.Wire {
 		return []toolbox.Wire{legacyRow(`{"name":"echo","inputSchema":{"type":"object"}}`)}
 	}})
-	server := child("a", f)
+	server := childServer("a", f)
 	fleet.Apply([]interop.Server{server})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 		var calls sync.WaitGroup
 		for i := range 100 {
 			calls.Go(func() {
-				if got, err := say(t.Context(), fleet, "a__echo", fmt.Sprintf(`{"message":"%d"}`, i)); err != nil || got != fmt.Sprint(i) {
+				if got, err := echoText(t.Context(), fleet, "a__echo", fmt.Sprintf(`{"message":"%d"}`, i)); err != nil || got != fmt.Sprint(i) {
 					t.Errorf("call %d says %q, %v", i, got, err)
 				}
 			})
@@ -58,7 +58,7 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 			if !isAlive(pid) {
 				t.Error("it does not run")
 			}
-			if !offers("a__hang")(fleet.Snapshot("")) {
+			if !listsTool("a__hang")(fleet.Snapshot("")) {
 				t.Error("what it has now is not listed")
 			}
 		}
@@ -77,10 +77,10 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 }
 
 // idleBubble runs a puppet as the server a, which becomes idle after 8 seconds.
-func idleBubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(*testing.T, *interop.Fleet, *diary)) {
+func idleBubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(*testing.T, *interop.Fleet, *eventLog)) {
 	opts.Idle = 8 * time.Second
-	bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		fleet.Apply(named("a"))
+	bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		fleet.Apply(serversNamed("a"))
 		if err := fleet.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func idleBubble(t *testing.T, s *puppet, opts interop.FleetOptions, run func(*te
 // A server becomes idle after its idle time without use, and not before.
 func TestWhatKeepsAServer(t *testing.T) {
 	s := newPuppet("t")
-	idleBubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+	idleBubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 		wantIdle := func(want bool) {
 			t.Helper()
 			synctest.Wait()
@@ -100,11 +100,11 @@ func TestWhatKeepsAServer(t *testing.T) {
 			}
 		}
 		release := s.hold("tools/call")
-		call := later(t.Context(), fleet, "a__t", "{}")
+		call := callLater(t.Context(), fleet, "a__t", "{}")
 		time.Sleep(30 * time.Second)
 		wantIdle(false)
 		release()
-		finished(t, call)
+		awaitOutcome(t, call)
 		time.Sleep(7 * time.Second)
 		wantIdle(false)
 		_, done, err := fleet.Use(t.Context(), "a")
@@ -114,14 +114,14 @@ func TestWhatKeepsAServer(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		wantIdle(false)
 		done()
-		s.tellChanged() // does not count as use
+		s.notifyChanged() // does not count as use
 		time.Sleep(11 * time.Second)
 		wantIdle(true)
 		time.Sleep(time.Hour)
 		if n := len(s.dials()); n != 1 {
 			t.Errorf("%d connections were made", n)
 		}
-		if _, err := say(t.Context(), fleet, "a__unknown", "{}"); err == nil {
+		if _, err := echoText(t.Context(), fleet, "a__unknown", "{}"); err == nil {
 			t.Error("it has a tool that it does not list")
 		}
 		wantIdle(true)
@@ -131,7 +131,7 @@ func TestWhatKeepsAServer(t *testing.T) {
 		wantIdle(false)
 		time.Sleep(time.Minute)
 		wantIdle(true)
-		if n := s.heard("server/discover"); n > 1 {
+		if n := s.requestCount("server/discover"); n > 1 {
 			t.Errorf("its era was forgotten: asked %d times", n)
 		}
 	})
@@ -142,7 +142,7 @@ func TestACallWhileTheServerEnds(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t, "-era", "legacy")
 	fleet, d := newFleet(t, &interop.FleetOptions{Idle: time.Millisecond, Restart: interop.Restart{First: time.Hour, Max: time.Hour}})
-	fleet.Apply([]interop.Server{child("a", f)})
+	fleet.Apply([]interop.Server{childServer("a", f)})
 	for n := range 5 {
 		d.wait("a", interop.ServerIdle, n+1)
 		wantEcho(t, fleet, "a")
@@ -159,14 +159,14 @@ func TestAServerThatIsAnotherWhenItWakes(t *testing.T) {
 	idleBubble(t, s, interop.FleetOptions{Admit: func(c toolbox.Call) *toolbox.Result {
 		admitted = append(admitted, c.Name)
 		return nil
-	}}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+	}}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 		fleet.Apply([]interop.Server{{ID: "a", Changes: interop.HoldChanges}})
 		time.Sleep(time.Minute)
 		s.list("t", "w")
 		if diff := cmp.Diff([]string{"a__t", "a__u"}, mountedNames(fleet.Snapshot(""))); diff != "" {
 			t.Error(diff)
 		}
-		if _, err := say(t.Context(), fleet, "a__t", "{}"); err != nil {
+		if _, err := echoText(t.Context(), fleet, "a__t", "{}"); err != nil {
 			t.Error(err)
 		}
 		if diff := cmp.Diff([]string{"a__t", "a__w"}, mountedNames(fleet.Snapshot(""))); diff != "" || len(admitted) != 1 {
@@ -180,12 +180,12 @@ func TestAServerThatIsAnotherWhenItWakes(t *testing.T) {
 func TestALazyServerThatCannotBeStarted(t *testing.T) {
 	s := newPuppet("t")
 	s.refuseWith(fmt.Errorf("nobody is in"))
-	opts := interop.FleetOptions{Lazy: true, Known: known, Grace: time.Second, Restart: interop.Restart{First: time.Minute, Max: time.Minute}}
-	idleBubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+	opts := interop.FleetOptions{Lazy: true, Known: knownTools, Grace: time.Second, Restart: interop.Restart{First: time.Minute, Max: time.Minute}}
+	idleBubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 		if n := len(s.dials()); n != 0 {
 			t.Fatalf("it was tried %d times", n)
 		}
-		_, err := say(t.Context(), fleet, "a__t", "{}")
+		_, err := echoText(t.Context(), fleet, "a__t", "{}")
 		wantFleetFault(t, err, interop.NotConnected, "a", "t", "its server is down, and is tried again in")
 		s.refuseWith(nil)
 		time.Sleep(2 * time.Minute)
@@ -199,8 +199,8 @@ func TestALazyServerThatCannotBeStarted(t *testing.T) {
 func TestACallOfAToolThatIsNotKnownYet(t *testing.T) {
 	for i := range 50 { // any goroutine may run first when it is up
 		hold, s := i%2 == 0, newPuppet("t", "new")
-		idleBubble(t, s, interop.FleetOptions{Lazy: true, Known: known, Hold: hold}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-			if got, err := say(t.Context(), fleet, "a__new", "{}"); got != "new" {
+		idleBubble(t, s, interop.FleetOptions{Lazy: true, Known: knownTools, Hold: hold}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+			if got, err := echoText(t.Context(), fleet, "a__new", "{}"); got != "new" {
 				t.Errorf("it says %q, %v", got, err)
 			}
 		})

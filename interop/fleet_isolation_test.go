@@ -35,7 +35,7 @@ func TestOneServerNeverDelaysItsPeers(t *testing.T) {
 	for i := range each {
 		for _, c := range crowd {
 			id := fmt.Sprintf("%s%d", c.kind, i)
-			s := child(id, c.Server)
+			s := childServer(id, c.Server)
 			s.Timeouts.Connect = giveUp
 			servers = append(servers, s)
 			order, of[c.kind] = append(order, id), append(of[c.kind], id)
@@ -59,7 +59,7 @@ func TestOneServerNeverDelaysItsPeers(t *testing.T) {
 	if diff := cmp.Diff(of["good"], ownersOf(now)); diff != "" {
 		t.Error("listed while the others connect:", diff)
 	}
-	if diff := cmp.Diff(without(order, append(of["good"], of["crashes"]...)), now.Pending); diff != "" {
+	if diff := cmp.Diff(subtract(order, append(of["good"], of["crashes"]...)), now.Pending); diff != "" {
 		t.Error("pending:", diff)
 	}
 	for _, id := range of["good"] {
@@ -77,7 +77,7 @@ func TestOneServerNeverDelaysItsPeers(t *testing.T) {
 		d.wait(id, interop.ServerReady, 1)
 		wantEcho(t, fleet, id)
 	}
-	if diff := cmp.Diff(without(order, append(of["hangs"], of["crashes"]...)), ownersOf(fleet.Snapshot(""))); diff != "" {
+	if diff := cmp.Diff(subtract(order, append(of["hangs"], of["crashes"]...)), ownersOf(fleet.Snapshot(""))); diff != "" {
 		t.Error("listed in the end:", diff)
 	}
 	if diff := cmp.Diff(of["hangs"], fleet.Snapshot("").Pending); diff != "" {
@@ -107,10 +107,10 @@ func watchOrder(fleet *interop.Fleet) func() [][]string {
 	return func() [][]string { stop(); return seen }
 }
 
-func without(all, some []string) []string {
+func subtract(all, removed []string) []string {
 	var out []string
 	for _, s := range all {
-		if !slices.Contains(some, s) {
+		if !slices.Contains(removed, s) {
 			out = append(out, s)
 		}
 	}
@@ -134,7 +134,7 @@ func TestAServerThatMisbehavesDoesNotTouchItsPeer(t *testing.T) {
 			t.Parallel()
 			peer := fixture.New(t, "-era", "legacy")
 			fleet, d := newFleet(t, &interop.FleetOptions{Restart: interop.Restart{First: time.Hour, Max: time.Hour}})
-			fleet.Apply([]interop.Server{child("bad", fixture.New(t, flags...)), child("peer", peer)})
+			fleet.Apply([]interop.Server{childServer("bad", fixture.New(t, flags...)), childServer("peer", peer)})
 			d.wait("peer", interop.ServerReady, 1)
 			wantEcho(t, fleet, "peer")
 			if diff := cmp.Diff([]string{"added", "connecting", "ready"}, d.all("peer")); diff != "" {
@@ -148,11 +148,11 @@ func TestAServerThatMisbehavesDoesNotTouchItsPeer(t *testing.T) {
 func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 	f := fixture.New(t, "-badrows", "-duplicates", "-tools", "2")
 	fleet, d := newFleet(t, nil)
-	fleet.Apply([]interop.Server{child("odd", f)})
+	fleet.Apply([]interop.Server{childServer("odd", f)})
 	e := d.wait("odd", interop.ServerReady, 1)
 	mounted := fleet.Snapshot("")
 	for _, name := range []string{"odd__echo", "odd__tool_0002"} {
-		if !offers(name)(mounted) {
+		if !listsTool(name)(mounted) {
 			t.Errorf("%s is not mounted", name)
 		}
 	}
@@ -165,7 +165,7 @@ func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 			t.Errorf("quarantined without server or reason: %v", q)
 		}
 		reasons[q.Tool] = q.Reason
-		if q.Tool != "" && q.Tool != "echo" && offers(interop.QualifiedName("odd", q.Tool))(mounted) != q.Published {
+		if q.Tool != "" && q.Tool != "echo" && listsTool(interop.QualifiedName("odd", q.Tool))(mounted) != q.Published {
 			t.Errorf("%s is quarantined and mounted, or neither", q.Tool)
 		}
 	}
@@ -174,7 +174,7 @@ func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 			t.Errorf("tool %q is not quarantined; there are %v", name, reasons)
 		}
 	}
-	_, err := say(t.Context(), fleet, "odd__bad_no_schema", "{}")
+	_, err := echoText(t.Context(), fleet, "odd__bad_no_schema", "{}")
 	if err == nil || errors.Is(err, interop.NotConnected) {
 		t.Errorf("a call to a quarantined tool: %v", err)
 	}
@@ -184,7 +184,7 @@ func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 func TestCallsAreBoundedByServerAndPrincipal(t *testing.T) {
 	f := fixture.New(t)
 	fleet, d := newFleet(t, &interop.FleetOptions{MaxCalls: 2, CallWait: -1})
-	fleet.Apply([]interop.Server{child("one", f), child("two", f)})
+	fleet.Apply([]interop.Server{childServer("one", f), childServer("two", f)})
 	d.wait("one", interop.ServerReady, 1)
 	d.wait("two", interop.ServerReady, 1)
 	hang := func(server string, caller toolbox.Principal) error {

@@ -11,21 +11,21 @@ func TestLanesEndThatAreGivenUpInUse(t *testing.T) {
 	t.Parallel()
 	l := lanes{member: &member{fleet: &Fleet{}}}
 	key := laneKey{session: "s"}
-	o, _, err := l.take(key, besideOthers)
-	if again, _, _ := l.take(key, besideOthers); err != nil || again != o {
+	o, _, err := l.tryTake(key, sharedUse)
+	if again, _, _ := l.tryTake(key, sharedUse); err != nil || again != o {
 		t.Fatalf("a session has two lanes: %v", err)
 	}
 	e := NewEndpoint(Server{ID: "a"}, nil)
-	l.started(o, e)
-	l.giveUp(o, askedLane, 0)
-	if other, _, _ := l.take(key, besideOthers); other == o {
+	l.setEndpoint(o, e)
+	l.abandon(o, questionLane, 0)
+	if other, _, _ := l.tryTake(key, sharedUse); other == o {
 		t.Error("a lane is taken that was given up")
 	}
 	l.close()
 	if e.Phase() != Closed {
 		t.Errorf("the lane is %s", e.Phase())
 	}
-	l.leave(o)
+	l.release(o)
 }
 
 // A connection that hangs is tried less and less often.
@@ -36,17 +36,17 @@ func TestLanesThatCannotBeOpenedAreTriedLessOften(t *testing.T) {
 		m := newMember(f, Server{ID: "a"})
 		hangs := NewFault(Timeout, "a", "connect", nil)
 		for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
-			a, _, _ := m.lanes.take(laneKey{session: "a"}, besideOthers)
-			b, _, _ := m.lanes.take(laneKey{session: "b"}, besideOthers) // which fails with it
+			a, _, _ := m.lanes.tryTake(laneKey{session: "a"}, sharedUse)
+			b, _, _ := m.lanes.tryTake(laneKey{session: "b"}, sharedUse) // which fails with it
 			for _, l := range []*lane{a, b} {
-				m.lanes.giveUp(l, askedLane, m.lanes.pause(askedLane, hangs, withoutLanes))
+				m.lanes.abandon(l, questionLane, m.lanes.nextPause(questionLane, hangs, maxLanePause))
 			}
 			time.Sleep(want - 1)
-			if m.lanes.due(askedLane) {
+			if m.lanes.mayTry(questionLane) {
 				t.Errorf("attempt %d: too early", i)
 			}
 			time.Sleep(time.Nanosecond)
-			if !m.lanes.due(askedLane) {
+			if !m.lanes.mayTry(questionLane) {
 				t.Errorf("attempt %d: too late", i)
 			}
 		}

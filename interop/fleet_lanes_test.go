@@ -22,8 +22,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asker is a legacy server of the SDK, with a connection for each dial.
-type asker struct {
+// askingServer is a legacy server of the SDK, with a connection for each dial.
+type askingServer struct {
 	*mcp.Server
 	t       *testing.T
 	started chan struct{} // receives a value when the tool "wait" or "later" begins
@@ -32,13 +32,13 @@ type asker struct {
 	roots   chan struct{} // receives a value for each roots/list_changed
 	late    chan error    // receives the result of the question of the tool "late", which ends before it asks
 
-	numbers sync.Map // of the sessions
-	met     atomic.Int64
-	asks    atomic.Bool // the tool "perhaps" asks, when later is closed
+	numbers      sync.Map // of the sessions
+	sessionCount atomic.Int64
+	mayAsk       atomic.Bool // the tool "perhaps" asks, when later is closed
 }
 
-func newAsker(t *testing.T) *asker {
-	a := &asker{t: t, started: make(chan struct{}, 100), release: make(chan struct{}), later: make(chan struct{}), roots: make(chan struct{}, 10), late: make(chan error, 1)}
+func newAskingServer(t *testing.T) *askingServer {
+	a := &askingServer{t: t, started: make(chan struct{}, 100), release: make(chan struct{}), later: make(chan struct{}), roots: make(chan struct{}, 10), late: make(chan error, 1)}
 	a.Server = mcp.NewServer(&mcp.Implementation{Name: "asker"}, &mcp.ServerOptions{
 		Capabilities:            &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}},
 		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { a.roots <- struct{}{} },
@@ -53,7 +53,7 @@ func newAsker(t *testing.T) *asker {
 		})
 	}
 	tool("ask", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
-		return name(ctx, s)
+		return clientName(ctx, s)
 	})
 	tool("log", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 		return "logged", s.Log(ctx, &mcp.LoggingMessageParams{Level: "notice", Data: "hello"})
@@ -70,7 +70,7 @@ func newAsker(t *testing.T) *asker {
 	tool("late", func(_ context.Context, s *mcp.ServerSession) (string, error) {
 		go func() {
 			<-a.release
-			_, err := name(a.t.Context(), s)
+			_, err := clientName(a.t.Context(), s)
 			a.late <- err
 		}()
 		return "", nil
@@ -78,7 +78,7 @@ func newAsker(t *testing.T) *asker {
 	tool("later", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
 		a.started <- struct{}{}
 		<-a.later
-		return name(ctx, s)
+		return clientName(ctx, s)
 	})
 	a.AddTool(&mcp.Tool{Name: "report", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for i := range 3 {
@@ -89,29 +89,29 @@ func newAsker(t *testing.T) *asker {
 				return nil, err
 			}
 		}
-		text, err := name(ctx, r.Session)
+		text, err := clientName(ctx, r.Session)
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, err
 	})
 	tool("perhaps", func(ctx context.Context, s *mcp.ServerSession) (string, error) {
-		if !a.asks.Load() {
+		if !a.mayAsk.Load() {
 			return "quiet", nil
 		}
 		a.started <- struct{}{}
 		<-a.later
-		return name(ctx, s)
+		return clientName(ctx, s)
 	})
 	tool("session", func(_ context.Context, s *mcp.ServerSession) (string, error) { return a.number(s), nil })
 	return a
 }
 
 // number identifies a session, even after its end, because addresses are used again.
-func (a *asker) number(s *mcp.ServerSession) string {
-	n, _ := a.numbers.LoadOrStore(s, fmt.Sprint(a.met.Add(1)))
+func (a *askingServer) number(s *mcp.ServerSession) string {
+	n, _ := a.numbers.LoadOrStore(s, fmt.Sprint(a.sessionCount.Add(1)))
 	return n.(string)
 }
 
-// name asks the client for a name and returns the answer.
-func name(ctx context.Context, s *mcp.ServerSession) (string, error) {
+// clientName asks the client for a name and returns the answer.
+func clientName(ctx context.Context, s *mcp.ServerSession) (string, error) {
 	r, err := s.Elicit(ctx, &mcp.ElicitParams{Message: "Your name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
 	if err != nil {
 		return "", err
@@ -120,12 +120,12 @@ func name(ctx context.Context, s *mcp.ServerSession) (string, error) {
 }
 
 // options connects each connection of a fleet to a.
-func (a *asker) options(interop.Server) *interop.EndpointOptions {
+func (a *askingServer) options(interop.Server) *interop.EndpointOptions {
 	return &interop.EndpointOptions{Transport: dialled{a}}
 }
 
 // dialled makes a new session at each dial.
-type dialled struct{ a *asker }
+type dialled struct{ a *askingServer }
 
 func (d dialled) Connect(ctx context.Context) (mcp.Connection, error) {
 	client, end := mcp.NewInMemoryTransports()
@@ -136,7 +136,7 @@ func (d dialled) Connect(ctx context.Context) (mcp.Connection, error) {
 }
 
 // sessions waits until a has that many sessions.
-func (a *asker) sessions(want int) {
+func (a *askingServer) sessions(want int) {
 	a.t.Helper()
 	for end := time.Now().Add(giveUp); sessionsOf(a) != want; runtime.Gosched() {
 		if time.Now().After(end) {
@@ -145,7 +145,7 @@ func (a *asker) sessions(want int) {
 	}
 }
 
-// legacyAsker is the configuration of an asker in a fleet.
+// legacyAsker is the configuration of an askingServer in a fleet.
 var legacyAsker = interop.Server{ID: "a", Era: interop.Legacy}
 
 func TestALegacyServerAsksTheClientThatCalls(t *testing.T) {
@@ -158,7 +158,7 @@ func TestALegacyServerAsksTheClientThatCalls(t *testing.T) {
 			t.Parallel()
 			fleet := fleetOf(t, s, nil)
 			for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
-				c := newAsked(era, "Ada", everyCapability)
+				c := newRecordingClient(era, "Ada", everyCapability)
 				if got, err := callAs(t.Context(), fleet, &c.Client, "", "test_elicitation", `{"name":"x","arguments":{"message":"who?"}}`); err != nil || !strings.Contains(got, "Ada") {
 					t.Errorf("%s: %q, %v", era, got, err)
 				}
@@ -169,16 +169,16 @@ func TestALegacyServerAsksTheClientThatCalls(t *testing.T) {
 				if _, err := callAs(t.Context(), fleet, &c.Client, "", "test_tool_with_logging", ""); err != nil {
 					t.Error(err)
 				}
-				if notes := strings.Join(c.told(), " "); strings.Count(notes, "notifications/message") != 3 {
+				if notes := strings.Join(c.messages(), " "); strings.Count(notes, "notifications/message") != 3 {
 					t.Errorf("%s: logs: %s", era, notes)
 				}
-				samples := newAsked(era, "Ada", `{"sampling":{}}`)
+				samples := newRecordingClient(era, "Ada", `{"sampling":{}}`)
 				if got, err := callAs(t.Context(), fleet, &samples.Client, "", "test_elicitation", `{"name":"x","arguments":{"message":"who?"}}`); err == nil && !strings.Contains(got, "not support") {
 					t.Errorf("%s is asked for what it does not declare: %q", era, got)
 				}
 			}
 			prompt := interop.Message{Method: "prompts/get", Params: json.RawMessage(`{"name":"test_simple_prompt"}`)}
-			c := newAsked(interop.Modern, "", everyCapability)
+			c := newRecordingClient(interop.Modern, "", everyCapability)
 			if got, err := fleet.Request(interop.WithClient(t.Context(), &c.Client), "a", prompt); err != nil || !strings.Contains(string(got), "messages") {
 				t.Errorf("%s, %v", got, err)
 			}
@@ -217,13 +217,13 @@ func TestTheReferenceServerAsksTheClientThatCalls(t *testing.T) {
 // question belongs to.
 func TestEachIsAskedInItsOwnCall(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 	var calling sync.WaitGroup
 	for i := range 8 {
 		for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 			who := fmt.Sprintf("%s %d", era, i)
-			c := newAsked(era, who, everyCapability)
+			c := newRecordingClient(era, who, everyCapability)
 			if era == interop.Legacy {
 				c.Session = who
 			}
@@ -244,20 +244,20 @@ func TestEachIsAskedInItsOwnCall(t *testing.T) {
 
 func TestLanesAreFewAndEnd(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options, LaneIdle: -1, Lanes: 2, CallWait: 10 * time.Millisecond})
-	c := newAsked(interop.Modern, "Ada", everyCapability)
+	c := newRecordingClient(interop.Modern, "Ada", everyCapability)
 	type end struct {
 		text string
 		err  error
 	}
 	ends := make(chan end, 4)
-	wait := func(c *asked, p toolbox.Principal) {
+	wait := func(c *recordingClient, p toolbox.Principal) {
 		go func() {
 			text, err := callAs(t.Context(), fleet, &c.Client, p, "wait", "")
 			ends <- end{text, err}
 		}()
-		soon(t, a.started, "the call")
+		receiveSoon(t, a.started, "the call")
 	}
 	c.LogLevel = "info" // logs name no request, so each of these calls has its own connection
 	wait(c, "")
@@ -273,7 +273,7 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 	a.sessions(5)
 	close(a.release)
 	for range 4 {
-		if e := soon(t, ends, "the end of a call"); e.text != "waited" || e.err != nil {
+		if e := receiveSoon(t, ends, "the end of a call"); e.text != "waited" || e.err != nil {
 			t.Error(e)
 		}
 	}
@@ -282,9 +282,9 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	a.release = make(chan struct{})
 	go func() { _, err := callAs(ctx, fleet, &c.Client, "", "wait", ""); ends <- end{err: err} }()
-	soon(t, a.started, "the call")
+	receiveSoon(t, a.started, "the call")
 	cancel()
-	if e := soon(t, ends, "the end of a call"); !errors.Is(e.err, context.Canceled) {
+	if e := receiveSoon(t, ends, "the end of a call"); !errors.Is(e.err, context.Canceled) {
 		t.Error(e.err)
 	}
 	a.sessions(1)
@@ -294,9 +294,9 @@ func TestLanesAreFewAndEnd(t *testing.T) {
 // the call ended without a reply, no other call uses its connection.
 func TestALateQuestionIsNobodys(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
-	c := newAsked(interop.Modern, "Ada", everyCapability)
+	c := newRecordingClient(interop.Modern, "Ada", everyCapability)
 	c.Always = nil // as in the host for clients without a session
 	call := func(ctx context.Context, tool string) string {
 		text, err := callAs(ctx, fleet, &c.Client, "", tool, "")
@@ -307,7 +307,7 @@ func TestALateQuestionIsNobodys(t *testing.T) {
 	}
 	call(t.Context(), "late")
 	close(a.release)
-	if err := soon(t, a.late, "the end of the question"); err == nil || !strings.Contains(err.Error(), "no request under way") {
+	if err := receiveSoon(t, a.late, "the end of the question"); err == nil || !strings.Contains(err.Error(), "no request under way") {
 		t.Error(err)
 	}
 	first := call(t.Context(), "session")
@@ -328,9 +328,9 @@ func TestALateQuestionIsNobodys(t *testing.T) {
 // A call that waits for its client's answer, perhaps forever, delays no other call, even if that call already waits.
 func TestALaneThatAsksIsNotInTheWay(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options, Lanes: 1, CallWait: time.Hour})
-	c := newAsked(interop.Modern, "Ada", everyCapability)
+	c := newRecordingClient(interop.Modern, "Ada", everyCapability)
 	answer, asked, until := c.Back, make(chan struct{}), make(chan struct{})
 	c.Back = func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 		if m.ID != nil {
@@ -346,14 +346,14 @@ func TestALaneThatAsksIsNotInTheWay(t *testing.T) {
 			ends <- err
 		}()
 	}
-	soon(t, asked, "the question of one call")
-	soon(t, asked, "that of the other")
+	receiveSoon(t, asked, "the question of one call")
+	receiveSoon(t, asked, "that of the other")
 	if _, err := callAs(t.Context(), fleet, &c.Client, "", "session", ""); err != nil {
 		t.Error(err)
 	}
 	close(until)
 	for range 2 {
-		if err := soon(t, ends, "the end of a call"); err != nil {
+		if err := receiveSoon(t, ends, "the end of a call"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -362,13 +362,13 @@ func TestALaneThatAsksIsNotInTheWay(t *testing.T) {
 // If there are more sessions than lanes, the sessions take turns, and no call fails.
 func TestSessionsTakeTurnsOnLanes(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 	const sessions = 150
 	ends := make(chan error, sessions)
 	for i := range sessions {
 		go func() {
-			c := newAsked(interop.Legacy, "Ada", everyCapability)
+			c := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 			c.Session = fmt.Sprint(i)
 			got, err := callAs(t.Context(), fleet, &c.Client, "", "ask", "")
 			if err == nil && got != "Ada" {
@@ -388,9 +388,9 @@ func TestSessionsTakeTurnsOnLanes(t *testing.T) {
 
 func TestALaneServesASession(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
-	c := newAsked(interop.Legacy, "Ada", everyCapability)
+	c := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 	c.Session = "one"
 	var leave context.CancelFunc
 	call := func(tool string) string {
@@ -409,23 +409,23 @@ func TestALaneServesASession(t *testing.T) {
 	for p, session := range map[toolbox.Principal]string{"p": "one", "": "one", "q": "one", "r": ""} {
 		fleet.Tell(t.Context(), session, interop.Message{Method: "notifications/roots/list_changed", Caller: p}, func(string) bool { return true })
 	}
-	soon(t, a.roots, "roots/list_changed")
+	receiveSoon(t, a.roots, "roots/list_changed")
 
 	c.LogLevel = "warning"
 	call("log")
 	c.LogLevel = "info"
 	call("log")
-	if diff := cmp.Diff([]string{`notifications/message {"data":"hello","level":"notice"}`}, c.told()); diff != "" {
+	if diff := cmp.Diff([]string{`notifications/message {"data":"hello","level":"notice"}`}, c.messages()); diff != "" {
 		t.Error(diff)
 	}
 
 	for s := range a.Sessions() { // outside of any call
 		if a.number(s) == first {
-			if got, err := name(t.Context(), s); got != "Ada" || err != nil {
+			if got, err := clientName(t.Context(), s); got != "Ada" || err != nil {
 				t.Errorf("asked outside of calls: %q, %v", got, err)
 			}
 			_ = s.Close()
-		} else if got, err := name(t.Context(), s); err == nil {
+		} else if got, err := clientName(t.Context(), s); err == nil {
 			t.Errorf("asked on the connection of all: %q", got)
 		}
 	}
@@ -477,15 +477,15 @@ func TestALaneServesASession(t *testing.T) {
 // A server that cannot be connected twice still serves, because it may never ask.
 func TestALaneThatFailsFailsNoCall(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	var broken atomic.Bool
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
 		if broken.Load() {
-			return &interop.EndpointOptions{Transport: refusing{}}
+			return &interop.EndpointOptions{Transport: refusingTransport{}}
 		}
 		return a.options(s)
 	}})
-	c := newAsked(interop.Legacy, "Ada", everyCapability)
+	c := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 	c.Session = "s"
 	broken.Store(true)
 	for range 2 {
@@ -502,25 +502,25 @@ func TestALaneThatFailsFailsNoCall(t *testing.T) {
 	}
 }
 
-type refusing struct{}
+type refusingTransport struct{}
 
-func (refusing) Connect(context.Context) (mcp.Connection, error) {
+func (refusingTransport) Connect(context.Context) (mcp.Connection, error) {
 	return nil, errors.New("not today")
 }
 
 // A lane that failed is soon tried again, because its server may have crashed only once.
 func TestALaneThatFailedIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAsker(t)
+		a := newAskingServer(t)
 		var broken atomic.Bool
 		fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
 			if broken.Load() {
-				return &interop.EndpointOptions{Transport: refusing{}}
+				return &interop.EndpointOptions{Transport: refusingTransport{}}
 			}
 			return a.options(s)
 		}})
 		defer fleet.Close()
-		c := newAsked(interop.Legacy, "Ada", everyCapability)
+		c := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 		c.Session = "s"
 		var leave context.CancelFunc
 		c.Life, leave = context.WithCancel(t.Context())
@@ -567,7 +567,7 @@ func TestALegacyClientHasALegacySession(t *testing.T) {
 			if era := fleet.Status()[0].Era; era != interop.Modern {
 				t.Fatalf("it is %s", era)
 			}
-			client := newAsked(interop.Legacy, "Ada", everyCapability)
+			client := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 			client.Session = "s"
 			for range 2 {
 				got, err := callAs(t.Context(), fleet, &client.Client, "", c.tool, `{"name":"x","arguments":{"message":"who?"}}`)

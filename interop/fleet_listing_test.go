@@ -32,7 +32,7 @@ func TestListChanged(t *testing.T) {
 				flags = append(flags, "-sse")
 			}
 			f := fixture.New(t, flags...)
-			server := child("a", f)
+			server := childServer("a", f)
 			switch c.transport {
 			case "http":
 				server.Transport = interop.HTTP{URL: f.HTTP()}
@@ -45,15 +45,15 @@ func TestListChanged(t *testing.T) {
 			f.Wait(c.ready)
 			before := fleet.Snapshot("")
 			f.Send("change")
-			with := snapshotWhen(t, fleet, offers("a__changed")) // by Watch
+			with := snapshotWhen(t, fleet, listsTool("a__changed")) // by Watch
 			if with.Version <= before.Version {
 				t.Errorf("version %d after %d", with.Version, before.Version)
 			}
-			if got, err := say(t.Context(), fleet, "a__changed", "{}"); err != nil || got != "changed" {
+			if got, err := echoText(t.Context(), fleet, "a__changed", "{}"); err != nil || got != "changed" {
 				t.Errorf("the new tool says %q, %v", got, err)
 			}
 			f.Send("change")
-			without := snapshotWhen(t, fleet, offersNo("a__changed"))
+			without := snapshotWhen(t, fleet, listsNoTool("a__changed"))
 			if without.Version <= with.Version {
 				t.Errorf("version %d after %d", without.Version, with.Version)
 			}
@@ -68,25 +68,25 @@ func TestListChanged(t *testing.T) {
 // reports a change. The server is listed less and less often.
 func TestAListThatDidNotChangeIsNoNews(t *testing.T) {
 	s := newPuppet("t")
-	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		fleet.Apply(named("a"))
+	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		fleet.Apply(serversNamed("a"))
 		d.wait("a", interop.ServerReady, 1)
 		synctest.Wait()
 		before := fleet.Snapshot("")
 		var changes atomic.Int64
 		defer fleet.Watch(func() { changes.Add(1) })()
 		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			s.tellChanged()
+			s.notifyChanged()
 		}
 		if n := changes.Load(); n != 0 || fleet.Snapshot("") != before {
 			t.Errorf("told of %d changes", n)
 		}
-		if n := s.heard("tools/list"); n < 10 || n > 60 {
+		if n := s.requestCount("tools/list"); n < 10 || n > 60 {
 			t.Errorf("listed %d times in 5 minutes", n)
 		}
 		s.list("t", "u")
-		s.tellChanged()
-		now := snapshotWhen(t, fleet, offers("a__u"))
+		s.notifyChanged()
+		now := snapshotWhen(t, fleet, listsTool("a__u"))
 		if n := changes.Load(); n != 1 || now.Version != before.Version+1 {
 			t.Errorf("told of %d changes, version %d after %d", n, now.Version, before.Version)
 		}
@@ -98,8 +98,8 @@ func TestAListThatDidNotChangeIsNoNews(t *testing.T) {
 func TestAFailedListing(t *testing.T) {
 	s := newPuppet("t")
 	s.listRaw("") // an error
-	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
-		fleet.Apply(named("a"))
+	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
+		fleet.Apply(serversNamed("a"))
 		if err := fleet.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -109,18 +109,18 @@ func TestAFailedListing(t *testing.T) {
 		}
 		wantFleetFault(t, e.Status.Fault, interop.Protocol, "a", "", "no tools/list")
 		wantFleetFault(t, fleet.Status()[0].Fault, interop.Protocol, "a", "", "no tools/list")
-		_, err := say(t.Context(), fleet, "a__t", "{}")
+		_, err := echoText(t.Context(), fleet, "a__t", "{}")
 		wantFleetFault(t, err, interop.Protocol, "a", "", "no tools/list")
 		var unknown *toolbox.UnknownTool
-		if _, err := say(t.Context(), fleet, "b__t", "{}"); !errors.As(err, &unknown) {
+		if _, err := echoText(t.Context(), fleet, "b__t", "{}"); !errors.As(err, &unknown) {
 			t.Errorf("a tool of no server: %v", err)
 		}
 		time.Sleep(time.Hour)
-		if n := s.heard("tools/list"); n < 100 || n > 300 {
+		if n := s.requestCount("tools/list"); n < 100 || n > 300 {
 			t.Errorf("asked %d times in an hour", n)
 		}
 		s.list("t")
-		snapshotWhen(t, fleet, offers("a__t"))
+		snapshotWhen(t, fleet, listsTool("a__t"))
 		synctest.Wait()
 		if st := fleet.Status()[0]; st.Fault != nil || st.Tools != 1 {
 			t.Errorf("%d tools, fault %v", st.Tools, st.Fault)
@@ -128,14 +128,14 @@ func TestAFailedListing(t *testing.T) {
 
 		before := fleet.Snapshot("")
 		s.listRaw("17")
-		s.tellChanged()
+		s.notifyChanged()
 		time.Sleep(time.Second) // in bubble time: a list is not requested again at once
 		synctest.Wait()
 		if fleet.Snapshot("") != before {
 			t.Error("a failed listing took away what was there")
 		}
 		wantFleetFault(t, fleet.Status()[0].Fault, interop.Protocol, "a", "", "no array")
-		if got, err := say(t.Context(), fleet, "a__t", "{}"); err != nil || got != "t" {
+		if got, err := echoText(t.Context(), fleet, "a__t", "{}"); err != nil || got != "t" {
 			t.Errorf("the tool says %q, %v", got, err)
 		}
 		if got := d.all("a"); fmt.Sprint(got[:3]) != "[added connecting ready]" || len(s.dials()) != 1 {
@@ -147,9 +147,9 @@ func TestAFailedListing(t *testing.T) {
 // A listing that hangs is ended by the server's own deadline.
 func TestAListingThatHangs(t *testing.T) {
 	s := newPuppet("t")
-	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 		release := s.hold("tools/list")
-		servers := named("a")
+		servers := serversNamed("a")
 		servers[0].Timeouts.List = 7 * time.Second
 		start := time.Now()
 		fleet.Apply(servers)
@@ -158,16 +158,16 @@ func TestAListingThatHangs(t *testing.T) {
 		}
 		wantFleetFault(t, fleet.Status()[0].Fault, interop.Timeout, "a", "", "7s")
 		release()
-		snapshotWhen(t, fleet, offers("a__t"))
+		snapshotWhen(t, fleet, listsTool("a__t"))
 	})
 }
 
 // A connection that dies during a listing is lost like any other.
 func TestAServerThatDiesWhileItIsListed(t *testing.T) {
 	s := newPuppet("t")
-	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+	bubble(t, s, interop.FleetOptions{}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 		release := s.hold("tools/list")
-		fleet.Apply(named("a"))
+		fleet.Apply(serversNamed("a"))
 		synctest.Wait()
 		s.die()
 		d.wait("a", interop.ServerFaulted, 1)
@@ -177,7 +177,7 @@ func TestAServerThatDiesWhileItIsListed(t *testing.T) {
 		if got := fmt.Sprint(d.all("a")); got != "[added connecting faulted connecting ready]" {
 			t.Error(got)
 		}
-		if n := s.heard("server/discover"); n != 1 {
+		if n := s.requestCount("server/discover"); n != 1 {
 			t.Errorf("its era was forgotten: asked %d times", n)
 		}
 	})
@@ -197,9 +197,9 @@ func TestKnownToolsAreListedUntilTheServerAnswers(t *testing.T) {
 		opts := interop.FleetOptions{Hold: hold, Known: func(id string) []toolbox.Wire {
 			return []toolbox.Wire{legacyRow(rowT), legacyRow(`{"name":"old","inputSchema":{"type":"object"}}`), legacyRow(`{"name":"odd"}`), legacyRow("7")}
 		}}
-		bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 			release := s.hold("initialize")
-			fleet.Apply(named("a"))
+			fleet.Apply(serversNamed("a"))
 			now := fleet.Snapshot("")
 			if diff := cmp.Diff([]string{"a__t", "a__old"}, mountedNames(now)); diff != "" {
 				t.Error("at once:", diff)
@@ -210,11 +210,11 @@ func TestKnownToolsAreListedUntilTheServerAnswers(t *testing.T) {
 			if got := fleet.Quarantined(); len(got) != 2 {
 				t.Errorf("quarantined: %v", got)
 			}
-			call, old := later(t.Context(), fleet, "a__t", "{}"), later(t.Context(), fleet, "a__old", "{}")
+			call, old := callLater(t.Context(), fleet, "a__t", "{}"), callLater(t.Context(), fleet, "a__old", "{}")
 			synctest.Wait()
 			release()
-			for tool, c := range map[string]<-chan spoken{"t": call, "old": old} { // the server's own list decides
-				if got := finished(t, c); got.err != nil || got.text != tool {
+			for tool, c := range map[string]<-chan callOutcome{"t": call, "old": old} { // the server's own list decides
+				if got := awaitOutcome(t, c); got.err != nil || got.text != tool {
 					t.Errorf("the call of %s gives %v", tool, got)
 				}
 			}
@@ -238,10 +238,10 @@ func TestKnownToolsAreWithdrawnWhenTheServerCannotBeReached(t *testing.T) {
 			Restart: interop.Restart{Off: off},
 			Known:   func(string) []toolbox.Wire { return []toolbox.Wire{legacyRow(rowT)} },
 		}
-		bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 			start := time.Now()
-			fleet.Apply(named("a"))
-			call := later(t.Context(), fleet, "a__t", "{}")
+			fleet.Apply(serversNamed("a"))
+			call := callLater(t.Context(), fleet, "a__t", "{}")
 			e := d.wait("a", interop.ServerWithdrawn, 1)
 			want := 10 * time.Second
 			if off {
@@ -251,7 +251,7 @@ func TestKnownToolsAreWithdrawnWhenTheServerCannotBeReached(t *testing.T) {
 				t.Errorf("withdrawn after %v, want %v", got, want)
 			}
 			wantFleetFault(t, e.Status.Fault, interop.Transport, "a", "", "moved away")
-			if got := finished(t, call); !errors.Is(got.err, interop.NotConnected) || !strings.Contains(got.err.Error(), "moved away") {
+			if got := awaitOutcome(t, call); !errors.Is(got.err, interop.NotConnected) || !strings.Contains(got.err.Error(), "moved away") {
 				t.Errorf("the call gives %v", got)
 			}
 			if got := mountedNames(fleet.Snapshot("")); got != nil {
@@ -269,9 +269,9 @@ func TestKnownToolsKeepTheirGrammar(t *testing.T) {
 		opts := interop.FleetOptions{Known: func(string) []toolbox.Wire {
 			return []toolbox.Wire{{Format: format, JSON: []byte(rowT)}}
 		}}
-		bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *diary) {
+		bubble(t, s, opts, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 			release := s.hold("initialize")
-			fleet.Apply(named("a"))
+			fleet.Apply(serversNamed("a"))
 			known := fleet.Snapshot("").Tools[0]
 			release()
 			if known.Wire.Format != format || string(known.Wire.JSON) != rowT {

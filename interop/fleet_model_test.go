@@ -30,10 +30,10 @@ func TestApplyAtRandom(t *testing.T) {
 				synctest.Wait()
 				w.check()
 				if t.Failed() {
-					t.Fatalf("seed %d: %s\nevents %v", seed, strings.Join(w.steps, "; "), w.diary.all(""))
+					t.Fatalf("seed %d: %s\nevents %v", seed, strings.Join(w.steps, "; "), w.events.all(""))
 				}
 			}
-			w.end()
+			w.finish()
 			if t.Failed() {
 				t.Fatalf("seed %d: %s", seed, strings.Join(w.steps, "; "))
 			}
@@ -43,14 +43,14 @@ func TestApplyAtRandom(t *testing.T) {
 
 // world is a fleet of puppets, and the random changes that are made to it.
 type world struct {
-	t     *testing.T
-	rand  *rand.Rand
-	fleet *interop.Fleet
-	diary *diary
-	steps []string
-	calls sync.WaitGroup
-	then  atomic.Pointer[[]interop.Server] // the configuration that the next notified listener applies
-	seen  atomic.Pointer[toolbox.Snapshot] // the snapshot at the last notification of a new one
+	t            *testing.T
+	rand         *rand.Rand
+	fleet        *interop.Fleet
+	events       *eventLog
+	steps        []string
+	calls        sync.WaitGroup
+	nextConfig   atomic.Pointer[[]interop.Server] // the configuration that the next notified listener applies
+	lastSnapshot atomic.Pointer[toolbox.Snapshot] // the snapshot at the last notification of a new one
 
 	mu      sync.Mutex
 	puppets map[string]*puppet // by id and version
@@ -61,7 +61,7 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 0)), puppets: map[string]*puppet{}}
-	w.fleet, w.diary = newFleet(t, &interop.FleetOptions{
+	w.fleet, w.events = newFleet(t, &interop.FleetOptions{
 		Endpoint: func(s interop.Server) *interop.EndpointOptions {
 			return &interop.EndpointOptions{Transport: w.puppet(s)}
 		},
@@ -70,18 +70,18 @@ func newWorld(t *testing.T, seed uint64) *world {
 		Hold:  w.rand.IntN(2) == 0,
 		Idle:  []time.Duration{0, time.Second, 20 * time.Second}[w.rand.IntN(3)],
 		Lazy:  w.rand.IntN(2) == 0,
-		Known: known,
+		Known: knownTools,
 	})
 	next := func() {
-		if servers := w.then.Swap(nil); servers != nil {
+		if servers := w.nextConfig.Swap(nil); servers != nil {
 			w.fleet.Apply(*servers)
 		}
 	}
-	w.seen.Store(w.fleet.Snapshot(""))
+	w.lastSnapshot.Store(w.fleet.Snapshot(""))
 	w.fleet.Events(func(interop.Event) { next() })
 	w.fleet.Watch(func() {
 		now := w.fleet.Snapshot("")
-		for old := w.seen.Load(); old.Version < now.Version && !w.seen.CompareAndSwap(old, now); old = w.seen.Load() {
+		for old := w.lastSnapshot.Load(); old.Version < now.Version && !w.lastSnapshot.CompareAndSwap(old, now); old = w.lastSnapshot.Load() {
 		}
 		next()
 	})
@@ -112,8 +112,8 @@ func (w *world) all(id string) []*puppet {
 	return out
 }
 
-// some returns a random puppet of the configured servers, except the steady server.
-func (w *world) some() (*puppet, string) {
+// randomPuppet returns a random puppet of the configured servers, except the steady server.
+func (w *world) randomPuppet() (*puppet, string) {
 	i := w.rand.IntN(len(w.applied) + 1)
 	if i == len(w.applied) || w.applied[i].ID == steady {
 		return newPuppet(), "nobody"
@@ -145,64 +145,65 @@ func (w *world) config() []interop.Server {
 }
 
 func (w *world) step() {
-	s, who := w.some()
+	s, who := w.randomPuppet()
 	switch w.rand.IntN(18) {
 	case 0, 1, 2, 3:
-		w.note("apply")
+		w.record("apply")
 		w.apply(w.config())
 	case 4:
-		w.note("apply two at once")
+		w.record("apply two at once")
 		one, other := w.config(), w.config()
 		var both sync.WaitGroup
 		both.Go(func() { w.fleet.Apply(one) })
 		both.Go(func() { w.fleet.Apply(other) })
 		both.Wait()
-		if w.applied = one; !slices.EqualFunc(w.fleet.Servers(), one, interop.Server.Equal) {
+		w.applied = one
+		if !slices.EqualFunc(w.fleet.Servers(), one, interop.Server.Equal) {
 			w.applied = other
 		}
 		w.denials()
 	case 5, 6:
-		w.note("die " + who)
+		w.record("die " + who)
 		s.die()
 	case 7, 8, 9:
 		method := []string{"initialize", "tools/list", "tools/call"}[w.rand.IntN(3)]
-		w.note("hold " + who + " " + method)
+		w.record("hold " + who + " " + method)
 		s.open(method)
 		s.hold(method)
 	case 10:
-		w.note("open " + who)
-		free(s)
+		w.record("open " + who)
+		releaseAll(s)
 	case 11:
-		w.note("refuse " + who)
+		w.record("refuse " + who)
 		s.refuseWith(errors.New("nobody is in"))
 	case 12:
-		w.note("change " + who)
+		w.record("change " + who)
 		s.list([][]string{{"t", "u", "v"}, {"u"}, {"w", "t"}, nil}[w.rand.IntN(4)]...)
-		s.tellChanged()
+		s.notifyChanged()
 	case 13:
 		d := time.Duration(w.rand.IntN(60_000)) * time.Millisecond
-		w.note("sleep " + d.String())
+		w.record("sleep " + d.String())
 		time.Sleep(d)
 	case 14:
-		w.note("restart")
+		w.record("restart")
 		w.calls.Go(func() { _ = w.fleet.Restart(w.t.Context()) })
 	case 15:
-		w.note("apply when told of something")
+		w.record("apply when told of something")
 		servers := w.config()
-		w.then.Store(&servers)
+		w.nextConfig.Store(&servers)
 		s.die()
 		synctest.Wait()
-		if w.then.Swap(nil) == nil {
+		if w.nextConfig.Swap(nil) == nil {
 			w.applied = servers
 			w.denials()
 		}
 	default:
-		w.note("call")
+		w.record("call")
 		w.call()
 	}
 }
 
-func (w *world) note(what string) { w.steps = append(w.steps, what) }
+func (w *world) record(what string) { w.steps = append(w.steps, what) }
 
 func (w *world) apply(servers []interop.Server) {
 	w.applied = servers
@@ -217,7 +218,7 @@ func (w *world) denials() {
 	for _, s := range w.applied {
 		for _, tool := range []string{"t", "u", "v", "w"} {
 			if isDenied(s, tool) {
-				w.denied[s.ID+" "+tool] = w.called(s.ID, tool)
+				w.denied[s.ID+" "+tool] = w.callCount(s.ID, tool)
 			}
 		}
 	}
@@ -227,14 +228,14 @@ func isDenied(s interop.Server, tool string) bool {
 	return slices.Contains(s.Tools.Deny, tool) || s.Tools.Allow != nil && !slices.Contains(s.Tools.Allow, tool)
 }
 
-func (w *world) called(id, tool string) (n int) {
+func (w *world) callCount(id, tool string) (n int) {
 	for _, s := range w.all(id) {
-		n += s.heard("call " + tool)
+		n += s.requestCount("call " + tool)
 	}
 	return n
 }
 
-func free(s *puppet) {
+func releaseAll(s *puppet) {
 	s.refuseWith(nil)
 	for _, method := range []string{"initialize", "tools/list", "tools/call"} {
 		s.open(method)
@@ -247,7 +248,7 @@ func (w *world) call() {
 	w.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour)
 		defer cancel()
-		_, err := say(ctx, w.fleet, name, "{}")
+		_, err := echoText(ctx, w.fleet, name, "{}")
 		var f *interop.Fault
 		var unknown *toolbox.UnknownTool
 		if err != nil && !errors.As(err, &f) && !errors.As(err, &unknown) && ctx.Err() == nil {
@@ -255,7 +256,7 @@ func (w *world) call() {
 		}
 	})
 	if slices.ContainsFunc(w.fleet.Snapshot("").Tools, func(d toolbox.Descriptor) bool { return d.Server == steady }) {
-		if got, err := say(w.t.Context(), w.fleet, steady+"__t", "{}"); got != "t" {
+		if got, err := echoText(w.t.Context(), w.fleet, steady+"__t", "{}"); got != "t" {
 			w.t.Errorf("the steady server says %q, %v", got, err)
 		}
 	}
@@ -284,18 +285,18 @@ func (w *world) check() {
 	}
 	for what, before := range w.denied {
 		id, tool, _ := strings.Cut(what, " ")
-		if n := w.called(id, tool); n != before {
+		if n := w.callCount(id, tool); n != before {
 			w.t.Errorf("%s is denied, and was called %d times", what, n-before)
 		}
 	}
-	if w.seen.Load() != w.fleet.Snapshot("") {
+	if w.lastSnapshot.Load() != w.fleet.Snapshot("") {
 		w.t.Error("nobody was told of the newest snapshot")
 	}
-	w.told()
+	w.checkNotified()
 }
 
-// told checks the order of the events of each server.
-func (w *world) told() {
+// checkNotified checks the order of the events of each server.
+func (w *world) checkNotified() {
 	may := map[string]string{
 		"": "added", "added": "connecting idle removed", "idle": "connecting removed", "connecting": "ready faulted removed withdrawn",
 		"ready": "listed idle faulted removed", "listed": "listed idle faulted removed",
@@ -303,9 +304,9 @@ func (w *world) told() {
 	}
 	for _, id := range []string{"a", "b", "c", steady} {
 		before := ""
-		for _, kind := range w.diary.all(id) {
+		for _, kind := range w.events.all(id) {
 			if !slices.Contains(strings.Fields(may[before]), kind) {
-				w.t.Errorf("%s: %q after %q: %v", id, kind, before, w.diary.all(id))
+				w.t.Errorf("%s: %q after %q: %v", id, kind, before, w.events.all(id))
 				return
 			}
 			before = kind
@@ -313,15 +314,15 @@ func (w *world) told() {
 	}
 }
 
-// end lets everything continue, and checks the configured state. Then it checks that
+// finish lets everything continue, and checks the configured state. Then it checks that
 // nothing is left.
-func (w *world) end() {
+func (w *world) finish() {
 	w.apply(w.config())
 	for _, id := range []string{"a", "b", "c", steady} {
 		for _, s := range w.all(id) {
-			free(s)
+			releaseAll(s)
 			s.list("t", "u", "v")
-			s.tellChanged()
+			s.notifyChanged()
 		}
 	}
 	time.Sleep(3 * time.Hour) // every pause, grace and drain is over
@@ -352,7 +353,7 @@ func (w *world) end() {
 				as = s.Tools.Rename[tool]
 			}
 			want = append(want, s.ID+"__"+as)
-			if got, err := say(w.t.Context(), w.fleet, s.ID+"__"+as, "{}"); got != tool {
+			if got, err := echoText(w.t.Context(), w.fleet, s.ID+"__"+as, "{}"); got != tool {
 				w.t.Errorf("%s__%s says %q, %v", s.ID, as, got, err)
 			}
 		}

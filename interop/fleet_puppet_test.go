@@ -21,14 +21,14 @@ import (
 // be changed while it runs. As a transport it can be dialled repeatedly, and uses no
 // goroutine.
 type puppet struct {
-	mu     sync.Mutex
-	tools  string                   // the result array of tools/list; "" is an error
-	refuse error                    // the error of a dial
-	gates  map[string]chan struct{} // by method: its replies wait
-	dialed []time.Time
-	asked  []string        // methods, and called tools
-	token  json.RawMessage // of the last call's progress
-	live   []*puppetConn
+	mu       sync.Mutex
+	tools    string                   // the result array of tools/list; "" is an error
+	refuse   error                    // the error of a dial
+	gates    map[string]chan struct{} // by method: its replies wait
+	dialed   []time.Time
+	requests []string        // methods, and called tools
+	token    json.RawMessage // of the last call's progress
+	live     []*puppetConn
 }
 
 func newPuppet(tools ...string) *puppet {
@@ -76,8 +76,8 @@ func (s *puppet) open(method string) {
 	}
 }
 
-// tellChanged sends a notification of a changed list, even if the list did not change.
-func (s *puppet) tellChanged() {
+// notifyChanged sends a notification of a changed list, even if the list did not change.
+func (s *puppet) notifyChanged() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.live {
@@ -85,8 +85,8 @@ func (s *puppet) tellChanged() {
 	}
 }
 
-// tellProgress sends progress of the last call.
-func (s *puppet) tellProgress() {
+// notifyProgress sends progress of the last call.
+func (s *puppet) notifyProgress() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.live {
@@ -111,12 +111,12 @@ func (s *puppet) dials() []time.Time {
 	return slices.Clone(s.dialed)
 }
 
-// heard counts the requests of a method, or of "call NAME".
-func (s *puppet) heard(what string) int {
+// requestCount counts the requests of a method, or of "call NAME".
+func (s *puppet) requestCount(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	for _, a := range s.asked {
+	for _, a := range s.requests {
 		if a == what {
 			n++
 		}
@@ -139,10 +139,10 @@ func (s *puppet) connected() int {
 	return n
 }
 
-// heardOf waits until a method was requested.
-func (s *puppet) heardOf(t testing.TB, what string) {
+// awaitRequest waits until a method was requested.
+func (s *puppet) awaitRequest(t testing.TB, what string) {
 	t.Helper()
-	for end := time.Now().Add(giveUp); s.heard(what) == 0; {
+	for end := time.Now().Add(giveUp); s.requestCount(what) == 0; {
 		if time.Now().After(end) {
 			t.Fatalf("nobody asks %s", what)
 		}
@@ -221,7 +221,7 @@ func (s *puppet) answer(r *jsonrpc.Request) (*jsonrpc.Response, <-chan struct{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gate := s.gates[r.Method]
-	s.asked = append(s.asked, r.Method)
+	s.requests = append(s.requests, r.Method)
 	result := ""
 	switch r.Method {
 	case "initialize":
@@ -237,7 +237,7 @@ func (s *puppet) answer(r *jsonrpc.Request) (*jsonrpc.Response, <-chan struct{})
 		}
 		_ = json.Unmarshal(r.Params, &p)
 		s.token = p.Meta.ProgressToken
-		s.asked = append(s.asked, "call "+p.Name)
+		s.requests = append(s.requests, "call "+p.Name)
 		result = fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, p.Name)
 	}
 	if result == "" {
@@ -257,8 +257,8 @@ func puppets(by map[string]*puppet) func(interop.Server) *interop.EndpointOption
 	}
 }
 
-// named returns servers without a transport, for puppets.
-func named(ids ...string) []interop.Server {
+// serversNamed returns servers without a transport, for puppets.
+func serversNamed(ids ...string) []interop.Server {
 	out := make([]interop.Server, len(ids))
 	for i, id := range ids {
 		out[i] = interop.Server{ID: id}

@@ -16,39 +16,41 @@ import (
 // [ClientOf] ctx is the client behind the request. It sets the facts that the server may
 // know, and the way to reach that client.
 func (f *Fleet) Request(ctx context.Context, server string, m Message) (json.RawMessage, error) {
-	r, err := f.ask(ctx, server, m)
-	return r, f.asCaller(err, m.Caller)
+	r, err := f.request(ctx, server, m)
+	return r, f.withCallerSignIn(err, m.Caller)
 }
 
-func (f *Fleet) ask(ctx context.Context, server string, m Message) (json.RawMessage, error) {
+func (f *Fleet) request(ctx context.Context, server string, m Message) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	of := findMember(f.all(), server)
-	if of == nil {
+	target := findMember(f.currentMembers(), server)
+	if target == nil {
 		return nil, NewFault(NotConnected, server, "no such server", nil)
 	}
-	leave, err := of.enter(ctx, m.Caller)
+	leave, err := target.admitCaller(ctx, m.Caller)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	for again := true; ; again = false {
-		e, err := of.connected(ctx, "")
+	for retry := true; ; retry = false {
+		e, err := target.awaitEndpoint(ctx, "")
 		if err != nil {
 			return nil, err
 		}
-		r, used, err := of.request(ctx, e, m)
-		if !again || used == nil || !used.refused(err) || !used.dies(ctx) {
+		r, used, err := target.request(ctx, e, m)
+		if !retry || used == nil || !used.wasUnsent(err) || !used.awaitEnd(ctx) {
 			return r, err
 		}
 	}
 }
 
-// request is one attempt, after [member.connected] has begun it. It also returns the
+// request is one attempt, after [member.awaitEndpoint] has begun it. It also returns the
 // connection that was used, or nil if there was none.
-func (m *member) request(ctx context.Context, e *Endpoint, r Message) (result json.RawMessage, used *Endpoint, err error) {
-	defer e.end()
+func (m *member) request(
+	ctx context.Context, e *Endpoint, r Message,
+) (result json.RawMessage, used *Endpoint, err error) {
+	defer e.endCall()
 	r.subject = subjectOf(r.Method, paramName(r))
 	used, leave, err := m.laneFor(ctx, e, r)
 	if err != nil {
@@ -59,8 +61,9 @@ func (m *member) request(ctx context.Context, e *Endpoint, r Message) (result js
 	return result, used, err
 }
 
-// isShared reports whether a request is the same for all clients, and is sent once for all
+// isForAllClients reports whether a request is the same for all clients, and is sent once for all
 // of them.
-func isShared(method string) bool {
-	return strings.HasPrefix(method, "resources/") && strings.HasSuffix(method, "subscribe") || method == protocol.MethodSetLevel || method == protocol.MethodPing
+func isForAllClients(method string) bool {
+	return strings.HasPrefix(method, "resources/") && strings.HasSuffix(method, "subscribe") ||
+		method == protocol.MethodSetLevel || method == protocol.MethodPing
 }

@@ -27,11 +27,11 @@ func TestTheConnectionOfALiveSessionStaysOpen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := newAsker(t)
+				a := newAskingServer(t)
 				tt.server.Idle = tt.idle
 				fleet := fleetOf(t, tt.server, &interop.FleetOptions{Endpoint: a.options})
 				defer fleet.Close()
-				c := newAsked(interop.Legacy, "Ada", tt.caps)
+				c := newRecordingClient(interop.Legacy, "Ada", tt.caps)
 				var leave context.CancelFunc
 				c.Session = "s"
 				c.Life, leave = context.WithCancel(t.Context())
@@ -68,10 +68,10 @@ func TestTheConnectionOfALiveSessionStaysOpen(t *testing.T) {
 // A reload changes the limit for connections that are already open.
 func TestTheLimitOfOpenConnectionsIsReloaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAsker(t)
+		a := newAskingServer(t)
 		fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 		defer fleet.Close()
-		c := newAsked(interop.Legacy, "Ada", everyCapability)
+		c := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 		c.Session, c.Life = "s", t.Context()
 		if _, err := callAs(t.Context(), fleet, &c.Client, "", "session", ""); err != nil {
 			t.Fatal(err)
@@ -94,11 +94,11 @@ func TestTheLimitOfOpenConnectionsIsReloaded(t *testing.T) {
 // The connection of a live session is the last to be evicted for others.
 func TestAConnectionOfALiveSessionMakesRoomLast(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 	call := func(session string, life context.Context) string {
 		t.Helper()
-		c := newAsked(interop.Legacy, "Ada", everyCapability)
+		c := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 		c.Session, c.Life = session, life
 		got, err := callAs(t.Context(), fleet, &c.Client, "", "session", "")
 		if err != nil {
@@ -115,7 +115,7 @@ func TestAConnectionOfALiveSessionMakesRoomLast(t *testing.T) {
 	}
 }
 
-func sessionsOf(a *asker) (n int) {
+func sessionsOf(a *askingServer) (n int) {
 	for range a.Sessions() {
 		n++
 	}

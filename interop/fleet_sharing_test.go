@@ -15,25 +15,25 @@ import (
 )
 
 // stateless returns a modern client over HTTP, which has no session.
-func stateless(name string) *asked {
-	c := newAsked(interop.Modern, name, everyCapability)
+func stateless(name string) *recordingClient {
+	c := newRecordingClient(interop.Modern, name, everyCapability)
 	c.Always = nil
 	return c
 }
 
-// spokenAs is the outcome of a call.
-type spokenAs struct {
-	who, text string
-	err       error
+// clientOutcome is the outcome of a call.
+type clientOutcome struct {
+	client, text string
+	err          error
 }
 
-// callsOf starts a call for each client, and returns the outcomes.
-func callsOf(t *testing.T, fleet *interop.Fleet, tool string, clients ...string) <-chan spokenAs {
-	out := make(chan spokenAs, len(clients))
-	for _, who := range clients {
+// callAsEach starts a call for each client, and returns the outcomes.
+func callAsEach(t *testing.T, fleet *interop.Fleet, tool string, clients ...string) <-chan clientOutcome {
+	out := make(chan clientOutcome, len(clients))
+	for _, client := range clients {
 		go func() {
-			text, err := callAs(t.Context(), fleet, &stateless(who).Client, "", tool, "")
-			out <- spokenAs{who, text, err}
+			text, err := callAs(t.Context(), fleet, &stateless(client).Client, "", tool, "")
+			out <- clientOutcome{client, text, err}
 		}()
 	}
 	return out
@@ -42,11 +42,11 @@ func callsOf(t *testing.T, fleet *interop.Fleet, tool string, clients ...string)
 // Calls of clients without a session share one connection as long as none of them asks.
 func TestCallsThatDoNotAskShareAConnection(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
-	ends := callsOf(t, fleet, "wait", make([]string, 40)...)
+	ends := callAsEach(t, fleet, "wait", make([]string, 40)...)
 	for range 40 {
-		soon(t, a.started, "the call")
+		receiveSoon(t, a.started, "the call")
 	}
 	if n := sessionsOf(a); n > 3 {
 		t.Errorf("40 calls take %d connections, and that of all", n-1)
@@ -64,15 +64,15 @@ func TestCallsThatDoNotAskShareAConnection(t *testing.T) {
 // A connection for a client without a session ends after 30 s without a request.
 func TestConnectionsWithoutASessionEndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAsker(t)
+		a := newAskingServer(t)
 		close(a.later)
 		fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 		defer fleet.Close()
 		for range 3 {
 			for _, tool := range []string{"session", "later"} {
-				ends := callsOf(t, fleet, tool, "ann", "bob", "eve")
+				ends := callAsEach(t, fleet, tool, "ann", "bob", "eve")
 				for range 3 {
-					if e := <-ends; e.err != nil || tool == "later" && e.text != e.who {
+					if e := <-ends; e.err != nil || tool == "later" && e.text != e.client {
 						t.Error(e)
 					}
 				}
@@ -90,13 +90,13 @@ func TestConnectionsWithoutASessionEndSoon(t *testing.T) {
 // question.
 func TestProgramsOfOnePrincipalAreAskedApart(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 	for range 10 {
-		ends := callsOf(t, fleet, "ask", "ann", "bob", "eve", "joe", "kim", "lea")
+		ends := callAsEach(t, fleet, "ask", "ann", "bob", "eve", "joe", "kim", "lea")
 		for range 6 {
-			if e := <-ends; e.text != e.who || e.err != nil {
-				t.Errorf("%s was asked as %q, %v", e.who, e.text, e.err)
+			if e := <-ends; e.text != e.client || e.err != nil {
+				t.Errorf("%s was asked as %q, %v", e.client, e.text, e.err)
 			}
 		}
 	}
@@ -108,27 +108,27 @@ func TestAQuestionIsNeverAnotherPrograms(t *testing.T) {
 	for name, several := range map[string]bool{"one asks": false, "two ask": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := newAsker(t)
+				a := newAskingServer(t)
 				fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 				defer fleet.Close()
 				for _, tool := range []string{"perhaps", "session"} {
-					if e := <-callsOf(t, fleet, tool, "ann"); e.err != nil {
+					if e := <-callAsEach(t, fleet, tool, "ann"); e.err != nil {
 						t.Fatal(e)
 					}
 				}
-				a.asks.Store(true)
-				other := callsOf(t, fleet, "wait", "eve")
+				a.mayAsk.Store(true)
+				other := callAsEach(t, fleet, "wait", "eve")
 				<-a.started
 				close(a.release)
 				<-other // it ends without a question
 				a.release = make(chan struct{})
-				other = callsOf(t, fleet, "wait", "eve")
+				other = callAsEach(t, fleet, "wait", "eve")
 				<-a.started
 				callers := []string{"ann"}
 				if several {
 					callers = []string{"ann", "bob"}
 				}
-				asking := callsOf(t, fleet, "perhaps", callers...)
+				asking := callAsEach(t, fleet, "perhaps", callers...)
 				for range callers {
 					<-a.started
 				}
@@ -146,14 +146,14 @@ func TestAQuestionIsNeverAnotherPrograms(t *testing.T) {
 					case e.err != nil:
 						t.Error(e)
 					case several && !strings.Contains(e.text, "call again"), !several && e.text != "ann":
-						t.Errorf("%s was asked as %q", e.who, e.text)
+						t.Errorf("%s was asked as %q", e.client, e.text)
 					}
 				}
-				asking = callsOf(t, fleet, "perhaps", "ann", "bob") // these calls are known to ask now
+				asking = callAsEach(t, fleet, "perhaps", "ann", "bob") // these calls are known to ask now
 				for range 2 {
 					<-a.started
-					if e := <-asking; e.text != e.who || e.err != nil {
-						t.Errorf("%s was asked as %q, %v", e.who, e.text, e.err)
+					if e := <-asking; e.text != e.client || e.err != nil {
+						t.Errorf("%s was asked as %q, %v", e.client, e.text, e.err)
 					}
 				}
 			})
@@ -164,13 +164,13 @@ func TestAQuestionIsNeverAnotherPrograms(t *testing.T) {
 // A call that was cancelled may still ask. Its question does not reach the program of another call.
 func TestAQuestionOfACancelledCallIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAsker(t)
+		a := newAskingServer(t)
 		fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 		defer fleet.Close()
-		if e := <-callsOf(t, fleet, "perhaps", "ann"); e.err != nil {
+		if e := <-callAsEach(t, fleet, "perhaps", "ann"); e.err != nil {
 			t.Fatal(e)
 		}
-		a.asks.Store(true)
+		a.mayAsk.Store(true)
 		ctx, cancel := context.WithCancel(t.Context())
 		ann := stateless("ann")
 		gone := make(chan error, 1)
@@ -179,11 +179,11 @@ func TestAQuestionOfACancelledCallIsRefused(t *testing.T) {
 			gone <- err
 		}()
 		<-a.started
-		bob := callsOf(t, fleet, "perhaps", "bob")
+		bob := callAsEach(t, fleet, "perhaps", "bob")
 		<-a.started
 		cancel()
 		<-gone
-		next := callsOf(t, fleet, "session", "eve") // on another connection, so it does not wait for the hanging call
+		next := callAsEach(t, fleet, "session", "eve") // on another connection, so it does not wait for the hanging call
 		if e := <-next; e.err != nil {
 			t.Error(e)
 		}
@@ -198,7 +198,7 @@ func TestAQuestionOfACancelledCallIsRefused(t *testing.T) {
 // the call that carried a question ends, the question is sent with another call.
 func TestAModernSessionSharesAConnection(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 	c := stateless("Ada")
 	c.Session = "stdio"
@@ -223,13 +223,13 @@ func TestAModernSessionSharesAConnection(t *testing.T) {
 		})
 	}
 	call("later", "Ada")
-	soon(t, a.started, "the call that asks")
+	receiveSoon(t, a.started, "the call that asks")
 	call("wait", "waited") // the newest call, to which the question is attributed
-	soon(t, a.started, "the other call")
+	receiveSoon(t, a.started, "the other call")
 	close(a.later)
-	soon(t, asked, "the question")
+	receiveSoon(t, asked, "the question")
 	close(a.release)
-	soon(t, asked, "the question, once more")
+	receiveSoon(t, asked, "the question, once more")
 	close(release)
 	calling.Wait()
 	for range 8 {
@@ -242,8 +242,8 @@ func TestAModernSessionSharesAConnection(t *testing.T) {
 // The programs of one principal run concurrently, and no question reaches another program.
 func TestQuestionsOfSharedConnectionsDoNotCross(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
-	a.asks.Store(true)
+	a := newAskingServer(t)
+	a.mayAsk.Store(true)
 	close(a.later)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options, CallWait: time.Minute})
 	var calling sync.WaitGroup
@@ -266,11 +266,12 @@ func TestQuestionsOfSharedConnectionsDoNotCross(t *testing.T) {
 // A client receives reports of the server before the question that follows them, as without a bridge.
 func TestAQuestionComesAfterWhatWasReportedBeforeIt(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: a.options})
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
-		c := newAsked(era, "Ada", everyCapability)
-		if c.LogLevel = "debug"; era == interop.Legacy {
+		c := newRecordingClient(era, "Ada", everyCapability)
+		c.LogLevel = "debug"
+		if era == interop.Legacy {
 			c.Session = "s"
 		}
 		var order []string
@@ -323,7 +324,7 @@ func TestAServerThatNamesOneRevisionIsTriedWithInitialize(t *testing.T) {
 		if era := fleet.Status()[0].Era; era != interop.Modern {
 			t.Fatalf("%s: it is %s", name, era)
 		}
-		c := newAsked(interop.Legacy, "Ada", everyCapability)
+		c := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 		c.Session = "s"
 		if got, err := callAs(t.Context(), fleet, &c.Client, "ann", "ask", ""); got != "Ada" || err != nil {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -337,7 +338,7 @@ func TestAServerThatTakesNoInitializeServes(t *testing.T) {
 	for name, per := range map[string]string{"for all": "", "for a principal": interop.PerPrincipal} {
 		s := interop.Server{ID: "a", Transport: interop.HTTP{URL: peers.SDKEverythingHTTP(t, true)}, Pool: interop.Pool{Per: per}}
 		fleet := fleetOf(t, s, nil)
-		c := newAsked(interop.Legacy, "Ada", everyCapability)
+		c := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 		c.Session = "s"
 		const params = `{"name":"x","arguments":{}}`
 		if got, err := callAs(t.Context(), fleet, &c.Client, "ann", "test_input_required_result_elicitation", params); err != nil || !strings.Contains(got, "Ada") {

@@ -32,15 +32,15 @@ func TestASuccessorConnectsBesideWhoServes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, next := newPuppet("t", "old"), newPuppet("t", "new")
 		release := next.hold("tools/list")
-		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: versions(old, next)})
-		fleet.Apply(version(0))
+		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: endpointsByVersion(old, next)})
+		fleet.Apply(configVersion(0))
 		d.wait("a", interop.ServerReady, 1)
 		before := fleet.Snapshot("")
 		let := old.hold("tools/call")
-		inFlight := later(t.Context(), fleet, "a__t", "{}")
+		inFlight := callLater(t.Context(), fleet, "a__t", "{}")
 		synctest.Wait()
 
-		fleet.Apply(version(1))
+		fleet.Apply(configVersion(1))
 		settled := make(chan error, 1)
 		go func() { settled <- fleet.Settle(t.Context()) }()
 		synctest.Wait()
@@ -56,25 +56,25 @@ func TestASuccessorConnectsBesideWhoServes(t *testing.T) {
 		if st.Phase != interop.Ready || st.Tools != 2 || !st.Replacing || st.Fault != nil {
 			t.Errorf("meanwhile the status is %+v", st)
 		}
-		if got := fleet.Servers(); len(got) != 1 || !got[0].Equal(version(1)[0]) {
+		if got := fleet.Servers(); len(got) != 1 || !got[0].Equal(configVersion(1)[0]) {
 			t.Errorf("the configuration is %+v", got)
 		}
 		e, err := fleet.Endpoint("a", "")
-		if err != nil || !e.Server().Equal(version(0)[0]) {
+		if err != nil || !e.Server().Equal(configVersion(0)[0]) {
 			t.Errorf("its endpoint is %+v, %v", e.Server(), err)
 		}
 		if got := fmt.Sprint(d.all("a")); got != "[added connecting ready]" {
 			t.Errorf("meanwhile %s", got)
 		}
-		meanwhile := later(t.Context(), fleet, "a__old", "{}")
+		meanwhile := callLater(t.Context(), fleet, "a__old", "{}")
 		synctest.Wait()
 		release()
 		if err := <-settled; err != nil {
 			t.Fatal(err)
 		}
 		wantListed(t, fleet, "then", "a__t", "a__new")
-		if got, err := say(t.Context(), fleet, "a__t", "{}"); got != "t" || next.heard("call t") != 1 {
-			t.Errorf("a new call gives %q, %v, and the successor heard %d", got, err, next.heard("call t"))
+		if got, err := echoText(t.Context(), fleet, "a__t", "{}"); got != "t" || next.requestCount("call t") != 1 {
+			t.Errorf("a new call gives %q, %v, and the successor heard %d", got, err, next.requestCount("call t"))
 		}
 		if st := fleet.Status()[0]; st.Replacing || st.Phase != interop.Ready {
 			t.Errorf("then the status is %+v", st)
@@ -83,8 +83,8 @@ func TestASuccessorConnectsBesideWhoServes(t *testing.T) {
 			t.Error("it was closed with calls in flight")
 		}
 		let()
-		for text, call := range map[string]<-chan spoken{"t": inFlight, "old": meanwhile} {
-			if got := finished(t, call); got.text != text {
+		for text, call := range map[string]<-chan callOutcome{"t": inFlight, "old": meanwhile} {
+			if got := awaitOutcome(t, call); got.text != text {
 				t.Errorf("what was in flight gives %v", got)
 			}
 		}
@@ -102,20 +102,20 @@ func TestASuccessorThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, next := newPuppet("t"), newPuppet("t", "new")
 		next.refuseWith(errors.New("not today"))
-		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: versions(old, next), Grace: time.Minute})
-		fleet.Apply(version(0))
+		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: endpointsByVersion(old, next), Grace: time.Minute})
+		fleet.Apply(configVersion(0))
 		d.wait("a", interop.ServerReady, 1)
-		fleet.Apply(version(1))
+		fleet.Apply(configVersion(1))
 		if err := fleet.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		d.wait("a", interop.ServerFaulted, 1)
 		wantFleetFault(t, fleet.Status()[0].Fault, interop.Transport, "a", "", "not today")
 		wantListed(t, fleet, "within the grace", "a__t")
-		call := later(t.Context(), fleet, "a__t", "{}")
+		call := callLater(t.Context(), fleet, "a__t", "{}")
 		time.Sleep(5 * time.Second) // in bubble time
 		next.refuseWith(nil)
-		if got := finished(t, call); got.text != "t" || next.heard("call t") != 1 {
+		if got := awaitOutcome(t, call); got.text != "t" || next.requestCount("call t") != 1 {
 			t.Errorf("a call that waited gives %v", got)
 		}
 		next.refuseWith(errors.New("nor tomorrow"))
@@ -126,15 +126,15 @@ func TestASuccessorThatFails(t *testing.T) {
 	})
 }
 
-// exclusive is a server with an exclusive resource: while it is connected, no other
+// exclusiveServer is a server with an exclusive resource: while it is connected, no other
 // server can connect.
-type exclusive struct {
+type exclusiveServer struct {
 	*puppet
 	mu   *sync.Mutex
 	held *int
 }
 
-func (s *exclusive) Connect(ctx context.Context) (mcp.Connection, error) {
+func (s *exclusiveServer) Connect(ctx context.Context) (mcp.Connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if *s.held > 0 {
@@ -143,22 +143,22 @@ func (s *exclusive) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := s.puppet.Connect(ctx)
 	if err == nil {
 		*s.held++
-		c = &exclusiveConn{Connection: c, s: s}
+		c = &exclusiveConn{Connection: c, server: s}
 	}
 	return c, err
 }
 
 type exclusiveConn struct {
 	mcp.Connection
-	s    *exclusive
-	once sync.Once
+	server *exclusiveServer
+	once   sync.Once
 }
 
 func (c *exclusiveConn) Close() error {
 	c.once.Do(func() {
-		c.s.mu.Lock()
-		defer c.s.mu.Unlock()
-		*c.s.held--
+		c.server.mu.Lock()
+		defer c.server.mu.Unlock()
+		*c.server.held--
 	})
 	return c.Connection.Close()
 }
@@ -170,8 +170,8 @@ func TestASuccessorThatNeedsWhatIsHeld(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			held := 0
-			old := &exclusive{newPuppet("t"), &mu, &held}
-			next := &exclusive{newPuppet("t"), &mu, &held}
+			old := &exclusiveServer{newPuppet("t"), &mu, &held}
+			next := &exclusiveServer{newPuppet("t"), &mu, &held}
 			fleet, d := newFleet(t, &interop.FleetOptions{
 				Restart: interop.Restart{First: time.Hour, Max: time.Hour},
 				Endpoint: func(s interop.Server) *interop.EndpointOptions {
@@ -180,26 +180,26 @@ func TestASuccessorThatNeedsWhatIsHeld(t *testing.T) {
 					}
 					return &interop.EndpointOptions{Transport: next}
 				}})
-			fleet.Apply(version(0))
+			fleet.Apply(configVersion(0))
 			d.wait("a", interop.ServerReady, 1)
 			let := func() {}
-			var inFlight <-chan spoken
+			var inFlight <-chan callOutcome
 			if busy {
 				let = old.hold("tools/call")
-				inFlight = later(t.Context(), fleet, "a__t", "{}")
+				inFlight = callLater(t.Context(), fleet, "a__t", "{}")
 				synctest.Wait()
 			}
-			fleet.Apply(version(1))
+			fleet.Apply(configVersion(1))
 			d.wait("a", interop.ServerFaulted, 1)
-			call := later(t.Context(), fleet, "a__t", "{}")
+			call := callLater(t.Context(), fleet, "a__t", "{}")
 			synctest.Wait()
 			let()
 			if busy {
-				if got := finished(t, inFlight); got.text != "t" {
+				if got := awaitOutcome(t, inFlight); got.text != "t" {
 					t.Errorf("what was in flight gives %v", got)
 				}
 			}
-			if got := finished(t, call); got.text != "t" || next.heard("call t") != 1 {
+			if got := awaitOutcome(t, call); got.text != "t" || next.requestCount("call t") != 1 {
 				t.Errorf("busy %t: a call meanwhile gives %v", busy, got)
 			}
 			synctest.Wait() // the successor is notified after waiting callers
@@ -217,16 +217,16 @@ func TestTheNewestSuccessorWins(t *testing.T) {
 		by[1].hold("initialize")
 		by[2].hold("tools/list")
 		release := by[3].hold("initialize")
-		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: versions(by...)})
+		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: endpointsByVersion(by...)})
 		other := interop.Server{ID: "b", Timeouts: interop.Timeouts{Call: time.Hour}}
-		fleet.Apply(version(0))
+		fleet.Apply(configVersion(0))
 		d.wait("a", interop.ServerReady, 1)
 		for n := 1; n <= 3; n++ {
-			fleet.Apply(append(version(n), other))
+			fleet.Apply(append(configVersion(n), other))
 			synctest.Wait()
 			wantListed(t, fleet, "meanwhile", "a__v0")
 		}
-		fleet.Apply(append([]interop.Server{other}, version(3)...)) // only the order
+		fleet.Apply(append([]interop.Server{other}, configVersion(3)...)) // only the order
 		release()
 		d.wait("a", interop.ServerReady, 2)
 		synctest.Wait()
@@ -256,12 +256,12 @@ func TestASuccessorThatIsNotWantedAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		by := []*puppet{newPuppet("v0"), newPuppet("v1")}
 		by[1].hold("initialize")
-		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: versions(by...)})
-		fleet.Apply(version(0))
+		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: endpointsByVersion(by...)})
+		fleet.Apply(configVersion(0))
 		d.wait("a", interop.ServerReady, 1)
-		fleet.Apply(version(1))
+		fleet.Apply(configVersion(1))
 		synctest.Wait()
-		fleet.Apply(version(0))
+		fleet.Apply(configVersion(0))
 		if err := fleet.Settle(t.Context()); err != nil || fleet.Status()[0].Replacing {
 			t.Errorf("%v, %+v", err, fleet.Status())
 		}
@@ -269,7 +269,7 @@ func TestASuccessorThatIsNotWantedAnyMore(t *testing.T) {
 		if len(by[0].dials()) != 1 || by[1].connected() != 0 {
 			t.Errorf("connected %d times, and %d connections of the successor are left", len(by[0].dials()), by[1].connected())
 		}
-		fleet.Apply(version(1))
+		fleet.Apply(configVersion(1))
 		synctest.Wait()
 		fleet.Apply(nil)
 		wantListed(t, fleet, "then")
@@ -289,21 +289,21 @@ func TestASuccessorThatIsNotWantedAnyMore(t *testing.T) {
 func TestAServerThatComesAgainDoesNotWaitForCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		by := []*puppet{newPuppet("t"), newPuppet("t")}
-		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: versions(by...)})
-		fleet.Apply(version(0))
+		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: endpointsByVersion(by...)})
+		fleet.Apply(configVersion(0))
 		d.wait("a", interop.ServerReady, 1)
 		let := by[0].hold("tools/call")
-		inFlight := later(t.Context(), fleet, "a__t", "{}")
+		inFlight := callLater(t.Context(), fleet, "a__t", "{}")
 		synctest.Wait()
 		fleet.Apply(nil)
 		synctest.Wait()
 		if got := fmt.Sprint(d.all("a")); got != "[added connecting ready]" {
 			t.Errorf("while it drains: %s", got)
 		}
-		fleet.Apply(version(1))
+		fleet.Apply(configVersion(1))
 		d.wait("a", interop.ServerReady, 2)
 		let()
-		if got := finished(t, inFlight); got.text != "t" {
+		if got := awaitOutcome(t, inFlight); got.text != "t" {
 			t.Errorf("what was in flight gives %v", got)
 		}
 		synctest.Wait()
@@ -324,14 +324,14 @@ func TestDrain(t *testing.T) {
 		{-1, 0, false},
 		{time.Hour, 0, true},
 	} {
-		for _, next := range [][]interop.Server{nil, version(1)} {
+		for _, next := range [][]interop.Server{nil, configVersion(1)} {
 			synctest.Test(t, func(t *testing.T) {
 				by := []*puppet{newPuppet("t"), newPuppet("t")}
-				fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: versions(by...), Drain: c.drain})
-				fleet.Apply(version(0))
+				fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: endpointsByVersion(by...), Drain: c.drain})
+				fleet.Apply(configVersion(0))
 				d.wait("a", interop.ServerReady, 1)
 				by[0].hold("tools/call")
-				call := later(t.Context(), fleet, "a__t", "{}")
+				call := callLater(t.Context(), fleet, "a__t", "{}")
 				synctest.Wait()
 				start := time.Now()
 				fleet.Apply(next)
@@ -339,7 +339,7 @@ func TestDrain(t *testing.T) {
 					synctest.Wait()
 					fleet.Close()
 				}
-				wantFleetFault(t, finished(t, call).err, interop.ToolError, "a", "t", "closed")
+				wantFleetFault(t, awaitOutcome(t, call).err, interop.ToolError, "a", "t", "closed")
 				if took := time.Since(start); took != c.want {
 					t.Errorf("Drain %v, %d servers then: cut off after %v", c.drain, len(next), took)
 				}
@@ -355,7 +355,7 @@ func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
 	fleet := interop.NewFleet(nil)
 	defer fleet.Close()
 	configured := func(n int) []interop.Server {
-		s := child("a", f)
+		s := childServer("a", f)
 		stdio := s.Transport.(interop.Stdio)
 		stdio.Env = []interop.Pair{{Name: "N", Value: interop.NewSecret(strconv.Itoa(n))}}
 		s.Transport = stdio
@@ -376,7 +376,7 @@ func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
 					return
 				default:
 				}
-				if got, err := say(t.Context(), fleet, "a__echo", `{"message":"hi"}`); got != "hi" {
+				if got, err := echoText(t.Context(), fleet, "a__echo", `{"message":"hi"}`); got != "hi" {
 					t.Errorf("call %d gives %q, %v", calls[i], got, err)
 					return
 				}
@@ -384,7 +384,7 @@ func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
 			}
 		})
 	}
-	hanging := later(t.Context(), fleet, "a__hang", `{"key":"first"}`)
+	hanging := callLater(t.Context(), fleet, "a__hang", `{"key":"first"}`)
 	f.Wait("call hang")
 	for n := 1; n <= 20; n++ {
 		fleet.Apply(configured(n))
@@ -400,7 +400,7 @@ func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
 	close(over)
 	wait.Wait()
 	f.Send("release first")
-	if got := finished(t, hanging); got.text != "released" {
+	if got := awaitOutcome(t, hanging); got.text != "released" {
 		t.Errorf("a call of before all changes gives %v", got)
 	}
 	for i, n := range calls {
@@ -443,7 +443,7 @@ func TestNoCallFailsThoughTheServerHoldsALock(t *testing.T) {
 				return
 			default:
 			}
-			if got, err := say(t.Context(), fleet, "a__echo", `{"message":"hi"}`); got != "hi" {
+			if got, err := echoText(t.Context(), fleet, "a__echo", `{"message":"hi"}`); got != "hi" {
 				t.Errorf("call %d gives %q, %v", n, got, err)
 			}
 		}

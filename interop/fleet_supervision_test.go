@@ -22,22 +22,22 @@ import (
 // atOnce reconnects as fast as a test needs.
 var atOnce = interop.Restart{First: time.Millisecond, Max: 20 * time.Millisecond}
 
-// door is a file that a fixture needs to start.
-type door string
+// switchableTransport is a file that a fixture needs to start.
+type switchableTransport string
 
-func newDoor(t testing.TB) door {
-	d := door(filepath.Join(t.TempDir(), "door"))
+func newDoor(t testing.TB) switchableTransport {
+	d := switchableTransport(filepath.Join(t.TempDir(), "door"))
 	d.open(t)
 	return d
 }
 
-func (d door) open(t testing.TB) {
+func (d switchableTransport) open(t testing.TB) {
 	if err := os.WriteFile(string(d), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (d door) shut(t testing.TB) {
+func (d switchableTransport) shut(t testing.TB) {
 	if err := os.Remove(string(d)); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestADeadServerComesBackAndNobodyNotices(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy", "-exit-unless", string(door))
 	peers := fixture.New(t, "-bare", "-tools", "1")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Grace: giveUp})
-	fleet.Apply([]interop.Server{child("a", peers), child("b", f), child("c", peers)})
+	fleet.Apply([]interop.Server{childServer("a", peers), childServer("b", f), childServer("c", peers)})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -56,23 +56,23 @@ func TestADeadServerComesBackAndNobodyNotices(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c"}, ownersOf(before)); diff != "" {
 		t.Error(diff)
 	}
-	inFlight := later(t.Context(), fleet, "b__hang", `{"key":"never"}`)
+	inFlight := callLater(t.Context(), fleet, "b__hang", `{"key":"never"}`)
 	f.Wait("call hang")
 	door.shut(t)
 	kill9(t, pidOf(t, f, 1))
 
-	wantFleetFault(t, finished(t, inFlight).err, interop.ToolError, "b", "hang", "connection lost")
+	wantFleetFault(t, awaitOutcome(t, inFlight).err, interop.ToolError, "b", "hang", "connection lost")
 	e := d.wait("b", interop.ServerFaulted, 1)
 	wantFleetFault(t, e.Status.Fault, interop.Transport, "b", "", "signal: killed")
 	if e.Status.Tools == 0 {
 		t.Error("its tools are not counted while they are listed")
 	}
-	meanwhile := later(t.Context(), fleet, "b__echo", `{"message":"hi"}`)
+	meanwhile := callLater(t.Context(), fleet, "b__echo", `{"message":"hi"}`)
 	ctx, cancel := context.WithCancel(t.Context())
-	impatient := later(ctx, fleet, "b__echo", `{"message":"never"}`)
+	impatient := callLater(ctx, fleet, "b__echo", `{"message":"never"}`)
 	d.wait("b", interop.ServerFaulted, 4) // after three failed retries
 	cancel()
-	if got := finished(t, impatient); !errors.Is(got.err, context.Canceled) || errors.Is(got.err, interop.NotConnected) {
+	if got := awaitOutcome(t, impatient); !errors.Is(got.err, context.Canceled) || errors.Is(got.err, interop.NotConnected) {
 		t.Errorf("a cancelled wait gives %v", got)
 	}
 	if fleet.Snapshot("") != before {
@@ -85,7 +85,7 @@ func TestADeadServerComesBackAndNobodyNotices(t *testing.T) {
 	}
 
 	door.open(t)
-	if got := finished(t, meanwhile); got.err != nil || got.text != "hi" {
+	if got := awaitOutcome(t, meanwhile); got.err != nil || got.text != "hi" {
 		t.Errorf("the call that waited gives %v", got)
 	}
 	d.wait("b", interop.ServerReady, 2)
@@ -113,27 +113,27 @@ func TestAServerThatStaysAwayIsWithdrawnUntilItReturns(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy", "-bare", "-tools", "2", "-exit-unless", string(door))
 	peer := fixture.New(t, "-bare", "-tools", "1")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Grace: time.Second})
-	fleet.Apply([]interop.Server{child("a", f), child("b", peer)})
+	fleet.Apply([]interop.Server{childServer("a", f), childServer("b", peer)})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	door.shut(t)
 	kill9(t, pidOf(t, f, 1))
 	d.wait("a", interop.ServerFaulted, 1)
-	meanwhile := later(t.Context(), fleet, "a__tool_0001", `{}`)
-	without := snapshotWhen(t, fleet, offersNo("a__tool_0001")) // by Watch
+	meanwhile := callLater(t.Context(), fleet, "a__tool_0001", `{}`)
+	without := snapshotWhen(t, fleet, listsNoTool("a__tool_0001")) // by Watch
 	d.wait("a", interop.ServerWithdrawn, 1)
 	if diff := cmp.Diff([]string{"b"}, ownersOf(without)); diff != "" {
 		t.Error(diff)
 	}
-	wantFleetFault(t, finished(t, meanwhile).err, interop.NotConnected, "a", "tool_0001", "refusing to start")
-	_, err := say(t.Context(), fleet, "a__tool_0001", `{}`)
+	wantFleetFault(t, awaitOutcome(t, meanwhile).err, interop.NotConnected, "a", "tool_0001", "refusing to start")
+	_, err := echoText(t.Context(), fleet, "a__tool_0001", `{}`)
 	wantFleetFault(t, err, interop.NotConnected, "a", "", "refusing to start")
 	var unknown *toolbox.UnknownTool
-	if _, err := say(t.Context(), fleet, "b__tool_0009", `{}`); !errors.As(err, &unknown) {
+	if _, err := echoText(t.Context(), fleet, "b__tool_0009", `{}`); !errors.As(err, &unknown) {
 		t.Errorf("an unknown tool of a healthy server: %v", err)
 	}
-	if _, err := say(t.Context(), fleet, "zebra__tool", `{}`); !errors.As(err, &unknown) {
+	if _, err := echoText(t.Context(), fleet, "zebra__tool", `{}`); !errors.As(err, &unknown) {
 		t.Errorf("a tool of no server: %v", err)
 	}
 	if st := fleet.Status()[0]; st.Tools != 0 || st.Fault == nil {
@@ -141,7 +141,7 @@ func TestAServerThatStaysAwayIsWithdrawnUntilItReturns(t *testing.T) {
 	}
 
 	door.open(t)
-	back := snapshotWhen(t, fleet, offers("a__tool_0002"))
+	back := snapshotWhen(t, fleet, listsTool("a__tool_0002"))
 	if diff := cmp.Diff([]string{"a__tool_0001", "a__tool_0002", "b__tool_0001"}, mountedNames(back)); diff != "" {
 		t.Error("it is not back in its place:", diff)
 	}
@@ -157,13 +157,13 @@ func TestAServerThatComesBackDifferentIsListedAnew(t *testing.T) {
 	list := fixture.File(t, `[{"name":"old","inputSchema":{"type":"object"}}]`)
 	f := fixture.New(t, "-era", "legacy", "-list-file", list)
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Grace: giveUp})
-	fleet.Apply([]interop.Server{child("a", f)})
+	fleet.Apply([]interop.Server{childServer("a", f)})
 	d.wait("a", interop.ServerReady, 1)
 	if err := os.WriteFile(list, []byte(`[{"name":"new","inputSchema":{"type":"object"}}]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	kill9(t, pidOf(t, f, 1))
-	now := snapshotWhen(t, fleet, offers("a__new"))
+	now := snapshotWhen(t, fleet, listsTool("a__new"))
 	if diff := cmp.Diff([]string{"a__new"}, mountedNames(now)); diff != "" {
 		t.Error(diff)
 	}
@@ -176,7 +176,7 @@ func TestAServerThatComesBackDifferentIsListedAnew(t *testing.T) {
 func TestRestartOff(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: interop.Restart{Off: true}})
-	fleet.Apply([]interop.Server{child("a", f), child("never", fixture.New(t, "-exit"))})
+	fleet.Apply([]interop.Server{childServer("a", f), childServer("never", fixture.New(t, "-exit"))})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestRestartOff(t *testing.T) {
 	if got := mountedNames(fleet.Snapshot("")); got != nil {
 		t.Errorf("still listed: %v", got)
 	}
-	_, err := say(t.Context(), fleet, "a__echo", `{}`)
+	_, err := echoText(t.Context(), fleet, "a__echo", `{}`)
 	wantFleetFault(t, err, interop.NotConnected, "a", "", "connection lost")
 	if diff := cmp.Diff([]string{"added", "connecting", "ready", "faulted", "withdrawn"}, d.all("a")); diff != "" {
 		t.Error(diff)
@@ -214,7 +214,7 @@ func TestEraIsRemembered(t *testing.T) {
 		t.Run(string(c.era), func(t *testing.T) {
 			f := fixture.New(t, "-era", string(c.era))
 			fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
-			fleet.Apply([]interop.Server{child("a", f)})
+			fleet.Apply([]interop.Server{childServer("a", f)})
 			d.wait("a", interop.ServerReady, 1)
 			f.Wait("recv tools/list") // earlier events on the same connection have arrived
 			before := len(f.Events(c.once))
@@ -289,22 +289,22 @@ func TestAServerBehindAURLComesBack(t *testing.T) {
 			for conn, err := net.Dial("tcp", where.Host); err == nil; conn, err = net.Dial("tcp", where.Host) {
 				conn.Close() // until the port is closed
 			}
-			notices := make(chan spoken, 2) // calls notice the loss, or wait if it was noticed before
+			notices := make(chan callOutcome, 2) // calls notice the loss, or wait if it was noticed before
 			go func() {
 				for range cap(notices) {
-					notices <- <-later(t.Context(), fleet, "a__echo", `{"message":"hi"}`)
+					notices <- <-callLater(t.Context(), fleet, "a__echo", `{"message":"hi"}`)
 				}
 			}()
 			e := d.wait("a", interop.ServerFaulted, 1)
 			wantFleetFault(t, e.Status.Fault, interop.Transport, "a", "", "connection lost")
 			d.wait("a", interop.ServerFaulted, 3)
-			call := later(t.Context(), fleet, "a__echo", `{"message":"hi"}`)
+			call := callLater(t.Context(), fleet, "a__echo", `{"message":"hi"}`)
 			start(where.Host)
-			if got := finished(t, call); got.text != "hi" {
+			if got := awaitOutcome(t, call); got.text != "hi" {
 				t.Errorf("the call that waited gives %v", got)
 			}
 			for range cap(notices) {
-				if got := finished(t, notices); got.text != "hi" && !errors.Is(got.err, interop.ToolError) {
+				if got := awaitOutcome(t, notices); got.text != "hi" && !errors.Is(got.err, interop.ToolError) {
 					t.Errorf("a call that met a dead server gives %v", got)
 				}
 			}
@@ -318,7 +318,7 @@ func TestAServerBehindAURLComesBack(t *testing.T) {
 // A caller's later changes to an applied configuration have no effect.
 func TestApplyKeepsItsOwnCopy(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
-	servers := []interop.Server{child("a", f), {ID: "b", Transport: interop.HTTP{URL: "http://127.0.0.1:1", Headers: []interop.Pair{{Name: "X", Value: interop.NewSecret("1")}}}}}
+	servers := []interop.Server{childServer("a", f), {ID: "b", Transport: interop.HTTP{URL: "http://127.0.0.1:1", Headers: []interop.Pair{{Name: "X", Value: interop.NewSecret("1")}}}}}
 	fleet, d := newFleet(t, nil)
 	fleet.Apply(servers)
 	d.wait("a", interop.ServerReady, 1)

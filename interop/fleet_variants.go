@@ -20,8 +20,8 @@ import (
 const (
 	// maxVariants bounds the variants of one server's list.
 	maxVariants = 16
-	// learnRetry is how long a failed variant is not requested again.
-	learnRetry = 30 * time.Second
+	// variantRetry is how long a failed variant is not requested again.
+	variantRetry = 30 * time.Second
 	// listSession is part of the key of lanes that clients without a session share for lists.
 	listSession = "\x00lists"
 )
@@ -38,8 +38,8 @@ func (c *Client) Declared() Declared {
 	if c == nil || len(c.Capabilities) <= len(`{}`) {
 		return Declared{}
 	}
-	d := Declared{era: c.Era, modern: string(c.declaredTo(Modern))}
-	if legacy := c.declaredTo(Legacy); c.Back != nil && protocol.CanBeAsked(legacy) {
+	d := Declared{era: c.Era, modern: string(c.capabilitiesFor(Modern))}
+	if legacy := c.capabilitiesFor(Legacy); c.Back != nil && protocol.CanBeAsked(legacy) {
 		d.legacy = string(legacy)
 	}
 	if d.legacy == "" && d.modern == "" {
@@ -58,18 +58,19 @@ func (c *Client) Listing() *Client {
 	l := *c
 	l.listing, l.LogLevel = true, ""
 	l.Back = func(_ context.Context, m Message) (json.RawMessage, error) {
-		return nil, &RPCError{Code: CodeMethodNotFound, Message: "nobody is asked " + protocol.Printable(m.Method, 80) + " while lists are made"}
+		why := "no client is asked " + protocol.Printable(m.Method, 80) + " while lists are made"
+		return nil, &RPCError{Code: CodeMethodNotFound, Message: why}
 	}
 	return &l
 }
 
 // variant is a server's list for clients that declare something. It is immutable.
 type variant struct {
-	list    *listing // nil if no request succeeded
-	beside  *listing // the common list at the time of the request
-	changes uint64   // state.changes at that time
-	asked   time.Time
-	failed  bool // the last request failed
+	list        *listing // nil if no request succeeded
+	common      *listing // the common list at the time of the request
+	changes     uint64   // state.changes at that time
+	requestedAt time.Time
+	failed      bool // the last request failed
 }
 
 // variants holds the variants of one server. The map is replaced, never changed in place.
@@ -78,87 +79,91 @@ type variants map[Declared]variant
 // isStale reports whether the server's tools have changed since the variant was listed.
 func (s *state) isStale(v variant) bool { return v.changes != s.changes }
 
-// lacks reports whether the common list had a tool at the time of the variant and has changed since, so that the tool
-// is gone.
-func (s *state) lacks(v variant, tool string) bool {
-	return s.isStale(v) && v.beside.tool(tool) != nil
+// lacksTool reports whether the common list had a tool at the time of the variant and has changed since, so that the
+// tool is gone.
+func (s *state) lacksTool(v variant, tool string) bool {
+	return s.isStale(v) && v.common.find(tool) != nil
 }
 
 // Differs reports whether a server may list other tools to clients that declare d than to all clients, as far as is
 // known now.
 func (f *Fleet) Differs(server string, d Declared) bool {
-	m := findMember(f.all(), server)
+	m := findMember(f.currentMembers(), server)
 	if m == nil || d == (Declared{}) {
 		return false
 	}
 	s := m.state.Load()
 	if s.endpoint.Era() != "" {
-		return m.differs(s, d)
+		return m.mayDiffer(s, d)
 	}
 	return s.variants[d].list != nil
 }
 
-// differs is Differs for a server that is or was connected.
-func (m *member) differs(s *state, d Declared) bool {
+// mayDiffer is Differs for a server that is or was connected.
+func (m *member) mayDiffer(s *state, d Declared) bool {
 	shake := s.endpoint.handshake()
-	onLane := shake.Era == Legacy || m.mayBeDual(shake, d.era) // as in laneFor
-	if onLane && d.legacy != "" && m.fleet.opts.Lanes >= 0 && m.lanes.due(askedLane) {
+	usesLane := shake.Era == Legacy || m.mayBeDual(shake, d.era) // as in laneFor
+	if usesLane && d.legacy != "" && m.fleet.opts.Lanes >= 0 && m.lanes.mayTry(questionLane) {
 		return true
 	}
 	return shake.Era == Modern && d.modern != ""
 }
 
-// Learn returns a function that requests the lists for clients like c from the servers for which has is true, and waits
-// for them. It skips lists that are known and have not changed since. Then [toolbox.Snapshot.For] has the lists. If a
-// server is not up, or fails, its common list is used. An idle server keeps its last list. If all lists are known,
-// Learn returns nil.
-func (f *Fleet) Learn(c *Client, caller toolbox.Principal, has func(server string) bool) (ask func(context.Context)) {
+// Learn returns a function that requests the lists for clients like c from the servers for which includes returns true,
+// and waits for them. It skips lists that are known and have not changed since. Then [toolbox.Snapshot.For] has the
+// lists. If a server is not up, or fails, its common list is used. An idle server keeps its last list. If all lists are
+// known, Learn returns nil.
+func (f *Fleet) Learn(
+	c *Client, caller toolbox.Principal, includes func(server string) bool,
+) (request func(context.Context)) {
 	d := c.Declared()
-	unknown := slices.DeleteFunc(slices.Clone(f.all()), func(m *member) bool { return !has(m.server.ID) || m.knows(d) })
+	unknown := slices.DeleteFunc(slices.Clone(f.currentMembers()), func(m *member) bool {
+		return !includes(m.server.ID) || m.knowsVariant(d)
+	})
 	if len(unknown) == 0 {
 		return nil
 	}
 	return func(ctx context.Context) {
-		var asking sync.WaitGroup
-		defer asking.Wait()
+		var requests sync.WaitGroup
+		defer requests.Wait()
 		for _, m := range unknown {
-			asking.Go(func() { m.learn(WithClient(ctx, c.Listing()), d, caller) })
+			requests.Go(func() { m.learnVariant(WithClient(ctx, c.Listing()), d, caller) })
 		}
 	}
 }
 
-// knows reports whether no request is needed now for the list that clients with the declaration d get. While the server
+// knowsVariant reports whether no request is needed now for the list that clients with the declaration d get. While the server
 // is down it returns true. Callers check again when they are notified that it is up.
-func (m *member) knows(d Declared) bool {
+func (m *member) knowsVariant(d Declared) bool {
 	s := m.state.Load()
-	v, asked := s.variants[d]
-	return d == Declared{} || !s.up || !s.endpoint.Phase().Usable() || !m.differs(s, d) ||
-		asked && !s.isStale(v) && (!v.failed || time.Since(v.asked) < learnRetry)
+	v, known := s.variants[d]
+	return d == Declared{} || !s.up || !s.endpoint.Phase().Usable() || !m.mayDiffer(s, d) ||
+		known && !s.isStale(v) && (!v.failed || time.Since(v.requestedAt) < variantRetry)
 }
 
-// learn requests a variant, or waits until another call has. The list may change meanwhile.
-func (m *member) learn(ctx context.Context, d Declared, caller toolbox.Principal) {
-	for tries := 0; tries < 3 && !m.knows(d) && ctx.Err() == nil; tries++ {
+// learnVariant requests a variant, or waits until another call has. The list may change meanwhile.
+func (m *member) learnVariant(ctx context.Context, d Declared, caller toolbox.Principal) {
+	for tries := 0; tries < 3 && !m.knowsVariant(d) && ctx.Err() == nil; tries++ {
 		m.fleet.mu.Lock()
-		busy, s := m.learning[d], m.state.Load()
-		mine := busy == nil
-		if mine {
-			busy = make(chan struct{})
-			m.learning[d] = busy
+		running, s := m.learning[d], m.state.Load()
+		leader := running == nil
+		if leader {
+			running = make(chan struct{})
+			m.learning[d] = running
 		}
 		m.fleet.mu.Unlock()
-		if mine {
+		if leader {
 			l, err := m.listVariant(ctx, caller)
 			if ctx.Err() == nil && (l != nil || err != nil) {
-				m.keepVariant(d, variant{list: l, beside: s.list, changes: s.changes, asked: time.Now()}, err)
+				m.keepVariant(d, variant{list: l, common: s.list, changes: s.changes, requestedAt: time.Now()}, err)
 			}
 			m.fleet.mu.Lock()
 			delete(m.learning, d)
 			m.fleet.mu.Unlock()
-			close(busy)
+			close(running)
 		}
 		select {
-		case <-busy:
+		case <-running:
 		case <-ctx.Done():
 		}
 	}
@@ -167,42 +172,42 @@ func (m *member) learn(ctx context.Context, d Declared, caller toolbox.Principal
 // listVariant requests a variant on the connection that serves the client of ctx. It returns nil if there is no variant
 // for a while.
 func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*listing, error) {
-	e, err := m.connected(ctx, "")
+	e, err := m.awaitEndpoint(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	defer e.end()
+	defer e.endCall()
 	if m.isPerPrincipal() {
 		caller = "" // tools are the same for all principals
 	}
-	own, leave, err := m.askedLane(ctx, e, Message{Method: protocol.MethodToolsList, Caller: caller})
+	laneEndpoint, leave, err := m.laneForQuestions(ctx, e, Message{Method: protocol.MethodToolsList, Caller: caller})
 	switch {
 	case err != nil:
 		return nil, err
-	case own != nil:
+	case laneEndpoint != nil:
 		defer leave()
-		return own.listed(ctx)
+		return laneEndpoint.currentListing(ctx)
 	case e.Era() == Legacy:
 		return nil, nil
 	}
 	ctx, cancel := withDeadline(ctx, m.server.Timeouts.List, protocol.DefaultList)
 	defer cancel()
-	l, err := e.pages(ctx, ClientOf(ctx))
+	l, err := e.readPages(ctx, ClientOf(ctx))
 	if err != nil {
 		return nil, e.listFault(ctx, err)
 	}
 	return l, nil
 }
 
-// toolNamed returns a tool as it was last listed, in the common list or in a variant. It returns nil if the tool is in
+// findTool returns a tool as it was last listed, in the common list or in a variant. It returns nil if the tool is in
 // none.
-func (m *member) toolNamed(name string) *listedTool {
+func (m *member) findTool(name string) *listedTool {
 	s := m.state.Load()
-	if t := s.list.tool(name); t != nil {
+	if t := s.list.find(name); t != nil {
 		return t
 	}
 	for _, v := range s.variants {
-		if t := v.list.tool(name); t != nil {
+		if t := v.list.find(name); t != nil {
 			return t
 		}
 	}
@@ -213,20 +218,23 @@ func (m *member) toolNamed(name string) *listedTool {
 // evicted.
 func (m *member) keepVariant(d Declared, v variant, err error) {
 	if err != nil {
-		m.fleet.opts.Logger.Warn("clients that can be asked may miss tools: listing failed", "server", m.server.ID, "err", err)
+		m.fleet.opts.Logger.Warn("clients that can be asked may miss tools: listing failed",
+			"server", m.server.ID, "err", err)
 	}
 	m.update(func(s *state) []EventKind {
-		if v.list, v.failed = v.list.configured(s.config), err != nil; v.failed {
+		v.list = v.list.withConfig(s.config)
+		v.failed = err != nil
+		if v.failed {
 			v.list = s.variants[d].list
 		}
-		all := variants{}
-		maps.Copy(all, s.variants)
-		if _, known := all[d]; !known && len(all) >= maxVariants {
-			first := func(a, b Declared) int { return all[a].asked.Compare(all[b].asked) }
-			delete(all, slices.MinFunc(slices.Collect(maps.Keys(all)), first))
+		next := variants{}
+		maps.Copy(next, s.variants)
+		if _, known := next[d]; !known && len(next) >= maxVariants {
+			byAge := func(a, b Declared) int { return next[a].requestedAt.Compare(next[b].requestedAt) }
+			delete(next, slices.MinFunc(slices.Collect(maps.Keys(next)), byAge))
 		}
-		all[d] = v
-		s.variants = all
+		next[d] = v
+		s.variants = next
 		return nil
 	})
 }
@@ -236,8 +244,8 @@ func (f *Fleet) addVariants(v *view) {
 	kinds := map[Declared]bool{}
 	for _, m := range f.members {
 		s := m.state.Load()
-		for d, some := range s.variants {
-			if some.list != nil && !some.list.same(s.list) {
+		for d, known := range s.variants {
+			if known.list != nil && !known.list.equal(s.list) {
 				kinds[d] = true
 			}
 		}

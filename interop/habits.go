@@ -20,26 +20,26 @@ const (
 // question does not name its request. So requests that are known to ask do not share a connection, and other requests
 // do. The zero value is ready.
 type habits struct {
-	mu sync.Mutex
-	of map[string]*habit // by subject
+	mu        sync.Mutex
+	bySubject map[string]*habit // by subject
 }
 
 // habit is the record of one subject. Its fields are guarded by habits.mu.
 type habit struct {
-	asks    bool          // the server has asked during such a request
-	suspect int           // open questions that such a request may have caused
-	quiet   bool          // such a request has ended without a question
-	trial   chan struct{} // closed when the first request has ended, or asks; nil if none is running
-	decided time.Time     // when requests no longer wait for the trial
+	asks     bool          // the server has asked during such a request
+	suspect  int           // open questions that such a request may have caused
+	quiet    bool          // such a request has ended without a question
+	trial    chan struct{} // closed when the first request has ended, or asks; nil if none is running
+	trialEnd time.Time     // when requests no longer wait for the trial
 }
 
 // sharing is how a request uses a connection.
 type sharing byte
 
 const (
-	besideOthers sharing = iota
-	onTrial              // alone, if that needs at most one further connection
-	byItself
+	sharedUse sharing = iota
+	trialUse          // alone, if that needs at most one further connection
+	exclusiveUse
 )
 
 // subjectOf returns the kind of a request, or "" if its kind is not recorded.
@@ -50,80 +50,80 @@ func subjectOf(method, name string) string {
 	return method + " " + name
 }
 
-// enter returns how a request uses a connection. ended must be called afterwards. Its argument ran reports whether the
-// request was sent.
-func (h *habits) enter(ctx context.Context, subject string) (how sharing, ended func(ran bool)) {
-	ended = func(bool) {}
+// admit returns how a request uses a connection. endUse must be called afterwards. Its argument sent reports whether
+// the request was sent.
+func (h *habits) admit(ctx context.Context, subject string) (use sharing, endUse func(sent bool)) {
+	endUse = func(bool) {}
 	if subject == "" {
-		return besideOthers, ended
+		return sharedUse, endUse
 	}
 	for {
 		h.mu.Lock()
-		k := h.habitOf(subject)
+		k := h.record(subject)
 		switch trial := k.trial; {
 		case k.asks || k.suspect > 0:
 			h.mu.Unlock()
-			return byItself, ended
+			return exclusiveUse, endUse
 		case k.quiet:
 			h.mu.Unlock()
-			return besideOthers, ended
+			return sharedUse, endUse
 		case trial == nil:
-			k.trial, k.decided = make(chan struct{}), time.Now().Add(trialWait)
+			k.trial, k.trialEnd = make(chan struct{}), time.Now().Add(trialWait)
 			h.mu.Unlock()
-			return onTrial, func(ran bool) { h.tried(k, ran) }
+			return trialUse, func(sent bool) { h.endTrial(k, sent) }
 		default:
-			wait := time.Until(k.decided)
+			wait := time.Until(k.trialEnd)
 			h.mu.Unlock()
 			select {
 			case <-trial:
 			case <-time.After(wait):
-				return besideOthers, ended
+				return sharedUse, endUse
 			case <-ctx.Done():
-				return besideOthers, ended
+				return sharedUse, endUse
 			}
 		}
 	}
 }
 
-// habitOf returns the record of a subject. Call it with mu held.
-func (h *habits) habitOf(subject string) *habit {
-	k := h.of[subject]
+// record returns the record of a subject. Call it with mu held.
+func (h *habits) record(subject string) *habit {
+	k := h.bySubject[subject]
 	if k == nil {
-		if h.of == nil || len(h.of) >= maxHabits {
-			h.of = map[string]*habit{}
+		if h.bySubject == nil || len(h.bySubject) >= maxHabits {
+			h.bySubject = map[string]*habit{}
 		}
 		k = &habit{}
-		h.of[subject] = k
+		h.bySubject[subject] = k
 	}
 	return k
 }
 
-// tried ends a trial.
-func (h *habits) tried(k *habit, ran bool) {
+// endTrial ends a trial.
+func (h *habits) endTrial(k *habit, sent bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	k.quiet = k.quiet || ran && !k.asks
-	k.over()
+	k.quiet = k.quiet || sent && !k.asks
+	k.releaseWaiting()
 }
 
-// over releases the requests that wait for a trial. Call it with habits.mu held.
-func (k *habit) over() {
+// releaseWaiting releases the requests that wait for a trial. Call it with habits.mu held.
+func (k *habit) releaseWaiting() {
 	if k.trial != nil {
 		close(k.trial)
 		k.trial = nil
 	}
 }
 
-// asked records a question that one of the subjects has caused. settle must follow, with the subjects that may still be
-// the cause.
-func (h *habits) asked(subjects []string) (settle func(causes []string)) {
+// recordQuestion records a question that one of the subjects has caused. settle must follow, with the subjects that may
+// still be the cause.
+func (h *habits) recordQuestion(subjects []string) (settle func(causes []string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	suspects := make([]*habit, len(subjects))
 	for i, subject := range subjects {
-		k := h.habitOf(subject)
+		k := h.record(subject)
 		k.suspect++
-		k.over()
+		k.releaseWaiting()
 		suspects[i] = k
 	}
 	return func(causes []string) {
@@ -133,7 +133,7 @@ func (h *habits) asked(subjects []string) (settle func(causes []string)) {
 			k.suspect--
 		}
 		for _, subject := range causes {
-			h.habitOf(subject).asks = true
+			h.record(subject).asks = true
 		}
 	}
 }

@@ -16,8 +16,8 @@ const listenRetry = time.Second
 // maxListenRetry caps the pause, which doubles.
 const maxListenRetry = time.Minute
 
-// changing returns the lists for which the server declares notifications of changes.
-func (e *Endpoint) changing() (kinds []string) {
+// watchedKinds returns the lists for which the server declares notifications of changes.
+func (e *Endpoint) watchedKinds() (kinds []string) {
 	capabilities := e.Capabilities()
 	for _, kind := range []string{"tools", "prompts", "resources"} {
 		if protocol.Declares(capabilities, kind, "listChanged") {
@@ -27,22 +27,22 @@ func (e *Endpoint) changing() (kinds []string) {
 	return kinds
 }
 
-// missed reports a change of every list that may have changed without a notification.
-func (e *Endpoint) missed() {
-	e.listChanged()
-	e.tellAll()
-	if e.opts.gap != nil {
-		e.opts.gap()
+// reportGap reports a change of every list that may have changed without a notification.
+func (e *Endpoint) reportGap() {
+	e.invalidateList()
+	e.reportListChanges()
+	if e.opts.updatesLost != nil {
+		e.opts.updatesLost()
 	}
 }
 
-// tellAll reports to the fleet that every list may have changed.
-func (e *Endpoint) tellAll() {
-	if e.opts.outside == nil {
+// reportListChanges reports to the fleet that every list may have changed.
+func (e *Endpoint) reportListChanges() {
+	if e.opts.broadcast == nil {
 		return
 	}
-	for _, kind := range e.changing() {
-		e.opts.outside(Message{Method: "notifications/" + kind + "/list_changed", Era: e.Era(), Server: e.server.ID})
+	for _, kind := range e.watchedKinds() {
+		e.opts.broadcast(Message{Method: "notifications/" + kind + "/list_changed", Era: e.Era(), Server: e.server.ID})
 	}
 }
 
@@ -51,38 +51,39 @@ func (e *Endpoint) tellAll() {
 // acknowledgement may be out of date.
 func (e *Endpoint) listen(c conn.Conn) {
 	filter := []byte(`{"notifications":{`)
-	for i, kind := range e.changing() {
+	for i, kind := range e.watchedKinds() {
 		if i > 0 {
 			filter = append(filter, ',')
 		}
 		filter = append(append(append(filter, '"'), kind...), `ListChanged":true`...)
 	}
-	params, err := hopParams(append(filter, "}}"...), e.modern, 0)
+	params, err := serverParams(append(filter, "}}"...), e.modernMeta, 0)
 	if err != nil {
 		return
 	}
 	pause := newBackoff(Restart{First: listenRetry, Max: maxListenRetry})
-	fresh := e.opts.private // the only client of a private connection has seen none of its lists yet
+	isNew := e.opts.private // the only client of a private connection has seen none of its lists yet
 	for {
 		acknowledged, begun := false, time.Now()
-		ctx, again := context.WithCancel(e.ctx)
+		ctx, cancel := context.WithCancel(e.ctx)
 		e.mu.Lock()
-		e.listenAgain = again
+		e.renewListen = cancel
 		e.mu.Unlock()
-		_, err := c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: func(ctx context.Context, m conn.Message) (json.RawMessage, error) {
+		receive := func(ctx context.Context, m conn.Message) (json.RawMessage, error) {
 			if m.Method == protocol.NoteAcknowledged {
-				if !acknowledged && e.hasListed() {
-					e.listChanged()
+				if !acknowledged && e.isListCurrent() {
+					e.invalidateList()
 				}
-				if !acknowledged && !fresh {
-					e.tellAll()
+				if !acknowledged && !isNew {
+					e.reportListChanges()
 				}
-				acknowledged, fresh = true, false
+				acknowledged, isNew = true, false
 				return nil, nil
 			}
-			return e.received(ctx, m)
-		}})
-		again()
+			return e.handleIncoming(ctx, m)
+		}
+		_, err := c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: receive})
+		cancel()
 		var rpc *RPCError
 		if errors.As(err, &rpc) && (rpc.Code == CodeMethodNotFound || rpc.Code == CodeInvalidParams) {
 			e.opts.Logger.Warn("no subscription to changes of its lists", "server", e.server.ID, "err", err)
@@ -101,25 +102,25 @@ func (e *Endpoint) listen(c conn.Conn) {
 	}
 }
 
-// hasListed reports whether there is a list that counts as current.
-func (e *Endpoint) hasListed() bool {
+// isListCurrent reports whether there is a list that counts as current.
+func (e *Endpoint) isListCurrent() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.list != nil && e.list.at == e.changes
+	return e.list != nil && e.list.changes == e.listChanges
 }
 
-// unlistened is called when another subscription of a connection has ended. On a stream, go-sdk
+// listenEnded is called when another subscription of a connection has ended. On a stream, go-sdk
 // 1.8.0 then forgets all subscriptions to list changes on that connection (its issue 1275). So
 // they are renewed after a pause, and all lists are reported as changed, because notifications
 // may have been lost.
-func (e *Endpoint) unlistened() {
+func (e *Endpoint) listenEnded() {
 	if _, http := e.server.Transport.(HTTP); http && e.opts.Transport == nil {
 		return
 	}
 	e.mu.Lock()
-	again := e.listenAgain
+	renew := e.renewListen
 	e.mu.Unlock()
-	if again != nil {
-		again()
+	if renew != nil {
+		renew()
 	}
 }

@@ -40,7 +40,8 @@ func (q Quarantine) String() string {
 	case q.Rule != "":
 		return fmt.Sprintf("%s: %s: %s", q.Server, q.Rule, q.Reason)
 	case q.Mended:
-		return fmt.Sprintf("%s: tool %q is not shown to clients as it is, which refuse a whole list for it: %s", q.Server, q.Tool, q.Reason)
+		return fmt.Sprintf("%s: tool %q is not shown to clients as it is, which refuse a whole list for it: %s",
+			q.Server, q.Tool, q.Reason)
 	case q.Denied:
 		return fmt.Sprintf("%s: tool %q is left out: %s", q.Server, q.Tool, q.Reason)
 	}
@@ -53,7 +54,7 @@ type listing struct {
 	tools    []listedTool
 	byName   map[string]int // index in tools, by the server's own name
 	rejected []Quarantine
-	at       uint64 // Endpoint.changes at the time of the request
+	changes  uint64 // Endpoint.changes at the time of the request
 	partial  bool   // it comes from FleetOptions.Known; the server may have more tools
 	owner    toolbox.Owner
 	raw      *listing    // as the server listed it
@@ -71,9 +72,9 @@ type listedTool struct {
 	params []protocol.ParamHeader // parameters that modern HTTP repeats in headers
 }
 
-// tool returns a tool by its server's name. It returns nil if the tool is not listed, or l is
+// find returns a tool by its server's name. It returns nil if the tool is not listed, or l is
 // nil.
-func (l *listing) tool(name string) *listedTool {
+func (l *listing) find(name string) *listedTool {
 	if l == nil {
 		return nil
 	}
@@ -85,17 +86,17 @@ func (l *listing) tool(name string) *listedTool {
 
 // listAttempt is a running list request that all concurrent callers share.
 type listAttempt struct {
-	done chan struct{}
-	at   uint64 // Endpoint.changes when it began
-	list *listing
-	err  error
+	done    chan struct{}
+	changes uint64 // Endpoint.changes when it began
+	list    *listing
+	err     error
 }
 
 // Tools returns all pages of the server's list, in its order. The first success is cached
 // until the server reports a change. Rows that cannot be used, and tools that Server.Tools
 // denies, are left out. [Endpoint.Quarantined] returns them.
 func (e *Endpoint) Tools(ctx context.Context) ([]toolbox.Descriptor, error) {
-	l, err := e.listed(ctx)
+	l, err := e.currentListing(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -116,10 +117,10 @@ func (e *Endpoint) Quarantined() []Quarantine {
 	return append([]Quarantine(nil), e.list.rejected...)
 }
 
-// listChanged invalidates the list, and wakes the fleet's supervisor.
-func (e *Endpoint) listChanged() {
+// invalidateList invalidates the list, and wakes the fleet's supervisor.
+func (e *Endpoint) invalidateList() {
 	e.mu.Lock()
-	e.changes++
+	e.listChanges++
 	e.mu.Unlock()
 	select {
 	case e.opts.stale <- struct{}{}:
@@ -127,9 +128,9 @@ func (e *Endpoint) listChanged() {
 	}
 }
 
-// remembered returns a list of the known tools of a server that has not replied yet, or nil
+// knownListing returns a list of the known tools of a server that has not replied yet, or nil
 // if none are known.
-func (e *Endpoint) remembered(rows []toolbox.Wire) *listing {
+func (e *Endpoint) knownListing(rows []toolbox.Wire) *listing {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -137,15 +138,16 @@ func (e *Endpoint) remembered(rows []toolbox.Wire) *listing {
 	l.partial = true
 	for _, row := range rows {
 		n := len(l.tools)
-		if e.addRow(l, row.JSON); len(l.tools) > n {
+		e.addRow(l, row.JSON)
+		if len(l.tools) > n {
 			l.tools[n].Wire.Format = row.Format // of the era in which it was listed
 		}
 	}
-	return l.configured(e.config)
+	return l.withConfig(e.config)
 }
 
-// listed returns the cached list, or waits for the running request or a new one.
-func (e *Endpoint) listed(ctx context.Context) (*listing, error) {
+// currentListing returns the cached list, or waits for the running request or a new one.
+func (e *Endpoint) currentListing(ctx context.Context) (*listing, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -154,10 +156,10 @@ func (e *Endpoint) listed(ctx context.Context) (*listing, error) {
 		defer e.mu.Unlock()
 		return nil, e.notConnected()
 	}
-	a := e.listing
-	if a == nil || a.at != e.changes {
-		a = &listAttempt{done: make(chan struct{}), at: e.changes}
-		e.listing = a
+	a := e.listRequest
+	if a == nil || a.changes != e.listChanges {
+		a = &listAttempt{done: make(chan struct{}), changes: e.listChanges}
+		e.listRequest = a
 		e.running.Go(func() { e.runListing(a) })
 	}
 	e.mu.Unlock()
@@ -171,14 +173,14 @@ func (e *Endpoint) listed(ctx context.Context) (*listing, error) {
 	if a.list != nil && e.list != nil && e.list.raw == a.list.raw {
 		return e.list, a.err
 	}
-	return a.list.configured(e.config), a.err // which may have changed meanwhile
+	return a.list.withConfig(e.config), a.err // which may have changed meanwhile
 }
 
 // runListing completes a list request. A failure is not cached.
 func (e *Endpoint) runListing(a *listAttempt) {
 	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.List, protocol.DefaultList)
 	defer cancel()
-	a.list, a.err = e.pages(ctx, nil)
+	a.list, a.err = e.readPages(ctx, nil)
 	if a.err != nil {
 		a.err = e.listFault(ctx, a.err)
 	} else {
@@ -188,12 +190,12 @@ func (e *Endpoint) runListing(a *listAttempt) {
 	}
 	e.mu.Lock()
 	switch {
-	case a.err != nil && e.listing == a:
-		e.listing = nil
+	case a.err != nil && e.listRequest == a:
+		e.listRequest = nil
 	case a.err == nil:
-		a.list.at = a.at
-		a.list = a.list.configured(e.config)
-		if e.list == nil || e.list.at <= a.at {
+		a.list.changes = a.changes
+		a.list = a.list.withConfig(e.config)
+		if e.list == nil || e.list.changes <= a.changes {
 			e.list = a.list
 		}
 	}
@@ -232,13 +234,15 @@ func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bo
 	}
 }
 
-// pages requests page after page. It stops, with a note, if a server repeats a cursor or
+// readPages requests page after page. It stops, with a note, if a server repeats a cursor or
 // never ends. client is the client of ctx and receives the list. If it is nil, the list is
 // for all clients.
-func (e *Endpoint) pages(ctx context.Context, client *Client) (*listing, error) {
+func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, error) {
 	l, first := newListing(), true
-	pages := protocol.Pages{Method: protocol.MethodToolsList, Key: "tools", Most: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage}
-	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
+	pages := protocol.Pages{
+		Method: protocol.MethodToolsList, Key: "tools", Most: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage,
+	}
+	remainder, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		return e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, bounded: client == nil})
 	}, func(page []wire.Member, rows []json.RawMessage) {
 		l.owner = e.ownerOf(page, l.owner, first)
@@ -248,15 +252,16 @@ func (e *Endpoint) pages(ctx context.Context, client *Client) (*listing, error) 
 		first = false
 	})
 	var rpc *RPCError
-	var bad *protocol.PageError
+	var pageErr *protocol.PageError
 	switch {
-	case errors.As(err, &bad):
-		return nil, &conn.ProtocolError{What: bad.What, Cause: bad.Cause}
-	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !protocol.Has(e.Capabilities(), []string{"tools"}):
+	case errors.As(err, &pageErr):
+		return nil, &conn.ProtocolError{What: pageErr.What, Cause: pageErr.Cause}
+	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound &&
+		!protocol.Has(e.Capabilities(), []string{"tools"}): // it has no tools
 	case err != nil:
 		return nil, err
-	case rest != "":
-		l.reject(e.server.ID, "", rest)
+	case remainder != "":
+		l.reject(e.server.ID, "", remainder)
 	}
 	return l, nil
 }
@@ -293,7 +298,7 @@ func (e *Endpoint) addRow(l *listing, row json.RawMessage) {
 		l.reject(id, "", "the row has no name: "+protocol.Printable(string(row), 60))
 		return
 	}
-	if first := l.tool(name); first != nil {
+	if first := l.find(name); first != nil {
 		if string(first.Wire.JSON) != string(row) {
 			l.reject(id, name, "the server lists this name twice; the first one stands")
 		}
@@ -326,7 +331,9 @@ func (e *Endpoint) addRow(l *listing, row json.RawMessage) {
 		for _, f := range flaws {
 			reasons = append(reasons, f.String())
 		}
-		l.rejected = append(l.rejected, Quarantine{Server: id, Tool: name, Reason: strings.Join(reasons, "; "), Published: true, Mended: true})
+		l.rejected = append(l.rejected, Quarantine{
+			Server: id, Tool: name, Reason: strings.Join(reasons, "; "), Published: true, Mended: true,
+		})
 	}
 	l.byName[name] = len(l.tools)
 	l.tools = append(l.tools, t)

@@ -26,8 +26,8 @@ type member struct {
 	supervising sync.WaitGroup
 	lanes       lanes
 	tasks       tasks
-	callers     turns // of requests, at most FleetOptions.MaxCalls for each caller
-	working     turns // of the requests that count for Pool.MaxConcurrent
+	callerTurns turns // of requests, at most FleetOptions.MaxCalls for each caller
+	workTurns   turns // of the requests that count for Pool.MaxConcurrent
 	habits      habits
 	closed      chan struct{} // closed when it has left the fleet and everything in it has ended
 
@@ -43,10 +43,10 @@ type member struct {
 	learning  map[Declared]chan struct{} // the running requests for variants; each channel is closed at the end
 
 	// The fields below belong to the supervisor once it runs.
-	era     Era               // the era that the server spoke last, or may speak; "" if it is not known
-	waitFor []<-chan struct{} // closed when earlier members of this id have ended, which may hold a port or a lock; it begins after them
-	hurry   chan struct{}     // receives a value when another attempt should start now
-	beside  <-chan struct{}   // closed when an earlier member's last calls have ended; then another attempt should start
+	era          Era               // the era that the server spoke last, or may speak; "" if it is not known
+	predecessors []<-chan struct{} // closed when earlier members of this id have ended; it begins after them
+	retryNow     chan struct{}     // receives a value when another attempt should start now
+	drained      <-chan struct{}   // closed when an earlier member's last calls have ended; then it tries again
 }
 
 // state holds everything that the fleet knows of a member at one moment. It is immutable.
@@ -71,7 +71,7 @@ type state struct {
 
 // newMember makes a member without a running supervisor. It calls the fleet's options, so no lock may be held.
 func newMember(f *Fleet, server Server) *member {
-	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), hurry: make(chan struct{}, 1)}
+	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), retryNow: make(chan struct{}, 1)}
 	m.learning = map[Declared]chan struct{}{}
 	m.lanes.member = m
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -86,7 +86,7 @@ func newMember(f *Fleet, server Server) *member {
 	}
 	s := state{config: toolConfigOf(m.server), trying: true, changed: make(chan struct{})}
 	s.endpoint = m.newEndpoint(s.config, false)
-	s.list = s.endpoint.remembered(known)
+	s.list = s.endpoint.knownListing(known)
 	m.state.Store(&s)
 	return m
 }
@@ -105,7 +105,8 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 		opts.Principal = AnyPrincipal
 	}
 	opts.stale = make(chan struct{}, 1)
-	opts.outside, opts.gap = m.heard, func() { m.fleet.subscriptions.missed(m.server.ID, nil) }
+	opts.broadcast = m.handleNotification
+	opts.updatesLost = func() { m.fleet.subscriptions.reportGap(m.server.ID, nil) }
 	e := NewEndpoint(m.server, &opts)
 	e.configure(config)
 	return e
@@ -114,31 +115,34 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 // endpointOptions returns the options of a new connection.
 func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
 	if m.fleet.opts.Endpoint != nil {
-		if o := m.fleet.opts.Endpoint(config.of(m.server)); o != nil {
+		if o := m.fleet.opts.Endpoint(config.applyTo(m.server)); o != nil {
 			opts = *o
 		}
 	}
 	opts.Logger, opts.Memory = cmp.Or(opts.Logger, m.fleet.opts.Logger), cmp.Or(opts.Memory, m.fleet.opts.Memory)
-	opts.retired, opts.result, opts.named = m.ctx, m.answered, m.toolNamed
+	opts.retired = m.ctx
+	opts.onResult, opts.findTool = m.recordTasks, m.findTool
 	return opts
 }
 
-// heard handles a server's messages outside of requests and passes them to all clients. A message without a clear
-// receiver may be meant for one caller alone, and is dropped. If each principal has its own connection, from.Caller
-// is the principal of the connection.
-func (m *member) heard(from Message) {
+// handleNotification handles a server's messages outside of requests and passes them to all clients. A message without
+// a clear receiver may be meant for one caller alone, and is dropped. If each principal has its own connection,
+// from.Caller is the principal of the connection.
+func (m *member) handleNotification(from Message) {
 	switch from.Method {
 	case protocol.NoteResourceUpdated:
-		m.fleet.subscriptions.updated(from)
+		m.fleet.subscriptions.dispatch(from)
 	case protocol.NoteToolsChanged:
 		m.update(func(s *state) []EventKind { s.changes++; return nil })
 	}
 	if strings.HasPrefix(from.Method, "notifications/tasks") {
-		m.tasks.heard(from.Params)
+		m.tasks.record(from.Params)
 	}
-	switch told := conn.ConcernsAll(from.Method) || strings.HasPrefix(from.Method, "notifications/tasks"); {
-	case !told:
-		m.fleet.opts.Logger.Debug("a notification for nobody is dropped", "server", m.server.ID, "method", protocol.Printable(from.Method, 80))
+	isTask := strings.HasPrefix(from.Method, "notifications/tasks")
+	switch {
+	case !isTask && !conn.ConcernsAll(from.Method):
+		m.fleet.opts.Logger.Debug("a notification without a receiver is dropped",
+			"server", m.server.ID, "method", protocol.Printable(from.Method, 80))
 	case m.fleet.opts.Notify != nil:
 		m.fleet.opts.Notify(m.server.ID, from)
 	}
@@ -156,11 +160,12 @@ func (m *member) update(set func(*state) []EventKind) {
 	}
 	next := *old
 	if m.replaces != nil { // the list to publish if it takes the place now and set provides no other
-		next.list = m.inherited(m.replaces)
+		next.list = m.inheritedList(m.replaces)
 	}
 	kinds := set(&next)
 	promoted := m.replaces != nil && next.settled
-	fresh := promoted || m.replaces == nil && (!next.list.same(old.list) || next.settled != old.settled || next.isDown() != old.isDown())
+	changed := !next.list.equal(old.list) || next.settled != old.settled || next.isDown() != old.isDown()
+	mustNotify := promoted || m.replaces == nil && changed
 	f.view.Store(nil) // before publish, because callers that waited for the state read the view next, without a lock
 	m.publish(&next)
 	if promoted {
@@ -170,7 +175,7 @@ func (m *member) update(set func(*state) []EventKind) {
 		m.report(kind)
 	}
 	f.mu.Unlock()
-	if fresh {
+	if mustNotify {
 		f.watchers.Notify()
 	}
 }
@@ -206,9 +211,9 @@ func (m *member) report(kind EventKind) {
 func (m *member) retire(drain time.Duration) {
 	s := *m.state.Load()
 	s.retired, s.up, s.idle, s.trying = true, false, false, false
-	m.keepList(&s)
+	m.stopWithdrawal(&s)
 	m.publish(&s)
-	if calls, _ := s.endpoint.busy(); calls > 0 { // after publish: see [member.connected]
+	if calls, _ := s.endpoint.pendingCalls(); calls > 0 { // after publish: see [member.awaitEndpoint]
 		m.drain = drain
 	}
 	m.cancel()
@@ -217,25 +222,25 @@ func (m *member) retire(drain time.Duration) {
 // configure sets another configuration of the member's tools. Call it with Fleet.mu held.
 func (m *member) configure(c *toolConfig) {
 	s := *m.state.Load()
-	if s.config.same(c) {
+	if s.config.equal(c) {
 		return
 	}
-	s.config, s.list = c, s.list.configured(c)
+	s.config, s.list = c, s.list.withConfig(c)
 	s.variants = maps.Clone(s.variants)
 	for d, v := range s.variants {
-		v.list = v.list.configured(c)
+		v.list = v.list.withConfig(c)
 		s.variants[d] = v
 	}
 	s.endpoint.configure(c)
 	m.publish(&s)
-	m.lanes.retime()
+	m.lanes.restartTimers()
 	if s.up {
 		m.report(ServerListed)
 	}
 }
 
-// succeed sets the member's successor. Call it with Fleet.mu held.
-func (m *member) succeed(next *member) {
+// setSuccessor sets the member's successor. Call it with Fleet.mu held.
+func (m *member) setSuccessor(next *member) {
 	s := *m.state.Load()
 	s.successor = next
 	if next != nil {
@@ -244,18 +249,18 @@ func (m *member) succeed(next *member) {
 	m.publish(&s)
 }
 
-// inherited returns the list of an earlier member, which this member publishes until it has its own. It returns nil
+// inheritedList returns the list of an earlier member, which this member publishes until it has its own. It returns nil
 // if there is none.
-func (m *member) inherited(from *member) *listing {
+func (m *member) inheritedList(from *member) *listing {
 	if m.fleet.opts.Grace <= 0 {
 		return nil
 	}
-	return from.state.Load().list.configured(m.state.Load().config)
+	return from.state.Load().list.withConfig(m.state.Load().config)
 }
 
-// inherit publishes the list of an earlier member. Call it with Fleet.mu held.
-func (m *member) inherit(from *member) {
-	if l := m.inherited(from); l != nil {
+// inheritList publishes the list of an earlier member. Call it with Fleet.mu held.
+func (m *member) inheritList(from *member) {
+	if l := m.inheritedList(from); l != nil {
 		m.inherits = true
 		s := *m.state.Load()
 		s.list = l
@@ -263,8 +268,8 @@ func (m *member) inherit(from *member) {
 	}
 }
 
-// withdrawLater starts the timer that withdraws the tools of a lost server.
-func (m *member) withdrawLater(s *state) {
+// startWithdrawal starts the timer that withdraws the tools of a lost server.
+func (m *member) startWithdrawal(s *state) {
 	var timer *time.Timer
 	m.supervising.Add(1)
 	timer = time.AfterFunc(m.fleet.opts.Grace, func() {
@@ -280,16 +285,16 @@ func (m *member) withdrawLater(s *state) {
 	s.withdrawal = timer
 }
 
-// keepList stops the timer of withdrawLater.
-func (m *member) keepList(s *state) {
+// stopWithdrawal stops the timer of startWithdrawal.
+func (m *member) stopWithdrawal(s *state) {
 	if s.withdrawal != nil && s.withdrawal.Stop() {
 		m.supervising.Done()
 	}
 	s.withdrawal = nil
 }
 
-// configured returns the server's configuration, with the tool configuration that was applied last.
-func (m *member) configured() Server { return m.state.Load().config.of(m.server) }
+// currentConfig returns the server's configuration, with the tool configuration that was applied last.
+func (m *member) currentConfig() Server { return m.state.Load().config.applyTo(m.server) }
 
 // serves reports whether the server has tools that can be called now.
 func (s *state) serves() bool { return s.up && s.list != nil && s.endpoint.Phase().Usable() }
@@ -297,13 +302,13 @@ func (s *state) serves() bool { return s.up && s.list != nil && s.endpoint.Phase
 // isDown reports whether the server was tried and its current tools are not known.
 func (s *state) isDown() bool { return s.settled && s.list == nil && (!s.up || s.listFault != nil) }
 
-// held reports whether the tools are held, because it is not known which of them were approved.
-func (m *member) held() bool {
+// holdsTools reports whether the tools are held, because it is not known which of them were approved.
+func (m *member) holdsTools() bool {
 	return m.fleet.opts.Admit == nil && m.state.Load().config.changes.Guards()
 }
 
 // mayOwn is [Server.MayOwn] with the rules that were applied last.
-func (m *member) mayOwn(name string) bool { return m.configured().MayOwn(name) }
+func (m *member) mayOwn(name string) bool { return m.currentConfig().MayOwn(name) }
 
 // status returns the endpoint's status, with the number of listed tools, and the fault that explains missing ones.
 func (m *member) status() EndpointStatus {
@@ -323,27 +328,28 @@ func (m *member) status() EndpointStatus {
 	return st
 }
 
-// connected returns the endpoint for a tool call, and counts the call as begun: [Endpoint.end] must follow. It
+// awaitEndpoint returns the endpoint for a tool call, and counts the call as begun: [Endpoint.endCall] must follow. It
 // waits for a connection as long as the server's tools are listed. If the fleet holds calls, it also waits until
 // the server has settled.
-func (m *member) connected(ctx context.Context, tool string) (*Endpoint, error) {
+func (m *member) awaitEndpoint(ctx context.Context, tool string) (*Endpoint, error) {
 	var late <-chan time.Time
 	for {
 		s := m.state.Load()
 		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.changes.Guards()) {
-			s.endpoint.begin()
-			if now := m.state.Load(); now == s || now.up && now.endpoint == s.endpoint { // otherwise retire or goIdle may have missed this call
+			s.endpoint.beginCall()
+			now := m.state.Load()
+			if now == s || now.up && now.endpoint == s.endpoint { // otherwise retire or becomeIdle may have missed it
 				return s.endpoint, nil
 			}
-			s.endpoint.end()
+			s.endpoint.endCall()
 			continue
 		}
 		if s.idle {
-			m.awaken()
+			m.wake()
 			continue
 		}
 		if !s.trying || s.list == nil && (s.settled || !m.fleet.opts.Hold) {
-			return nil, m.refusal(tool, "not connected")
+			return nil, m.unsentFault(tool, "not connected")
 		}
 		if late == nil {
 			if wait := protocol.Duration(m.server.Timeouts.Connect, protocol.DefaultConnect); wait > 0 {
@@ -355,16 +361,17 @@ func (m *member) connected(ctx context.Context, tool string) (*Endpoint, error) 
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-late:
-			return nil, m.refusal(tool, "still not connected")
+			return nil, m.unsentFault(tool, "still not connected")
 		}
 	}
 }
 
-// refusal returns the fault of a call that was not sent. It contains why, or that the server is down and for how
+// unsentFault returns the fault of a call that was not sent. It contains why, or that the server is down and for how
 // long at least.
-func (m *member) refusal(tool, why string) *Fault {
+func (m *member) unsentFault(tool, why string) *Fault {
 	s, fault := m.state.Load(), m.status().Fault
-	if s.settled && !s.up && !s.retired && !s.idle && !s.waking() && (fault == nil || !fault.NeedsSignIn()) { // waiting does not help with a missing sign-in
+	isDown := s.settled && !s.up && !s.retired && !s.idle && !s.isWaking()
+	if isDown && (fault == nil || !fault.NeedsSignIn()) { // waiting does not help with a missing sign-in
 		why = "its server is down"
 		switch wait := time.Until(s.retry); {
 		case wait > 0:
@@ -382,16 +389,16 @@ func (m *member) refusal(tool, why string) *Fault {
 	return f
 }
 
-// settle waits until the server was listed once, or failed.
-func (m *member) settle(ctx context.Context) error {
-	return m.until(ctx, func(s *state) bool { return s.settled || s.retired })
+// awaitSettled waits until the server was listed once, or failed.
+func (m *member) awaitSettled(ctx context.Context) error {
+	return m.awaitState(ctx, func(s *state) bool { return s.settled || s.retired })
 }
 
-// until waits for a state for which willDo returns true, or for the end of ctx.
-func (m *member) until(ctx context.Context, willDo func(*state) bool) error {
+// awaitState waits for a state for which accept returns true, or for the end of ctx.
+func (m *member) awaitState(ctx context.Context, accept func(*state) bool) error {
 	for {
 		s := m.state.Load()
-		if willDo(s) {
+		if accept(s) {
 			return nil
 		}
 		select {
@@ -402,25 +409,25 @@ func (m *member) until(ctx context.Context, willDo func(*state) bool) error {
 	}
 }
 
-// unlisted returns the reason why a server's tools are not known, or nil if they are. If the fleet holds calls, it
+// awaitListed returns the reason why a server's tools are not known, or nil if they are. If the fleet holds calls, it
 // first waits until the server has settled.
-func (m *member) unlisted(ctx context.Context) error {
+func (m *member) awaitListed(ctx context.Context) error {
 	if m.fleet.opts.Hold {
 		ctx, cancel := withDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
 		defer cancel()
-		if m.settle(ctx) != nil {
+		if m.awaitSettled(ctx) != nil {
 			return NewFault(NotConnected, m.server.ID, "not connected", context.Cause(ctx))
 		}
 	}
-	if err := m.unsure(ctx); err != nil {
+	if err := m.awaitFullList(ctx); err != nil {
 		return err
 	}
 	s := m.state.Load()
 	switch fault := m.status().Fault; {
-	case s.idle, s.waking():
+	case s.idle, s.isWaking():
 		return nil // its list stays
 	case !s.up:
-		return m.refusal("", "not connected")
+		return m.unsentFault("", "not connected")
 	case s.list == nil && fault != nil:
 		return fault // its tools are not known
 	}

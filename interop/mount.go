@@ -61,7 +61,8 @@ func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
 		source = opts.Filter(fleet)
 	}
 	box := toolbox.NewBox(&toolbox.BoxOptions{
-		Profile: opts.Profile, Default: schema.Universal, Unvalidated: opts.Unvalidated, Around: opts.Around, Budget: opts.Budget,
+		Profile: opts.Profile, Default: schema.Universal, Unvalidated: opts.Unvalidated,
+		Around: opts.Around, Budget: opts.Budget,
 	}, source)
 	if opts.Events != nil {
 		fleet.Events(opts.Events)
@@ -97,10 +98,10 @@ type countWarning struct {
 func (w *countWarning) check() {
 	w.mu.Lock() // so that the newest list is checked last
 	found := w.count(w.source.Snapshot("").Tools)
-	news := len(found) > 0 && !w.warned
+	isNew := len(found) > 0 && !w.warned
 	w.warned = len(found) > 0
 	w.mu.Unlock()
-	if news {
+	if isNew {
 		w.logger.Warn("too many tools", "why", found[0].Message)
 	}
 }

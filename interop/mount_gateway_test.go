@@ -45,7 +45,7 @@ func mountCounters(t *testing.T, opts *interop.MountOptions) *interop.Mounted {
 	return m
 }
 
-func shown(box *toolbox.Box) (names []string) {
+func modelTools(box *toolbox.Box) (names []string) {
 	for _, d := range box.Descriptors() {
 		names = append(names, d.Name)
 	}
@@ -68,7 +68,7 @@ func TestCatalogOverAMount(t *testing.T) {
 		}},
 	})
 	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.ProfileNamed("openai")}, catalog.Over(m.Box, &catalog.Options{Prefix: "ops_"}))
-	if got := shown(box); !slices.Equal(got, []string{"ops_search", "ops_schema", "ops_call", "ops_batch"}) {
+	if got := modelTools(box); !slices.Equal(got, []string{"ops_search", "ops_schema", "ops_call", "ops_batch"}) {
 		t.Fatalf("a model is shown %q", got)
 	}
 	if found := box.Findings(); found != nil {
@@ -105,13 +105,13 @@ func TestCatalogOverAMount(t *testing.T) {
 func TestCatalogOverAMountIsLive(t *testing.T) {
 	m := mountCounters(t, &interop.MountOptions{})
 	box := toolbox.NewBox(nil, catalog.Over(m.Box, nil))
-	before := shown(box)
+	before := modelTools(box)
 	m.Fleet.Apply(slices.DeleteFunc(m.Fleet.Servers(), func(s interop.Server) bool { return s.ID == "pears" }))
 	out := box.Run(t.Context(), toolbox.Call{Name: "call", Input: json.RawMessage(`{"operation":"pears__count_042","input":{"more":1}}`)})
 	if !strings.Contains(out.Text(), "NOT_FOUND") {
 		t.Error(out.Text())
 	}
-	if diff := cmp.Diff(before, shown(box)); diff != "" {
+	if diff := cmp.Diff(before, modelTools(box)); diff != "" {
 		t.Errorf("the four changed (-want +got):\n%s", diff)
 	}
 }
@@ -122,7 +122,7 @@ func TestCatalogOverAMountUnvalidated(t *testing.T) {
 	m, s := mountRow(t, row, &interop.MountOptions{})
 	box := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, catalog.Over(m.Box, &catalog.Options{Unvalidated: true}))
 	out := box.Run(t.Context(), toolbox.Call{Name: "call", Input: json.RawMessage(`{"operation":"a__t","input":{"n":"one"}}`)})
-	if out.IsError || s.heard("call t") != 1 {
+	if out.IsError || s.requestCount("call t") != 1 {
 		t.Errorf("it was left to the server, and %s", out.Text())
 	}
 }

@@ -20,7 +20,7 @@ func TestServersWithNamesAlikeDoNotMeet(t *testing.T) {
 	for _, id := range ids {
 		by[id] = newPuppet(tools...)
 	}
-	m := mount(t, t.Context(), named(ids...), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}})
+	m := mount(t, t.Context(), serversNamed(ids...), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}})
 	all := m.Box.Descriptors()
 	if len(all) != len(ids)*len(tools) || m.Fleet.Quarantined() != nil {
 		t.Fatalf("%d tools are mounted of %d; quarantined: %v", len(all), len(ids)*len(tools), m.Fleet.Quarantined())
@@ -30,19 +30,19 @@ func TestServersWithNamesAlikeDoNotMeet(t *testing.T) {
 		if d.Server != id || d.Tool != tool || d.Name != interop.QualifiedName(id, tool) {
 			t.Errorf("%s is %q of %q, want %q of %q", d.Name, d.Tool, d.Server, tool, id)
 		}
-		before := by[id].heard("call " + tool)
-		if got, err := say(t.Context(), m.Box, d.Name, "{}"); got != tool {
+		before := by[id].requestCount("call " + tool)
+		if got, err := echoText(t.Context(), m.Box, d.Name, "{}"); got != tool {
 			t.Errorf("%s says %q, %v", d.Name, got, err)
 		}
-		if by[id].heard("call "+tool) != before+1 {
+		if by[id].requestCount("call "+tool) != before+1 {
 			t.Errorf("the call of %s did not reach %q", d.Name, id)
 		}
 	}
 }
 
-// rivals returns two servers. A tool's own name on one makes the mounted name of a tool on the
+// rivalServers returns two servers. A tool's own name on one makes the mounted name of a tool on the
 // other.
-func rivals() (by map[string]*puppet, name string) {
+func rivalServers() (by map[string]*puppet, name string) {
 	name = interop.QualifiedName("a.b", "t")
 	rival := strings.TrimPrefix(name, "a_b"+interop.Qualifier)
 	return map[string]*puppet{"a.b": newPuppet("t", "first"), "a_b": newPuppet(rival, "second")}, name
@@ -54,9 +54,9 @@ func TestACollisionIsDecidedByTheConfiguration(t *testing.T) {
 	for _, order := range [][]string{{"a.b", "a_b"}, {"a_b", "a.b"}} {
 		for _, slow := range order {
 			synctest.Test(t, func(t *testing.T) {
-				by, name := rivals()
+				by, name := rivalServers()
 				release := by[slow].hold("initialize")
-				m := interop.Mount(t.Context(), named(order...), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: -1})
+				m := interop.Mount(t.Context(), serversNamed(order...), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: -1})
 				defer m.Close()
 				synctest.Wait()
 				if d := m.Box.Descriptors(); len(d) != 2 || d[0].Name != name || d[0].Server == slow {
@@ -75,12 +75,12 @@ func TestACollisionIsDecidedByTheConfiguration(t *testing.T) {
 				if len(q) != 1 || q[0].Server != second || q[0].Published || !strings.Contains(q[0].Reason, first) || !strings.Contains(q[0].Reason, name) {
 					t.Errorf("quarantined: %v", q)
 				}
-				if got, err := say(t.Context(), m.Box, name, "{}"); err != nil || by[first].heard("call "+got) != 1 {
+				if got, err := echoText(t.Context(), m.Box, name, "{}"); err != nil || by[first].requestCount("call "+got) != 1 {
 					t.Errorf("%s says %q, %v", name, got, err)
 				}
 				// The first server is removed: the other takes the name, and is no longer
 				// quarantined.
-				m.Fleet.Apply(named(second))
+				m.Fleet.Apply(serversNamed(second))
 				if d := m.Box.Descriptors(); len(d) != 2 || d[0].Name != name || d[0].Server != second {
 					t.Errorf("after %s has gone: %v", first, d)
 				}
@@ -95,21 +95,21 @@ func TestACollisionIsDecidedByTheConfiguration(t *testing.T) {
 // A quarantine that changes without a change of the tools is not lost.
 func TestQuarantineFollowsEachListing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		by, name := rivals()
+		by, name := rivalServers()
 		rival := strings.TrimPrefix(name, "a_b"+interop.Qualifier)
 		by["a_b"].list("second")
-		m := interop.Mount(t.Context(), named("a.b", "a_b"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}})
+		m := interop.Mount(t.Context(), serversNamed("a.b", "a_b"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}})
 		defer m.Close()
 		before := m.Box.Snapshot("")
 		for range 2 {
 			by["a_b"].list(rival, "second")
-			by["a_b"].tellChanged()
+			by["a_b"].notifyChanged()
 			time.Sleep(time.Second) // in bubble time: a list is not requested again at once
 			if q := m.Fleet.Quarantined(); len(q) != 1 || q[0].Tool != rival {
 				t.Errorf("quarantined: %v", q)
 			}
 			by["a_b"].list("second")
-			by["a_b"].tellChanged()
+			by["a_b"].notifyChanged()
 			time.Sleep(time.Second)
 			if q := m.Fleet.Quarantined(); q != nil {
 				t.Errorf("still quarantined: %v", q)
@@ -138,14 +138,14 @@ func TestHeldCallsFindTheirServer(t *testing.T) {
 				by[id].hold("initialize")
 			}
 			by[c.server].list(c.tool)
-			m := interop.Mount(t.Context(), named(ids...), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: -1})
+			m := interop.Mount(t.Context(), serversNamed(ids...), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: -1})
 			defer m.Close()
-			call := later(t.Context(), m.Box, interop.QualifiedName(c.server, c.tool), "{}")
+			call := callLater(t.Context(), m.Box, interop.QualifiedName(c.server, c.tool), "{}")
 			synctest.Wait()
 			for _, id := range ids {
 				by[id].open("initialize")
 			}
-			if got := finished(t, call); got.text != c.tool {
+			if got := awaitOutcome(t, call); got.text != c.tool {
 				t.Errorf("%q of %q: %v", c.tool, c.server, got)
 			}
 		})
@@ -158,7 +158,7 @@ func TestUnfitToolsArePublishedAndQuarantined(t *testing.T) {
 	deep := `{"type":"object","properties":{"a":` + strings.Repeat(`{"type":"array","items":`, 80) + `{}` + strings.Repeat("}", 80) + `}}`
 	s := newPuppet()
 	s.listRaw(`[{"name":"deep","inputSchema":` + deep + `},{"name":"fit","inputSchema":{"type":"object"}}]`)
-	m := mount(t, t.Context(), named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
+	m := mount(t, t.Context(), serversNamed("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
 	if got := m.Box.Descriptors(); len(got) != 1 || got[0].Tool != "fit" {
 		t.Errorf("models are shown %v", got)
 	}
@@ -170,7 +170,7 @@ func TestUnfitToolsArePublishedAndQuarantined(t *testing.T) {
 	if len(q) != 1 || q[0].Tool != "deep" || !q[0].Published || q[0].Reason != all[0].Excluded {
 		t.Errorf("quarantined: %v", q)
 	}
-	if got, err := say(t.Context(), m.Box, "a__deep", "{}"); got != "deep" {
+	if got, err := echoText(t.Context(), m.Box, "a__deep", "{}"); got != "deep" {
 		t.Errorf("it says %q, %v", got, err)
 	}
 }

@@ -15,19 +15,19 @@ import (
 var (
 	longTool  = strings.Repeat("x", 60)
 	twinsOf   = "srv" // has both
-	twins     = [2]string{longTool + "36750", longTool + "97678"}
+	twinTools = [2]string{longTool + "36750", longTool + "97678"}
 	twinsName = "srv__" + strings.Repeat("x", 50) + "_331ec5e1"
 
-	cousins     = [2][2]string{{"a.b", longTool + "9290"}, {"a b", longTool + "22358"}}
+	cousinTools = [2][2]string{{"a.b", longTool + "9290"}, {"a b", longTool + "22358"}}
 	cousinsName = "a_b__" + strings.Repeat("x", 50) + "_aa442f68"
 )
 
 func TestNamesWhoseHashesCollide(t *testing.T) {
 	for _, c := range []struct{ server, tool, want string }{
-		{twinsOf, twins[0], twinsName},
-		{twinsOf, twins[1], twinsName},
-		{cousins[0][0], cousins[0][1], cousinsName},
-		{cousins[1][0], cousins[1][1], cousinsName},
+		{twinsOf, twinTools[0], twinsName},
+		{twinsOf, twinTools[1], twinsName},
+		{cousinTools[0][0], cousinTools[0][1], cousinsName},
+		{cousinTools[1][0], cousinTools[1][1], cousinsName},
 	} {
 		if got := interop.QualifiedName(c.server, c.tool); got != c.want || len(got) != 64 {
 			t.Errorf("QualifiedName(%q, %q) = %q, want %q", c.server, c.tool, got, c.want)
@@ -38,17 +38,17 @@ func TestNamesWhoseHashesCollide(t *testing.T) {
 // If two tools of one server have one mounted name, the first in its list is used. The
 // other is quarantined with the reason.
 func TestATwinInOneListIsQuarantined(t *testing.T) {
-	s := newPuppet(twins[1], "other", twins[0])
-	m := mount(t, t.Context(), named(twinsOf), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{twinsOf: s})}})
+	s := newPuppet(twinTools[1], "other", twinTools[0])
+	m := mount(t, t.Context(), serversNamed(twinsOf), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{twinsOf: s})}})
 	all := m.Box.Descriptors()
-	if len(all) != 2 || all[0].Name != twinsName || all[0].Tool != twins[1] {
+	if len(all) != 2 || all[0].Name != twinsName || all[0].Tool != twinTools[1] {
 		t.Errorf("mounted: %v", mountedNames(m.Box.Snapshot("")))
 	}
 	q := m.Fleet.Quarantined()
-	if len(q) != 1 || q[0].Tool != twins[0] || q[0].Server != twinsOf || q[0].Published || !strings.Contains(q[0].Reason, twinsName) {
+	if len(q) != 1 || q[0].Tool != twinTools[0] || q[0].Server != twinsOf || q[0].Published || !strings.Contains(q[0].Reason, twinsName) {
 		t.Errorf("quarantined: %v", q)
 	}
-	if got, err := say(t.Context(), m.Box, twinsName, "{}"); got != twins[1] {
+	if got, err := echoText(t.Context(), m.Box, twinsName, "{}"); got != twinTools[1] {
 		t.Errorf("it says %q, %v", got, err)
 	}
 	// If a server lists one name twice, the first tool is used, too.
@@ -73,18 +73,18 @@ func outcomeOf(m *interop.Mounted) outcome {
 	return outcome{s.Tools, m.Box.Descriptors(), m.Fleet.Quarantined(), s.Pending}
 }
 
-// quarrel returns servers with tool names that collide in every possible way.
-func quarrel() (ids []string, by map[string]*puppet) {
+// collidingServers returns servers with tool names that collide in every possible way.
+func collidingServers() (ids []string, by map[string]*puppet) {
 	rival := strings.TrimPrefix(interop.QualifiedName("a.b", "t"), "a_b"+interop.Qualifier)
 	by = map[string]*puppet{
-		cousins[0][0]: newPuppet("t", cousins[0][1], "first"),
-		cousins[1][0]: newPuppet(cousins[1][1], "t", "second"),
-		"a_b":         newPuppet(rival, "third"),
-		twinsOf:       newPuppet(twins[0], twins[1]),
+		cousinTools[0][0]: newPuppet("t", cousinTools[0][1], "first"),
+		cousinTools[1][0]: newPuppet(cousinTools[1][1], "t", "second"),
+		"a_b":             newPuppet(rival, "third"),
+		twinsOf:           newPuppet(twinTools[0], twinTools[1]),
 	}
-	by[twinsOf].listRaw(`[{"name":"` + twins[1] + `","inputSchema":{"type":"object"}},{"name":"` + twins[0] +
+	by[twinsOf].listRaw(`[{"name":"` + twinTools[1] + `","inputSchema":{"type":"object"}},{"name":"` + twinTools[0] +
 		`","inputSchema":{"type":"object"}},{"name":"un fit","inputSchema":{"type":"object","properties":` + strings.Repeat(`{"a":`, 80) + "{}" + strings.Repeat("}", 80) + `}}]`)
-	return []string{cousins[0][0], cousins[1][0], "a_b", twinsOf}, by
+	return []string{cousinTools[0][0], cousinTools[1][0], "a_b", twinsOf}, by
 }
 
 // The mounted tools follow from the configuration and from the servers' lists, not from
@@ -94,10 +94,10 @@ func TestAMountIsTheSameInWhateverOrderServersConnect(t *testing.T) {
 		var first outcome
 		for i, order := range permutations(4) {
 			synctest.Test(t, func(t *testing.T) {
-				ids, by := quarrel()
+				ids, by := collidingServers()
 				servers := make([]interop.Server, len(ids))
 				for at, which := range configured {
-					servers[at] = named(ids[which])[0]
+					servers[at] = serversNamed(ids[which])[0]
 				}
 				for _, s := range by {
 					s.hold("initialize")
@@ -124,9 +124,9 @@ func TestAMountIsTheSameInWhateverOrderServersConnect(t *testing.T) {
 		if len(first.Tools) != 8 || len(first.Models) != 7 || len(first.Quarantined) != 4 || first.Pending != nil {
 			t.Errorf("%d tools, %d for models, quarantined: %v", len(first.Tools), len(first.Models), first.Quarantined)
 		}
-		cousin := cousins[0][0]
+		cousin := cousinTools[0][0]
 		if configured[0] != 0 { // the other server comes first
-			cousin = cousins[1][0]
+			cousin = cousinTools[1][0]
 		}
 		if i := slices.IndexFunc(first.Tools, func(d toolbox.Descriptor) bool { return d.Name == cousinsName }); i < 0 || first.Tools[i].Server != cousin {
 			t.Errorf("the first in the configuration has not the name: %v", first.Tools)

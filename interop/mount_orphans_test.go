@@ -23,31 +23,31 @@ func TestNoOrphans(t *testing.T) {
 		name  string
 		flags []string
 		n     int // processes that it starts
-		end   func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *diary)
+		end   func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *eventLog)
 	}{
-		{"closed", append(forks, "-stubborn"), 1, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *diary) {
+		{"closed", append(forks, "-stubborn"), 1, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *eventLog) {
 			d.wait("a", interop.ServerReady, 1)
 			m.Close()
 		}},
-		{"closed while it connects", append(forks, "-hang", "server/discover"), 1, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *diary) {
+		{"closed while it connects", append(forks, "-hang", "server/discover"), 1, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *eventLog) {
 			f.Wait("recv server/discover")
 			m.Close()
 		}},
-		{"closed in a call", forks, 1, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *diary) {
+		{"closed in a call", forks, 1, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *eventLog) {
 			d.wait("a", interop.ServerReady, 1)
-			call := later(t.Context(), m.Box, "a__hang", "{}")
+			call := callLater(t.Context(), m.Box, "a__hang", "{}")
 			f.Wait("call hang")
 			m.Close()
-			if got := finished(t, call); got.err == nil {
+			if got := awaitOutcome(t, call); got.err == nil {
 				t.Errorf("the call gives %v", got)
 			}
 		}},
-		{"removed", forks, 1, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *diary) {
+		{"removed", forks, 1, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *eventLog) {
 			d.wait("a", interop.ServerReady, 1)
 			m.Fleet.Apply(nil)
 			d.wait("a", interop.ServerRemoved, 1)
 		}},
-		{"restarted", forks, 2, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *diary) {
+		{"restarted", forks, 2, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *eventLog) {
 			d.wait("a", interop.ServerReady, 1)
 			if err := m.Fleet.Restart(t.Context()); err != nil {
 				t.Error(err)
@@ -55,14 +55,14 @@ func TestNoOrphans(t *testing.T) {
 			wantGone(t, f, 1) // its successor runs
 			m.Close()
 		}},
-		{"killed", forks, 2, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *diary) {
+		{"killed", forks, 2, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *eventLog) {
 			d.wait("a", interop.ServerReady, 1)
 			kill9(t, pidOf(t, f, 1))
 			d.wait("a", interop.ServerReady, 2)
 			wantGone(t, f, 1)
 			m.Close()
 		}},
-		{"exits on the probe", []string{"-era", "legacy", "-probe", "exit", "-grandchild"}, 2, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *diary) {
+		{"exits on the probe", []string{"-era", "legacy", "-probe", "exit", "-grandchild"}, 2, func(t *testing.T, m *interop.Mounted, f *fixture.Server, d *eventLog) {
 			d.wait("a", interop.ServerReady, 1)
 			wantGone(t, f, 1)
 			m.Close()
@@ -70,8 +70,8 @@ func TestNoOrphans(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f, d := fixture.New(t, c.flags...), newDiary(t)
-			m := mount(t, t.Context(), []interop.Server{child("a", f)}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: atOnce}, Wait: -1, Events: d.hear})
+			f, d := fixture.New(t, c.flags...), newEventLog(t)
+			m := mount(t, t.Context(), []interop.Server{childServer("a", f)}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: atOnce}, Wait: -1, Events: d.record})
 			c.end(t, m, f, d)
 			for n := range c.n {
 				wantGone(t, f, n+1)

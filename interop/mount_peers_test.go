@@ -68,7 +68,7 @@ func TestMountRealServers(t *testing.T) {
 	}
 	for _, s := range servers[:4] {
 		name := interop.QualifiedName(s.ID, "echo")
-		if text, err := say(t.Context(), m.Box, name, `{"message":"hi"}`); err != nil || text != "Echo: hi" {
+		if text, err := echoText(t.Context(), m.Box, name, `{"message":"hi"}`); err != nil || text != "Echo: hi" {
 			t.Errorf("%s says %q, %v", name, text, err)
 		}
 	}

@@ -22,7 +22,7 @@ func mountRow(t *testing.T, row string, opts *interop.MountOptions) (*interop.Mo
 	s := newPuppet()
 	s.listRaw("[" + row + "]")
 	opts.Endpoint = puppets(map[string]*puppet{"a": s})
-	return mount(t, t.Context(), named("a"), opts), s
+	return mount(t, t.Context(), serversNamed("a"), opts), s
 }
 
 // The default is a schema that every provider accepts. The alternatives are the original
@@ -61,17 +61,17 @@ func TestMountValidates(t *testing.T) {
 
 	m, s := mountRow(t, row, &interop.MountOptions{})
 	out := m.Box.Run(t.Context(), call)
-	if want := "the arguments of a__t do not fit:\n/n: expected integer, got \"one\""; out.Text() != want || s.heard("call t") != 0 {
-		t.Errorf("%q, and the server heard of it %d times", out.Text(), s.heard("call t"))
+	if want := "the arguments of a__t do not fit:\n/n: expected integer, got \"one\""; out.Text() != want || s.requestCount("call t") != 0 {
+		t.Errorf("%q, and the server heard of it %d times", out.Text(), s.requestCount("call t"))
 	}
 	if misfit := (*validate.Error)(nil); !errors.As(out.Err, &misfit) {
 		t.Errorf("the error is %v", out.Err)
 	}
-	if got, err := say(t.Context(), m.Box, "a__t", `{"n":"one"}`); got != "t" || s.heard("call t") != 1 {
+	if got, err := echoText(t.Context(), m.Box, "a__t", `{"n":"one"}`); got != "t" || s.requestCount("call t") != 1 {
 		t.Errorf("the exact door says %q, %v", got, err)
 	}
 	m, s = mountRow(t, row, &interop.MountOptions{Unvalidated: true})
-	if out := m.Box.Run(t.Context(), call); out.IsError || s.heard("call t") != 1 {
+	if out := m.Box.Run(t.Context(), call); out.IsError || s.requestCount("call t") != 1 {
 		t.Errorf("it was left to the server, and %s", out.Text())
 	}
 }
@@ -83,7 +83,7 @@ func TestMountDoesNotValidateForServersThatAreConnecting(t *testing.T) {
 		s := newPuppet()
 		s.listRaw(`[{"name":"t","inputSchema":{"type":"object","required":["n"]}}]`)
 		release := s.hold("initialize")
-		m := interop.Mount(t.Context(), named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}, Wait: -1})
+		m := interop.Mount(t.Context(), serversNamed("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}, Wait: -1})
 		defer m.Close()
 		done := make(chan toolbox.Outcome, 1)
 		go func() { done <- m.Box.Run(t.Context(), toolbox.Call{Name: "a__t"}) }()
@@ -107,8 +107,8 @@ func TestMountTellsOfTooManyTools(t *testing.T) {
 			many[i] = fmt.Sprint("t", i)
 		}
 		s := newPuppet(many...)
-		told := func() int { return strings.Count(log.String(), "there are 129 tools") }
-		m := interop.Mount(t.Context(), named("a"), &interop.MountOptions{
+		logged := func() int { return strings.Count(log.String(), "there are 129 tools") }
+		m := interop.Mount(t.Context(), serversNamed("a"), &interop.MountOptions{
 			FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s}), Logger: slog.New(slog.NewTextHandler(&log, nil))},
 		})
 		defer m.Close()
@@ -117,11 +117,11 @@ func TestMountTellsOfTooManyTools(t *testing.T) {
 			told  int
 		}{{many, 1}, {append([]string{"new"}, many[1:]...), 1}, {many[:128], 1}, {many, 2}} {
 			s.list(c.tools...)
-			s.tellChanged()
+			s.notifyChanged()
 			time.Sleep(5 * time.Second) // in bubble time
 			synctest.Wait()
-			if len(m.Box.Descriptors()) != len(c.tools) || told() != c.told || (len(m.Box.Findings()) == 1) != (len(c.tools) > 128) {
-				t.Errorf("list %d: told %d times of %d tools, want %d\n%s", i, told(), len(c.tools), c.told, log.String())
+			if len(m.Box.Descriptors()) != len(c.tools) || logged() != c.told || (len(m.Box.Findings()) == 1) != (len(c.tools) > 128) {
+				t.Errorf("list %d: told %d times of %d tools, want %d\n%s", i, logged(), len(c.tools), c.told, log.String())
 			}
 		}
 		if diff := cmp.Diff(1, len(m.Box.Findings())); diff != "" {

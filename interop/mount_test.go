@@ -33,11 +33,11 @@ func TestMountNeverFailsAsAWhole(t *testing.T) {
 		{ID: "no command", Transport: interop.Stdio{}},
 		{ID: "not found", Transport: interop.Stdio{Command: "no-such-command-anywhere"}},
 		{ID: "no directory", Transport: interop.Stdio{Command: good.Path, Dir: "/no/such/directory"}},
-		child("exits", fixture.New(t, "-exit", "-stderr", "out of order")),
+		childServer("exits", fixture.New(t, "-exit", "-stderr", "out of order")),
 		{ID: "no url", Transport: interop.HTTP{}},
 		{ID: "bad url", Transport: interop.HTTP{URL: "http://[::1]:namedport/"}},
 		{ID: "refused", Transport: interop.SSE{URL: "http://127.0.0.1:1/sse"}},
-		child("good", good),
+		childServer("good", good),
 	}
 	m := mount(t, t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}}})
 	if diff := cmp.Diff([]string{"good"}, ownersOf(m.Box.Snapshot(""))); diff != "" {
@@ -80,7 +80,7 @@ func TestMountWaits(t *testing.T) {
 				late := time.AfterFunc(c.late, release)
 				defer late.Stop()
 				start := time.Now()
-				m := interop.Mount(t.Context(), named("good", "a"), &interop.MountOptions{
+				m := interop.Mount(t.Context(), serversNamed("good", "a"), &interop.MountOptions{
 					FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}, Endpoint: puppets(map[string]*puppet{"a": s, "good": newPuppet("u")})},
 					Wait:         c.wait,
 				})
@@ -91,11 +91,11 @@ func TestMountWaits(t *testing.T) {
 				synctest.Wait()
 				now := m.Box.Snapshot("")
 				up := c.late <= c.want
-				if !offers("good__u")(now) || offers("a__t")(now) != up || (len(now.Pending) == 0) != (up || c.want == 30*time.Second) {
+				if !listsTool("good__u")(now) || listsTool("a__t")(now) != up || (len(now.Pending) == 0) != (up || c.want == 30*time.Second) {
 					t.Errorf("mounted: %v, pending %v", mountedNames(now), now.Pending)
 				}
 				if c.late < 30*time.Second {
-					snapshotWhen(t, m.Box, offers("a__t")) // the box is live
+					snapshotWhen(t, m.Box, listsTool("a__t")) // the box is live
 				}
 			})
 		})
@@ -108,13 +108,13 @@ func TestTheContextOfMountBoundsItsWaitOnly(t *testing.T) {
 	release := s.hold("initialize")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := mount(t, ctx, named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
+	m := mount(t, ctx, serversNamed("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
 	if diff := cmp.Diff([]string{"a"}, m.Box.Snapshot("").Pending); diff != "" {
 		t.Error(diff)
 	}
 	release()
-	snapshotWhen(t, m.Box, offers("a__t"))
-	if got, err := say(t.Context(), m.Box, "a__t", "{}"); got != "t" {
+	snapshotWhen(t, m.Box, listsTool("a__t"))
+	if got, err := echoText(t.Context(), m.Box, "a__t", "{}"); got != "t" {
 		t.Errorf("it says %q, %v", got, err)
 	}
 }
@@ -127,29 +127,29 @@ func TestCallsToAServerThatIsNotReady(t *testing.T) {
 			by := map[string]*puppet{"slow": newPuppet("t"), "dead": newPuppet("t")}
 			by["dead"].refuseWith(errors.New("gone"))
 			release := by["slow"].hold("initialize")
-			m := interop.Mount(t.Context(), named("slow", "dead"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: wait})
+			m := interop.Mount(t.Context(), serversNamed("slow", "dead"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: wait})
 			defer m.Close()
 			synctest.Wait()
 			if wait > 0 {
-				_, err := say(t.Context(), m.Box, "slow__t", "{}")
+				_, err := echoText(t.Context(), m.Box, "slow__t", "{}")
 				wantFleetFault(t, err, interop.NotConnected, "slow", "", "not connected")
 			} else {
-				call, unknown := later(t.Context(), m.Box, "slow__t", "{}"), later(t.Context(), m.Box, "slow__nope", "{}")
+				call, unknown := callLater(t.Context(), m.Box, "slow__t", "{}"), callLater(t.Context(), m.Box, "slow__nope", "{}")
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				if _, err := say(ctx, m.Box, "slow__t", "{}"); err != context.DeadlineExceeded { //nolint:errorlint // it is exactly this
+				if _, err := echoText(ctx, m.Box, "slow__t", "{}"); err != context.DeadlineExceeded { //nolint:errorlint // it is exactly this
 					t.Errorf("a caller's own deadline is %v", err)
 				}
 				release()
-				if got := finished(t, call); got.text != "t" {
+				if got := awaitOutcome(t, call); got.text != "t" {
 					t.Errorf("the call that waited gives %v", got)
 				}
 				var no *toolbox.UnknownTool
-				if got := finished(t, unknown); !errors.As(got.err, &no) {
+				if got := awaitOutcome(t, unknown); !errors.As(got.err, &no) {
 					t.Errorf("the call of a tool that is not there gives %v", got)
 				}
 			}
-			_, err := say(t.Context(), m.Fleet, "dead__t", "{}")
+			_, err := echoText(t.Context(), m.Fleet, "dead__t", "{}")
 			wantFleetFault(t, err, interop.NotConnected, "dead", "", "gone")
 		})
 	}
@@ -160,10 +160,10 @@ func TestHeldCallsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPuppet("t")
 		s.hold("initialize")
-		m := interop.Mount(t.Context(), named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}, Wait: -1})
+		m := interop.Mount(t.Context(), serversNamed("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}, Wait: -1})
 		defer m.Close()
 		start := time.Now()
-		_, err := say(t.Context(), m.Box, "a__t", "{}")
+		_, err := echoText(t.Context(), m.Box, "a__t", "{}")
 		wantFleetFault(t, err, interop.NotConnected, "a", "", "30s")
 		if got := time.Since(start); got != 30*time.Second {
 			t.Errorf("it waited %v", got)
@@ -175,7 +175,7 @@ func TestHeldCallsHaveADeadline(t *testing.T) {
 func TestMountAroundAndBudget(t *testing.T) {
 	var seen []string
 	f := fixture.New(t)
-	m := mount(t, t.Context(), []interop.Server{child("a", f)}, &interop.MountOptions{
+	m := mount(t, t.Context(), []interop.Server{childServer("a", f)}, &interop.MountOptions{
 		Budget: 100,
 		Around: []func(toolbox.Do) toolbox.Do{func(next toolbox.Do) toolbox.Do {
 			return func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
@@ -189,7 +189,7 @@ func TestMountAroundAndBudget(t *testing.T) {
 	if out.IsError || len(out.Text()) > 100 || out.Cut < 900 {
 		t.Errorf("a model is given %d bytes, cut %d", len(out.Text()), out.Cut)
 	}
-	if got, err := say(t.Context(), m.Box, "a__block", `{"bytes":1000}`); err != nil || len(got) != 1000 {
+	if got, err := echoText(t.Context(), m.Box, "a__block", `{"bytes":1000}`); err != nil || len(got) != 1000 {
 		t.Errorf("the exact door gives %d bytes, %v", len(got), err)
 	}
 	if diff := cmp.Diff([]string{"a__block", "a__block"}, seen); diff != "" {
@@ -201,8 +201,8 @@ func TestMountAroundAndBudget(t *testing.T) {
 // refused.
 func TestRemoteToolsRunAgainstNothingLocal(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
-	m := mount(t, t.Context(), []interop.Server{child("a", f)}, nil)
-	got, err := say(t.Context(), m.Box, "a__ask", "{}")
+	m := mount(t, t.Context(), []interop.Server{childServer("a", f)}, nil)
+	got, err := echoText(t.Context(), m.Box, "a__ask", "{}")
 	if err != nil || !strings.Contains(got, "-32601") {
 		t.Errorf("its question was answered: %s, %v", got, err)
 	}

@@ -26,7 +26,7 @@ const (
 // parsed back: a [Fleet] keeps the map.
 func QualifiedName(server, tool string) string {
 	name := server + Qualifier + tool
-	if len(name) <= maxName && plainServer(server) && tool != "" && isLegal(tool) {
+	if len(name) <= maxName && isPlainServer(server) && tool != "" && isLegal(tool) {
 		return name
 	}
 	sum := sha256.Sum256([]byte(server + "\x00" + tool))
@@ -44,16 +44,16 @@ func QualifiedName(server, tool string) string {
 	return base + "_" + hex.EncodeToString(sum[:])[:hashChars]
 }
 
-// plainServer reports whether id is legal and always ends at the first "__" of a
+// isPlainServer reports whether id is legal and always ends at the first "__" of a
 // qualified name.
-func plainServer(id string) bool {
+func isPlainServer(id string) bool {
 	return id != "" && isLetter(id[0]) && isLegal(id) &&
 		!strings.Contains(id, Qualifier) && !strings.HasSuffix(id, "_")
 }
 
 func isLegal(s string) bool {
 	for i := range len(s) {
-		if !legalByte(s[i]) {
+		if !isLegalByte(s[i]) {
 			return false
 		}
 	}
@@ -63,7 +63,7 @@ func isLegal(s string) bool {
 func sanitise(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r < 0x80 && legalByte(byte(r)) {
+		if r < 0x80 && isLegalByte(byte(r)) {
 			b.WriteByte(byte(r))
 		} else {
 			b.WriteByte('_')
@@ -75,7 +75,7 @@ func sanitise(s string) string {
 	return b.String()
 }
 
-func legalByte(c byte) bool {
+func isLegalByte(c byte) bool {
 	return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 

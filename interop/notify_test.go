@@ -26,16 +26,16 @@ func TestEveryListChangedIsTold(t *testing.T) {
 			server := mcp.NewServer(&mcp.Implementation{Name: "s"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{
 				Prompts: &mcp.PromptCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{ListChanged: true},
 			}})
-			told := make(chan string, 100)
+			notified := make(chan string, 100)
 			fleetOf(t, interop.Server{ID: "a", Era: era}, &interop.FleetOptions{
 				Endpoint: func(interop.Server) *interop.EndpointOptions {
 					return &interop.EndpointOptions{Transport: inMemory(t, server)}
 				},
-				Notify: func(server string, m interop.Message) { told <- server + " " + m.Server + " " + m.Method },
+				Notify: func(server string, m interop.Message) { notified <- server + " " + m.Server + " " + m.Method },
 			})
 			until := func(method string) {
 				t.Helper()
-				for soon(t, told, method) != "a a notifications/"+method+"/list_changed" { //nolint:revive // until it comes
+				for receiveSoon(t, notified, method) != "a a notifications/"+method+"/list_changed" { //nolint:revive // until it comes
 				}
 			}
 			times := 2
@@ -43,7 +43,7 @@ func TestEveryListChangedIsTold(t *testing.T) {
 				times = 4
 			}
 			for range times {
-				soon(t, told, "that the lists are there")
+				receiveSoon(t, notified, "that the lists are there")
 			}
 			server.AddPrompt(&mcp.Prompt{Name: "p"}, nil)
 			until("prompts")
@@ -129,7 +129,7 @@ func TestRounds(t *testing.T) {
 			t.Cleanup(web.Close)
 			e := newEndpoint(t, interop.Server{ID: "a", Transport: interop.HTTP{URL: web.URL}}, nil)
 			mustOpen(t, e)
-			client := newAsked(interop.Legacy, "Ada", `{"elicitation":{},"roots":{}}`)
+			client := newRecordingClient(interop.Legacy, "Ada", `{"elicitation":{},"roots":{}}`)
 			_, err := e.Invoke(interop.WithClient(context.WithoutCancel(t.Context()), &client.Client), "t", json.RawMessage(`{}`))
 			if c.fault != "" {
 				kind := interop.Protocol

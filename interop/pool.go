@@ -57,11 +57,11 @@ const AnyPrincipal toolbox.Principal = "*"
 
 const (
 	defaultMaxPrincipals = 64
-	// withoutInstances is the longest pause after a process of a server did not start. No further process is started
+	// maxInstancePause is the longest pause after a process of a server did not start. No further process is started
 	// meanwhile, because some servers cannot run twice.
-	withoutInstances = time.Minute
-	// failureMemory is how long a principal's failed connection is not tried again.
-	failureMemory = time.Second
+	maxInstancePause = time.Minute
+	// failureRetry is how long a principal's failed connection is not tried again.
+	failureRetry = time.Second
 )
 
 // instances returns the maximal number of processes.
@@ -81,24 +81,25 @@ func (m *member) queueWait() time.Duration {
 	return protocol.Duration(m.server.Timeouts.Queue, m.fleet.opts.CallWait)
 }
 
-// enter counts a request of a caller, and waits if there are too many. If err is nil, leave must follow.
-func (m *member) enter(ctx context.Context, caller toolbox.Principal) (leave func(), err error) {
-	leave, err = m.callers.enter(ctx, caller, bounds{each: m.fleet.opts.MaxCalls}, m.queueWait())
+// admitCaller counts a request of a caller, and waits if there are too many. If err is nil, leave must follow.
+func (m *member) admitCaller(ctx context.Context, caller toolbox.Principal) (leave func(), err error) {
+	leave, err = m.callerTurns.enter(ctx, caller, bounds{perCaller: m.fleet.opts.MaxCalls}, m.queueWait())
 	return leave, m.busyFault(ctx, err)
 }
 
-// turn waits until a request that counts for Pool.MaxConcurrent may be sent. If err is nil and leave is not, leave must
-// follow.
-func (m *member) turn(ctx context.Context, caller toolbox.Principal, method string) (leave func(), err error) {
+// awaitTurn waits until a request that counts for Pool.MaxConcurrent may be sent. If err is nil and leave is not, leave
+// must follow.
+func (m *member) awaitTurn(ctx context.Context, caller toolbox.Principal, method string) (leave func(), err error) {
 	p := &m.state.Load().config.pool
-	if p.MaxConcurrent < 1 || !isWork(method) {
+	if p.MaxConcurrent < 1 || !isPoolable(method) {
 		return nil, nil
 	}
-	b, wait := bounds{all: p.MaxConcurrent, queue: cmp.Or(p.MaxQueue, defaultMaxQueue)}, m.queueWait()
+	b := bounds{total: p.MaxConcurrent, queue: cmp.Or(p.MaxQueue, defaultMaxQueue)}
+	wait := m.queueWait()
 	if b.queue < 0 {
 		wait = 0
 	}
-	leave, err = m.working.enter(ctx, caller, b, wait)
+	leave, err = m.workTurns.enter(ctx, caller, b, wait)
 	return leave, m.busyFault(ctx, err)
 }
 
@@ -109,8 +110,8 @@ func (m *member) busyFault(ctx context.Context, err error) error {
 	return NewFault(Timeout, m.server.ID, "busy", err)
 }
 
-// isWork reports whether a request makes the server work and can run on any of its processes.
-func isWork(method string) bool {
+// isPoolable reports whether a request makes the server work and can run on any of its processes.
+func isPoolable(method string) bool {
 	switch method {
 	case protocol.MethodToolsCall, "prompts/get", "resources/read", "completion/complete":
 		return true
@@ -121,41 +122,43 @@ func isWork(method string) bool {
 // laneFor waits for the turn of a request. It returns the endpoint to send it on, and the function to call after its
 // reply. The endpoint is base, unless the client can be asked, or there are several connections.
 func (m *member) laneFor(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
-	done, err := m.turn(ctx, r.Caller, r.Method)
+	endTurn, err := m.awaitTurn(ctx, r.Caller, r.Method)
 	if err != nil {
 		return nil, nil, err
 	}
-	e, left, err := m.choose(ctx, base, r)
+	e, release, err := m.chooseLane(ctx, base, r)
 	switch {
-	case done == nil:
-		return e, left, err
+	case endTurn == nil:
+		return e, release, err
 	case err != nil:
-		done()
+		endTurn()
 		return nil, nil, err
 	}
-	return e, func() { left(); done() }, nil
+	return e, func() { release(); endTurn() }, nil
 }
 
-func (m *member) choose(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
-	own := m.isPerPrincipal()
+func (m *member) chooseLane(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
+	perPrincipal := m.isPerPrincipal()
 	switch {
-	case own && isShared(r.Method):
-		return m.ownLane(ctx, base, r)
-	case own:
-		if e, leave, err = m.principalLane(ctx, base, r); e != nil || err != nil {
+	case perPrincipal && isForAllClients(r.Method):
+		return m.laneWithoutQuestions(ctx, base, r)
+	case perPrincipal:
+		e, leave, err = m.laneForPrincipal(ctx, base, r)
+		if e != nil || err != nil {
 			return e, leave, err
 		}
 	}
-	if !isShared(r.Method) {
-		if e, leave, err = m.askedLane(ctx, base, r); e != nil || err != nil {
+	if !isForAllClients(r.Method) {
+		e, leave, err = m.laneForQuestions(ctx, base, r)
+		if e != nil || err != nil {
 			return e, leave, err
 		}
 	}
 	switch {
-	case own: // the client cannot be asked elsewhere
-		return m.ownLane(ctx, base, r)
-	case isWork(r.Method) && m.instances() > 1 && !mayBecomeTask(ctx, base, r):
-		return m.instance(ctx, base)
+	case perPrincipal: // the client cannot be asked elsewhere
+		return m.laneWithoutQuestions(ctx, base, r)
+	case isPoolable(r.Method) && m.instances() > 1 && !mayBecomeTask(ctx, base, r):
+		return m.laneForInstance(ctx, base)
 	}
 	return base, func() {}, nil
 }
@@ -165,72 +168,73 @@ func mayBecomeTask(ctx context.Context, base *Endpoint, r Message) bool {
 	if r.Method != protocol.MethodToolsCall {
 		return false
 	}
-	if _, asked := wire.Lookup(r.Params, "task"); asked {
+	if _, isTask := wire.Lookup(r.Params, "task"); isTask {
 		return true
 	}
-	return base.Era() == Modern && ClientOf(ctx).takesTasks()
+	return base.Era() == Modern && ClientOf(ctx).declaresTasks()
 }
 
-// principalLane returns the connection of a principal. It declares the capabilities of the client that opens it. It
+// laneForPrincipal returns the connection of a principal. It declares the capabilities of the client that opens it. It
 // returns nil if this client has other capabilities and needs a connection for them.
-func (m *member) principalLane(ctx context.Context, base *Endpoint, r Message) (*Endpoint, func(), error) {
-	caller, done := r.Caller, func() {}
-	capabilities, dual := m.declares(ctx, base)
-	l, e, err := m.enterLane(ctx, laneKey{kind: principalLane, caller: caller, capabilities: capabilities}, besideOthers)
+func (m *member) laneForPrincipal(ctx context.Context, base *Endpoint, r Message) (*Endpoint, func(), error) {
+	caller := r.Caller
+	done := func() {}
+	capabilities, dual := m.laneCapabilities(ctx, base)
+	l, e, err := m.enterLane(ctx, laneKey{kind: principalLane, caller: caller, capabilities: capabilities}, sharedUse)
 	switch {
 	case l == nil:
 		return nil, nil, err
-	case dual && l.key.capabilities == capabilities && ctx.Err() == nil && isModernAlone(base, e, err):
-		m.lanes.giveUp(l, askedLane, math.MaxInt64)
-		return m.principalLane(ctx, base, r)
+	case dual && l.key.capabilities == capabilities && ctx.Err() == nil && asksOnlyModern(base, e, err):
+		m.lanes.abandon(l, questionLane, math.MaxInt64)
+		return m.laneForPrincipal(ctx, base, r)
 	case err == nil && capabilities != "" && l.key.capabilities != capabilities:
-		m.lanes.leave(l)
+		m.lanes.release(l)
 		return nil, nil, nil
 	case err == nil && capabilities != "":
 		if err = m.setLevel(ctx, l, e, ClientOf(ctx).LogLevel); err == nil {
-			done, err = m.askInTurn(ctx, l, r)
+			done, err = m.awaitQuestionTurn(ctx, l, r)
 		}
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case err != nil && m.lanes.failed(l):
+	case err != nil && m.lanes.markFailed(l):
 		m.fleet.opts.Logger.Warn("a principal's connection failed", "server", m.server.ID, "caller", caller, "err", err)
 	}
 	if err != nil {
-		m.lanes.leave(l)
+		m.lanes.release(l)
 		return nil, nil, err
 	}
-	return e, func() { done(); m.lanes.leave(l) }, nil
+	return e, func() { done(); m.lanes.release(l) }, nil
 }
 
-// askInTurn waits until a request that may ask can be sent on a principal's connection. Such requests are sent one at a
-// time, but requests of one session may run together. If err is nil, done must follow.
-func (m *member) askInTurn(ctx context.Context, l *lane, r Message) (done func(), err error) {
-	how, ended := m.habits.enter(ctx, r.subject)
-	if how != byItself {
-		return func() { ended(true) }, nil
+// awaitQuestionTurn waits until a request that may ask can be sent on a principal's connection. Such requests are sent
+// one at a time, but requests of one session may run together. If err is nil, done must follow.
+func (m *member) awaitQuestionTurn(ctx context.Context, l *lane, r Message) (done func(), err error) {
+	use, endUse := m.habits.admit(ctx, r.subject)
+	if use != exclusiveUse {
+		return func() { endUse(true) }, nil
 	}
 	session, all := ClientOf(ctx).Session, &m.lanes
 	err = all.await(ctx, func() (freed <-chan struct{}, err error) {
 		all.mu.Lock()
 		defer all.mu.Unlock()
-		if l.asking > 0 && (session == "" || session != l.asker) {
+		if l.questionRequests > 0 && (session == "" || session != l.askerSession) {
 			why := "another client of this principal has a request there that may ask it, which did not end within %v"
-			return all.untilFreed(), NewFault(Timeout, m.server.ID, "busy", newBusyError(why, m.queueWait()))
+			return all.freedChannel(), NewFault(Timeout, m.server.ID, "busy", newBusyError(why, m.queueWait()))
 		}
-		l.asker = session
-		l.asking++
+		l.askerSession = session
+		l.questionRequests++
 		return nil, nil
 	})
 	return func() {
 		all.mu.Lock()
 		defer all.mu.Unlock()
-		l.asking--
-		all.woken()
+		l.questionRequests--
+		all.notifyFreedLocked()
 	}, err
 }
 
-// forget drops connections that failed recently, if their fault is mended.
-func (l *lanes) forget(mended func(*Fault) bool) {
+// dropFailed drops connections that failed recently, if their fault is mended.
+func (l *lanes) dropFailed(mended func(*Fault) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range slices.Clone(l.all) {
@@ -238,75 +242,80 @@ func (l *lanes) forget(mended func(*Fault) bool) {
 			continue
 		}
 		if fault := o.endpoint.Status().Fault; fault != nil && mended(fault) {
-			l.drop(o)
+			l.retire(o)
 		}
 	}
 }
 
-// ownLane is principalLane for requests that need no answers of the client. The connection may declare any
-// capabilities.
-func (m *member) ownLane(ctx context.Context, base *Endpoint, r Message) (e *Endpoint, leave func(), err error) {
-	if e, leave, err = m.principalLane(ctx, base, r); e != nil || err != nil {
+// laneWithoutQuestions is laneForPrincipal for requests that need no answers of the client. The connection may declare
+// any capabilities.
+func (m *member) laneWithoutQuestions(
+	ctx context.Context, base *Endpoint, r Message,
+) (e *Endpoint, leave func(), err error) {
+	e, leave, err = m.laneForPrincipal(ctx, base, r)
+	if e != nil || err != nil {
 		return e, leave, err
 	}
-	return m.principalLane(WithClient(ctx, &Client{}), base, r)
+	return m.laneForPrincipal(WithClient(ctx, &Client{}), base, r)
 }
 
-// instance returns the process with the fewest requests in flight.
-func (m *member) instance(ctx context.Context, base *Endpoint) (*Endpoint, func(), error) {
-	for again := true; ; again = false {
+// laneForInstance returns the process with the fewest requests in flight.
+func (m *member) laneForInstance(ctx context.Context, base *Endpoint) (*Endpoint, func(), error) {
+	for retry := true; ; retry = false {
 		l := m.lanes.leastBusy(m.instances())
 		if l == &m.lanes.base {
-			return base, func() { m.lanes.leave(l) }, nil
+			return base, func() { m.lanes.release(l) }, nil
 		}
 		e, err := m.openLane(ctx, l)
 		switch {
 		case err == nil:
-			return e, func() { m.lanes.leave(l) }, nil
+			return e, func() { m.lanes.release(l) }, nil
 		case ctx.Err() != nil:
-			m.lanes.leave(l)
+			m.lanes.release(l)
 			return nil, nil, ctx.Err()
-		case again && e != nil && e.Era() != "": // it was lost meanwhile
-			m.lanes.leave(l)
+		case retry && e != nil && e.Era() != "": // it was lost meanwhile
+			m.lanes.release(l)
 			continue
 		}
-		m.fleet.opts.Logger.Warn("a further process of the server did not start, and the others serve", "server", m.server.ID, "err", err)
-		m.lanes.giveUp(l, instanceLane, m.lanes.pause(instanceLane, err, withoutInstances))
+		m.fleet.opts.Logger.Warn("a further process of the server did not start, and the others serve",
+			"server", m.server.ID, "err", err)
+		m.lanes.abandon(l, instanceLane, m.lanes.nextPause(instanceLane, err, maxInstancePause))
 	}
 }
 
-// leastBusy takes the connection with the fewest requests in flight. leave must follow. Among equals it takes the first
-// connection, or the one used last, so that unused processes can end.
-func (l *lanes) leastBusy(most int) *lane {
+// leastBusy takes the connection with the fewest requests in flight. release must follow. Among equals it takes the
+// first connection, or the one used last, so that unused processes can end.
+func (l *lanes) leastBusy(limit int) *lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	best, n := &l.base, 1
+	best, count := &l.base, 1
 	for _, o := range slices.Backward(slices.Clone(l.all)) {
 		switch {
 		case o.key.kind != instanceLane:
-		case o.isOver():
-			l.drop(o)
-		case !o.gone && n < most: // processes beyond that, of an earlier configuration, end
-			if n++; o.users < best.users {
+		case o.hasEnded():
+			l.retire(o)
+		case !o.retired && count < limit: // processes beyond that, of an earlier configuration, end
+			count++
+			if o.users < best.users {
 				best = o
 			}
 		}
 	}
-	if best.users > 0 && n < most && !l.closed && l.isDue(instanceLane) {
+	if best.users > 0 && count < limit && !l.closed && l.mayTryLocked(instanceLane) {
 		best = &lane{key: laneKey{kind: instanceLane}}
 		l.all = append(l.all, best)
 	}
 	if best == &l.base {
 		best.users++
 	} else {
-		l.use(best)
+		l.addUser(best)
 	}
 	return best
 }
 
-// failed marks a principal's connection that could not be opened, so that it is not tried again at once. It reports
+// markFailed marks a principal's connection that could not be opened, so that it is not tried again at once. It reports
 // whether this is the first failure.
-func (l *lanes) failed(o *lane) bool {
+func (l *lanes) markFailed(o *lane) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !o.failed.IsZero() {
@@ -316,52 +325,55 @@ func (l *lanes) failed(o *lane) bool {
 	return true
 }
 
-// ofPrincipal returns a principal's own connection, or nil if it is not open.
-func (l *lanes) ofPrincipal(p toolbox.Principal) *Endpoint {
+// principalEndpoint returns a principal's own connection, or nil if it is not open.
+func (l *lanes) principalEndpoint(p toolbox.Principal) *Endpoint {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range l.all {
-		if o.key.kind == principalLane && o.key.caller == p && !o.gone && o.endpoint != nil && o.endpoint.Phase().Usable() {
+		if o.key.kind != principalLane || o.key.caller != p || o.retired || o.endpoint == nil {
+			continue
+		}
+		if o.endpoint.Phase().Usable() {
 			return o.endpoint
 		}
 	}
 	return nil
 }
 
-// callersSignIn is a missing sign-in for the connection that lists for all, as its caller sees it. A sign-in of any
+// callerSignInError is a missing sign-in for the connection that lists for all, as its caller sees it. A sign-in of any
 // principal would do. So it requests the caller's own sign-in, which the caller's next requests need too.
-type callersSignIn struct {
+type callerSignInError struct {
 	error
 	resource string
 	caller   toolbox.Principal
 }
 
-func (e *callersSignIn) Unwrap() error { return e.error }
+func (e *callerSignInError) Unwrap() error { return e.error }
 
 // SignIn returns the server and the principal that must sign in: see [Fault.NeedsSignIn].
-func (e *callersSignIn) SignIn() (resource, who string) { return e.resource, string(e.caller) }
+func (e *callerSignInError) SignIn() (resource, who string) { return e.resource, string(e.caller) }
 
-// asCaller converts an error of a caller's request. If a sign-in is missing, and each principal has its own, the error
-// requests the sign-in of the caller.
-func (f *Fleet) asCaller(err error, caller toolbox.Principal) error {
+// withCallerSignIn converts an error of a caller's request. If a sign-in is missing, and each principal has its own,
+// the error requests the sign-in of the caller.
+func (f *Fleet) withCallerSignIn(err error, caller toolbox.Principal) error {
 	fault, ok := errors.AsType[*Fault](err)
 	if !ok || caller == "" || !fault.NeedsSignIn() {
 		return err
 	}
-	if m := findMember(f.all(), fault.Server); m == nil || !m.isPerPrincipal() {
+	if m := findMember(f.currentMembers(), fault.Server); m == nil || !m.isPerPrincipal() {
 		return err
 	}
-	resource, who, _ := fault.signIn()
-	if who != "" {
+	resource, principal, _ := fault.signIn()
+	if principal != "" {
 		return err
 	}
-	own := *fault
+	out := *fault
 	if why, ok := errors.AsType[*Fault](fault.Cause); ok { // the advice is taken from this one
 		inner := *why
-		inner.Cause = &callersSignIn{why.Cause, resource, caller}
-		own.Cause = &inner
+		inner.Cause = &callerSignInError{why.Cause, resource, caller}
+		out.Cause = &inner
 	} else {
-		own.Cause = &callersSignIn{fault.Cause, resource, caller}
+		out.Cause = &callerSignInError{fault.Cause, resource, caller}
 	}
-	return &own
+	return &out
 }

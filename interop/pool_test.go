@@ -21,20 +21,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// apart returns servers of the SDK, one for each dial, each with its own state, as separate processes have.
-type apart struct {
+// separateServer returns servers of the SDK, one for each dial, each with its own state, as separate processes have.
+type separateServer struct {
 	t      testing.TB
 	refuse atomic.Bool // it cannot be dialled
 
-	mu   sync.Mutex
-	made []*mcp.ServerSession
+	mu     sync.Mutex
+	opened []*mcp.ServerSession
 }
 
-func (a *apart) options(interop.Server) *interop.EndpointOptions {
+func (a *separateServer) options(interop.Server) *interop.EndpointOptions {
 	return &interop.EndpointOptions{Transport: a}
 }
 
-func (a *apart) Connect(ctx context.Context) (mcp.Connection, error) {
+func (a *separateServer) Connect(ctx context.Context) (mcp.Connection, error) {
 	if a.refuse.Load() {
 		return nil, errors.New("not today")
 	}
@@ -65,28 +65,28 @@ func (a *apart) Connect(ctx context.Context) (mcp.Connection, error) {
 		return nil, err
 	}
 	a.mu.Lock()
-	a.made = append(a.made, session)
+	a.opened = append(a.opened, session)
 	a.mu.Unlock()
 	return client.Connect(ctx)
 }
 
 // dials returns how many connections were made.
-func (a *apart) dials() int {
+func (a *separateServer) dials() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.made)
+	return len(a.opened)
 }
 
 // end ends the nth connection, as a crash does.
-func (a *apart) end(n int) {
+func (a *separateServer) end(n int) {
 	a.mu.Lock()
-	s := a.made[n-1]
+	s := a.opened[n-1]
 	a.mu.Unlock()
 	_ = s.Close()
 }
 
-// counts calls the tool "count" for a principal, and checks the number.
-func (a *apart) counts(fleet *interop.Fleet, who toolbox.Principal, want string) {
+// wantSessions calls the tool "count" for a principal, and checks the number.
+func (a *separateServer) wantSessions(fleet *interop.Fleet, who toolbox.Principal, want string) {
 	a.t.Helper()
 	if got, err := callAs(a.t.Context(), fleet, nil, who, "count", ""); got != want || err != nil {
 		a.t.Errorf("%s counts %q, %v, want %s", who, got, err, want)
@@ -103,7 +103,7 @@ func TestEachPrincipalHasItsOwnServer(t *testing.T) {
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		t.Run(string(era), func(t *testing.T) {
 			t.Parallel()
-			a := &apart{t: t}
+			a := &separateServer{t: t}
 			fleet := fleetOf(t, perPrincipal(era), &interop.FleetOptions{Endpoint: a.options})
 			if n := a.dials(); n != 1 {
 				t.Errorf("%d connections before anybody asked", n)
@@ -117,15 +117,15 @@ func TestEachPrincipalHasItsOwnServer(t *testing.T) {
 				defer stop()
 			}
 			for _, want := range []string{"1", "2"} {
-				a.counts(fleet, "ann", want)
+				a.wantSessions(fleet, "ann", want)
 			}
-			a.counts(fleet, "bob", "1")
-			a.counts(fleet, "", "1") // the principal without a name is not all principals
+			a.wantSessions(fleet, "bob", "1")
+			a.wantSessions(fleet, "", "1") // the principal without a name is not all principals
 			keep := toolbox.Call{Name: "a__keep", Input: json.RawMessage(`{"secret":"ann"}`), Caller: "ann"}
 			if r, err := fleet.Do(t.Context(), keep); err != nil || r.IsError() {
 				t.Fatal(r, err)
 			}
-			soon(t, updates["ann"], "ann's update")
+			receiveSoon(t, updates["ann"], "ann's update")
 			read := func(who toolbox.Principal, method, params string) string {
 				got, err := fleet.Request(t.Context(), "a", interop.Message{Method: method, Params: json.RawMessage(params), Caller: who})
 				if err != nil {
@@ -159,10 +159,10 @@ func TestEachPrincipalHasItsOwnServer(t *testing.T) {
 // capabilities has its own connection.
 func TestTheClientsOfAPrincipalAreAsked(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, perPrincipal(interop.Legacy), &interop.FleetOptions{Endpoint: a.options})
 	client := func(era interop.Era, session, capabilities string) *interop.Client {
-		c := newAsked(era, session, capabilities)
+		c := newRecordingClient(era, session, capabilities)
 		c.Session = session
 		return &c.Client
 	}
@@ -213,9 +213,9 @@ func TestTheClientsOfAPrincipalAreAsked(t *testing.T) {
 // client of the principal. A client that alone uses the connection is asked in all its calls at once.
 func TestTheQuestionsOfAPrincipalDoNotCross(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, perPrincipal(interop.Legacy), &interop.FleetOptions{Endpoint: a.options, CallWait: time.Minute})
-	sole := newAsked(interop.Legacy, "sole", everyCapability)
+	sole := newRecordingClient(interop.Legacy, "sole", everyCapability)
 	sole.Session = "sole"
 	var calling sync.WaitGroup
 	for range 4 {
@@ -226,14 +226,15 @@ func TestTheQuestionsOfAPrincipalDoNotCross(t *testing.T) {
 		})
 	}
 	for range 4 {
-		soon(t, a.started, "the call")
+		receiveSoon(t, a.started, "the call")
 	}
 	close(a.later)
 	calling.Wait()
 	for i := range 8 {
 		who := fmt.Sprint("client ", i)
-		c := newAsked([]interop.Era{interop.Legacy, interop.Modern}[i%2], who, `{"elicitation":{}}`)
-		if c.Always = nil; i%2 == 0 {
+		c := newRecordingClient([]interop.Era{interop.Legacy, interop.Modern}[i%2], who, `{"elicitation":{}}`)
+		c.Always = nil
+		if i%2 == 0 {
 			c.Session = who
 		}
 		calling.Go(func() {
@@ -250,7 +251,7 @@ func TestTheQuestionsOfAPrincipalDoNotCross(t *testing.T) {
 
 func TestPrincipalsTakeTurnsOnConnections(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	s := perPrincipal(interop.Legacy)
 	s.Pool.MaxPrincipals, s.Timeouts.Queue = 2, time.Millisecond
 	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
@@ -268,7 +269,7 @@ func TestPrincipalsTakeTurnsOnConnections(t *testing.T) {
 		_, err := callAs(t.Context(), fleet, nil, "ann", "wait", "")
 		ends <- err
 	}()
-	soon(t, a.started, "ann's call")
+	receiveSoon(t, a.started, "ann's call")
 	bob := session("bob")
 	if session("eve") == bob || session("ann") != ann || session("bob") == bob { // bob evicted eve's connection, and eve evicted bob's
 		t.Error("a connection that is in use made room, or none did")
@@ -278,14 +279,14 @@ func TestPrincipalsTakeTurnsOnConnections(t *testing.T) {
 		_, err := callAs(t.Context(), fleet, nil, "bob", "wait", "")
 		ends <- err
 	}()
-	soon(t, a.started, "bob's call")
+	receiveSoon(t, a.started, "bob's call")
 	_, err := callAs(t.Context(), fleet, nil, "eve", "session", "")
 	if f := wantFault(t, err, interop.Timeout); !strings.Contains(f.Message, "busy: 2 principals have a connection in use, which is its maxPrincipals") {
 		t.Error(f)
 	}
 	close(a.release)
 	for range 2 {
-		if err := soon(t, ends, "the end of a call"); err != nil {
+		if err := receiveSoon(t, ends, "the end of a call"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -294,7 +295,7 @@ func TestPrincipalsTakeTurnsOnConnections(t *testing.T) {
 // A server with a mended fault is tried at once, and no other server is.
 func TestARetryLeavesOtherServersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, other := &apart{t: t}, perPrincipal(interop.Legacy)
+		a, other := &separateServer{t: t}, perPrincipal(interop.Legacy)
 		other.ID = "b"
 		fleet := fleetOf(t, perPrincipal(interop.Legacy), &interop.FleetOptions{Endpoint: a.options})
 		fleet.Apply([]interop.Server{perPrincipal(interop.Legacy), other})
@@ -321,24 +322,24 @@ func TestARetryLeavesOtherServersAlone(t *testing.T) {
 // A failure of one principal's connection affects only that principal. It is not tried again at once, but later it is.
 func TestAPrincipalsFailureIsItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &apart{t: t}
+		a := &separateServer{t: t}
 		fleet := fleetOf(t, perPrincipal(interop.Legacy), &interop.FleetOptions{Endpoint: a.options})
-		a.counts(fleet, "ann", "1")
+		a.wantSessions(fleet, "ann", "1")
 		a.refuse.Store(true)
 		for range 2 {
 			_, err := callAs(t.Context(), fleet, nil, "bob", "count", "")
 			wantFleetFault(t, err, interop.Transport, "a", "", "not today")
 			a.refuse.Store(false)
 		}
-		a.counts(fleet, "ann", "2")
+		a.wantSessions(fleet, "ann", "2")
 		time.Sleep(2 * time.Second)
-		a.counts(fleet, "bob", "1")
+		a.wantSessions(fleet, "bob", "1")
 		a.end(3)
 		synctest.Wait()
-		a.counts(fleet, "bob", "1")
-		a.counts(fleet, "ann", "3")
+		a.wantSessions(fleet, "bob", "1")
+		a.wantSessions(fleet, "ann", "3")
 		time.Sleep(time.Hour) // idle connections have ended, and their state with them
-		a.counts(fleet, "ann", "1")
+		a.wantSessions(fleet, "ann", "1")
 		fleet.Close()
 	})
 }
@@ -346,7 +347,7 @@ func TestAPrincipalsFailureIsItsOwn(t *testing.T) {
 // The configuration may change at any time: no call fails, and subscriptions continue.
 func TestPrincipalsPartByReload(t *testing.T) {
 	t.Parallel()
-	a := &apart{t: t}
+	a := &separateServer{t: t}
 	s := perPrincipal(interop.Legacy)
 	shared := s
 	shared.Pool = interop.Pool{}
@@ -375,8 +376,8 @@ func TestPrincipalsPartByReload(t *testing.T) {
 			}
 		}
 	}
-	a.counts(fleet, "ann", "1")
-	a.counts(fleet, "bob", "2")
+	a.wantSessions(fleet, "ann", "1")
+	a.wantSessions(fleet, "bob", "2")
 	hears("ann", "bob")
 	apply := func(s interop.Server) {
 		t.Helper()
@@ -386,13 +387,13 @@ func TestPrincipalsPartByReload(t *testing.T) {
 		}
 	}
 	apply(s)
-	a.counts(fleet, "ann", "1")
-	a.counts(fleet, "bob", "1")
+	a.wantSessions(fleet, "ann", "1")
+	a.wantSessions(fleet, "bob", "1")
 	hears("ann", "ann")
 	hears("bob", "bob")
 	apply(shared)
-	a.counts(fleet, "ann", "1")
-	a.counts(fleet, "bob", "2")
+	a.wantSessions(fleet, "ann", "1")
+	a.wantSessions(fleet, "bob", "2")
 	hears("ann", "bob")
 	for _, stop := range stops {
 		stop()
@@ -434,15 +435,15 @@ func TestAPrincipalHasItsOwnCredentials(t *testing.T) {
 
 // pooled returns the fixture with that many processes.
 func pooled(f *fixture.Server, n int) interop.Server {
-	s := child("a", f)
+	s := childServer("a", f)
 	s.Era, s.Pool.Instances = interop.Legacy, n
 	return s
 }
 
-// hangs starts a call that lasts until the fixture releases it, and waits until it has arrived as the nth.
-func hangs(t testing.TB, f *fixture.Server, fleet *interop.Fleet, n int) <-chan spoken {
+// startHanging starts a call that lasts until the fixture releases it, and waits until it has arrived as the nth.
+func startHanging(t testing.TB, f *fixture.Server, fleet *interop.Fleet, n int) <-chan callOutcome {
 	t.Helper()
-	c := later(t.Context(), fleet, "a__hang", `{"key":"k"}`)
+	c := callLater(t.Context(), fleet, "a__hang", `{"key":"k"}`)
 	f.WaitN("call hang", n)
 	return c
 }
@@ -450,7 +451,7 @@ func hangs(t testing.TB, f *fixture.Server, fleet *interop.Fleet, n int) <-chan 
 func pid(t testing.TB, fleet *interop.Fleet) int {
 	t.Helper()
 	var p struct{ Pid int }
-	got, err := say(t.Context(), fleet, "a__process", "{}")
+	got, err := echoText(t.Context(), fleet, "a__process", "{}")
 	if err == nil {
 		err = json.Unmarshal([]byte(got), &p)
 	}
@@ -476,12 +477,12 @@ func TestProcessesShareCalls(t *testing.T) {
 		t.Error("a second process, although the first had nothing to do")
 	}
 	starts(1)
-	var calls []<-chan spoken
+	var calls []<-chan callOutcome
 	for n := 1; n <= 3; n++ {
-		calls = append(calls, hangs(t, f, fleet, n))
+		calls = append(calls, startHanging(t, f, fleet, n))
 		starts(n)
 	}
-	calls = append(calls, hangs(t, f, fleet, 4)) // every process has a call, and there is no fourth
+	calls = append(calls, startHanging(t, f, fleet, 4)) // every process has a call, and there is no fourth
 	starts(3)
 	if got := pid(t, fleet); got == first {
 		t.Error("a call went to the busiest")
@@ -503,11 +504,11 @@ func TestProcessesShareCalls(t *testing.T) {
 		default:
 		}
 	}
-	calls = append(calls, hangs(t, f, fleet, 5))
+	calls = append(calls, startHanging(t, f, fleet, 5))
 	starts(4)
 	f.Send("release k")
 	for _, c := range calls {
-		if got := finished(t, c); got.text != "released" || got.err != nil {
+		if got := awaitOutcome(t, c); got.text != "released" || got.err != nil {
 			t.Error(got)
 		}
 	}
@@ -524,11 +525,11 @@ func TestProcessesShareCalls(t *testing.T) {
 func TestAFurtherProcessThatDoesNotStartIsDoneWithout(t *testing.T) {
 	t.Parallel()
 	var refuse atomic.Bool
-	a := newAsker(t)
+	a := newAskingServer(t)
 	fleet := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy, Transport: interop.Stdio{Command: "x"}, Pool: interop.Pool{Instances: 3}}, &interop.FleetOptions{
 		Endpoint: func(s interop.Server) *interop.EndpointOptions {
 			if refuse.Swap(true) {
-				return &interop.EndpointOptions{Transport: refusing{}}
+				return &interop.EndpointOptions{Transport: refusingTransport{}}
 			}
 			return a.options(s)
 		},
@@ -539,11 +540,11 @@ func TestAFurtherProcessThatDoesNotStartIsDoneWithout(t *testing.T) {
 			_, err := callAs(t.Context(), fleet, nil, "", "wait", "")
 			ends <- err
 		}()
-		soon(t, a.started, "the call")
+		receiveSoon(t, a.started, "the call")
 	}
 	close(a.release)
 	for range 3 {
-		if err := soon(t, ends, "the end of a call"); err != nil {
+		if err := receiveSoon(t, ends, "the end of a call"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -552,7 +553,7 @@ func TestAFurtherProcessThatDoesNotStartIsDoneWithout(t *testing.T) {
 // Requests that only one process can handle go to the first.
 func TestTasksStayWhereTheyAre(t *testing.T) {
 	t.Parallel()
-	a := newAsker(t)
+	a := newAskingServer(t)
 	s := interop.Server{ID: "a", Era: interop.Legacy, Transport: interop.Stdio{Command: "x"}, Pool: interop.Pool{Instances: 3}}
 	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
 	first, err := callAs(t.Context(), fleet, nil, "", "session", "")
@@ -560,7 +561,7 @@ func TestTasksStayWhereTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _, _ = callAs(t.Context(), fleet, nil, "", "wait", "") }()
-	soon(t, a.started, "the call")
+	receiveSoon(t, a.started, "the call")
 	for params, same := range map[string]bool{`{"name":"session"}`: false, `{"name":"session","task":{}}`: true} {
 		got, err := callAs(t.Context(), fleet, nil, "", "session", params)
 		if err != nil || (got == first) != same {
@@ -573,7 +574,7 @@ func TestTasksStayWhereTheyAre(t *testing.T) {
 // A server with a limit of one request receives one at a time, from all callers, and is still listed.
 func TestAServerThatDoesOneThingAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAsker(t)
+		a := newAskingServer(t)
 		s := legacyAsker
 		s.Pool.MaxConcurrent = 1
 		fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
@@ -585,7 +586,7 @@ func TestAServerThatDoesOneThingAtATime(t *testing.T) {
 			}()
 		}
 		begin("ann")
-		soon(t, a.started, "the first call")
+		receiveSoon(t, a.started, "the first call")
 		begin("ann")
 		begin("bob")
 		synctest.Wait() // both wait for their turn
@@ -604,7 +605,7 @@ func TestAServerThatDoesOneThingAtATime(t *testing.T) {
 		}
 		close(a.release)
 		for range 3 {
-			if err := soon(t, ends, "the end of a call"); err != nil {
+			if err := receiveSoon(t, ends, "the end of a call"); err != nil {
 				t.Error(err)
 			}
 		}

@@ -15,19 +15,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asked is a client that records its messages and questions.
-type asked struct {
+// recordingClient is a client that records its messages and questions.
+type recordingClient struct {
 	interop.Client
 
-	mu     sync.Mutex
-	notes  []string
-	always []string // outside of requests
+	mu            sync.Mutex
+	notifications []string
+	always        []string // outside of requests
 }
 
-// newAsked returns a client that answers every question with "NAME": a form with a name
+// newRecordingClient returns a client that answers every question with "NAME": a form with a name
 // and colour, a sampling, one root.
-func newAsked(era interop.Era, name, capabilities string) *asked {
-	a := &asked{Client: interop.Client{Era: era, Capabilities: json.RawMessage(capabilities)}}
+func newRecordingClient(era interop.Era, name, capabilities string) *recordingClient {
+	a := &recordingClient{Client: interop.Client{Era: era, Capabilities: json.RawMessage(capabilities)}}
 	answer := func(m interop.Message) (json.RawMessage, error) {
 		switch m.Method {
 		case "elicitation/create":
@@ -43,7 +43,7 @@ func newAsked(era interop.Era, name, capabilities string) *asked {
 		if m.ID == nil {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			a.notes = append(a.notes, m.Method+" "+string(m.Params))
+			a.notifications = append(a.notifications, m.Method+" "+string(m.Params))
 		}
 		return answer(m)
 	}
@@ -56,10 +56,10 @@ func newAsked(era interop.Era, name, capabilities string) *asked {
 	return a
 }
 
-func (a *asked) told() []string {
+func (a *recordingClient) messages() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return append([]string(nil), a.notes...)
+	return append([]string(nil), a.notifications...)
 }
 
 const everyCapability = `{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}},"experimental":{"x":{}}}`
@@ -108,11 +108,11 @@ func TestAModernServerIsGivenWhatItAsksFor(t *testing.T) {
 		"test_input_required_result_multi_round":     "Multi-round complete: Ada likes red",
 		"test_input_required_result_capabilities":    "Capability-aware input requests fulfilled",
 	} {
-		c := newAsked(interop.Legacy, "Ada", everyCapability)
+		c := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 		if got, err := callAs(t.Context(), fleet, &c.Client, "", tool, ""); got != want || err != nil {
 			t.Errorf("%s of a legacy client: %q, %v", tool, got, err)
 		}
-		modern := newAsked(interop.Modern, "", everyCapability)
+		modern := newRecordingClient(interop.Modern, "", everyCapability)
 		got, err := callAs(t.Context(), fleet, &modern.Client, "", tool, "")
 		if !strings.Contains(got, `"input_required"`) || err != nil {
 			t.Errorf("%s of a modern client: %q, %v", tool, got, err)
@@ -120,13 +120,13 @@ func TestAModernServerIsGivenWhatItAsksFor(t *testing.T) {
 	}
 	prompt := interop.Message{Method: "prompts/get", Params: json.RawMessage(`{"name":"test_input_required_result_prompt"}`)}
 	for era, want := range map[interop.Era]bool{interop.Legacy: false, interop.Modern: true} {
-		c := newAsked(era, "Ada", everyCapability)
+		c := newRecordingClient(era, "Ada", everyCapability)
 		got, err := fleet.Request(interop.WithClient(t.Context(), &c.Client), "a", prompt)
 		if err != nil || strings.Contains(string(got), `"input_required"`) != want {
 			t.Errorf("a prompt of a %s client: %s, %v", era, got, err)
 		}
 	}
-	c := newAsked(interop.Modern, "", everyCapability)
+	c := newRecordingClient(interop.Modern, "", everyCapability)
 	got, err := callAs(t.Context(), fleet, &c.Client, "", "test_input_required_result_elicitation",
 		`{"name":"x","arguments":{},"inputResponses":{"user_name":{"action":"accept","content":{"name":"Eve"}}}}`)
 	if got != "Hello, Eve!" || err != nil {
@@ -140,21 +140,21 @@ func TestAServerIsShownWhatTheClientDeclares(t *testing.T) {
 	everything := interop.Server{ID: "a", Era: interop.Modern, Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
 	fleet := fleetOf(t, everything, nil)
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
-		nobody := newAsked(era, "", `{}`)
+		nobody := newRecordingClient(era, "", `{}`)
 		got, err := callAs(t.Context(), fleet, &nobody.Client, "", "test_input_required_result_capabilities", "")
 		if !strings.HasPrefix(got, "No declared") || err != nil {
 			t.Errorf("%s without capabilities: %q, %v", era, got, err)
 		}
 		_, err = callAs(t.Context(), fleet, &nobody.Client, "", "test_input_required_result_elicitation", "")
 		wantFault(t, err, interop.Protocol)
-		samples := newAsked(era, "", `{"sampling":{}}`)
+		samples := newRecordingClient(era, "", `{"sampling":{}}`)
 		_, err = callAs(t.Context(), fleet, &samples.Client, "", "test_input_required_result_elicitation", "")
 		wantFault(t, err, interop.Protocol)
 	}
 	_, err := callAs(t.Context(), fleet, nil, "", "test_input_required_result_elicitation", "")
 	wantFault(t, err, interop.Protocol)
 
-	refuses := newAsked(interop.Legacy, "", everyCapability)
+	refuses := newRecordingClient(interop.Legacy, "", everyCapability)
 	refuses.Back = func(context.Context, interop.Message) (json.RawMessage, error) {
 		return nil, &interop.RPCError{Code: -1, Message: "not today"}
 	}
@@ -168,26 +168,26 @@ func TestAServerIsShownWhatTheClientDeclares(t *testing.T) {
 func TestLogsOverStdioReachTheirCallerAlone(t *testing.T) {
 	t.Parallel()
 	fleet := fleetOf(t, interop.Server{ID: "a", Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}, nil)
-	call := func(c *asked, p toolbox.Principal) {
+	call := func(c *recordingClient, p toolbox.Principal) {
 		t.Helper()
 		if _, err := callAs(t.Context(), fleet, &c.Client, p, "test_logging_tool", ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := []string{`notifications/message {"data":"test_logging_tool executed","level":"info"}`}
-	wants, quiet := newAsked(interop.Modern, "", `{}`), newAsked(interop.Modern, "", `{}`)
+	wants, quiet := newRecordingClient(interop.Modern, "", `{}`), newRecordingClient(interop.Modern, "", `{}`)
 	wants.LogLevel = "info"
 	call(wants, "alice")
 	call(quiet, "alice")
-	if diff := cmp.Diff(want, wants.told()); diff != "" {
+	if diff := cmp.Diff(want, wants.messages()); diff != "" {
 		t.Error(diff)
 	}
-	other := newAsked(interop.Modern, "", `{}`)
+	other := newRecordingClient(interop.Modern, "", `{}`)
 	other.LogLevel = "debug"
 	call(other, "bob")
 	call(wants, "alice")
-	if diff := cmp.Diff(want, wants.told()); diff != "" || len(other.told()) != 0 || len(quiet.told()) != 0 {
-		t.Error("a log of two principals' connection is somebody's: ", diff, other.told(), quiet.told())
+	if diff := cmp.Diff(want, wants.messages()); diff != "" || len(other.messages()) != 0 || len(quiet.messages()) != 0 {
+		t.Error("a log of two principals' connection is somebody's: ", diff, other.messages(), quiet.messages())
 	}
 }
 
@@ -208,11 +208,11 @@ func TestProgressOfOtherMethodsHasTheClientsToken(t *testing.T) {
 		`{"name":"p","_meta":{"progressToken":12.50}}`:  {`notifications/progress {"progressToken":12.50,"progress":1}`},
 		`{"name":"p"}`: nil,
 	} {
-		c := newAsked(interop.Modern, "", `{}`)
+		c := newRecordingClient(interop.Modern, "", `{}`)
 		if _, err := e.Do(interop.WithClient(t.Context(), &c.Client), interop.Message{Method: "prompts/get", Params: json.RawMessage(params)}); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, c.told()); diff != "" {
+		if diff := cmp.Diff(want, c.messages()); diff != "" {
 			t.Errorf("%s: %s", params, diff)
 		}
 	}

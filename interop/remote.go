@@ -33,7 +33,8 @@ func (t TLS) config() (*tls.Config, error) {
 		if err != nil {
 			return nil, &tlsError{"ca", err}
 		}
-		if out.RootCAs = x509.NewCertPool(); !out.RootCAs.AppendCertsFromPEM(pem) {
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(pem) {
 			return nil, &tlsError{"ca", fmt.Errorf("%s: no certificate in PEM", t.CA)}
 		}
 	}
@@ -141,8 +142,15 @@ func (f Forward) Names() (out []string) {
 // 9110, section 7.6.1) and headers of the protocol cannot.
 func mayForward(name string) bool {
 	name = strings.ToLower(name)
-	return name != "" && !slices.Contains(notForwarded, name) && !strings.HasPrefix(name, "mcp-") && !strings.HasPrefix(name, "proxy-") &&
-		!strings.HasPrefix(name, "sec-") && !strings.HasPrefix(name, "content-") && !strings.HasPrefix(name, "access-control-")
+	if name == "" || slices.Contains(notForwarded, name) {
+		return false
+	}
+	for _, prefix := range []string{"mcp-", "proxy-", "sec-", "content-", "access-control-"} {
+		if strings.HasPrefix(name, prefix) {
+			return false
+		}
+	}
+	return true
 }
 
 var notForwarded = []string{

@@ -77,17 +77,17 @@ func (a *authority) issue(name string, c *x509.Certificate) []byte {
 func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
 
 func TestTLS(t *testing.T) {
-	ours, others := newAuthority(t, "ours"), newAuthority(t, "others")
-	ours.issue("server", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
-	for _, a := range []*authority{ours, others} {
+	trusted, stranger := newAuthority(t, "ours"), newAuthority(t, "others")
+	trusted.issue("server", &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	for _, a := range []*authority{trusted, stranger} {
 		a.issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	}
-	pair, err := tls.LoadX509KeyPair(ours.file("server.pem"), ours.file("server.key"))
+	pair, err := tls.LoadX509KeyPair(trusted.file("server.pem"), trusted.file("server.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	pool := x509.NewCertPool()
-	pool.AddCert(ours.cert)
+	pool.AddCert(trusted.cert)
 	server := mcp.NewServer(&mcp.Implementation{Name: "tls", Version: "1"}, nil)
 	serve := func(ask tls.ClientAuthType) string {
 		web := httptest.NewUnstartedServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
@@ -101,7 +101,7 @@ func TestTLS(t *testing.T) {
 	client := func(a *authority, ca *authority) interop.TLS {
 		return interop.TLS{CA: ca.file(ca.cert.Subject.CommonName + ".pem"), Cert: a.file("client.pem"), Key: a.file("client.key")}
 	}
-	junk := others.file("junk.pem")
+	junk := stranger.file("junk.pem")
 	if err := os.WriteFile(junk, []byte("no PEM"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,14 +111,14 @@ func TestTLS(t *testing.T) {
 		want string // the text of the fault; "" if it connects
 	}{
 		"the system's authorities":   {plain, interop.TLS{}, "unknown authority"},
-		"an authority of one's own":  {plain, interop.TLS{CA: ours.file("ours.pem")}, ""},
-		"another authority":          {plain, interop.TLS{CA: others.file("others.pem")}, "unknown authority"},
-		"no certificate where asked": {mutual, interop.TLS{CA: ours.file("ours.pem")}, "certificate required"},
-		"a certificate":              {mutual, client(ours, ours), ""},
-		"a stranger's certificate":   {mutual, client(others, ours), "certificate"},
-		"no such file":               {plain, interop.TLS{CA: ours.file("none.pem")}, "tls.ca: open "},
+		"an authority of one's own":  {plain, interop.TLS{CA: trusted.file("ours.pem")}, ""},
+		"another authority":          {plain, interop.TLS{CA: stranger.file("others.pem")}, "unknown authority"},
+		"no certificate where asked": {mutual, interop.TLS{CA: trusted.file("ours.pem")}, "certificate required"},
+		"a certificate":              {mutual, client(trusted, trusted), ""},
+		"a stranger's certificate":   {mutual, client(stranger, trusted), "certificate"},
+		"no such file":               {plain, interop.TLS{CA: trusted.file("none.pem")}, "tls.ca: open "},
 		"a file of something else":   {plain, interop.TLS{CA: junk}, "tls.ca: " + junk + ": no certificate"},
-		"a key of another":           {mutual, interop.TLS{CA: ours.file("ours.pem"), Cert: ours.file("client.pem"), Key: others.file("client.key")}, "tls.cert: "},
+		"a key of another":           {mutual, interop.TLS{CA: trusted.file("ours.pem"), Cert: trusted.file("client.pem"), Key: stranger.file("client.key")}, "tls.cert: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, interop.Server{ID: "s", Transport: interop.HTTP{URL: c.url}, TLS: c.tls}, nil)
@@ -213,9 +213,9 @@ func TestTokenOfASignInThatIsRepeated(t *testing.T) {
 	t.Parallel()
 	server := mcp.NewServer(&mcp.Implementation{Name: "s"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "repeat"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-		mine := r.Extra.Header.Get("Authorization")
-		err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Message: url.QueryEscape(mine)})
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: mine}}}, nil, err
+		token := r.Extra.Header.Get("Authorization")
+		err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Message: url.QueryEscape(token)})
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: token}}}, nil, err
 	})
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: era == interop.Modern})
@@ -297,7 +297,8 @@ func TestForwardedHeadersGoWithOneRequest(t *testing.T) {
 		}))
 		t.Cleanup(web.Close)
 		s := interop.Server{ID: "s", Forward: interop.Forward{Headers: []string{"x-request-id"}}}
-		if s.Transport = (interop.HTTP{URL: web.URL}); name == "SSE" {
+		s.Transport = (interop.HTTP{URL: web.URL})
+		if name == "SSE" {
 			s.Transport = interop.SSE{URL: web.URL}
 		}
 		e := newEndpoint(t, s, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-var errInputRequired = &conn.ProtocolError{What: "the server asks for input, and nobody here can be asked"}
+var errInputRequired = &conn.ProtocolError{What: "the server asks for input, and no client here can answer"}
 
 // inputRequired is the type of a result that asks for input (2026-07-28, basic/patterns/mrtr).
 const inputRequired = "input_required"
@@ -25,9 +25,9 @@ func resultType(result json.RawMessage) string {
 	return string(raw) // not a string, and no known type
 }
 
-// takes returns an error for the result of a call that is not an object, or that no client here can handle. A result of
-// unknown type must be treated as invalid.
-func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind string) error {
+// checkResult returns an error for the result of a call that is not an object, or that no client here can handle. A
+// result of unknown type must be treated as invalid.
+func (e *Endpoint) checkResult(ctx context.Context, result json.RawMessage, kind string) error {
 	if len(result) == 0 || result[0] != '{' {
 		return &conn.ProtocolError{What: "a result that is no object: " + protocol.Printable(string(result), maxQuoted)}
 	}
@@ -35,12 +35,12 @@ func (e *Endpoint) takes(ctx context.Context, result json.RawMessage, kind strin
 	case "", "complete":
 		return nil
 	case inputRequired:
-		if c := ClientOf(ctx); c != nil && c.Era == Modern { // for a legacy server: see withAskingType
+		if c := ClientOf(ctx); c != nil && c.Era == Modern { // for a legacy server: see withInputRequiredType
 			return nil
 		}
 		return errInputRequired
 	case "task":
-		if ClientOf(ctx).takesTasks() {
+		if ClientOf(ctx).declaresTasks() {
 			return nil
 		}
 	}
@@ -67,31 +67,33 @@ func resultFlaw(m Message, result json.RawMessage) string {
 	if err != nil {
 		return "members that cannot be read (" + err.Error() + ")"
 	}
-	says, task := false, false
+	hasContent, task := false, false
 	for _, in := range members {
-		switch first := in.Value[0]; in.Key {
+		first := in.Value[0]
+		switch in.Key {
 		case "content":
-			if says = true; first != '[' && first != 'n' {
+			hasContent = true
+			if first != '[' && first != 'n' {
 				return `"content" that is not an array`
 			}
 		case "isError":
 			if first != 't' && first != 'f' && first != 'n' {
 				return `"isError" that is neither true nor false`
 			}
-			says = says || first == 't'
+			hasContent = hasContent || first == 't'
 		case "structuredContent", "toolResult":
-			says = says || first != 'n'
+			hasContent = hasContent || first != 'n'
 		case "task":
 			task = true
 		}
 	}
-	if task && !says {
+	if task && !hasContent {
 		if _, wanted := wire.Lookup(m.Params, "task"); wanted {
 			return ""
 		}
 		return "a task, although the call asked for none"
 	}
-	if !says {
+	if !hasContent {
 		return `no "content"`
 	}
 	return ""

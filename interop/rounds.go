@@ -29,7 +29,8 @@ const (
 // next request. Any other client is asked here. kind is the type of the result. It is "" if there is none, or if the
 // method cannot ask.
 func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMessage, kind string, err error) {
-	if result, err = e.do(ctx, m); err != nil || !protocol.MayRequireInput(m.Method) {
+	result, err = e.do(ctx, m)
+	if err != nil || !protocol.MayRequireInput(m.Method) {
 		return result, "", err
 	}
 	client, capabilities, ask := ClientOf(ctx), e.opts.Capabilities, e.opts.Receive
@@ -38,26 +39,28 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 	case kind == "" || kind == "complete":
 		return result, kind, nil
 	case client != nil && client.Era == Modern:
-		result, err = e.typed(ctx, m, kind, result, client)
+		result, err = e.handleTyped(ctx, m, kind, result, client)
 		return result, kind, err
 	case kind != inputRequired || client == nil && e.Era() != Modern:
 		return result, kind, nil
 	case client != nil:
-		capabilities, ask = client.declaredTo(Modern), client.Back
+		capabilities, ask = client.capabilitiesFor(Modern), client.Back
 	}
 	switch {
 	case ask != nil && protocol.CanBeAsked(capabilities):
-		return e.rounds(ctx, m, result, capabilities, ask)
+		return e.runRounds(ctx, m, result, capabilities, ask)
 	case client != nil:
 		return nil, "", e.resultFault(m, errInputRequired)
 	}
 	return result, kind, nil
 }
 
-// typed handles a result for a modern client with another type than "complete".
-func (e *Endpoint) typed(ctx context.Context, m Message, kind string, result json.RawMessage, c *Client) (json.RawMessage, error) {
+// handleTyped handles a result for a modern client with another type than "complete".
+func (e *Endpoint) handleTyped(
+	ctx context.Context, m Message, kind string, result json.RawMessage, c *Client,
+) (json.RawMessage, error) {
 	if kind == inputRequired {
-		if _, _, err := readQuestions(result, c.declaredTo(Modern)); err != nil {
+		if _, _, err := readQuestions(result, c.capabilitiesFor(Modern)); err != nil {
 			return nil, e.resultFault(m, err)
 		}
 	}
@@ -67,14 +70,15 @@ func (e *Endpoint) typed(ctx context.Context, m Message, kind string, result jso
 	return e.opts.Typed(ctx, m, kind, result)
 }
 
-// withAskingType adds the missing type to a legacy server's result that asks for input. go-sdk servers convert the
-// first question of a tool to the form of the session. They send later questions unconverted.
-func withAskingType(result json.RawMessage) json.RawMessage {
-	if !bytes.Contains(result, []byte(`Requests"`)) { // searches for the part of "inputRequests" that begins with a rare letter, because that is cheap
+// withInputRequiredType adds the missing type to a legacy server's result that asks for input. go-sdk servers convert
+// the first question of a tool to the form of the session. They send later questions unconverted.
+func withInputRequiredType(result json.RawMessage) json.RawMessage {
+	// The search is for the part of "inputRequests" that begins with a rare letter, because that is cheap.
+	if !bytes.Contains(result, []byte(`Requests"`)) {
 		return result
 	}
-	_, asks := wire.Lookup(result, "inputRequests")
-	if _, typed := wire.Lookup(result, "resultType"); typed || !asks {
+	_, hasQuestions := wire.Lookup(result, "inputRequests")
+	if _, typed := wire.Lookup(result, "resultType"); typed || !hasQuestions {
 		return result
 	}
 	out, err := wire.Rewrite(result, wire.Edit{Key: "resultType", Value: json.RawMessage(`"input_required"`)})
@@ -84,33 +88,36 @@ func withAskingType(result json.RawMessage) json.RawMessage {
 	return out
 }
 
-// rounds asks the questions in a server's results and sends the request again, until a result asks nothing.
-func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage, capabilities json.RawMessage, ask Peer) (json.RawMessage, string, error) {
+// runRounds asks the questions in a server's results and sends the request again, until a result asks nothing.
+func (e *Endpoint) runRounds(
+	ctx context.Context, m Message, result json.RawMessage, capabilities json.RawMessage, ask Peer,
+) (json.RawMessage, string, error) {
 	outer := ctx
 	ctx, cancel := withDeadline(ctx, e.server.Timeouts.Total, defaultTotal)
 	defer cancel()
 	pause := busyPause
 	for range maxRounds {
-		asked, handle, err := readQuestions(result, capabilities)
+		questions, handle, err := readQuestions(result, capabilities)
 		if err != nil {
 			return nil, "", e.resultFault(m, err)
 		}
-		if len(asked) == 0 {
+		if len(questions) == 0 {
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
 			}
 			pause = min(2*pause, maxBusyPause)
 		}
-		asking, retired := e.untilRetired(ctx)
-		answers, err := askAll(asking, m, e.server.ID, asked, ask)
-		retired()
+		askCtx, stop := e.withRetirement(ctx)
+		answers, err := askAll(askCtx, m, e.server.ID, questions, ask)
+		stop()
 		next := m
 		if err == nil {
-			next.Params, err = wire.Rewrite(paramsOf(m), wire.Edit{Key: "inputResponses", Value: answers}, wire.Edit{Key: "requestState", Value: handle})
+			next.Params, err = wire.Rewrite(paramsOf(m),
+				wire.Edit{Key: "inputResponses", Value: answers}, wire.Edit{Key: "requestState", Value: handle})
 		}
 		if err != nil && ctx.Err() == nil {
-			return nil, "", e.resultFaultOf(siteKind(m.Method), m, err)
+			return nil, "", e.resultFaultOf(failureKind(m.Method), m, err)
 		}
 		if err == nil {
 			result, err = e.do(ctx, next)
@@ -127,12 +134,13 @@ func (e *Endpoint) rounds(ctx context.Context, m Message, result json.RawMessage
 			return result, kind, nil
 		}
 	}
-	return nil, "", e.resultFaultOf(siteKind(m.Method), m, errManyRounds)
+	return nil, "", e.resultFaultOf(failureKind(m.Method), m, errManyRounds)
 }
 
 // errManyRounds is returned for a call in which the server still asks for input after the last round. The server has
 // done nothing wrong.
-var errManyRounds = fmt.Errorf("indus answers %d requests for input in one call, and the server has another: ask for less in one call, or call the server as a client of 2026-07-28", maxRounds)
+var errManyRounds = fmt.Errorf("indus answers %d requests for input in one call, and the server has another: "+
+	"ask for less in one call, or call the server as a client of 2026-07-28", maxRounds)
 
 // resultFault returns the fault of a result that cannot be passed on.
 func (e *Endpoint) resultFault(m Message, err error) *Fault { return e.resultFaultOf(Protocol, m, err) }
@@ -162,7 +170,7 @@ type inputRequest struct {
 
 // readQuestions reads a result that asks for input from a client with these capabilities. handle is its requestState,
 // or nil if it has none.
-func readQuestions(result, capabilities json.RawMessage) (asked []inputRequest, handle json.RawMessage, err error) {
+func readQuestions(result, capabilities json.RawMessage) (questions []inputRequest, handle json.RawMessage, err error) {
 	handle, busy := wire.Lookup(result, "requestState")
 	requests, ok := wire.Lookup(result, "inputRequests")
 	members, err := wire.Members(requests)
@@ -185,25 +193,28 @@ func readQuestions(result, capabilities json.RawMessage) (asked []inputRequest, 
 			return nil, nil, &conn.ProtocolError{What: "inputRequests of two meanings", Cause: err}
 		}
 		if err := protocol.MayAsk(capabilities, q.method, q.params); err != nil {
-			return nil, nil, &conn.ProtocolError{What: "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare", Cause: err}
+			what := "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare"
+			return nil, nil, &conn.ProtocolError{What: what, Cause: err}
 		}
-		asked = append(asked, q)
+		questions = append(questions, q)
 	}
-	return asked, handle, nil
+	return questions, handle, nil
 }
 
 // askAll asks all questions at once and returns an object with the answers by key, or nil if there are no questions.
 // The first refused question cancels the others.
-func askAll(ctx context.Context, m Message, server string, asked []inputRequest, ask Peer) (json.RawMessage, error) {
-	if len(asked) == 0 {
+func askAll(
+	ctx context.Context, m Message, server string, questions []inputRequest, ask Peer,
+) (json.RawMessage, error) {
+	if len(questions) == 0 {
 		return nil, ctx.Err()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	answers := make([]json.RawMessage, len(asked))
-	var asking sync.WaitGroup
-	for i, q := range asked {
-		asking.Go(func() {
+	answers := make([]json.RawMessage, len(questions))
+	var pending sync.WaitGroup
+	for i, q := range questions {
+		pending.Go(func() {
 			answer, err := ask(ctx, Message{
 				ID: wire.Quote(q.key), Method: q.method, Params: q.params, Era: Modern,
 				Caller: m.Caller, Of: m.Of, Server: server,
@@ -217,12 +228,12 @@ func askAll(ctx context.Context, m Message, server string, asked []inputRequest,
 			answers[i] = answer
 		})
 	}
-	asking.Wait()
+	pending.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	b := []byte{'{'}
-	for i, q := range asked {
+	for i, q := range questions {
 		if i > 0 {
 			b = append(b, ',')
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/schema"
 )
 
-// leftOut returns the reason why the rules leave a tool out, or "" if they do not.
-func (r *ToolRules) leftOut(tool string) string {
+// deniedReason returns the reason why the rules leave a tool out, or "" if they do not.
+func (r *ToolRules) deniedReason(tool string) string {
 	for _, p := range r.Deny {
 		if protocol.Matches(p, tool) {
 			return fmt.Sprintf("denied by the configuration: %q", p)
@@ -24,29 +24,29 @@ func (r *ToolRules) leftOut(tool string) string {
 	return "not among the tools that the configuration allows"
 }
 
-// renamed returns the name of a tool after renaming, without the server's prefix.
-func (r *ToolRules) renamed(tool string) string {
+// nameOf returns the name of a tool after renaming, without the server's prefix.
+func (r *ToolRules) nameOf(tool string) string {
 	if name := r.Rename[tool]; name != "" {
 		return name
 	}
 	return tool
 }
 
-// mayGive reports whether some tool may be mounted under a plain name.
-func (r *ToolRules) mayGive(name string) bool {
-	if r.Rename[name] == "" && r.leftOut(name) == "" {
+// canMountAs reports whether some tool may be mounted under a plain name.
+func (r *ToolRules) canMountAs(name string) bool {
+	if r.Rename[name] == "" && r.deniedReason(name) == "" {
 		return true
 	}
 	for tool, as := range r.Rename {
-		if as == name && r.leftOut(tool) == "" {
+		if as == name && r.deniedReason(tool) == "" {
 			return true
 		}
 	}
 	return false
 }
 
-// idle returns the rules that match none of these tools, as text for a person.
-func (r *ToolRules) idle(tools map[string]bool) []string {
+// unusedRules returns the rules that match none of these tools, as text for a person.
+func (r *ToolRules) unusedRules(tools map[string]bool) []string {
 	var out []string
 	matchesAny := func(p string) bool {
 		for name := range tools {
@@ -104,34 +104,40 @@ type toolConfig struct {
 }
 
 func toolConfigOf(s Server) *toolConfig {
-	return &toolConfig{server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes, lazy: s.Lazy, idle: s.Idle, pool: s.Pool}
+	return &toolConfig{
+		server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes, lazy: s.Lazy, idle: s.Idle, pool: s.Pool,
+	}
 }
 
-// same reports whether both have the same effect on a list.
-func (c *toolConfig) same(o *toolConfig) bool {
-	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.idle == o.idle && c.pool == o.pool && sameFlag(c.lazy, o.lazy) && c.rules.equal(&o.rules)
+// equal reports whether both have the same effect on a list.
+func (c *toolConfig) equal(o *toolConfig) bool {
+	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.idle == o.idle &&
+		c.pool == o.pool && equalFlags(c.lazy, o.lazy) && c.rules.equal(&o.rules)
 }
 
-// of returns a server with this configuration of its tools.
-func (c *toolConfig) of(server Server) Server {
-	server.Tools, server.Profile, server.Changes, server.Lazy, server.Idle, server.Pool = c.rules, c.profile, c.changes, c.lazy, c.idle, c.pool
+// applyTo returns a server with this configuration of its tools.
+func (c *toolConfig) applyTo(server Server) Server {
+	server.Tools, server.Profile, server.Changes = c.rules, c.profile, c.changes
+	server.Lazy, server.Idle, server.Pool = c.lazy, c.idle, c.pool
 	return server
 }
 
-// configured returns a list with the configuration applied: tools are left out, renamed and described. The rules are
+// withConfig returns a list with the configuration applied: tools are left out, renamed and described. The rules are
 // applied to a server's list only here.
-func (l *listing) configured(c *toolConfig) *listing {
+func (l *listing) withConfig(c *toolConfig) *listing {
 	if l == nil || l.config == c {
 		return l
 	}
-	out := &listing{raw: l.raw, config: c, at: l.at, owner: l.raw.owner, byName: make(map[string]int, len(l.raw.tools))}
+	out := &listing{
+		raw: l.raw, config: c, changes: l.changes, owner: l.raw.owner, byName: make(map[string]int, len(l.raw.tools)),
+	}
 	taken := make(map[string]string, len(l.raw.tools))
 	for _, t := range l.raw.tools {
-		if why := c.rules.leftOut(t.Tool); why != "" {
+		if why := c.rules.deniedReason(t.Tool); why != "" {
 			out.rejected = append(out.rejected, Quarantine{Server: c.server, Tool: t.Tool, Reason: why, Denied: true})
 			continue
 		}
-		t.Name = QualifiedName(c.server, c.rules.renamed(t.Tool))
+		t.Name = QualifiedName(c.server, c.rules.nameOf(t.Tool))
 		if first, ok := taken[t.Name]; ok {
 			out.reject(c.server, t.Tool, fmt.Sprintf("its tool %q is mounted as %s", first, t.Name))
 			continue
@@ -173,14 +179,14 @@ func (c *toolConfig) problems(raw *listing) []Quarantine {
 		if q.Tool != "" {
 			names[q.Tool] = true
 		}
-		if q.Tool == "" || c.rules.leftOut(q.Tool) == "" {
+		if q.Tool == "" || c.rules.deniedReason(q.Tool) == "" {
 			out = append(out, q)
 		}
 	}
 	if raw.partial {
 		return out
 	}
-	for _, rule := range c.rules.idle(names) {
+	for _, rule := range c.rules.unusedRules(names) {
 		out = append(out, Quarantine{Server: c.server, Rule: rule, Reason: "the rule concerns none of its tools"})
 	}
 	return out
@@ -190,5 +196,5 @@ func (c *toolConfig) problems(raw *listing) []Quarantine {
 func (e *Endpoint) configure(c *toolConfig) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.config, e.list = c, e.list.configured(c)
+	e.config, e.list = c, e.list.withConfig(c)
 }

@@ -34,11 +34,11 @@ func TestNoSpellingReachesADeniedTool(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"rm", "a__ls", "a__RM", interop.QualifiedName("a", "rm\x00"), "a__rm_" + strings.Repeat("0", 8)} {
-		if _, err := say(t.Context(), m.Box, name, "{}"); err == nil {
+		if _, err := echoText(t.Context(), m.Box, name, "{}"); err == nil {
 			t.Errorf("%q is called", name)
 		}
 	}
-	if n := s.heard("call rm"); n != 0 {
+	if n := s.requestCount("call rm"); n != 0 {
 		t.Errorf("a denied tool was called %d times", n)
 	}
 }
@@ -56,8 +56,8 @@ func TestRulesThatSayAnything(t *testing.T) {
 		if i == 0 {
 			descriptions = append(descriptions, strings.Repeat("☃", 1<<19))
 		}
-		for _, says := range descriptions {
-			m, s := mountRules(t, interop.ToolRules{Rename: map[string]string{"ls": as, "größe": as + "2"}, Describe: map[string]string{"ls": says}}, "ls", "other", "größe")
+		for _, description := range descriptions {
+			m, s := mountRules(t, interop.ToolRules{Rename: map[string]string{"ls": as, "größe": as + "2"}, Describe: map[string]string{"ls": description}}, "ls", "other", "größe")
 			names := map[string]bool{}
 			tools := m.Box.Snapshot("").Tools
 			for n, d := range tools {
@@ -66,14 +66,14 @@ func TestRulesThatSayAnything(t *testing.T) {
 				}
 				names[d.Name] = true
 				if !json.Valid(d.Wire.JSON) || !utf8.Valid(d.Wire.JSON) {
-					t.Errorf("%.40q gives the tool object %.100q", says, d.Wire.JSON)
+					t.Errorf("%.40q gives the tool object %.100q", description, d.Wire.JSON)
 				}
 				var row struct{ Name, Description string }
 				if err := json.Unmarshal(d.Wire.JSON, &row); err != nil || row.Name != d.Tool || row.Description != d.Description {
 					t.Errorf("tool %d: %v, %q, %.40q and %.40q", n, err, row.Name, row.Description, d.Description)
 				}
-				before := s.heard("call " + d.Tool)
-				if got, err := say(t.Context(), m.Box, d.Name, "{}"); got != d.Tool || s.heard("call "+d.Tool) != before+1 {
+				before := s.requestCount("call " + d.Tool)
+				if got, err := echoText(t.Context(), m.Box, d.Name, "{}"); got != d.Tool || s.requestCount("call "+d.Tool) != before+1 {
 					t.Errorf("%s says %q, %v", d.Name, got, err)
 				}
 			}

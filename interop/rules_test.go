@@ -23,8 +23,8 @@ func mountRules(t testing.TB, rules interop.ToolRules, tools ...string) (*intero
 	return mount(t, t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}}), s
 }
 
-// words returns quarantines as text, without the server.
-func words(all []interop.Quarantine) []string {
+// reasonsOf returns quarantines as text, without the server.
+func reasonsOf(all []interop.Quarantine) []string {
 	var out []string
 	for _, q := range all {
 		out = append(out, strings.TrimPrefix(q.String(), "a: "))
@@ -81,7 +81,7 @@ func TestRulesLeaveOut(t *testing.T) {
 		`rename "lsit": the rule concerns none of its tools`,
 		`describe "read_x": the rule concerns none of its tools`,
 	}
-	if diff := cmp.Diff(want, words(m.Fleet.Quarantined())); diff != "" {
+	if diff := cmp.Diff(want, reasonsOf(m.Fleet.Quarantined())); diff != "" {
 		t.Error(diff)
 	}
 	for i, q := range m.Fleet.Quarantined() {
@@ -95,7 +95,7 @@ func TestRulesLeaveOut(t *testing.T) {
 	}
 	for _, tool := range []string{"delete_file", "write_file", "delete_other"} {
 		var unknown *toolbox.UnknownTool
-		if _, err := say(t.Context(), m.Box, "a__"+tool, "{}"); !errors.As(err, &unknown) {
+		if _, err := echoText(t.Context(), m.Box, "a__"+tool, "{}"); !errors.As(err, &unknown) {
 			t.Errorf("Do of %s: %v", tool, err)
 		}
 		if out := m.Box.Run(t.Context(), toolbox.Call{Name: "a__" + tool}); !errors.As(out.Err, &unknown) {
@@ -106,7 +106,7 @@ func TestRulesLeaveOut(t *testing.T) {
 		_, err = e.Do(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(fmt.Sprintf(`{"name":%q}`, tool))})
 		wantFleetFault(t, err, interop.ToolError, "a", tool, "configuration")
 	}
-	if n := s.heard("tools/call"); n != 0 {
+	if n := s.requestCount("tools/call"); n != 0 {
 		t.Errorf("the server heard of %d calls", n)
 	}
 }
@@ -128,7 +128,7 @@ func TestAnEndpointKeepsToTheRules(t *testing.T) {
 	if err != nil || len(tools) != 1 || tools[0].Name != "a__get" || tools[0].Tool != "read" || e.Status().Tools != 1 {
 		t.Errorf("%+v, %v", tools, err)
 	}
-	if diff := cmp.Diff([]string{`tool "write" is left out: denied by the configuration: "write"`}, words(e.Quarantined())); diff != "" {
+	if diff := cmp.Diff([]string{`tool "write" is left out: denied by the configuration: "write"`}, reasonsOf(e.Quarantined())); diff != "" {
 		t.Error(diff)
 	}
 	if r, err := e.Invoke(t.Context(), "read", nil); err != nil || r.IsError() {
@@ -168,12 +168,12 @@ func TestRulesRenameAndDescribe(t *testing.T) {
 		}
 	}
 	for name, own := range map[string]string{"a__issues": "list_issues", hashed: "bare", "a__same": "same"} {
-		if got, err := say(t.Context(), m.Box, name, "{}"); got != own {
+		if got, err := echoText(t.Context(), m.Box, name, "{}"); got != own {
 			t.Errorf("%s says %q, %v", name, got, err)
 		}
 	}
 	var unknown *toolbox.UnknownTool
-	if _, err := say(t.Context(), m.Box, "a__list_issues", "{}"); !errors.As(err, &unknown) {
+	if _, err := echoText(t.Context(), m.Box, "a__list_issues", "{}"); !errors.As(err, &unknown) {
 		t.Errorf("the old name: %v", err)
 	}
 }
@@ -182,11 +182,11 @@ func TestRulesRenameAndDescribe(t *testing.T) {
 func TestRenamesMeet(t *testing.T) {
 	m, _ := mountRules(t, interop.ToolRules{Rename: map[string]string{"b": "a", "c": "d", "d": "c"}}, "a", "b", "c", "d")
 	wantListed(t, m.Box, "mounted", "a__a", "a__d", "a__c")
-	if diff := cmp.Diff([]string{`tool "b" is quarantined: its tool "a" is mounted as a__a`}, words(m.Fleet.Quarantined())); diff != "" {
+	if diff := cmp.Diff([]string{`tool "b" is quarantined: its tool "a" is mounted as a__a`}, reasonsOf(m.Fleet.Quarantined())); diff != "" {
 		t.Error(diff)
 	}
 	for name, own := range map[string]string{"a__a": "a", "a__d": "c", "a__c": "d"} {
-		if got, err := say(t.Context(), m.Box, name, "{}"); got != own {
+		if got, err := echoText(t.Context(), m.Box, name, "{}"); got != own {
 			t.Errorf("%s says %q, %v", name, got, err)
 		}
 	}
@@ -209,23 +209,23 @@ func TestADeniedToolIsUnknownWhileItsServerConnects(t *testing.T) {
 		}}}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Known: known, Endpoint: puppets(map[string]*puppet{"a": s})}, Wait: -1})
 		defer m.Close()
 		wantListed(t, m.Box, "known", "a__new")
-		if q := words(m.Fleet.Quarantined()); len(q) != 1 || !strings.Contains(q[0], `"bad" is left out`) {
+		if q := reasonsOf(m.Fleet.Quarantined()); len(q) != 1 || !strings.Contains(q[0], `"bad" is left out`) {
 			t.Errorf("of what is known %v", q)
 		}
 		start := time.Now()
 		for _, name := range []string{"bad", "own"} { // the latter has another name
 			var unknown *toolbox.UnknownTool
-			if _, err := say(t.Context(), m.Box, "a__"+name, "{}"); !errors.As(err, &unknown) || time.Since(start) > 0 {
+			if _, err := echoText(t.Context(), m.Box, "a__"+name, "{}"); !errors.As(err, &unknown) || time.Since(start) > 0 {
 				t.Errorf("%s: %v after %v", name, err, time.Since(start))
 			}
 		}
-		good, renamed := later(t.Context(), m.Box, "a__good", "{}"), later(t.Context(), m.Box, "a__new", "{}")
+		good, renamed := callLater(t.Context(), m.Box, "a__good", "{}"), callLater(t.Context(), m.Box, "a__new", "{}")
 		synctest.Wait()
 		release()
-		if got := finished(t, good); got.text != "good" {
+		if got := awaitOutcome(t, good); got.text != "good" {
 			t.Errorf("another tool says %v", got)
 		}
-		if got := finished(t, renamed); got.text != "own" {
+		if got := awaitOutcome(t, renamed); got.text != "own" {
 			t.Errorf("the renamed one says %v", got)
 		}
 	})
@@ -250,13 +250,13 @@ func TestOtherRulesNeedNoConnection(t *testing.T) {
 			t.Errorf("its endpoint's rules are %v", got)
 		}
 		listed := d.wait("a", interop.ServerListed, 1)
-		if q := words(listed.Quarantined); len(q) != 1 || !strings.Contains(q[0], "denied") {
+		if q := reasonsOf(listed.Quarantined); len(q) != 1 || !strings.Contains(q[0], "denied") {
 			t.Errorf("the event has %v", q)
 		}
-		asked := s.heard("tools/list")
+		asked := s.requestCount("tools/list")
 		release := s.hold("tools/list")
 		s.list("x", "y", "z")
-		s.tellChanged()
+		s.notifyChanged()
 		time.Sleep(time.Second)
 		apply(interop.ToolRules{Rename: map[string]string{"y": "why"}, Deny: []string{"z"}})
 		wantListed(t, fleet, "renamed", "a__x", "a__why")
@@ -265,8 +265,8 @@ func TestOtherRulesNeedNoConnection(t *testing.T) {
 		wantListed(t, fleet, "listed anew", "a__x", "a__why")
 		apply(interop.ToolRules{})
 		wantListed(t, fleet, "without rules", "a__x", "a__y", "a__z")
-		if n := len(s.dials()); n != 1 || s.heard("tools/list") != asked+1 {
-			t.Errorf("connected %d times, listed %d times", n, s.heard("tools/list"))
+		if n := len(s.dials()); n != 1 || s.requestCount("tools/list") != asked+1 {
+			t.Errorf("connected %d times, listed %d times", n, s.requestCount("tools/list"))
 		}
 		if now, _ := fleet.Endpoint("a", ""); now != e {
 			t.Error("there is another endpoint")
@@ -286,10 +286,10 @@ func TestNewRulesHoldAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		by := []*puppet{newPuppet("x", "y"), newPuppet("x", "y")}
 		release := by[1].hold("initialize")
-		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: versions(by...)})
-		fleet.Apply(version(0))
+		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: endpointsByVersion(by...)})
+		fleet.Apply(configVersion(0))
 		d.wait("a", interop.ServerReady, 1)
-		next := version(1)
+		next := configVersion(1)
 		next[0].Tools.Deny = []string{"y"}
 		fleet.Apply(next)
 		wantListed(t, fleet, "while the old one serves", "a__x")
@@ -299,7 +299,7 @@ func TestNewRulesHoldAtOnce(t *testing.T) {
 		release()
 		d.wait("a", interop.ServerFaulted, 1)
 		wantListed(t, fleet, "after the new one has failed", "a__x")
-		last := version(2)
+		last := configVersion(2)
 		last[0].Tools.Allow = []string{"y"}
 		last[0].Timeouts = next[0].Timeouts
 		fleet.Apply(last)
@@ -327,7 +327,8 @@ func TestServersDifferByTheirRules(t *testing.T) {
 		func(s *interop.Server) { delete(s.Tools.Describe, "x") },
 	} {
 		s := base()
-		if change(&s); s.Equal(base()) {
+		change(&s)
+		if s.Equal(base()) {
 			t.Errorf("change %d does not show", i)
 		}
 	}
@@ -372,7 +373,7 @@ func TestProfileOfAServer(t *testing.T) {
 		}
 	}
 	// It can be changed without a connection, and the tools follow.
-	m := mount(t, t.Context(), named("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
+	m := mount(t, t.Context(), serversNamed("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
 	dials := len(s.dials())
 	m.Fleet.Apply([]interop.Server{{ID: "a", Profile: schema.Original}})
 	if got := string(m.Box.Descriptors()[0].Parameters); got != input || len(s.dials()) != dials {

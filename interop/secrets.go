@@ -63,20 +63,22 @@ func (s *Server) secrets() *secret.Set {
 // masked.
 func (e *Endpoint) newFault(kind Kind, doing string, cause error) *Fault {
 	f := NewFault(kind, e.server.ID, doing, nil)
-	if f.Cause = cause; cause != nil {
+	f.Cause = cause
+	if cause != nil {
 		f.Message += ": " + e.secrets.Mask(cause.Error())
 	}
 	return f
 }
 
-// discreet masks the params of a server's own message. It returns false if the message cannot be passed on:
+// maskParams masks the params of a server's own message. It returns false if the message cannot be passed on:
 // it is not UTF-8, or masking is impossible, as for a secret number.
-func (e *Endpoint) discreet(m *Message) bool {
-	before := m.Params
-	if bad := wire.CheckUTF8(before); bad != nil {
-		e.opts.Logger.Warn("what a server said is dropped", "server", e.server.ID, "caller", m.Caller, "method", protocol.Printable(m.Method, 80), "err", bad)
+func (e *Endpoint) maskParams(m *Message) bool {
+	params := m.Params
+	if err := wire.CheckUTF8(params); err != nil {
+		e.opts.Logger.Warn("a message of a server is dropped",
+			"server", e.server.ID, "caller", m.Caller, "method", protocol.Printable(m.Method, 80), "err", err)
 		return false
 	}
-	m.Params = e.secrets.JSON(before)
-	return len(m.Params) == 0 || m.Params[0] == before[0]
+	m.Params = e.secrets.JSON(params)
+	return len(m.Params) == 0 || m.Params[0] == params[0]
 }

@@ -83,7 +83,7 @@ type ChangePolicy string
 
 // The policies, from the most lenient.
 const (
-	AcceptChanges ChangePolicy = "accept" // it is live, and logged and shown as changed; "" has the same effect and is the default
+	AcceptChanges ChangePolicy = "accept" // it is live, and logged and shown as changed; "" means the same
 	HoldChanges   ChangePolicy = "hold"   // it is not live until a person accepts it
 	DenyChanges   ChangePolicy = "deny"   // it is not live in this run, even if it is accepted meanwhile
 )
@@ -247,21 +247,22 @@ type Timeouts struct {
 
 // Equal reports whether two servers are reached in the same way and have the same configuration.
 func (s Server) Equal(o Server) bool {
-	return s.sameReach(o) && toolConfigOf(s).same(toolConfigOf(o))
+	return s.sameReach(o) && toolConfigOf(s).equal(toolConfigOf(o))
 }
 
-func sameFlag(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
+func equalFlags(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // sameReach reports whether a connection to one server can also serve the other.
 func (s Server) sameReach(o Server) bool {
-	if s.ID != o.ID || s.Timeouts != o.Timeouts || s.Era != o.Era || s.TLS != o.TLS || !s.OAuth.Equal(o.OAuth) || !s.Forward.equal(o.Forward) || s.Pool.Per != o.Pool.Per {
+	if s.ID != o.ID || s.Timeouts != o.Timeouts || s.Era != o.Era || s.TLS != o.TLS || s.Pool.Per != o.Pool.Per ||
+		!s.OAuth.Equal(o.OAuth) || !s.Forward.equal(o.Forward) {
 		return false
 	}
 	switch a := s.Transport.(type) {
 	case Stdio:
 		b, ok := o.Transport.(Stdio)
-		return ok && a.Command == b.Command && slices.Equal(a.Args, b.Args) &&
-			slices.Equal(a.Env, b.Env) && a.Dir == b.Dir && a.Fresh == b.Fresh && a.InheritEnv == b.InheritEnv && slices.Equal(a.Without, b.Without)
+		return ok && a.Command == b.Command && a.Dir == b.Dir && a.Fresh == b.Fresh && a.InheritEnv == b.InheritEnv &&
+			slices.Equal(a.Args, b.Args) && slices.Equal(a.Env, b.Env) && slices.Equal(a.Without, b.Without)
 	case HTTP:
 		b, ok := o.Transport.(HTTP)
 		return ok && a.URL == b.URL && slices.Equal(a.Headers, b.Headers)

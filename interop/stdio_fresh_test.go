@@ -49,7 +49,7 @@ func TestFreshStartsInANewEmptyDirectory(t *testing.T) {
 		}
 		seen = append(seen, process.Dir)
 		entries, err := os.ReadDir(process.Dir)
-		if info, _ := os.Stat(process.Dir); err != nil || len(entries) > 0 || info.Mode().Perm() != 0o700 || filepath.Dir(process.Dir) != real(t, dir) {
+		if info, _ := os.Stat(process.Dir); err != nil || len(entries) > 0 || info.Mode().Perm() != 0o700 || filepath.Dir(process.Dir) != resolvePath(t, dir) {
 			t.Errorf("it starts in %s with %v, %v", process.Dir, entries, err)
 		}
 		if len(seen) == 1 {
@@ -66,7 +66,7 @@ func TestFreshStartsInANewEmptyDirectory(t *testing.T) {
 	}
 }
 
-func real(t *testing.T, dir string) string {
+func resolvePath(t *testing.T, dir string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// maxSubscribed bounds the subscribed resources of one server, because each is a stream of its own at a modern
+	// maxSubscriptions bounds the subscribed resources of one server, because each is a stream of its own at a modern
 	// server over HTTP. maxCallerSubscribed bounds the share of one caller.
-	maxSubscribed       = 4000
-	maxCallerSubscribed = 1000
+	maxSubscriptions       = 4000
+	maxCallerSubscriptions = 1000
 	// maxUpdate bounds the params of an update, in bytes. Of a longer update only the URI is passed on.
 	maxUpdate = 64 << 10
-	// maxWholes bounds the number of resources that can contain another.
-	maxWholes = 64
+	// maxContaining bounds the number of resources that can contain another.
+	maxContaining = 64
 	// subscribeWait bounds each wait for the server's agreement.
 	subscribeWait = 30 * time.Second
 	// unsubscribeWait bounds resources/unsubscribe, for which no caller waits.
@@ -42,12 +42,14 @@ const (
 //
 // ctx only bounds the wait for the server's agreement, which takes at most half a minute. If the server lacks the
 // capability, the error is an [*RPCError] with [CodeMethodNotFound]. Other errors are the same as in [Fleet.Request].
-func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbox.Principal, updated func(Message)) (stop func(), err error) {
+func (f *Fleet) Subscribe(
+	ctx context.Context, server, uri string, caller toolbox.Principal, updated func(Message),
+) (stop func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if m := findMember(f.all(), server); m != nil {
-		m.state.Load().endpoint.talks.expect(caller, ClientOf(ctx))
+	if m := findMember(f.currentMembers(), server); m != nil {
+		m.state.Load().endpoint.active.expectClient(caller, ClientOf(ctx))
 	}
 	h := &subscriber{callPair: callPair{server, caller}, updated: updated, client: ClientOf(ctx)}
 	s, err := f.subscriptions.join(f, h, uri)
@@ -55,7 +57,7 @@ func (f *Fleet) Subscribe(ctx context.Context, server, uri string, caller toolbo
 		return nil, err
 	}
 	select {
-	case <-s.answered:
+	case <-s.decided:
 		err = s.err
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -79,8 +81,8 @@ func (f *Fleet) Unsubscribe(ctx context.Context, server, uri string, m Message) 
 	t := &f.subscriptions
 	t.mu.Lock()
 	held := false
-	for of := range t.of[server] {
-		held = held || of.uri == uri
+	for key := range t.byServer[server] {
+		held = held || key.uri == uri
 	}
 	t.mu.Unlock()
 	if held {
@@ -94,18 +96,18 @@ func (f *Fleet) Unsubscribe(ctx context.Context, server, uri string, m Message) 
 type subscriptions struct {
 	running sync.WaitGroup
 
-	mu      sync.Mutex
-	of      map[string]map[subscribed]*subscription
-	callers map[callPair]int // how many resources each pair holds
-	hears   bool             // it listens to events of servers
-	closed  bool
+	mu           sync.Mutex
+	byServer     map[string]map[subscriptionKey]*subscription
+	callerCounts map[callPair]int // how many resources each pair holds
+	listening    bool             // it listens to events of servers
+	closed       bool
 }
 
-// subscribed identifies a subscription at one server.
-type subscribed struct {
-	own    bool              // on the connection of caller, see [PerPrincipal]
-	caller toolbox.Principal // empty if the subscription serves all principals
-	uri    string
+// subscriptionKey identifies a subscription at one server.
+type subscriptionKey struct {
+	perPrincipal bool              // on the connection of caller, see [PerPrincipal]
+	caller       toolbox.Principal // empty if the subscription serves all principals
+	uri          string
 }
 
 // callPair is a principal at a server.
@@ -118,84 +120,87 @@ type callPair struct {
 type subscription struct {
 	fleet  *Fleet
 	server string
-	subscribed
-	client   *Client         // the client of the first holder
-	moved    bool            // its holders came from another subscription
-	ctx      context.Context // ends when there are no more holders
-	cancel   context.CancelFunc
-	earlier  <-chan struct{} // closed when an earlier subscription of the resource has ended; nil if there is none
-	answered chan struct{}   // closed when the server has agreed for the first time, or refuses
-	err      error           // the reason of a refusal; set before answered is closed
-	wake     chan struct{}   // receives a value when the server is ready
-	ended    chan struct{}   // closed when no part of it runs
+	subscriptionKey
+	client      *Client         // the client of the first holder
+	moved       bool            // its holders came from another subscription
+	ctx         context.Context // ends when there are no more holders
+	cancel      context.CancelFunc
+	predecessor <-chan struct{} // closed when an earlier subscription of the resource has ended; nil if there is none
+	decided     chan struct{}   // closed when the server has agreed for the first time, or refuses
+	err         error           // the reason of a refusal; set before answered is closed
+	wake        chan struct{}   // receives a value when the server is ready
+	ended       chan struct{}   // closed when no part of it runs
 
 	// The fields below are guarded by subscriptions.mu.
 	holders map[*subscriber]bool
 	callers map[toolbox.Principal]int // the callers of the holders, with their numbers of holders
-	over    bool                      // it accepts no more holders
+	closing bool                      // it accepts no more holders
 }
 
 // subscriber is one holder of a subscription.
 type subscriber struct {
 	callPair
-	updated func(Message)
-	client  *Client       // its client; nil if there is none that could be asked
-	of      *subscription // guarded by subscriptions.mu; nil after it was removed
+	updated      func(Message)
+	client       *Client       // its client; nil if there is none that could be asked
+	subscription *subscription // guarded by subscriptions.mu; nil after it was removed
 }
 
 // join makes h a holder of a subscription. The first holder starts the subscription.
 func (t *subscriptions) join(f *Fleet, h *subscriber, uri string) (*subscription, error) {
-	to := subscribed{uri: uri}
-	if m := findMember(f.all(), h.server); m != nil && m.isPerPrincipal() {
-		to.own, to.caller = true, h.caller
+	to := subscriptionKey{uri: uri}
+	if m := findMember(f.currentMembers(), h.server); m != nil && m.isPerPrincipal() {
+		to.perPrincipal, to.caller = true, h.caller
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.add(f, h, to, false)
+	return t.joinLocked(f, h, to, false)
 }
 
-// add is join with mu held.
-func (t *subscriptions) add(f *Fleet, h *subscriber, to subscribed, moved bool) (*subscription, error) {
+// joinLocked is join with mu held.
+func (t *subscriptions) joinLocked(f *Fleet, h *subscriber, to subscriptionKey, moved bool) (*subscription, error) {
 	server := h.server
 	if t.closed {
 		return nil, NewFault(NotConnected, server, "the fleet is closed", nil)
 	}
-	s := t.of[server][to]
-	if s != nil && s.over {
-		s = &subscription{earlier: s.ended}
+	s := t.byServer[server][to]
+	if s != nil && s.closing {
+		s = &subscription{predecessor: s.ended}
 	}
 	switch {
-	case (s == nil || s.callers[h.caller] == 0) && t.callers[h.callPair] >= maxCallerSubscribed:
-		return nil, tooManySubscriptions(server, "this caller holds %d", maxCallerSubscribed)
-	case s == nil && len(t.of[server]) >= maxSubscribed:
-		return nil, tooManySubscriptions(server, "there are %d", maxSubscribed)
+	case (s == nil || s.callers[h.caller] == 0) && t.callerCounts[h.callPair] >= maxCallerSubscriptions:
+		return nil, tooManySubscriptions(server, "this caller holds %d", maxCallerSubscriptions)
+	case s == nil && len(t.byServer[server]) >= maxSubscriptions:
+		return nil, tooManySubscriptions(server, "there are %d", maxSubscriptions)
 	case s == nil:
 		s = &subscription{}
 	}
 	if s.fleet == nil {
-		s.fleet, s.server, s.subscribed, s.client, s.moved = f, server, to, h.client, moved
+		s.fleet, s.server, s.subscriptionKey = f, server, to
+		s.client, s.moved = h.client, moved
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.answered, s.wake, s.ended = make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
-		s.holders, s.callers = map[*subscriber]bool{}, map[toolbox.Principal]int{}
-		if t.of[server] == nil {
-			t.of[server] = map[subscribed]*subscription{}
+		s.decided, s.ended = make(chan struct{}), make(chan struct{})
+		s.wake = make(chan struct{}, 1)
+		s.holders = map[*subscriber]bool{}
+		s.callers = map[toolbox.Principal]int{}
+		if t.byServer[server] == nil {
+			t.byServer[server] = map[subscriptionKey]*subscription{}
 		}
-		t.of[server][to] = s
+		t.byServer[server][to] = s
 		if moved {
-			close(s.answered)
+			close(s.decided)
 		}
-		if !t.hears {
-			t.hears = true
-			f.events.add(t.hear)
+		if !t.listening {
+			t.listening = true
+			f.events.add(t.wakeServer)
 		}
-		t.running.Go(s.keep)
+		t.running.Go(s.run)
 	}
 	if s.callers[h.caller] == 0 {
-		t.callers[h.callPair]++
+		t.callerCounts[h.callPair]++
 	}
 	s.holders[h] = true
 	s.callers[h.caller]++
-	h.of = s
+	h.subscription = s
 	return s, nil
 }
 
@@ -203,22 +208,22 @@ func (t *subscriptions) add(f *Fleet, h *subscriber, to subscribed, moved bool) 
 // connection, or now do.
 func (t *subscriptions) move(s *subscription) {
 	t.mu.Lock()
-	s.over = true
+	s.closing = true
 	var moved []*subscriber
 	for h := range s.holders {
-		t.remove(h)
-		to := subscribed{uri: s.uri}
-		if !s.own {
-			to.own, to.caller = true, h.caller
+		t.removeHolder(h)
+		to := subscriptionKey{uri: s.uri}
+		if !s.perPrincipal {
+			to.perPrincipal, to.caller = true, h.caller
 		}
-		if _, err := t.add(s.fleet, h, to, true); err != nil {
+		if _, err := t.joinLocked(s.fleet, h, to, true); err != nil {
 			s.fleet.opts.Logger.Warn("a subscription is lost", "server", s.server, "caller", h.caller, "err", err)
 		}
 		moved = append(moved, h)
 	}
 	t.mu.Unlock()
 	for _, h := range moved {
-		h.updated(s.plain())
+		h.updated(s.uriUpdate())
 	}
 }
 
@@ -232,36 +237,40 @@ func tooManySubscriptions(server, format string, args ...any) error {
 func (t *subscriptions) leave(h *subscriber) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := h.of; s != nil {
-		if t.remove(h); len(s.holders) == 0 {
-			s.over = true
+	if s := h.subscription; s != nil {
+		t.removeHolder(h)
+		if len(s.holders) == 0 {
+			s.closing = true
 			s.cancel()
 		}
 	}
 }
 
-// remove ends the hold of h. Call it with mu held.
-func (t *subscriptions) remove(h *subscriber) {
-	s := h.of
+// removeHolder ends the hold of h. Call it with mu held.
+func (t *subscriptions) removeHolder(h *subscriber) {
+	s := h.subscription
 	delete(s.holders, h)
-	h.of = nil
-	if s.callers[h.caller]--; s.callers[h.caller] > 0 {
+	h.subscription = nil
+	s.callers[h.caller]--
+	if s.callers[h.caller] > 0 {
 		return
 	}
 	delete(s.callers, h.caller)
-	if t.callers[h.callPair]--; t.callers[h.callPair] == 0 {
-		delete(t.callers, h.callPair)
+	t.callerCounts[h.callPair]--
+	if t.callerCounts[h.callPair] == 0 {
+		delete(t.callerCounts, h.callPair)
 	}
 }
 
-// gone removes an ended subscription from the table.
-func (t *subscriptions) gone(s *subscription) {
+// removeEnded removes an ended subscription from the table.
+func (t *subscriptions) removeEnded(s *subscription) {
 	s.cancel()
 	t.mu.Lock()
-	s.over = true
-	if t.of[s.server][s.subscribed] == s {
-		if delete(t.of[s.server], s.subscribed); len(t.of[s.server]) == 0 {
-			delete(t.of, s.server)
+	s.closing = true
+	if t.byServer[s.server][s.subscriptionKey] == s {
+		delete(t.byServer[s.server], s.subscriptionKey)
+		if len(t.byServer[s.server]) == 0 {
+			delete(t.byServer, s.server)
 		}
 	}
 	t.mu.Unlock()
@@ -272,8 +281,8 @@ func (t *subscriptions) gone(s *subscription) {
 func (t *subscriptions) close() {
 	t.mu.Lock()
 	t.closed = true
-	for _, of := range t.of {
-		for _, s := range of {
+	for _, group := range t.byServer {
+		for _, s := range group {
 			s.cancel()
 		}
 	}
@@ -281,14 +290,14 @@ func (t *subscriptions) close() {
 	t.running.Wait()
 }
 
-// hear wakes the subscriptions of a server that is ready.
-func (t *subscriptions) hear(e Event) {
+// wakeServer wakes the subscriptions of a server that is ready.
+func (t *subscriptions) wakeServer(e Event) {
 	if e.Kind != ServerReady {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, s := range t.of[e.Server] {
+	for _, s := range t.byServer[e.Server] {
 		select {
 		case s.wake <- struct{}{}:
 		default:
@@ -296,29 +305,29 @@ func (t *subscriptions) hear(e Event) {
 	}
 }
 
-// updated handles an update that names a resource and no subscription, as legacy servers send it.
-func (t *subscriptions) updated(m Message) {
+// dispatch handles an update that names a resource and no subscription, as legacy servers send it.
+func (t *subscriptions) dispatch(m Message) {
 	uri, _ := protocol.LookupString(m.Params, "uri")
 	t.mu.Lock()
-	var of []*subscription
-	for _, whole := range wholes(uri) {
-		for _, to := range []subscribed{{uri: whole}, {own: true, caller: m.Caller, uri: whole}} {
-			if s := t.of[m.Server][to]; s != nil {
-				of = append(of, s)
+	var found []*subscription
+	for _, candidate := range containingURIs(uri) {
+		for _, to := range []subscriptionKey{{uri: candidate}, {perPrincipal: true, caller: m.Caller, uri: candidate}} {
+			if s := t.byServer[m.Server][to]; s != nil {
+				found = append(found, s)
 			}
 		}
 	}
 	t.mu.Unlock()
-	for _, s := range of {
-		s.updated(m)
+	for _, s := range found {
+		s.notifyHolders(m)
 	}
 }
 
-// wholes returns a URI and the URIs of the resources that may contain it (2025-11-25, server/resources: "This might be
-// a sub-resource of the one that the client actually subscribed to").
-func wholes(uri string) []string {
+// containingURIs returns a URI and the URIs of the resources that may contain it (2025-11-25, server/resources: "This
+// might be a sub-resource of the one that the client actually subscribed to").
+func containingURIs(uri string) []string {
 	all := []string{uri}
-	for i := len(uri) - 1; i > 0 && len(all) < maxWholes; i-- {
+	for i := len(uri) - 1; i > 0 && len(all) < maxContaining; i-- {
 		switch uri[i] {
 		case '/':
 			if i+1 < len(uri) {
@@ -332,32 +341,32 @@ func wholes(uri string) []string {
 	return all
 }
 
-// missed reports for all resources of a server that an update may have been lost. It covers the resources on the
+// reportGap reports for all resources of a server that an update may have been lost. It covers the resources on the
 // connection of one principal, or on the shared connection if that principal is nil.
-func (t *subscriptions) missed(server string, whose *toolbox.Principal) {
+func (t *subscriptions) reportGap(server string, principal *toolbox.Principal) {
 	t.mu.Lock()
-	var of []*subscription
-	for _, s := range t.of[server] {
-		if !s.own && whose == nil || s.own && whose != nil && s.caller == *whose {
-			of = append(of, s)
+	var affected []*subscription
+	for _, s := range t.byServer[server] {
+		if !s.perPrincipal && principal == nil || s.perPrincipal && principal != nil && s.caller == *principal {
+			affected = append(affected, s)
 		}
 	}
 	t.mu.Unlock()
-	for _, s := range of {
-		s.updated(s.plain())
+	for _, s := range affected {
+		s.notifyHolders(s.uriUpdate())
 	}
 }
 
-// plain returns an update that contains only the URI of the resource.
-func (s *subscription) plain() Message {
+// uriUpdate returns an update that contains only the URI of the resource.
+func (s *subscription) uriUpdate() Message {
 	b := append([]byte(`{"uri":`), wire.Quote(s.uri)...)
 	return Message{Method: protocol.NoteResourceUpdated, Params: append(b, '}'), Server: s.server}
 }
 
-// updated passes an update to all holders of the subscription.
-func (s *subscription) updated(m Message) {
+// notifyHolders passes an update to all holders of the subscription.
+func (s *subscription) notifyHolders(m Message) {
 	if len(m.Params) > maxUpdate {
-		m = s.plain()
+		m = s.uriUpdate()
 	}
 	t := &s.fleet.subscriptions
 	t.mu.Lock()
@@ -371,40 +380,41 @@ func (s *subscription) updated(m Message) {
 	}
 }
 
-// keep subscribes, and subscribes again after each loss, until there are no more holders.
-func (s *subscription) keep() {
-	defer s.fleet.subscriptions.gone(s)
-	if s.earlier != nil {
-		<-s.earlier
+// run subscribes, and subscribes again after each loss, until there are no more holders.
+func (s *subscription) run() {
+	defer s.fleet.subscriptions.removeEnded(s)
+	if s.predecessor != nil {
+		<-s.predecessor
 	}
-	agreed := s.moved
+	established := s.moved
 	pause := newBackoff(Restart{First: listenRetry, Max: maxListenRetry})
 	for {
-		err := s.hold(func() {
+		err := s.serve(func() {
 			pause.reset()
-			if agreed {
-				s.updated(s.plain())
+			if established {
+				s.notifyHolders(s.uriUpdate())
 				return
 			}
-			agreed = true
-			close(s.answered)
+			established = true
+			close(s.decided)
 		})
 		if errors.Is(err, errMoved) {
 			s.fleet.subscriptions.move(s)
-			if !agreed { // its callers need not wait: their subscription counts as lost and is made again
-				close(s.answered)
+			if !established { // its callers need not wait: their subscription counts as lost and is made again
+				close(s.decided)
 			}
 			return
 		}
-		if !agreed {
+		if !established {
 			s.err = err
-			close(s.answered)
+			close(s.decided)
 			return
 		}
 		if s.ctx.Err() != nil {
 			return
 		}
-		s.fleet.opts.Logger.Debug("a subscription was lost, and is made again", "server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
+		s.fleet.opts.Logger.Debug("a subscription was lost, and is made again",
+			"server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
 		select {
 		case <-s.wake:
 		case <-time.After(pause.next()):
@@ -417,56 +427,57 @@ func (s *subscription) keep() {
 // the reverse.
 var errMoved = errors.New("the principals of the server share a connection no more, or do now")
 
-// hold subscribes on the server's current connection. It returns when that connection is lost, or when there are no
-// more holders. agreed is called when the server has agreed.
-func (s *subscription) hold(agreed func()) error {
-	m := findMember(s.fleet.all(), s.server)
+// serve subscribes on the server's current connection. It returns when that connection is lost, or when there are no
+// more holders. onAgreed is called when the server has agreed.
+func (s *subscription) serve(onAgreed func()) error {
+	m := findMember(s.fleet.currentMembers(), s.server)
 	if m == nil {
 		return NewFault(NotConnected, s.server, "no such server", nil)
 	}
-	if m.isPerPrincipal() != s.own {
+	if m.isPerPrincipal() != s.perPrincipal {
 		return errMoved
 	}
-	e, err := m.connected(s.ctx, "")
+	e, err := m.awaitEndpoint(s.ctx, "")
 	if err != nil {
 		return err
 	}
-	begun := sync.OnceFunc(e.end)
-	defer begun()
-	if s.own {
+	endCall := sync.OnceFunc(e.endCall)
+	defer endCall()
+	if s.perPrincipal {
 		var leave func()
-		if e, leave, err = m.ownLane(WithClient(s.ctx, s.client), e, Message{Caller: s.caller}); err != nil {
+		if e, leave, err = m.laneWithoutQuestions(WithClient(s.ctx, s.client), e, Message{Caller: s.caller}); err != nil {
 			return err
 		}
 		defer leave()
 	}
 	if !protocol.Declares(e.Capabilities(), "resources", "subscribe") {
-		return e.newFault(Protocol, protocol.MethodSubscribe, &RPCError{Code: CodeMethodNotFound, Message: "the server has no subscriptions to resources"})
+		cause := &RPCError{Code: CodeMethodNotFound, Message: "the server has no subscriptions to resources"}
+		return e.newFault(Protocol, protocol.MethodSubscribe, cause)
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)() // it was replaced or removed
-	established := func() { begun(); agreed() }
+	onEstablished := func() { endCall(); onAgreed() }
 	if e.Era() == Modern {
-		return s.listen(ctx, e, established)
+		return s.listen(ctx, e, onEstablished)
 	}
-	return s.subscribe(ctx, e, established)
+	return s.subscribe(ctx, e, onEstablished)
 }
 
 // subscribe is hold on a legacy connection.
-func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()) error {
-	params := s.plain().Params
+func (s *subscription) subscribe(ctx context.Context, e *Endpoint, onAgreed func()) error {
+	params := s.uriUpdate().Params
 	t := &s.fleet.subscriptions
 	t.mu.Lock()
 	callers := slices.Collect(maps.Keys(s.callers))
 	t.mu.Unlock()
 	for _, caller := range callers {
-		e.talks.uses(caller)
+		e.active.addCaller(caller)
 	}
 	if _, err := e.Do(ctx, Message{Method: protocol.MethodSubscribe, Params: params}); err != nil {
 		return err
 	}
-	agreed()
+	onAgreed()
 	select {
 	case <-e.Done():
 		return errors.New("the connection was lost")
@@ -476,7 +487,8 @@ func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unsubscribeWait)
 		defer cancel()
 		if _, err := e.Do(ctx, Message{Method: protocol.MethodUnsubscribe, Params: params}); err != nil {
-			s.fleet.opts.Logger.Debug("not unsubscribed", "server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
+			s.fleet.opts.Logger.Debug("not unsubscribed",
+				"server", s.server, "caller", s.caller, "uri", protocol.Printable(s.uri, 200), "err", err)
 		}
 	}
 	return ctx.Err()
@@ -484,23 +496,25 @@ func (s *subscription) subscribe(ctx context.Context, e *Endpoint, agreed func()
 
 // listen is hold on a modern connection. Each resource has its own subscription, because a server may refuse one
 // resource. Also, go-sdk 1.8.0 over stdio ends the common part of two subscriptions together with the first.
-func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) error {
-	c, _, err := e.ready()
+func (s *subscription) listen(ctx context.Context, e *Endpoint, onAgreed func()) error {
+	c, _, err := e.readyConn()
 	if err != nil {
 		return err
 	}
 	b := append([]byte(`{"notifications":{"resourceSubscriptions":[`), wire.Quote(s.uri)...)
-	params, err := hopParams(append(b, "]}}"...), e.modern, 0)
+	params, err := serverParams(append(b, "]}}"...), e.modernMeta, 0)
 	if err != nil {
 		return e.newFault(Protocol, protocol.MethodListen, err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	acknowledged := false
-	defer e.unlistened()
-	late := time.AfterFunc(subscribeWait, func() { cancel(&conn.DeadlineError{After: subscribeWait, What: "no acknowledgement"}) })
+	defer e.listenEnded()
+	late := time.AfterFunc(subscribeWait, func() {
+		cancel(&conn.DeadlineError{After: subscribeWait, What: "no acknowledgement"})
+	})
 	defer late.Stop()
-	_, err = c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
+	receive := func(ctx context.Context, from conn.Message) (json.RawMessage, error) {
 		switch {
 		case from.Method == protocol.NoteAcknowledged && !acknowledged:
 			acknowledged = true
@@ -510,20 +524,21 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 				cancel(&RPCError{Code: CodeInvalidParams, Message: "the server reports no updates of this resource"})
 				return nil, nil
 			}
-			agreed()
+			onAgreed()
 		case from.Method == protocol.NoteResourceUpdated:
-			if m := e.receivedFrom(from); e.discreet(&m) {
+			if m := e.messageFrom(from); e.maskParams(&m) {
 				uri, _ := protocol.LookupString(m.Params, "uri")
-				if !slices.Contains(wholes(uri), s.uri) { // no holder subscribed to that resource
-					m = s.plain()
+				if !slices.Contains(containingURIs(uri), s.uri) { // no holder subscribed to that resource
+					m = s.uriUpdate()
 				}
-				s.updated(m)
+				s.notifyHolders(m)
 			}
 		default:
-			return e.received(ctx, from)
+			return e.handleIncoming(ctx, from)
 		}
 		return nil, nil
-	}})
+	}
+	_, err = c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: receive})
 	var refused *RPCError
 	switch {
 	case errors.As(context.Cause(ctx), &refused):
@@ -536,7 +551,8 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, agreed func()) e
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
-	if silent, ok := errors.AsType[*conn.DeadlineError](context.Cause(ctx)); ok { // it is tried again, and no request counts as in flight
+	// The subscription is tried again, and no request counts as in flight.
+	if silent, ok := errors.AsType[*conn.DeadlineError](context.Cause(ctx)); ok {
 		return e.newFault(Timeout, protocol.MethodListen, silent)
 	}
 	return e.newFault(Protocol, protocol.MethodListen, err)

@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// bulletin is a server of the SDK with resources, which counts its subscriptions.
-type bulletin struct {
+// resourceServer is a server of the SDK with resources, which counts its subscriptions.
+type resourceServer struct {
 	*mcp.Server
 	subscribed, unsubscribed chan string
 	refuse                   string       // a URI that cannot be subscribed to
@@ -28,8 +28,8 @@ type bulletin struct {
 	sessions []*mcp.ServerSession
 }
 
-func newBulletin() *bulletin {
-	b := &bulletin{subscribed: make(chan string, 100), unsubscribed: make(chan string, 100)}
+func newResourceServer() *resourceServer {
+	b := &resourceServer{subscribed: make(chan string, 100), unsubscribed: make(chan string, 100)}
 	b.Server = mcp.NewServer(&mcp.Implementation{Name: "b", Version: "1"}, &mcp.ServerOptions{
 		SubscribeHandler: func(ctx context.Context, r *mcp.SubscribeRequest) error {
 			if r.Params.URI == b.refuse {
@@ -58,7 +58,7 @@ func newBulletin() *bulletin {
 }
 
 // options connects each new endpoint to the server in memory.
-func (b *bulletin) options(t testing.TB) *interop.FleetOptions {
+func (b *resourceServer) options(t testing.TB) *interop.FleetOptions {
 	return &interop.FleetOptions{
 		Restart: interop.Restart{First: 1},
 		Endpoint: func(interop.Server) *interop.EndpointOptions {
@@ -77,7 +77,7 @@ func (b *bulletin) options(t testing.TB) *interop.FleetOptions {
 }
 
 // drop ends all connections.
-func (b *bulletin) drop() {
+func (b *resourceServer) drop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.sessions {
@@ -86,15 +86,15 @@ func (b *bulletin) drop() {
 	b.sessions = nil
 }
 
-func (b *bulletin) update(t testing.TB, uri string) {
+func (b *resourceServer) update(t testing.TB, uri string) {
 	t.Helper()
 	if err := b.ResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
 		t.Error(err)
 	}
 }
 
-// follow subscribes, and returns the updates.
-func follow(t testing.TB, f *interop.Fleet, uri string, caller toolbox.Principal) (heard <-chan string, stop func()) {
+// subscribeTo subscribes, and returns the updates.
+func subscribeTo(t testing.TB, f *interop.Fleet, uri string, caller toolbox.Principal) (heard <-chan string, stop func()) {
 	t.Helper()
 	c := make(chan string, 100)
 	stop, err := f.Subscribe(t.Context(), "a", uri, caller, func(m interop.Message) {
@@ -118,15 +118,15 @@ func inEras(t *testing.T, run func(t *testing.T, era interop.Era)) {
 
 func TestManyHoldOneSubscription(t *testing.T) {
 	inEras(t, func(t *testing.T, era interop.Era) {
-		b := newBulletin()
+		b := newResourceServer()
 		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
 		var heard []<-chan string
 		var stops []func()
 		for i := range 10 {
-			h, stop := follow(t, f, "news:1", toolbox.Principal(fmt.Sprint(i%3)))
+			h, stop := subscribeTo(t, f, "news:1", toolbox.Principal(fmt.Sprint(i%3)))
 			heard, stops = append(heard, h), append(stops, stop)
 		}
-		other, stopOther := follow(t, f, "news:2", "")
+		other, stopOther := subscribeTo(t, f, "news:2", "")
 		if got := <-b.subscribed + " " + <-b.subscribed; got != "news:1 news:2" {
 			t.Error(got)
 		}
@@ -143,7 +143,7 @@ func TestManyHoldOneSubscription(t *testing.T) {
 		if got := <-b.unsubscribed; got != "news:1" {
 			t.Error(got)
 		}
-		again, stop := follow(t, f, "news:1", "") // after the earlier subscription has ended
+		again, stop := subscribeTo(t, f, "news:1", "") // after the earlier subscription has ended
 		if got := <-b.subscribed; got != "news:1" {
 			t.Error(got)
 		}
@@ -164,10 +164,10 @@ func TestManyHoldOneSubscription(t *testing.T) {
 // A lost connection may have lost an update.
 func TestASubscriptionIsMadeAgain(t *testing.T) {
 	inEras(t, func(t *testing.T, era interop.Era) {
-		b := newBulletin()
+		b := newResourceServer()
 		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
-		heard, _ := follow(t, f, "news:1", "")
-		second, _ := follow(t, f, "news:1", "")
+		heard, _ := subscribeTo(t, f, "news:1", "")
+		second, _ := subscribeTo(t, f, "news:1", "")
 		<-b.subscribed
 		b.drop()
 		if got := <-b.subscribed; got != "news:1" {
@@ -196,7 +196,7 @@ func TestASubscriptionIsMadeAgain(t *testing.T) {
 
 func TestNoSubscription(t *testing.T) {
 	inEras(t, func(t *testing.T, era interop.Era) {
-		b := newBulletin()
+		b := newResourceServer()
 		b.refuse = "news:x"
 		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
 		if _, err := f.Subscribe(t.Context(), "a", "news:x", "", nil); err == nil {
@@ -211,7 +211,7 @@ func TestNoSubscription(t *testing.T) {
 			t.Error(err)
 		}
 		plain := mcp.NewServer(&mcp.Implementation{Name: "p", Version: "1"}, nil)
-		g := fleetOf(t, interop.Server{ID: "a", Era: era}, (&bulletin{Server: plain}).options(t))
+		g := fleetOf(t, interop.Server{ID: "a", Era: era}, (&resourceServer{Server: plain}).options(t))
 		_, err := g.Subscribe(t.Context(), "a", "news:1", "", nil)
 		var rpc *interop.RPCError
 		if !errors.As(err, &rpc) || rpc.Code != interop.CodeMethodNotFound {
@@ -225,7 +225,7 @@ func TestNoSubscription(t *testing.T) {
 }
 
 func TestTooManySubscriptionsOfOneCaller(t *testing.T) {
-	b := newBulletin()
+	b := newResourceServer()
 	b.subscribed, b.unsubscribed = make(chan string, 5000), make(chan string, 5000)
 	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
 	var err error
@@ -243,7 +243,7 @@ func TestTooManySubscriptionsOfOneCaller(t *testing.T) {
 
 // The bound of a caller counts resources, not the caller's clients that hold them.
 func TestManyClientsOfOneCallerHoldOneResource(t *testing.T) {
-	b := newBulletin()
+	b := newResourceServer()
 	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
 	var stops []func()
 	for range 1100 {
@@ -264,11 +264,11 @@ func TestManyClientsOfOneCallerHoldOneResource(t *testing.T) {
 
 // A legacy server may name a part of the subscribed resource.
 func TestAPartOfAResource(t *testing.T) {
-	b := newBulletin()
+	b := newResourceServer()
 	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
-	whole, _ := follow(t, f, "news:/d", "")
-	other, _ := follow(t, f, "news:/d2", "")
-	part, _ := follow(t, f, "news:/d/x", "")
+	whole, _ := subscribeTo(t, f, "news:/d", "")
+	other, _ := subscribeTo(t, f, "news:/d2", "")
+	part, _ := subscribeTo(t, f, "news:/d/x", "")
 	b.update(t, "news:/d/x")
 	if got := <-part + " " + <-whole; got != "news:/d/x news:/d/x" {
 		t.Error(got)
@@ -285,7 +285,7 @@ func TestEverythingReportsUpdates(t *testing.T) {
 	command, args := peers.Everything(t, "stdio")
 	f := fleetOf(t, interop.Server{ID: "a", Transport: interop.Stdio{Command: command, Args: args}}, nil)
 	const uri = "demo://resource/dynamic/text/1"
-	heard, _ := follow(t, f, uri, "")
+	heard, _ := subscribeTo(t, f, uri, "")
 	if _, err := f.Request(t.Context(), "a", interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"toggle-subscriber-updates","arguments":{}}`)}); err != nil {
 		t.Fatal(err)
 	}
@@ -297,12 +297,12 @@ func TestEverythingReportsUpdates(t *testing.T) {
 // On a stream, the SDK's server loses the data of one subscription when another ends.
 func TestListsAreFollowedAfterASubscriptionHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBulletin()
+		b := newResourceServer()
 		opts := b.options(t)
 		told := make(chan string, 100)
 		opts.Notify = func(_ string, m interop.Message) { told <- m.Method }
 		f := fleetOf(t, interop.Server{ID: "a", Era: interop.Modern}, opts)
-		_, stop := follow(t, f, "news:1", "")
+		_, stop := subscribeTo(t, f, "news:1", "")
 		stop()
 		<-b.unsubscribed
 		time.Sleep(time.Minute)
@@ -322,7 +322,7 @@ func TestListsAreFollowedAfterASubscriptionHasEnded(t *testing.T) {
 func TestASubscriptionThatIsNotAnswered(t *testing.T) {
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBulletin()
+			b := newResourceServer()
 			b.subscribed = nil // its handler blocks
 			f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
 			begun := time.Now()
@@ -340,9 +340,9 @@ func TestASubscriptionThatIsNotAnswered(t *testing.T) {
 func TestASubscriptionThatIsNotMadeAgain(t *testing.T) {
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBulletin()
+			b := newResourceServer()
 			f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
-			heard, _ := follow(t, f, "news:1", "")
+			heard, _ := subscribeTo(t, f, "news:1", "")
 			<-b.subscribed
 			b.silent.Store(1)
 			b.drop()

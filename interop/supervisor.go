@@ -28,7 +28,7 @@ func (m *member) supervise() {
 		m.state.Load().endpoint.Close()
 		ending.Wait()
 	}()
-	for _, closed := range m.waitFor { // bounded, because in the end a process is killed
+	for _, closed := range m.predecessors { // bounded, because in the end a process is killed
 		<-closed
 	}
 	m.fleet.mu.Lock()
@@ -38,10 +38,10 @@ func (m *member) supervise() {
 	policy := m.fleet.opts.Restart
 	pause := newBackoff(policy)
 	unsure := false // m.era may be wrong
-	for m.untilNeeded() {
+	for m.awaitNeeded() {
 		e := m.state.Load().endpoint
 		m.update(func(*state) []EventKind { return []EventKind{ServerConnecting} })
-		lived := m.serve(e)
+		lifetime := m.serve(e)
 		if m.state.Load().endpoint != e { // it is idle
 			e.Close()
 			unsure = false
@@ -49,14 +49,14 @@ func (m *member) supervise() {
 			continue
 		}
 		if m.ctx.Err() != nil {
-			m.finish(e)
+			m.awaitCalls(e)
 			return
 		}
-		if lived >= policy.Healthy {
+		if lifetime >= policy.Healthy {
 			pause.reset()
 		}
 		next := pause.next()
-		switch st := m.lost(e, next); {
+		switch st := m.recordLoss(e, next); {
 		case st.Era != "":
 			m.era, unsure = st.Era, false
 		case st.Fault.Kind == Timeout && (m.era == "" || unsure): // it may hang on the probe
@@ -80,85 +80,88 @@ func (m *member) supervise() {
 	}
 }
 
-// finish waits for the calls of a retired member, at most as long as drain.
-func (m *member) finish(e *Endpoint) {
+// awaitCalls waits for the calls of a retired member, at most as long as drain.
+func (m *member) awaitCalls(e *Endpoint) {
 	m.fleet.mu.Lock()
 	drain := m.drain
 	m.fleet.mu.Unlock()
 	if drain == 0 {
 		return
 	}
-	_, idle := e.busy()
+	_, idle := e.pendingCalls()
 	select {
 	case <-idle:
 	case <-e.Done():
 	case <-m.fleet.quit:
 	case <-time.After(drain):
-		calls, _ := e.busy()
-		m.fleet.opts.Logger.Warn("calls are cut off: their server was replaced or taken out", "server", m.server.ID, "calls", calls, "after", drain)
+		calls, _ := e.pendingCalls()
+		m.fleet.opts.Logger.Warn("calls are cut off: their server was replaced or taken out",
+			"server", m.server.ID, "calls", calls, "after", drain)
 	}
 }
 
 // serve opens an endpoint, keeps its list fresh until it is lost or idle, and returns how long it
 // lived. A failed listing is tried again after a pause. A server that reports changes without a
 // change is listed less often.
-func (m *member) serve(e *Endpoint) (lived time.Duration) {
+func (m *member) serve(e *Endpoint) (lifetime time.Duration) {
 	if e.Open(m.ctx) != nil {
 		return 0
 	}
 	start := time.Now()
-	failures, often, unused := newBackoff(m.fleet.opts.Restart), watch.Pace{}, idleness{since: start, looked: start}
+	failures, pace := newBackoff(m.fleet.opts.Restart), watch.Pace{}
+	unused := idleness{unusedSince: start, lastCheck: start}
 	for first := true; ; first = false {
 		begun := time.Now()
-		l, err := e.listed(m.ctx)
+		l, err := e.currentListing(m.ctx)
 		if m.ctx.Err() != nil {
 			break
 		}
-		if _, lost := errors.AsType[*conn.LostError](err); lost && !m.rest(e, lostWait) {
+		if _, lost := errors.AsType[*conn.LostError](err); lost && !m.waitConnected(e, lostWait) {
 			break
 		}
 		wait := time.Duration(0)
-		if changed := m.listed(e, l, err); err == nil && (changed || first) {
+		if changed := m.publishListing(e, l, err); err == nil && (changed || first) {
 			failures.reset()
-			wait = max(listGap, often.Pause(time.Now()), time.Since(begun))
+			wait = max(listGap, pace.Pause(time.Now()), time.Since(begun))
 		} else {
 			wait = failures.next()
 		}
-		if !m.rest(e, wait) || err == nil && !m.untilStale(e, &unused) {
+		if !m.waitConnected(e, wait) || err == nil && !m.awaitStale(e, &unused) {
 			break
 		}
 	}
 	return time.Since(start)
 }
 
-// listed publishes the result of a list request, and reports whether the list changed. A failed
+// publishListing publishes the result of a list request, and reports whether the list changed. A failed
 // request keeps the previous list.
-func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
+func (m *member) publishListing(e *Endpoint, l *listing, err error) (changed bool) {
 	if err != nil && !e.Phase().Usable() {
-		return false // lost reports it
+		return false // recordLoss reports it
 	}
 	kind := ServerReady
 	m.update(func(s *state) []EventKind {
 		if s.up {
 			kind = ServerListed
 		}
-		another := !s.up
-		s.up, s.settled, s.connectFault, s.listFault = true, true, nil, nil
-		m.keepList(s)
+		isNew := !s.up
+		s.up, s.settled = true, true
+		s.connectFault, s.listFault = nil, nil
+		m.stopWithdrawal(s)
 		if err != nil {
 			errors.As(err, &s.listFault)
 		} else {
-			l = l.configured(s.config)
-			changed = !s.list.same(l)
+			l = l.withConfig(s.config)
+			changed = !s.list.equal(l)
 			s.list = l
 		}
-		if another || changed { // the variants may have changed too, even without a notification of the server
+		if isNew || changed { // the variants may have changed too, even without a notification of the server
 			s.changes++
 		}
 		return []EventKind{kind}
 	})
 	if kind == ServerReady {
-		e.tellAll() // earlier notifications are not repeated
+		e.reportListChanges() // earlier notifications are not repeated
 	}
 	log := m.fleet.opts.Logger.With("server", m.server.ID)
 	switch {
@@ -171,10 +174,10 @@ func (m *member) listed(e *Endpoint, l *listing, err error) (changed bool) {
 	return changed
 }
 
-// lost records the loss of the endpoint, and the pause until the next attempt. The published list
+// recordLoss records the loss of the endpoint, and the pause until the next attempt. The published list
 // stays for a while if another attempt will follow. lost returns the endpoint's status with a Fault
 // that is not nil.
-func (m *member) lost(e *Endpoint, pause time.Duration) EndpointStatus {
+func (m *member) recordLoss(e *Endpoint, pause time.Duration) EndpointStatus {
 	st := e.Status()
 	if st.Fault == nil {
 		st.Fault = NewFault(NotConnected, m.server.ID, "its endpoint was closed", nil)
@@ -194,7 +197,7 @@ func (m *member) lost(e *Endpoint, pause time.Duration) EndpointStatus {
 			s.list, s.variants = nil, nil
 			return []EventKind{ServerFaulted, ServerWithdrawn}
 		case s.withdrawal == nil:
-			m.withdrawLater(s)
+			m.startWithdrawal(s)
 		}
 		return []EventKind{ServerFaulted}
 	})
@@ -206,16 +209,16 @@ func (m *member) lost(e *Endpoint, pause time.Duration) EndpointStatus {
 func (m *member) sleep(d time.Duration) bool {
 	select {
 	case <-time.After(d):
-	case <-m.beside:
-		m.beside = nil
-	case <-m.hurry:
+	case <-m.drained:
+		m.drained = nil
+	case <-m.retryNow:
 	case <-m.ctx.Done():
 	}
 	return m.ctx.Err() == nil
 }
 
-// rest waits for d, and reports whether e is still connected and the member is not retired.
-func (m *member) rest(e *Endpoint, d time.Duration) bool {
+// waitConnected waits for d, and reports whether e is still connected and the member is not retired.
+func (m *member) waitConnected(e *Endpoint, d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true
@@ -225,17 +228,17 @@ func (m *member) rest(e *Endpoint, d time.Duration) bool {
 	return false
 }
 
-// untilStale waits until the list of e is stale. It returns false if e is lost or the member is
+// awaitStale waits until the list of e is stale. It returns false if e is lost or the member is
 // retired or idle.
-func (m *member) untilStale(e *Endpoint, unused *idleness) bool {
+func (m *member) awaitStale(e *Endpoint, unused *idleness) bool {
 	for {
 		s := m.state.Load()
-		_, after := m.idling(s.config)
+		_, after := m.idleSettings(s.config)
 		select {
 		case <-e.opts.stale:
 			return true
-		case <-unused.due(after):
-			if unused.over(m, e, after) && m.goIdle(e) {
+		case <-unused.nextCheck(after):
+			if unused.hasExpired(m, e, after) && m.becomeIdle(e) {
 				return false
 			}
 		case <-s.changed: // the configuration may have changed

@@ -24,13 +24,13 @@ const (
 
 // tasks holds the running tasks of a server by id, with the assumed time of their end.
 type tasks struct {
-	mu    sync.Mutex
-	until map[string]time.Time
+	mu     sync.Mutex
+	expiry map[string]time.Time
 }
 
-// heard reads a result, or the params of a notification, that may be a task. In 2025-11-25 (SEP-1686) the
+// record reads a result, or the params of a notification, that may be a task. In 2025-11-25 (SEP-1686) the
 // task is the member "task". In the extension (SEP-2663) it is the object itself.
-func (t *tasks) heard(obj json.RawMessage) {
+func (t *tasks) record(obj json.RawMessage) {
 	if !bytes.Contains(obj, []byte(`"taskId"`)) {
 		return
 	}
@@ -38,30 +38,30 @@ func (t *tasks) heard(obj json.RawMessage) {
 		obj = task
 	}
 	id, ok := protocol.LookupString(obj, "taskId")
-	status, says := protocol.LookupString(obj, "status")
-	if !ok || !says || len(id) > maxTaskID {
+	status, hasStatus := protocol.LookupString(obj, "status")
+	if !ok || !hasStatus || len(id) > maxTaskID {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch status {
 	case "completed", "failed", "cancelled":
-		delete(t.until, id)
+		delete(t.expiry, id)
 		return
 	}
-	if t.until == nil {
-		t.until = map[string]time.Time{}
+	if t.expiry == nil {
+		t.expiry = map[string]time.Time{}
 	}
-	if _, known := t.until[id]; known || len(t.until) < maxTasks {
-		t.until[id] = time.Now().Add(lifeOf(obj))
+	if _, known := t.expiry[id]; known || len(t.expiry) < maxTasks {
+		t.expiry[id] = time.Now().Add(taskLife(obj))
 	}
 }
 
 // maxTaskID bounds the ids that are kept, in bytes.
 const maxTaskID = 1 << 10
 
-// lifeOf returns how long a server keeps a task.
-func lifeOf(task json.RawMessage) time.Duration {
+// taskLife returns how long a server keeps a task.
+func taskLife(task json.RawMessage) time.Duration {
 	for _, key := range [...]string{"ttlMs", "ttl"} {
 		value, _ := wire.Lookup(task, key)
 		if ms, err := strconv.ParseInt(string(value), 10, 64); err == nil && ms > 0 {
@@ -71,25 +71,25 @@ func lifeOf(task json.RawMessage) time.Duration {
 	return taskTime
 }
 
-// any reports whether a task is running.
-func (t *tasks) any() bool {
+// hasRunning reports whether a task is running.
+func (t *tasks) hasRunning() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
-	for id, end := range t.until {
+	for id, end := range t.expiry {
 		if now.After(end) {
-			delete(t.until, id)
+			delete(t.expiry, id)
 		}
 	}
-	return len(t.until) > 0
+	return len(t.expiry) > 0
 }
 
-// answered records tasks from the results of requests, if the server can become idle.
-func (m *member) answered(method string, result json.RawMessage) {
+// recordTasks records tasks from the results of requests, if the server can become idle.
+func (m *member) recordTasks(method string, result json.RawMessage) {
 	if method != protocol.MethodToolsCall && !strings.HasPrefix(method, "tasks/") {
 		return
 	}
-	if _, after := m.idling(m.state.Load().config); after > 0 {
-		m.tasks.heard(result)
+	if _, after := m.idleSettings(m.state.Load().config); after > 0 {
+		m.tasks.record(result)
 	}
 }

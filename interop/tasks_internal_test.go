@@ -30,16 +30,16 @@ func TestTasksThatGoOn(t *testing.T) {
 			{`{"task":{"taskId":7,"status":"working"}}`, 0, false},
 			{`"taskId"`, 0, false},
 		} {
-			l.heard(json.RawMessage(step.obj))
+			l.record(json.RawMessage(step.obj))
 			time.Sleep(step.wait)
-			if got := l.any(); got != step.want {
+			if got := l.hasRunning(); got != step.want {
 				t.Errorf("after %s: %v", step.obj, got)
 			}
 		}
 		for i := range 2 * maxTasks {
-			l.heard(fmt.Appendf(nil, `{"taskId":"%d","status":"working"}`, i))
+			l.record(fmt.Appendf(nil, `{"taskId":"%d","status":"working"}`, i))
 		}
-		if n := len(l.until); n != maxTasks {
+		if n := len(l.expiry); n != maxTasks {
 			t.Errorf("%d are kept", n)
 		}
 	})

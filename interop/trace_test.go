@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// sight records the calls of a trace.
-type sight struct {
+// traceLog records the calls of a trace.
+type traceLog struct {
 	mu       sync.Mutex
 	pids     []int
 	stderr   func() string
@@ -20,7 +20,7 @@ type sight struct {
 	noise    []string
 }
 
-func (s *sight) trace() *interop.Trace {
+func (s *traceLog) trace() *interop.Trace {
 	return &interop.Trace{
 		Started: func(pid int, stderr func() string) {
 			s.mu.Lock()
@@ -59,7 +59,7 @@ func TestATraceTellsTheSteps(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := &sight{}
+			s := &traceLog{}
 			r := openFixture(t, &interop.EndpointOptions{Trace: s.trace()}, append(c.flags, "-stderr", "hello")...)
 			r.Close()
 			if len(s.pids) != c.starts || s.stderr() != "hello" || s.noise != nil {
@@ -73,7 +73,7 @@ func TestATraceTellsTheSteps(t *testing.T) {
 }
 
 func TestATraceTellsOfNoise(t *testing.T) {
-	s := &sight{}
+	s := &traceLog{}
 	r := openFixture(t, &interop.EndpointOptions{Trace: s.trace()}, "-era", "legacy", "-noise", "-bigline", "100000")
 	r.Close()
 	if len(s.noise) < 4 || len(s.noise[0]) > 300 || s.noise[1] != "npm notice New major version of npm available!" {
@@ -87,7 +87,7 @@ func TestATraceTellsOfNoise(t *testing.T) {
 }
 
 func TestATraceOfAServerThatDies(t *testing.T) {
-	s := &sight{}
+	s := &traceLog{}
 	r := onFixture(t, &interop.EndpointOptions{Trace: s.trace()}, interop.Timeouts{}, "-exit", "-stderr", strings.Repeat("a long story\n", 100))
 	if err := r.Open(t.Context()); !errors.Is(err, interop.SpawnFailed) {
 		t.Fatal(err)

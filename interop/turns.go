@@ -20,18 +20,18 @@ const (
 // one caller keep their order, and callers take turns. So between two requests of a caller, each other caller sends at
 // most one.
 type turns struct {
-	mu      sync.Mutex
-	bounds  bounds // of the last request that entered
-	running int
-	waiting int
-	callers map[toolbox.Principal]*callerLine
-	next    []*callerLine // the lines with waiting requests, the next turn first
+	mu           sync.Mutex
+	bounds       bounds // of the last request that entered
+	running      int
+	waiting      int
+	callers      map[toolbox.Principal]*callerLine
+	waitingLines []*callerLine // the lines with waiting requests, the next turn first
 }
 
 // bounds holds the bounds of turns. A value below 1 means that there is no such bound.
 type bounds struct {
-	all, each int // in flight
-	queue     int // waiting
+	total, perCaller int // in flight
+	queue            int // waiting
 }
 
 // callerLine holds one caller's requests.
@@ -43,7 +43,9 @@ type callerLine struct {
 
 // enter waits for the caller's turn, at most as long as wait. If err is nil, leave must follow. err is the error of
 // ctx, or the reason why there was no turn.
-func (t *turns) enter(ctx context.Context, caller toolbox.Principal, b bounds, wait time.Duration) (leave func(), err error) {
+func (t *turns) enter(
+	ctx context.Context, caller toolbox.Principal, b bounds, wait time.Duration,
+) (leave func(), err error) {
 	t.mu.Lock()
 	l := t.lineOf(caller)
 	leave = func() { t.leave(l) }
@@ -51,33 +53,34 @@ func (t *turns) enter(ctx context.Context, caller toolbox.Principal, b bounds, w
 		t.bounds = b
 		t.grant()
 	}
-	switch full := b.queue > 0 && t.waiting >= b.queue; {
-	case len(l.waiting) == 0 && t.mayGo(l):
-		t.begin(l)
+	switch isFull := b.queue > 0 && t.waiting >= b.queue; {
+	case len(l.waiting) == 0 && t.mayRun(l):
+		t.admit(l)
 		t.mu.Unlock()
 		return leave, nil
 	case wait == 0:
-		err = t.tooLate(l, wait)
-	case full && !t.makeRoom(l):
-		err = t.tooMany()
+		err = t.queueTimeoutError(l, wait)
+	case isFull && !t.rejectNewest(l):
+		err = t.queueFullError()
 	}
 	if err != nil {
-		t.forget(l)
+		t.removeEmpty(l)
 		t.mu.Unlock()
 		return nil, err
 	}
-	mine := make(chan error, 1)
-	if l.waiting = append(l.waiting, mine); len(l.waiting) == 1 {
-		t.next = append(t.next, l)
+	turn := make(chan error, 1)
+	l.waiting = append(l.waiting, turn)
+	if len(l.waiting) == 1 {
+		t.waitingLines = append(t.waitingLines, l)
 	}
 	t.waiting++
 	t.mu.Unlock()
 	select {
-	case err = <-mine:
+	case err = <-turn:
 	case <-ctx.Done():
-		err = t.quit(l, mine, wait, ctx.Err())
+		err = t.stopWaiting(l, turn, wait, ctx.Err())
 	case <-time.After(wait):
-		err = t.quit(l, mine, wait, nil)
+		err = t.stopWaiting(l, turn, wait, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -98,20 +101,20 @@ func (t *turns) lineOf(caller toolbox.Principal) *callerLine {
 	return l
 }
 
-// forget removes the queue of a caller that has no request, waiting or in flight. Call it with mu
+// removeEmpty removes the queue of a caller that has no request, waiting or in flight. Call it with mu
 // held.
-func (t *turns) forget(l *callerLine) {
+func (t *turns) removeEmpty(l *callerLine) {
 	if l.running == 0 && len(l.waiting) == 0 {
 		delete(t.callers, l.caller)
 	}
 }
 
-// mayGo reports whether one more request of a queue may be in flight. Call it with mu held.
-func (t *turns) mayGo(l *callerLine) bool {
-	return (t.bounds.all < 1 || t.running < t.bounds.all) && (t.bounds.each < 1 || l.running < t.bounds.each)
+// mayRun reports whether one more request of a queue may be in flight. Call it with mu held.
+func (t *turns) mayRun(l *callerLine) bool {
+	return (t.bounds.total < 1 || t.running < t.bounds.total) && (t.bounds.perCaller < 1 || l.running < t.bounds.perCaller)
 }
 
-func (t *turns) begin(l *callerLine) {
+func (t *turns) admit(l *callerLine) {
 	l.running++
 	t.running++
 }
@@ -122,52 +125,54 @@ func (t *turns) leave(l *callerLine) {
 	defer t.mu.Unlock()
 	l.running--
 	t.running--
-	t.forget(l)
+	t.removeEmpty(l)
 	t.grant()
 }
 
 // grant admits the next requests, as far as the bounds allow. Call it with mu held.
 func (t *turns) grant() {
-	for i := 0; i < len(t.next); {
-		l := t.next[i]
-		if !t.mayGo(l) {
+	for i := 0; i < len(t.waitingLines); {
+		l := t.waitingLines[i]
+		if !t.mayRun(l) {
 			i++
 			continue
 		}
-		t.begin(l)
+		t.admit(l)
 		first := l.waiting[0]
-		t.next = slices.Delete(t.next, i, i+1)
-		if t.take(l, 0); len(l.waiting) > 0 {
-			t.next = append(t.next, l)
+		t.waitingLines = slices.Delete(t.waitingLines, i, i+1)
+		t.removeWaiting(l, 0)
+		if len(l.waiting) > 0 {
+			t.waitingLines = append(t.waitingLines, l)
 		}
 		first <- nil
 	}
 }
 
-// take removes a waiting request from a queue. If the queue is then empty, the caller of take removes it from next.
+// removeWaiting removes a waiting request from a queue. If the queue is then empty, the caller of take removes it from next.
 // Call it with mu held.
-func (t *turns) take(l *callerLine, i int) {
+func (t *turns) removeWaiting(l *callerLine, i int) {
 	l.waiting = slices.Delete(l.waiting, i, i+1)
 	t.waiting--
 }
 
-// quit ends a wait with why, or with a timeout error if why is nil. If the turn came at the same moment, the request is
-// admitted, unless why is set.
-func (t *turns) quit(l *callerLine, mine chan error, wait time.Duration, why error) error {
+// stopWaiting ends a wait with why, or with a timeout error if why is nil. If the turn came at the same moment, the
+// request is admitted, unless why is set.
+func (t *turns) stopWaiting(l *callerLine, turn chan error, wait time.Duration, why error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.grant()
-	defer t.forget(l)
-	if i := slices.Index(l.waiting, mine); i >= 0 {
+	defer t.removeEmpty(l)
+	if i := slices.Index(l.waiting, turn); i >= 0 {
 		if why == nil {
-			why = t.tooLate(l, wait)
+			why = t.queueTimeoutError(l, wait)
 		}
-		if t.take(l, i); len(l.waiting) == 0 {
-			t.next = slices.DeleteFunc(t.next, func(o *callerLine) bool { return o == l })
+		t.removeWaiting(l, i)
+		if len(l.waiting) == 0 {
+			t.waitingLines = slices.DeleteFunc(t.waitingLines, func(o *callerLine) bool { return o == l })
 		}
 		return why
 	}
-	err := <-mine
+	err := <-turn
 	switch {
 	case err != nil && why == nil:
 		return err
@@ -178,11 +183,11 @@ func (t *turns) quit(l *callerLine, mine chan error, wait time.Duration, why err
 	return why
 }
 
-// makeRoom rejects the newest waiting request of the caller with the longest queue, if that queue is longer than the
+// rejectNewest rejects the newest waiting request of the caller with the longest queue, if that queue is longer than the
 // queue of l by more than one. It reports whether it has made room. Call it with mu held.
-func (t *turns) makeRoom(l *callerLine) bool {
+func (t *turns) rejectNewest(l *callerLine) bool {
 	longest := l
-	for _, o := range t.next {
+	for _, o := range t.waitingLines {
 		if len(o.waiting) > len(longest.waiting) {
 			longest = o
 		}
@@ -191,8 +196,8 @@ func (t *turns) makeRoom(l *callerLine) bool {
 	if last <= len(l.waiting) {
 		return false
 	}
-	longest.waiting[last] <- t.tooMany()
-	t.take(longest, last) // not its last request, because l is shorter
+	longest.waiting[last] <- t.queueFullError()
+	t.removeWaiting(longest, last) // not its last request, because l is shorter
 	return true
 }
 
@@ -205,15 +210,16 @@ func newBusyError(format string, args ...any) *busyError {
 	return &busyError{fmt.Sprintf(format, args...)}
 }
 
-// tooMany returns the error of a request that cannot even wait. Call it with mu held.
-func (t *turns) tooMany() error {
+// queueFullError returns the error of a request that cannot even wait. Call it with mu held.
+func (t *turns) queueFullError() error {
 	return newBusyError("%d requests wait for their turn there, which is its maxQueue", t.waiting)
 }
 
-// tooLate returns the error of a request that waited too long. Call it with mu held.
-func (t *turns) tooLate(l *callerLine, wait time.Duration) error {
-	if t.bounds.each > 0 && l.running >= t.bounds.each {
+// queueTimeoutError returns the error of a request that waited too long. Call it with mu held.
+func (t *turns) queueTimeoutError(l *callerLine, wait time.Duration) error {
+	if t.bounds.perCaller > 0 && l.running >= t.bounds.perCaller {
 		return newBusyError("%d calls of this caller are in flight there, and none ended within %v", l.running, wait)
 	}
-	return newBusyError("%d requests are in flight there, which is its maxConcurrent, and no turn came within %v", t.running, wait)
+	return newBusyError("%d requests are in flight there, which is its maxConcurrent, and no turn came within %v",
+		t.running, wait)
 }

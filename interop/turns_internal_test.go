@@ -13,82 +13,83 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// visit is a request and its outcome.
-type visit struct {
-	who  string
-	err  error // when it was refused
-	end  chan struct{}
-	went bool
-	quit context.CancelFunc
+// turnRequest is a request and its outcome.
+type turnRequest struct {
+	name     string
+	err      error // when it was refused
+	release  chan struct{}
+	admitted bool
+	cancel   context.CancelFunc
 }
 
-// visitors holds the requests that want a turn, and the order in which they got one.
-type visitors struct {
+// turnQueue holds the requests that want a turn, and the order in which they got one.
+type turnQueue struct {
 	*testing.T
 	turns turns
 
-	mu   sync.Mutex
-	went []string
+	mu       sync.Mutex
+	admitted []string
 }
 
-// come makes a caller request a turn, and waits until it has one, is refused or waits.
-func (v *visitors) come(who string, b bounds, wait time.Duration) *visit {
+// request makes a caller request a turn, and waits until it has one, is refused or waits.
+func (v *turnQueue) request(name string, b bounds, wait time.Duration) *turnRequest {
 	ctx, cancel := context.WithCancel(v.Context())
-	one := &visit{who: who, end: make(chan struct{}), quit: cancel}
+	one := &turnRequest{name: name, release: make(chan struct{}), cancel: cancel}
 	go func() {
-		caller, _, _ := strings.Cut(who, " ")
+		caller, _, _ := strings.Cut(name, " ")
 		leave, err := v.turns.enter(ctx, toolbox.Principal(caller), b, wait)
-		if one.err = err; err != nil {
+		one.err = err
+		if err != nil {
 			return
 		}
-		one.went = true
+		one.admitted = true
 		v.mu.Lock()
-		v.went = append(v.went, who)
+		v.admitted = append(v.admitted, name)
 		v.mu.Unlock()
-		<-one.end
+		<-one.release
 		leave()
 	}()
 	synctest.Wait()
 	return one
 }
 
-// done ends a request, and waits until the next request has its turn.
-func (v *visitors) done(one *visit) {
+// finish ends a request, and waits until the next request has its turn.
+func (v *turnQueue) finish(one *turnRequest) {
 	v.Helper()
-	if !one.went {
-		v.Errorf("%s had no turn: %v", one.who, one.err)
+	if !one.admitted {
+		v.Errorf("%s had no turn: %v", one.name, one.err)
 		return
 	}
-	close(one.end)
+	close(one.release)
 	synctest.Wait()
 }
 
-func (v *visitors) wantRefused(one *visit, why string) {
+func (v *turnQueue) wantRefused(one *turnRequest, why string) {
 	v.Helper()
 	if e, ok := errors.AsType[*busyError](one.err); !ok || !strings.Contains(e.why, why) {
-		v.Errorf("%s is told %v, want …%s…", one.who, one.err, why)
+		v.Errorf("%s is told %v, want …%s…", one.name, one.err, why)
 	}
 }
 
 func TestOneWhoFloodsIsBeforeNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, b := &visitors{T: t}, bounds{all: 1, queue: 4}
-		ann := v.come("ann 1", b, time.Hour)
-		var flood []*visit
+		v, b := &turnQueue{T: t}, bounds{total: 1, queue: 4}
+		ann := v.request("ann 1", b, time.Hour)
+		var flood []*turnRequest
 		for _, who := range []string{"ann 2", "ann 3", "ann 4", "ann 5"} {
-			flood = append(flood, v.come(who, b, time.Hour))
+			flood = append(flood, v.request(who, b, time.Hour))
 		}
-		v.wantRefused(v.come("ann 6", b, time.Hour), "4 requests wait for their turn there, which is its maxQueue")
-		bob, eve := v.come("bob 1", b, time.Hour), v.come("eve 1", b, time.Hour)
+		v.wantRefused(v.request("ann 6", b, time.Hour), "4 requests wait for their turn there, which is its maxQueue")
+		bob, eve := v.request("bob 1", b, time.Hour), v.request("eve 1", b, time.Hour)
 		v.wantRefused(flood[3], "maxQueue") // the newest of the longest line
 		v.wantRefused(flood[2], "maxQueue")
-		v.wantRefused(v.come("bob 2", b, time.Hour), "maxQueue")
+		v.wantRefused(v.request("bob 2", b, time.Hour), "maxQueue")
 
-		v.done(ann)
-		for _, one := range []*visit{flood[0], bob, eve, flood[1]} {
-			v.done(one)
+		v.finish(ann)
+		for _, one := range []*turnRequest{flood[0], bob, eve, flood[1]} {
+			v.finish(one)
 		}
-		if diff := cmp.Diff([]string{"ann 1", "ann 2", "bob 1", "eve 1", "ann 3"}, v.went); diff != "" {
+		if diff := cmp.Diff([]string{"ann 1", "ann 2", "bob 1", "eve 1", "ann 3"}, v.admitted); diff != "" {
 			t.Error(diff)
 		}
 		if n := len(v.turns.callers); n > 0 || v.turns.running+v.turns.waiting > 0 {
@@ -99,33 +100,33 @@ func TestOneWhoFloodsIsBeforeNobody(t *testing.T) {
 
 func TestWhoWaitsLeavesOrGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, one := &visitors{T: t}, bounds{all: 1}
-		first := v.come("ann 1", one, time.Minute)
-		tired, late, next := v.come("ann 2", one, time.Minute), v.come("bob 1", one, time.Second), v.come("ann 3", one, time.Minute)
-		tired.quit()
+		v, one := &turnQueue{T: t}, bounds{total: 1}
+		first := v.request("ann 1", one, time.Minute)
+		tired, late, next := v.request("ann 2", one, time.Minute), v.request("bob 1", one, time.Second), v.request("ann 3", one, time.Minute)
+		tired.cancel()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if !errors.Is(tired.err, context.Canceled) {
 			t.Error(tired.err)
 		}
 		v.wantRefused(late, "1 requests are in flight there, which is its maxConcurrent, and no turn came within 1s")
-		v.wantRefused(v.come("eve 1", one, 0), "within 0s")
-		v.done(first)
-		if !next.went {
+		v.wantRefused(v.request("eve 1", one, 0), "within 0s")
+		v.finish(first)
+		if !next.admitted {
 			t.Fatal("nobody goes after those who left")
 		}
-		wide := bounds{all: 3, each: 2}
-		waiting := v.come("bob 2", one, time.Minute)
-		fourth := v.come("ann 4", wide, time.Minute)
-		if !waiting.went || !fourth.went {
+		wide := bounds{total: 3, perCaller: 2}
+		waiting := v.request("bob 2", one, time.Minute)
+		fourth := v.request("ann 4", wide, time.Minute)
+		if !waiting.admitted || !fourth.admitted {
 			t.Error("a wider bound lets nobody go")
 		}
-		fifth := v.come("ann 5", bounds{each: 2}, time.Second)
+		fifth := v.request("ann 5", bounds{perCaller: 2}, time.Second)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		v.wantRefused(fifth, "2 calls of this caller are in flight there")
-		for _, o := range []*visit{next, waiting, fourth} {
-			v.done(o)
+		for _, o := range []*turnRequest{next, waiting, fourth} {
+			v.finish(o)
 		}
 		if len(v.turns.callers)+v.turns.running+v.turns.waiting > 0 {
 			t.Errorf("%+v", &v.turns)

@@ -20,25 +20,25 @@ type owner struct {
 	tool   string // the server's own name
 }
 
-// published returns the current view. It is made on demand, so that a burst of changes needs only one.
-func (f *Fleet) published() *view {
+// currentView returns the current view. It is made on demand, so that a burst of changes needs only one.
+func (f *Fleet) currentView() *view {
 	if v := f.view.Load(); v != nil {
 		return v
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.current()
+	return f.viewLocked()
 }
 
-// current is published with mu held.
-func (f *Fleet) current() *view {
+// viewLocked is currentView with mu held.
+func (f *Fleet) viewLocked() *view {
 	if v := f.view.Load(); v != nil {
 		return v
 	}
-	v := &view{owners: make(map[string]owner, len(f.last.owners))}
+	v := &view{owners: make(map[string]owner, len(f.lastView.owners))}
 	v.snapshot = f.compose(v, Declared{})
 	f.addVariants(v)
-	if last := f.last.snapshot; slices.Equal(v.down, f.last.down) && v.snapshot.Equal(last) {
+	if last := f.lastView.snapshot; slices.Equal(v.down, f.lastView.down) && v.snapshot.Equal(last) {
 		v.snapshot = last
 	} else {
 		v.snapshot.Version = last.Version + 1
@@ -46,7 +46,7 @@ func (f *Fleet) current() *view {
 			s.Version = v.snapshot.Version
 		}
 	}
-	f.last = v
+	f.lastView = v
 	f.view.Store(v)
 	return v
 }
@@ -63,14 +63,14 @@ func (f *Fleet) compose(v *view, d Declared) *toolbox.Snapshot {
 		if !s.settled {
 			out.Pending = append(out.Pending, m.server.ID)
 		}
-		l, some := s.list, s.variants[d]
-		if some.list != nil {
-			l = some.list
+		l, known := s.list, s.variants[d]
+		if known.list != nil {
+			l = known.list
 		}
 		if l != nil {
 			var lacks func(string) bool
 			if d != (Declared{}) {
-				lacks = func(tool string) bool { return s.lacks(some, tool) }
+				lacks = func(tool string) bool { return s.lacksTool(known, tool) }
 			}
 			v.add(out, m, l, lacks)
 			if l.owner != (toolbox.Owner{}) {
@@ -90,7 +90,7 @@ func (f *Fleet) compose(v *view, d Declared) *toolbox.Snapshot {
 // add adds a server's list to a snapshot. The owner of a name is the same for all clients. For a list for clients
 // that declare something, lacks reports whether a tool is gone by now. If lacks is nil, the list is for all clients.
 func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool string) bool) {
-	held := m.held()
+	hold := m.holdsTools()
 	for i := range l.tools {
 		t := &l.tools[i]
 		first, taken := v.owners[t.Name]
@@ -104,7 +104,7 @@ func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool
 		case !taken:
 			v.owners[t.Name] = owner{m, t.Tool}
 		}
-		if held {
+		if hold {
 			out.Held = append(out.Held, t.Name)
 		} else {
 			out.Tools = append(out.Tools, t.Descriptor)
@@ -112,8 +112,8 @@ func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool
 	}
 }
 
-// same reports whether two lists publish the same tools. A nil list publishes none.
-func (l *listing) same(o *listing) bool {
+// equal reports whether two lists publish the same tools. A nil list publishes none.
+func (l *listing) equal(o *listing) bool {
 	if l == o || l == nil || o == nil {
 		return l == o
 	}
@@ -126,14 +126,16 @@ func (l *listing) same(o *listing) bool {
 // server ids are long or need a hash, several servers may own one name.
 func (s Server) MayOwn(name string) bool {
 	tool, plain := strings.CutPrefix(name, s.ID+Qualifier)
-	if plain && QualifiedName(s.ID, tool) == name && s.Tools.mayGive(tool) {
+	if plain && QualifiedName(s.ID, tool) == name && s.Tools.canMountAs(tool) {
 		return true
 	}
-	return hashed(name) && slices.ContainsFunc(s.Prefixes(), func(p string) bool { return strings.HasPrefix(name, p) })
+	return mayBeHashed(name) && slices.ContainsFunc(s.Prefixes(), func(p string) bool {
+		return strings.HasPrefix(name, p)
+	})
 }
 
-// hashed reports whether a name may be a shortened one.
-func hashed(name string) bool {
+// mayBeHashed reports whether a name may be a shortened one.
+func mayBeHashed(name string) bool {
 	at := strings.LastIndexByte(name, '_')
 	if at < 0 || len(name)-at-1 != hashChars {
 		return false

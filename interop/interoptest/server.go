@@ -88,5 +88,7 @@ func Mount(ctx context.Context, servers ...*Server) *interop.Mounted {
 	for i, s := range servers {
 		configs[i] = s.Config()
 	}
-	return interop.Mount(ctx, configs, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: Endpoints(servers...)}})
+	return interop.Mount(ctx, configs, &interop.MountOptions{
+		FleetOptions: interop.FleetOptions{Endpoint: Endpoints(servers...)},
+	})
 }
