@@ -99,12 +99,12 @@ func (h *Host) allowedOrigin(origin, host string) bool {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return false
 	}
-	return loopbackName(hostName(u.Host)) || strings.EqualFold(u.Host, host) && h.ownName(host)
+	return loopbackName(hostName(u.Host)) || strings.EqualFold(u.Host, host) && h.isTrustedHost(host)
 }
 
-// ownName reports whether a Host can be trusted, because it is an address or a configured name. An attacker can point
-// any other name at this host (DNS rebinding).
-func (h *Host) ownName(host string) bool {
+// isTrustedHost reports whether a Host can be trusted, because it is an address or a configured name. An attacker can
+// point any other name at this host (DNS rebinding).
+func (h *Host) isTrustedHost(host string) bool {
 	_, err := netip.ParseAddr(hostName(host))
 	return err == nil || len(h.opts.AllowedHosts) > 0 // a configured name is one of AllowedHosts, see checkHost
 }
@@ -140,11 +140,11 @@ type refuser interface {
 func (h *Host) refuseCaller(w http.ResponseWriter, err error) *refusal {
 	h.opts.Logger.Debug("a caller is refused", "err", err)
 	status, header, body := 0, http.Header(nil), ""
-	var known refuser
+	var custom refuser
 	var he *interop.HTTPError
 	switch {
-	case errors.As(err, &known):
-		status, header, body = known.Refuse()
+	case errors.As(err, &custom):
+		status, header, body = custom.Refuse()
 	case errors.As(err, &he):
 		status, header, body = he.Status, he.Header, he.Body
 	}
@@ -160,9 +160,9 @@ func (h *Host) refuseCaller(w http.ResponseWriter, err error) *refusal {
 	return refuse(status, body)
 }
 
-// checkStandard returns an error if the Mcp-Method and Mcp-Name headers of a modern request do not match its body
-// (SEP-2243).
-func checkStandard(h http.Header, method string, params json.RawMessage) error {
+// checkStandardHeaders returns an error if the Mcp-Method and Mcp-Name headers of a modern request do not match its
+// body (SEP-2243).
+func checkStandardHeaders(h http.Header, method string, params json.RawMessage) error {
 	switch got, ok := headerValue(h, protocol.HeaderMethod); {
 	case !ok:
 		return fmt.Errorf("the %s header is missing", protocol.HeaderMethod)

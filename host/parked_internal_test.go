@@ -23,12 +23,12 @@ import (
 type rig struct {
 	t    *testing.T
 	all  *exchanges
-	next handling
+	next backendHandler
 	who  toolbox.Principal
 	back interop.Peer
 }
 
-func newRig(t *testing.T, o Options, next handling) *rig {
+func newRig(t *testing.T, o Options, next backendHandler) *rig {
 	o.Keys = sealed.Random()
 	return &rig{t: t, all: newExchanges(newParking(&o)), next: next, who: "ann",
 		back: func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }}
@@ -93,7 +93,7 @@ func elicit(ctx context.Context, m interop.Message, message string) (string, err
 }
 
 // asking returns a server that asks the messages one after the other, and returns the answers.
-func asking(messages ...string) handling {
+func asking(messages ...string) backendHandler {
 	return func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 		var got []string
 		for _, text := range messages {
@@ -108,7 +108,7 @@ func asking(messages ...string) handling {
 }
 
 // together returns a server that asks all messages at once.
-func together(messages ...string) handling {
+func together(messages ...string) backendHandler {
 	return func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 		got := make([]string, len(messages))
 		var all sync.WaitGroup
@@ -140,8 +140,8 @@ func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 		if last.Said != `{"n":1} {"n":2}` {
 			t.Errorf("the server got %s", last.Said)
 		}
-		if r.size() != 0 || r.all.waiting.all != 0 || r.all.asked.all != 0 || len(r.all.asked.of) != 0 {
-			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.waiting.of, r.all.asked.all)
+		if r.size() != 0 || r.all.parkedCounts.total != 0 || r.all.questionBytes.total != 0 || len(r.all.questionBytes.counts) != 0 {
+			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.parkedCounts.counts, r.all.questionBytes.total)
 		}
 	})
 }
@@ -274,7 +274,7 @@ func TestAParkedCallExpires(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if err := <-ended; !errors.Is(err, errParkedLate) || r.size() != 0 || r.all.asked.all != 0 {
+		if err := <-ended; !errors.Is(err, errParkedLate) || r.size() != 0 || r.all.questionBytes.total != 0 {
 			t.Errorf("the call ended with %v; parked: %v", err, r.all.parked)
 		}
 		_, err := r.send(t.Context(), first.answer(`"elicitation-1":{}`))
@@ -424,16 +424,18 @@ func TestAThousandParked(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if r.size() != 0 || r.all.asked.all != 0 {
-		t.Errorf("parked: %d, asked: %d", r.size(), r.all.asked.all)
+	if r.size() != 0 || r.all.questionBytes.total != 0 {
+		t.Errorf("parked: %d, asked: %d", r.size(), r.all.questionBytes.total)
 	}
 }
 
 // Open questions of one principal leave room for questions of others.
 func TestOpenQuestionsOfOnePrincipal(t *testing.T) {
 	var asked tally[toolbox.Principal]
-	room := func(who toolbox.Principal, n int) bool { return asked.add(who, n, maxCallerAsked, maxAskedBytes) }
-	for range maxCallerAsked / maxQuestionBytes {
+	room := func(who toolbox.Principal, n int) bool {
+		return asked.add(who, n, maxCallerQuestionBytes, maxTotalQuestionBytes)
+	}
+	for range maxCallerQuestionBytes / maxQuestionBytes {
 		if !room("eve", maxQuestionBytes) {
 			t.Fatal("there is no room for eve's share")
 		}

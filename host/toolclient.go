@@ -187,8 +187,8 @@ func (t *toolClient) Log() slog.Handler { return &logHandler{client: t} }
 
 // logHandler sends records to a client as notifications/message (2025-11-25, server/utilities/logging).
 type logHandler struct {
-	client *toolClient
-	with   []func(slog.Handler) slog.Handler // WithAttrs and WithGroup, in order
+	client   *toolClient
+	wrappers []func(slog.Handler) slog.Handler // WithAttrs and WithGroup, in order
 }
 
 // Enabled implements [slog.Handler]. A legacy client receives all records until it sets a level. A modern client
@@ -201,17 +201,17 @@ func (l *logHandler) Enabled(_ context.Context, level slog.Level) bool {
 	if c.LogLevel == "" {
 		return c.Era == interop.Legacy
 	}
-	return reaches(logLevel(level), c.LogLevel)
+	return levelReaches(logLevel(level), c.LogLevel)
 }
 
 // Handle implements [slog.Handler]. A record that cannot be sent is lost, and the error is returned.
 func (l *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	var line bytes.Buffer
 	data := json.RawMessage(wire.Quote(strings.ToValidUTF8(r.Message, "\uFFFD")))
-	if r.NumAttrs() > 0 || len(l.with) > 0 {
+	if r.NumAttrs() > 0 || len(l.wrappers) > 0 {
 		handler := slog.Handler(slog.NewJSONHandler(io.Writer(&line), &slog.HandlerOptions{Level: slog.Level(-1 << 20), ReplaceAttr: logMember}))
-		for _, with := range l.with {
-			handler = with(handler)
+		for _, wrap := range l.wrappers {
+			handler = wrap(handler)
 		}
 		if err := handler.Handle(ctx, r); err != nil {
 			return err
@@ -233,16 +233,16 @@ func logMember(groups []string, a slog.Attr) slog.Attr {
 
 // WithAttrs implements [slog.Handler].
 func (l *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return l.then(func(h slog.Handler) slog.Handler { return h.WithAttrs(attrs) })
+	return l.withWrapper(func(h slog.Handler) slog.Handler { return h.WithAttrs(attrs) })
 }
 
 // WithGroup implements [slog.Handler].
 func (l *logHandler) WithGroup(name string) slog.Handler {
-	return l.then(func(h slog.Handler) slog.Handler { return h.WithGroup(name) })
+	return l.withWrapper(func(h slog.Handler) slog.Handler { return h.WithGroup(name) })
 }
 
-func (l *logHandler) then(with func(slog.Handler) slog.Handler) slog.Handler {
-	return &logHandler{l.client, append(l.with[:len(l.with):len(l.with)], with)}
+func (l *logHandler) withWrapper(wrap func(slog.Handler) slog.Handler) slog.Handler {
+	return &logHandler{l.client, append(l.wrappers[:len(l.wrappers):len(l.wrappers)], wrap)}
 }
 
 // logLevel returns MCP's name of a level.
