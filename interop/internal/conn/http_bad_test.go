@@ -392,7 +392,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		told := 0
 		take := func(env *wire.Envelope) { told += len(env.Params) }
-		e := eventStream{server: s, id: json.RawMessage("1"), retry: -1, note: func(env *wire.Envelope) error { take(env); return nil }, ask: take}
+		e := eventStream{server: s, id: json.RawMessage("1"), retry: -1, onNotification: func(env *wire.Envelope) error { take(env); return nil }, onRequest: take}
 		result, err, final := e.read(&httpReply{Response: &http.Response{}}, wire.NewEvents(bytes.NewReader(body), limit))
 		if final && (result == nil) == (err == nil) || !final && err == nil || err == nil && !json.Valid(result) {
 			t.Fatalf("result %q, err %v, final %v", result, err, final)

@@ -55,7 +55,7 @@ func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn,
 	var h Handshake
 	if err == nil {
 		if h, err = s.initialize(ctx, protocol.VersionLegacy); err != nil {
-			if other := otherVersion(err, protocol.VersionLegacy); other != "" {
+			if other := offeredVersion(err, protocol.VersionLegacy); other != "" {
 				h, err = s.initialize(ctx, other)
 			}
 		}
@@ -86,7 +86,7 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 		case err != nil && late.Load():
 			return &ProtocolError{fmt.Sprintf("no endpoint event within %v", wait), nil}
 		case err != nil:
-			return orContext(ctx, f.s.transport, &CutError{err})
+			return contextErrorOr(ctx, f.s.transport, &CutError{err})
 		case ev.Name != "endpoint":
 			if len(ev.Data) > 0 {
 				return &ProtocolError{"a stream of events that does not begin with its endpoint", nil}
@@ -103,7 +103,7 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 		if !t.Stop() && late.Load() {
 			continue // the timer has ended the stream
 		}
-		f.reply.leave() // from here on the stream lives as long as the connection
+		f.reply.detachCaller() // from here on the stream lives as long as the connection
 		posts := *f.server
 		posts.url = u
 		f.posts = &posts
@@ -134,8 +134,8 @@ func (f *sse) read() (wire.Envelope, error) {
 
 func (f *sse) write(ctx context.Context, e wire.Envelope) error {
 	h := f.server.headers(httpAcceptBoth)
-	if shake := f.s.agreed.Load(); shake != nil {
-		h[httpKeyVersion] = []string{shake.Version}
+	if handshake := f.s.handshake.Load(); handshake != nil {
+		h[httpKeyVersion] = []string{handshake.Version}
 	}
 	return f.posts.deliver(ctx, f.s.transport, h, e)
 }
