@@ -49,7 +49,7 @@ func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 // expired or been revoked.
 const reauthInterval = 5 * time.Second
 
-var errUnauthorized = errors.New("who opened the stream is not let in any more")
+var errUnauthorized = errors.New("the caller that opened the stream is no longer authorized")
 
 // reauthenticate returns a request for a stream that stays open. Its context ends once Authenticate refuses the caller
 // or returns another one. stop must be called at the end, and waits for an authentication that is under way.
@@ -68,7 +68,7 @@ func (h *Host) reauthenticate(r *http.Request, caller toolbox.Principal) (stream
 				return
 			}
 			if current, err := h.opts.Authenticate(r); err != nil || current != caller {
-				h.opts.Logger.Debug("a stream ends: its caller is let in no longer", "caller", caller, "err", err)
+				h.opts.Logger.Debug("a stream ends: its caller is no longer authorized", "caller", caller, "err", err)
 				cancel(errUnauthorized)
 				return
 			}

@@ -34,11 +34,13 @@ func TestWhatIsMissingIsTheClientsBusiness(t *testing.T) {
 	if resp.StatusCode != 400 || got != `{"jsonrpc":"2.0","id":7,"error":{"code":-32021,"message":"m","data":{"requiredCapabilities":{"elicitation":{}}}}}` {
 		t.Errorf("modern: %s %s", resp.Status, got)
 	}
-	if _, got = (request{body: `{"jsonrpc":"2.0","id":7,"method":"prompts/x"}`, header: session(t, site)}).send(t, site); !strings.Contains(got, `"code":-32603,"message":"m"`) {
+	_, got = (request{body: `{"jsonrpc":"2.0","id":7,"method":"prompts/x"}`, header: session(t, site)}).send(t, site)
+	if !strings.Contains(got, `"code":-32603,"message":"m"`) {
 		t.Errorf("legacy: %s", got)
 	}
 	b.err, b.result = nil, `{"resultType":"input_required","requestState":"x"}`
-	if _, got = modern("prompts/x", "", "").send(t, site); !strings.Contains(got, `"code":-32603,"message":"prompts/x: the answer is of type \"input_required\", which this method does not have"`) {
+	_, got = modern("prompts/x", "", "").send(t, site)
+	if !strings.Contains(got, `"code":-32603,"message":"prompts/x: the answer is of type \"input_required\", which this method does not have"`) {
 		t.Errorf("input: %s", got)
 	}
 }

@@ -76,7 +76,7 @@ type frontRequest struct {
 	session      *frontSession   // nil for a modern request over HTTP
 	header       http.Header     // the headers that the backend may see; may be nil
 	send         sender          // sends messages that belong to the request; after the answer it sends nothing
-	isLive       func() bool     // reports whether the client still reads the stream of send, as far as known; nil: it does
+	isLive       func() bool     // reports whether the client seems to read the stream of send; nil: it does
 	disconnected <-chan struct{} // closed when the connection is lost or the answer is sent; nil: unknown
 	client       interop.Client  // the client, set by answer
 
@@ -124,7 +124,8 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	if r.era == interop.Modern {
 		switch r.method {
-		case protocol.MethodInitialize, protocol.MethodPing, protocol.MethodSetLevel, protocol.MethodSubscribe, protocol.MethodUnsubscribe:
+		case protocol.MethodInitialize, protocol.MethodPing, protocol.MethodSetLevel,
+			protocol.MethodSubscribe, protocol.MethodUnsubscribe:
 			return methodNotFound(r.method)
 		case protocol.MethodDiscover:
 			return f.discover(ctx, r)
@@ -161,7 +162,9 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 }
 
 // callBackend sends one request to the backend, and recovers from a panic of the backend.
-func (f *front) callBackend(ctx context.Context, r *frontRequest, method string, params json.RawMessage) (raw json.RawMessage, err error) {
+func (f *front) callBackend(
+	ctx context.Context, r *frontRequest, method string, params json.RawMessage,
+) (raw json.RawMessage, err error) {
 	defer r.endQuestions()
 	defer f.recoverPanic(r, method, &err)
 	m := r.message(method, params)
@@ -259,11 +262,13 @@ func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMes
 	case !note && r.era == interop.Legacy:
 		return r.session.ask(ctx, r, m)
 	case !note: // a modern client answers questions with its next request (SEP-2322)
-		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "this client cannot be asked: " + protocol.Printable(m.Method, 80)}
+		text := "this client cannot be asked: " + protocol.Printable(m.Method, 80)
+		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: text}
 	case !r.accepts(m):
 		return nil, nil
 	case m.Method == protocol.NoteProgress:
-		if m.Params = r.withClientToken(m.Params); m.Params == nil {
+		m.Params = r.withClientToken(m.Params)
+		if m.Params == nil {
 			return nil, nil
 		}
 	}
@@ -386,7 +391,8 @@ func (f *front) initialize(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	caps, _ := wire.Lookup(r.params, "capabilities")
 	if len(caps) > maxCapabilities {
-		return frontError(0, interop.CodeInvalidParams, "initialize: the capabilities are larger than %d KiB", maxCapabilities>>10)
+		return frontError(0, interop.CodeInvalidParams,
+			"initialize: the capabilities are larger than %d KiB", maxCapabilities>>10)
 	}
 	d, err := f.describe(ctx, r)
 	if err != nil {

@@ -48,17 +48,20 @@ func (h *Host) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	head.Set("Access-Control-Allow-Origin", origin)
-	head.Set("Access-Control-Expose-Headers", protocol.HeaderSession+", "+protocol.HeaderVersion+", WWW-Authenticate, Retry-After")
+	exposed := protocol.HeaderSession + ", " + protocol.HeaderVersion + ", WWW-Authenticate, Retry-After"
+	head.Set("Access-Control-Expose-Headers", exposed)
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
 	var allowed []string
 	for name := range strings.SplitSeq(strings.Join(r.Header["Access-Control-Request-Headers"], ","), ",") {
-		switch name = strings.ToLower(strings.TrimSpace(name)); name {
+		name = strings.ToLower(strings.TrimSpace(name))
+		switch name {
 		case "accept", "authorization", "content-type", "last-event-id", "traceparent", "tracestate", "baggage":
 			allowed = append(allowed, name)
 		default: // Mcp-Session-Id, Mcp-Param-…, and forwarded headers
-			if mcpHeader.MatchString(name) || h.opts.Forward != nil && slices.Contains(h.opts.Forward(), http.CanonicalHeaderKey(name)) {
+			if mcpHeader.MatchString(name) ||
+				h.opts.Forward != nil && slices.Contains(h.opts.Forward(), http.CanonicalHeaderKey(name)) {
 				allowed = append(allowed, name)
 			}
 		}
@@ -215,7 +218,8 @@ func checkParam(p protocol.ParamHeader, h http.Header, args json.RawMessage) err
 		if isRepeated(value, key) {
 			return fmt.Errorf("the argument %q stands twice", strings.Join(p.Path, "."))
 		}
-		if value, found = wire.Lookup(value, key); !found {
+		value, found = wire.Lookup(value, key)
+		if !found {
 			break
 		}
 	}
@@ -289,7 +293,8 @@ func decodeHeader(s string) (string, bool) {
 	if !ok {
 		return s, true
 	}
-	if in, ok = strings.CutSuffix(in, protocol.SentinelSuffix); !ok {
+	in, ok = strings.CutSuffix(in, protocol.SentinelSuffix)
+	if !ok {
 		return s, true
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(in)

@@ -67,7 +67,8 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) *refusal {
 	var m *postedMessage
 	switch {
 	case r.Method == http.MethodPost:
-		if m, refused = h.receive(w, r, from); refused != nil { // Close does not wait for a body
+		m, refused = h.receive(w, r, from) // Close does not wait for a body
+		if refused != nil {
 			return refused
 		}
 		from = m.countedClient()
@@ -108,7 +109,8 @@ func (h *Host) enterHTTP(w http.ResponseWriter, from client) *refusal {
 	wait := h.opts.Rates.wait(from)
 	err := errTooFast
 	if wait == 0 {
-		if err = h.enter(from); err == nil {
+		err = h.enter(from)
+		if err == nil {
 			return nil
 		}
 	}
@@ -141,12 +143,14 @@ func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolb
 func modernVersion(h http.Header) bool {
 	v, _ := headerValue(h, hostKeyVersion)
 	unknown := v != "" && !slices.Contains(protocol.LegacyVersions(), v)
-	return v == protocol.VersionModern || unknown && len(h[protocol.HeaderMethod]) > 0 && len(h[protocol.HeaderSession]) == 0
+	return v == protocol.VersionModern ||
+		unknown && len(h[protocol.HeaderMethod]) > 0 && len(h[protocol.HeaderSession]) == 0
 }
 
 // requestedSession returns the legacy session that a request names. The session is busy until it is released.
 func (h *Host) requestedSession(r *http.Request, caller toolbox.Principal) (*hostSession, *refusal) {
-	if v, ok := headerValue(r.Header, hostKeyVersion); len(r.Header[hostKeyVersion]) > 0 && (!ok || !slices.Contains(protocol.LegacyVersions(), v)) {
+	version, ok := headerValue(r.Header, hostKeyVersion)
+	if len(r.Header[hostKeyVersion]) > 0 && (!ok || !slices.Contains(protocol.LegacyVersions(), version)) {
 		return nil, refuse(http.StatusBadRequest, "unsupported "+protocol.HeaderVersion)
 	}
 	id, ok := headerValue(r.Header, protocol.HeaderSession)
@@ -273,7 +277,8 @@ func (h *Host) checkModernPost(header http.Header, q *frontRequest, version stri
 		return mismatch(err.Error())
 	}
 	if c, ok := h.front.backend.(HeaderChecker); ok {
-		if err := c.CheckHeader(interop.Message{ID: q.id, Params: q.params, Method: q.method, Era: interop.Modern, Caller: q.caller}, header); err != nil {
+		m := interop.Message{ID: q.id, Params: q.params, Method: q.method, Era: interop.Modern, Caller: q.caller}
+		if err := c.CheckHeader(m, header); err != nil {
 			return mismatch(err.Error())
 		}
 	}

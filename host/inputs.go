@@ -65,7 +65,8 @@ func inputResponses(params json.RawMessage) (map[string]json.RawMessage, error) 
 }
 
 func notObjectError(key string) error {
-	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "inputResponses." + key + " must be an object: the result of what was asked"}
+	text := "inputResponses." + key + " must be an object: the result of the question"
+	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: text}
 }
 
 // requestDigest returns the digest of the parts that stay the same in all requests of one exchange.
@@ -80,12 +81,14 @@ func tokenOf(params json.RawMessage) json.RawMessage { return progressToken(meta
 const parkedPrefix = "indus."
 
 // errReplica is returned for a call that waits at another replica.
-var errReplica = hostError("the call waits at another replica, and no request is forwarded: send this there, or the request again without inputResponses and requestState")
+var errReplica = hostError("the call waits at another replica, and no request is forwarded: " +
+	"send this there, or the request again without inputResponses and requestState")
 
 // sealParked returns the state of an input_required of this host.
 func (es *exchanges) sealParked(m interop.Message, digest [32]byte, lifetime time.Duration, data []byte) string {
 	return parkedPrefix + es.keys.Seal(sealed.Token{
-		Kind: sealed.Parked, Replica: es.replica, Principal: string(m.Caller), Digest: digest, Expires: time.Now().Add(lifetime), Data: data,
+		Kind: sealed.Parked, Replica: es.replica, Principal: string(m.Caller), Digest: digest,
+		Expires: time.Now().Add(lifetime), Data: data,
 	})
 }
 

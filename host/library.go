@@ -143,7 +143,9 @@ func (l *Library) AddResource(resources ...Resource) {
 // RemoveResources removes resources and templates by their URIs. Unknown URIs are ignored.
 func (l *Library) RemoveResources(uris ...string) {
 	l.change(&l.resourceChanges, func() {
-		l.resources = slices.DeleteFunc(slices.Clone(l.resources), func(b libraryResource) bool { return slices.Contains(uris, b.URI) })
+		l.resources = slices.DeleteFunc(slices.Clone(l.resources), func(b libraryResource) bool {
+			return slices.Contains(uris, b.URI)
+		})
 	})
 }
 
@@ -180,8 +182,8 @@ func (l *Library) change(changes *toolbox.Watchers, edit func()) {
 
 // watch reports changes of the lists.
 func (l *Library) watch(notify func(interop.Message)) (stop func()) {
-	stopPrompts := l.promptChanges.Watch(func() { notify(interop.Message{Method: "notifications/prompts/list_changed"}) })
-	stopResources := l.resourceChanges.Watch(func() { notify(interop.Message{Method: "notifications/resources/list_changed"}) })
+	stopPrompts := l.promptChanges.Watch(func() { notify(interop.Message{Method: protocol.NotePromptsChanged}) })
+	stopResources := l.resourceChanges.Watch(func() { notify(interop.Message{Method: protocol.NoteResourcesChanged}) })
 	return func() {
 		stopPrompts()
 		stopResources()
@@ -203,7 +205,8 @@ func (l *Library) subscribe(uri string, updated func(interop.Message)) (stop fun
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if delete(l.subscriptions[uri], r); len(l.subscriptions[uri]) == 0 {
+		delete(l.subscriptions[uri], r)
+		if len(l.subscriptions[uri]) == 0 {
 			delete(l.subscriptions, uri)
 		}
 	}, nil

@@ -73,7 +73,8 @@ func TestALibraryIsPublished(t *testing.T) {
 		if err != nil || len(p.Messages) != 3 || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ann" || p.Messages[1].Content.(*mcp.ImageContent).MIMEType != "image/png" || p.Messages[2].Role != "assistant" {
 			t.Errorf("%+v, %v", p, err)
 		}
-		if p, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet", Arguments: map[string]string{"name": "ask"}}); err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "large" {
+		p, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet", Arguments: map[string]string{"name": "ask"}})
+		if err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "large" {
 			t.Errorf("a prompt asks: %+v, %v", p, err)
 		}
 		for name, want := range map[string]string{"greet": `lacks the argument "name"`, "other": `no prompt named "other"`} {

@@ -104,7 +104,8 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 		if err == nil && !t.exact {
 			raw := forModern
 			var flaws []protocol.Flaw
-			if forLegacy, flaws = protocol.Mend(raw, true); len(flaws) > 0 {
+			forLegacy, flaws = protocol.Mend(raw, true)
+			if len(flaws) > 0 {
 				forModern, _ = protocol.Mend(raw, false)
 				differ = differ || !bytes.Equal(forLegacy, forModern)
 			}
@@ -128,7 +129,9 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 			continue
 		}
 		seen[d.Name] = true
-		names, legacy, modern = append(names, d.Name), append(legacy, forLegacy), append(modern, forModern)
+		names = append(names, d.Name)
+		legacy = append(legacy, forLegacy)
+		modern = append(modern, forModern)
 		if params, err := protocol.ParamHeaders(schema); err == nil && len(params) > 0 {
 			if l.headers == nil {
 				l.headers = map[string][]protocol.ParamHeader{}
@@ -138,7 +141,8 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 	}
 	caching := cachingOf(s)
 	l.modern = protocol.NewList("tools", names, modern, caching...)
-	if l.legacy = l.modern; differ {
+	l.legacy = l.modern
+	if differ {
 		l.legacy = protocol.NewList("tools", names, legacy, caching...)
 	}
 	return l

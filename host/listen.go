@@ -246,7 +246,8 @@ func listChanges() []struct{ field, feature, method string } {
 // of its notifications. Resources are handled by subscriptionSet.
 func supportedFilter(filter, capabilities json.RawMessage) (agreed wire.Object, methods []string) {
 	for _, c := range listChanges() {
-		if want, _ := wire.Lookup(filter, c.field); string(want) == "true" && protocol.Declares(capabilities, c.feature, "listChanged") {
+		want, _ := wire.Lookup(filter, c.field)
+		if string(want) == "true" && protocol.Declares(capabilities, c.feature, "listChanged") {
 			agreed = agreed.Raw(c.field, []byte("true"))
 			methods = append(methods, c.method)
 		}
@@ -263,7 +264,8 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	uris, err := filterOf(filter, "resourceSubscriptions")
 	tasks, bad := filterOf(filter, "taskIds")
-	if err = cmp.Or(err, bad); err != nil {
+	err = cmp.Or(err, bad)
+	if err != nil {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "subscriptions/listen: %v", err)
 	}
 	d, err := f.describe(ctx, r)
@@ -276,7 +278,8 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	defer f.unsubscribe(queue)
 	subscriptions := newSubscriptionSet(f, queue)
 	defer subscriptions.end()
-	if uris = subscriptions.addAll(ctx, r, uris); len(uris) > 0 {
+	uris = subscriptions.addAll(ctx, r, uris)
+	if len(uris) > 0 {
 		agreed = agreed.Raw("resourceSubscriptions", stringsJSON(uris))
 	}
 	tasks, unfollow, err := f.follow(ctx, r, tasks, queue)

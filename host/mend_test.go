@@ -194,7 +194,8 @@ func hostileSite(t *testing.T, exact bool, hostile ...string) string {
 	t.Cleanup(m.Close)
 	var found []string
 	for _, q := range m.Fleet.Quarantined() {
-		if found = append(found, q.Tool); !q.Mended || !strings.HasPrefix(q.Tool, "hostile") || q.Reason == "" {
+		found = append(found, q.Tool)
+		if !q.Mended || !strings.HasPrefix(q.Tool, "hostile") || q.Reason == "" {
 			t.Errorf("%+v", q)
 		}
 	}

@@ -65,7 +65,8 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*po
 		return nil, refuse(http.StatusServiceUnavailable, memory.NoRoom{}.Error())
 	}
 	var bad *wire.BadFrame
-	if m.Envelope, bad = readMessage(body); bad != nil {
+	m.Envelope, bad = readMessage(body)
+	if bad != nil {
 		h.failQuestion(w, r, from.caller, body, bad)
 		e := badFrameError(bad)
 		return nil, refuseMessage(bad.ID, frontAnswer{err: e, status: http.StatusBadRequest})
@@ -80,7 +81,9 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*po
 
 // failQuestion ends the open question that a message would have answered. The message is broken, or too large if bad is
 // nil. The id of a message that is too large is read from its beginning.
-func (h *Host) failQuestion(w http.ResponseWriter, r *http.Request, caller toolbox.Principal, prefix []byte, bad *wire.BadFrame) {
+func (h *Host) failQuestion(
+	w http.ResponseWriter, r *http.Request, caller toolbox.Principal, prefix []byte, bad *wire.BadFrame,
+) {
 	id, _ := headerValue(r.Header, protocol.HeaderSession)
 	s := h.sessions.acquire(h, id, caller)
 	if s == nil {
@@ -106,7 +109,8 @@ func (h *Host) failQuestion(w http.ResponseWriter, r *http.Request, caller toolb
 // messages from clients of either era in its own session.
 func inSession(h http.Header) bool {
 	v, _ := headerValue(h, hostKeyVersion)
-	return len(h[protocol.HeaderSession]) > 0 && (len(h[hostKeyVersion]) == 0 || slices.Contains(protocol.LegacyVersions(), v))
+	return len(h[protocol.HeaderSession]) > 0 &&
+		(len(h[hostKeyVersion]) == 0 || slices.Contains(protocol.LegacyVersions(), v))
 }
 
 func jsonBody(h http.Header) bool {

@@ -63,7 +63,8 @@ func urlsOpened(params json.RawMessage) (json.RawMessage, error) {
 			return nil, notObjectError(key)
 		}
 		if action, _ := protocol.LookupString(a, "action"); action != "accept" {
-			return nil, &interop.RPCError{Code: interop.CodeInternal, Message: "the URL that the server asks for was not opened: " + protocol.Printable(action, 40)}
+			text := "the URL that the server asks for was not opened: " + protocol.Printable(action, 40)
+			return nil, &interop.RPCError{Code: interop.CodeInternal, Message: text}
 		}
 	}
 	return wire.Rewrite(params, wire.Edit{Key: "inputResponses"}, wire.Edit{Key: "requestState"})

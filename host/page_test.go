@@ -72,7 +72,8 @@ func TestPagesSurviveAChangeOfTheList(t *testing.T) {
 				page += tool.Name
 			}
 			pages = append(pages, page)
-			if more = got.Result.NextCursor != nil; more {
+			more = got.Result.NextCursor != nil
+			if more {
 				cursor = `"cursor":"` + *got.Result.NextCursor + `"`
 			}
 			if len(pages) < len(lists) {

@@ -43,17 +43,20 @@ const (
 
 // The causes with which a parked call ends.
 var (
-	errParkedLate = hostError("no answer came to what the client was asked")
+	errParkedLate = hostError("the client did not answer the question")
 	errParkedFull = hostError("too many calls wait for answers of their clients: answer those, or wait until they expire")
 )
 
 // errNotParked is returned if requestState does not belong to a waiting call.
 var errNotParked = &interop.RPCError{Code: interop.CodeInvalidParams,
-	Message: "requestState: no call waits for these answers any more: they were given before, it was cancelled, or the host was started anew; send the request again without inputResponses and requestState"}
+	Message: "requestState: no call waits for these answers any more: they were given before, " +
+		"it was cancelled, or the host was started anew; " +
+		"send the request again without inputResponses and requestState"}
 
 // errStateUsed is returned if the answers for a requestState were received before.
 var errStateUsed = &interop.RPCError{Code: interop.CodeInvalidParams,
-	Message: "requestState: its answers were given before, and each state is good for one request; take that of the last answer"}
+	Message: "requestState: its answers were given before, and each state is good for one request; " +
+		"take that of the last answer"}
 
 // backendHandler is the function with which a backend handles a request.
 type backendHandler func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
@@ -86,8 +89,10 @@ type parking struct {
 
 func newParking(o *Options) *parking {
 	p := &parking{
-		keys: o.Keys, replica: o.Replica, maxTotal: cmp.Or(max(o.MaxParked, 0), defaultMaxParked), maxPerCaller: cmp.Or(max(o.MaxClientParked, 0), defaultMaxClientParked),
-		expiry: cmp.Or(max(o.ParkedWait, 0), defaultParkedWait), parked: map[uint64]*exchange{},
+		keys: o.Keys, replica: o.Replica, parked: map[uint64]*exchange{},
+		maxTotal:     cmp.Or(max(o.MaxParked, 0), defaultMaxParked),
+		maxPerCaller: cmp.Or(max(o.MaxClientParked, 0), defaultMaxClientParked),
+		expiry:       cmp.Or(max(o.ParkedWait, 0), defaultParkedWait),
 	}
 	var first [8]byte // with persistent keys, states outlive a host, and must not name a call of the next one
 	_, _ = rand.Read(first[:])
@@ -102,7 +107,9 @@ func newExchanges(p *parking) *exchanges {
 }
 
 // handle handles the request of a modern client, or resumes a parked call.
-func (es *exchanges) handle(ctx context.Context, m interop.Message, back interop.Peer, next backendHandler) (json.RawMessage, error) {
+func (es *exchanges) handle(
+	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
+) (json.RawMessage, error) {
 	handled := next
 	if protocol.CanBeAsked(m.Client.Capabilities) {
 		handled = func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -117,7 +124,9 @@ func (es *exchanges) handle(ctx context.Context, m interop.Message, back interop
 }
 
 // handleAskable handles the request of a modern client that can be asked, or resumes a parked call.
-func (es *exchanges) handleAskable(ctx context.Context, m interop.Message, back interop.Peer, next backendHandler) (json.RawMessage, error) {
+func (es *exchanges) handleAskable(
+	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
+) (json.RawMessage, error) {
 	state, _ := protocol.LookupString(m.Params, "requestState")
 	text, own := strings.CutPrefix(state, parkedPrefix)
 	if !own { // a state of the backend's own is opened by the backend
@@ -133,7 +142,8 @@ func (es *exchanges) handleAskable(ctx context.Context, m interop.Message, back 
 		}
 		return es.resume(ctx, m, t, back)
 	}
-	if m.Params, err = urlsOpened(m.Params); err != nil {
+	m.Params, err = urlsOpened(m.Params)
+	if err != nil {
 		return nil, err
 	}
 	c := *m.Client
@@ -221,9 +231,12 @@ type question struct {
 }
 
 // begin starts next on a request, and waits for its result or for questions of its server.
-func (es *exchanges) begin(ctx context.Context, m interop.Message, back interop.Peer, next backendHandler) (json.RawMessage, error) {
+func (es *exchanges) begin(
+	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
+) (json.RawMessage, error) {
 	x := &exchange{
-		exchanges: es, id: es.lastID.Add(1), caller: m.Caller, caps: m.Client.Capabilities, session: m.Client.Session, token: tokenOf(m.Params),
+		exchanges: es, id: es.lastID.Add(1), caller: m.Caller, caps: m.Client.Capabilities,
+		session: m.Client.Session, token: tokenOf(m.Params),
 		questionSignal: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -316,7 +329,9 @@ func (x *exchange) park(m interop.Message) (json.RawMessage, error) {
 	}
 	x.back, x.round = nil, x.round+1
 	x.expiryTimer = time.AfterFunc(x.exchanges.expiry, func() { x.expire() })
-	state := x.exchanges.sealParked(m, x.digest, x.exchanges.expiry, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, x.id), x.round))
+	data := binary.BigEndian.AppendUint64(nil, x.id)
+	data = binary.BigEndian.AppendUint64(data, x.round)
+	state := x.exchanges.sealParked(m, x.digest, x.exchanges.expiry, data)
 	questions := make([]inputRequest, len(x.open))
 	for i, q := range x.open {
 		questions[i] = inputRequest{q.key, q.method, q.params}
@@ -363,7 +378,9 @@ func (es *exchanges) release(x *exchange) {
 
 // resume delivers the answers of a request to the call that waits for them, and waits on. The call is named by the
 // state t.
-func (es *exchanges) resume(ctx context.Context, m interop.Message, t sealed.Token, back interop.Peer) (json.RawMessage, error) {
+func (es *exchanges) resume(
+	ctx context.Context, m interop.Message, t sealed.Token, back interop.Peer,
+) (json.RawMessage, error) {
 	id, round := binary.BigEndian.Uint64(t.Data), binary.BigEndian.Uint64(t.Data[8:])
 	es.mu.Lock()
 	x := es.parked[id]

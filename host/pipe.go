@@ -171,12 +171,16 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 // next message may rely on its result.
 func (p *hostPipe) request(env *wire.Envelope, method string) {
 	r := &outletReply{outlet: p.out, id: env.ID}
-	q := &frontRequest{id: env.ID, params: env.Params, meta: metaOf(env.Params), method: method, session: p.session, send: r.sendMessage}
+	q := &frontRequest{
+		id: env.ID, params: env.Params, meta: metaOf(env.Params), method: method,
+		session: p.session, send: r.sendMessage,
+	}
 	q.era = p.era(method, q.meta)
 	answer := func(a frontAnswer) { p.run(p.slots, func() { r.finish(a) }) }
 	slots := p.slots
 	if method == protocol.MethodListen {
-		if slots = p.listens; len(slots) == cap(slots) {
+		slots = p.listens
+		if len(slots) == cap(slots) {
 			answer(frontError(0, interop.CodeInternal, "too many subscriptions"))
 			return
 		}

@@ -27,10 +27,10 @@ const (
 
 var (
 	errTooManyQuestions = hostError("the client has too many open questions")
-	errQuestionOver     = hostError("the request in whose course this was asked has ended")
+	errQuestionOver     = hostError("the request to which this question belongs has ended")
 	errNoQuestionStream = hostError("the client has no stream open on which it could be asked")
 	errLateAnswer       = hostError("the client has not answered")
-	errQuestionsClosed  = hostError("the host is closing, and asks its clients nothing any more")
+	errQuestionsClosed  = hostError("the host is closing, and sends its clients no more questions")
 	errClientGone       = hostError("the client has closed its side of the connection")
 )
 
@@ -74,10 +74,13 @@ func (s *frontSession) ask(ctx context.Context, request *frontRequest, m interop
 	var disconnected <-chan struct{}
 	var timeout <-chan time.Time
 	sendOn := func(request *frontRequest) {
-		if send, used, err = s.sendQuestion(request, id, m); err != nil {
+		send, used, err = s.sendQuestion(request, id, m)
+		if err != nil {
 			s.resolve(id, questionEnd{err: err})
 		}
-		if timeout, disconnected = time.After(streamWait), nil; used != nil {
+		timeout = time.After(streamWait)
+		disconnected = nil
+		if used != nil {
 			disconnected = used.disconnected
 		}
 	}
@@ -86,7 +89,8 @@ func (s *frontSession) ask(ctx context.Context, request *frontRequest, m interop
 	for {
 		select {
 		case <-disconnected: // the client may not have read it
-			if disconnected = nil; s.isAnswering(used) {
+			disconnected = nil
+			if s.isAnswering(used) {
 				sendOn(nil)
 			}
 		case <-ending: // a person may take longer than the host can wait
@@ -147,7 +151,9 @@ func (s *frontSession) countQuestions(request *frontRequest) (n int) {
 
 // sendQuestion sends a question, and returns the sender that it used. If it used the stream of another request, used is
 // that request.
-func (s *frontSession) sendQuestion(request *frontRequest, id json.RawMessage, m interop.Message) (send sender, used *frontRequest, err error) {
+func (s *frontSession) sendQuestion(
+	request *frontRequest, id json.RawMessage, m interop.Message,
+) (send sender, used *frontRequest, err error) {
 	params := withoutToken(m.Params)
 	if request != nil {
 		err := request.send(id, m.Method, params)
@@ -294,7 +300,8 @@ func (r *frontRequest) endQuestions() {
 	open := len(s.questions) > 0
 	s.mu.Unlock()
 	if open {
-		s.endQuestions(questionEnd{err: errQuestionOver, withdraw: true}, func(q *openQuestion) bool { return q.request == r })
+		end := questionEnd{err: errQuestionOver, withdraw: true}
+		s.endQuestions(end, func(q *openQuestion) bool { return q.request == r })
 	}
 	r.questions.Wait()
 }

@@ -225,7 +225,7 @@ func TestQuestionsEnd(t *testing.T) {
 	l.write(call("leave"))
 	expect(question(2))
 	release <- struct{}{}
-	const over = "the request in whose course this was asked has ended"
+	const over = "the request to which this question belongs has ended"
 	expect(withdrawn(2, over))
 	expect(`{"jsonrpc":"2.0","id":7,"result":{}}`)
 	ends(over)

@@ -40,7 +40,10 @@ func NewReplay(each, all int64) *Replay {
 	if all <= 0 {
 		all = defaultReplayAll
 	}
-	return &Replay{maxSession: min(each, all), maxTotal: all, clientBytes: map[client]int64{}, sessions: map[*sessionEvents]bool{}}
+	return &Replay{
+		maxSession: min(each, all), maxTotal: all,
+		clientBytes: map[client]int64{}, sessions: map[*sessionEvents]bool{},
+	}
 }
 
 // streamName names one stream of a session: the answer to a request, or the session's own messages.
@@ -236,7 +239,8 @@ func (k *sessionEvents) drop(n int) {
 		size += k.events[i].size()
 		k.events[i] = storedEvent{}
 	}
-	if k.events = k.events[n:]; len(k.events) == 0 {
+	k.events = k.events[n:]
+	if len(k.events) == 0 {
 		k.events = nil
 	}
 	k.subtract(size)
@@ -247,7 +251,8 @@ func (k *sessionEvents) subtract(size int64) {
 	r := k.replay
 	k.bytes -= size
 	r.bytes -= size
-	if r.clientBytes[k.client] -= size; r.clientBytes[k.client] <= 0 {
+	r.clientBytes[k.client] -= size
+	if r.clientBytes[k.client] <= 0 {
 		delete(r.clientBytes, k.client)
 	}
 	if len(k.events) == 0 {

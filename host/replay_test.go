@@ -142,7 +142,8 @@ func TestTheConnectionBreaksAtEachByte(t *testing.T) {
 				t.Fatalf("cut at %d, after %s: %d", cut, last, status)
 			}
 			resumes++
-			if got = append(got, more...); next != "" {
+			got = append(got, more...)
+			if next != "" {
 				last = next
 			}
 		}
@@ -423,7 +424,8 @@ func FuzzResume(f *testing.F) {
 				left = 1 << 30
 			}
 			more, next, status := exchange(t, h, resumed(header, last), left)
-			if got = append(got, more...); next != "" {
+			got = append(got, more...)
+			if next != "" {
 				last = next
 			}
 			if status != 200 {

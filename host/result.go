@@ -69,10 +69,13 @@ func (f *front) adapt(r *frontRequest, raw json.RawMessage) frontAnswer {
 	}
 	asks := func(m wire.Member) bool { return m.Key == "inputRequests" }
 	if kind != "input_required" && !f.exact && protocol.MayRequireInput(r.method) && slices.ContainsFunc(members, asks) {
-		return frontError(0, interop.CodeInternal, "%s: the answer has inputRequests, which some clients obey, and is of type %q", r.method, protocol.Printable(kind, 40))
+		return frontError(0, interop.CodeInternal,
+			"%s: the answer has inputRequests, which some clients obey, and is of type %q",
+			r.method, protocol.Printable(kind, 40))
 	}
 	if kind == "input_required" && !protocol.MayRequireInput(r.method) {
-		return frontError(0, interop.CodeInternal, "%s: the answer is of type %q, which this method does not have", r.method, kind)
+		return frontError(0, interop.CodeInternal,
+			"%s: the answer is of type %q, which this method does not have", r.method, kind)
 	}
 	var head []byte // the added members, each with a comma
 	if r.era == interop.Modern {

@@ -20,7 +20,7 @@ const (
 )
 
 var (
-	errEventGone  = errors.New("what followed the event of " + protocol.HeaderLastEventID + " is not kept any more, or never was")
+	errEventGone  = errors.New("the events after " + protocol.HeaderLastEventID + " are not kept any more, or never were")
 	errEventName  = errors.New(protocol.HeaderLastEventID + " names no event of this host's")
 	errStreamHeld = errors.New("another connection goes on with the stream")
 )
@@ -42,7 +42,8 @@ func lastEvent(h http.Header) (s streamName, seq uint64, err error) {
 		return s, 0, errEventName
 	}
 	s.kind = stream[0]
-	if s.number, err = strconv.ParseUint(stream[1:], 10, 64); err == nil {
+	s.number, err = strconv.ParseUint(stream[1:], 10, 64)
+	if err == nil {
 		seq, err = strconv.ParseUint(event, 10, 64)
 	}
 	if err != nil || eventID(s, seq) != id {
@@ -56,7 +57,8 @@ const httpKeyLastEvent = "Last-Event-Id"
 
 // prime returns an event without data, with the time after which to reconnect.
 func (k *sessionEvents) prime(s streamName) []byte {
-	return []byte("id: " + eventID(s, k.nextSeq()) + "\nretry: " + strconv.FormatInt(retryAfter.Milliseconds(), 10) + "\ndata:\n\n")
+	retry := strconv.FormatInt(retryAfter.Milliseconds(), 10)
+	return []byte("id: " + eventID(s, k.nextSeq()) + "\nretry: " + retry + "\ndata:\n\n")
 }
 
 // supportsPrime reports whether a session's client supports events without data. Before 2025-11-25 they are not in the
@@ -96,7 +98,8 @@ func (r *hostReply) tooLarge() [][]byte {
 		return nil
 	}
 	return answerFrame(r.id, frontError(0, interop.CodeInternal,
-		"the request was answered while the client had lost its connection, and the answer is larger than what is kept for that (%d KiB)", r.events.replay.maxSession>>10))
+		"the request was answered while the client had lost its connection, "+
+			"and the answer is larger than what is kept for that (%d KiB)", r.events.replay.maxSession>>10))
 }
 
 // resume continues a stream of a session on another connection.
@@ -171,7 +174,8 @@ func (h *Host) streamNotes(w http.ResponseWriter, r *http.Request, s *hostSessio
 		holder = s.events.hold(name)
 		defer s.events.release(name, holder)
 		missed, _ := s.events.after(name, after)
-		if first = append(first, eventsOf(missed)...); after == 0 && s.supportsPrime() {
+		first = append(first, eventsOf(missed)...)
+		if after == 0 && s.supportsPrime() {
 			first = [][]byte{s.events.prime(name)}
 		}
 	}
@@ -190,7 +194,8 @@ func (h *Host) sendNotes(w http.ResponseWriter, s *hostSession, name streamName,
 		id, seq := "", uint64(0)
 		if holder != nil {
 			var holds bool
-			if seq, holds = s.events.add(name, holder, frame, nil); !holds {
+			seq, holds = s.events.add(name, holder, frame, nil)
+			if !holds {
 				s.notes.restore(waiting[i:])
 				return errStreamHeld
 			}

@@ -49,7 +49,10 @@ type frontSession struct {
 }
 
 func newFrontSession(f *front) *frontSession {
-	s := &frontSession{front: f, name: rand.Text(), notes: newNoteQueue(), calls: map[string]*inFlight{}, maxQuestions: maxQuestions}
+	s := &frontSession{
+		front: f, name: rand.Text(), notes: newNoteQueue(),
+		calls: map[string]*inFlight{}, maxQuestions: maxQuestions,
+	}
 	s.life, s.endLife = context.WithCancel(context.Background())
 	s.always = s.sendOutside
 	s.subscriptions = newSubscriptionSet(f, s.notes)
@@ -264,7 +267,8 @@ type hostSessions struct {
 
 func newHostSessions(o *Options) *hostSessions {
 	return &hostSessions{
-		newID: newSessionID(o), replay: o.Replay, idle: o.SessionIdle, maxTotal: o.MaxSessions, maxPerClient: o.MaxClientSessions,
+		newID: newSessionID(o), replay: o.Replay, idle: o.SessionIdle,
+		maxTotal: o.MaxSessions, maxPerClient: o.MaxClientSessions,
 		byID: map[string]*hostSession{}, counts: map[client]int{}, order: list.New(),
 	}
 }
@@ -290,7 +294,8 @@ func clientOf(caller toolbox.Principal, remote string) client {
 // sessions. So a client that opens many cannot evict sessions of others. It returns nil if there is no room.
 func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 	s := &hostSession{
-		frontSession: newFrontSession(h.front), id: t.newID(c.caller), client: c, events: t.replay.newSessionEvents(c), sse: sse,
+		frontSession: newFrontSession(h.front), id: t.newID(c.caller), client: c,
+		events: t.replay.newSessionEvents(c), sse: sse,
 		done: make(chan struct{}), busy: 1, lastBusy: time.Now(),
 	}
 	s.streaming = func() bool {
@@ -307,7 +312,8 @@ func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 				largest = other
 			}
 		}
-		if evicted = t.stalest(&largest); evicted != nil {
+		evicted = t.stalest(&largest)
+		if evicted != nil {
 			t.remove(evicted)
 		}
 	}
@@ -407,7 +413,8 @@ func (t *hostSessions) close(h *Host, cause error) {
 func (t *hostSessions) remove(s *hostSession) {
 	if t.byID[s.id] == s {
 		delete(t.byID, s.id)
-		if t.counts[s.client]--; t.counts[s.client] == 0 {
+		t.counts[s.client]--
+		if t.counts[s.client] == 0 {
 			delete(t.counts, s.client)
 		}
 		t.order.Remove(s.element)

@@ -19,7 +19,9 @@ const maxCompletions = 100
 
 // libraryMethods are the methods that a library answers.
 var libraryMethods = map[string]func(*toolsBackend, context.Context, interop.Message) (any, error){
-	"prompts/get": (*toolsBackend).getPrompt, "resources/read": (*toolsBackend).readResource, "completion/complete": (*toolsBackend).complete,
+	"prompts/get":         (*toolsBackend).getPrompt,
+	"resources/read":      (*toolsBackend).readResource,
+	"completion/complete": (*toolsBackend).complete,
 }
 
 // libraryLists maps the list methods of a library to the member with the list.
@@ -28,7 +30,9 @@ var libraryLists = map[string]string{
 }
 
 // handleLibrary answers a request for the library.
-func (t *toolsBackend) handleLibrary(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+func (t *toolsBackend) handleLibrary(
+	ctx context.Context, m interop.Message, back interop.Peer,
+) (json.RawMessage, error) {
 	list, answer := libraryLists[m.Method], libraryMethods[m.Method]
 	switch {
 	case t.library == nil || list == "" && answer == nil:
@@ -135,9 +139,11 @@ func (t *toolsBackend) readResource(ctx context.Context, m interop.Message) (any
 	r.URI = uri
 	if b.Read != nil {
 		var err error
-		if r, err = b.Read(ctx, r, parts); errors.Is(err, fs.ErrNotExist) {
+		r, err = b.Read(ctx, r, parts)
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, noResource(m.Method, uri)
-		} else if err != nil {
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

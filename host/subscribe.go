@@ -29,7 +29,9 @@ const (
 )
 
 // follow sends the listener the states of the tasks that it names. agreed lists the tasks that the backend accepts.
-func (f *front) follow(ctx context.Context, r *frontRequest, ids []string, queue *noteQueue) (agreed []string, stop func(), err error) {
+func (f *front) follow(
+	ctx context.Context, r *frontRequest, ids []string, queue *noteQueue,
+) (agreed []string, stop func(), err error) {
 	b, ok := f.backend.(Follower)
 	if !ok || len(ids) == 0 {
 		return nil, func() {}, nil
@@ -153,7 +155,8 @@ func (h *subscriptionSet) add(ctx context.Context, r *frontRequest, uri string) 
 func (h *subscriptionSet) claim(caller toolbox.Principal, uri string) (s *subscription, fresh bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s = h.byURI[uri]; s != nil {
+	s = h.byURI[uri]
+	if s != nil {
 		return s, false, nil
 	}
 	switch {
@@ -201,7 +204,8 @@ func (h *subscriptionSet) queueUpdate(s *subscription, uri string, m interop.Mes
 }
 
 func tooMany(format string, args ...any) error {
-	return &interop.RPCError{Code: interop.CodeInternal, Message: "too many subscriptions: " + fmt.Sprintf(format, args...)}
+	text := "too many subscriptions: " + fmt.Sprintf(format, args...)
+	return &interop.RPCError{Code: interop.CodeInternal, Message: text}
 }
 
 // addAll subscribes to resources. It returns the URIs of the successful subscriptions, in order.
@@ -228,7 +232,8 @@ func (h *subscriptionSet) addAll(ctx context.Context, r *frontRequest, uris []st
 			agreed = append(agreed, uri)
 			continue
 		}
-		h.front.log.Debug("no subscription to a resource", "caller", r.caller, "uri", protocol.Printable(uri, 200), "err", failed[i])
+		h.front.log.Debug("no subscription to a resource",
+			"caller", r.caller, "uri", protocol.Printable(uri, 200), "err", failed[i])
 	}
 	return agreed
 }

@@ -33,7 +33,8 @@ func (t *tally[K]) count(key K, n int) {
 		t.counts = map[K]int{}
 	}
 	t.total += n
-	if t.counts[key] += n; t.counts[key] == 0 {
+	t.counts[key] += n
+	if t.counts[key] == 0 {
 		delete(t.counts, key)
 	}
 }

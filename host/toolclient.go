@@ -83,7 +83,8 @@ func (t *toolClient) Elicit(ctx context.Context, message string, schema json.Raw
 	case "cancel":
 		return nil, toolbox.ErrDismissed
 	default:
-		return nil, fmt.Errorf("%s: the client's answer has the action %q", protocol.MethodElicit, protocol.Printable(action, 40))
+		return nil, fmt.Errorf("%s: the client's answer has the action %q",
+			protocol.MethodElicit, protocol.Printable(action, 40))
 	}
 }
 
@@ -162,7 +163,8 @@ func decodeReply(answer json.RawMessage) (toolbox.Message, error) {
 	blocks := []json.RawMessage{content}
 	if len(content) > 0 && content[0] == '[' {
 		var err error
-		if blocks, err = wire.Elements(content); err != nil {
+		blocks, err = wire.Elements(content)
+		if err != nil {
 			return m, fmt.Errorf("%s: the reply's content: %w", protocol.MethodSample, err)
 		}
 	}
@@ -170,7 +172,8 @@ func decodeReply(answer json.RawMessage) (toolbox.Message, error) {
 	for _, block := range blocks {
 		kind, ok := protocol.LookupString(block, "type")
 		if !ok {
-			return m, fmt.Errorf("%s: the reply holds no content block: %s", protocol.MethodSample, protocol.Printable(string(answer), 200))
+			return m, fmt.Errorf("%s: the reply holds no content block: %s",
+				protocol.MethodSample, protocol.Printable(string(answer), 200))
 		}
 		if text, isText := protocol.LookupString(block, "text"); isText && kind == "text" {
 			texts = append(texts, text)
@@ -209,7 +212,8 @@ func (l *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	var line bytes.Buffer
 	data := json.RawMessage(wire.Quote(strings.ToValidUTF8(r.Message, "\uFFFD")))
 	if r.NumAttrs() > 0 || len(l.wrappers) > 0 {
-		handler := slog.Handler(slog.NewJSONHandler(io.Writer(&line), &slog.HandlerOptions{Level: slog.Level(-1 << 20), ReplaceAttr: logMember}))
+		opts := &slog.HandlerOptions{Level: slog.Level(-1 << 20), ReplaceAttr: logMember}
+		handler := slog.Handler(slog.NewJSONHandler(io.Writer(&line), opts))
 		for _, wrap := range l.wrappers {
 			handler = wrap(handler)
 		}
@@ -251,7 +255,8 @@ func logLevel(level slog.Level) string {
 		from slog.Level
 		name string
 	}{
-		{slog.LevelError + 12, "emergency"}, {slog.LevelError + 8, "alert"}, {slog.LevelError + 4, "critical"}, {slog.LevelError, "error"},
+		{slog.LevelError + 12, "emergency"}, {slog.LevelError + 8, "alert"},
+		{slog.LevelError + 4, "critical"}, {slog.LevelError, "error"},
 		{slog.LevelWarn, "warning"}, {slog.LevelInfo + 2, "notice"}, {slog.LevelInfo, "info"},
 	} {
 		if level >= known.from {

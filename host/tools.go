@@ -61,7 +61,8 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 	case protocol.MethodDiscover:
 		b := []byte(`{"capabilities":{"logging":{},"tools":{"listChanged":true}`)
 		if t.library != nil {
-			b = append(b, `,"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{}`...)
+			b = append(b, `,"prompts":{"listChanged":true}`...)
+			b = append(b, `,"resources":{"subscribe":true,"listChanged":true},"completions":{}`...)
 		}
 		b = append(b, '}')
 		s := t.src.Snapshot(m.Caller)
@@ -94,7 +95,9 @@ func (t *toolsBackend) Watch(notify func(interop.Message)) (stop func()) {
 }
 
 // Subscribe implements [Subscriber].
-func (t *toolsBackend) Subscribe(_ context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error) {
+func (t *toolsBackend) Subscribe(
+	_ context.Context, m interop.Message, uri string, updated func(interop.Message),
+) (stop func(), err error) {
 	if t.library == nil {
 		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
 	}
@@ -225,7 +228,8 @@ func localResult(r *toolbox.Result, era interop.Era) (json.RawMessage, error) {
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = appendBlock(b, block); err != nil {
+		b, err = appendBlock(b, block)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -258,7 +262,8 @@ func appendBlock(b []byte, block toolbox.Block) ([]byte, error) {
 	case block.JSON != nil:
 		return appendText(b, string(block.JSON)), nil
 	}
-	return nil, fmt.Errorf("the tool gave a block in the format %q, which is not MCP's: toolbox.Image, Audio, Link and Embedded make blocks of media", block.Wire.Format)
+	return nil, fmt.Errorf("the tool gave a block in the format %q, which is not MCP's: "+
+		"toolbox.Image, Audio, Link and Embedded make blocks of media", block.Wire.Format)
 }
 
 func appendText(b []byte, s string) []byte {

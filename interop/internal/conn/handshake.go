@@ -28,7 +28,8 @@ func capabilitiesOrEmpty(capabilities json.RawMessage) json.RawMessage {
 // "_meta"). capabilities nil: none.
 func ModernMeta(info protocol.Info, capabilities json.RawMessage) json.RawMessage {
 	return wire.Object{}.Text(protocol.MetaVersion, protocol.VersionModern).
-		Raw(protocol.MetaClientInfo, protocol.EncodeInfo(info)).Raw(protocol.MetaClientCaps, capabilitiesOrEmpty(capabilities)).JSON()
+		Raw(protocol.MetaClientInfo, protocol.EncodeInfo(info)).
+		Raw(protocol.MetaClientCaps, capabilitiesOrEmpty(capabilities)).JSON()
 }
 
 // discoverRequest returns the request that tries the modern era.
@@ -87,7 +88,10 @@ func parseInitialize(result json.RawMessage) (Handshake, error) {
 	if err != nil {
 		return Handshake{}, &ProtocolError{"an initialize result that is no object", err}
 	}
-	h := Handshake{Era: protocol.Legacy, Asks: true, ServerInfo: objectOrNil(m["serverInfo"]), Capabilities: objectOrNil(m["capabilities"])}
+	h := Handshake{
+		Era: protocol.Legacy, Asks: true,
+		ServerInfo: objectOrNil(m["serverInfo"]), Capabilities: objectOrNil(m["capabilities"]),
+	}
 	if json.Unmarshal(m["protocolVersion"], &h.Version) != nil || h.Version == "" {
 		return Handshake{}, &ProtocolError{"an initialize result without a protocolVersion", nil}
 	}
@@ -112,7 +116,10 @@ func parseDiscover(result json.RawMessage) (Handshake, error) {
 	if !slices.Contains(supported, protocol.VersionModern) {
 		return Handshake{}, &VersionError{supported}
 	}
-	h := Handshake{Era: protocol.Modern, Version: protocol.VersionModern, Capabilities: objectOrNil(m["capabilities"]), Asks: true}
+	h := Handshake{
+		Era: protocol.Modern, Version: protocol.VersionModern, Asks: true,
+		Capabilities: objectOrNil(m["capabilities"]),
+	}
 	h.Dual = (&VersionError{supported}).legacy() != ""
 	_ = json.Unmarshal(m["instructions"], &h.Instructions)
 	h.ServerInfo = objectOrNil(m["serverInfo"]) // the place in the drafts

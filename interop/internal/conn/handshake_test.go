@@ -14,7 +14,8 @@ func TestParseInitialize(t *testing.T) {
 	if err != nil || h.Era != protocol.Legacy || h.Version != "2025-03-26" || string(h.Capabilities) != `{"b":1, "a":2}` || string(h.ServerInfo) != `{"name":"n","x":9007199254740993}` || h.Instructions != "i" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	if h, err = parseInitialize(json.RawMessage(`{"protocolVersion":"2024-11-05","capabilities":null,"instructions":7}`)); err != nil || h.Capabilities != nil || h.ServerInfo != nil || h.Instructions != "" {
+	h, err = parseInitialize(json.RawMessage(`{"protocolVersion":"2024-11-05","capabilities":null,"instructions":7}`))
+	if err != nil || h.Capabilities != nil || h.ServerInfo != nil || h.Instructions != "" {
 		t.Errorf("%+v, %v", h, err)
 	}
 	for s, other := range map[string]bool{ // other: a version that is not supported
@@ -34,7 +35,8 @@ func TestParseDiscover(t *testing.T) {
 	if err != nil || h.Era != protocol.Modern || h.Version != protocol.VersionModern || string(h.Capabilities) != `{"a":1}` || string(h.ServerInfo) != `{"name":"n"}` || h.Instructions != "i" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	if h, _ = parseDiscover(json.RawMessage(`{"supportedVersions":["2026-07-28"],"serverInfo":{"name":"draft"}}`)); string(h.ServerInfo) != `{"name":"draft"}` {
+	h, _ = parseDiscover(json.RawMessage(`{"supportedVersions":["2026-07-28"],"serverInfo":{"name":"draft"}}`))
+	if string(h.ServerInfo) != `{"name":"draft"}` {
 		t.Errorf("%+v", h)
 	}
 	var bad *ProtocolError

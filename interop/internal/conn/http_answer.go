@@ -68,7 +68,8 @@ func (l credentialLearner) RoundTrip(r *http.Request) (*http.Response, error) {
 // request of this reply.
 func (s *httpServer) result(r *httpReply, env *wire.Envelope, id json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Equal(env.ID, id) && (env.Error == nil || string(env.ID) != "null") {
-		return nil, &ProtocolError{fmt.Sprintf("an answer to %s, where %s was asked", protocol.Printable(string(env.ID), 40), id), nil}
+		answered := protocol.Printable(string(env.ID), 40)
+		return nil, &ProtocolError{fmt.Sprintf("an answer to %s, where %s was asked", answered, id), nil}
 	}
 	if env.Error != nil {
 		return nil, rpcError(env.Error, s.secrets(r))
@@ -106,7 +107,8 @@ func (s *httpServer) failure(r *httpReply) error {
 	he, secrets := s.httpError(r, body), s.secrets(r)
 	if to := r.Header.Get("Location"); r.StatusCode/100 == 3 && to != "" {
 		if u, err := r.Request.URL.Parse(to); err == nil {
-			he.Body = "redirects to " + secrets.Mask(origin(u)) + protocol.Printable(secrets.Mask(u.EscapedPath()), 200) + ", which is not followed"
+			path := protocol.Printable(secrets.Mask(u.EscapedPath()), 200)
+			he.Body = "redirects to " + secrets.Mask(origin(u)) + path + ", which is not followed"
 		}
 	}
 	if !ownStatus(r.StatusCode) {

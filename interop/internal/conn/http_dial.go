@@ -60,7 +60,8 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 		if err == nil || isFinal(err) || ctx.Err() != nil {
 			return c, h, d.fail(err)
 		}
-		if failed = err; d.Era == protocol.Legacy {
+		failed = err
+		if d.Era == protocol.Legacy {
 			return d.fallback(ctx, failed)
 		}
 	}
@@ -71,7 +72,8 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 	version := protocol.VersionLegacy
 	var other *VersionError
 	if errors.As(err, &other) {
-		if version = other.legacy(); version == "" {
+		version = other.legacy()
+		if version == "" {
 			return nil, Handshake{}, d.fail(err)
 		}
 	}

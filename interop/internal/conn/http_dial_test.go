@@ -150,7 +150,8 @@ func TestHTTPNegotiation(t *testing.T) {
 			if err == nil {
 				c.Close()
 			}
-			if asked, _, _ = strings.Cut(asked, handshook+", GET"); !strings.HasPrefix(asked, tt.asked) && asked+handshook != tt.asked {
+			asked, _, _ = strings.Cut(asked, handshook+", GET")
+			if !strings.HasPrefix(asked, tt.asked) && asked+handshook != tt.asked {
 				t.Errorf("asked: %s", asked)
 			}
 			if tt.version != "" {

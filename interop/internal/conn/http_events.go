@@ -41,7 +41,8 @@ func (s *eventStream) answer(
 		if s.lastID == "" || resume == nil {
 			return contextErrorOr(ctx, l, err)
 		}
-		if r, err = resume(err); err != nil {
+		r, err = resume(err)
+		if err != nil {
 			return err
 		}
 	}
@@ -76,7 +77,8 @@ func (s *eventStream) read(r *httpReply, events *wire.Events) (result json.RawMe
 		if len(ev.Data) == 0 || ev.Name != "message" {
 			continue
 		}
-		if result, err, final = s.message(ev.Data); final {
+		result, err, final = s.message(ev.Data)
+		if final {
 			return result, err, true
 		}
 	}

@@ -74,9 +74,15 @@ func (r *endReader) Read(p []byte) (int, error) {
 
 // send makes one request, which ends when ctx or the connection does. It has a context of its own, so that drain can
 // detach it from the caller's.
-func (s *httpServer) send(ctx context.Context, l *lifetime, method string, h http.Header, body []byte) (*httpReply, error) {
+func (s *httpServer) send(
+	ctx context.Context, l *lifetime, method string, h http.Header, body []byte,
+) (*httpReply, error) {
 	rctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r := &httpReply{cancel: cancel, detachCaller: context.AfterFunc(ctx, cancel), detachConnection: context.AfterFunc(l.ctx, cancel)}
+	r := &httpReply{
+		cancel:           cancel,
+		detachCaller:     context.AfterFunc(ctx, cancel),
+		detachConnection: context.AfterFunc(l.ctx, cancel),
+	}
 	var reader io.Reader
 	if body != nil {
 		reader = bytes.NewReader(body)

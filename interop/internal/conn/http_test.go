@@ -148,7 +148,8 @@ func toolCall(era protocol.Era, name, args string, token int64) Request {
 	}
 	if era == protocol.Modern {
 		m := strings.TrimSuffix(strings.TrimPrefix(string(ModernMeta(clientInfo, nil)), "{"), "}")
-		if meta = m + "," + meta; token == 0 {
+		meta = m + "," + meta
+		if token == 0 {
 			meta = m
 		}
 	}

@@ -75,7 +75,8 @@ func (c *modern) headers(x *Request) http.Header {
 // paramText returns the argument at a path. It returns false if there is none that fits in a header.
 func paramText(value json.RawMessage, path []string) (text string, ok bool) {
 	for _, key := range path {
-		if value, ok = wire.Lookup(value, key); !ok {
+		value, ok = wire.Lookup(value, key)
+		if !ok {
 			return "", false
 		}
 	}

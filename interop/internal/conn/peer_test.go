@@ -46,7 +46,8 @@ func TestHTTPPeers(t *testing.T) {
 			if err != nil || json.Unmarshal(got, &tools) != nil || len(tools.Tools) == 0 {
 				t.Fatalf("%s, %v", got, err)
 			}
-			if got, err = c.Call(t.Context(), toolCall(h.Era, tt.tool, tt.args, 0)); err != nil || tt.tool == "echo" && !strings.Contains(string(got), "münze") {
+			got, err = c.Call(t.Context(), toolCall(h.Era, tt.tool, tt.args, 0))
+			if err != nil || tt.tool == "echo" && !strings.Contains(string(got), "münze") {
 				t.Errorf("%v: %s, %v", tools.Tools, got, err)
 			}
 		})

@@ -38,7 +38,8 @@ func (p *pending) add(m Message) (added bool) {
 	}
 	m.Of = p.request.Of
 	p.mu.Lock()
-	if added = !p.done; added {
+	added = !p.done
+	if added {
 		p.notes.put(m)
 	}
 	p.mu.Unlock()

@@ -47,7 +47,7 @@ func openStream(ctx context.Context, f framer, o Options, era protocol.Era) (Con
 		s.Close()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
-			if lateErr := s.lateError(ctx, 0); lateErr != ctx.Err() { //nolint:errorlint // without received bytes it is ctx.Err() itself
+			if lateErr := s.lateError(ctx, 0); lateErr != ctx.Err() { //nolint:errorlint // it may be ctx.Err() itself
 				err = lateErr
 			}
 			if p, ok := f.(*stdio); ok {

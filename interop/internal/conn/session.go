@@ -65,8 +65,10 @@ var _ Conn = (*session)(nil)
 func newSession(o Options, leaveWait time.Duration) *session {
 	s := &session{
 		lifetime: newLifetime(), transport: newLifetime(), leaveWait: leaveWait, opts: o, log: o.Logger,
-		queue: queue{signal: make(chan struct{}, 1)}, answerSlots: make(chan struct{}, maxAsking), refusalSlots: make(chan struct{}, maxAsking),
-		pending: map[int64]*pending{}, tokens: map[int64]*pending{}, requestCancels: map[string]context.CancelFunc{}, openRequests: map[chan struct{}]bool{},
+		queue:       queue{signal: make(chan struct{}, 1)},
+		answerSlots: make(chan struct{}, maxAsking), refusalSlots: make(chan struct{}, maxAsking),
+		pending: map[int64]*pending{}, tokens: map[int64]*pending{},
+		requestCancels: map[string]context.CancelFunc{}, openRequests: map[chan struct{}]bool{},
 	}
 	s.spawn(func(ctx context.Context) {
 		s.queue.run(ctx, func(m Message) {
@@ -111,11 +113,13 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 		case <-p.signal:
 			result, err, done = p.take()
 		case <-ctx.Done():
-			if result, err, done = p.outcome(); !done {
+			result, err, done = p.outcome()
+			if !done {
 				err = ctx.Err()
 			}
 		case <-s.ctx.Done():
-			if result, err, done = p.take(); !done {
+			result, err, done = p.take()
+			if !done {
 				err = &LostError{s.Err()}
 			}
 		}
@@ -300,7 +304,8 @@ func (s *session) handleNotification(env *wire.Envelope, streamCall *pending) (o
 	}
 	owner = s.owner(&m)
 	if owner == nil && !ConcernsAll(m.Method) {
-		if owner = streamCall; owner == nil && s.opts.Belongs != nil {
+		owner = streamCall
+		if owner == nil && s.opts.Belongs != nil {
 			owner = s.callByOf(s.opts.Belongs(m.Method))
 		}
 	}

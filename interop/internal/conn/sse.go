@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +36,8 @@ func DialSSE(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
 	c, h, err := openSSE(ctx, server, sseEndpointWait)
 	if err != nil {
 		server.close()
-		if he, ok := errors.AsType[*HTTPError](err); ok && (he.Status == 400 || he.Status == 405 || he.Status == 406 || he.Status == 415) {
+		httpErr, ok := errors.AsType[*HTTPError](err)
+		if ok && slices.Contains([]int{400, 405, 406, 415}, httpErr.Status) {
 			err = &NotSSEError{err}
 		}
 		return nil, Handshake{}, err
@@ -54,7 +56,8 @@ func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn,
 	s.run(f)
 	var h Handshake
 	if err == nil {
-		if h, err = s.initialize(ctx, protocol.VersionLegacy); err != nil {
+		h, err = s.initialize(ctx, protocol.VersionLegacy)
+		if err != nil {
 			if other := offeredVersion(err, protocol.VersionLegacy); other != "" {
 				h, err = s.initialize(ctx, other)
 			}
@@ -70,7 +73,8 @@ func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn,
 // open opens the stream and waits for the event with the URL for messages. It refuses another origin, which would
 // receive the headers configured for this one.
 func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
-	if f.reply, err = f.server.openEvents(ctx, f.s.transport, f.server.headers(httpAcceptEvents)); err != nil {
+	f.reply, err = f.server.openEvents(ctx, f.s.transport, f.server.headers(httpAcceptEvents))
+	if err != nil {
 		return err
 	}
 	f.events = f.server.events(f.reply)

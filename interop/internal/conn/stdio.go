@@ -209,7 +209,8 @@ func stderrNote(tail string) string {
 			break
 		}
 	}
-	if shown = protocol.Printable(shown, maxStderrNote); shown == "" {
+	shown = protocol.Printable(shown, maxStderrNote)
+	if shown == "" {
 		return ""
 	}
 	return fmt.Sprintf("; %s: %q", label, shown)
