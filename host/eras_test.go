@@ -26,7 +26,7 @@ func TestErrorsAreOfTheClientsEra(t *testing.T) {
 // A server sees the capabilities of a modern client, so its error about a missing capability is returned to the client.
 // A result with questions is refused for a method that cannot ask.
 func TestWhatIsMissingIsTheClientsBusiness(t *testing.T) {
-	b := &fixed{err: interop.NewFault(interop.ToolError, "s", "x", &interop.RPCError{Code: -32021, Message: "m", Data: json.RawMessage(`{"requiredCapabilities":{"elicitation":{}}}`)})}
+	b := &fixedBackend{err: interop.NewFault(interop.ToolError, "s", "x", &interop.RPCError{Code: -32021, Message: "m", Data: json.RawMessage(`{"requiredCapabilities":{"elicitation":{}}}`)})}
 	h := host.NewFront(b, nil)
 	t.Cleanup(h.Close)
 	site := serveSite(t, h)

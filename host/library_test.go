@@ -21,7 +21,7 @@ func library() *host.Library {
 		Arguments: []host.Argument{{Name: "name", Required: true, Complete: host.Words("Ann", "anton", "Bob")}, {Name: "how"}},
 		Get: func(ctx context.Context, arguments map[string]string) ([]toolbox.Message, error) {
 			if arguments["name"] == "ask" {
-				c, err := toolbox.Elicit[choice](ctx, "accept")
+				c, err := toolbox.Elicit[orderChoice](ctx, "accept")
 				return []toolbox.Message{{Text: c.Size}}, err
 			}
 			return []toolbox.Message{
@@ -54,10 +54,10 @@ func library() *host.Library {
 
 // Prompts, resources, templates and completions of a program reach clients of both eras.
 func TestALibraryIsPublished(t *testing.T) {
-	eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
 		ctx := t.Context()
-		opts := answering("ann")
+		opts := elicitingClient("ann")
 		opts.ElicitationHandler = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"size": "large"}}, nil
 		}
@@ -134,7 +134,7 @@ func TestALibraryIsPublished(t *testing.T) {
 
 // Changes of a library reach the clients. All clients are notified of lists, and subscribed ones of resources.
 func TestALibraryChanges(t *testing.T) {
-	eachWay(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+	onEachTransport(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		if era == "2026-07-28" {
 			return // the SDK does not wait until its subscription is acknowledged
 		}

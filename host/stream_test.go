@@ -172,13 +172,13 @@ func TestCancelledByTheClientIsNotAnswered(t *testing.T) {
 	g := newHeldTool()
 	site := newSite(t, g, nil)
 	legacy := session(t, site)
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(reported)
 		<-g.begun
 		request{body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"\u0061"}}`, header: legacy}.send(t, site)
 	}()
-	defer func() { <-told }()
+	defer func() { <-reported }()
 	resp, body := legacyCall(legacy, `"a"`, "").send(t, site)
 	if body != "" || resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%s %s %q", resp.Status, resp.Header, body)
@@ -194,7 +194,7 @@ func TestNewsGoToOneStreamOfASession(t *testing.T) {
 	legacy := session(t, site)
 	run := func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { return nil, nil }
 	reg.Add(toolbox.Tool{Name: "before", Run: run}) // waits for a stream
-	heard := make(chan string, 10)
+	received := make(chan string, 10)
 	var bodies []io.Closer
 	for range 2 {
 		resp := request{method: http.MethodGet, header: legacy}.start(t.Context(), t, site)
@@ -205,13 +205,13 @@ func TestNewsGoToOneStreamOfASession(t *testing.T) {
 		go func() {
 			e := &events{t: t, body: resp.Body}
 			for s := e.next(); s != ""; s = e.next() {
-				heard <- s
+				received <- s
 			}
-			heard <- ""
+			received <- ""
 		}()
 	}
 	const want = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
-	if got := <-heard; got != want {
+	if got := <-received; got != want {
 		t.Fatal(got)
 	}
 	began := time.Now()
@@ -219,14 +219,14 @@ func TestNewsGoToOneStreamOfASession(t *testing.T) {
 		reg.Add(toolbox.Tool{Name: string(rune('a' + i)), Run: run})
 	}
 	more := int(time.Since(began) / (50 * time.Millisecond)) // the time in which changes are combined
-	if got := <-heard; got != want {
+	if got := <-received; got != want {
 		t.Fatal(got)
 	}
 	if resp, _ := (request{method: http.MethodDelete, header: legacy}).send(t, site); resp.StatusCode != 204 {
 		t.Fatal(resp.Status)
 	}
 	for ended := 0; ended < 2; { // both streams end, with at most as many notifications as the time allows
-		if got := <-heard; got == "" {
+		if got := <-received; got == "" {
 			ended++
 		} else if more--; more < 0 {
 			t.Errorf("again: %s", got)
@@ -238,7 +238,7 @@ func TestNewsGoToOneStreamOfASession(t *testing.T) {
 }
 
 func TestListening(t *testing.T) {
-	b := &fixed{}
+	b := &fixedBackend{}
 	h := host.NewFront(b, nil)
 	site := serveSite(t, h)
 	listen := func(id, filter string) *events {
