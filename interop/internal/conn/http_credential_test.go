@@ -72,7 +72,7 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 	wantMasked(c)
 	// A credential that was renewed since the stream was opened is also masked, however often.
 	u, o := dialOptions{url: echoOverSSE(t).URL}.split()
-	u.Wrap = func(base http.RoundTripper) http.RoundTripper { return &renewed{base: base} }
+	u.Wrap = func(base http.RoundTripper) http.RoundTripper { return &renewingTransport{base: base} }
 	again, _, err := DialSSE(t.Context(), u, o)
 	if err != nil {
 		t.Fatal(err)
@@ -83,13 +83,13 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 	}
 }
 
-// renewed uses another credential for each request.
-type renewed struct {
+// renewingTransport uses another credential for each request.
+type renewingTransport struct {
 	base http.RoundTripper
 	n    atomic.Int64
 }
 
-func (b *renewed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *renewingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", fmt.Sprintf("Bearer the-token-%08d", b.n.Add(1)))
 	return b.base.RoundTrip(r)
@@ -128,9 +128,9 @@ func TestForwardedHeadersOfAResumedAnswer(t *testing.T) {
 // If a server repeats the credential of a request, it is masked everywhere.
 func TestCredentialThatIsSaidBack(t *testing.T) {
 	t.Parallel()
-	says := func(w http.ResponseWriter, r rawRequest) {
-		mine := r.HTTP.Header.Get("Authorization")
-		failed := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not with %s","data":{"was":%q}}}`, r.ID, mine, mine)
+	message := func(w http.ResponseWriter, r rawRequest) {
+		own := r.HTTP.Header.Get("Authorization")
+		failed := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not with %s","data":{"was":%q}}}`, r.ID, own, own)
 		switch r.Method {
 		case "json":
 			w.Header().Set("Content-Type", "application/json")
@@ -140,12 +140,12 @@ func TestCredentialThatIsSaidBack(t *testing.T) {
 			fmt.Fprintf(w, "data: %s\n\n", failed)
 		case "page":
 			w.Header().Set("Content-Type", "text/html")
-			io.WriteString(w, mine)
+			io.WriteString(w, own)
 		case "result":
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete" , "with":%q}}`, r.ID, mine)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete" , "with":%q}}`, r.ID, own)
 		case "redirect":
-			w.Header().Set("Location", "https://other.example/"+strings.TrimPrefix(mine, "Bearer "))
+			w.Header().Set("Location", "https://other.example/"+strings.TrimPrefix(own, "Bearer "))
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		case "refusal":
 			http.Error(w, failed, http.StatusInternalServerError)
@@ -153,7 +153,7 @@ func TestCredentialThatIsSaidBack(t *testing.T) {
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		}
 	}
-	for name, handler := range map[string]http.Handler{"modern": rawModern(says), "legacy": rawLegacy(`{}`, says)} {
+	for name, handler := range map[string]http.Handler{"modern": rawModern(message), "legacy": rawLegacy(`{}`, message)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(handler)

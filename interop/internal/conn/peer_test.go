@@ -92,7 +92,7 @@ func TestHTTPFixture(t *testing.T) {
 			if strings.Contains(flags, "ignore") {
 				o.probe = 50 * time.Millisecond
 			}
-			c, h := dialed(t, o)
+			c, h := mustDial(t, o)
 			if h.Era != want.era {
 				t.Errorf("%+v", h)
 			}
@@ -132,7 +132,7 @@ func TestHTTPFixtureCancels(t *testing.T) {
 		t.Run(flags, func(t *testing.T) {
 			noLeaks(t)
 			f := fixture.New(t, strings.Fields(flags)...)
-			c, h := dialed(t, dialOptions{url: f.HTTP()})
+			c, h := mustDial(t, dialOptions{url: f.HTTP()})
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				f.Wait("call hang")
