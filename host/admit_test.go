@@ -31,8 +31,10 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 			}})
 			defer h.Close()
 			opened := serveDirect(h.Handler(), "", "", request{body: fmt.Sprintf(initializeLine, "2025-11-25")})
-			listen := modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`).with("Accept", "text/event-stream")
-			news := request{method: "GET"}.with("Mcp-Session-Id", opened.Header().Get("Mcp-Session-Id")).with("Accept", "text/event-stream")
+			listen := modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`).
+				with("Accept", "text/event-stream")
+			news := request{method: "GET"}.with("Mcp-Session-Id", opened.Header().Get("Mcp-Session-Id")).
+				with("Accept", "text/event-stream")
 			ended := make(chan *httptest.ResponseRecorder, 3)
 			for _, r := range []request{listen, news} {
 				go func() { ended <- serveDirect(h.Handler(), "", "", r) }()

@@ -29,7 +29,9 @@ func (s *scriptedBackend) Handle(ctx context.Context, m interop.Message, back in
 func (s *scriptedBackend) Watch(func(interop.Message)) (stop func()) { return func() {} }
 
 // newScripted returns a host over a script, which is closed at the end of the test.
-func newScripted(t testing.TB, opts *host.Options, handle func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error)) *host.Host {
+func newScripted(
+	t testing.TB, opts *host.Options, handle func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error),
+) *host.Host {
 	h := host.NewFront(&scriptedBackend{handle: handle}, opts)
 	t.Cleanup(h.Close)
 	return h
@@ -41,7 +43,9 @@ func initializeBody(caps string) string {
 }
 
 // openWith opens a session over HTTP with capabilities.
-func openWith(t testing.TB, send func(request) (header func(string) string, body string), caps string) map[string]string {
+func openWith(
+	t testing.TB, send func(request) (header func(string) string, body string), caps string,
+) map[string]string {
 	t.Helper()
 	header, body := send(request{body: initializeBody(caps)})
 	if header("Mcp-Session-Id") == "" {
@@ -66,7 +70,8 @@ func TestTheBackendKnowsTheClient(t *testing.T) {
 	expect := func(what string, era interop.Era, session, always bool, caps, level string) *interop.Client {
 		t.Helper()
 		c := <-came
-		if c.Era != era || (c.Session != "") != session || (c.Always != nil) != always || (c.Life != nil) != session || string(c.Capabilities) != caps || c.LogLevel != level || c.Back == nil {
+		if c.Era != era || (c.Session != "") != session || (c.Always != nil) != always || (c.Life != nil) != session ||
+			string(c.Capabilities) != caps || c.LogLevel != level || c.Back == nil {
 			t.Errorf("%s: %+v", what, c)
 		}
 		return c
@@ -107,7 +112,8 @@ func TestTheBackendKnowsTheClient(t *testing.T) {
 	pipe := expect("modern pipe", interop.Modern, true, false, "", "")
 	l.ask(initializeBody(caps))
 	l.ask(`{"jsonrpc":"2.0","id":1,"method":"x"}`)
-	if c := expect("legacy pipe", interop.Legacy, true, true, caps, ""); c.Session != pipe.Session || c.Session == first.Session {
+	if c := expect("legacy pipe", interop.Legacy, true, true, caps, ""); c.Session != pipe.Session ||
+		c.Session == first.Session {
 		t.Error("the connection's name")
 	}
 	if first.Life.Err() != nil || pipe.Life.Err() != nil {
@@ -148,7 +154,8 @@ func TestLogMessagesHaveTheClientsLevel(t *testing.T) {
 	}
 	received("modern", modernLine("1", "x", ""), "")
 	meta := func(level string) string {
-		return strings.Replace(modernLine("1", "x", ""), `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"`+level+`",`, 1)
+		return strings.Replace(modernLine("1", "x", ""), `"_meta":{`,
+			`"_meta":{"io.modelcontextprotocol/logLevel":"`+level+`",`, 1)
 	}
 	received("modern warning", meta("warning"), "warning emergency")
 	received("modern odd", meta("odd"), "")

@@ -18,7 +18,8 @@ func TestErrorsAreOfTheClientsEra(t *testing.T) {
 	}), nil)
 	_, old := legacyCall(session(t, site), "7", "").send(t, site)
 	_, new := modern("tools/call", "t", `"name":"t"`).send(t, site)
-	if !strings.Contains(old, `"code":-32042,"message":"open it","data":{"elicitations":[]}`) || !strings.Contains(new, `"code":-32603,"message":"open it","data":{"elicitations":[]}`) {
+	if !strings.Contains(old, `"code":-32042,"message":"open it","data":{"elicitations":[]}`) ||
+		!strings.Contains(new, `"code":-32603,"message":"open it","data":{"elicitations":[]}`) {
 		t.Errorf("legacy: %s\nmodern: %s", old, new)
 	}
 }

@@ -69,7 +69,8 @@ func TestResultsAreAdaptedToTheEra(t *testing.T) {
 			t.Cleanup(h.Close)
 			site := serveSite(t, h)
 			for range 2 { // the second time from the cache
-				_, got := request{body: `{"jsonrpc":"2.0","id":7,"method":"` + tt.method + `"}`, header: session(t, site)}.send(t, site)
+				_, got := request{body: `{"jsonrpc":"2.0","id":7,"method":"` + tt.method + `"}`, header: session(t, site)}.
+					send(t, site)
 				if tt.legacy == "" {
 					if !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,`) {
 						t.Errorf("legacy: %s", got)

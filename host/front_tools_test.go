@@ -62,7 +62,8 @@ func TestToolsListIsEachPrincipalsOwn(t *testing.T) {
 	for range 2 {
 		for p := range snaps {
 			got, err := b.Handle(t.Context(), interop.Message{Method: "tools/list", Caller: p}, nil)
-			if want := `{"tools":[{"name":"of_` + string(p) + `","inputSchema":{"type":"object"}}]}`; err != nil || string(got) != want {
+			if want := `{"tools":[{"name":"of_` + string(p) + `","inputSchema":{"type":"object"}}]}`; err != nil ||
+				string(got) != want {
 				t.Fatalf("%s: %s, %v", p, got, err)
 			}
 		}

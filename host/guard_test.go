@@ -134,7 +134,8 @@ func TestASessionBelongsToItsPrincipal(t *testing.T) {
 	if w := serveDirect(h, "", "", call); w.Code != 401 || w.Body.String() != `{"jsonrpc":"2.0","error":{"code":-32600,"message":"unauthorized"}}` {
 		t.Errorf("nobody: %d %s", w.Code, w.Body)
 	}
-	if w := as("banned", call); w.Code != 403 || w.Header().Get("Www-Authenticate") != "Bearer" || !strings.Contains(w.Body.String(), "not you") {
+	if w := as("banned", call); w.Code != 403 || w.Header().Get("Www-Authenticate") != "Bearer" ||
+		!strings.Contains(w.Body.String(), "not you") {
 		t.Errorf("banned: %d %s", w.Code, w.Body)
 	}
 	if w := as("bob", modern("tools/call", "t", `"name":"t"`)); w.Code != 200 {
@@ -229,7 +230,8 @@ func TestTheStalestSessionMakesRoom(t *testing.T) {
 		go serveDirect(h, "", "", legacyCall(s, "7", ""))
 		<-g.begun
 	}
-	if w := serveDirect(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")}); w.Code != 503 || w.Header().Get("Mcp-Session-Id") != "" {
+	if w := serveDirect(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")}); w.Code != 503 ||
+		w.Header().Get("Mcp-Session-Id") != "" {
 		t.Errorf("all are busy: %d", w.Code)
 	}
 	close(g.free)
@@ -239,7 +241,8 @@ func TestTokens(t *testing.T) {
 	const ann, bob = "0123456789abcdef-ann", "0123456789abcdef~bob=="
 	var tokens identity.Tokens
 	for _, bad := range [][]string{nil, {"hunter2"}, {ann, "0123456789 abcdef"}, {"0123456789abcdef\n"}} {
-		if err := tokens.Set(bad...); err == nil || strings.Contains(err.Error(), "hunter") || strings.Contains(err.Error(), "abcdef") {
+		if err := tokens.Set(bad...); err == nil || strings.Contains(err.Error(), "hunter") ||
+			strings.Contains(err.Error(), "abcdef") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -263,13 +266,15 @@ func TestTokens(t *testing.T) {
 				r = r.with("Authorization", tt.authorization)
 			}
 			w := serveDirect(h, "", "", r)
-			if got := w.Header().Get("WWW-Authenticate"); got != tt.challenge || (w.Code == 401) != (tt.challenge != "") || strings.Contains(w.Body.String(), "abcdef") {
+			if got := w.Header().Get("WWW-Authenticate"); got != tt.challenge || (w.Code == 401) != (tt.challenge != "") ||
+				strings.Contains(w.Body.String(), "abcdef") {
 				t.Errorf("%s %q: %d %q %s", r.method, tt.authorization, w.Code, got, w.Body)
 			}
 		}
 	}
 	opened := serveDirect(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")}.with("Authorization", "Bearer "+ann))
-	ping := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.with("Mcp-Session-Id", opened.Header().Get("Mcp-Session-Id"))
+	ping := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.
+		with("Mcp-Session-Id", opened.Header().Get("Mcp-Session-Id"))
 	for token, want := range map[string]int{ann: 200, bob: 404} {
 		if w := serveDirect(h, "", "", ping.with("Authorization", "Bearer "+token)); w.Code != want {
 			t.Errorf("ann's session with %s: %d", token, w.Code)
@@ -311,7 +316,8 @@ func TestPagesOfAllowedOrigins(t *testing.T) {
 				t.Errorf("%s: preflight: %s: %q, want %q", origin, k, got, v)
 			}
 		}
-		if got := sent.Header.Get("Access-Control-Expose-Headers"); ok != strings.Contains(got, "WWW-Authenticate") || ok != strings.Contains(got, "Mcp-Session-Id") {
+		if got := sent.Header.Get("Access-Control-Expose-Headers"); ok != strings.Contains(got, "WWW-Authenticate") ||
+			ok != strings.Contains(got, "Mcp-Session-Id") {
 			t.Errorf("%s: exposed are %q", origin, got)
 		}
 	}

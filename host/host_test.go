@@ -55,7 +55,9 @@ var transports = map[string]func(*testing.T, *host.Host) mcp.Transport{
 }
 
 // onEachTransport runs a test over each transport in each era.
-func onEachTransport(t *testing.T, run func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession)) {
+func onEachTransport(
+	t *testing.T, run func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession),
+) {
 	for transport, dial := range transports {
 		for _, version := range []string{"2025-06-18", "2026-07-28"} {
 			if transport == "HTTP+SSE" && version == "2026-07-28" {
@@ -90,7 +92,8 @@ func TestSDKClientListsAndCalls(t *testing.T) {
 		}))
 	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		s := connect(newHost(t, reg, &host.Options{Instructions: "be kind"}), nil)
-		if got := s.InitializeResult(); got.Instructions != "be kind" || got.Capabilities.Tools == nil || !got.Capabilities.Tools.ListChanged {
+		if got := s.InitializeResult(); got.Instructions != "be kind" || got.Capabilities.Tools == nil ||
+			!got.Capabilities.Tools.ListChanged {
 			t.Errorf("initialize: %+v", got)
 		}
 		list, err := s.ListTools(t.Context(), nil)
@@ -113,7 +116,8 @@ func TestSDKClientListsAndCalls(t *testing.T) {
 		}
 		_, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "nope"})
 		var rpc *jsonrpc.Error
-		if !errors.As(err, &rpc) || rpc.Code != interop.CodeInvalidParams || rpc.Message != `no tool named "nope" is available` {
+		if !errors.As(err, &rpc) || rpc.Code != interop.CodeInvalidParams ||
+			rpc.Message != `no tool named "nope" is available` {
 			t.Errorf("unknown tool: %v", err)
 		}
 	})

@@ -64,7 +64,8 @@ func TestRequestsInFlightAreBoundedByClient(t *testing.T) {
 		<-g.begun
 	}
 	for remote, want := range map[string]int{"192.0.2.1:99": 429, "192.0.2.2:1": 200} {
-		if w := serveFrom(h, remote, modern("tools/list", "", "")); w.Code != want || (w.Header().Get("Retry-After") != "") != (want == 429) {
+		if w := serveFrom(h, remote, modern("tools/list", "", "")); w.Code != want ||
+			(w.Header().Get("Retry-After") != "") != (want == 429) {
 			t.Errorf("%s: %d %s", remote, w.Code, w.Body)
 		}
 	}
@@ -150,7 +151,8 @@ func TestOneToolDoesNotSpoilTheList(t *testing.T) {
 	var got struct {
 		Result struct{ Tools []struct{ Name string } }
 	}
-	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Result.Tools) != len(tools)-2 || strings.Contains(body, "bad8") || strings.Contains(body, "bad9") {
+	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Result.Tools) != len(tools)-2 ||
+		strings.Contains(body, "bad8") || strings.Contains(body, "bad9") {
 		t.Errorf("%v: %s", err, body)
 	}
 }
@@ -246,7 +248,8 @@ func TestABodyThatDoesNotComeHoldsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			answer, err := io.ReadAll(client)
-			if took := time.Since(began); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+tt.status) || took > 40*time.Second {
+			if took := time.Since(began); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+tt.status) ||
+				took > 40*time.Second {
 				t.Errorf("%q: after %v: %v %q", tt.request, took, err, answer)
 			}
 		})
@@ -284,7 +287,8 @@ func TestAStalledClientMakesRoom(t *testing.T) {
 		}
 	}
 	call = modern("tools/call", "t", `"name":"t","arguments":{"x":"`+large+large+`"}`)
-	if resp, body := call.send(t, site); resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !strings.Contains(body, "no room for the message") {
+	if resp, body := call.send(t, site); resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" ||
+		!strings.Contains(body, "no room for the message") {
 		t.Errorf("more than there is: %s %.200s", resp.Status, body)
 	}
 }

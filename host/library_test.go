@@ -62,15 +62,18 @@ func TestALibraryIsPublished(t *testing.T) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"size": "large"}}, nil
 		}
 		s := connect(newHost(t, nil, &host.Options{Library: library(), Page: 1}), opts)
-		if c := s.InitializeResult().Capabilities; c.Prompts == nil || c.Resources == nil || !c.Resources.Subscribe || c.Completions == nil {
+		if c := s.InitializeResult().Capabilities; c.Prompts == nil || c.Resources == nil || !c.Resources.Subscribe ||
+			c.Completions == nil {
 			t.Errorf("%+v", c)
 		}
 		prompts, err := s.ListPrompts(ctx, nil)
-		if err != nil || len(prompts.Prompts) != 1 || prompts.Prompts[0].Title != "Greet" || len(prompts.Prompts[0].Arguments) != 2 || !prompts.Prompts[0].Arguments[0].Required {
+		if err != nil || len(prompts.Prompts) != 1 || prompts.Prompts[0].Title != "Greet" ||
+			len(prompts.Prompts[0].Arguments) != 2 || !prompts.Prompts[0].Arguments[0].Required {
 			t.Errorf("%+v, %v", prompts, err)
 		}
 		p, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet", Arguments: map[string]string{"name": "Ann"}})
-		if err != nil || len(p.Messages) != 3 || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ann" || p.Messages[1].Content.(*mcp.ImageContent).MIMEType != "image/png" || p.Messages[2].Role != "assistant" {
+		if err != nil || len(p.Messages) != 3 || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ann" ||
+			p.Messages[1].Content.(*mcp.ImageContent).MIMEType != "image/png" || p.Messages[2].Role != "assistant" {
 			t.Errorf("%+v, %v", p, err)
 		}
 		p, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet", Arguments: map[string]string{"name": "ask"}})
@@ -125,7 +128,8 @@ func TestALibraryIsPublished(t *testing.T) {
 			r, err := s.Complete(ctx, &mcp.CompleteParams{
 				Ref: tt.ref, Argument: mcp.CompleteParamsArgument{Name: tt.argument, Value: "AN"}, Context: &mcp.CompleteContext{Arguments: map[string]string{"kind": "hot"}},
 			})
-			if err != nil || strings.Join(r.Completion.Values, " ") != tt.want || r.Completion.Total != tt.total || r.Completion.HasMore != (tt.total > 100) {
+			if err != nil || strings.Join(r.Completion.Values, " ") != tt.want || r.Completion.Total != tt.total ||
+				r.Completion.HasMore != (tt.total > 100) {
 				t.Errorf("%s: %+v, %v", tt.argument, r, err)
 			}
 		}

@@ -58,7 +58,8 @@ func TestLocalToolsArePublishedWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		tool := list.Tools[0]
-		if tool.Title != "Order" || tool.OutputSchema == nil || !tool.Annotations.ReadOnlyHint || *tool.Annotations.OpenWorldHint {
+		if tool.Title != "Order" || tool.OutputSchema == nil || !tool.Annotations.ReadOnlyHint ||
+			*tool.Annotations.OpenWorldHint {
 			t.Errorf("%+v %+v", tool, tool.Annotations)
 		}
 		for input, want := range map[string]string{
@@ -108,7 +109,8 @@ func TestTwoOutputSchemasOfOneName(t *testing.T) {
 	}
 	const id = `{"type":"object","$id":"https://example.com/out`
 	reg := toolbox.NewRegistry(nil)
-	reg.Add(tool("first", id+`"}`), tool("same", id+`"}`), tool("other", id+`#","required":["x"]}`), tool("own", `{"type":"object","$id":"https://example.com/own"}`))
+	reg.Add(tool("first", id+`"}`), tool("same", id+`"}`), tool("other", id+`#","required":["x"]}`),
+		tool("own", `{"type":"object","$id":"https://example.com/own"}`))
 	for exact, want := range map[bool]string{false: "first same own", true: "first same other own"} {
 		onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 			list, err := connect(newHost(t, reg, &host.Options{Exact: exact}), nil).ListTools(t.Context(), nil)

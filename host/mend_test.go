@@ -158,10 +158,12 @@ func TestOtherClientsReadTheMendedList(t *testing.T) {
 			return peers.MCPorter(t, t.TempDir(), t.TempDir(), nil, "list", url, "--allow-http", "--json")
 		},
 		"the Inspector, legacy": func() (string, error) {
-			return peers.Inspector(t, url, "--transport", "http", "--protocol-era", "legacy", "--quiet", "--method", "tools/list")
+			return peers.Inspector(t, url, "--transport", "http", "--protocol-era", "legacy", "--quiet", "--method",
+				"tools/list")
 		},
 		"the Inspector, modern": func() (string, error) {
-			return peers.Inspector(t, url, "--transport", "http", "--protocol-era", "modern", "--quiet", "--method", "tools/list")
+			return peers.Inspector(t, url, "--transport", "http", "--protocol-era", "modern", "--quiet", "--method",
+				"tools/list")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,7 +192,8 @@ func hostileSite(t *testing.T, exact bool, hostile ...string) string {
 		rows = append(rows, fmt.Sprintf(`{"name":"hostile%d",%s}`, i, row))
 	}
 	f := fixture.New(t, "-list-file", fixture.File(t, "["+strings.Join(rows, ",")+"]"))
-	m := interop.Mount(t.Context(), []interop.Server{{ID: "s", Transport: interop.Stdio{Command: f.Path, Args: f.Args}}}, nil)
+	m := interop.Mount(t.Context(), []interop.Server{{ID: "s", Transport: interop.Stdio{Command: f.Path, Args: f.Args}}},
+		nil)
 	t.Cleanup(m.Close)
 	var found []string
 	for _, q := range m.Fleet.Quarantined() {

@@ -123,7 +123,8 @@ func TestWhatServersSayReachesClients(t *testing.T) {
 			}
 		}
 	}
-	if _, body := modern("tools/list", "", "").send(t, site); !strings.Contains(body, `"cacheScope":"private"`) || !strings.Contains(body, `"ttlMs":0`) {
+	if _, body := modern("tools/list", "", "").send(t, site); !strings.Contains(body, `"cacheScope":"private"`) ||
+		!strings.Contains(body, `"ttlMs":0`) {
 		t.Error(body[max(0, len(body)-200):])
 	}
 }
@@ -161,7 +162,8 @@ func TestOwnersAreBoundedAndQuoted(t *testing.T) {
 		owner(fmt.Sprint("s", i), strings.Repeat("ä", 9999), 3*time.Second)
 	}
 	ttl(`"ttlMs":3000`)
-	if got := instructions(); len(got) > 25<<10 || !strings.Contains(got, "…") || !strings.HasSuffix(got, "which are left out.") {
+	if got := instructions(); len(got) > 25<<10 || !strings.Contains(got, "…") ||
+		!strings.HasSuffix(got, "which are left out.") {
 		t.Errorf("%d bytes: …%s", len(got), got[len(got)-100:])
 	}
 	snap = &toolbox.Snapshot{Tools: snap.Tools, Owners: snap.Owners, Pending: []string{"z"}}

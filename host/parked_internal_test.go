@@ -140,7 +140,8 @@ func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 		if last.Text != `{"n":1} {"n":2}` {
 			t.Errorf("the server got %s", last.Text)
 		}
-		if r.size() != 0 || r.all.parkedCounts.total != 0 || r.all.questionBytes.total != 0 || len(r.all.questionBytes.counts) != 0 {
+		if r.size() != 0 || r.all.parkedCounts.total != 0 || r.all.questionBytes.total != 0 ||
+			len(r.all.questionBytes.counts) != 0 {
 			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.parkedCounts.counts, r.all.questionBytes.total)
 		}
 	})

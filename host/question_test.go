@@ -107,7 +107,8 @@ func TestClientsAreAskedWhatTheyDeclare(t *testing.T) {
 		l := serveLines(t.Context(), t, newScripted(t, nil, askingBackend))
 		l.ask(initializeBody(caps))
 		for _, method := range []string{"elicitation/create", "sampling/createMessage", "roots/list"} {
-			if got := l.ask(callLine("1", method, false)); !strings.Contains(got, "did not declare the capability") || !strings.Contains(got, "-32601") {
+			if got := l.ask(callLine("1", method, false)); !strings.Contains(got, "did not declare the capability") ||
+				!strings.Contains(got, "-32601") {
 				t.Errorf("%s: %s", caps, got)
 			}
 		}
@@ -214,7 +215,8 @@ func TestQuestionsEnd(t *testing.T) {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"roots/list"}`, id)
 	}
 	withdrawn := func(id int, reason string) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":%q}}`, id, reason)
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":%q}}`, id,
+			reason)
 	}
 	l.write(call("cancel"))
 	expect(question(1))
@@ -253,7 +255,8 @@ func TestQuestionsEnd(t *testing.T) {
 		go func() { _, _ = always(context.Background(), interop.Message{Method: "roots/list"}) }()
 		expect(question(5 + i))
 	}
-	if _, err := always(context.Background(), interop.Message{Method: "roots/list"}); err == nil || err.Error() != "the client has too many open questions" {
+	if _, err := always(context.Background(), interop.Message{Method: "roots/list"}); err == nil ||
+		err.Error() != "the client has too many open questions" {
 		t.Error(err)
 	}
 	l.in.Close() // a client that has closed its side does not answer any more
@@ -291,7 +294,8 @@ func TestQuestionsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if got := l.ask(`{"jsonrpc":"2.0","id":9,"method":"one"}`); !strings.Contains(got, `"id":9,"error"`) || !strings.Contains(got, many) {
+	if got := l.ask(`{"jsonrpc":"2.0","id":9,"method":"one"}`); !strings.Contains(got, `"id":9,"error"`) ||
+		!strings.Contains(got, many) {
 		t.Error(got)
 	}
 }
@@ -514,7 +518,8 @@ func TestQuestionsDoNotCross(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, name := range []string{"ann", "bob"} {
 		c := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, elicitingClient(name))
-		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: site.Client()}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: site.Client()},
+			&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -614,7 +619,8 @@ func TestQuestionsToAClientThatComesBack(t *testing.T) {
 			got = e.next()
 		}
 		var answer struct{ Result mcp.CallToolResult }
-		if err := json.Unmarshal([]byte(got), &answer); err != nil || !strings.Contains(answer.Result.Content[0].(*mcp.TextContent).Text, tt.want) {
+		if err := json.Unmarshal([]byte(got), &answer); err != nil ||
+			!strings.Contains(answer.Result.Content[0].(*mcp.TextContent).Text, tt.want) {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
 		resp.Body.Close()

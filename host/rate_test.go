@@ -80,7 +80,8 @@ func TestAPrincipalsBoundsAreItsOwn(t *testing.T) {
 	open := func(i int, caller string) request {
 		begin := request{body: fmt.Sprintf(initializeLine, "2025-06-18")}.with("Authorization", caller)
 		w := serveFrom(h, fmt.Sprintf("192.0.2.%d:1", i), begin)
-		return request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.with("Authorization", caller).with("Mcp-Session-Id", w.Header().Get("Mcp-Session-Id"))
+		return request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.with("Authorization", caller).
+			with("Mcp-Session-Id", w.Header().Get("Mcp-Session-Id"))
 	}
 	own, saved := open(0, "ann"), 0
 	var foreign []request

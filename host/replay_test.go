@@ -364,7 +364,8 @@ func TestOlderRevisionsAreNotPrimed(t *testing.T) {
 	for _, version := range []string{"2025-06-18", "2025-03-26", "2024-11-05"} {
 		header := openDirectSession(t, h, version)
 		w := serveDirect(h, "", "", talkRequest(header, "a").with("Accept", "text/event-stream"))
-		if !strings.HasPrefix(w.Body.String(), "event: message\nid: a1-1\ndata: {") || strings.Contains(w.Body.String(), "data:\n") {
+		if !strings.HasPrefix(w.Body.String(), "event: message\nid: a1-1\ndata: {") ||
+			strings.Contains(w.Body.String(), "data:\n") {
 			t.Errorf("%s: %q", version, w.Body)
 		}
 		if got, _, _ := exchange(t, h, resumeRequest(header, "a1-1"), 1<<20); len(got) != 1 {

@@ -78,7 +78,8 @@ type cuttingTransport struct {
 
 func (c *cuttingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.RoundTripper.RoundTrip(r)
-	if err == nil && r.Method == http.MethodPost && resp.Header.Get("Content-Type") == "text/event-stream" && c.left.Add(-1) >= 0 {
+	if err == nil && r.Method == http.MethodPost && resp.Header.Get("Content-Type") == "text/event-stream" &&
+		c.left.Add(-1) >= 0 {
 		resp.Body = &cutBody{resp.Body, io.LimitReader(resp.Body, c.after)}
 	}
 	return resp, err
@@ -113,7 +114,8 @@ func TestRealClientsGetTheirAnswersAcrossALostConnection(t *testing.T) {
 		c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { received <- r.Params.Progress },
 		})
-		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: lossy()}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: lossy()},
+			&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +132,8 @@ func TestRealClientsGetTheirAnswersAcrossALostConnection(t *testing.T) {
 	})
 	t.Run("our own", func(t *testing.T) {
 		t.Parallel()
-		e := interop.NewEndpoint(interop.Server{ID: "s", Era: interop.Legacy, Transport: interop.HTTP{URL: site.URL}}, &interop.EndpointOptions{HTTPClient: lossy()})
+		e := interop.NewEndpoint(interop.Server{ID: "s", Era: interop.Legacy, Transport: interop.HTTP{URL: site.URL}},
+			&interop.EndpointOptions{HTTPClient: lossy()})
 		t.Cleanup(e.Close)
 		if err := e.Open(t.Context()); err != nil {
 			t.Fatal(err)

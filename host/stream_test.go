@@ -91,8 +91,10 @@ func TestWhoTakesNoStreamGetsNoProgress(t *testing.T) {
 		c.Progress(toolbox.Progress{Done: 1})
 		g.free <- struct{}{}
 	}()
-	resp, body := legacyCall(legacy, "7", `,"_meta":{"progressToken":"p"}`).with("Accept", "application/json").send(t, site)
-	if want := `{"jsonrpc":"2.0","id":7,"result":` + doneResult + `}`; body != want || resp.Header.Get("Content-Type") != "application/json" {
+	resp, body := legacyCall(legacy, "7", `,"_meta":{"progressToken":"p"}`).with("Accept", "application/json").
+		send(t, site)
+	if want := `{"jsonrpc":"2.0","id":7,"result":` + doneResult + `}`; body != want ||
+		resp.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %s", resp.Header, body)
 	}
 }
@@ -124,7 +126,8 @@ func TestAModernClientThatLeavesCancels(t *testing.T) {
 	site := newSite(t, g, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-g.begun; cancel() }()
-	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, site.URL, strings.NewReader(modern("tools/call", "t", `"name":"t"`).body))
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, site.URL,
+		strings.NewReader(modern("tools/call", "t", `"name":"t"`).body))
 	for k, v := range modern("tools/call", "t", "").with("Content-Type", "application/json").header {
 		req.Header.Set(k, v)
 	}
@@ -156,7 +159,8 @@ func TestALegacyClientThatLeavesDoesNotCancel(t *testing.T) {
 	cancel()
 	<-left
 	// The call is still in flight, and only its own session can cancel it.
-	if resp, body := legacyCall(legacy, "7", "").send(t, site); resp.StatusCode != 400 || !strings.Contains(body, "-32600") {
+	if resp, body := legacyCall(legacy, "7", "").send(t, site); resp.StatusCode != 400 ||
+		!strings.Contains(body, "-32600") {
 		t.Errorf("the same id again: %s %s", resp.Status, body)
 	}
 	other := session(t, site)

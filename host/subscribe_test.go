@@ -41,7 +41,9 @@ func (w *watchedBackend) Handle(ctx context.Context, m interop.Message, back int
 	return w.fixedBackend.Handle(ctx, m, back)
 }
 
-func (w *watchedBackend) Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (func(), error) {
+func (w *watchedBackend) Subscribe(
+	ctx context.Context, m interop.Message, uri string, updated func(interop.Message),
+) (func(), error) {
 	if w.subscribe != nil {
 		if err := w.subscribe(ctx, uri); err != nil {
 			return nil, err

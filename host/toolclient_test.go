@@ -149,7 +149,8 @@ func TestAnAnswerFitsItsForm(t *testing.T) {
 		var reply struct {
 			Result struct{ Content []struct{ Text string } }
 		}
-		if err := json.Unmarshal([]byte(l.read()), &reply); err != nil || len(reply.Result.Content) != 1 || !strings.Contains(reply.Result.Content[0].Text, want) {
+		if err := json.Unmarshal([]byte(l.read()), &reply); err != nil || len(reply.Result.Content) != 1 ||
+			!strings.Contains(reply.Result.Content[0].Text, want) {
 			t.Errorf("%s: %+v %v, want %s", answer, reply, err, want)
 		}
 	}
