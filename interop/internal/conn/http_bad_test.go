@@ -195,7 +195,8 @@ func TestHTTPBadAnswers(t *testing.T) {
 				if errors.As(err, &bad) != tt.proto {
 					t.Errorf("ProtocolError: %v", bad)
 				}
-				if !strings.Contains(err.Error(), tt.text) || strings.ContainsAny(err.Error(), "\x1b\x00") || strings.Contains(err.Error(), "secret") || len(err.Error()) > 600 {
+				if !strings.Contains(err.Error(), tt.text) || strings.ContainsAny(err.Error(), "\x1b\x00") ||
+					strings.Contains(err.Error(), "secret") || len(err.Error()) > 600 {
 					t.Errorf("err = %q", err)
 				}
 				if cause := c.Err(); cause != nil {
@@ -221,7 +222,8 @@ func TestHTTPDeathByAnswer(t *testing.T) {
 		}, map[protocol.Era]bool{protocol.Legacy: true}},
 		"400": {func(w http.ResponseWriter, _ rawRequest) { http.Error(w, "no", 400) }, nil},
 		"other versions": {func(w http.ResponseWriter, _ rawRequest) {
-			http.Error(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}}`, 400)
+			http.Error(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}}`,
+				400)
 		}, map[protocol.Era]bool{protocol.Modern: true}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,8 @@ func echoOverSSE(t *testing.T) *httptest.Server {
 		case protocol.MethodInitialize:
 			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"raw","version":"1"}}}`, r.ID)
 		case "refused":
-			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"not with %s"}}`, r.ID, hr.Header.Get("Authorization"))
+			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"not with %s"}}`, r.ID,
+				hr.Header.Get("Authorization"))
 		case "repeated":
 			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"with":%q}}`, r.ID, hr.Header.Get("Authorization"))
 		}
@@ -62,10 +63,12 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 	defer c.Close()
 	wantMasked := func(c Conn) {
 		t.Helper()
-		if _, err := c.Call(t.Context(), Request{Method: "refused"}); err == nil || strings.Contains(err.Error(), "the-token") || !strings.Contains(err.Error(), "secret") {
+		if _, err := c.Call(t.Context(), Request{Method: "refused"}); err == nil ||
+			strings.Contains(err.Error(), "the-token") || !strings.Contains(err.Error(), "secret") {
 			t.Error(err)
 		}
-		if result, err := c.Call(t.Context(), Request{Method: "repeated"}); err != nil || string(result) != `{"with":"Bearer <secret>"}` {
+		if result, err := c.Call(t.Context(), Request{Method: "repeated"}); err != nil ||
+			string(result) != `{"with":"Bearer <secret>"}` {
 			t.Errorf("%s: %v", result, err)
 		}
 	}
@@ -130,7 +133,8 @@ func TestCredentialThatIsSaidBack(t *testing.T) {
 	t.Parallel()
 	message := func(w http.ResponseWriter, r rawRequest) {
 		own := r.HTTP.Header.Get("Authorization")
-		failed := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not with %s","data":{"was":%q}}}`, r.ID, own, own)
+		failed := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not with %s","data":{"was":%q}}}`,
+			r.ID, own, own)
 		switch r.Method {
 		case "json":
 			w.Header().Set("Content-Type", "application/json")
@@ -165,7 +169,8 @@ func TestCredentialThatIsSaidBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			if got, err := c.Call(t.Context(), Request{Method: "result"}); err != nil || string(got) != `{"resultType":"complete" , "with":"Bearer <secret>"}` {
+			if got, err := c.Call(t.Context(), Request{Method: "result"}); err != nil ||
+				string(got) != `{"resultType":"complete" , "with":"Bearer <secret>"}` {
 				t.Errorf("%s: %v", got, err)
 			}
 			for _, method := range []string{"json", "stream", "page", "redirect", "refusal"} {

@@ -226,7 +226,8 @@ func onEveryTransport(t *testing.T, f func(t *testing.T, s *sdkServer, h http.Ha
 func TestHTTPAnswersCalls(t *testing.T) {
 	onEveryTransport(t, func(t *testing.T, _ *sdkServer, h http.Handler, era protocol.Era) {
 		c, shake := mustDial(t, dialOptions{url: serve(t, h)})
-		if shake.Era != era || shake.Instructions != "be kind" || !strings.Contains(string(shake.ServerInfo), `"sdk"`) || len(shake.Capabilities) == 0 {
+		if shake.Era != era || shake.Instructions != "be kind" || !strings.Contains(string(shake.ServerInfo), `"sdk"`) ||
+			len(shake.Capabilities) == 0 {
 			t.Errorf("handshake = %+v, %s", shake, shake.ServerInfo)
 		}
 		var wg sync.WaitGroup
@@ -267,7 +268,8 @@ func TestHTTPTellsProgressInOrder(t *testing.T) {
 			t.Fatalf("%d reports", len(n.list))
 		}
 		for i, m := range n.list {
-			if m.Method != protocol.NoteProgress || m.Of != 42 || m.Era != era || !strings.Contains(string(m.Params), fmt.Sprintf(`"progress":%d`, i+1)) {
+			if m.Method != protocol.NoteProgress || m.Of != 42 || m.Era != era ||
+				!strings.Contains(string(m.Params), fmt.Sprintf(`"progress":%d`, i+1)) {
 				t.Errorf("report %d: %+v %s", i, m, m.Params)
 			}
 		}

@@ -116,7 +116,8 @@ func TestSSEFailures(t *testing.T) {
 	var he *HTTPError
 	var bad *ProtocolError
 	var lost *LostError
-	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "500", `{}`, 0)); !errors.As(err, &he) || he.Status != 500 || errors.As(err, &lost) {
+	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "500", `{}`, 0)); !errors.As(err, &he) ||
+		he.Status != 500 || errors.As(err, &lost) {
 		t.Errorf("500: %v", err)
 	}
 	for _, name := range []string{"long", "broken"} {
@@ -124,7 +125,8 @@ func TestSSEFailures(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "noise", `{}`, 0)); err != nil || string(got) != `{"text":"ok"}` {
+	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "noise", `{}`, 0)); err != nil ||
+		string(got) != `{"text":"ok"}` {
 		t.Errorf("noise: %s, %v", got, err)
 	}
 	if c.Err() != nil {
@@ -148,7 +150,8 @@ func TestSSEIsNotThere(t *testing.T) {
 		"ends at once":  {respondAlways(200, "text/event-stream", ""), "ended before"},
 		"refuses posts": {rawSSEWithoutPosts(), "HTTP 403"},
 	} {
-		if _, _, err := dialSSE(t.Context(), dialOptions{url: serve(t, tt.h)}); err == nil || !strings.Contains(err.Error(), tt.text) {
+		if _, _, err := dialSSE(t.Context(), dialOptions{url: serve(t, tt.h)}); err == nil ||
+			!strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -176,7 +179,8 @@ func TestSSEWithoutAnEndpointEvent(t *testing.T) {
 	}
 	defer s.close()
 	var bad *ProtocolError
-	if _, _, err := openSSE(t.Context(), s, 20*time.Millisecond); !errors.As(err, &bad) || !strings.Contains(err.Error(), "no endpoint event within 20ms") {
+	if _, _, err := openSSE(t.Context(), s, 20*time.Millisecond); !errors.As(err, &bad) ||
+		!strings.Contains(err.Error(), "no endpoint event within 20ms") {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -208,7 +212,8 @@ func TestABrokenRequestAnswersNoCall(t *testing.T) {
 		}
 		w.WriteHeader(202)
 	}))})
-	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "ask", `{}`, 0)); err != nil || string(got) != `{"text":"ok"}` || c.Noise() != 2 {
+	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "ask", `{}`, 0)); err != nil ||
+		string(got) != `{"text":"ok"}` || c.Noise() != 2 {
 		t.Errorf("%s, %v, %d", got, err, c.Noise())
 	}
 }

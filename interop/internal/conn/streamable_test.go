@@ -26,7 +26,8 @@ func resultOf(id json.RawMessage, text string) string {
 
 func TestLegacyHTTPResumesACall(t *testing.T) {
 	note := func(n int) string {
-		return fmt.Sprintf("id: e%d\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":%d}\n\n", n, n)
+		return fmt.Sprintf("id: e%d\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":%d}\n\n", n,
+			n)
 	}
 	for name, tt := range map[string]struct {
 		first    func(http.ResponseWriter)
@@ -81,7 +82,8 @@ func TestLegacyHTTPResumesACall(t *testing.T) {
 					call = r.ID
 					tt.first(w)
 				case r.HTTP.Method == http.MethodGet:
-					if r.HTTP.Header.Get("Accept") != "text/event-stream" || r.HTTP.Header.Get(protocol.HeaderSession) != "s1" || r.HTTP.Header.Get(protocol.HeaderVersion) != "2025-06-18" {
+					if r.HTTP.Header.Get("Accept") != "text/event-stream" || r.HTTP.Header.Get(protocol.HeaderSession) != "s1" ||
+						r.HTTP.Header.Get(protocol.HeaderVersion) != "2025-06-18" {
 						t.Errorf("headers = %v", r.HTTP.Header)
 					}
 					last = append(last, r.HTTP.Header.Get(protocol.HeaderLastEventID))
@@ -92,7 +94,8 @@ func TestLegacyHTTPResumesACall(t *testing.T) {
 			x := toolCall(protocol.Legacy, "x", `{}`, 0)
 			x.Receive = n.take
 			got, err := c.Call(t.Context(), x)
-			if tt.text == "" && (err != nil || string(got) != `{"text":"ok"}`) || tt.text != "" && (err == nil || !strings.Contains(err.Error(), tt.text)) {
+			if tt.text == "" && (err != nil || string(got) != `{"text":"ok"}`) ||
+				tt.text != "" && (err == nil || !strings.Contains(err.Error(), tt.text)) {
 				t.Errorf("%s, %v", got, err)
 			}
 			reported := ""

@@ -61,7 +61,8 @@ func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			arrived := func() bool {
-				return c.unmatched.total() == tt.lines && (tt.lines > 0 || c.carrier.(*stream).framer.(*stdio).partial.describe(c) != "")
+				return c.unmatched.total() == tt.lines && (tt.lines > 0 ||
+					c.carrier.(*stream).framer.(*stdio).partial.describe(c) != "")
 			}
 			go func() { // the deadline passes once all bytes have arrived
 				for ctx.Err() == nil && !arrived() {
