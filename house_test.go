@@ -44,7 +44,7 @@ var roomBudget = map[string]int{
 	"cmd":       20600,
 	"examples":  300,
 	"gateway":   4400,
-	"host":      7200,
+	"host":      7300,
 	"identity":  1600,
 	"internal":  10000,
 	"interop":   12300,

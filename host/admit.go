@@ -16,7 +16,7 @@ func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Pri
 		return "", refuse(http.StatusForbidden, err.Error())
 	}
 	if h.allowOrigin(w, r) {
-		return "", answered
+		return "", alreadyAnswered
 	}
 	if h.opts.Authenticate == nil {
 		return "", nil
@@ -32,11 +32,11 @@ func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Pri
 // without a second call of Authenticate. It is for programs that authenticate a request before they choose its host.
 func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if r.ContentLength != 0 {
-		boundRest(w, bodyWait)
+		limitBodyRead(w, bodyWait)
 	}
 	handlerOf(func(w http.ResponseWriter, r *http.Request) *refusal {
-		if foreign := h.checkOrigin(r); foreign != nil {
-			return refuse(http.StatusForbidden, foreign.Error())
+		if originErr := h.checkOrigin(r); originErr != nil {
+			return refuse(http.StatusForbidden, originErr.Error())
 		}
 		if h.allowOrigin(w, r) {
 			return nil
@@ -45,37 +45,37 @@ func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}).ServeHTTP(w, r)
 }
 
-// askAgain is the interval at which the caller of an open stream is authenticated again. Its token may have expired or
-// been revoked.
-const askAgain = 5 * time.Second
+// reauthInterval is the interval at which the caller of an open stream is authenticated again. Its token may have
+// expired or been revoked.
+const reauthInterval = 5 * time.Second
 
-var errNotAdmitted = errors.New("who opened the stream is not let in any more")
+var errUnauthorized = errors.New("the caller that opened the stream is no longer authorized")
 
-// whileAdmitted returns a request for a stream that stays open. Its context ends once Authenticate refuses the caller
-// or returns another one. over must be called at the end, and waits for an authentication that is under way.
-func (h *Host) whileAdmitted(r *http.Request, caller toolbox.Principal) (stream *http.Request, over func()) {
+// reauthenticate returns a request for a stream that stays open. Its context ends once Authenticate refuses the caller
+// or returns another one. stop must be called at the end, and waits for an authentication that is under way.
+func (h *Host) reauthenticate(r *http.Request, caller toolbox.Principal) (stream *http.Request, stop func()) {
 	if h.opts.Authenticate == nil {
 		return r, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	r = r.WithContext(ctx)
-	var asking sync.WaitGroup
-	asking.Go(func() {
+	var checking sync.WaitGroup
+	checking.Go(func() {
 		for {
 			select {
-			case <-time.After(askAgain):
+			case <-time.After(reauthInterval):
 			case <-ctx.Done():
 				return
 			}
-			if who, err := h.opts.Authenticate(r); err != nil || who != caller {
-				h.opts.Logger.Debug("a stream ends: its caller is let in no longer", "caller", caller, "err", err)
-				cancel(errNotAdmitted)
+			if current, err := h.opts.Authenticate(r); err != nil || current != caller {
+				h.opts.Logger.Debug("a stream ends: its caller is no longer authorized", "caller", caller, "err", err)
+				cancel(errUnauthorized)
 				return
 			}
 		}
 	})
 	return r, func() {
 		cancel(nil) // this also ends an authentication that is under way
-		asking.Wait()
+		checking.Wait()
 	}
 }

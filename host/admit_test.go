@@ -19,10 +19,10 @@ import (
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	for _, gone := range []string{"refused", "somebody else"} {
 		synctest.Test(t, func(t *testing.T) {
-			var over atomic.Bool
+			var finished atomic.Bool
 			h := host.New(echoTool(), &host.Options{SessionIdle: -1, Authenticate: func(*http.Request) (toolbox.Principal, error) {
 				switch {
-				case !over.Load():
+				case !finished.Load():
 					return "ann", nil
 				case gone == "refused":
 					return "", errors.New("expired")
@@ -30,22 +30,24 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 				return "bob", nil
 			}})
 			defer h.Close()
-			opened := direct(h.Handler(), "", "", request{body: fmt.Sprintf(initializeLine, "2025-11-25")})
-			listen := modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`).with("Accept", "text/event-stream")
-			news := request{method: "GET"}.with("Mcp-Session-Id", opened.Header().Get("Mcp-Session-Id")).with("Accept", "text/event-stream")
+			opened := serveDirect(h.Handler(), "", "", request{body: fmt.Sprintf(initializeLine, "2025-11-25")})
+			listen := modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`).
+				with("Accept", "text/event-stream")
+			news := request{method: "GET"}.with("Mcp-Session-Id", opened.Header().Get("Mcp-Session-Id")).
+				with("Accept", "text/event-stream")
 			ended := make(chan *httptest.ResponseRecorder, 3)
 			for _, r := range []request{listen, news} {
-				go func() { ended <- direct(h.Handler(), "", "", r) }()
+				go func() { ended <- serveDirect(h.Handler(), "", "", r) }()
 			}
 			go func() {
-				ended <- direct(h.SSEHandler(), "", "", request{method: "GET"}.with("Accept", "text/event-stream"))
+				ended <- serveDirect(h.SSEHandler(), "", "", request{method: "GET"}.with("Accept", "text/event-stream"))
 			}()
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			if len(ended) != 0 {
 				t.Fatalf("%d streams ended before: %s", len(ended), (<-ended).Body)
 			}
-			over.Store(true)
+			finished.Store(true)
 			time.Sleep(6 * time.Second)
 			synctest.Wait()
 			if len(ended) != 3 {

@@ -64,9 +64,11 @@ type Unsubscriber interface {
 // Follower is a [Backend] that reports the states of tasks.
 type Follower interface {
 	// Follow reports the states of tasks that a subscriptions/listen names, until stop is called. agreed lists the
-	// tasks that the backend accepts. told accepts notifications/tasks and does not block. ctx ends with the
+	// tasks that the backend accepts. notify accepts notifications/tasks and does not block. ctx ends with the
 	// subscription. An error is the reply to subscriptions/listen.
-	Follow(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (agreed []string, stop func(), err error)
+	Follow(
+		ctx context.Context, m interop.Message, ids []string, notify func(interop.Message),
+	) (agreed []string, stop func(), err error)
 }
 
 // Namer is a [Backend] with a name of its own.

@@ -13,12 +13,12 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// nowhere is the response writer of a client that reads everything at once.
-type nowhere struct{ h http.Header }
+// discardWriter is the response writer of a client that reads everything at once.
+type discardWriter struct{ h http.Header }
 
-func (n nowhere) Header() http.Header         { return n.h }
-func (n nowhere) Write(p []byte) (int, error) { return len(p), nil }
-func (n nowhere) WriteHeader(int)             {}
+func (n discardWriter) Header() http.Header         { return n.h }
+func (n discardWriter) Write(p []byte) (int, error) { return len(p), nil }
+func (n discardWriter) WriteHeader(int)             {}
 
 // BenchmarkHostHTTP measures the cost of the host itself, without network and with a tool that answers at once.
 func BenchmarkHostHTTP(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkHostHTTP(b *testing.B) {
 	}
 	snap := &toolbox.Snapshot{}
 	for i := range 1000 {
-		snap.Tools = append(snap.Tools, wired(fmt.Sprintf("s__t%d", i), `{"name":"own","description":"`+strings.Repeat("d", 300)+`","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`))
+		snap.Tools = append(snap.Tools, wireDescriptor(fmt.Sprintf("s__t%d", i), `{"name":"own","description":"`+strings.Repeat("d", 300)+`","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`))
 	}
 	h := newHost(b, &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}, nil)
 	b.Run("legacy/list1000", func(b *testing.B) {
@@ -56,7 +56,7 @@ func benchPost(b *testing.B, host *host.Host, r request) {
 			b.Fatal(err)
 		}
 		req.Header = header
-		h.ServeHTTP(nowhere{http.Header{}}, req)
+		h.ServeHTTP(discardWriter{http.Header{}}, req)
 	}
 }
 

@@ -16,8 +16,9 @@ import (
 // maxCapabilities bounds the capabilities of a client that a session keeps, in bytes.
 const maxCapabilities = 64 << 10
 
-// knowClient fills in the description of the client that the backend receives, and the functions that reach the client.
-func (r *frontRequest) knowClient() {
+// describeClient fills in the description of the client that the backend receives, and the functions that reach the
+// client.
+func (r *frontRequest) describeClient() {
 	c := &r.client
 	c.Era, c.Back, c.Header = r.era, r.back, r.header
 	if r.session != nil {
@@ -25,7 +26,7 @@ func (r *frontRequest) knowClient() {
 	}
 	if r.era == interop.Modern {
 		caps, _ := wire.Lookup(r.meta, protocol.MetaClientCaps)
-		c.Capabilities = declared(caps)
+		c.Capabilities = declaredCapabilities(caps)
 		c.LogLevel, _ = protocol.LookupString(r.meta, protocol.MetaLogLevel)
 	} else if s := r.session; s != nil {
 		s.mu.Lock()
@@ -42,20 +43,20 @@ func (h *Host) forwarded(r *http.Request) http.Header {
 	return protocol.PickHeaders(r.Header, h.opts.Forward())
 }
 
-// declared returns capabilities that declare something, or nil if they declare nothing.
-func declared(caps json.RawMessage) json.RawMessage {
+// declaredCapabilities returns capabilities that declare something, or nil if they declare nothing.
+func declaredCapabilities(caps json.RawMessage) json.RawMessage {
 	if len(caps) == 0 || caps[0] != '{' || len(bytes.TrimSpace(caps[1:len(caps)-1])) == 0 {
 		return nil
 	}
 	return caps
 }
 
-// tell implements [interop.Client].Always for a session.
-func (s *frontSession) tell(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+// sendOutside implements [interop.Client].Always for a session.
+func (s *frontSession) sendOutside(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	if !isNote(m.Method) {
 		return s.ask(ctx, nil, m)
 	}
-	if !s.hears(m) {
+	if !s.accepts(m) {
 		return nil, nil
 	}
 	return nil, s.queue(nil, m.Method, m.Params)
@@ -81,34 +82,34 @@ func (f *front) setLevel(ctx context.Context, r *frontRequest) frontAnswer {
 	return resultOf(nil)
 }
 
-// hears reports whether a session's client wants a notification.
-func (s *frontSession) hears(m interop.Message) bool {
+// accepts reports whether a session's client wants a notification.
+func (s *frontSession) accepts(m interop.Message) bool {
 	if m.Method != protocol.NoteMessage {
 		return m.Method != protocol.NoteCancelled // its id belongs to another hop
 	}
 	s.mu.Lock()
 	level := s.level
 	s.mu.Unlock()
-	return level == "" || severe(m.Params, level)
+	return level == "" || isSevere(m.Params, level)
 }
 
-// hears reports whether the client of a request wants a notification. A modern client receives log messages only if it
-// asks for them.
-func (r *frontRequest) hears(m interop.Message) bool {
+// accepts reports whether the client of a request wants a notification. A modern client receives log messages only if
+// it asks for them.
+func (r *frontRequest) accepts(m interop.Message) bool {
 	switch {
 	case r.era == interop.Legacy:
-		return r.session.hears(m)
+		return r.session.accepts(m)
 	case m.Method == protocol.NoteMessage:
-		return r.client.LogLevel != "" && severe(m.Params, r.client.LogLevel)
+		return r.client.LogLevel != "" && isSevere(m.Params, r.client.LogLevel)
 	case strings.HasSuffix(m.Method, "/list_changed"), m.Method == "notifications/resources/updated":
 		return false // these go to subscriptions (2026-07-28, basic/patterns/subscriptions)
 	}
 	return m.Method != protocol.NoteCancelled
 }
 
-// ownProgress returns the params of a progress notification with the request's own token, whatever token the server
+// withClientToken returns the params of a progress notification with the request's own token, whatever token the server
 // used. It returns nil if the client gave no token.
-func (r *frontRequest) ownProgress(params json.RawMessage) json.RawMessage {
+func (r *frontRequest) withClientToken(params json.RawMessage) json.RawMessage {
 	token := progressToken(r.meta)
 	if token == nil {
 		return nil
@@ -123,14 +124,14 @@ func (r *frontRequest) ownProgress(params json.RawMessage) json.RawMessage {
 	return params
 }
 
-// severe reports whether a log message is at or above a level.
-func severe(params json.RawMessage, level string) bool {
-	of, _ := protocol.LookupString(params, "level")
-	return reaches(of, level)
+// isSevere reports whether a log message is at or above a level.
+func isSevere(params json.RawMessage, level string) bool {
+	severity, _ := protocol.LookupString(params, "level")
+	return levelReaches(severity, level)
 }
 
-// reaches reports whether a severity is at or above a level.
-func reaches(severity, level string) bool {
+// levelReaches reports whether a severity is at or above a level.
+func levelReaches(severity, level string) bool {
 	all := protocol.LogSeverities()
 	least := slices.Index(all, level)
 	return least >= 0 && slices.Index(all, severity) >= least

@@ -14,36 +14,40 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// script is a backend with answers that a test decides. It declares logging.
-type script struct {
+// scriptedBackend is a backend with answers that a test decides. It declares logging.
+type scriptedBackend struct {
 	handle func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 }
 
-func (s *script) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+func (s *scriptedBackend) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	if m.Method == "server/discover" {
 		return json.RawMessage(`{"capabilities":{"logging":{},"tools":{}}}`), nil
 	}
 	return s.handle(ctx, m, back)
 }
 
-func (s *script) Watch(func(interop.Message)) (stop func()) { return func() {} }
+func (s *scriptedBackend) Watch(func(interop.Message)) (stop func()) { return func() {} }
 
-// scripted returns a host over a script, which is closed at the end of the test.
-func scripted(t testing.TB, opts *host.Options, handle func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error)) *host.Host {
-	h := host.NewFront(&script{handle: handle}, opts)
+// newScripted returns a host over a script, which is closed at the end of the test.
+func newScripted(
+	t testing.TB, opts *host.Options, handle func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error),
+) *host.Host {
+	h := host.NewFront(&scriptedBackend{handle: handle}, opts)
 	t.Cleanup(h.Close)
 	return h
 }
 
-// initializing returns the handshake of a client with capabilities.
-func initializing(caps string) string {
+// initializeBody returns the handshake of a client with capabilities.
+func initializeBody(caps string) string {
 	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + caps + `}}`
 }
 
-// declaring opens a session over HTTP with capabilities.
-func declaring(t testing.TB, send func(request) (header func(string) string, body string), caps string) map[string]string {
+// openWith opens a session over HTTP with capabilities.
+func openWith(
+	t testing.TB, send func(request) (header func(string) string, body string), caps string,
+) map[string]string {
 	t.Helper()
-	header, body := send(request{body: initializing(caps)})
+	header, body := send(request{body: initializeBody(caps)})
 	if header("Mcp-Session-Id") == "" {
 		t.Fatal(body)
 	}
@@ -54,7 +58,7 @@ func declaring(t testing.TB, send func(request) (header func(string) string, bod
 // declares.
 func TestTheBackendKnowsTheClient(t *testing.T) {
 	came := make(chan *interop.Client, 1)
-	h := scripted(t, nil, func(_ context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	h := newScripted(t, nil, func(_ context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 		came <- m.Client
 		return json.RawMessage(`{}`), nil
 	})
@@ -66,13 +70,14 @@ func TestTheBackendKnowsTheClient(t *testing.T) {
 	expect := func(what string, era interop.Era, session, always bool, caps, level string) *interop.Client {
 		t.Helper()
 		c := <-came
-		if c.Era != era || (c.Session != "") != session || (c.Always != nil) != always || (c.Life != nil) != session || string(c.Capabilities) != caps || c.LogLevel != level || c.Back == nil {
+		if c.Era != era || (c.Session != "") != session || (c.Always != nil) != always || (c.Life != nil) != session ||
+			string(c.Capabilities) != caps || c.LogLevel != level || c.Back == nil {
 			t.Errorf("%s: %+v", what, c)
 		}
 		return c
 	}
 	const caps = `{"roots": {}, "sampling":{"tools":{}}}`
-	one, two := declaring(t, post, caps), declaring(t, post, `{ }`)
+	one, two := openWith(t, post, caps), openWith(t, post, `{ }`)
 	x := request{body: `{"jsonrpc":"2.0","id":7,"method":"x"}`}
 	x.header = one
 	post(x)
@@ -105,9 +110,10 @@ func TestTheBackendKnowsTheClient(t *testing.T) {
 	l := serveLines(t.Context(), t, h)
 	l.ask(modernLine("1", "x", ""))
 	pipe := expect("modern pipe", interop.Modern, true, false, "", "")
-	l.ask(initializing(caps))
+	l.ask(initializeBody(caps))
 	l.ask(`{"jsonrpc":"2.0","id":1,"method":"x"}`)
-	if c := expect("legacy pipe", interop.Legacy, true, true, caps, ""); c.Session != pipe.Session || c.Session == first.Session {
+	if c := expect("legacy pipe", interop.Legacy, true, true, caps, ""); c.Session != pipe.Session ||
+		c.Session == first.Session {
 		t.Error("the connection's name")
 	}
 	if first.Life.Err() != nil || pipe.Life.Err() != nil {
@@ -115,7 +121,7 @@ func TestTheBackendKnowsTheClient(t *testing.T) {
 	}
 	(request{method: http.MethodDelete, header: one}).send(t, site)
 	<-first.Life.Done()
-	if got := l.ask(initializing(`{"x":"` + strings.Repeat("x", 64<<10) + `"}`)); !strings.Contains(got, "larger than 64 KiB") {
+	if got := l.ask(initializeBody(`{"x":"` + strings.Repeat("x", 64<<10) + `"}`)); !strings.Contains(got, "larger than 64 KiB") {
 		t.Error(got)
 	}
 	l.in.Close()
@@ -128,7 +134,7 @@ func TestTheBackendKnowsTheClient(t *testing.T) {
 // Log messages of a backend reach a client from the level on that it sets. Without a level, a legacy client receives
 // all, a modern client none.
 func TestLogMessagesHaveTheClientsLevel(t *testing.T) {
-	h := scripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	h := newScripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 		for _, level := range []string{"debug", "warning", "emergency", "odd"} {
 			_, _ = back(ctx, interop.Message{Method: "notifications/message", Params: json.RawMessage(`{"level":"` + level + `"}`)})
 		}
@@ -136,7 +142,7 @@ func TestLogMessagesHaveTheClientsLevel(t *testing.T) {
 		return json.RawMessage(`{}`), nil
 	})
 	l := serveLines(t.Context(), t, h)
-	heard := func(what, send, want string) {
+	received := func(what, send, want string) {
 		t.Helper()
 		var got []string
 		for s := l.ask(send); strings.Contains(s, `"method"`); s = l.read() {
@@ -146,22 +152,23 @@ func TestLogMessagesHaveTheClientsLevel(t *testing.T) {
 			t.Errorf("%s: %q", what, s)
 		}
 	}
-	heard("modern", modernLine("1", "x", ""), "")
+	received("modern", modernLine("1", "x", ""), "")
 	meta := func(level string) string {
-		return strings.Replace(modernLine("1", "x", ""), `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"`+level+`",`, 1)
+		return strings.Replace(modernLine("1", "x", ""), `"_meta":{`,
+			`"_meta":{"io.modelcontextprotocol/logLevel":"`+level+`",`, 1)
 	}
-	heard("modern warning", meta("warning"), "warning emergency")
-	heard("modern odd", meta("odd"), "")
-	l.ask(initializing("{}"))
+	received("modern warning", meta("warning"), "warning emergency")
+	received("modern odd", meta("odd"), "")
+	l.ask(initializeBody("{}"))
 	const x = `{"jsonrpc":"2.0","id":1,"method":"x"}`
-	heard("legacy", x, "debug warning emergency odd")
+	received("legacy", x, "debug warning emergency odd")
 	l.ask(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"alert"}}`)
-	heard("legacy alert", x, "emergency")
+	received("legacy alert", x, "emergency")
 }
 
 // A host without logging refuses levels.
 func TestLevelsNeedLogging(t *testing.T) {
-	bare := host.NewFront(&fixed{result: `{"capabilities":{}}`}, nil)
+	bare := host.NewFront(&fixedBackend{result: `{"capabilities":{}}`}, nil)
 	t.Cleanup(bare.Close)
 	for want, site := range map[string]*httptest.Server{`"code":-32601`: serveSite(t, bare), `"result":{}`: newSite(t, echoTool(), nil)} {
 		_, got := request{body: `{"jsonrpc":"2.0","id":7,"method":"logging/setLevel","params":{"level":"info"}}`, header: session(t, site)}.send(t, site)
@@ -186,7 +193,7 @@ func TestTheClientReachesTheToolbox(t *testing.T) {
 
 // The header names the subject of a request, also if it is a task.
 func TestTheHeaderNamesATask(t *testing.T) {
-	h := scripted(t, nil, func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error) {
+	h := newScripted(t, nil, func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error) {
 		return json.RawMessage(`{}`), nil
 	})
 	site := serveSite(t, h)
@@ -201,7 +208,7 @@ func TestTheHeaderNamesATask(t *testing.T) {
 
 // Progress is reported with the token of the client. Changes are reported only to subscriptions.
 func TestWhatIsSaidFitsTheRequest(t *testing.T) {
-	h := scripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	h := newScripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 		for _, note := range []interop.Message{
 			{Method: "notifications/progress", Params: json.RawMessage(`{"progressToken":99,"progress":1}`)},
 			{Method: "notifications/progress"},
@@ -214,7 +221,7 @@ func TestWhatIsSaidFitsTheRequest(t *testing.T) {
 		return json.RawMessage(`{}`), nil
 	})
 	l := serveLines(t.Context(), t, h)
-	said := func(send string, want ...string) {
+	sent := func(send string, want ...string) {
 		t.Helper()
 		var got []string
 		for s := l.ask(send); strings.Contains(s, `"method"`); s = l.read() {
@@ -225,17 +232,17 @@ func TestWhatIsSaidFitsTheRequest(t *testing.T) {
 		}
 	}
 	const progress, extension = `progress","params":{"progressToken":"p","progress":1}}`, `x","params":{"k":1}}`
-	said(modernLine("1", "x", ""), extension)
-	said(strings.Replace(modernLine("1", "x", ""), `"_meta":{`, `"_meta":{"progressToken":"p",`, 1), progress, extension)
-	l.ask(initializing("{}"))
-	said(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":"p"}}}`,
+	sent(modernLine("1", "x", ""), extension)
+	sent(strings.Replace(modernLine("1", "x", ""), `"_meta":{`, `"_meta":{"progressToken":"p",`, 1), progress, extension)
+	l.ask(initializeBody("{}"))
+	sent(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":"p"}}}`,
 		progress, `tools/list_changed"}`, `resources/updated","params":{"uri":"a"}}`, extension)
 }
 
 // The life of a session ends once: when it is deleted, evicted by another session, or ended with the host.
 func TestTheLifeOfASessionEnds(t *testing.T) {
 	came, left := make(chan string, 1), make(chan string, 10)
-	h := scripted(t, &host.Options{MaxSessions: 2}, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+	h := newScripted(t, &host.Options{MaxSessions: 2}, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 		session := m.Client.Session
 		context.AfterFunc(m.Client.Life, func() { left <- session })
 		came <- session
@@ -248,12 +255,12 @@ func TestTheLifeOfASessionEnds(t *testing.T) {
 	}
 	var names []string
 	open := func() map[string]string {
-		header := declaring(t, post, `{"roots":{}}`)
+		header := openWith(t, post, `{"roots":{}}`)
 		post(request{body: `{"jsonrpc":"2.0","id":7,"method":"x"}`, header: header})
 		names = append(names, <-came)
 		return header
 	}
-	over := func(session string) {
+	ended := func(session string) {
 		t.Helper()
 		if got := <-left; got != session {
 			t.Errorf("%q is over, not %q", got, session)
@@ -262,9 +269,9 @@ func TestTheLifeOfASessionEnds(t *testing.T) {
 	open()
 	second := open()
 	open() // evicts the first session
-	over(names[0])
+	ended(names[0])
 	request{method: "DELETE", header: second}.send(t, site)
-	over(names[1])
+	ended(names[1])
 	h.Close()
-	over(names[2])
+	ended(names[2])
 }

@@ -18,7 +18,8 @@ func TestErrorsAreOfTheClientsEra(t *testing.T) {
 	}), nil)
 	_, old := legacyCall(session(t, site), "7", "").send(t, site)
 	_, new := modern("tools/call", "t", `"name":"t"`).send(t, site)
-	if !strings.Contains(old, `"code":-32042,"message":"open it","data":{"elicitations":[]}`) || !strings.Contains(new, `"code":-32603,"message":"open it","data":{"elicitations":[]}`) {
+	if !strings.Contains(old, `"code":-32042,"message":"open it","data":{"elicitations":[]}`) ||
+		!strings.Contains(new, `"code":-32603,"message":"open it","data":{"elicitations":[]}`) {
 		t.Errorf("legacy: %s\nmodern: %s", old, new)
 	}
 }
@@ -26,7 +27,7 @@ func TestErrorsAreOfTheClientsEra(t *testing.T) {
 // A server sees the capabilities of a modern client, so its error about a missing capability is returned to the client.
 // A result with questions is refused for a method that cannot ask.
 func TestWhatIsMissingIsTheClientsBusiness(t *testing.T) {
-	b := &fixed{err: interop.NewFault(interop.ToolError, "s", "x", &interop.RPCError{Code: -32021, Message: "m", Data: json.RawMessage(`{"requiredCapabilities":{"elicitation":{}}}`)})}
+	b := &fixedBackend{err: interop.NewFault(interop.ToolError, "s", "x", &interop.RPCError{Code: -32021, Message: "m", Data: json.RawMessage(`{"requiredCapabilities":{"elicitation":{}}}`)})}
 	h := host.NewFront(b, nil)
 	t.Cleanup(h.Close)
 	site := serveSite(t, h)
@@ -34,11 +35,13 @@ func TestWhatIsMissingIsTheClientsBusiness(t *testing.T) {
 	if resp.StatusCode != 400 || got != `{"jsonrpc":"2.0","id":7,"error":{"code":-32021,"message":"m","data":{"requiredCapabilities":{"elicitation":{}}}}}` {
 		t.Errorf("modern: %s %s", resp.Status, got)
 	}
-	if _, got = (request{body: `{"jsonrpc":"2.0","id":7,"method":"prompts/x"}`, header: session(t, site)}).send(t, site); !strings.Contains(got, `"code":-32603,"message":"m"`) {
+	_, got = (request{body: `{"jsonrpc":"2.0","id":7,"method":"prompts/x"}`, header: session(t, site)}).send(t, site)
+	if !strings.Contains(got, `"code":-32603,"message":"m"`) {
 		t.Errorf("legacy: %s", got)
 	}
 	b.err, b.result = nil, `{"resultType":"input_required","requestState":"x"}`
-	if _, got = modern("prompts/x", "", "").send(t, site); !strings.Contains(got, `"code":-32603,"message":"prompts/x: the answer is of type \"input_required\", which this method does not have"`) {
+	_, got = modern("prompts/x", "", "").send(t, site)
+	if !strings.Contains(got, `"code":-32603,"message":"prompts/x: the answer is of type \"input_required\", which this method does not have"`) {
 		t.Errorf("input: %s", got)
 	}
 }

@@ -36,7 +36,8 @@ func ExampleNew() {
 	ctx := context.Background()
 	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1.0"}, nil)
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
-		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: site.URL}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: site.URL},
+			&mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
 			fmt.Println(err)
 			return

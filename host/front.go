@@ -24,23 +24,23 @@ import (
 // front answers the requests of clients over any transport. It keeps every byte of a result that does not belong to the
 // hop.
 type front struct {
-	backend      Backend
-	log          *slog.Logger
-	info         json.RawMessage // name and version of this host
-	instructions string
-	exact        bool   // send results and tools unchanged
-	scope        string // cacheScope of cacheable results: "public" if all callers see the same
-	kept         adaptedLists
-	holds        tally[toolbox.Principal] // subscriptions to resources
-	exchanges    *exchanges
-	answering    group // requests, without subscriptions
+	backend            Backend
+	log                *slog.Logger
+	info               json.RawMessage // name and version of this host
+	instructions       string
+	exact              bool   // send results and tools unchanged
+	scope              string // cacheScope of cacheable results: "public" if all callers see the same
+	lists              adaptedCache
+	subscriptionCounts tally[toolbox.Principal] // subscriptions to resources
+	exchanges          *exchanges
+	requests           group // requests, without subscriptions
 
-	mu        sync.Mutex
-	listeners map[*noteQueue]func(method string) bool
-	gathering map[string]*time.Timer // list changes by method, until they are broadcast
-	watching  bool
-	closed    bool
-	stop      func() // ends Backend.Watch
+	mu             sync.Mutex
+	listeners      map[*noteQueue]func(method string) bool
+	pendingChanges map[string]*time.Timer // list changes by method, until they are broadcast
+	watching       bool
+	closed         bool
+	stop           func() // ends Backend.Watch
 }
 
 func newFront(b Backend, o *Options, p *parking) *front {
@@ -48,7 +48,7 @@ func newFront(b Backend, o *Options, p *parking) *front {
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
 		scope: "public", exact: o.Exact,
 		exchanges: newExchanges(p),
-		listeners: map[*noteQueue]func(string) bool{}, gathering: map[string]*time.Timer{},
+		listeners: map[*noteQueue]func(string) bool{}, pendingChanges: map[string]*time.Timer{},
 	}
 	if o.Authenticate != nil {
 		f.scope = "private"
@@ -56,8 +56,8 @@ func newFront(b Backend, o *Options, p *parking) *front {
 	return f
 }
 
-// name returns the name of the backend, or else of the host.
-func (f *front) name() json.RawMessage {
+// serverInfo returns the name of the backend, or else of the host.
+func (f *front) serverInfo() json.RawMessage {
 	if b, ok := f.backend.(Namer); ok {
 		if info := b.Info(); info != nil {
 			return info
@@ -68,20 +68,20 @@ func (f *front) name() json.RawMessage {
 
 // frontRequest is one request of a client.
 type frontRequest struct {
-	id, params json.RawMessage // params is an object, or nil
-	method     string
-	era        interop.Era
-	caller     toolbox.Principal
-	meta       json.RawMessage // of params; an object, or nil
-	session    *frontSession   // nil for a modern request over HTTP
-	header     http.Header     // the headers that the backend may see; may be nil
-	send       sender          // sends messages that belong to the request; after the answer it sends nothing
-	live       func() bool     // reports whether the client still reads the stream of send, as far as known; nil: it does
-	gone       <-chan struct{} // closed when the connection is lost or the answer is sent; nil: unknown
-	client     interop.Client  // the client, set by answer
+	id, params   json.RawMessage // params is an object, or nil
+	method       string
+	era          interop.Era
+	caller       toolbox.Principal
+	meta         json.RawMessage // of params; an object, or nil
+	session      *frontSession   // nil for a modern request over HTTP
+	header       http.Header     // the headers that the backend may see; may be nil
+	send         sender          // sends messages that belong to the request; after the answer it sends nothing
+	isLive       func() bool     // reports whether the client seems to read the stream of send; nil: it does
+	disconnected <-chan struct{} // closed when the connection is lost or the answer is sent; nil: unknown
+	client       interop.Client  // the client, set by answer
 
-	over   bool           // no more questions are allowed; guarded by session.mu
-	asking sync.WaitGroup // the questions in its course
+	questionsClosed bool           // no more questions are allowed; guarded by session.mu
+	questions       sync.WaitGroup // the questions in its course
 }
 
 // sender sends a client a notification, or a request if it has an id. The params are in pieces.
@@ -95,7 +95,7 @@ type frontAnswer struct {
 	status int // of HTTP; 0: 200
 }
 
-func (a *frontAnswer) none() bool { return a.result == nil && a.err == nil }
+func (a *frontAnswer) isEmpty() bool { return a.result == nil && a.err == nil }
 
 // resultOf returns an answer with a result.
 func resultOf(o wire.Object) frontAnswer { return frontAnswer{result: [][]byte{o.JSON()}} }
@@ -108,23 +108,24 @@ func frontError(status int, code int64, format string, args ...any) frontAnswer 
 // answer serves one request. ctx is the request's own. If its cause is errCallDropped, the client no longer waits for
 // an answer.
 func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
-	r.knowClient()
+	r.describeClient()
 	if r.params != nil && r.params[0] != '{' {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "params must be an object")
 	}
 	if r.method != protocol.MethodPing && r.method != protocol.MethodListen {
-		if !f.answering.enter() {
+		if !f.requests.enter() {
 			return frontError(http.StatusServiceUnavailable, interop.CodeInternal, "%s: %v", r.method, errDraining)
 		}
-		defer f.answering.leave()
+		defer f.requests.leave()
 	}
 	if r.era == interop.Legacy && r.session != nil {
-		r.session.answers(r)
-		defer r.session.answeredRequest(r)
+		r.session.startAnswering(r)
+		defer r.session.stopAnswering(r)
 	}
 	if r.era == interop.Modern {
 		switch r.method {
-		case protocol.MethodInitialize, protocol.MethodPing, protocol.MethodSetLevel, protocol.MethodSubscribe, protocol.MethodUnsubscribe:
+		case protocol.MethodInitialize, protocol.MethodPing, protocol.MethodSetLevel,
+			protocol.MethodSubscribe, protocol.MethodUnsubscribe:
 			return methodNotFound(r.method)
 		case protocol.MethodDiscover:
 			return f.discover(ctx, r)
@@ -143,14 +144,14 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 			return f.setLevel(ctx, r)
 		case protocol.MethodSubscribe, protocol.MethodUnsubscribe:
 			if _, ok := f.backend.(Subscriber); ok && r.session != nil {
-				return f.subscribed(ctx, r)
+				return f.answerSubscribe(ctx, r)
 			}
 		}
 	}
 	if r.session != nil && strings.HasSuffix(r.method, "/list") {
 		r.session.settle(ctx, r.caller)
 	}
-	raw, err := f.ask(ctx, r, r.method, r.params)
+	raw, err := f.callBackend(ctx, r, r.method, r.params)
 	if errors.Is(context.Cause(ctx), errCallDropped) {
 		return frontAnswer{}
 	}
@@ -160,10 +161,12 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 	return f.adapt(r, raw)
 }
 
-// ask sends one request to the backend, and recovers from a panic of the backend.
-func (f *front) ask(ctx context.Context, r *frontRequest, method string, params json.RawMessage) (raw json.RawMessage, err error) {
+// callBackend sends one request to the backend, and recovers from a panic of the backend.
+func (f *front) callBackend(
+	ctx context.Context, r *frontRequest, method string, params json.RawMessage,
+) (raw json.RawMessage, err error) {
 	defer r.endQuestions()
-	defer f.withoutPanic(r, method, &err)
+	defer f.recoverPanic(r, method, &err)
 	m := r.message(method, params)
 	if r.era == interop.Modern && protocol.MayRequireInput(method) {
 		return f.exchanges.handle(ctx, m, r.client.Back, f.backend.Handle)
@@ -171,8 +174,8 @@ func (f *front) ask(ctx context.Context, r *frontRequest, method string, params 
 	return f.backend.Handle(ctx, m, r.client.Back)
 }
 
-// withoutPanic turns a backend's panic into an error. It is deferred.
-func (f *front) withoutPanic(r *frontRequest, method string, err *error) {
+// recoverPanic turns a backend's panic into an error. It is deferred.
+func (f *front) recoverPanic(r *frontRequest, method string, err *error) {
 	if v := recover(); v != nil {
 		f.log.Error("a backend panicked", "method", method, "caller", r.caller, "panic", v, "stack", string(debug.Stack()))
 		*err = &interop.RPCError{Code: interop.CodeInternal, Message: method + ": internal error"}
@@ -218,11 +221,11 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 	if errors.As(err, &fault) {
 		return frontError(0, interop.CodeInternal, "%s", faultText(fault))
 	}
-	if own, ok := errors.AsType[hostError](err); ok {
-		return frontError(0, interop.CodeInternal, "%s: %v", r.method, own)
+	if hostErr, ok := errors.AsType[hostError](err); ok {
+		return frontError(0, interop.CodeInternal, "%s: %v", r.method, hostErr)
 	}
-	if over := ctx.Err(); over != nil && errors.Is(err, over) {
-		return frontError(0, interop.CodeInternal, "%s: %v", r.method, over)
+	if ctxErr := ctx.Err(); ctxErr != nil && errors.Is(err, ctxErr) {
+		return frontError(0, interop.CodeInternal, "%s: %v", r.method, ctxErr)
 	}
 	f.log.Error("a backend failed", "method", r.method, "caller", r.caller, "err", err)
 	return frontError(0, interop.CodeInternal, "%s: internal error", r.method)
@@ -236,7 +239,7 @@ func (e hostError) Error() string { return string(e) }
 // drain refuses new requests, and ends open questions to clients. The channel that it returns is closed when no request
 // is being answered.
 func (f *front) drain() <-chan struct{} {
-	idle := f.answering.close()
+	idle := f.requests.close()
 	f.exchanges.drain()
 	return idle
 }
@@ -259,11 +262,13 @@ func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMes
 	case !note && r.era == interop.Legacy:
 		return r.session.ask(ctx, r, m)
 	case !note: // a modern client answers questions with its next request (SEP-2322)
-		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "this client cannot be asked: " + protocol.Printable(m.Method, 80)}
-	case !r.hears(m):
+		text := "this client cannot be asked: " + protocol.Printable(m.Method, 80)
+		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: text}
+	case !r.accepts(m):
 		return nil, nil
 	case m.Method == protocol.NoteProgress:
-		if m.Params = r.ownProgress(m.Params); m.Params == nil {
+		m.Params = r.withClientToken(m.Params)
+		if m.Params == nil {
 			return nil, nil
 		}
 	}
@@ -330,27 +335,27 @@ func stringsJSON(list []string) json.RawMessage {
 	return append(append([]byte{'['}, bytes.Join(quoted, []byte(","))...), ']')
 }
 
-// described holds the backend's answer to server/discover.
-type described struct {
+// discovery holds the backend's answer to server/discover.
+type discovery struct {
 	capabilities json.RawMessage
 	instructions string
 	ttl, scope   json.RawMessage // nil: the backend gave none
 }
 
-func (f *front) describe(ctx context.Context, r *frontRequest) (described, error) {
-	raw, err := f.ask(ctx, r, protocol.MethodDiscover, nil)
+func (f *front) describe(ctx context.Context, r *frontRequest) (discovery, error) {
+	raw, err := f.callBackend(ctx, r, protocol.MethodDiscover, nil)
 	if err != nil {
-		return described{}, err
+		return discovery{}, err
 	}
-	d := described{capabilities: json.RawMessage(`{}`)}
+	d := discovery{capabilities: json.RawMessage(`{}`)}
 	if caps, _ := wire.Lookup(raw, "capabilities"); len(caps) > 0 && caps[0] == '{' {
 		d.capabilities = caps
 	}
-	says, _ := protocol.LookupString(raw, "instructions")
-	if f.instructions != "" && says != "" {
-		says = "\n\n" + says
+	instructions, _ := protocol.LookupString(raw, "instructions")
+	if f.instructions != "" && instructions != "" {
+		instructions = "\n\n" + instructions
 	}
-	d.instructions = f.instructions + says
+	d.instructions = f.instructions + instructions
 	d.ttl, _ = wire.Lookup(raw, "ttlMs")
 	d.scope, _ = wire.Lookup(raw, "cacheScope")
 	return d, nil
@@ -371,7 +376,7 @@ func (f *front) discover(ctx context.Context, r *frontRequest) frontAnswer {
 	return resultOf(wire.Object{}.Text("resultType", "complete").Raw("supportedVersions", versionsJSON()).
 		Raw("capabilities", d.capabilities).Text("instructions", d.instructions).
 		Raw("ttlMs", d.ttl).Raw("cacheScope", d.scope).
-		Raw("_meta", wire.Object{}.Raw(protocol.MetaServerInfo, f.name()).JSON()))
+		Raw("_meta", wire.Object{}.Raw(protocol.MetaServerInfo, f.serverInfo()).JSON()))
 }
 
 // initialize answers the legacy handshake. If the client requests an unknown revision or one without a handshake, it
@@ -386,17 +391,18 @@ func (f *front) initialize(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	caps, _ := wire.Lookup(r.params, "capabilities")
 	if len(caps) > maxCapabilities {
-		return frontError(0, interop.CodeInvalidParams, "initialize: the capabilities are larger than %d KiB", maxCapabilities>>10)
+		return frontError(0, interop.CodeInvalidParams,
+			"initialize: the capabilities are larger than %d KiB", maxCapabilities>>10)
 	}
 	d, err := f.describe(ctx, r)
 	if err != nil {
 		return f.failure(ctx, r, err)
 	}
 	if r.session != nil {
-		r.session.agree(version, caps)
+		r.session.storeHandshake(version, caps)
 	}
 	return resultOf(wire.Object{}.Text("protocolVersion", version).Raw("capabilities", d.capabilities).
-		Raw("serverInfo", f.name()).Text("instructions", d.instructions))
+		Raw("serverInfo", f.serverInfo()).Text("instructions", d.instructions))
 }
 
 // callKey returns the key of a request among the requests in flight. Two spellings of one id have the same key.

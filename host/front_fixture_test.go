@@ -32,8 +32,8 @@ func oneTool(do func(context.Context, toolbox.Call) (*toolbox.Result, error)) *s
 	return &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }, do: do}
 }
 
-// wired returns a tool of a server, with its raw object.
-func wired(name, raw string) toolbox.Descriptor {
+// wireDescriptor returns a tool of a server, with its raw object.
+func wireDescriptor(name, raw string) toolbox.Descriptor {
 	var t struct{ InputSchema json.RawMessage }
 	if err := json.Unmarshal([]byte(raw), &t); err != nil {
 		panic(err)

@@ -87,7 +87,7 @@ func FuzzPost(f *testing.F) {
 				}
 			case "text/event-stream":
 				for event := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte("\n\n")), []byte("\n\n")) {
-					if data, ok := bytes.CutPrefix(numbered.ReplaceAll(event, nil), []byte("event: message\ndata: ")); ok {
+					if data, ok := bytes.CutPrefix(idLines.ReplaceAll(event, nil), []byte("event: message\ndata: ")); ok {
 						isAnswer(t, data)
 					} else if len(event) > 0 && !bytes.HasSuffix(event, []byte("\nretry: 1000\ndata:")) {
 						t.Fatalf("event %q", event)
@@ -100,7 +100,7 @@ func FuzzPost(f *testing.F) {
 	})
 }
 
-var numbered = regexp.MustCompile(`(?m)^id: .*\n`)
+var idLines = regexp.MustCompile(`(?m)^id: .*\n`)
 
 func FuzzStdio(f *testing.F) {
 	seedFront(f)

@@ -12,15 +12,15 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// fixed is a backend that gives every request the same answer.
-type fixed struct {
+// fixedBackend is a backend that gives every request the same answer.
+type fixedBackend struct {
 	result string
 	err    error
 	panics bool
 	notify func(interop.Message)
 }
 
-func (f *fixed) Handle(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+func (f *fixedBackend) Handle(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 	if m.Method == "server/discover" {
 		return json.RawMessage(`{"capabilities":{"prompts":{"listChanged":true},"resources":{"listChanged":false}},"instructions":"theirs","ttlMs":1,"cacheScope":"private"}`), nil
 	}
@@ -30,7 +30,7 @@ func (f *fixed) Handle(_ context.Context, m interop.Message, _ interop.Peer) (js
 	return json.RawMessage(f.result), f.err
 }
 
-func (f *fixed) Watch(notify func(interop.Message)) (stop func()) {
+func (f *fixedBackend) Watch(notify func(interop.Message)) (stop func()) {
 	f.notify = notify
 	return func() {}
 }
@@ -65,11 +65,12 @@ func TestResultsAreAdaptedToTheEra(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := host.NewFront(&fixed{result: tt.raw}, nil)
+			h := host.NewFront(&fixedBackend{result: tt.raw}, nil)
 			t.Cleanup(h.Close)
 			site := serveSite(t, h)
 			for range 2 { // the second time from the cache
-				_, got := request{body: `{"jsonrpc":"2.0","id":7,"method":"` + tt.method + `"}`, header: session(t, site)}.send(t, site)
+				_, got := request{body: `{"jsonrpc":"2.0","id":7,"method":"` + tt.method + `"}`, header: session(t, site)}.
+					send(t, site)
 				if tt.legacy == "" {
 					if !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,`) {
 						t.Errorf("legacy: %s", got)
@@ -93,20 +94,20 @@ func TestErrorsPassOn(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		b      *fixed
+		b      *fixedBackend
 		status int // of a modern answer
 		want   string
 	}{
-		{"its own", &fixed{err: rpc(-5)}, 200, `{"code":-5,"message":"m","data":{"k": 1}}`},
-		{"not found as it was", &fixed{err: rpc(-32002)}, 200, `{"code":-32602,"message":"m","data":{"k": 1}}`},
-		{"a hop's headers", &fixed{err: rpc(-32020)}, 200, `{"code":-32603,"message":"m","data":{"k": 1}}`},
-		{"a hop's version", &fixed{err: rpc(-32022)}, 200, `{"code":-32603,"message":"m","data":{"k": 1}}`},
-		{"unknown method", &fixed{err: rpc(-32601)}, 404, `{"code":-32601,"message":"m","data":{"k": 1}}`},
-		{"fault", &fixed{err: interop.NewFault(interop.Timeout, "s", "x", nil)}, 200, `{"code":-32603,"message":"s: x; what to try: try again (npx, uvx and docker first fetch what they start), or raise this server's timeout"}`},
-		{"any other", &fixed{err: errors.New("oh")}, 200, `{"code":-32603,"message":"prompts/x: internal error"}`},
-		{"panic", &fixed{panics: true}, 200, `{"code":-32603,"message":"prompts/x: internal error"}`},
-		{"no object", &fixed{result: `[]`}, 200, `{"code":-32603,"message":"prompts/x: the result is not an object"}`},
-		{"nothing", &fixed{}, 200, `{"code":-32603,"message":"prompts/x: the result is not an object"}`},
+		{"its own", &fixedBackend{err: rpc(-5)}, 200, `{"code":-5,"message":"m","data":{"k": 1}}`},
+		{"not found as it was", &fixedBackend{err: rpc(-32002)}, 200, `{"code":-32602,"message":"m","data":{"k": 1}}`},
+		{"a hop's headers", &fixedBackend{err: rpc(-32020)}, 200, `{"code":-32603,"message":"m","data":{"k": 1}}`},
+		{"a hop's version", &fixedBackend{err: rpc(-32022)}, 200, `{"code":-32603,"message":"m","data":{"k": 1}}`},
+		{"unknown method", &fixedBackend{err: rpc(-32601)}, 404, `{"code":-32601,"message":"m","data":{"k": 1}}`},
+		{"fault", &fixedBackend{err: interop.NewFault(interop.Timeout, "s", "x", nil)}, 200, `{"code":-32603,"message":"s: x; what to try: try again (npx, uvx and docker first fetch what they start), or raise this server's timeout"}`},
+		{"any other", &fixedBackend{err: errors.New("oh")}, 200, `{"code":-32603,"message":"prompts/x: internal error"}`},
+		{"panic", &fixedBackend{panics: true}, 200, `{"code":-32603,"message":"prompts/x: internal error"}`},
+		{"no object", &fixedBackend{result: `[]`}, 200, `{"code":-32603,"message":"prompts/x: the result is not an object"}`},
+		{"nothing", &fixedBackend{}, 200, `{"code":-32603,"message":"prompts/x: the result is not an object"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,16 +132,16 @@ func TestErrorsPassOn(t *testing.T) {
 }
 
 func TestTheBackendDescribesTheHost(t *testing.T) {
-	h := host.NewFront(&fixed{}, &host.Options{Info: interop.Info{Name: "me", Title: "Me", Version: "9"}})
+	h := host.NewFront(&fixedBackend{}, &host.Options{Info: interop.Info{Name: "me", Title: "Me", Version: "9"}})
 	t.Cleanup(h.Close)
 	site := serveSite(t, h)
 	const caps = `"capabilities":{"prompts":{"listChanged":true},"resources":{"listChanged":false}}`
-	for asked, agreed := range map[string]string{"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18",
+	for requested, agreed := range map[string]string{"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18",
 		"2025-11-25": "2025-11-25", "2026-07-28": "2025-11-25", "1.0": "2025-11-25"} {
-		_, got := request{body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + asked + `"}}`}.send(t, site)
+		_, got := request{body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + requested + `"}}`}.send(t, site)
 		want := `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"` + agreed + `",` + caps + `,"serverInfo":{"name":"me","title":"Me","version":"9"},"instructions":"theirs"}}`
 		if got != want {
-			t.Errorf("%s: %s", asked, cmp.Diff(want, got))
+			t.Errorf("%s: %s", requested, cmp.Diff(want, got))
 		}
 	}
 	_, got := modern("server/discover", "", "").send(t, site)

@@ -17,14 +17,14 @@ import (
 func TestToolsListKeepsItsOwnersBytes(t *testing.T) {
 	const raw = `{ "name": "own", "x-unknown": [1.50, null], "inputSchema": {"type":"object","properties":{"b":{"const":9007199254740993},"a":{}}}, "annotations": {"priority":0}, "title":"" }`
 	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{
-		wired("s__own", raw),
+		wireDescriptor("s__own", raw),
 		{Name: "local", Description: "a \"local\" one", Schema: json.RawMessage(`{"type":"object"}`)},
 		{Name: "bare"},
-		wired("untyped", `{"name":"own","inputSchema":{}}`),
-		wired("nullable", `{"name":"own","inputSchema":{"type":["object","null"]}}`),
+		wireDescriptor("untyped", `{"name":"own","inputSchema":{}}`),
+		wireDescriptor("nullable", `{"name":"own","inputSchema":{"type":["object","null"]}}`),
 		{Name: "broken", Schema: json.RawMessage(`{"type":"object"`)},
-		wired("twice", `{"name":"own","name":"other","inputSchema":{"type":"object"}}`),
-		wired("s__own", `{"name":"late","inputSchema":{"type":"object"}}`),
+		wireDescriptor("twice", `{"name":"own","name":"other","inputSchema":{"type":"object"}}`),
+		wireDescriptor("s__own", `{"name":"late","inputSchema":{"type":"object"}}`),
 	}}
 	src := &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}
 	got, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{Method: "tools/list", Era: interop.Legacy}, nil)
@@ -39,9 +39,9 @@ func TestToolsListKeepsItsOwnersBytes(t *testing.T) {
 }
 
 func TestToolsListPublishesParametersOnRequest(t *testing.T) {
-	d := wired("a", `{"name":"own","inputSchema":{"type":"object","$id":"x"},"title":"A"}`)
+	d := wireDescriptor("a", `{"name":"own","inputSchema":{"type":"object","$id":"x"},"title":"A"}`)
 	d.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-	unfit := wired("b", `{"name":"own","inputSchema":{"type":"object"}}`)
+	unfit := wireDescriptor("b", `{"name":"own","inputSchema":{"type":"object"}}`)
 	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{d, unfit}}
 	src := &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}
 	site := newSite(t, src, &host.Options{Parameters: true})
@@ -62,7 +62,8 @@ func TestToolsListIsEachPrincipalsOwn(t *testing.T) {
 	for range 2 {
 		for p := range snaps {
 			got, err := b.Handle(t.Context(), interop.Message{Method: "tools/list", Caller: p}, nil)
-			if want := `{"tools":[{"name":"of_` + string(p) + `","inputSchema":{"type":"object"}}]}`; err != nil || string(got) != want {
+			if want := `{"tools":[{"name":"of_` + string(p) + `","inputSchema":{"type":"object"}}]}`; err != nil ||
+				string(got) != want {
 				t.Fatalf("%s: %s, %v", p, got, err)
 			}
 		}
@@ -72,7 +73,7 @@ func TestToolsListIsEachPrincipalsOwn(t *testing.T) {
 func TestToolsListIsRenderedOnce(t *testing.T) {
 	snap := &toolbox.Snapshot{}
 	for i := range 1000 {
-		snap.Tools = append(snap.Tools, wired(fmt.Sprintf("s__t%d", i), `{"name":"own","description":"words","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`))
+		snap.Tools = append(snap.Tools, wireDescriptor(fmt.Sprintf("s__t%d", i), `{"name":"own","description":"words","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`))
 	}
 	b := host.Tools(&shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}, nil)
 	m := interop.Message{Method: "tools/list", Era: interop.Legacy}

@@ -18,8 +18,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// direct sends a request to a handler without a network. The handler sees local as its own address.
-func direct(h http.Handler, local, host string, r request) *httptest.ResponseRecorder {
+// serveDirect sends a request to a handler without a network. The handler sees local as its own address.
+func serveDirect(h http.Handler, local, host string, r request) *httptest.ResponseRecorder {
 	if r.method == "" {
 		r.method = http.MethodPost
 	}
@@ -96,7 +96,7 @@ func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
 		}
 		for _, method := range []string{"POST", "GET"} {
 			r.method = method
-			w := direct(tt.h, tt.local, tt.host, r)
+			w := serveDirect(tt.h, tt.local, tt.host, r)
 			if (w.Code == 403) == tt.ok || tt.ok && method == "POST" && w.Code != 200 {
 				t.Errorf("%s at %q, host %q, origin %q: %d", method, tt.local, tt.host, tt.origin, w.Code)
 			}
@@ -121,7 +121,7 @@ func TestASessionBelongsToItsPrincipal(t *testing.T) {
 		}
 	}}).Handler()
 	as := func(user string, r request) *httptest.ResponseRecorder {
-		return direct(h, "", "", r.with("X-User", user))
+		return serveDirect(h, "", "", r.with("X-User", user))
 	}
 	opened := as("ann", request{body: fmt.Sprintf(initializeLine, "2025-06-18")})
 	call := legacyCall(map[string]string{"Mcp-Session-Id": opened.Header().Get("Mcp-Session-Id")}, "1", "")
@@ -131,10 +131,11 @@ func TestASessionBelongsToItsPrincipal(t *testing.T) {
 	if w := as("bob", call); w.Code != 404 {
 		t.Errorf("bob: %d %s", w.Code, w.Body)
 	}
-	if w := direct(h, "", "", call); w.Code != 401 || w.Body.String() != `{"jsonrpc":"2.0","error":{"code":-32600,"message":"unauthorized"}}` {
+	if w := serveDirect(h, "", "", call); w.Code != 401 || w.Body.String() != `{"jsonrpc":"2.0","error":{"code":-32600,"message":"unauthorized"}}` {
 		t.Errorf("nobody: %d %s", w.Code, w.Body)
 	}
-	if w := as("banned", call); w.Code != 403 || w.Header().Get("Www-Authenticate") != "Bearer" || !strings.Contains(w.Body.String(), "not you") {
+	if w := as("banned", call); w.Code != 403 || w.Header().Get("Www-Authenticate") != "Bearer" ||
+		!strings.Contains(w.Body.String(), "not you") {
 		t.Errorf("banned: %d %s", w.Code, w.Body)
 	}
 	if w := as("bob", modern("tools/call", "t", `"name":"t"`)); w.Code != 200 {
@@ -150,12 +151,12 @@ func TestASessionBelongsToItsPrincipal(t *testing.T) {
 
 // open opens a session without a network.
 func open(h http.Handler) map[string]string {
-	w := direct(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")})
+	w := serveDirect(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")})
 	return map[string]string{"Mcp-Session-Id": w.Header().Get("Mcp-Session-Id")}
 }
 
-func alive(h http.Handler, header map[string]string) bool {
-	return direct(h, "", "", request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header: header}).Code == 200
+func isAccepted(h http.Handler, header map[string]string) bool {
+	return serveDirect(h, "", "", request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header: header}).Code == 200
 }
 
 func TestIdleSessionsExpire(t *testing.T) {
@@ -166,7 +167,7 @@ func TestIdleSessionsExpire(t *testing.T) {
 		h := host.Handler()
 		idle, used, busy, streaming := open(h), open(h), open(h), open(h)
 		done := make(chan int, 2)
-		go func() { done <- direct(h, "", "", legacyCall(busy, "7", "")).Code }()
+		go func() { done <- serveDirect(h, "", "", legacyCall(busy, "7", "")).Code }()
 		<-g.begun
 		ctx, leave := context.WithCancel(t.Context())
 		go func() {
@@ -176,14 +177,14 @@ func TestIdleSessionsExpire(t *testing.T) {
 			done <- 0
 		}()
 		time.Sleep(40 * time.Minute)
-		if !alive(h, used) {
+		if !isAccepted(h, used) {
 			t.Error("it was used")
 		}
 		time.Sleep(40 * time.Minute)
-		if alive(h, idle) {
+		if isAccepted(h, idle) {
 			t.Error("idle for longer than an hour")
 		}
-		if !alive(h, used) {
+		if !isAccepted(h, used) {
 			t.Error("used 40 minutes ago")
 		}
 		time.Sleep(2 * time.Hour)
@@ -191,14 +192,14 @@ func TestIdleSessionsExpire(t *testing.T) {
 		leave()
 		<-done
 		<-done
-		if !alive(h, busy) || !alive(h, streaming) {
+		if !isAccepted(h, busy) || !isAccepted(h, streaming) {
 			t.Error("not idle: they had a call, a stream")
 		}
-		if alive(h, used) {
+		if isAccepted(h, used) {
 			t.Error("idle for two hours")
 		}
 		time.Sleep(61 * time.Minute)
-		if alive(h, busy) || alive(h, streaming) {
+		if isAccepted(h, busy) || isAccepted(h, streaming) {
 			t.Error("idle since their call, their stream ended")
 		}
 	})
@@ -208,7 +209,7 @@ func TestIdleSessionsExpire(t *testing.T) {
 		h := host.Handler()
 		s := open(h)
 		time.Sleep(1000 * time.Hour)
-		if !alive(h, s) {
+		if !isAccepted(h, s) {
 			t.Error("it was to live for good")
 		}
 	})
@@ -218,18 +219,19 @@ func TestTheStalestSessionMakesRoom(t *testing.T) {
 	g := newHeldTool()
 	h := newHost(t, g, &host.Options{MaxSessions: 3}).Handler()
 	a, b, c := open(h), open(h), open(h)
-	if !alive(h, a) {
+	if !isAccepted(h, a) {
 		t.Fatal()
 	}
 	d := open(h)
-	if alive(h, b) || !alive(h, a) || !alive(h, c) || !alive(h, d) {
+	if isAccepted(h, b) || !isAccepted(h, a) || !isAccepted(h, c) || !isAccepted(h, d) {
 		t.Error("b was idle for longest")
 	}
 	for _, s := range []map[string]string{a, c, d} {
-		go direct(h, "", "", legacyCall(s, "7", ""))
+		go serveDirect(h, "", "", legacyCall(s, "7", ""))
 		<-g.begun
 	}
-	if w := direct(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")}); w.Code != 503 || w.Header().Get("Mcp-Session-Id") != "" {
+	if w := serveDirect(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")}); w.Code != 503 ||
+		w.Header().Get("Mcp-Session-Id") != "" {
 		t.Errorf("all are busy: %d", w.Code)
 	}
 	close(g.free)
@@ -239,12 +241,13 @@ func TestTokens(t *testing.T) {
 	const ann, bob = "0123456789abcdef-ann", "0123456789abcdef~bob=="
 	var tokens identity.Tokens
 	for _, bad := range [][]string{nil, {"hunter2"}, {ann, "0123456789 abcdef"}, {"0123456789abcdef\n"}} {
-		if err := tokens.Set(bad...); err == nil || strings.Contains(err.Error(), "hunter") || strings.Contains(err.Error(), "abcdef") {
+		if err := tokens.Set(bad...); err == nil || strings.Contains(err.Error(), "hunter") ||
+			strings.Contains(err.Error(), "abcdef") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 	h := newHost(t, echoTool(), &host.Options{Authenticate: identity.NewGuard(nil, &tokens).Principal}).Handler()
-	if w := direct(h, "", "", modern("tools/list", "", "").with("Authorization", "Bearer ")); w.Code != 401 {
+	if w := serveDirect(h, "", "", modern("tools/list", "", "").with("Authorization", "Bearer ")); w.Code != 401 {
 		t.Errorf("before Set: %d", w.Code)
 	}
 	if err := tokens.Set(ann, bob); err != nil {
@@ -262,23 +265,25 @@ func TestTokens(t *testing.T) {
 			if tt.authorization != "" {
 				r = r.with("Authorization", tt.authorization)
 			}
-			w := direct(h, "", "", r)
-			if got := w.Header().Get("WWW-Authenticate"); got != tt.challenge || (w.Code == 401) != (tt.challenge != "") || strings.Contains(w.Body.String(), "abcdef") {
+			w := serveDirect(h, "", "", r)
+			if got := w.Header().Get("WWW-Authenticate"); got != tt.challenge || (w.Code == 401) != (tt.challenge != "") ||
+				strings.Contains(w.Body.String(), "abcdef") {
 				t.Errorf("%s %q: %d %q %s", r.method, tt.authorization, w.Code, got, w.Body)
 			}
 		}
 	}
-	opened := direct(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")}.with("Authorization", "Bearer "+ann))
-	ping := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.with("Mcp-Session-Id", opened.Header().Get("Mcp-Session-Id"))
+	opened := serveDirect(h, "", "", request{body: fmt.Sprintf(initializeLine, "2025-06-18")}.with("Authorization", "Bearer "+ann))
+	ping := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.
+		with("Mcp-Session-Id", opened.Header().Get("Mcp-Session-Id"))
 	for token, want := range map[string]int{ann: 200, bob: 404} {
-		if w := direct(h, "", "", ping.with("Authorization", "Bearer "+token)); w.Code != want {
+		if w := serveDirect(h, "", "", ping.with("Authorization", "Bearer "+token)); w.Code != want {
 			t.Errorf("ann's session with %s: %d", token, w.Code)
 		}
 	}
 	if err := tokens.Set(bob); err != nil {
 		t.Fatal(err)
 	}
-	if w := direct(h, "", "", ping.with("Authorization", "Bearer "+ann)); w.Code != 401 {
+	if w := serveDirect(h, "", "", ping.with("Authorization", "Bearer "+ann)); w.Code != 401 {
 		t.Errorf("a token that was taken away: %d", w.Code)
 	}
 }
@@ -294,8 +299,8 @@ func TestPagesOfAllowedOrigins(t *testing.T) {
 	for origin, ok := range map[string]bool{"https://app.example": true, "http://localhost:6274": true, "https://evil.example": false, "null": false} {
 		ask := request{method: "OPTIONS"}.with("Origin", origin).with("Access-Control-Request-Method", "POST").
 			with("Access-Control-Request-Headers", "authorization,content-type,mcp-protocol-version, Mcp-Param-Region,cookie,x-evil,x-request-id")
-		asked := direct(h, "127.0.0.1:7332", "localhost:7332", ask).Result()
-		sent := direct(h, "127.0.0.1:7332", "localhost:7332", modern("tools/list", "", "").with("Origin", origin)).Result()
+		requested := serveDirect(h, "127.0.0.1:7332", "localhost:7332", ask).Result()
+		sent := serveDirect(h, "127.0.0.1:7332", "localhost:7332", modern("tools/list", "", "").with("Origin", origin)).Result()
 		want := map[string]string{"Access-Control-Allow-Origin": "", "Access-Control-Allow-Headers": "", "Access-Control-Allow-Credentials": "", "Vary": ""}
 		codes := [2]int{403, 403}
 		if ok {
@@ -303,19 +308,20 @@ func TestPagesOfAllowedOrigins(t *testing.T) {
 			want["Access-Control-Allow-Origin"], want["Vary"] = origin, "Origin"
 			want["Access-Control-Allow-Headers"] = "authorization, content-type, mcp-protocol-version, mcp-param-region, x-request-id"
 		}
-		if got := [2]int{asked.StatusCode, sent.StatusCode}; got != codes {
+		if got := [2]int{requested.StatusCode, sent.StatusCode}; got != codes {
 			t.Errorf("%s: %v, want %v", origin, got, codes)
 		}
 		for k, v := range want {
-			if got := asked.Header.Get(k); got != v {
+			if got := requested.Header.Get(k); got != v {
 				t.Errorf("%s: preflight: %s: %q, want %q", origin, k, got, v)
 			}
 		}
-		if got := sent.Header.Get("Access-Control-Expose-Headers"); ok != strings.Contains(got, "WWW-Authenticate") || ok != strings.Contains(got, "Mcp-Session-Id") {
+		if got := sent.Header.Get("Access-Control-Expose-Headers"); ok != strings.Contains(got, "WWW-Authenticate") ||
+			ok != strings.Contains(got, "Mcp-Session-Id") {
 			t.Errorf("%s: exposed are %q", origin, got)
 		}
 	}
-	if w := direct(h, "", "", request{method: "OPTIONS"}); w.Code != 401 {
+	if w := serveDirect(h, "", "", request{method: "OPTIONS"}); w.Code != 401 {
 		t.Errorf("OPTIONS that is no preflight: %d", w.Code)
 	}
 }

@@ -48,17 +48,20 @@ func (h *Host) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	head.Set("Access-Control-Allow-Origin", origin)
-	head.Set("Access-Control-Expose-Headers", protocol.HeaderSession+", "+protocol.HeaderVersion+", WWW-Authenticate, Retry-After")
+	exposed := protocol.HeaderSession + ", " + protocol.HeaderVersion + ", WWW-Authenticate, Retry-After"
+	head.Set("Access-Control-Expose-Headers", exposed)
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
 	var allowed []string
 	for name := range strings.SplitSeq(strings.Join(r.Header["Access-Control-Request-Headers"], ","), ",") {
-		switch name = strings.ToLower(strings.TrimSpace(name)); name {
+		name = strings.ToLower(strings.TrimSpace(name))
+		switch name {
 		case "accept", "authorization", "content-type", "last-event-id", "traceparent", "tracestate", "baggage":
 			allowed = append(allowed, name)
 		default: // Mcp-Session-Id, Mcp-Param-…, and forwarded headers
-			if mcpHeader.MatchString(name) || h.opts.Forward != nil && slices.Contains(h.opts.Forward(), http.CanonicalHeaderKey(name)) {
+			if mcpHeader.MatchString(name) ||
+				h.opts.Forward != nil && slices.Contains(h.opts.Forward(), http.CanonicalHeaderKey(name)) {
 				allowed = append(allowed, name)
 			}
 		}
@@ -99,12 +102,12 @@ func (h *Host) allowedOrigin(origin, host string) bool {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return false
 	}
-	return loopbackName(hostName(u.Host)) || strings.EqualFold(u.Host, host) && h.ownName(host)
+	return loopbackName(hostName(u.Host)) || strings.EqualFold(u.Host, host) && h.isTrustedHost(host)
 }
 
-// ownName reports whether a Host can be trusted, because it is an address or a configured name. An attacker can point
-// any other name at this host (DNS rebinding).
-func (h *Host) ownName(host string) bool {
+// isTrustedHost reports whether a Host can be trusted, because it is an address or a configured name. An attacker can
+// point any other name at this host (DNS rebinding).
+func (h *Host) isTrustedHost(host string) bool {
 	_, err := netip.ParseAddr(hostName(host))
 	return err == nil || len(h.opts.AllowedHosts) > 0 // a configured name is one of AllowedHosts, see checkHost
 }
@@ -140,11 +143,11 @@ type refuser interface {
 func (h *Host) refuseCaller(w http.ResponseWriter, err error) *refusal {
 	h.opts.Logger.Debug("a caller is refused", "err", err)
 	status, header, body := 0, http.Header(nil), ""
-	var known refuser
+	var custom refuser
 	var he *interop.HTTPError
 	switch {
-	case errors.As(err, &known):
-		status, header, body = known.Refuse()
+	case errors.As(err, &custom):
+		status, header, body = custom.Refuse()
 	case errors.As(err, &he):
 		status, header, body = he.Status, he.Header, he.Body
 	}
@@ -160,9 +163,9 @@ func (h *Host) refuseCaller(w http.ResponseWriter, err error) *refusal {
 	return refuse(status, body)
 }
 
-// checkStandard returns an error if the Mcp-Method and Mcp-Name headers of a modern request do not match its body
-// (SEP-2243).
-func checkStandard(h http.Header, method string, params json.RawMessage) error {
+// checkStandardHeaders returns an error if the Mcp-Method and Mcp-Name headers of a modern request do not match its
+// body (SEP-2243).
+func checkStandardHeaders(h http.Header, method string, params json.RawMessage) error {
 	switch got, ok := headerValue(h, protocol.HeaderMethod); {
 	case !ok:
 		return fmt.Errorf("the %s header is missing", protocol.HeaderMethod)
@@ -215,7 +218,8 @@ func checkParam(p protocol.ParamHeader, h http.Header, args json.RawMessage) err
 		if isRepeated(value, key) {
 			return fmt.Errorf("the argument %q stands twice", strings.Join(p.Path, "."))
 		}
-		if value, found = wire.Lookup(value, key); !found {
+		value, found = wire.Lookup(value, key)
+		if !found {
 			break
 		}
 	}
@@ -289,7 +293,8 @@ func decodeHeader(s string) (string, bool) {
 	if !ok {
 		return s, true
 	}
-	if in, ok = strings.CutSuffix(in, protocol.SentinelSuffix); !ok {
+	in, ok = strings.CutSuffix(in, protocol.SentinelSuffix)
+	if !ok {
 		return s, true
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(in)

@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// overs are the ways to connect a client of the SDK to a host.
-var overs = map[string]func(*testing.T, *host.Host) mcp.Transport{
+// transports are the ways to connect a client of the SDK to a host.
+var transports = map[string]func(*testing.T, *host.Host) mcp.Transport{
 	"memory": func(t *testing.T, h *host.Host) mcp.Transport {
 		client, server := mcp.NewInMemoryTransports()
 		done := make(chan error, 1)
@@ -54,14 +54,16 @@ var overs = map[string]func(*testing.T, *host.Host) mcp.Transport{
 	},
 }
 
-// eachWay runs a test over each transport in each era.
-func eachWay(t *testing.T, run func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession)) {
-	for over, dial := range overs {
+// onEachTransport runs a test over each transport in each era.
+func onEachTransport(
+	t *testing.T, run func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession),
+) {
+	for transport, dial := range transports {
 		for _, version := range []string{"2025-06-18", "2026-07-28"} {
-			if over == "HTTP+SSE" && version == "2026-07-28" {
+			if transport == "HTTP+SSE" && version == "2026-07-28" {
 				continue // HTTP+SSE is older than this revision
 			}
-			t.Run(over+" "+version, func(t *testing.T) {
+			t.Run(transport+" "+version, func(t *testing.T) {
 				run(t, version, func(h *host.Host, opts *mcp.ClientOptions) *mcp.ClientSession {
 					transport := dial(t, h)
 					c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
@@ -88,9 +90,10 @@ func TestSDKClientListsAndCalls(t *testing.T) {
 		}) (*toolbox.Result, error) {
 			return toolbox.StructuredResult(json.RawMessage(`{"to":"`+in.Name+`"}`), toolbox.Text("hello "+in.Name)), nil
 		}))
-	eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		s := connect(newHost(t, reg, &host.Options{Instructions: "be kind"}), nil)
-		if got := s.InitializeResult(); got.Instructions != "be kind" || got.Capabilities.Tools == nil || !got.Capabilities.Tools.ListChanged {
+		if got := s.InitializeResult(); got.Instructions != "be kind" || got.Capabilities.Tools == nil ||
+			!got.Capabilities.Tools.ListChanged {
 			t.Errorf("initialize: %+v", got)
 		}
 		list, err := s.ListTools(t.Context(), nil)
@@ -113,7 +116,8 @@ func TestSDKClientListsAndCalls(t *testing.T) {
 		}
 		_, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "nope"})
 		var rpc *jsonrpc.Error
-		if !errors.As(err, &rpc) || rpc.Code != interop.CodeInvalidParams || rpc.Message != `no tool named "nope" is available` {
+		if !errors.As(err, &rpc) || rpc.Code != interop.CodeInvalidParams ||
+			rpc.Message != `no tool named "nope" is available` {
 			t.Errorf("unknown tool: %v", err)
 		}
 	})
@@ -129,21 +133,21 @@ func TestSDKClientHearsProgressInOrderAndBeforeTheResult(t *testing.T) {
 		}
 		return toolbox.NewResult(), nil
 	})
-	eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
-		heard := make(chan float64, 20)
+	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+		received := make(chan float64, 20)
 		s := connect(newHost(t, src, nil), &mcp.ClientOptions{
 			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 				if r.Params.ProgressToken != "tok" || r.Params.Total != 20 || r.Params.Message != "on it" {
 					t.Errorf("progress %+v", r.Params)
 				}
-				heard <- r.Params.Progress
+				received <- r.Params.Progress
 			}})
 		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Meta: mcp.Meta{"progressToken": "tok"}, Name: "t"})
 		if err != nil || r.IsError {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		for i := range 20 {
-			if got := <-heard; got != float64(i+1) {
+			if got := <-received; got != float64(i+1) {
 				t.Fatalf("progress %v, want %d", got, i+1)
 			}
 		}
@@ -151,7 +155,7 @@ func TestSDKClientHearsProgressInOrderAndBeforeTheResult(t *testing.T) {
 }
 
 func TestSDKClientCancels(t *testing.T) {
-	eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		begun, ended := make(chan struct{}), make(chan struct{})
 		src := oneTool(func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 			if string(c.Input) == `{"hang":true}` {
@@ -177,7 +181,7 @@ func TestSDKClientCancels(t *testing.T) {
 }
 
 func TestSDKClientHearsThatToolsChanged(t *testing.T) {
-	eachWay(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+	onEachTransport(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		reg := toolbox.NewRegistry(nil)
 		run := func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { return nil, nil }
 		reg.Add(toolbox.Tool{Name: "a", Run: run})

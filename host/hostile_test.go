@@ -44,9 +44,9 @@ func TestCloseDoesNotWaitForClientsThatDoNotRead(t *testing.T) {
 	}
 }
 
-// from sends a request without a network, from an address.
-func from(h http.Handler, remote string, r request) *httptest.ResponseRecorder {
-	return direct(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+// serveFrom sends a request without a network, from an address.
+func serveFrom(h http.Handler, remote string, r request) *httptest.ResponseRecorder {
+	return serveDirect(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		req.RemoteAddr = remote
 		h.ServeHTTP(w, req)
 	}), "", "", r)
@@ -58,13 +58,14 @@ func TestRequestsInFlightAreBoundedByClient(t *testing.T) {
 	h := newHost(t, g, &host.Options{MaxInFlight: 4}).Handler()
 	for range 2 {
 		header := open(h)
-		go direct(h, "", "", legacyCall(header, "10", ""))
-		go direct(h, "", "", modern("tools/call", "t", `"name":"t"`))
+		go serveDirect(h, "", "", legacyCall(header, "10", ""))
+		go serveDirect(h, "", "", modern("tools/call", "t", `"name":"t"`))
 		<-g.begun
 		<-g.begun
 	}
 	for remote, want := range map[string]int{"192.0.2.1:99": 429, "192.0.2.2:1": 200} {
-		if w := from(h, remote, modern("tools/list", "", "")); w.Code != want || (w.Header().Get("Retry-After") != "") != (want == 429) {
+		if w := serveFrom(h, remote, modern("tools/list", "", "")); w.Code != want ||
+			(w.Header().Get("Retry-After") != "") != (want == 429) {
 			t.Errorf("%s: %d %s", remote, w.Code, w.Body)
 		}
 	}
@@ -78,10 +79,10 @@ func TestSessionsAreBoundedByClient(t *testing.T) {
 	begin := request{body: fmt.Sprintf(initializeLine, "2025-06-18")}
 	ping := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}
 	for _, tt := range []struct {
-		name    string
-		opts    *host.Options
-		flood   func(i int) string
-		n, kept int
+		name     string
+		opts     *host.Options
+		flood    func(i int) string
+		n, saved int
 	}{
 		{"the defaults", nil, func(int) string { return "127.0.0.1:1" }, 10_500, 1000},
 		{"an address each", &host.Options{MaxSessions: 20, MaxClientSessions: 5}, func(i int) string { return fmt.Sprintf("192.0.2.%d:1", i%5) }, 100, 19},
@@ -90,25 +91,25 @@ func TestSessionsAreBoundedByClient(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, echoTool(), tt.opts).Handler()
 			open := func(remote string) request {
-				w := from(h, remote, begin)
+				w := serveFrom(h, remote, begin)
 				return ping.with("Mcp-Session-Id", w.Header().Get("Mcp-Session-Id"))
 			}
-			mine := open("127.0.0.2:1")
-			var theirs []request
+			own := open("127.0.0.2:1")
+			var foreign []request
 			for i := range tt.n {
-				theirs = append(theirs, open(tt.flood(i)))
+				foreign = append(foreign, open(tt.flood(i)))
 			}
-			if w := from(h, "127.0.0.2:2", mine); w.Code != 200 {
+			if w := serveFrom(h, "127.0.0.2:2", own); w.Code != 200 {
 				t.Errorf("another's sessions ended mine: %d", w.Code)
 			}
-			kept := 0
-			for _, r := range theirs {
-				if from(h, "192.0.2.9:1", r).Code == 200 {
-					kept++
+			saved := 0
+			for _, r := range foreign {
+				if serveFrom(h, "192.0.2.9:1", r).Code == 200 {
+					saved++
 				}
 			}
-			if kept != tt.kept {
-				t.Errorf("%d of theirs are kept, want %d", kept, tt.kept)
+			if saved != tt.saved {
+				t.Errorf("%d of theirs are kept, want %d", saved, tt.saved)
 			}
 		})
 	}
@@ -136,12 +137,12 @@ func TestOneToolDoesNotSpoilTheList(t *testing.T) {
 		`"description":5`, `"title":{}`, `"icons":{}`, `"annotations":"x"`, `"annotations":{"readOnlyHint":"yes"}`, `"annotations":{"title":1}`,
 		`"execution":[]`, `"_meta":7`, "\"description\":\"\xff\"", `"_meta":{"a":` + strings.Repeat("[", 3000) + strings.Repeat("]", 3000) + "}",
 	} {
-		tools = append(tools, wired(fmt.Sprintf("bad%d", i), `{"name":"x","inputSchema":{"type":"object"},`+fields+`}`))
+		tools = append(tools, wireDescriptor(fmt.Sprintf("bad%d", i), `{"name":"x","inputSchema":{"type":"object"},`+fields+`}`))
 	}
 	tools = append(tools,
-		wired("bad-properties", `{"name":"x","inputSchema":{"type":"object","properties":5}}`),
-		wired("bad-required", `{"name":"x","inputSchema":{"type":"object","required":"x"}}`),
-		wired("good", `{"name":"x","inputSchema":{"type":"object","properties":{},"required":[]},"title":null,"annotations":{"readOnlyHint":true,"x":1}}`))
+		wireDescriptor("bad-properties", `{"name":"x","inputSchema":{"type":"object","properties":5}}`),
+		wireDescriptor("bad-required", `{"name":"x","inputSchema":{"type":"object","required":"x"}}`),
+		wireDescriptor("good", `{"name":"x","inputSchema":{"type":"object","properties":{},"required":[]},"title":null,"annotations":{"readOnlyHint":true,"x":1}}`))
 	src := oneTool(nil)
 	snap := &toolbox.Snapshot{Tools: tools}
 	src.snapshot = func(toolbox.Principal) *toolbox.Snapshot { return snap }
@@ -150,18 +151,19 @@ func TestOneToolDoesNotSpoilTheList(t *testing.T) {
 	var got struct {
 		Result struct{ Tools []struct{ Name string } }
 	}
-	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Result.Tools) != len(tools)-2 || strings.Contains(body, "bad8") || strings.Contains(body, "bad9") {
+	if err := json.Unmarshal([]byte(body), &got); err != nil || len(got.Result.Tools) != len(tools)-2 ||
+		strings.Contains(body, "bad8") || strings.Contains(body, "bad9") {
 		t.Errorf("%v: %s", err, body)
 	}
 }
 
-// clocked is an answer that records the read deadlines of its connection.
-type clocked struct {
+// deadlineRecorder is an answer that records the read deadlines of its connection.
+type deadlineRecorder struct {
 	*httptest.ResponseRecorder
 	deadlines []time.Time
 }
 
-func (c *clocked) SetReadDeadline(d time.Time) error {
+func (c *deadlineRecorder) SetReadDeadline(d time.Time) error {
 	c.deadlines = append(c.deadlines, d)
 	return nil
 }
@@ -172,7 +174,7 @@ func TestABodyMustCome(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/", body)
 		r.ContentLength = length
 		r.Header.Set("Content-Type", "application/json")
-		w := &clocked{ResponseRecorder: httptest.NewRecorder()}
+		w := &deadlineRecorder{ResponseRecorder: httptest.NewRecorder()}
 		newHost(t, oneTool(nil), nil).Handler().ServeHTTP(w, r)
 		n := len(w.deadlines)
 		if n < 3 || time.Until(w.deadlines[0]) > 30*time.Second {
@@ -246,7 +248,8 @@ func TestABodyThatDoesNotComeHoldsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			answer, err := io.ReadAll(client)
-			if took := time.Since(began); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+tt.status) || took > 40*time.Second {
+			if took := time.Since(began); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+tt.status) ||
+				took > 40*time.Second {
 				t.Errorf("%q: after %v: %v %q", tt.request, took, err, answer)
 			}
 		})
@@ -284,7 +287,8 @@ func TestAStalledClientMakesRoom(t *testing.T) {
 		}
 	}
 	call = modern("tools/call", "t", `"name":"t","arguments":{"x":"`+large+large+`"}`)
-	if resp, body := call.send(t, site); resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !strings.Contains(body, "no room for the message") {
+	if resp, body := call.send(t, site); resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" ||
+		!strings.Contains(body, "no room for the message") {
 		t.Errorf("more than there is: %s %.200s", resp.Status, body)
 	}
 }

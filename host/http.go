@@ -41,8 +41,8 @@ type refusal struct {
 	body   [][]byte
 }
 
-// answered is returned for a request that has its answer already, such as a preflight.
-var answered = &refusal{}
+// alreadyAnswered is returned for a request that has its answer already, such as a preflight.
+var alreadyAnswered = &refusal{}
 
 // refuse returns a refusal that concerns no message. Only an overload is the host's own failure.
 func refuse(status int, text string) *refusal {
@@ -59,18 +59,19 @@ func refuseMessage(id json.RawMessage, a frontAnswer) *refusal {
 }
 
 func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) *refusal {
-	from, refused := h.letIn(w, r)
+	from, refused := h.authenticate(w, r)
 	if refused != nil {
 		return refused
 	}
 	caller := from.caller
-	var m *posted
+	var m *postedMessage
 	switch {
 	case r.Method == http.MethodPost:
-		if m, refused = h.receive(w, r, from); refused != nil { // Close does not wait for a body
+		m, refused = h.receive(w, r, from) // Close does not wait for a body
+		if refused != nil {
 			return refused
 		}
-		from = m.counted()
+		from = m.countedClient()
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		return refuse(http.StatusMethodNotAllowed, "method not allowed: "+r.Method)
@@ -78,7 +79,7 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) *refusal {
 		w.Header().Set("Allow", "POST")
 		return refuse(http.StatusMethodNotAllowed, "since "+protocol.VersionModern+" there is only POST")
 	}
-	if refused := h.entered(w, from); refused != nil {
+	if refused := h.enterHTTP(w, from); refused != nil {
 		return refused
 	}
 	defer h.leave(from)
@@ -92,11 +93,11 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) *refusal {
 	return h.postLegacy(w, r, m)
 }
 
-// letIn authenticates a request over HTTP, and returns the client that the limits of the host apply
+// authenticate authenticates a request over HTTP, and returns the client that the limits of the host apply
 // to.
-func (h *Host) letIn(w http.ResponseWriter, r *http.Request) (from client, refused *refusal) {
+func (h *Host) authenticate(w http.ResponseWriter, r *http.Request) (from client, refused *refusal) {
 	if r.ContentLength != 0 {
-		boundRest(w, bodyWait)
+		limitBodyRead(w, bodyWait)
 	} else { // a ReadTimeout would end a stream
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
@@ -104,12 +105,13 @@ func (h *Host) letIn(w http.ResponseWriter, r *http.Request) (from client, refus
 	return clientOf(caller, r.RemoteAddr), refused
 }
 
-// entered checks the rate of a client and calls enter, for a request over HTTP.
-func (h *Host) entered(w http.ResponseWriter, from client) *refusal {
+// enterHTTP checks the rate of a client and calls enter, for a request over HTTP.
+func (h *Host) enterHTTP(w http.ResponseWriter, from client) *refusal {
 	wait := h.opts.Rates.wait(from)
 	err := errTooFast
 	if wait == 0 {
-		if err = h.enter(from); err == nil {
+		err = h.enter(from)
+		if err == nil {
 			return nil
 		}
 	}
@@ -122,15 +124,15 @@ func (h *Host) entered(w http.ResponseWriter, from client) *refusal {
 
 // serveSession serves a legacy session's GET or DELETE.
 func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) *refusal {
-	s, refused := h.session(r, caller)
+	s, refused := h.requestedSession(r, caller)
 	if refused != nil {
 		return refused
 	}
 	defer h.sessions.release(s)
 	if r.Method == http.MethodGet {
-		r, over := h.whileAdmitted(r, caller)
-		defer over()
-		return h.get(w, r, s)
+		r, stop := h.reauthenticate(r, caller)
+		defer stop()
+		return h.serveStream(w, r, s)
 	}
 	h.sessions.drop(s)
 	w.WriteHeader(http.StatusNoContent)
@@ -142,12 +144,14 @@ func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolb
 func modernVersion(h http.Header) bool {
 	v, _ := headerValue(h, hostKeyVersion)
 	unknown := v != "" && !slices.Contains(protocol.LegacyVersions(), v)
-	return v == protocol.VersionModern || unknown && len(h[protocol.HeaderMethod]) > 0 && len(h[protocol.HeaderSession]) == 0
+	return v == protocol.VersionModern ||
+		unknown && len(h[protocol.HeaderMethod]) > 0 && len(h[protocol.HeaderSession]) == 0
 }
 
-// session returns the legacy session that a request names. The session is busy until it is released.
-func (h *Host) session(r *http.Request, caller toolbox.Principal) (*hostSession, *refusal) {
-	if v, ok := headerValue(r.Header, hostKeyVersion); len(r.Header[hostKeyVersion]) > 0 && (!ok || !slices.Contains(protocol.LegacyVersions(), v)) {
+// requestedSession returns the legacy session that a request names. The session is busy until it is released.
+func (h *Host) requestedSession(r *http.Request, caller toolbox.Principal) (*hostSession, *refusal) {
+	version, ok := headerValue(r.Header, hostKeyVersion)
+	if len(r.Header[hostKeyVersion]) > 0 && (!ok || !slices.Contains(protocol.LegacyVersions(), version)) {
 		return nil, refuse(http.StatusBadRequest, "unsupported "+protocol.HeaderVersion)
 	}
 	id, ok := headerValue(r.Header, protocol.HeaderSession)
@@ -155,23 +159,23 @@ func (h *Host) session(r *http.Request, caller toolbox.Principal) (*hostSession,
 		text := "the " + protocol.HeaderSession + " header is missing: send initialize first"
 		return nil, refuse(http.StatusBadRequest, text)
 	}
-	return h.use(id, caller, false)
+	return h.acquireSession(id, caller, false)
 }
 
-// use returns a caller's session, which is busy until it is released. The id of a session over HTTP+SSE is part of
-// URLs, so it is not valid for other sessions.
-func (h *Host) use(id string, caller toolbox.Principal, sse bool) (*hostSession, *refusal) {
-	s := h.sessions.use(h, id, caller)
+// acquireSession returns a caller's session, which is busy until it is released. The id of a session over HTTP+SSE is
+// part of URLs, so it is not valid for other sessions.
+func (h *Host) acquireSession(id string, caller toolbox.Principal, sse bool) (*hostSession, *refusal) {
+	s := h.sessions.acquire(h, id, caller)
 	if s != nil && (s.sse != nil) == sse {
 		return s, nil
 	}
 	if s != nil {
 		h.sessions.release(s)
 	}
-	why, text := foreignSession(&h.opts, id, caller), errNoSession
-	h.opts.Logger.Debug("a session is not here", "caller", caller, "reason", why)
-	if why == errSessionForeign {
-		text += ": " + why.Error()
+	reason, text := foreignSession(&h.opts, id, caller), errNoSession
+	h.opts.Logger.Debug("a session is not here", "caller", caller, "reason", reason)
+	if reason == errSessionForeign {
+		text += ": " + reason.Error()
 	}
 	return nil, refuse(http.StatusNotFound, text)
 }
@@ -179,25 +183,25 @@ func (h *Host) use(id string, caller toolbox.Principal, sse bool) (*hostSession,
 // errNoSession is the text of a refusal after which clients begin a new session.
 const errNoSession = "session not found"
 
-// open creates a busy session.
-func (h *Host) open(from client, sse *outlet) (*hostSession, *refusal) {
+// openSession creates a busy session.
+func (h *Host) openSession(from client, sse *outlet) (*hostSession, *refusal) {
 	if s := h.sessions.open(h, from, sse); s != nil {
 		return s, nil
 	}
 	return nil, refuse(http.StatusServiceUnavailable, "too many sessions are busy")
 }
 
-// get streams the messages of a session, or resumes a stream that its client has lost.
-func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) *refusal {
-	if !accepted(r.Header).stream {
+// serveStream streams the messages of a session, or resumes a stream that its client has lost.
+func (h *Host) serveStream(w http.ResponseWriter, r *http.Request, s *hostSession) *refusal {
+	if !parseAccept(r.Header).stream {
 		return refuse(http.StatusNotAcceptable, "GET needs Accept: text/event-stream")
 	}
-	if !h.sessions.stream(s, 1) {
+	if !h.sessions.addStreams(s, 1) {
 		return refuse(http.StatusConflict, "too many streams in this session")
 	}
-	defer h.sessions.stream(s, -1)
-	if s.kept == nil {
-		h.streamNews(w, r, s, streamName{}, 0)
+	defer h.sessions.addStreams(s, -1)
+	if s.events == nil {
+		h.streamNotes(w, r, s, streamName{}, 0)
 		return nil
 	}
 	name, after, err := lastEvent(r.Header)
@@ -205,14 +209,14 @@ func (h *Host) get(w http.ResponseWriter, r *http.Request, s *hostSession) *refu
 	case err != nil:
 		return refuse(http.StatusBadRequest, err.Error())
 	case name == streamName{}:
-		h.streamNews(w, r, s, s.kept.begin(newsStream, nil), 0)
+		h.streamNotes(w, r, s, s.events.begin(notesStream, nil), 0)
 		return nil
 	}
 	return h.resume(w, r, s, name, after)
 }
 
-// request returns the request of a message. s is the session that it belongs to, or nil.
-func (h *Host) request(r *http.Request, m *posted, s *hostSession, send sender) *frontRequest {
+// newRequest returns the request of a message. s is the session that it belongs to, or nil.
+func (h *Host) newRequest(r *http.Request, m *postedMessage, s *hostSession, send sender) *frontRequest {
 	q := &frontRequest{
 		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Modern, caller: m.from.caller,
 		header: h.forwarded(r), send: send,
@@ -224,7 +228,7 @@ func (h *Host) request(r *http.Request, m *posted, s *hostSession, send sender) 
 }
 
 // postModern serves a message of 2026-07-28, which stands alone.
-func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) *refusal {
+func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *postedMessage) *refusal {
 	switch m.Kind() {
 	case wire.Notification:
 		w.WriteHeader(http.StatusAccepted)
@@ -232,17 +236,17 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) *re
 	case wire.Response:
 		return refuse(http.StatusBadRequest, "a client sends no responses")
 	}
-	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
-	q := h.request(r, m, nil, reply.say)
-	if a := h.checkModernPost(r.Header, q, m.version); !a.none() {
+	reply := &hostReply{w: w, id: m.ID, keepAliveInterval: h.opts.KeepAlive, accepts: m.accepts, memory: h.opts.Memory}
+	q := h.newRequest(r, m, nil, reply.sendMessage)
+	if a := h.checkModernPost(r.Header, q, m.version); !a.isEmpty() {
 		return refuseMessage(m.ID, a)
 	}
 	if m.method == protocol.MethodListen {
-		if !m.takes.stream {
+		if !m.accepts.stream {
 			return refuse(http.StatusNotAcceptable, "subscriptions/listen needs Accept: text/event-stream")
 		}
-		stream, over := h.whileAdmitted(r, m.from.caller)
-		defer over()
+		stream, stop := h.reauthenticate(r, m.from.caller)
+		defer stop()
 		r = stream
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -256,8 +260,8 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *posted) *re
 
 // checkModernPost returns an error if a request over HTTP is not valid in 2026-07-28.
 func (h *Host) checkModernPost(header http.Header, q *frontRequest, version string) frontAnswer {
-	mismatch := func(why string) frontAnswer {
-		return frontError(http.StatusBadRequest, protocol.CodeHeaderMismatch, "header mismatch: %s", why)
+	mismatch := func(reason string) frontAnswer {
+		return frontError(http.StatusBadRequest, protocol.CodeHeaderMismatch, "header mismatch: %s", reason)
 	}
 	if version != "" {
 		switch got, ok := headerValue(header, hostKeyVersion); {
@@ -267,14 +271,15 @@ func (h *Host) checkModernPost(header http.Header, q *frontRequest, version stri
 			return mismatch("the " + protocol.HeaderVersion + " header and _meta name different versions")
 		}
 	}
-	if a := checkModern(q.meta); !a.none() {
+	if a := checkModern(q.meta); !a.isEmpty() {
 		return a
 	}
-	if err := checkStandard(header, q.method, q.params); err != nil {
+	if err := checkStandardHeaders(header, q.method, q.params); err != nil {
 		return mismatch(err.Error())
 	}
 	if c, ok := h.front.backend.(HeaderChecker); ok {
-		if err := c.CheckHeader(interop.Message{ID: q.id, Params: q.params, Method: q.method, Era: interop.Modern, Caller: q.caller}, header); err != nil {
+		m := interop.Message{ID: q.id, Params: q.params, Method: q.method, Era: interop.Modern, Caller: q.caller}
+		if err := c.CheckHeader(m, header); err != nil {
 			return mismatch(err.Error())
 		}
 	}
@@ -282,41 +287,41 @@ func (h *Host) checkModernPost(header http.Header, q *frontRequest, version stri
 }
 
 // postLegacy serves a message within its session, which initialize opens.
-func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *posted) (refused *refusal) {
+func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *postedMessage) (refused *refusal) {
 	var s *hostSession
 	opens := m.method == protocol.MethodInitialize && len(r.Header[protocol.HeaderSession]) == 0
 	if opens {
-		s, refused = h.open(m.from, nil)
+		s, refused = h.openSession(m.from, nil)
 	} else {
-		s, refused = h.session(r, m.from.caller)
+		s, refused = h.requestedSession(r, m.from.caller)
 	}
 	if refused != nil {
 		return refused
 	}
 	defer h.sessions.release(s)
 	if m.Kind() != wire.Request {
-		s.take(r.Context(), m)
+		s.handleMessage(r.Context(), m)
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
 	// A disconnected client has not cancelled its request (2025-11-25, basic/transports).
 	ctx, call, err := s.begin(context.WithoutCancel(r.Context()), m.ID)
 	switch {
-	case err == errTwice:
+	case err == errDuplicateID:
 		return refuseMessage(m.ID, frontError(http.StatusBadRequest, interop.CodeInvalidRequest, "%v", err))
 	case err != nil:
 		return refuse(http.StatusNotFound, errNoSession)
 	case opens:
 		w.Header().Set(protocol.HeaderSession, s.id)
 	}
-	reply := &hostReply{w: w, id: m.ID, beat: h.opts.KeepAlive, takes: m.takes, memory: h.opts.Memory}
-	s.keep(reply, r, m.method)
+	reply := &hostReply{w: w, id: m.ID, keepAliveInterval: h.opts.KeepAlive, accepts: m.accepts, memory: h.opts.Memory}
+	s.keepEvents(reply, r, m.method)
 	reply.open()
-	q := h.request(r, m, s, reply.say)
-	q.live, q.gone = reply.live, r.Context().Done()
+	q := h.newRequest(r, m, s, reply.sendMessage)
+	q.isLive, q.disconnected = reply.isLive, r.Context().Done()
 	a := s.serve(ctx, call, q)
 	a.status = http.StatusOK // a legacy client reads the error in the body
-	if m.method == protocol.MethodInitialize && a.err != nil && s.agreed() == "" {
+	if m.method == protocol.MethodInitialize && a.err != nil && s.agreedVersion() == "" {
 		w.Header().Del(protocol.HeaderSession)
 		h.sessions.drop(s)
 	}

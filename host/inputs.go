@@ -34,9 +34,9 @@ type inputRequest struct {
 }
 
 // inputRequired returns a result that asks questions (2026-07-28, basic/patterns/mrtr).
-func inputRequired(asks []inputRequest, state string) json.RawMessage {
+func inputRequired(questions []inputRequest, state string) json.RawMessage {
 	var requests wire.Object
-	for _, a := range asks {
+	for _, a := range questions {
 		params := a.params
 		if len(params) == 0 { // clients of go-sdk read no request without params
 			params = json.RawMessage(`{}`)
@@ -64,8 +64,9 @@ func inputResponses(params json.RawMessage) (map[string]json.RawMessage, error) 
 	return answers, nil
 }
 
-func notAnObject(key string) error {
-	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "inputResponses." + key + " must be an object: the result of what was asked"}
+func notObjectError(key string) error {
+	text := "inputResponses." + key + " must be an object: the result of the question"
+	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: text}
 }
 
 // requestDigest returns the digest of the parts that stay the same in all requests of one exchange.
@@ -80,16 +81,18 @@ func tokenOf(params json.RawMessage) json.RawMessage { return progressToken(meta
 const parkedPrefix = "indus."
 
 // errReplica is returned for a call that waits at another replica.
-var errReplica = hostError("the call waits at another replica, and no request is forwarded: send this there, or the request again without inputResponses and requestState")
+var errReplica = hostError("the call waits at another replica, and no request is forwarded: " +
+	"send this there, or the request again without inputResponses and requestState")
 
 // sealParked returns the state of an input_required of this host.
-func (all *exchanges) sealParked(m interop.Message, digest [32]byte, good time.Duration, data []byte) string {
-	return parkedPrefix + all.keys.Seal(sealed.Token{
-		Kind: sealed.Parked, Replica: all.replica, Principal: string(m.Caller), Digest: digest, Expires: time.Now().Add(good), Data: data,
+func (es *exchanges) sealParked(m interop.Message, digest [32]byte, lifetime time.Duration, data []byte) string {
+	return parkedPrefix + es.keys.Seal(sealed.Token{
+		Kind: sealed.Parked, Replica: es.replica, Principal: string(m.Caller), Digest: digest,
+		Expires: time.Now().Add(lifetime), Data: data,
 	})
 }
 
 // badState returns the error for a state that is not valid for the request.
-func badState(why error) error {
-	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "requestState: " + why.Error()}
+func badState(reason error) error {
+	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "requestState: " + reason.Error()}
 }

@@ -21,24 +21,24 @@ import (
 type Library struct {
 	promptChanges, resourceChanges toolbox.Watchers
 
-	mu        sync.Mutex // guards the fields below; the slices themselves never change
-	prompts   []Prompt
-	resources []book
-	readers   map[string]map[*reader]bool // by URI
+	mu            sync.Mutex // guards the fields below; the slices themselves never change
+	prompts       []Prompt
+	resources     []libraryResource
+	subscriptions map[string]map[*librarySubscription]bool // by URI
 }
 
-// book is a resource with its template. The template is nil if the URI has no variables.
-type book struct {
+// libraryResource is a resource with its template. The template is nil if the URI has no variables.
+type libraryResource struct {
 	Resource
 	template *uritemplate.Template
 }
 
-// reader is one subscription to a resource.
-type reader struct{ updated func(interop.Message) }
+// librarySubscription is one subscription to a resource.
+type librarySubscription struct{ updated func(interop.Message) }
 
 // NewLibrary returns an empty library.
 func NewLibrary() *Library {
-	return &Library{readers: map[string]map[*reader]bool{}}
+	return &Library{subscriptions: map[string]map[*librarySubscription]bool{}}
 }
 
 // Prompt is one or more messages that a person lets a client send to its model.
@@ -102,7 +102,7 @@ func (l *Library) AddPrompt(prompts ...Prompt) {
 	}
 	l.change(&l.promptChanges, func() {
 		for _, p := range prompts {
-			l.prompts = put(l.prompts, p, func(old Prompt) bool { return old.Name == p.Name })
+			l.prompts = replaceOrAppend(l.prompts, p, func(old Prompt) bool { return old.Name == p.Name })
 		}
 	})
 }
@@ -117,7 +117,7 @@ func (l *Library) RemovePrompts(names ...string) {
 // AddResource adds resources and templates, or replaces entries of the same URIs. It panics on a URI that is empty, has
 // no scheme or is not a valid template, and on a template without Read.
 func (l *Library) AddResource(resources ...Resource) {
-	books := make([]book, len(resources))
+	books := make([]libraryResource, len(resources))
 	for i, r := range resources {
 		books[i].Resource = r
 		books[i].Name = cmp.Or(r.Name, r.URI)
@@ -136,7 +136,7 @@ func (l *Library) AddResource(resources ...Resource) {
 	}
 	l.change(&l.resourceChanges, func() {
 		for _, b := range books {
-			l.resources = put(l.resources, b, func(old book) bool { return old.URI == b.URI })
+			l.resources = replaceOrAppend(l.resources, b, func(old libraryResource) bool { return old.URI == b.URI })
 		}
 	})
 }
@@ -144,15 +144,17 @@ func (l *Library) AddResource(resources ...Resource) {
 // RemoveResources removes resources and templates by their URIs. Unknown URIs are ignored.
 func (l *Library) RemoveResources(uris ...string) {
 	l.change(&l.resourceChanges, func() {
-		l.resources = slices.DeleteFunc(slices.Clone(l.resources), func(b book) bool { return slices.Contains(uris, b.URI) })
+		l.resources = slices.DeleteFunc(slices.Clone(l.resources), func(b libraryResource) bool {
+			return slices.Contains(uris, b.URI)
+		})
 	})
 }
 
 // Updated notifies the clients that have subscribed to a resource.
 func (l *Library) Updated(uri string) {
 	l.mu.Lock()
-	var all []*reader
-	for r := range l.readers[uri] {
+	var all []*librarySubscription
+	for r := range l.subscriptions[uri] {
 		all = append(all, r)
 	}
 	l.mu.Unlock()
@@ -162,14 +164,14 @@ func (l *Library) Updated(uri string) {
 	}
 }
 
-// put replaces the first element for which meant returns true, or appends.
-func put[T any](list []T, one T, meant func(T) bool) []T {
+// replaceOrAppend replaces the first element for which matches returns true, or appends.
+func replaceOrAppend[T any](list []T, item T, matches func(T) bool) []T {
 	list = slices.Clone(list)
-	if i := slices.IndexFunc(list, meant); i >= 0 {
-		list[i] = one
+	if i := slices.IndexFunc(list, matches); i >= 0 {
+		list[i] = item
 		return list
 	}
-	return append(list, one)
+	return append(list, item)
 }
 
 func (l *Library) change(changes *toolbox.Watchers, edit func()) {
@@ -181,8 +183,8 @@ func (l *Library) change(changes *toolbox.Watchers, edit func()) {
 
 // watch reports changes of the lists.
 func (l *Library) watch(notify func(interop.Message)) (stop func()) {
-	stopPrompts := l.promptChanges.Watch(func() { notify(interop.Message{Method: "notifications/prompts/list_changed"}) })
-	stopResources := l.resourceChanges.Watch(func() { notify(interop.Message{Method: "notifications/resources/list_changed"}) })
+	stopPrompts := l.promptChanges.Watch(func() { notify(interop.Message{Method: protocol.NotePromptsChanged}) })
+	stopResources := l.resourceChanges.Watch(func() { notify(interop.Message{Method: protocol.NoteResourcesChanged}) })
 	return func() {
 		stopPrompts()
 		stopResources()
@@ -194,25 +196,26 @@ func (l *Library) subscribe(uri string, updated func(interop.Message)) (stop fun
 	if _, _, ok := l.find(uri); !ok {
 		return nil, noResource(protocol.MethodSubscribe, uri)
 	}
-	r := &reader{updated}
+	r := &librarySubscription{updated}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.readers[uri] == nil {
-		l.readers[uri] = map[*reader]bool{}
+	if l.subscriptions[uri] == nil {
+		l.subscriptions[uri] = map[*librarySubscription]bool{}
 	}
-	l.readers[uri][r] = true
+	l.subscriptions[uri][r] = true
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if delete(l.readers[uri], r); len(l.readers[uri]) == 0 {
-			delete(l.readers, uri)
+		delete(l.subscriptions[uri], r)
+		if len(l.subscriptions[uri]) == 0 {
+			delete(l.subscriptions, uri)
 		}
 	}, nil
 }
 
 // find returns the resource of a URI. If there is none, it returns the first template that matches, with the values of
 // its variables.
-func (l *Library) find(uri string) (b book, parts map[string]string, ok bool) {
+func (l *Library) find(uri string) (b libraryResource, parts map[string]string, ok bool) {
 	l.mu.Lock()
 	all := l.resources
 	l.mu.Unlock()
@@ -233,5 +236,5 @@ func (l *Library) find(uri string) (b book, parts map[string]string, ok bool) {
 			return b, parts, true
 		}
 	}
-	return book{}, nil, false
+	return libraryResource{}, nil, false
 }

@@ -21,7 +21,7 @@ func library() *host.Library {
 		Arguments: []host.Argument{{Name: "name", Required: true, Complete: host.Words("Ann", "anton", "Bob")}, {Name: "how"}},
 		Get: func(ctx context.Context, arguments map[string]string) ([]toolbox.Message, error) {
 			if arguments["name"] == "ask" {
-				c, err := toolbox.Elicit[choice](ctx, "accept")
+				c, err := toolbox.Elicit[orderChoice](ctx, "accept")
 				return []toolbox.Message{{Text: c.Size}}, err
 			}
 			return []toolbox.Message{
@@ -54,26 +54,30 @@ func library() *host.Library {
 
 // Prompts, resources, templates and completions of a program reach clients of both eras.
 func TestALibraryIsPublished(t *testing.T) {
-	eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
 		ctx := t.Context()
-		opts := answering("ann")
+		opts := elicitingClient("ann")
 		opts.ElicitationHandler = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"size": "large"}}, nil
 		}
 		s := connect(newHost(t, nil, &host.Options{Library: library(), Page: 1}), opts)
-		if c := s.InitializeResult().Capabilities; c.Prompts == nil || c.Resources == nil || !c.Resources.Subscribe || c.Completions == nil {
+		if c := s.InitializeResult().Capabilities; c.Prompts == nil || c.Resources == nil || !c.Resources.Subscribe ||
+			c.Completions == nil {
 			t.Errorf("%+v", c)
 		}
 		prompts, err := s.ListPrompts(ctx, nil)
-		if err != nil || len(prompts.Prompts) != 1 || prompts.Prompts[0].Title != "Greet" || len(prompts.Prompts[0].Arguments) != 2 || !prompts.Prompts[0].Arguments[0].Required {
+		if err != nil || len(prompts.Prompts) != 1 || prompts.Prompts[0].Title != "Greet" ||
+			len(prompts.Prompts[0].Arguments) != 2 || !prompts.Prompts[0].Arguments[0].Required {
 			t.Errorf("%+v, %v", prompts, err)
 		}
 		p, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet", Arguments: map[string]string{"name": "Ann"}})
-		if err != nil || len(p.Messages) != 3 || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ann" || p.Messages[1].Content.(*mcp.ImageContent).MIMEType != "image/png" || p.Messages[2].Role != "assistant" {
+		if err != nil || len(p.Messages) != 3 || p.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ann" ||
+			p.Messages[1].Content.(*mcp.ImageContent).MIMEType != "image/png" || p.Messages[2].Role != "assistant" {
 			t.Errorf("%+v, %v", p, err)
 		}
-		if p, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet", Arguments: map[string]string{"name": "ask"}}); err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "large" {
+		p, err = s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet", Arguments: map[string]string{"name": "ask"}})
+		if err != nil || p.Messages[0].Content.(*mcp.TextContent).Text != "large" {
 			t.Errorf("a prompt asks: %+v, %v", p, err)
 		}
 		for name, want := range map[string]string{"greet": `lacks the argument "name"`, "other": `no prompt named "other"`} {
@@ -124,7 +128,8 @@ func TestALibraryIsPublished(t *testing.T) {
 			r, err := s.Complete(ctx, &mcp.CompleteParams{
 				Ref: tt.ref, Argument: mcp.CompleteParamsArgument{Name: tt.argument, Value: "AN"}, Context: &mcp.CompleteContext{Arguments: map[string]string{"kind": "hot"}},
 			})
-			if err != nil || strings.Join(r.Completion.Values, " ") != tt.want || r.Completion.Total != tt.total || r.Completion.HasMore != (tt.total > 100) {
+			if err != nil || strings.Join(r.Completion.Values, " ") != tt.want || r.Completion.Total != tt.total ||
+				r.Completion.HasMore != (tt.total > 100) {
 				t.Errorf("%s: %+v, %v", tt.argument, r, err)
 			}
 		}
@@ -133,7 +138,7 @@ func TestALibraryIsPublished(t *testing.T) {
 
 // Changes of a library reach the clients. All clients are notified of lists, and subscribed ones of resources.
 func TestALibraryChanges(t *testing.T) {
-	eachWay(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+	onEachTransport(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		if era == "2026-07-28" {
 			return // the SDK does not wait until its subscription is acknowledged
 		}

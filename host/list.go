@@ -17,8 +17,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// maxKept bounds the principals with a cached list.
-const maxKept = 16
+// maxCachedLists bounds the principals with a cached list.
+const maxCachedLists = 16
 
 const (
 	// largeList is the size of a list, in bytes, from which on memory is returned to the system. The list's servers and
@@ -35,7 +35,7 @@ type toolList struct {
 	headers  map[string][]protocol.ParamHeader // by published name; nil if no tool has any
 }
 
-func (l *toolList) of(era interop.Era) *protocol.List {
+func (l *toolList) forEra(era interop.Era) *protocol.List {
 	if era == interop.Modern {
 		return l.modern
 	}
@@ -46,7 +46,7 @@ func (l *toolList) of(era interop.Era) *protocol.List {
 func (t *toolsBackend) list(p toolbox.Principal) *toolList {
 	s := t.src.Snapshot(p)
 	t.mu.Lock()
-	l := t.find(p, s)
+	l := t.cachedList(p, s)
 	t.mu.Unlock()
 	if l != nil {
 		return l
@@ -60,30 +60,31 @@ func (t *toolsBackend) list(p toolbox.Principal) *toolList {
 		}
 		t.release = time.AfterFunc(releaseDelay, debug.FreeOSMemory)
 	}
-	if l := t.find(p, s); l != nil {
+	if l := t.cachedList(p, s); l != nil {
 		return l
 	}
-	t.keep(p, rendered)
+	t.cacheList(p, rendered)
 	return rendered
 }
 
-// find returns the cached list of a snapshot, and makes it the list of p. Call it with mu held.
-func (t *toolsBackend) find(p toolbox.Principal, s *toolbox.Snapshot) *toolList {
-	for _, l := range t.kept {
+// cachedList returns the cached list of a snapshot, and makes it the list of p. Call it with mu held.
+func (t *toolsBackend) cachedList(p toolbox.Principal, s *toolbox.Snapshot) *toolList {
+	for _, l := range t.lists {
 		if l.snapshot == s {
-			t.keep(p, l)
+			t.cacheList(p, l)
 			return l
 		}
 	}
 	return nil
 }
 
-// keep replaces p's cached list. If there are too many principals, all other lists are evicted. Call it with mu held.
-func (t *toolsBackend) keep(p toolbox.Principal, l *toolList) {
-	if _, known := t.kept[p]; t.kept == nil || !known && len(t.kept) >= maxKept {
-		t.kept = map[toolbox.Principal]*toolList{}
+// cacheList replaces p's cached list. If there are too many principals, all other lists are evicted. Call it with mu
+// held.
+func (t *toolsBackend) cacheList(p toolbox.Principal, l *toolList) {
+	if _, known := t.lists[p]; t.lists == nil || !known && len(t.lists) >= maxCachedLists {
+		t.lists = map[toolbox.Principal]*toolList{}
 	}
-	t.kept[p] = l
+	t.lists[p] = l
 }
 
 func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
@@ -103,13 +104,14 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 		if err == nil && !t.exact {
 			raw := forModern
 			var flaws []protocol.Flaw
-			if forLegacy, flaws = protocol.Mend(raw, true); len(flaws) > 0 {
+			forLegacy, flaws = protocol.Mend(raw, true)
+			if len(flaws) > 0 {
 				forModern, _ = protocol.Mend(raw, false)
 				differ = differ || !bytes.Equal(forLegacy, forModern)
 			}
 			if forLegacy == nil || forModern == nil {
 				err = errors.New(flaws[0].Why)
-			} else if ids.taken(raw) {
+			} else if ids.conflicts(raw) {
 				forLegacy, forModern = withoutOutput(forLegacy), withoutOutput(forModern)
 				if t.log != nil {
 					t.log.Warn("an output schema is not published: another tool's has its $id", "tool", d.Name, "server", d.Server)
@@ -127,7 +129,9 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 			continue
 		}
 		seen[d.Name] = true
-		names, legacy, modern = append(names, d.Name), append(legacy, forLegacy), append(modern, forModern)
+		names = append(names, d.Name)
+		legacy = append(legacy, forLegacy)
+		modern = append(modern, forModern)
 		if params, err := protocol.ParamHeaders(schema); err == nil && len(params) > 0 {
 			if l.headers == nil {
 				l.headers = map[string][]protocol.ParamHeader{}
@@ -137,7 +141,8 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 	}
 	caching := cachingOf(s)
 	l.modern = protocol.NewList("tools", names, modern, caching...)
-	if l.legacy = l.modern; differ {
+	l.legacy = l.modern
+	if differ {
 		l.legacy = protocol.NewList("tools", names, legacy, caching...)
 	}
 	return l
@@ -196,16 +201,16 @@ func isMCP(w toolbox.Wire) bool { return strings.HasPrefix(w.Format, "mcp/") }
 // schema of one server would decide about the results of another.
 type outputIDs map[string]string
 
-// taken reports whether another tool has a different output schema with the same $id.
-func (ids outputIDs) taken(tool json.RawMessage) bool {
+// conflicts reports whether another tool has a different output schema with the same $id.
+func (ids outputIDs) conflicts(tool json.RawMessage) bool {
 	schema, _ := wire.Lookup(tool, "outputSchema")
 	id, ok := protocol.LookupString(schema, "$id")
 	if !ok {
 		return false
 	}
 	id = strings.TrimRight(id, "#")
-	if before, known := ids[id]; known {
-		return before != string(schema)
+	if previous, known := ids[id]; known {
+		return previous != string(schema)
 	}
 	ids[id] = string(schema)
 	return false

@@ -38,7 +38,7 @@ func newNoteQueue() *noteQueue { return &noteQueue{signal: make(chan struct{}, 1
 func (b *noteQueue) put(m interop.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.add(changeOf(m), m)
+	b.add(changeKey(m), m)
 }
 
 // add adds a notification under a key if there is room. Call it with mu held.
@@ -61,8 +61,8 @@ func (b *noteQueue) add(key string, m interop.Message) {
 func (b *noteQueue) putUpdate(uri string, m interop.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key := updateOf(uri)
-	if before, waits := b.notes.Get(key); waits && updatedURI(before) != updatedURI(m) {
+	key := updateKey(uri)
+	if previous, waiting := b.notes.Get(key); waiting && updatedURI(previous) != updatedURI(m) {
 		m.Params = wire.Object{}.Text("uri", uri).JSON()
 	}
 	b.add(key, m)
@@ -72,7 +72,7 @@ func (b *noteQueue) putUpdate(uri string, m interop.Message) {
 func (b *noteQueue) withdraw(uri string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.notes.Remove(func(key string, _ interop.Message) bool { return key == updateOf(uri) })
+	b.notes.Remove(func(key string, _ interop.Message) bool { return key == updateKey(uri) })
 }
 
 // offer adds a message that is not a broadcast. Each of them waits separately, and they may use half of the room. It
@@ -94,13 +94,13 @@ func (b *noteQueue) restore(notes []interop.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, m := range append(slices.Clip(notes), b.notes.Take()...) {
-		b.notes.Put(changeOf(m), len(m.Params), m)
+		b.notes.Put(changeKey(m), len(m.Params), m)
 	}
 	b.wake()
 }
 
-// questions removes the waiting requests and returns them.
-func (b *noteQueue) questions() []interop.Message {
+// takeQuestions removes the waiting requests and returns them.
+func (b *noteQueue) takeQuestions() []interop.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.notes.Remove(func(_ string, m interop.Message) bool { return m.ID != nil })
@@ -110,8 +110,8 @@ func (b *noteQueue) questions() []interop.Message {
 func (b *noteQueue) remove(id json.RawMessage) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	is := func(_ string, m interop.Message) bool { return m.ID != nil && string(m.ID) == string(id) }
-	return b.notes.Remove(is) != nil
+	matches := func(_ string, m interop.Message) bool { return m.ID != nil && string(m.ID) == string(id) }
+	return b.notes.Remove(matches) != nil
 }
 
 func (b *noteQueue) wake() {
@@ -128,19 +128,19 @@ func (b *noteQueue) take() []interop.Message {
 	return b.notes.Take()
 }
 
-// changeOf returns a key for the list or resource that a notification reports as changed. It returns "" for other
+// changeKey returns a key for the list or resource that a notification reports as changed. It returns "" for other
 // notifications.
-func changeOf(m interop.Message) string {
+func changeKey(m interop.Message) string {
 	switch {
 	case strings.HasSuffix(m.Method, "/list_changed"):
 		return m.Method
 	case m.Method == protocol.NoteResourceUpdated:
-		return updateOf(updatedURI(m))
+		return updateKey(updatedURI(m))
 	}
 	return ""
 }
 
-func updateOf(uri string) string { return protocol.NoteResourceUpdated + " " + uri }
+func updateKey(uri string) string { return protocol.NoteResourceUpdated + " " + uri }
 
 func updatedURI(m interop.Message) string {
 	uri, _ := protocol.LookupString(m.Params, "uri")
@@ -164,7 +164,7 @@ func (f *front) subscribe(queue *noteQueue, wanted func(method string) bool) {
 	if !start {
 		return
 	}
-	stop := f.backend.Watch(f.told)
+	stop := f.backend.Watch(f.receiveNotification)
 	f.mu.Lock()
 	closed := f.closed
 	if !closed {
@@ -182,21 +182,21 @@ func (f *front) unsubscribe(queue *noteQueue) {
 	delete(f.listeners, queue)
 }
 
-// told receives a notification from the backend. A change of a list is held for changeDelay, to combine it with others
-// of the same list.
-func (f *front) told(m interop.Message) {
+// receiveNotification receives a notification from the backend. A change of a list is held for changeDelay, to combine
+// it with others of the same list.
+func (f *front) receiveNotification(m interop.Message) {
 	if !strings.HasSuffix(m.Method, "/list_changed") {
 		f.broadcast(m)
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, waits := f.gathering[m.Method]; f.closed || waits {
+	if _, waiting := f.pendingChanges[m.Method]; f.closed || waiting {
 		return
 	}
-	f.gathering[m.Method] = time.AfterFunc(changeDelay, func() {
+	f.pendingChanges[m.Method] = time.AfterFunc(changeDelay, func() {
 		f.mu.Lock()
-		delete(f.gathering, m.Method)
+		delete(f.pendingChanges, m.Method)
 		f.mu.Unlock()
 		f.broadcast(m)
 	})
@@ -222,8 +222,8 @@ func (f *front) close() {
 	f.mu.Lock()
 	stop := f.stop
 	f.closed, f.stop = true, nil
-	for _, waits := range f.gathering {
-		waits.Stop()
+	for _, timer := range f.pendingChanges {
+		timer.Stop()
 	}
 	f.mu.Unlock()
 	f.exchanges.close()
@@ -242,11 +242,12 @@ func listChanges() []struct{ field, feature, method string } {
 	}
 }
 
-// agreeOn returns the part of a filter that the capabilities support, as members of an object, and the methods of its
-// notifications. Resources are handled by holding.
-func agreeOn(filter, capabilities json.RawMessage) (agreed wire.Object, methods []string) {
+// supportedFilter returns the part of a filter that the capabilities support, as members of an object, and the methods
+// of its notifications. Resources are handled by subscriptionSet.
+func supportedFilter(filter, capabilities json.RawMessage) (agreed wire.Object, methods []string) {
 	for _, c := range listChanges() {
-		if want, _ := wire.Lookup(filter, c.field); string(want) == "true" && protocol.Declares(capabilities, c.feature, "listChanged") {
+		want, _ := wire.Lookup(filter, c.field)
+		if string(want) == "true" && protocol.Declares(capabilities, c.feature, "listChanged") {
 			agreed = agreed.Raw(c.field, []byte("true"))
 			methods = append(methods, c.method)
 		}
@@ -263,20 +264,22 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 	}
 	uris, err := filterOf(filter, "resourceSubscriptions")
 	tasks, bad := filterOf(filter, "taskIds")
-	if err = cmp.Or(err, bad); err != nil {
+	err = cmp.Or(err, bad)
+	if err != nil {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "subscriptions/listen: %v", err)
 	}
 	d, err := f.describe(ctx, r)
 	if err != nil {
 		return f.failure(ctx, r, err)
 	}
-	agreed, methods := agreeOn(filter, d.capabilities)
+	agreed, methods := supportedFilter(filter, d.capabilities)
 	queue := newNoteQueue()
 	f.subscribe(queue, func(method string) bool { return slices.Contains(methods, method) })
 	defer f.unsubscribe(queue)
-	held := newHolding(f, queue)
-	defer held.end()
-	if uris = held.addAll(ctx, r, uris); len(uris) > 0 {
+	subscriptions := newSubscriptionSet(f, queue)
+	defer subscriptions.end()
+	uris = subscriptions.addAll(ctx, r, uris)
+	if len(uris) > 0 {
 		agreed = agreed.Raw("resourceSubscriptions", stringsJSON(uris))
 	}
 	tasks, unfollow, err := f.follow(ctx, r, tasks, queue)
@@ -299,19 +302,19 @@ func (f *front) listen(ctx context.Context, r *frontRequest) frontAnswer {
 			if context.Cause(ctx) != errHostClosed {
 				return frontAnswer{}
 			}
-			meta := wire.Object{}.Raw(protocol.MetaSubscription, r.id).Raw(protocol.MetaServerInfo, f.name()).JSON()
+			meta := wire.Object{}.Raw(protocol.MetaSubscription, r.id).Raw(protocol.MetaServerInfo, f.serverInfo()).JSON()
 			return resultOf(wire.Object{}.Text("resultType", "complete").Raw("_meta", meta))
 		}
 		for _, m := range queue.take() {
-			if err := r.send(nil, m.Method, tagged(m.Params, r.id)); err != nil {
+			if err := r.send(nil, m.Method, withSubscriptionID(m.Params, r.id)); err != nil {
 				return frontAnswer{}
 			}
 		}
 	}
 }
 
-// tagged returns the params of a notification with the subscription id.
-func tagged(params, id json.RawMessage) json.RawMessage {
+// withSubscriptionID returns the params of a notification with the subscription id.
+func withSubscriptionID(params, id json.RawMessage) json.RawMessage {
 	if len(params) == 0 || params[0] != '{' {
 		params = json.RawMessage(`{}`)
 	}

@@ -22,8 +22,8 @@ type order struct {
 	Note  *string  `json:"note"`
 }
 
-// ordering returns a registry with tools that use all features of a local tool.
-func ordering() *toolbox.Registry {
+// orderingTools returns a registry with tools that use all features of a local tool.
+func orderingTools() *toolbox.Registry {
 	place := toolbox.Define("order", "Places an order.", func(ctx context.Context, in orderInput) (order, error) {
 		if in.Item == "nothing" {
 			return order{}, toolbox.Errorf("nothing is sold out")
@@ -51,14 +51,15 @@ func ordering() *toolbox.Registry {
 // A local tool is published with all fields that its author set. Arguments that do not match its schema never reach it.
 // Its media arrive unchanged.
 func TestLocalToolsArePublishedWhole(t *testing.T) {
-	eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
-		s := connect(newHost(t, ordering(), nil), nil)
+	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+		s := connect(newHost(t, orderingTools(), nil), nil)
 		list, err := s.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		tool := list.Tools[0]
-		if tool.Title != "Order" || tool.OutputSchema == nil || !tool.Annotations.ReadOnlyHint || *tool.Annotations.OpenWorldHint {
+		if tool.Title != "Order" || tool.OutputSchema == nil || !tool.Annotations.ReadOnlyHint ||
+			*tool.Annotations.OpenWorldHint {
 			t.Errorf("%+v %+v", tool, tool.Annotations)
 		}
 		for input, want := range map[string]string{
@@ -108,9 +109,10 @@ func TestTwoOutputSchemasOfOneName(t *testing.T) {
 	}
 	const id = `{"type":"object","$id":"https://example.com/out`
 	reg := toolbox.NewRegistry(nil)
-	reg.Add(tool("first", id+`"}`), tool("same", id+`"}`), tool("other", id+`#","required":["x"]}`), tool("own", `{"type":"object","$id":"https://example.com/own"}`))
+	reg.Add(tool("first", id+`"}`), tool("same", id+`"}`), tool("other", id+`#","required":["x"]}`),
+		tool("own", `{"type":"object","$id":"https://example.com/own"}`))
 	for exact, want := range map[bool]string{false: "first same own", true: "first same other own"} {
-		eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+		onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 			list, err := connect(newHost(t, reg, &host.Options{Exact: exact}), nil).ListTools(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)

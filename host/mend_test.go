@@ -15,10 +15,10 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// readers requests the lists at the URLs on stdin from real clients. For each URL it prints how many tools each client
-// got, or its error. The clients are the TypeScript SDK 1, the SDK 2 by default and in the modern era, and a strict
-// UTF-8 reader like the Python and Rust SDKs.
-const readers = `
+// readerScript requests the lists at the URLs on stdin from real clients. For each URL it prints how many tools each
+// client got, or its error. The clients are the TypeScript SDK 1, the SDK 2 by default and in the modern era, and a
+// strict UTF-8 reader like the Python and Rust SDKs.
+const readerScript = `
 import { Client as One } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HTTPOne } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { Client as Two, StreamableHTTPClientTransport as HTTPTwo } from "@modelcontextprotocol/client";
@@ -58,7 +58,7 @@ process.exit(0);
 `
 
 // hostileRows are tools for which clients lose a whole list. The second column lists these clients.
-var hostileRows = []struct{ row, who string }{
+var hostileRows = []struct{ row, client string }{
 	{`"title":null`, "one two modern"},
 	{`"description":null`, "one two modern"},
 	{`"description":5`, "one two modern"},
@@ -115,7 +115,7 @@ func TestOneToolLeavesTheListToItsClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(peers.Node(t), "--input-type=module", "-e", readers)
+	cmd := exec.Command(peers.Node(t), "--input-type=module", "-e", readerScript)
 	cmd.Dir = filepath.Join("..", "testdata", "peers") // where node searches for packages
 	cmd.Stdin = strings.NewReader(string(in))
 	var errs strings.Builder
@@ -129,19 +129,19 @@ func TestOneToolLeavesTheListToItsClients(t *testing.T) {
 		t.Fatalf("%v: %s%s", err, out, errs.String())
 	}
 	for i, h := range hostileRows {
-		for who, got := range read[2*i] {
+		for client, got := range read[2*i] {
 			if got != "29 tools" {
-				t.Errorf("%s: %s gets: %s", h.row, who, got)
+				t.Errorf("%s: %s gets: %s", h.row, client, got)
 			}
 		}
 		var lost []string
-		for _, who := range []string{"one", "two", "modern", "strict"} {
-			if read[2*i+1][who] != "29 tools" {
-				lost = append(lost, who)
+		for _, client := range []string{"one", "two", "modern", "strict"} {
+			if read[2*i+1][client] != "29 tools" {
+				lost = append(lost, client)
 			}
 		}
-		if got := strings.Join(lost, " "); got != h.who {
-			t.Errorf("%s as it is: lost by %q, the table says %q: %v", h.row, got, h.who, read[2*i+1])
+		if got := strings.Join(lost, " "); got != h.client {
+			t.Errorf("%s as it is: lost by %q, the table says %q: %v", h.row, got, h.client, read[2*i+1])
 		}
 	}
 }
@@ -158,10 +158,12 @@ func TestOtherClientsReadTheMendedList(t *testing.T) {
 			return peers.MCPorter(t, t.TempDir(), t.TempDir(), nil, "list", url, "--allow-http", "--json")
 		},
 		"the Inspector, legacy": func() (string, error) {
-			return peers.Inspector(t, url, "--transport", "http", "--protocol-era", "legacy", "--quiet", "--method", "tools/list")
+			return peers.Inspector(t, url, "--transport", "http", "--protocol-era", "legacy", "--quiet", "--method",
+				"tools/list")
 		},
 		"the Inspector, modern": func() (string, error) {
-			return peers.Inspector(t, url, "--transport", "http", "--protocol-era", "modern", "--quiet", "--method", "tools/list")
+			return peers.Inspector(t, url, "--transport", "http", "--protocol-era", "modern", "--quiet", "--method",
+				"tools/list")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,11 +192,13 @@ func hostileSite(t *testing.T, exact bool, hostile ...string) string {
 		rows = append(rows, fmt.Sprintf(`{"name":"hostile%d",%s}`, i, row))
 	}
 	f := fixture.New(t, "-list-file", fixture.File(t, "["+strings.Join(rows, ",")+"]"))
-	m := interop.Mount(t.Context(), []interop.Server{{ID: "s", Transport: interop.Stdio{Command: f.Path, Args: f.Args}}}, nil)
+	m := interop.Mount(t.Context(), []interop.Server{{ID: "s", Transport: interop.Stdio{Command: f.Path, Args: f.Args}}},
+		nil)
 	t.Cleanup(m.Close)
 	var found []string
 	for _, q := range m.Fleet.Quarantined() {
-		if found = append(found, q.Tool); !q.Mended || !strings.HasPrefix(q.Tool, "hostile") || q.Reason == "" {
+		found = append(found, q.Tool)
+		if !q.Mended || !strings.HasPrefix(q.Tool, "hostile") || q.Reason == "" {
 			t.Errorf("%+v", q)
 		}
 	}

@@ -19,20 +19,20 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// posted is one message received over HTTP.
-type posted struct {
+// postedMessage is one message received over HTTP.
+type postedMessage struct {
 	wire.Envelope
 	method  string
 	version string // from _meta; "" if it has none
 	modern  bool
 	meta    json.RawMessage // of the params; an object, or nil
-	takes   acceptance
+	accepts acceptance
 	from    client
 }
 
-// counted returns the client for which a message counts. Responses and cancellations count for no client, because a
-// request in flight may wait for them.
-func (m *posted) counted() client {
+// countedClient returns the client for which a message counts. Responses and cancellations count for no client, because
+// a request in flight may wait for them.
+func (m *postedMessage) countedClient() client {
 	if m.Kind() == wire.Response || m.Kind() == wire.Notification && m.method == protocol.NoteCancelled {
 		return client{}
 	}
@@ -43,30 +43,31 @@ func (m *posted) counted() client {
 type acceptance struct{ json, stream bool }
 
 // receive reads one message.
-func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*posted, *refusal) {
+func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*postedMessage, *refusal) {
 	if !jsonBody(r.Header) {
 		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
 	}
-	m := &posted{takes: accepted(r.Header), from: from}
-	if !m.takes.json && !m.takes.stream {
+	m := &postedMessage{accepts: parseAccept(r.Header), from: from}
+	if !m.accepts.json && !m.accepts.stream {
 		return nil, refuse(http.StatusNotAcceptable, "Accept must name application/json or text/event-stream")
 	}
-	body, err := h.body(w, r, from.caller)
+	body, err := h.readBody(w, r, from.caller)
 	var long *wire.TooLong
 	switch {
 	case err == nil:
 	case !errors.As(err, &long):
 		return nil, refuse(http.StatusBadRequest, "the body could not be read")
 	case long.Size > h.opts.MaxMessage:
-		h.spoiltAnswer(w, r, from.caller, long.Prefix, nil)
+		h.failQuestion(w, r, from.caller, long.Prefix, nil)
 		return nil, refuse(http.StatusRequestEntityTooLarge, "the message is too large")
 	default:
 		w.Header().Set("Retry-After", "1")
 		return nil, refuse(http.StatusServiceUnavailable, memory.NoRoom{}.Error())
 	}
 	var bad *wire.BadFrame
-	if m.Envelope, bad = readMessage(body); bad != nil {
-		h.spoiltAnswer(w, r, from.caller, body, bad)
+	m.Envelope, bad = readMessage(body)
+	if bad != nil {
+		h.failQuestion(w, r, from.caller, body, bad)
 		e := badFrameError(bad)
 		return nil, refuseMessage(bad.ID, frontAnswer{err: e, status: http.StatusBadRequest})
 	}
@@ -78,27 +79,29 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*po
 	return m, nil
 }
 
-// spoiltAnswer ends the open question that a message would have answered. The message is broken, or too large if bad is
+// failQuestion ends the open question that a message would have answered. The message is broken, or too large if bad is
 // nil. The id of a message that is too large is read from its beginning.
-func (h *Host) spoiltAnswer(w http.ResponseWriter, r *http.Request, caller toolbox.Principal, begun []byte, bad *wire.BadFrame) {
+func (h *Host) failQuestion(
+	w http.ResponseWriter, r *http.Request, caller toolbox.Principal, prefix []byte, bad *wire.BadFrame,
+) {
 	id, _ := headerValue(r.Header, protocol.HeaderSession)
-	s := h.sessions.use(h, id, caller)
+	s := h.sessions.acquire(h, id, caller)
 	if s == nil {
 		return
 	}
 	defer h.sessions.release(s)
-	if bad == nil && s.isAsked() {
-		if len(begun) == 0 {
-			boundRest(w, lastWrites)
-			begun = make([]byte, 1<<10)
-			n, _ := io.ReadFull(r.Body, begun)
-			begun = begun[:n]
+	if bad == nil && s.hasQuestions() {
+		if len(prefix) == 0 {
+			limitBodyRead(w, writeGrace)
+			prefix = make([]byte, 1<<10)
+			n, _ := io.ReadFull(r.Body, prefix)
+			prefix = prefix[:n]
 		}
-		bad = (&wire.TooLong{Prefix: begun[:min(len(begun), 1<<10)]}).Frame()
+		bad = (&wire.TooLong{Prefix: prefix[:min(len(prefix), 1<<10)]}).Frame()
 		bad.Err = errors.New("the message is too large")
 	}
 	if bad != nil {
-		s.spoilt(bad)
+		s.rejectAnswer(bad)
 	}
 }
 
@@ -106,7 +109,8 @@ func (h *Host) spoiltAnswer(w http.ResponseWriter, r *http.Request, caller toolb
 // messages from clients of either era in its own session.
 func inSession(h http.Header) bool {
 	v, _ := headerValue(h, hostKeyVersion)
-	return len(h[protocol.HeaderSession]) > 0 && (len(h[hostKeyVersion]) == 0 || slices.Contains(protocol.LegacyVersions(), v))
+	return len(h[protocol.HeaderSession]) > 0 &&
+		(len(h[hostKeyVersion]) == 0 || slices.Contains(protocol.LegacyVersions(), v))
 }
 
 func jsonBody(h http.Header) bool {
@@ -118,29 +122,29 @@ func jsonBody(h http.Header) bool {
 	return err == nil && kind == "application/json"
 }
 
-// accepted reads the Accept header. A missing header accepts everything. Of several matching ranges the most specific
-// one counts, and a weight of 0 refuses (RFC 9110, section 12.5.1).
-func accepted(h http.Header) acceptance {
+// parseAccept reads the Accept header. A missing header accepts everything. Of several matching ranges the most
+// specific one counts, and a weight of 0 refuses (RFC 9110, section 12.5.1).
+func parseAccept(h http.Header) acceptance {
 	values := h["Accept"]
 	if len(values) == 0 || len(values) == 1 && values[0] == "application/json, text/event-stream" {
 		return acceptance{true, true}
 	}
-	takes := map[string]bool{}
+	ranges := map[string]bool{}
 	for _, value := range values {
 		for item := range strings.SplitSeq(value, ",") {
 			kind, params, _ := strings.Cut(strings.ToLower(item), ";")
-			takes[strings.TrimSpace(kind)] = !hasNoWeight(params)
+			ranges[strings.TrimSpace(kind)] = !hasNoWeight(params)
 		}
 	}
-	choose := func(ranges ...string) bool {
-		for _, r := range ranges {
-			if ok, named := takes[r]; named {
+	accepts := func(names ...string) bool {
+		for _, r := range names {
+			if ok, listed := ranges[r]; listed {
 				return ok
 			}
 		}
 		return false
 	}
-	return acceptance{choose("application/json", "application/*", "*/*"), choose("text/event-stream", "text/*", "*/*")}
+	return acceptance{accepts("application/json", "application/*", "*/*"), accepts("text/event-stream", "text/*", "*/*")}
 }
 
 // hasNoWeight reports a weight of zero among the parameters of a media range.
@@ -161,49 +165,49 @@ const (
 	bodyRate = 16 << 10
 )
 
-// dueBody is a body with a deadline that moves on with the bytes received.
-type dueBody struct {
+// timedBody is a body with a deadline that moves on with the bytes received.
+type timedBody struct {
 	io.Reader
-	c     *http.ResponseController
-	start time.Time
-	got   int64
-	moves *memory.Transfer
+	c        *http.ResponseController
+	start    time.Time
+	received int64
+	transfer *memory.Transfer
 }
 
-func (b *dueBody) Read(p []byte) (int, error) {
-	_ = b.c.SetReadDeadline(b.start.Add(bodyWait + time.Duration(b.got/bodyRate)*time.Second))
-	b.moves.Waits()
+func (b *timedBody) Read(p []byte) (int, error) {
+	_ = b.c.SetReadDeadline(b.start.Add(bodyWait + time.Duration(b.received/bodyRate)*time.Second))
+	b.transfer.Waits()
 	n, err := b.Reader.Read(p)
-	b.moves.Moved(n)
-	b.got += int64(n)
+	b.transfer.Moved(n)
+	b.received += int64(n)
 	return n, err
 }
 
-// boundRest bounds how long net/http reads the rest of an unread body. net/http reads it before it sends the answer,
-// and without a limit.
-func boundRest(w http.ResponseWriter, d time.Duration) {
+// limitBodyRead bounds how long net/http reads the rest of an unread body. net/http reads it before it sends the
+// answer, and without a limit.
+func limitBodyRead(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d))
 }
 
-// body reads the whole body of a request before anything else is done.
-func (h *Host) body(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) (body []byte, err error) {
+// readBody reads the whole body of a request before anything else is done.
+func (h *Host) readBody(w http.ResponseWriter, r *http.Request, caller toolbox.Principal) (body []byte, err error) {
 	n := r.ContentLength
 	c := http.NewResponseController(w)
 	defer func() {
 		if err == nil {
 			_ = c.SetReadDeadline(time.Time{}) // the connection is used again
 		} else {
-			boundRest(w, lastWrites)
+			limitBodyRead(w, writeGrace)
 		}
 	}()
 	m := memory.Meter{Budget: h.opts.Memory, Owner: string(caller)}
 	if n >= 0 && (n <= memory.Small || n > h.opts.MaxMessage) {
 		return wire.ReadAll(r.Body, n, int(h.opts.MaxMessage), m) // within bodyWait, which serveHTTP has set
 	}
-	due := &dueBody{Reader: r.Body, c: c, start: time.Now()}
-	due.moves = h.opts.Memory.Transfer(func() { _ = c.SetReadDeadline(time.Now()) })
-	defer due.moves.End()
-	body, err = wire.ReadAll(due, -1, int(h.opts.MaxMessage), m) // the declared length is not trusted for allocation
+	timed := &timedBody{Reader: r.Body, c: c, start: time.Now()}
+	timed.transfer = h.opts.Memory.Transfer(func() { _ = c.SetReadDeadline(time.Now()) })
+	defer timed.transfer.End()
+	body, err = wire.ReadAll(timed, -1, int(h.opts.MaxMessage), m) // the declared length is not trusted for allocation
 	if err == nil && int64(len(body)) < n {
 		err = io.ErrUnexpectedEOF
 	}

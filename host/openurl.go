@@ -21,17 +21,17 @@ var urlState = []byte("url")
 // urlRequired converts a legacy server's error that URLs must be opened first (2025-11-25, client/elicitation, "URL
 // Elicitation Required Error"). A modern client receives a question instead, after which it sends its request again.
 // Other errors are returned unchanged.
-func (all *exchanges) urlRequired(m interop.Message, err error) (json.RawMessage, error) {
+func (es *exchanges) urlRequired(m interop.Message, err error) (json.RawMessage, error) {
 	var rpc *interop.RPCError
 	if !errors.As(err, &rpc) || rpc.Code != protocol.CodeURLRequired {
 		return nil, err
 	}
 	list, _ := wire.Lookup(rpc.Data, "elicitations")
 	elicitations, _ := wire.Elements(list)
-	if len(elicitations) > maxParkedAsks {
+	if len(elicitations) > maxParkedQuestions {
 		elicitations = nil
 	}
-	var asks []inputRequest
+	var questions []inputRequest
 	var urls []string
 	for i, e := range elicitations {
 		q := interop.Message{Method: protocol.MethodElicit, Params: e}
@@ -40,16 +40,16 @@ func (all *exchanges) urlRequired(m interop.Message, err error) (json.RawMessage
 			continue
 		}
 		urls = append(urls, protocol.Printable(url, 2000))
-		asks = append(asks, inputRequest{questionKey(q.Method, i+1), q.Method, withoutElicitationID(q)})
+		questions = append(questions, inputRequest{questionKey(q.Method, i+1), q.Method, withoutElicitationID(q)})
 	}
-	if len(asks) == 0 || !protocol.OpensURLs(m.Client.Capabilities) {
+	if len(questions) == 0 || !protocol.OpensURLs(m.Client.Capabilities) {
 		text := rpc.Message
 		if len(urls) > 0 {
 			text += "; open this in a browser, and then send the request again: " + strings.Join(urls, " ")
 		}
 		return nil, &interop.RPCError{Code: interop.CodeInternal, Message: text, Data: rpc.Data}
 	}
-	return inputRequired(asks, all.sealParked(m, requestDigest(m), urlTime, urlState)), nil
+	return inputRequired(questions, es.sealParked(m, requestDigest(m), urlTime, urlState)), nil
 }
 
 // urlsOpened returns the original params of a request that was sent again after its URLs were opened.
@@ -60,10 +60,11 @@ func urlsOpened(params json.RawMessage) (json.RawMessage, error) {
 	}
 	for key, a := range answers {
 		if a[0] != '{' {
-			return nil, notAnObject(key)
+			return nil, notObjectError(key)
 		}
 		if action, _ := protocol.LookupString(a, "action"); action != "accept" {
-			return nil, &interop.RPCError{Code: interop.CodeInternal, Message: "the URL that the server asks for was not opened: " + protocol.Printable(action, 40)}
+			text := "the URL that the server asks for was not opened: " + protocol.Printable(action, 40)
+			return nil, &interop.RPCError{Code: interop.CodeInternal, Message: text}
 		}
 	}
 	return wire.Rewrite(params, wire.Edit{Key: "inputResponses"}, wire.Edit{Key: "requestState"})

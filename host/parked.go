@@ -26,12 +26,12 @@ const (
 	// gatherTime is how long questions are gathered after the first one. A server that asks several at once sends them
 	// together.
 	gatherTime = 20 * time.Millisecond
-	// maxParkedAsks and maxQuestionBytes bound the open questions of one call. maxCallerAsked bounds the bytes of open
-	// questions of one principal, and maxAskedBytes the bytes of all.
-	maxParkedAsks    = 32
-	maxQuestionBytes = 4 << 20
-	maxCallerAsked   = 16 << 20
-	maxAskedBytes    = 64 << 20
+	// maxParkedQuestions and maxQuestionBytes bound the open questions of one call. maxCallerQuestionBytes bounds the
+	// bytes of open questions of one principal, and maxTotalQuestionBytes the bytes of all.
+	maxParkedQuestions     = 32
+	maxQuestionBytes       = 4 << 20
+	maxCallerQuestionBytes = 16 << 20
+	maxTotalQuestionBytes  = 64 << 20
 )
 
 // Defaults of [Options].
@@ -43,20 +43,23 @@ const (
 
 // The causes with which a parked call ends.
 var (
-	errParkedLate = hostError("no answer came to what the client was asked")
+	errParkedLate = hostError("the client did not answer the question")
 	errParkedFull = hostError("too many calls wait for answers of their clients: answer those, or wait until they expire")
 )
 
 // errNotParked is returned if requestState does not belong to a waiting call.
 var errNotParked = &interop.RPCError{Code: interop.CodeInvalidParams,
-	Message: "requestState: no call waits for these answers any more: they were given before, it was cancelled, or the host was started anew; send the request again without inputResponses and requestState"}
+	Message: "requestState: no call waits for these answers any more: they were given before, " +
+		"it was cancelled, or the host was started anew; " +
+		"send the request again without inputResponses and requestState"}
 
 // errStateUsed is returned if the answers for a requestState were received before.
 var errStateUsed = &interop.RPCError{Code: interop.CodeInvalidParams,
-	Message: "requestState: its answers were given before, and each state is good for one request; take that of the last answer"}
+	Message: "requestState: its answers were given before, and each state is good for one request; " +
+		"take that of the last answer"}
 
-// handling is the function with which a backend handles a request.
-type handling func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
+// backendHandler is the function with which a backend handles a request.
+type backendHandler func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 
 // exchanges handles the requests of modern clients during which a backend may ask questions. The client answers a
 // question with its next request (SEP-2322). Until then the call is parked.
@@ -71,14 +74,14 @@ type exchanges struct {
 
 // parking holds the parked calls of all hosts that stand beside one another, and their bounds.
 type parking struct {
-	keys    *sealed.Keys
-	replica string        // of this host
-	most    int           // bound of all parked calls
-	each    int           // bound of parked calls of one principal
-	expiry  time.Duration // of a parked call
-	lastID  atomic.Uint64
-	asked   tally[toolbox.Principal] // bytes of open questions
-	waiting tally[toolbox.Principal] // number of parked calls
+	keys          *sealed.Keys
+	replica       string        // of this host
+	maxTotal      int           // bound of all parked calls
+	maxPerCaller  int           // bound of parked calls of one principal
+	expiry        time.Duration // of a parked call
+	lastID        atomic.Uint64
+	questionBytes tally[toolbox.Principal] // bytes of open questions
+	parkedCounts  tally[toolbox.Principal] // number of parked calls
 
 	mu     sync.Mutex
 	parked map[uint64]*exchange // calls answered with questions, until their result is taken
@@ -86,8 +89,10 @@ type parking struct {
 
 func newParking(o *Options) *parking {
 	p := &parking{
-		keys: o.Keys, replica: o.Replica, most: cmp.Or(max(o.MaxParked, 0), defaultMaxParked), each: cmp.Or(max(o.MaxClientParked, 0), defaultMaxClientParked),
-		expiry: cmp.Or(max(o.ParkedWait, 0), defaultParkedWait), parked: map[uint64]*exchange{},
+		keys: o.Keys, replica: o.Replica, parked: map[uint64]*exchange{},
+		maxTotal:     cmp.Or(max(o.MaxParked, 0), defaultMaxParked),
+		maxPerCaller: cmp.Or(max(o.MaxClientParked, 0), defaultMaxClientParked),
+		expiry:       cmp.Or(max(o.ParkedWait, 0), defaultParkedWait),
 	}
 	var first [8]byte // with persistent keys, states outlive a host, and must not name a call of the next one
 	_, _ = rand.Read(first[:])
@@ -96,120 +101,125 @@ func newParking(o *Options) *parking {
 }
 
 func newExchanges(p *parking) *exchanges {
-	all := &exchanges{parking: p, ending: make(chan struct{})}
-	all.ctx, all.cancel = context.WithCancelCause(context.Background())
-	return all
+	es := &exchanges{parking: p, ending: make(chan struct{})}
+	es.ctx, es.cancel = context.WithCancelCause(context.Background())
+	return es
 }
 
 // handle handles the request of a modern client, or resumes a parked call.
-func (all *exchanges) handle(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
+func (es *exchanges) handle(
+	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
+) (json.RawMessage, error) {
 	handled := next
 	if protocol.CanBeAsked(m.Client.Capabilities) {
 		handled = func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-			return all.asking(ctx, m, back, next)
+			return es.handleAskable(ctx, m, back, next)
 		}
 	}
 	result, err := handled(ctx, m, back)
 	if err != nil {
-		return all.urlRequired(m, err)
+		return es.urlRequired(m, err)
 	}
 	return result, nil
 }
 
-// asking handles the request of a modern client that can be asked, or resumes a parked call.
-func (all *exchanges) asking(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
+// handleAskable handles the request of a modern client that can be asked, or resumes a parked call.
+func (es *exchanges) handleAskable(
+	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
+) (json.RawMessage, error) {
 	state, _ := protocol.LookupString(m.Params, "requestState")
-	text, ours := strings.CutPrefix(state, parkedPrefix)
-	if !ours { // a state of the backend's own is opened by the backend
-		return all.begin(ctx, m, back, next)
+	text, own := strings.CutPrefix(state, parkedPrefix)
+	if !own { // a state of the backend's own is opened by the backend
+		return es.begin(ctx, m, back, next)
 	}
-	t, err := all.keys.Open(text, sealed.Want{Kind: sealed.Parked, Principal: string(m.Caller), Digest: requestDigest(m)})
+	t, err := es.keys.Open(text, sealed.Want{Kind: sealed.Parked, Principal: string(m.Caller), Digest: requestDigest(m)})
 	if err != nil {
 		return nil, badState(err)
 	}
 	if !bytes.Equal(t.Data, urlState) {
-		if t.Replica != all.replica {
+		if t.Replica != es.replica {
 			return nil, badState(errReplica)
 		}
-		return all.resume(ctx, m, t, back)
+		return es.resume(ctx, m, t, back)
 	}
-	if m.Params, err = urlsOpened(m.Params); err != nil {
+	m.Params, err = urlsOpened(m.Params)
+	if err != nil {
 		return nil, err
 	}
 	c := *m.Client
 	c.Opened = true
 	m.Client = &c
-	return all.begin(ctx, m, back, next)
+	return es.begin(ctx, m, back, next)
 }
 
 // drain ends all open questions, because their answers would arrive too late. Parked calls are cancelled, because no
 // request can fetch their result any more. Other calls continue.
-func (all *exchanges) drain() {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if all.ended {
+func (es *exchanges) drain() {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	if es.ended {
 		return
 	}
-	all.ended = true
-	close(all.ending)
-	all.cancelParked(errHostClosed, func(*exchange) bool { return true })
+	es.ended = true
+	close(es.ending)
+	es.cancelParked(errHostClosed, func(*exchange) bool { return true })
 }
 
-// leave cancels the parked calls of a connection that has ended, because its client sends no more requests.
-func (all *exchanges) leave(session string) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	all.cancelParked(errSessionEnded, func(x *exchange) bool { return x.session == session })
+// cancelSession cancels the parked calls of a connection that has ended, because its client sends no more requests.
+func (es *exchanges) cancelSession(session string) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	es.cancelParked(errSessionEnded, func(x *exchange) bool { return x.session == session })
 }
 
-// cancelParked cancels the parked calls for which meant returns true. Call it with mu held.
-func (all *exchanges) cancelParked(why error, meant func(*exchange) bool) {
-	for _, x := range all.parked {
-		if x.all != all || !meant(x) {
+// cancelParked cancels the parked calls for which matches returns true. Call it with mu held.
+func (es *exchanges) cancelParked(cause error, matches func(*exchange) bool) {
+	for _, x := range es.parked {
+		if x.exchanges != es || !matches(x) {
 			continue
 		}
 		x.mu.Lock()
 		if x.back == nil {
-			x.cancel(why)
+			x.cancel(cause)
 		}
 		x.mu.Unlock()
 	}
 }
 
 // close cancels every call, and waits for it.
-func (all *exchanges) close() {
-	idle := all.running.close()
-	all.cancel(errHostClosed)
+func (es *exchanges) close() {
+	idle := es.running.close()
+	es.cancel(errHostClosed)
 	<-idle
 }
 
 // exchange is one call, which may take several requests of the client.
 type exchange struct {
-	all      *exchanges
-	id       uint64
-	caller   toolbox.Principal
-	caps     json.RawMessage // the client's capabilities
-	session  string          // the client's connection; "": over HTTP it has none
-	digest   [32]byte
-	token    json.RawMessage // progress token of the first request; nil: none
-	cancel   context.CancelCauseFunc
-	ended    <-chan struct{} // of the call's context
-	news     chan struct{}   // one slot: a question was asked
-	done     chan struct{}   // closed when result and err are set
-	result   json.RawMessage
-	err      error
-	panicked any // the value with which next panicked
+	exchanges      *exchanges
+	id             uint64
+	caller         toolbox.Principal
+	caps           json.RawMessage // the client's capabilities
+	session        string          // the client's connection; "": over HTTP it has none
+	digest         [32]byte
+	token          json.RawMessage // progress token of the first request; nil: none
+	cancel         context.CancelCauseFunc
+	ended          <-chan struct{} // of the call's context
+	questionSignal chan struct{}   // one slot: a question was asked
+	done           chan struct{}   // closed when result and err are set
+	result         json.RawMessage
+	err            error
+	panicked       any // the value with which next panicked
 
-	mu       sync.Mutex
-	back     interop.Peer    // of the waiting request; nil: the call is parked
-	retoken  json.RawMessage // progress token of the waiting request
-	progress *interop.Message
-	open     []*question // in the order in which they were asked
-	asked    int         // number of questions so far
-	bytes    int         // of the open questions
-	round    uint64      // how often it was parked
-	held     bool        // it is in all.parked
-	late     *time.Timer // ends the call while it is parked
+	mu            sync.Mutex
+	back          interop.Peer    // of the waiting request; nil: the call is parked
+	retoken       json.RawMessage // progress token of the waiting request
+	progress      *interop.Message
+	open          []*question // in the order in which they were asked
+	questionCount int         // number of questions so far
+	bytes         int         // of the open questions
+	round         uint64      // how often it was parked
+	registered    bool        // it is in exchanges.parked
+	expiryTimer   *time.Timer // ends the call while it is parked
 }
 
 // question is a question of a server.
@@ -221,10 +231,13 @@ type question struct {
 }
 
 // begin starts next on a request, and waits for its result or for questions of its server.
-func (all *exchanges) begin(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
+func (es *exchanges) begin(
+	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
+) (json.RawMessage, error) {
 	x := &exchange{
-		all: all, id: all.lastID.Add(1), caller: m.Caller, caps: m.Client.Capabilities, session: m.Client.Session, token: tokenOf(m.Params),
-		news: make(chan struct{}, 1), done: make(chan struct{}),
+		exchanges: es, id: es.lastID.Add(1), caller: m.Caller, caps: m.Client.Capabilities,
+		session: m.Client.Session, token: tokenOf(m.Params),
+		questionSignal: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	x.cancel, x.ended = cancel, inner.Done()
@@ -233,8 +246,8 @@ func (all *exchanges) begin(ctx context.Context, m interop.Message, back interop
 	call := m
 	call.Client = &c
 	x.back, x.retoken = back, x.token
-	if !all.running.run(func() {
-		defer context.AfterFunc(all.ctx, func() { cancel(errHostClosed) })()
+	if !es.running.run(func() {
+		defer context.AfterFunc(es.ctx, func() { cancel(errHostClosed) })()
 		x.run(inner, call, next)
 		cancel(nil)
 	}) {
@@ -245,7 +258,7 @@ func (all *exchanges) begin(ctx context.Context, m interop.Message, back interop
 }
 
 // run handles the request.
-func (x *exchange) run(ctx context.Context, m interop.Message, next handling) {
+func (x *exchange) run(ctx context.Context, m interop.Message, next backendHandler) {
 	defer close(x.done)
 	defer func() { x.panicked = recover() }() // it is raised again in the waiting request
 	x.result, x.err = next(ctx, m, x.peer)
@@ -260,7 +273,7 @@ func (x *exchange) wait(ctx context.Context, m interop.Message) (json.RawMessage
 		select {
 		case <-x.done:
 			return x.take()
-		case <-x.news:
+		case <-x.questionSignal:
 		case <-ctx.Done():
 			return nil, x.abandon(ctx)
 		}
@@ -271,15 +284,15 @@ func (x *exchange) wait(ctx context.Context, m interop.Message) (json.RawMessage
 		case <-ctx.Done():
 			return nil, x.abandon(ctx)
 		}
-		if asks, err := x.park(m); asks != nil || err != nil {
-			return asks, err
+		if questions, err := x.park(m); questions != nil || err != nil {
+			return questions, err
 		}
 	}
 }
 
 // take returns the result, and releases x.
 func (x *exchange) take() (json.RawMessage, error) {
-	x.all.release(x)
+	x.exchanges.release(x)
 	if x.panicked != nil {
 		panic(x.panicked)
 	}
@@ -290,7 +303,7 @@ func (x *exchange) take() (json.RawMessage, error) {
 func (x *exchange) abandon(ctx context.Context) error {
 	x.cancel(context.Cause(ctx))
 	<-x.done
-	x.all.release(x)
+	x.exchanges.release(x)
 	return ctx.Err()
 }
 
@@ -300,7 +313,7 @@ func (x *exchange) park(m interop.Message) (json.RawMessage, error) {
 	if x.digest == ([32]byte{}) {
 		x.digest = requestDigest(m)
 	}
-	if err := x.all.hold(x); err != nil {
+	if err := x.exchanges.hold(x); err != nil {
 		x.cancel(err)
 		<-x.done
 		return nil, &interop.RPCError{Code: interop.CodeInternal, Message: m.Method + ": " + err.Error()}
@@ -311,17 +324,19 @@ func (x *exchange) park(m interop.Message) (json.RawMessage, error) {
 		return nil, nil
 	}
 	select {
-	case <-x.news: // of a question that is sent now
+	case <-x.questionSignal: // of a question that is sent now
 	default:
 	}
 	x.back, x.round = nil, x.round+1
-	x.late = time.AfterFunc(x.all.expiry, func() { x.expire() })
-	state := x.all.sealParked(m, x.digest, x.all.expiry, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, x.id), x.round))
-	asks := make([]inputRequest, len(x.open))
+	x.expiryTimer = time.AfterFunc(x.exchanges.expiry, func() { x.expire() })
+	data := binary.BigEndian.AppendUint64(nil, x.id)
+	data = binary.BigEndian.AppendUint64(data, x.round)
+	state := x.exchanges.sealParked(m, x.digest, x.exchanges.expiry, data)
+	questions := make([]inputRequest, len(x.open))
 	for i, q := range x.open {
-		asks[i] = inputRequest{q.key, q.method, q.params}
+		questions[i] = inputRequest{q.key, q.method, q.params}
 	}
-	return inputRequired(asks, state), nil
+	return inputRequired(questions, state), nil
 }
 
 // expire ends x if it is still parked.
@@ -330,45 +345,47 @@ func (x *exchange) expire() {
 	parked := x.back == nil
 	x.mu.Unlock()
 	if parked {
-		x.cancel(fmt.Errorf("%w within %v", errParkedLate, x.all.expiry))
-		x.all.release(x)
+		x.cancel(fmt.Errorf("%w within %v", errParkedLate, x.exchanges.expiry))
+		x.exchanges.release(x)
 	}
 }
 
 // hold adds x to the parked calls if there is room.
-func (all *exchanges) hold(x *exchange) error {
-	all.mu.Lock()
-	defer all.mu.Unlock()
+func (es *exchanges) hold(x *exchange) error {
+	es.mu.Lock()
+	defer es.mu.Unlock()
 	switch {
-	case all.ended:
+	case es.ended:
 		return errHostClosed
-	case x.held:
+	case x.registered:
 		return nil
-	case !all.waiting.add(x.caller, 1, all.each, all.most):
+	case !es.parkedCounts.add(x.caller, 1, es.maxPerCaller, es.maxTotal):
 		return errParkedFull
 	}
-	x.held = true
-	all.parked[x.id] = x
+	x.registered = true
+	es.parked[x.id] = x
 	return nil
 }
 
-func (all *exchanges) release(x *exchange) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if all.parked[x.id] == x {
-		delete(all.parked, x.id)
-		all.waiting.remove(x.caller, 1)
+func (es *exchanges) release(x *exchange) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	if es.parked[x.id] == x {
+		delete(es.parked, x.id)
+		es.parkedCounts.remove(x.caller, 1)
 	}
 }
 
 // resume delivers the answers of a request to the call that waits for them, and waits on. The call is named by the
 // state t.
-func (all *exchanges) resume(ctx context.Context, m interop.Message, t sealed.Token, back interop.Peer) (json.RawMessage, error) {
+func (es *exchanges) resume(
+	ctx context.Context, m interop.Message, t sealed.Token, back interop.Peer,
+) (json.RawMessage, error) {
 	id, round := binary.BigEndian.Uint64(t.Data), binary.BigEndian.Uint64(t.Data[8:])
-	all.mu.Lock()
-	x := all.parked[id]
-	all.mu.Unlock()
-	if x == nil || x.caller != m.Caller || x.digest != t.Digest || x.all != all {
+	es.mu.Lock()
+	x := es.parked[id]
+	es.mu.Unlock()
+	if x == nil || x.caller != m.Caller || x.digest != t.Digest || x.exchanges != es {
 		return nil, errNotParked
 	}
 	answers, err := x.unpark(round, m.Params, back)
@@ -394,10 +411,10 @@ func (x *exchange) unpark(round uint64, params json.RawMessage, back interop.Pee
 		}
 		for _, q := range x.open {
 			if a, ok := answers[q.key]; ok && a[0] != '{' {
-				return nil, notAnObject(q.key)
+				return nil, notObjectError(q.key)
 			}
 		}
-		if !x.late.Stop() {
+		if !x.expiryTimer.Stop() {
 			return nil, errNotParked // it has just expired
 		}
 		last := x.progress
@@ -417,28 +434,28 @@ func (x *exchange) deliver(answers map[string]json.RawMessage) {
 	x.open = slices.DeleteFunc(x.open, func(q *question) bool {
 		a, ok := answers[q.key]
 		if ok {
-			x.forget(q)
+			x.releaseBytes(q)
 			q.answer <- a
 		}
 		return ok
 	})
 	if len(x.open) > 0 {
-		x.tell()
+		x.signalQuestions()
 	}
 }
 
-// tell signals that there are questions to ask.
-func (x *exchange) tell() {
+// signalQuestions signals that there are questions to ask.
+func (x *exchange) signalQuestions() {
 	select {
-	case x.news <- struct{}{}:
+	case x.questionSignal <- struct{}{}:
 	default:
 	}
 }
 
-// forget stops counting a question. Call it with mu held.
-func (x *exchange) forget(q *question) {
+// releaseBytes stops counting a question. Call it with mu held.
+func (x *exchange) releaseBytes(q *question) {
 	x.bytes -= len(q.params)
-	x.all.asked.remove(x.caller, len(q.params))
+	x.exchanges.questionBytes.remove(x.caller, len(q.params))
 }
 
 // peer receives the server's notifications and questions.
@@ -477,19 +494,19 @@ func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage,
 	if err := x.add(q); err != nil {
 		return nil, err
 	}
-	x.tell()
+	x.signalQuestions()
 	select {
 	case a := <-q.answer:
 		return a, nil
 	case <-ctx.Done(): // the server withdrew the question
 	case <-x.ended:
-	case <-x.all.ending:
+	case <-x.exchanges.ending:
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if i := slices.Index(x.open, q); i >= 0 {
 		x.open = slices.Delete(x.open, i, i+1)
-		x.forget(q)
+		x.releaseBytes(q)
 	}
 	return nil, &interop.RPCError{Code: interop.CodeInternal, Message: "the client did not answer"}
 }
@@ -498,14 +515,14 @@ func (x *exchange) add(q *question) error {
 	n := len(q.params)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.open) >= maxParkedAsks || x.bytes+n > maxQuestionBytes {
+	if len(x.open) >= maxParkedQuestions || x.bytes+n > maxQuestionBytes {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions at once, or too large ones"}
 	}
-	if !x.all.asked.add(x.caller, n, maxCallerAsked, maxAskedBytes) {
+	if !x.exchanges.questionBytes.add(x.caller, n, maxCallerQuestionBytes, maxTotalQuestionBytes) {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions wait for an answer"}
 	}
-	x.asked++
-	q.key = questionKey(q.method, x.asked)
+	x.questionCount++
+	q.key = questionKey(q.method, x.questionCount)
 	x.bytes += n
 	x.open = append(x.open, q)
 	return nil

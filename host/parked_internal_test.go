@@ -21,16 +21,16 @@ import (
 
 // rig is exchanges with the requests of one client.
 type rig struct {
-	t    *testing.T
-	all  *exchanges
-	next handling
-	who  toolbox.Principal
-	back interop.Peer
+	t      *testing.T
+	all    *exchanges
+	next   backendHandler
+	caller toolbox.Principal
+	back   interop.Peer
 }
 
-func newRig(t *testing.T, o Options, next handling) *rig {
+func newRig(t *testing.T, o Options, next backendHandler) *rig {
 	o.Keys = sealed.Random()
-	return &rig{t: t, all: newExchanges(newParking(&o)), next: next, who: "ann",
+	return &rig{t: t, all: newExchanges(newParking(&o)), next: next, caller: "ann",
 		back: func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }}
 }
 
@@ -42,13 +42,13 @@ func (r *rig) size() int {
 }
 
 // send sends a request. more is added to its params after the arguments.
-func (r *rig) send(ctx context.Context, more string) (asked, error) {
+func (r *rig) send(ctx context.Context, more string) (callResult, error) {
 	m := interop.Message{
-		Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"b":1,"a":2}` + more + `}`), Caller: r.who, Era: interop.Modern,
+		Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"b":1,"a":2}` + more + `}`), Caller: r.caller, Era: interop.Modern,
 		Client: &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{}}`)},
 	}
 	result, err := r.all.handle(ctx, m, r.back, r.next)
-	var a asked
+	var a callResult
 	if err == nil {
 		if err := json.Unmarshal(result, &a); err != nil {
 			r.t.Fatal(err)
@@ -57,20 +57,20 @@ func (r *rig) send(ctx context.Context, more string) (asked, error) {
 	return a, err
 }
 
-// asked is a result.
-type asked struct {
+// callResult is a result.
+type callResult struct {
 	ResultType    string                     `json:"resultType"`
 	InputRequests map[string]json.RawMessage `json:"inputRequests"`
 	RequestState  string                     `json:"requestState"`
-	Said          string                     `json:"said"`
+	Text          string                     `json:"said"`
 }
 
 // answer returns the additional params of a retry with these answers.
-func (a asked) answer(answers string) string {
+func (a callResult) answer(answers string) string {
 	return `,"inputResponses":{` + answers + `},"requestState":` + string(wire.Quote(a.RequestState))
 }
 
-func (r *rig) must(a asked, err error) asked {
+func (r *rig) must(a callResult, err error) callResult {
 	r.t.Helper()
 	if err != nil {
 		r.t.Fatal(err)
@@ -79,11 +79,11 @@ func (r *rig) must(a asked, err error) asked {
 }
 
 // refused checks that an error is -32602 and contains a text.
-func (r *rig) refused(err error, says string) {
+func (r *rig) refused(err error, text string) {
 	r.t.Helper()
 	var rpc *interop.RPCError
-	if !errors.As(err, &rpc) || rpc.Code != interop.CodeInvalidParams || !strings.Contains(rpc.Message, says) {
-		r.t.Errorf("the error is %v, not one of invalid params that says %q", err, says)
+	if !errors.As(err, &rpc) || rpc.Code != interop.CodeInvalidParams || !strings.Contains(rpc.Message, text) {
+		r.t.Errorf("the error is %v, not one of invalid params that says %q", err, text)
 	}
 }
 
@@ -92,8 +92,8 @@ func elicit(ctx context.Context, m interop.Message, message string) (string, err
 	return string(answer), err
 }
 
-// asking returns a server that asks the messages one after the other, and returns the answers.
-func asking(messages ...string) handling {
+// askInTurn returns a server that asks the messages one after the other, and returns the answers.
+func askInTurn(messages ...string) backendHandler {
 	return func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 		var got []string
 		for _, text := range messages {
@@ -107,25 +107,25 @@ func asking(messages ...string) handling {
 	}
 }
 
-// together returns a server that asks all messages at once.
-func together(messages ...string) handling {
+// askAtOnce returns a server that asks all messages at once.
+func askAtOnce(messages ...string) backendHandler {
 	return func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 		got := make([]string, len(messages))
-		var all sync.WaitGroup
+		var sending sync.WaitGroup
 		for i, text := range messages {
-			all.Go(func() {
+			sending.Go(func() {
 				time.Sleep(time.Duration(i) * time.Millisecond) // so that they are in order
 				got[i], _ = elicit(ctx, m, text)
 			})
 		}
-		all.Wait()
+		sending.Wait()
 		return json.RawMessage(`{"said":` + string(wire.Quote(strings.Join(got, " "))) + `}`), nil
 	}
 }
 
 func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{}, asking("who?", "when?"))
+		r := newRig(t, Options{}, askInTurn("who?", "when?"))
 		defer r.all.close()
 		first := r.must(r.send(t.Context(), ""))
 		want := map[string]json.RawMessage{"elicitation-1": json.RawMessage(`{"method":"elicitation/create","params":{"message":"who?"}}`)}
@@ -137,11 +137,12 @@ func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 			t.Fatalf("the second round is %+v", second)
 		}
 		last := r.must(r.send(t.Context(), second.answer(`"elicitation-2":{"n":2},"other":5`)))
-		if last.Said != `{"n":1} {"n":2}` {
-			t.Errorf("the server got %s", last.Said)
+		if last.Text != `{"n":1} {"n":2}` {
+			t.Errorf("the server got %s", last.Text)
 		}
-		if r.size() != 0 || r.all.waiting.all != 0 || r.all.asked.all != 0 || len(r.all.asked.of) != 0 {
-			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.waiting.of, r.all.asked.all)
+		if r.size() != 0 || r.all.parkedCounts.total != 0 || r.all.questionBytes.total != 0 ||
+			len(r.all.questionBytes.counts) != 0 {
+			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.parkedCounts.counts, r.all.questionBytes.total)
 		}
 	})
 }
@@ -150,32 +151,32 @@ func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 // of both runs do not begin with the same number.
 func TestAStateOfAnotherRunNamesNoCallOfThisOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := newRig(t, Options{}, asking("who?"))
-		before.who = "eve"
-		theirs := before.must(before.send(t.Context(), ""))
+		before := newRig(t, Options{}, askInTurn("who?"))
+		before.caller = "eve"
+		foreign := before.must(before.send(t.Context(), ""))
 		before.all.close()
 
-		r := newRig(t, Options{}, asking("who?"))
+		r := newRig(t, Options{}, askInTurn("who?"))
 		defer r.all.close()
 		r.all.keys = before.all.keys
 		if r.all.lastID.Load() == before.all.lastID.Load() {
 			t.Error("two runs number their calls alike")
 		}
 		r.all.lastID.Store(before.all.lastID.Load() - 1)
-		ours := r.must(r.send(t.Context(), ""))
-		r.who = "eve"
-		_, err := r.send(t.Context(), theirs.answer(`"elicitation-1":{"n":666}`))
+		own := r.must(r.send(t.Context(), ""))
+		r.caller = "eve"
+		_, err := r.send(t.Context(), foreign.answer(`"elicitation-1":{"n":666}`))
 		r.refused(err, "no call waits")
-		r.who = "ann"
-		if last := r.must(r.send(t.Context(), ours.answer(`"elicitation-1":{"n":1}`))); last.Said != `{"n":1}` {
-			t.Errorf("ann got %s", last.Said)
+		r.caller = "ann"
+		if last := r.must(r.send(t.Context(), own.answer(`"elicitation-1":{"n":1}`))); last.Text != `{"n":1}` {
+			t.Errorf("ann got %s", last.Text)
 		}
 	})
 }
 
 func TestQuestionsAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{}, together("a", "b", "c"))
+		r := newRig(t, Options{}, askAtOnce("a", "b", "c"))
 		defer r.all.close()
 		first := r.must(r.send(t.Context(), ""))
 		if len(first.InputRequests) != 3 {
@@ -189,8 +190,8 @@ func TestQuestionsAreGathered(t *testing.T) {
 		_, err := r.send(t.Context(), none.answer(`"elicitation-1":{},"elicitation-3":7`))
 		r.refused(err, "elicitation-3 must be an object")
 		last := r.must(r.send(t.Context(), none.answer(`"elicitation-1":{"n":1},"elicitation-3":{"n":3}`))) // no answer was accepted
-		if last.Said != `{"n":1} {"n":2} {"n":3}` {
-			t.Errorf("the server got %s", last.Said)
+		if last.Text != `{"n":1} {"n":2} {"n":3}` {
+			t.Errorf("the server got %s", last.Text)
 		}
 	})
 }
@@ -199,7 +200,7 @@ func TestAStateIsForOneUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		r := newRig(t, Options{}, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-			result, err := asking("who?")(ctx, m, back)
+			result, err := askInTurn("who?")(ctx, m, back)
 			<-release
 			return result, err
 		})
@@ -220,13 +221,13 @@ func TestAStateIsForOneUse(t *testing.T) {
 
 func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{}, asking("who?"))
+		r := newRig(t, Options{}, askInTurn("who?"))
 		defer r.all.close()
 		first := r.must(r.send(t.Context(), ""))
 		more := first.answer(`"elicitation-1":{}`)
 
 		thief := *r
-		thief.who = "eve"
+		thief.caller = "eve"
 		_, err := thief.send(t.Context(), more)
 		r.refused(err, "somebody else")
 		_, err = r.send(t.Context(), `,"extra":1`+more)
@@ -235,21 +236,21 @@ func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
 		_, err = r.send(t.Context(), more)
 		r.refused(err, "another replica")
 		r.all.replica = ""
-		beside := *r
-		beside.all = newExchanges(r.all.parking)
-		_, err = beside.send(t.Context(), more)
+		other := *r
+		other.all = newExchanges(r.all.parking)
+		_, err = other.send(t.Context(), more)
 		r.refused(err, errNotParked.Message)
 		for i := len(parkedPrefix); i < len(first.RequestState); i++ {
 			altered := []byte(first.RequestState)
 			altered[i] ^= 1
-			_, err := r.send(t.Context(), asked{RequestState: string(altered)}.answer(`"elicitation-1":{}`))
+			_, err := r.send(t.Context(), callResult{RequestState: string(altered)}.answer(`"elicitation-1":{}`))
 			r.refused(err, "altered")
 		}
 		for _, state := range []string{parkedPrefix, parkedPrefix + "x", first.RequestState + "-TAMPERED", first.RequestState[:99]} {
-			_, err := r.send(t.Context(), asked{RequestState: state}.answer(``))
+			_, err := r.send(t.Context(), callResult{RequestState: state}.answer(``))
 			r.refused(err, "altered")
 		}
-		m := interop.Message{Method: "tools/call", Params: json.RawMessage(`{"_meta":{"x":1},"arguments":{"a":2,"b":1},"name":"t"` + more + `}`), Caller: r.who,
+		m := interop.Message{Method: "tools/call", Params: json.RawMessage(`{"_meta":{"x":1},"arguments":{"a":2,"b":1},"name":"t"` + more + `}`), Caller: r.caller,
 			Client: &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{}}`)}} // members in another order are the same request
 		if _, err := r.all.handle(t.Context(), m, r.back, r.next); err != nil {
 			t.Error(err)
@@ -274,7 +275,7 @@ func TestAParkedCallExpires(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if err := <-ended; !errors.Is(err, errParkedLate) || r.size() != 0 || r.all.asked.all != 0 {
+		if err := <-ended; !errors.Is(err, errParkedLate) || r.size() != 0 || r.all.questionBytes.total != 0 {
 			t.Errorf("the call ended with %v; parked: %v", err, r.all.parked)
 		}
 		_, err := r.send(t.Context(), first.answer(`"elicitation-1":{}`))
@@ -302,22 +303,22 @@ func TestWhoGoesAwayCancels(t *testing.T) {
 
 func TestParkedCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{MaxParked: 5, MaxClientParked: 3}, asking("who?"))
+		r := newRig(t, Options{MaxParked: 5, MaxClientParked: 3}, askInTurn("who?"))
 		defer r.all.close()
-		park := func(who string) error {
+		park := func(caller string) error {
 			one := *r
-			one.who = toolbox.Principal(who)
+			one.caller = toolbox.Principal(caller)
 			_, err := one.send(t.Context(), "")
 			return err
 		}
-		for i, who := range []string{"ann", "ann", "ann", "bob", "bob"} {
-			if err := park(who); err != nil {
+		for i, caller := range []string{"ann", "ann", "ann", "bob", "bob"} {
+			if err := park(caller); err != nil {
 				t.Fatal(i, err)
 			}
 		}
-		for _, who := range []string{"ann", "bob", "eve"} {
-			if err := park(who); err == nil || !strings.Contains(err.Error(), "too many calls wait") {
-				t.Errorf("%s: %v", who, err)
+		for _, caller := range []string{"ann", "bob", "eve"} {
+			if err := park(caller); err == nil || !strings.Contains(err.Error(), "too many calls wait") {
+				t.Errorf("%s: %v", caller, err)
 			}
 		}
 		time.Sleep(defaultParkedWait)
@@ -330,7 +331,7 @@ func TestParkedCallsAreBounded(t *testing.T) {
 
 func TestWhatHappensWhileParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var heard []string
+		var received []string
 		r := newRig(t, Options{}, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 			note := func(n int) {
 				_, _ = back(ctx, interop.Message{Method: "notifications/progress", Params: json.RawMessage(fmt.Sprintf(`{"progressToken":"one","progress":%d}`, n))})
@@ -342,20 +343,20 @@ func TestWhatHappensWhileParked(t *testing.T) {
 				note(3)
 				_, _ = back(ctx, interop.Message{Method: "notifications/message", Params: json.RawMessage(`{}`)})
 			}()
-			result, err := asking("who?")(ctx, m, back)
+			result, err := askInTurn("who?")(ctx, m, back)
 			note(4)
 			return result, err
 		})
 		defer r.all.close()
 		r.back = func(_ context.Context, m interop.Message) (json.RawMessage, error) {
-			heard = append(heard, string(m.Params))
+			received = append(received, string(m.Params))
 			return nil, nil
 		}
 		first := r.must(r.send(t.Context(), `,"_meta":{"progressToken":"one"}`))
 		time.Sleep(2 * time.Second)
 		r.must(r.send(t.Context(), `,"_meta":{"progressToken":"two"}`+first.answer(`"elicitation-1":{}`)))
 		want := []string{`{"progressToken":"one","progress":1}`, `{"progressToken":"two","progress":3}`, `{"progressToken":"two","progress":4}`}
-		if diff := cmp.Diff(want, heard); diff != "" {
+		if diff := cmp.Diff(want, received); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	})
@@ -373,7 +374,7 @@ func TestAServerMayStopAsking(t *testing.T) {
 		first := r.must(r.send(t.Context(), ""))
 		time.Sleep(2 * time.Second) // the result waits for the client
 		last := r.must(r.send(t.Context(), first.answer(`"elicitation-1":{}`)))
-		if !strings.Contains(last.Said, "did not answer") || r.size() != 0 {
+		if !strings.Contains(last.Text, "did not answer") || r.size() != 0 {
 			t.Errorf("%+v", last)
 		}
 	})
@@ -381,7 +382,7 @@ func TestAServerMayStopAsking(t *testing.T) {
 
 func TestCloseEndsWhatIsParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{}, asking("who?"))
+		r := newRig(t, Options{}, askInTurn("who?"))
 		first := r.must(r.send(t.Context(), ""))
 		r.all.close()
 		if _, err := r.send(t.Context(), ""); !errors.Is(err, errHostClosed) {
@@ -407,33 +408,35 @@ func TestAPanicIsTheRequests(t *testing.T) {
 
 // A thousand calls of two principals have the same params. Each gets its own answers.
 func TestAThousandParked(t *testing.T) {
-	r := newRig(t, Options{MaxClientParked: 500}, asking("who?"))
+	r := newRig(t, Options{MaxClientParked: 500}, askInTurn("who?"))
 	defer r.all.close()
-	var all sync.WaitGroup
+	var sending sync.WaitGroup
 	for i := range 1000 {
-		all.Go(func() {
+		sending.Go(func() {
 			one := *r
-			one.who = toolbox.Principal([]string{"ann", "bob"}[i%2])
+			one.caller = toolbox.Principal([]string{"ann", "bob"}[i%2])
 			a, err := one.send(t.Context(), "")
 			if err == nil {
 				a, err = one.send(t.Context(), a.answer(fmt.Sprintf(`"elicitation-1":{"call":%d}`, i)))
 			}
-			if want := fmt.Sprintf(`{"call":%d}`, i); err != nil || a.Said != want {
-				t.Errorf("call %d: %q, %v", i, a.Said, err)
+			if want := fmt.Sprintf(`{"call":%d}`, i); err != nil || a.Text != want {
+				t.Errorf("call %d: %q, %v", i, a.Text, err)
 			}
 		})
 	}
-	all.Wait()
-	if r.size() != 0 || r.all.asked.all != 0 {
-		t.Errorf("parked: %d, asked: %d", r.size(), r.all.asked.all)
+	sending.Wait()
+	if r.size() != 0 || r.all.questionBytes.total != 0 {
+		t.Errorf("parked: %d, asked: %d", r.size(), r.all.questionBytes.total)
 	}
 }
 
 // Open questions of one principal leave room for questions of others.
 func TestOpenQuestionsOfOnePrincipal(t *testing.T) {
-	var asked tally[toolbox.Principal]
-	room := func(who toolbox.Principal, n int) bool { return asked.add(who, n, maxCallerAsked, maxAskedBytes) }
-	for range maxCallerAsked / maxQuestionBytes {
+	var questioned tally[toolbox.Principal]
+	room := func(caller toolbox.Principal, n int) bool {
+		return questioned.add(caller, n, maxCallerQuestionBytes, maxTotalQuestionBytes)
+	}
+	for range maxCallerQuestionBytes / maxQuestionBytes {
 		if !room("eve", maxQuestionBytes) {
 			t.Fatal("there is no room for eve's share")
 		}
@@ -441,7 +444,7 @@ func TestOpenQuestionsOfOnePrincipal(t *testing.T) {
 	if room("eve", 1) || !room("ann", maxQuestionBytes) {
 		t.Error("eve has more than a share, or ann has none")
 	}
-	if asked.remove("eve", maxQuestionBytes); !room("eve", 1) {
+	if questioned.remove("eve", maxQuestionBytes); !room("eve", 1) {
 		t.Error("what was answered takes room")
 	}
 }
@@ -463,7 +466,7 @@ func TestAURLToOpenIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var a asked
+	var a callResult
 	if err := json.Unmarshal(out, &a); err != nil {
 		t.Fatal(err)
 	}

@@ -21,11 +21,11 @@ import (
 const (
 	// maxListens bounds the subscriptions of one connection.
 	maxListens = 100
-	// lastAnswers is how long calls may continue after their client has closed its side. So piped requests are
+	// answerGrace is how long calls may continue after their client has closed its side. So piped requests are
 	// answered, even if the servers have to start first.
-	lastAnswers = 10 * time.Second
-	// lastWrites is how long a client that does not read can delay the end.
-	lastWrites = 2 * time.Second
+	answerGrace = 10 * time.Second
+	// writeGrace is how long a client that does not read can delay the end.
+	writeGrace = 2 * time.Second
 )
 
 // hostWire is a client on a duplex stream. Writes are not concurrent.
@@ -74,10 +74,10 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 	select {
 	case err = <-ended:
 		ended <- nil
-		p.session.hearNoMore(errClientGone)
+		p.session.refuseQuestions(errClientGone)
 		select {
 		case <-p.halt():
-		case <-time.After(lastAnswers):
+		case <-time.After(answerGrace):
 		case <-ctx.Done():
 		case <-h.ctx.Done():
 		}
@@ -88,10 +88,10 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 	}
 	idle := p.halt()
 	p.session.end(errHostClosed)
-	inTime(idle)
+	waitBriefly(idle)
 	if w.close() {
-		inTime(ended)
-		inTime(idle)
+		waitBriefly(ended)
+		waitBriefly(idle)
 	}
 	if err != nil {
 		return interop.NewFault(interop.Transport, "", "serve", err)
@@ -99,11 +99,11 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 	return nil
 }
 
-// inTime waits for done at the end, at most lastWrites.
-func inTime[T any](done <-chan T) {
+// waitBriefly waits for done at the end, at most writeGrace.
+func waitBriefly[T any](done <-chan T) {
 	select {
 	case <-done:
-	case <-time.After(lastWrites):
+	case <-time.After(writeGrace):
 	}
 }
 
@@ -122,7 +122,7 @@ func (p *hostPipe) readAll() error {
 		case err == nil:
 			p.dispatch(&env)
 		case errors.As(err, &bad):
-			if p.session.spoilt(bad) {
+			if p.session.rejectAnswer(bad) {
 				continue
 			}
 			e := badFrameError(bad)
@@ -156,12 +156,12 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 	case wire.Notification:
 		m := interop.Message{Params: env.Params, Method: method, Era: interop.Legacy}
 		if method == protocol.NoteInitialized || method == protocol.NoteCancelled {
-			p.host.front.notified(p.ctx, p.session, m)
+			p.host.front.handleNotification(p.ctx, p.session, m)
 		} else {
-			p.run(p.slots, func() { p.host.front.notified(p.ctx, p.session, m) })
+			p.run(p.slots, func() { p.host.front.handleNotification(p.ctx, p.session, m) })
 		}
 	case wire.Response:
-		p.session.answered(env)
+		p.session.receiveResponse(env)
 	case wire.Request:
 		p.request(env, method)
 	}
@@ -171,18 +171,22 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 // next message may rely on its result.
 func (p *hostPipe) request(env *wire.Envelope, method string) {
 	r := &outletReply{outlet: p.out, id: env.ID}
-	q := &frontRequest{id: env.ID, params: env.Params, meta: metaOf(env.Params), method: method, session: p.session, send: r.say}
+	q := &frontRequest{
+		id: env.ID, params: env.Params, meta: metaOf(env.Params), method: method,
+		session: p.session, send: r.sendMessage,
+	}
 	q.era = p.era(method, q.meta)
 	answer := func(a frontAnswer) { p.run(p.slots, func() { r.finish(a) }) }
 	slots := p.slots
 	if method == protocol.MethodListen {
-		if slots = p.listens; len(slots) == cap(slots) {
+		slots = p.listens
+		if len(slots) == cap(slots) {
 			answer(frontError(0, interop.CodeInternal, "too many subscriptions"))
 			return
 		}
 	}
 	if q.era == interop.Modern {
-		if a := checkModern(q.meta); !a.none() {
+		if a := checkModern(q.meta); !a.isEmpty() {
 			answer(a)
 			return
 		}
@@ -209,7 +213,7 @@ func (p *hostPipe) era(method string, meta json.RawMessage) interop.Era {
 	if _, stated := wire.Lookup(meta, protocol.MetaVersion); stated {
 		return interop.Modern
 	}
-	if method == protocol.MethodInitialize || method == protocol.MethodPing || p.session.agreed() != "" {
+	if method == protocol.MethodInitialize || method == protocol.MethodPing || p.session.agreedVersion() != "" {
 		return interop.Legacy
 	}
 	return interop.Modern

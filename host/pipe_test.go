@@ -206,19 +206,19 @@ func TestFirstListOnStdioWaitsForServers(t *testing.T) {
 	now.Store(&toolbox.Snapshot{Pending: []string{"slow", "slower"}})
 	src := &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return now.Load() }}
 	list := modernLine("1", "tools/list", "")
-	asked := make(chan string, 3)
+	requested := make(chan string, 3)
 	l := serveLines(t.Context(), t, newHost(t, src, &host.Options{ListWait: time.Hour}))
 	l.write(list)
 	l.write(modernLine("2", "tools/list", ""))
 	if got := l.ask(modernLine("3", "ping", "")); !strings.Contains(got, `"id":3`) {
 		t.Errorf("others wait too: %s", got)
 	}
-	go func() { asked <- l.read(); asked <- l.read() }()
+	go func() { requested <- l.read(); requested <- l.read() }()
 	tool := []toolbox.Descriptor{{Name: "late"}}
 	now.Store(&toolbox.Snapshot{Version: 1, Tools: tool, Pending: []string{"slower"}})
 	src.Notify()
 	select {
-	case got := <-asked:
+	case got := <-requested:
 		t.Errorf("it did not wait: %s", got)
 	default:
 	}
@@ -226,7 +226,7 @@ func TestFirstListOnStdioWaitsForServers(t *testing.T) {
 	now.Store(&toolbox.Snapshot{Version: 2, Tools: known, Pending: []string{"slower"}})
 	src.Notify()
 	for range 2 {
-		if got := <-asked; !strings.Contains(got, `"late"`) {
+		if got := <-requested; !strings.Contains(got, `"late"`) {
 			t.Error(got)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// maxQuestions bounds the open questions of one session. maxOfOne bounds the open questions of one request, and
-	// separately the questions outside of any request. So one server cannot use all of them.
-	maxQuestions = 64
-	maxOfOne     = 16
+	// maxQuestions bounds the open questions of one session. maxRequestQuestions bounds the open questions of one request,
+	// and separately the questions outside of any request. So one server cannot use all of them.
+	maxQuestions        = 64
+	maxRequestQuestions = 16
 	// answerWait bounds the wait for an answer: a person reads, searches and types.
 	answerWait = time.Hour
 	// streamWait is how long a question waits until the client opens a stream for it. For example, a client that lost
@@ -26,18 +26,18 @@ const (
 )
 
 var (
-	errManyQuestions = hostError("the client has too many open questions")
-	errQuestionOver  = hostError("the request in whose course this was asked has ended")
-	errNoListener    = hostError("the client has no stream open on which it could be asked")
-	errLateAnswer    = hostError("the client has not answered")
-	errNotAsked      = hostError("the host is closing, and asks its clients nothing any more")
-	errClientGone    = hostError("the client has closed its side of the connection")
+	errTooManyQuestions = hostError("the client has too many open questions")
+	errQuestionOver     = hostError("the request to which this question belongs has ended")
+	errNoQuestionStream = hostError("the client has no stream open on which it could be asked")
+	errLateAnswer       = hostError("the client has not answered")
+	errQuestionsClosed  = hostError("the host is closing, and sends its clients no more questions")
+	errClientGone       = hostError("the client has closed its side of the connection")
 )
 
 // openQuestion is a request to a client without an answer.
 type openQuestion struct {
-	of   *frontRequest // the request during which it is asked; nil: outside of any request
-	told chan questionEnd
+	request *frontRequest // the request during which it is asked; nil: outside of any request
+	ended   chan questionEnd
 }
 
 // questionEnd is the end of a question, with or without an answer.
@@ -47,112 +47,118 @@ type questionEnd struct {
 	withdraw bool // notify the client that the answer is no longer needed
 }
 
-// ask sends a question to the session's client and waits for the answer: a result, or the client's error. of is the
-// request during which it is asked, and the question is sent on the stream of this request. If that stream cannot carry
-// it or of is nil, it is sent on the session's own stream. If the session has none, it is sent on the stream of any
-// request.
+// ask sends a question to the session's client and waits for the answer: a result, or the client's error. request is
+// the request during which it is asked, and the question is sent on the stream of this request. If that stream cannot
+// carry it or request is nil, it is sent on the session's own stream. If the session has none, it is sent on the stream
+// of any request.
 //
 // ask returns without an answer if ctx, the request or the session ends, or if the host drains.
-func (s *frontSession) ask(ctx context.Context, of *frontRequest, m interop.Message) (json.RawMessage, error) {
+func (s *frontSession) ask(ctx context.Context, request *frontRequest, m interop.Message) (json.RawMessage, error) {
 	s.mu.Lock()
 	caps := s.caps
 	s.mu.Unlock()
 	if err := protocol.MayAsk(caps, m.Method, m.Params); err != nil {
 		return nil, err
 	}
-	id, q, err := s.pose(of)
+	id, q, err := s.registerQuestion(request)
 	if err != nil {
 		return nil, err
 	}
-	if of != nil {
-		defer of.asking.Done()
+	if request != nil {
+		defer request.questions.Done()
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, errLateAnswer)
 	defer cancel()
 	var send sender
-	var on *frontRequest
-	var lost <-chan struct{}
-	var late <-chan time.Time
-	putOut := func(of *frontRequest) {
-		if send, on, err = s.put(of, id, m); err != nil {
+	var used *frontRequest
+	var disconnected <-chan struct{}
+	var timeout <-chan time.Time
+	sendOn := func(request *frontRequest) {
+		send, used, err = s.sendQuestion(request, id, m)
+		if err != nil {
 			s.resolve(id, questionEnd{err: err})
 		}
-		if late, lost = time.After(streamWait), nil; on != nil {
-			lost = on.gone
+		timeout = time.After(streamWait)
+		disconnected = nil
+		if used != nil {
+			disconnected = used.disconnected
 		}
 	}
-	putOut(of)
+	sendOn(request)
 	ending := s.front.exchanges.ending
 	for {
 		select {
-		case <-lost: // the client may not have read it
-			if lost = nil; s.isAnswering(on) {
-				putOut(nil)
+		case <-disconnected: // the client may not have read it
+			disconnected = nil
+			if s.isAnswering(used) {
+				sendOn(nil)
 			}
 		case <-ending: // a person may take longer than the host can wait
-			s.resolve(id, questionEnd{err: errNotAsked, withdraw: true})
+			s.resolve(id, questionEnd{err: errQuestionsClosed, withdraw: true})
 			ending = nil
-		case end := <-q.told:
+		case end := <-q.ended:
 			if end.withdraw && send != nil && !s.notes.remove(id) {
 				_ = send(nil, protocol.NoteCancelled, cancelParams(id, end.err))
 			}
 			return end.result, end.err
 		case <-ctx.Done():
 			s.resolve(id, questionEnd{err: context.Cause(ctx), withdraw: true})
-			ctx = context.WithoutCancel(ctx) // the loop ends with told
-		case <-late:
+			ctx = context.WithoutCancel(ctx) // the loop ends with q.ended
+		case <-timeout:
 			if s.notes.remove(id) {
-				s.resolve(id, questionEnd{err: errNoListener})
+				s.resolve(id, questionEnd{err: errNoQuestionStream})
 			}
 		}
 	}
 }
 
-// pose registers a question under a new id. The ids of a session are unique.
-func (s *frontSession) pose(of *frontRequest) (id json.RawMessage, q *openQuestion, err error) {
+// registerQuestion registers a question under a new id. The ids of a session are unique.
+func (s *frontSession) registerQuestion(request *frontRequest) (id json.RawMessage, q *openQuestion, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.over != nil:
-		return nil, nil, s.over
-	case s.deaf != nil:
-		return nil, nil, s.deaf
-	case of != nil && of.over:
+	case s.endCause != nil:
+		return nil, nil, s.endCause
+	case s.refusalCause != nil:
+		return nil, nil, s.refusalCause
+	case request != nil && request.questionsClosed:
 		return nil, nil, errQuestionOver
-	case len(s.questions) >= s.maxQuestions || s.askedFor(of) >= maxOfOne:
-		return nil, nil, errManyQuestions
+	case len(s.questions) >= s.maxQuestions || s.countQuestions(request) >= maxRequestQuestions:
+		return nil, nil, errTooManyQuestions
 	}
-	if of != nil {
-		of.asking.Add(1)
+	if request != nil {
+		request.questions.Add(1)
 	}
 	if s.questions == nil {
 		s.questions = map[string]*openQuestion{}
 	}
-	s.asked++
-	id = strconv.AppendInt(nil, s.asked, 10)
-	q = &openQuestion{of: of, told: make(chan questionEnd, 1)}
+	s.lastQuestionID++
+	id = strconv.AppendInt(nil, s.lastQuestionID, 10)
+	q = &openQuestion{request: request, ended: make(chan questionEnd, 1)}
 	s.questions[callKey(id)] = q
 	return id, q, nil
 }
 
-// askedFor returns the number of open questions in the course of a request. Call it with mu held.
-func (s *frontSession) askedFor(of *frontRequest) (n int) {
+// countQuestions returns the number of open questions in the course of a request. Call it with mu held.
+func (s *frontSession) countQuestions(request *frontRequest) (n int) {
 	for _, q := range s.questions {
-		if q.of == of {
+		if q.request == request {
 			n++
 		}
 	}
 	return n
 }
 
-// put sends a question, and returns the sender that it used. If it used the stream of another request, on is that
-// request.
-func (s *frontSession) put(of *frontRequest, id json.RawMessage, m interop.Message) (way sender, on *frontRequest, err error) {
+// sendQuestion sends a question, and returns the sender that it used. If it used the stream of another request, used is
+// that request.
+func (s *frontSession) sendQuestion(
+	request *frontRequest, id json.RawMessage, m interop.Message,
+) (send sender, used *frontRequest, err error) {
 	params := withoutToken(m.Params)
-	if of != nil {
-		err := of.send(id, m.Method, params)
+	if request != nil {
+		err := request.send(id, m.Method, params)
 		if err == nil {
-			return of.send, nil, nil
+			return request.send, nil, nil
 		}
 		if s.streaming == nil || !s.streaming() {
 			return nil, nil, fmt.Errorf("the client cannot be asked %s: %w", m.Method, err)
@@ -163,7 +169,7 @@ func (s *frontSession) put(of *frontRequest, id json.RawMessage, m interop.Messa
 		open := slices.Clone(s.answering)
 		s.mu.Unlock()
 		for _, r := range slices.Backward(open) { // newest first, because the client may have lost an older one
-			if (r.live == nil || r.live()) && r.send(id, m.Method, params) == nil {
+			if (r.isLive == nil || r.isLive()) && r.send(id, m.Method, params) == nil {
 				return r.send, r, nil
 			}
 		}
@@ -178,23 +184,23 @@ func (s *frontSession) isAnswering(r *frontRequest) bool {
 	return slices.Contains(s.answering, r)
 }
 
-// answers registers a request that is being answered. Questions of the session can be sent on its stream. Questions
-// that waited for a stream are sent now.
-func (s *frontSession) answers(r *frontRequest) {
+// startAnswering registers a request that is being answered. Questions of the session can be sent on its stream.
+// Questions that waited for a stream are sent now.
+func (s *frontSession) startAnswering(r *frontRequest) {
 	s.mu.Lock()
 	s.answering = append(s.answering, r)
 	s.mu.Unlock()
 	if s.streaming == nil || s.streaming() {
 		return
 	}
-	for _, m := range s.notes.questions() {
+	for _, m := range s.notes.takeQuestions() {
 		if r.send(m.ID, m.Method, m.Params) != nil {
 			s.notes.restore([]interop.Message{m})
 		}
 	}
 }
 
-func (s *frontSession) answeredRequest(r *frontRequest) {
+func (s *frontSession) stopAnswering(r *frontRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answering = slices.DeleteFunc(s.answering, func(o *frontRequest) bool { return o == r })
@@ -203,7 +209,7 @@ func (s *frontSession) answeredRequest(r *frontRequest) {
 // queue is a [sender] that uses the session's own stream.
 func (s *frontSession) queue(id json.RawMessage, method string, params ...[]byte) error {
 	if !s.notes.offer(interop.Message{ID: id, Method: method, Params: join(params)}) {
-		return errNoListener
+		return errNoQuestionStream
 	}
 	return nil
 }
@@ -215,8 +221,8 @@ func withoutToken(params json.RawMessage) json.RawMessage {
 }
 
 // cancelParams returns the params of notifications/cancelled for a question.
-func cancelParams(id json.RawMessage, why error) []byte {
-	return wire.Object{}.Raw("requestId", id).Text("reason", protocol.Printable(why.Error(), maxReason)).JSON()
+func cancelParams(id json.RawMessage, reason error) []byte {
+	return wire.Object{}.Raw("requestId", id).Text("reason", protocol.Printable(reason.Error(), maxReason)).JSON()
 }
 
 // resolve ends a question. It returns false if the id belongs to no open question.
@@ -227,13 +233,13 @@ func (s *frontSession) resolve(id json.RawMessage, end questionEnd) bool {
 	delete(s.questions, key)
 	s.mu.Unlock()
 	if q != nil {
-		q.told <- end // the only send on this channel
+		q.ended <- end // the only send on this channel
 	}
 	return q != nil
 }
 
-// answered handles a client's response. If it belongs to no open question, it is dropped.
-func (s *frontSession) answered(env *wire.Envelope) {
+// receiveResponse handles a client's response. If it belongs to no open question, it is dropped.
+func (s *frontSession) receiveResponse(env *wire.Envelope) {
 	end := questionEnd{result: env.Result}
 	switch {
 	case len(env.Error) > 0:
@@ -244,42 +250,42 @@ func (s *frontSession) answered(env *wire.Envelope) {
 	s.resolve(env.ID, end)
 }
 
-// spoilt ends the question of an unreadable answer. It returns false if the message answers no open question.
-func (s *frontSession) spoilt(bad *wire.BadFrame) bool {
+// rejectAnswer ends the question of an unreadable answer. It returns false if the message answers no open question.
+func (s *frontSession) rejectAnswer(bad *wire.BadFrame) bool {
 	return bad.ID != nil && !bad.Asks && s.resolve(bad.ID, questionEnd{
 		err: &interop.RPCError{Code: interop.CodeInternal, Message: "the client's answer cannot be read: " + bad.Error()},
 	})
 }
 
-// isAsked reports whether a question is open.
-func (s *frontSession) isAsked() bool {
+// hasQuestions reports whether a question is open.
+func (s *frontSession) hasQuestions() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.questions) > 0
 }
 
-// endQuestions ends the questions of a session for which meant returns true.
-func (s *frontSession) endQuestions(end questionEnd, meant func(*openQuestion) bool) {
+// endQuestions ends the questions of a session for which matches returns true.
+func (s *frontSession) endQuestions(end questionEnd, matches func(*openQuestion) bool) {
 	s.mu.Lock()
-	var over []*openQuestion
+	var ended []*openQuestion
 	for key, q := range s.questions {
-		if meant(q) {
+		if matches(q) {
 			delete(s.questions, key)
-			over = append(over, q)
+			ended = append(ended, q)
 		}
 	}
 	s.mu.Unlock()
-	for _, q := range over {
-		q.told <- end
+	for _, q := range ended {
+		q.ended <- end
 	}
 }
 
-// hearNoMore ends all questions and refuses new ones, because no more answers arrive.
-func (s *frontSession) hearNoMore(why error) {
+// refuseQuestions ends all questions and refuses new ones, because no more answers arrive.
+func (s *frontSession) refuseQuestions(cause error) {
 	s.mu.Lock()
-	s.deaf = why
+	s.refusalCause = cause
 	s.mu.Unlock()
-	s.endQuestions(questionEnd{err: why}, func(*openQuestion) bool { return true })
+	s.endQuestions(questionEnd{err: cause}, func(*openQuestion) bool { return true })
 }
 
 // endQuestions ends the open questions of a request that the backend has answered, and waits until the client is
@@ -290,11 +296,12 @@ func (r *frontRequest) endQuestions() {
 		return
 	}
 	s.mu.Lock()
-	r.over = true
+	r.questionsClosed = true
 	open := len(s.questions) > 0
 	s.mu.Unlock()
 	if open {
-		s.endQuestions(questionEnd{err: errQuestionOver, withdraw: true}, func(q *openQuestion) bool { return q.of == r })
+		end := questionEnd{err: errQuestionOver, withdraw: true}
+		s.endQuestions(end, func(q *openQuestion) bool { return q.request == r })
 	}
-	r.asking.Wait()
+	r.questions.Wait()
 }

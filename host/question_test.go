@@ -21,9 +21,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asker is a backend with a tools/call that asks the client the question in its arguments. It returns the answer, or
-// the error, as text.
-func asker(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+// askingBackend is a backend with a tools/call that asks the client the question in its arguments. It returns the
+// answer, or the error, as text.
+func askingBackend(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	var call struct {
 		Arguments struct {
 			Method string
@@ -55,8 +55,8 @@ func asked(t testing.TB, s *mcp.ClientSession, method, params string, always boo
 	return r.Content[0].(*mcp.TextContent).Text
 }
 
-// answering returns the options of a client that answers all questions with its name.
-func answering(name string) *mcp.ClientOptions {
+// elicitingClient returns the options of a client that answers all questions with its name.
+func elicitingClient(name string) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": name + " " + r.Params.Message}}, nil
@@ -76,9 +76,9 @@ const (
 
 // Real clients are asked during a request. Clients with a session are also asked outside of requests.
 func TestClientsAreAsked(t *testing.T) {
-	eachWay(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+	onEachTransport(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
-		s := connect(scripted(t, nil, asker), answering("ann"))
+		s := connect(newScripted(t, nil, askingBackend), elicitingClient("ann"))
 		for _, tt := range []struct{ method, params, want string }{
 			{"elicitation/create", elicitation, `"name":"ann who?"`},
 			{"sampling/createMessage", sampling, `"model":"ann"`},
@@ -104,23 +104,24 @@ func TestClientsAreAsked(t *testing.T) {
 // A client is asked only for capabilities that it declares.
 func TestClientsAreAskedWhatTheyDeclare(t *testing.T) {
 	for _, caps := range []string{`{}`, `{"elicitation":true,"sampling":null,"roots":[]}`} {
-		l := serveLines(t.Context(), t, scripted(t, nil, asker))
-		l.ask(initializing(caps))
+		l := serveLines(t.Context(), t, newScripted(t, nil, askingBackend))
+		l.ask(initializeBody(caps))
 		for _, method := range []string{"elicitation/create", "sampling/createMessage", "roots/list"} {
-			if got := l.ask(calling("1", method, false)); !strings.Contains(got, "did not declare the capability") || !strings.Contains(got, "-32601") {
+			if got := l.ask(callLine("1", method, false)); !strings.Contains(got, "did not declare the capability") ||
+				!strings.Contains(got, "-32601") {
 				t.Errorf("%s: %s", caps, got)
 			}
 		}
 	}
-	l := serveLines(t.Context(), t, scripted(t, nil, asker))
-	l.ask(initializing(`{"elicitation":{"url":{}}}`))
-	if got := l.ask(calling("1", "elicitation/create", false)); !strings.Contains(got, "did not declare elicitation.form") {
+	l := serveLines(t.Context(), t, newScripted(t, nil, askingBackend))
+	l.ask(initializeBody(`{"elicitation":{"url":{}}}`))
+	if got := l.ask(callLine("1", "elicitation/create", false)); !strings.Contains(got, "did not declare elicitation.form") {
 		t.Error(got)
 	}
 }
 
-// calling returns a call of an asker.
-func calling(id, method string, always bool) string {
+// callLine returns a call for askingBackend.
+func callLine(id, method string, always bool) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"ask","arguments":{"method":%q,"params":{},"always":%t}}}`, id, method, always)
 }
 
@@ -135,12 +136,12 @@ func answerLine(id, text string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":` + string(b) + `}]}}`
 }
 
-const allRoots = `{"roots":{}}`
+const rootsCapability = `{"roots":{}}`
 
 // A response without an open question is dropped. An unreadable response to a question ends it.
 func TestAnswersToNoQuestionAreDropped(t *testing.T) {
-	l := serveLines(t.Context(), t, scripted(t, &host.Options{MaxMessage: 2000}, asker))
-	l.ask(initializing(allRoots))
+	l := serveLines(t.Context(), t, newScripted(t, &host.Options{MaxMessage: 2000}, askingBackend))
+	l.ask(initializeBody(rootsCapability))
 	for i, tt := range []struct{ answer, want string }{
 		{`{"jsonrpc":"2.0","id":%d,"result":{ "roots" : []}}`, `{ "roots" : []}`},
 		{`{"jsonrpc":"2.0","id":%d.0,"result":{}}`, `{}`},
@@ -150,7 +151,7 @@ func TestAnswersToNoQuestionAreDropped(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":%d,"result":{]}`, "the client's answer cannot be read: wire: unexpected ']' at byte 34 (-32603)"},
 		{`{"jsonrpc":"2.0","id":%d,"result":{"x":"` + strings.Repeat("x", 2000) + `"}}`, "the client's answer cannot be read: wire: message of 2042 bytes is over the limit of 2000 (-32603)"},
 	} {
-		if diff := cmp.Diff(question(i+1), l.ask(calling("7", "roots/list", false))); diff != "" {
+		if diff := cmp.Diff(question(i+1), l.ask(callLine("7", "roots/list", false))); diff != "" {
 			t.Fatal(diff)
 		}
 		for _, id := range []string{fmt.Sprintf(`"%d"`, i+1), fmt.Sprint(i), "99", "-1", "0.5"} {
@@ -174,29 +175,29 @@ func TestAnswersToNoQuestionAreDropped(t *testing.T) {
 func TestQuestionsEnd(t *testing.T) {
 	release := make(chan struct{})
 	var back, always interop.Peer
-	heard := make(chan error, 1)
-	h := scripted(t, nil, func(ctx context.Context, m interop.Message, b interop.Peer) (json.RawMessage, error) {
+	received := make(chan error, 1)
+	h := newScripted(t, nil, func(ctx context.Context, m interop.Message, b interop.Peer) (json.RawMessage, error) {
 		switch m.Method {
 		case "cancel": // the server withdraws the question
 			ctx, cancel := context.WithCancelCause(ctx)
 			go cancel(context.DeadlineExceeded)
 			_, err := b(ctx, interop.Message{Method: "roots/list"})
-			heard <- err
+			received <- err
 		case "leave": // the server answers, and continues to ask
 			back, always = b, m.Client.Always
 			go func() {
 				_, err := b(context.Background(), interop.Message{Method: "roots/list"})
-				heard <- err
+				received <- err
 			}()
 			<-release
 		case "drop":
 			_, err := b(ctx, interop.Message{Method: "roots/list"})
-			heard <- err
+			received <- err
 		}
 		return json.RawMessage(`{}`), nil
 	})
 	l := serveLines(t.Context(), t, h)
-	l.ask(initializing(allRoots))
+	l.ask(initializeBody(rootsCapability))
 	call := func(method string) string { return `{"jsonrpc":"2.0","id":7,"method":"` + method + `"}` }
 	expect := func(want string) {
 		t.Helper()
@@ -206,15 +207,16 @@ func TestQuestionsEnd(t *testing.T) {
 	}
 	ends := func(want string) {
 		t.Helper()
-		if err := <-heard; err == nil || err.Error() != want {
+		if err := <-received; err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	question := func(id int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"roots/list"}`, id)
 	}
-	withdrawn := func(id int, why string) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":%q}}`, id, why)
+	withdrawn := func(id int, reason string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":%q}}`, id,
+			reason)
 	}
 	l.write(call("cancel"))
 	expect(question(1))
@@ -225,11 +227,11 @@ func TestQuestionsEnd(t *testing.T) {
 	l.write(call("leave"))
 	expect(question(2))
 	release <- struct{}{}
-	const over = "the request in whose course this was asked has ended"
-	expect(withdrawn(2, over))
+	const ended = "the request to which this question belongs has ended"
+	expect(withdrawn(2, ended))
 	expect(`{"jsonrpc":"2.0","id":7,"result":{}}`)
-	ends(over)
-	if _, err := back(context.Background(), interop.Message{Method: "roots/list"}); err == nil || err.Error() != over {
+	ends(ended)
+	if _, err := back(context.Background(), interop.Message{Method: "roots/list"}); err == nil || err.Error() != ended {
 		t.Errorf("asked after the answer: %v", err)
 	}
 
@@ -242,7 +244,7 @@ func TestQuestionsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		_, err := always(ctx, interop.Message{Method: "roots/list"})
-		heard <- err
+		received <- err
 	}()
 	expect(question(4))
 	cancel()
@@ -253,7 +255,8 @@ func TestQuestionsEnd(t *testing.T) {
 		go func() { _, _ = always(context.Background(), interop.Message{Method: "roots/list"}) }()
 		expect(question(5 + i))
 	}
-	if _, err := always(context.Background(), interop.Message{Method: "roots/list"}); err == nil || err.Error() != "the client has too many open questions" {
+	if _, err := always(context.Background(), interop.Message{Method: "roots/list"}); err == nil ||
+		err.Error() != "the client has too many open questions" {
 		t.Error(err)
 	}
 	l.in.Close() // a client that has closed its side does not answer any more
@@ -268,7 +271,7 @@ func TestQuestionsEnd(t *testing.T) {
 // The questions of one request leave room for others, and all together are bounded.
 func TestQuestionsAreBounded(t *testing.T) {
 	const many = "the client has too many open questions"
-	h := scripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	h := newScripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 		if m.Method == "one" {
 			return back(ctx, interop.Message{Method: "roots/list"})
 		}
@@ -282,7 +285,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		return nil, <-failed
 	})
 	l := serveLines(t.Context(), t, h)
-	l.ask(initializing(allRoots))
+	l.ask(initializeBody(rootsCapability))
 	for id := range 4 {
 		l.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, id))
 		for range 16 {
@@ -291,21 +294,22 @@ func TestQuestionsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if got := l.ask(`{"jsonrpc":"2.0","id":9,"method":"one"}`); !strings.Contains(got, `"id":9,"error"`) || !strings.Contains(got, many) {
+	if got := l.ask(`{"jsonrpc":"2.0","id":9,"method":"one"}`); !strings.Contains(got, `"id":9,"error"`) ||
+		!strings.Contains(got, many) {
 		t.Error(got)
 	}
 }
 
 // The answer to a question is read even if the maximum of requests waits for answers.
 func TestQuestionsLeaveRoomForTheirAnswers(t *testing.T) {
-	h := scripted(t, &host.Options{MaxInFlight: 2}, asker)
+	h := newScripted(t, &host.Options{MaxInFlight: 2}, askingBackend)
 	l := serveLines(t.Context(), t, h)
-	l.ask(initializing(allRoots))
-	if got := l.ask(calling("1", "roots/list", false)); got != question(1) {
+	l.ask(initializeBody(rootsCapability))
+	if got := l.ask(callLine("1", "roots/list", false)); got != question(1) {
 		t.Fatal(got)
 	}
 	for _, id := range []string{"2", "3"} {
-		if got := l.ask(calling(id, "roots/list", false)); !strings.Contains(got, "too many open questions") {
+		if got := l.ask(callLine(id, "roots/list", false)); !strings.Contains(got, "too many open questions") {
 			t.Error(got)
 		}
 	}
@@ -313,34 +317,34 @@ func TestQuestionsLeaveRoomForTheirAnswers(t *testing.T) {
 		t.Error(got)
 	}
 
-	site := serveSite(t, scripted(t, &host.Options{MaxInFlight: 1}, asker))
-	header := opened(t, site, allRoots)
-	resp := request{body: calling("1", "roots/list", false), header: header}.start(t.Context(), t, site)
+	site := serveSite(t, newScripted(t, &host.Options{MaxInFlight: 1}, askingBackend))
+	header := openSession(t, site, rootsCapability)
+	resp := request{body: callLine("1", "roots/list", false), header: header}.start(t.Context(), t, site)
 	e := &events{t: t, body: resp.Body}
 	if got := e.next(); got != question(1) {
 		t.Fatal(got)
 	}
-	if resp, _ := (request{body: calling("2", "roots/list", false), header: header}).send(t, site); resp.StatusCode != 429 {
+	if resp, _ := (request{body: callLine("2", "roots/list", false), header: header}).send(t, site); resp.StatusCode != 429 {
 		t.Error(resp.Status)
 	}
-	answers(t, site, header, 202, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	postAnswer(t, site, header, 202, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	if got := e.next(); got != answerLine("1", "{}") {
 		t.Error(got)
 	}
 	resp.Body.Close()
 }
 
-// opened opens a session over HTTP with capabilities.
-func opened(t testing.TB, site *httptest.Server, caps string) map[string]string {
+// openSession opens a session over HTTP with capabilities.
+func openSession(t testing.TB, site *httptest.Server, caps string) map[string]string {
 	t.Helper()
-	return declaring(t, func(r request) (func(string) string, string) {
+	return openWith(t, func(r request) (func(string) string, string) {
 		resp, body := r.send(t, site)
 		return resp.Header.Get, body
 	}, caps)
 }
 
-// answers posts a response.
-func answers(t testing.TB, site *httptest.Server, header map[string]string, status int, body string) {
+// postAnswer posts a response.
+func postAnswer(t testing.TB, site *httptest.Server, header map[string]string, status int, body string) {
 	t.Helper()
 	if resp, got := (request{body: body, header: header}).send(t, site); resp.StatusCode != status {
 		t.Errorf("%s: %s %s", body, resp.Status, got)
@@ -350,10 +354,10 @@ func answers(t testing.TB, site *httptest.Server, header map[string]string, stat
 // A question over HTTP is sent on the stream of its request. If the client accepts no stream there, it is sent on the
 // session's stream. No other client can answer it.
 func TestQuestionsOverHTTP(t *testing.T) {
-	site := serveSite(t, scripted(t, &host.Options{MaxMessage: 5000}, asker))
-	mine, other := opened(t, site, allRoots), opened(t, site, allRoots)
+	site := serveSite(t, newScripted(t, &host.Options{MaxMessage: 5000}, askingBackend))
+	own, other := openSession(t, site, rootsCapability), openSession(t, site, rootsCapability)
 	ask := func(always bool, accept string) (*http.Response, *events) {
-		r := request{body: calling(`"a"`, "roots/list", always), header: mine}.with("Accept", accept)
+		r := request{body: callLine(`"a"`, "roots/list", always), header: own}.with("Accept", accept)
 		resp := r.start(t.Context(), t, site)
 		return resp, &events{t: t, body: resp.Body}
 	}
@@ -375,32 +379,32 @@ func TestQuestionsOverHTTP(t *testing.T) {
 		resp, e := ask(false, both)
 		expect(e, question(i+1))
 		answer := fmt.Sprintf(tt.answer, i+1)
-		answers(t, site, other, tt.status, answer)
-		answers(t, site, mine, 202, `{"jsonrpc":"2.0","id":"1","result":{}}`)
-		answers(t, site, mine, tt.status, answer)
+		postAnswer(t, site, other, tt.status, answer)
+		postAnswer(t, site, own, 202, `{"jsonrpc":"2.0","id":"1","result":{}}`)
+		postAnswer(t, site, own, tt.status, answer)
 		expect(e, answerLine(`"a"`, tt.want))
 		resp.Body.Close()
 	}
-	if _, body := (request{body: calling(`"a"`, "roots/list", false), header: mine}).with("Accept", onlyJSON).send(t, site); body != answerLine(`"a"`, "the client cannot be asked roots/list: the client does not accept text/event-stream") {
+	if _, body := (request{body: callLine(`"a"`, "roots/list", false), header: own}).with("Accept", onlyJSON).send(t, site); body != answerLine(`"a"`, "the client cannot be asked roots/list: the client does not accept text/event-stream") {
 		t.Error(body)
 	}
-	stream := request{method: http.MethodGet, header: mine}.start(t.Context(), t, site)
+	stream := request{method: http.MethodGet, header: own}.start(t.Context(), t, site)
 	standing := &events{t: t, body: stream.Body}
 	for i, always := range []bool{false, true} {
 		done := make(chan string, 1)
 		go func() {
-			_, body := (request{body: calling(`"a"`, "roots/list", always), header: mine}).with("Accept", onlyJSON).send(t, site)
+			_, body := (request{body: callLine(`"a"`, "roots/list", always), header: own}).with("Accept", onlyJSON).send(t, site)
 			done <- body
 		}()
 		expect(standing, question(i+5))
-		answers(t, site, mine, 202, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, i+5))
+		postAnswer(t, site, own, 202, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, i+5))
 		if got := <-done; got != answerLine(`"a"`, "{}") {
 			t.Error(got)
 		}
 	}
 	resp, e := ask(false, both) // the session ends
 	expect(e, question(7))
-	(request{method: http.MethodDelete, header: mine}).send(t, site)
+	(request{method: http.MethodDelete, header: own}).send(t, site)
 	expect(e, answerLine(`"a"`, "the session has ended"))
 	resp.Body.Close()
 	expect(standing, "")
@@ -410,7 +414,7 @@ func TestQuestionsOverHTTP(t *testing.T) {
 // A question that needs a stream waits for one, but not forever.
 func TestQuestionsWaitForAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := host.NewFront(&script{handle: asker}, nil)
+		h := host.NewFront(&scriptedBackend{handle: askingBackend}, nil)
 		defer h.Close()
 		post := func(r request) (func(string) string, string) {
 			req := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(r.body))
@@ -423,8 +427,8 @@ func TestQuestionsWaitForAStream(t *testing.T) {
 			h.Handler().ServeHTTP(w, req)
 			return w.Header().Get, w.Body.String()
 		}
-		header := declaring(t, post, allRoots)
-		_, body := post(request{body: calling("1", "roots/list", true), header: header})
+		header := openWith(t, post, rootsCapability)
+		_, body := post(request{body: callLine("1", "roots/list", true), header: header})
 		if !strings.Contains(body, "the client has no stream open on which it could be asked") {
 			t.Error(body)
 		}
@@ -436,21 +440,21 @@ func TestQuestionsWaitForAStream(t *testing.T) {
 // the next request.
 func TestQuestionsTakeAnyStreamOfTheSession(t *testing.T) {
 	t.Parallel()
-	came, release, told := make(chan *interop.Client, 4), make(chan struct{}), make(chan error, 4)
-	site := serveSite(t, scripted(t, nil, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+	came, release, notified := make(chan *interop.Client, 4), make(chan struct{}), make(chan error, 4)
+	site := serveSite(t, newScripted(t, nil, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 		came <- m.Client
 		<-release
 		return json.RawMessage(`{}`), nil
 	}))
-	header := opened(t, site, allRoots)
+	header := openSession(t, site, rootsCapability)
 	const both, onlyJSON = "application/json, text/event-stream", "application/json"
 	var client *interop.Client
-	begin := func(ctx context.Context, id int, accept string) (heard chan string) {
-		heard = make(chan string, 4)
+	begin := func(ctx context.Context, id int, accept string) (received chan string) {
+		received = make(chan string, 4)
 		var begun sync.WaitGroup
 		begun.Go(func() { client = <-came })
 		go func() {
-			defer close(heard)
+			defer close(received)
 			r := request{body: fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x"}`, id), header: header}.with("Accept", accept)
 			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, site.URL+"/mcp", strings.NewReader(r.body))
 			req.Header.Set("Content-Type", "application/json")
@@ -464,26 +468,26 @@ func TestQuestionsTakeAnyStreamOfTheSession(t *testing.T) {
 			defer resp.Body.Close()
 			for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 				if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-					heard <- data
+					received <- data
 				}
 			}
 		}()
 		begun.Wait()
-		return heard
+		return received
 	}
-	asks := func() {
+	sendQuestion := func() {
 		go func() {
 			_, err := client.Always(context.Background(), interop.Message{Method: "roots/list", Params: json.RawMessage(`{}`)})
-			told <- err
+			notified <- err
 		}()
 	}
-	expect := func(what string, heard chan string, id int) {
+	expect := func(what string, received chan string, id int) {
 		t.Helper()
-		if diff := cmp.Diff(question(id), <-heard); diff != "" {
+		if diff := cmp.Diff(question(id), <-received); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
-		answers(t, site, header, 202, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, id))
-		if err := <-told; err != nil {
+		postAnswer(t, site, header, 202, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, id))
+		if err := <-notified; err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -491,30 +495,31 @@ func TestQuestionsTakeAnyStreamOfTheSession(t *testing.T) {
 	lost, leave := context.WithCancel(t.Context())
 	two := begin(lost, 102, both)
 	begin(t.Context(), 103, onlyJSON)
-	asks()
+	sendQuestion()
 	expect("two calls", two, 1)
 	leave()
 	for range two { // the stream is lost
 	}
-	asks()
+	sendQuestion()
 	expect("a call that was lost", one, 2)
 	close(release)
 	for range one {
 	}
 	release = make(chan struct{})
-	asks() // before the next call or during it
+	sendQuestion() // before the next call or during it
 	expect("the next call", begin(t.Context(), 104, both), 3)
 	close(release)
 }
 
 // Two clients are asked at once, and each answers its own questions.
 func TestQuestionsDoNotCross(t *testing.T) {
-	h := scripted(t, nil, asker)
+	h := newScripted(t, nil, askingBackend)
 	site := serveSite(t, h)
 	var wg sync.WaitGroup
 	for _, name := range []string{"ann", "bob"} {
-		c := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, answering(name))
-		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: site.Client()}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		c := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, elicitingClient(name))
+		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: site.Client()},
+			&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -533,8 +538,8 @@ func TestQuestionsDoNotCross(t *testing.T) {
 	wg.Wait()
 }
 
-// askers are clients that answer with their names: the TypeScript SDK 1, and 2 in the legacy era.
-const askers = `
+// askerScript are clients that answer with their names: the TypeScript SDK 1, and 2 in the legacy era.
+const askerScript = `
 import { Client as One } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HTTPOne } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitRequestSchema, CreateMessageRequestSchema, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
@@ -572,8 +577,8 @@ process.exit(0);
 // The official clients of another language are asked too.
 func TestTypeScriptClientsAreAsked(t *testing.T) {
 	t.Parallel()
-	site := serveSite(t, scripted(t, nil, asker))
-	cmd := exec.Command(peers.Node(t), "--input-type=module", "-e", askers, site.URL)
+	site := serveSite(t, newScripted(t, nil, askingBackend))
+	cmd := exec.Command(peers.Node(t), "--input-type=module", "-e", askerScript, site.URL)
 	cmd.Dir = filepath.Join("..", "testdata", "peers") // where node searches for packages
 	out, err := cmd.CombinedOutput()
 	var got map[string]string
@@ -596,25 +601,26 @@ func TestQuestionsToAClientThatComesBack(t *testing.T) {
 		{`{"x":"` + strings.Repeat("x", 100) + `"}`, `{"roots":[]}`},
 		{`{"x":"` + strings.Repeat("x", 2000) + `"}`, "the client has lost its connection, and this is too large to be kept for it"},
 	} {
-		h := scripted(t, &host.Options{Replay: host.NewReplay(1000, 0)}, asker)
+		h := newScripted(t, &host.Options{Replay: host.NewReplay(1000, 0)}, askingBackend)
 		site := serveSite(t, h)
-		header := opened(t, site, allRoots)
-		r := request{body: strings.Replace(calling("7", "roots/list", false), `"params":{},`, `"params":`+tt.params+`,`, 1), header: header}
+		header := openSession(t, site, rootsCapability)
+		r := request{body: strings.Replace(callLine("7", "roots/list", false), `"params":{},`, `"params":`+tt.params+`,`, 1), header: header}
 		var lost sync.WaitGroup
 		lost.Go(func() { exchange(t, h.Handler(), r, 20) })
-		resp := resumed(header, "a1-1").start(t.Context(), t, site)
+		resp := resumeRequest(header, "a1-1").start(t.Context(), t, site)
 		for resp.StatusCode != http.StatusOK { // the stream has not begun
 			resp.Body.Close()
-			resp = resumed(header, "a1-1").start(t.Context(), t, site)
+			resp = resumeRequest(header, "a1-1").start(t.Context(), t, site)
 		}
 		e := &events{t: t, body: resp.Body}
 		got := e.next()
 		if strings.Contains(got, `"method":"roots/list"`) {
-			answers(t, site, header, 202, `{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`)
+			postAnswer(t, site, header, 202, `{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`)
 			got = e.next()
 		}
 		var answer struct{ Result mcp.CallToolResult }
-		if err := json.Unmarshal([]byte(got), &answer); err != nil || !strings.Contains(answer.Result.Content[0].(*mcp.TextContent).Text, tt.want) {
+		if err := json.Unmarshal([]byte(got), &answer); err != nil ||
+			!strings.Contains(answer.Result.Content[0].(*mcp.TextContent).Text, tt.want) {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
 		resp.Body.Close()

@@ -20,8 +20,8 @@ type Rates struct {
 	limit rate.Limit
 	burst int
 
-	mu sync.Mutex
-	of map[client]*rate.Limiter
+	mu       sync.Mutex
+	limiters map[client]*rate.Limiter
 }
 
 // NewRates allows each client perSecond requests a second on average, and burst requests at once. If burst is below 1,
@@ -30,7 +30,7 @@ func NewRates(perSecond float64, burst int) *Rates {
 	if burst < 1 {
 		burst = max(10, int(2*perSecond))
 	}
-	return &Rates{limit: rate.Limit(perSecond), burst: burst, of: map[client]*rate.Limiter{}}
+	return &Rates{limit: rate.Limit(perSecond), burst: burst, limiters: map[client]*rate.Limiter{}}
 }
 
 // wait counts a request of a client and returns 0, or returns the time until the client may send it.
@@ -40,16 +40,16 @@ func (r *Rates) wait(c client) time.Duration {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := r.of[c]
+	l := r.limiters[c]
 	if l == nil {
-		if len(r.of) >= maxRates {
-			maps.DeleteFunc(r.of, func(_ client, l *rate.Limiter) bool { return l.Tokens() >= float64(r.burst) })
+		if len(r.limiters) >= maxRates {
+			maps.DeleteFunc(r.limiters, func(_ client, l *rate.Limiter) bool { return l.Tokens() >= float64(r.burst) })
 		}
-		if len(r.of) >= maxRates {
+		if len(r.limiters) >= maxRates {
 			return time.Second
 		}
 		l = rate.NewLimiter(r.limit, r.burst)
-		r.of[c] = l
+		r.limiters[c] = l
 	}
 	next := l.Reserve()
 	wait := next.Delay()

@@ -20,7 +20,7 @@ import (
 func TestRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rates := host.NewRates(0.5, 3)
-		who := func(r *http.Request) (toolbox.Principal, error) {
+		caller := func(r *http.Request) (toolbox.Principal, error) {
 			if p := r.Header.Get("Authorization"); p != "" {
 				return toolbox.Principal(p), nil
 			}
@@ -28,7 +28,7 @@ func TestRates(t *testing.T) {
 		}
 		var hosts [2]*host.Host
 		for i := range hosts {
-			hosts[i] = host.New(toolbox.NewRegistry(nil), &host.Options{Authenticate: who, Rates: rates})
+			hosts[i] = host.New(toolbox.NewRegistry(nil), &host.Options{Authenticate: caller, Rates: rates})
 			defer hosts[i].Close()
 		}
 		sent := 0
@@ -77,23 +77,24 @@ func TestAPrincipalsBoundsAreItsOwn(t *testing.T) {
 	h := newHost(t, echoTool(), &host.Options{MaxClientSessions: 5, Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
 	}}).Handler()
-	open := func(i int, who string) request {
-		begin := request{body: fmt.Sprintf(initializeLine, "2025-06-18")}.with("Authorization", who)
-		w := from(h, fmt.Sprintf("192.0.2.%d:1", i), begin)
-		return request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.with("Authorization", who).with("Mcp-Session-Id", w.Header().Get("Mcp-Session-Id"))
+	open := func(i int, caller string) request {
+		begin := request{body: fmt.Sprintf(initializeLine, "2025-06-18")}.with("Authorization", caller)
+		w := serveFrom(h, fmt.Sprintf("192.0.2.%d:1", i), begin)
+		return request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`}.with("Authorization", caller).
+			with("Mcp-Session-Id", w.Header().Get("Mcp-Session-Id"))
 	}
-	mine, kept := open(0, "ann"), 0
-	var theirs []request
+	own, saved := open(0, "ann"), 0
+	var foreign []request
 	for i := range 20 {
-		theirs = append(theirs, open(i, "eve"))
+		foreign = append(foreign, open(i, "eve"))
 	}
-	for _, r := range theirs {
-		if from(h, "192.0.2.99:1", r).Code == http.StatusOK {
-			kept++
+	for _, r := range foreign {
+		if serveFrom(h, "192.0.2.99:1", r).Code == http.StatusOK {
+			saved++
 		}
 	}
-	if w := from(h, "192.0.2.99:1", mine); w.Code != http.StatusOK || kept != 5 {
-		t.Errorf("ann: %d; eve has %d sessions", w.Code, kept)
+	if w := serveFrom(h, "192.0.2.99:1", own); w.Code != http.StatusOK || saved != 5 {
+		t.Errorf("ann: %d; eve has %d sessions", w.Code, saved)
 	}
 }
 
@@ -113,23 +114,23 @@ func TestHostsBesideOneAnother(t *testing.T) {
 	beside := *opts
 	beside.Beside = first
 	second := newHost(t, tools, &beside)
-	send := func(h *host.Host, who, session, body string) (int, string) {
-		r := request{body: body}.with("Authorization", who)
+	send := func(h *host.Host, caller, session, body string) (int, string) {
+		r := request{body: body}.with("Authorization", caller)
 		if session != "" {
 			r = r.with("Mcp-Session-Id", session)
 		}
-		w := from(h.Handler(), "192.0.2.1:1", r)
+		w := serveFrom(h.Handler(), "192.0.2.1:1", r)
 		return w.Code, w.Header().Get("Mcp-Session-Id")
 	}
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	open := func(h *host.Host, who string) string {
-		_, id := send(h, who, "", fmt.Sprintf(initializeLine, "2025-06-18"))
+	open := func(h *host.Host, caller string) string {
+		_, id := send(h, caller, "", fmt.Sprintf(initializeLine, "2025-06-18"))
 		return id
 	}
-	answers := func(h *host.Host, who, id string, want bool) {
+	answers := func(h *host.Host, caller, id string, want bool) {
 		t.Helper()
-		if code, _ := send(h, who, id, ping); (code == http.StatusOK) != want {
-			t.Errorf("%s: %d, want it there: %v", who, code, want)
+		if code, _ := send(h, caller, id, ping); (code == http.StatusOK) != want {
+			t.Errorf("%s: %d, want it there: %v", caller, code, want)
 		}
 	}
 	ann, eve := open(first, "ann"), open(first, "eve")

@@ -21,13 +21,13 @@ const (
 // the events that it missed (2025-11-25, basic/transports, "Resumability and Redelivery"). It keeps the last 256 events
 // of each session, for five minutes. Several hosts may share one. All methods may be called from any goroutine.
 type Replay struct {
-	each, all int64
+	maxSession, maxTotal int64
 
-	mu    sync.Mutex
-	bytes int64
-	held  map[client]int64
-	with  map[*keptSession]bool // sessions with events
-	sweep *time.Timer           // nil: not set
+	mu          sync.Mutex
+	bytes       int64
+	clientBytes map[client]int64
+	sessions    map[*sessionEvents]bool // sessions with events
+	sweep       *time.Timer             // nil: not set
 }
 
 // NewReplay returns a Replay that keeps at most each bytes of a session, and at most all bytes in total. When all is
@@ -40,121 +40,124 @@ func NewReplay(each, all int64) *Replay {
 	if all <= 0 {
 		all = defaultReplayAll
 	}
-	return &Replay{each: min(each, all), all: all, held: map[client]int64{}, with: map[*keptSession]bool{}}
+	return &Replay{
+		maxSession: min(each, all), maxTotal: all,
+		clientBytes: map[client]int64{}, sessions: map[*sessionEvents]bool{},
+	}
 }
 
 // streamName names one stream of a session: the answer to a request, or the session's own messages.
 type streamName struct {
-	kind   byte // answerStream or newsStream
+	kind   byte // answerStream or notesStream
 	number uint64
 }
 
 const (
 	answerStream = 'a'
-	newsStream   = 'n'
+	notesStream  = 'n'
 )
 
-// keptEvent is an event that may be sent again.
-type keptEvent struct {
+// storedEvent is an event that may be sent again.
+type storedEvent struct {
 	stream streamName
 	seq    uint64
 	at     time.Time
 	data   []byte // the message, on one line
 }
 
-func (e *keptEvent) size() int64 { return int64(len(e.data)) + eventCost }
+func (e *storedEvent) size() int64 { return int64(len(e.data)) + eventCost }
 
-// keptSession holds the kept events of one session. Its fields are guarded by in.mu.
-type keptSession struct {
-	in     *Replay
+// sessionEvents holds the kept events of one session. Its fields are guarded by replay.mu.
+type sessionEvents struct {
+	replay *Replay
 	client client
 
 	seq     uint64 // of the last event
 	streams uint64 // number of streams begun
-	events  []keptEvent
+	events  []storedEvent
 	bytes   int64
 	answers map[uint64]*hostReply        // unfinished answer streams, by number
 	holders map[streamName]chan struct{} // closed when another connection takes over the stream
-	over    bool
+	ended   bool
 }
 
-// session returns the store for the events of a session, or nil if no events are kept.
-func (r *Replay) session(c client) *keptSession {
-	if r.each < 0 {
+// newSessionEvents returns the store for the events of a session, or nil if no events are kept.
+func (r *Replay) newSessionEvents(c client) *sessionEvents {
+	if r.maxSession < 0 {
 		return nil
 	}
-	return &keptSession{in: r, client: c, answers: map[uint64]*hostReply{}, holders: map[streamName]chan struct{}{}}
+	return &sessionEvents{replay: r, client: c, answers: map[uint64]*hostReply{}, holders: map[streamName]chan struct{}{}}
 }
 
 // begin names a new stream.
-func (k *keptSession) begin(kind byte, reply *hostReply) streamName {
-	k.in.mu.Lock()
-	defer k.in.mu.Unlock()
+func (k *sessionEvents) begin(kind byte, reply *hostReply) streamName {
+	k.replay.mu.Lock()
+	defer k.replay.mu.Unlock()
 	k.streams++
-	if reply != nil && !k.over {
+	if reply != nil && !k.ended {
 		k.answers[k.streams] = reply
 	}
 	return streamName{kind, k.streams}
 }
 
-// begun reports whether a stream with this name can have existed.
-func (k *keptSession) begun(s streamName) bool {
-	k.in.mu.Lock()
-	defer k.in.mu.Unlock()
+// hasStream reports whether a stream with this name can have existed.
+func (k *sessionEvents) hasStream(s streamName) bool {
+	k.replay.mu.Lock()
+	defer k.replay.mu.Unlock()
 	return s.number > 0 && s.number <= k.streams
 }
 
 // answer returns an unfinished answer stream, or nil if there is none.
-func (k *keptSession) answer(s streamName) *hostReply {
-	k.in.mu.Lock()
-	defer k.in.mu.Unlock()
+func (k *sessionEvents) answer(s streamName) *hostReply {
+	k.replay.mu.Lock()
+	defer k.replay.mu.Unlock()
 	return k.answers[s.number]
 }
 
 // finish marks a stream as finished. Its events stay.
-func (k *keptSession) finish(s streamName) {
-	k.in.mu.Lock()
-	defer k.in.mu.Unlock()
+func (k *sessionEvents) finish(s streamName) {
+	k.replay.mu.Lock()
+	defer k.replay.mu.Unlock()
 	delete(k.answers, s.number)
 }
 
 // hold makes the caller the holder of a stream. Only the holder sends the stream's events. The returned channel is
 // closed when another connection takes over.
-func (k *keptSession) hold(s streamName) chan struct{} {
-	k.in.mu.Lock()
-	defer k.in.mu.Unlock()
-	if was := k.holders[s]; was != nil {
-		close(was)
+func (k *sessionEvents) hold(s streamName) chan struct{} {
+	k.replay.mu.Lock()
+	defer k.replay.mu.Unlock()
+	if previous := k.holders[s]; previous != nil {
+		close(previous)
 	}
 	holder := make(chan struct{})
 	k.holders[s] = holder
 	return holder
 }
 
-func (k *keptSession) release(s streamName, holder chan struct{}) {
-	k.in.mu.Lock()
-	defer k.in.mu.Unlock()
+func (k *sessionEvents) release(s streamName, holder chan struct{}) {
+	k.replay.mu.Lock()
+	defer k.replay.mu.Unlock()
 	if k.holders[s] == holder {
 		delete(k.holders, s)
 	}
 }
 
-// mark returns the number of an event without a message. It is not kept.
-func (k *keptSession) mark() uint64 {
-	k.in.mu.Lock()
-	defer k.in.mu.Unlock()
+// nextSeq returns the number of an event without a message. It is not kept.
+func (k *sessionEvents) nextSeq() uint64 {
+	k.replay.mu.Lock()
+	defer k.replay.mu.Unlock()
 	k.seq++
 	return k.seq
 }
 
 // add keeps an event and returns its number. If the frame is too large, it keeps instead, which may be nil. If holder
 // is not nil and no longer holds the stream, add returns false.
-func (k *keptSession) add(s streamName, holder chan struct{}, frame, instead [][]byte) (seq uint64, ok bool) {
-	r := k.in
-	if !r.keeps(frame) {
+func (k *sessionEvents) add(s streamName, holder chan struct{}, frame, instead [][]byte) (seq uint64, ok bool) {
+	r := k.replay
+	if !r.fits(frame) {
 		frame = instead
 	}
-	e := keptEvent{stream: s, at: time.Now(), data: oneLine(frame)}
+	e := storedEvent{stream: s, at: time.Now(), data: oneLine(frame)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if holder != nil && k.holders[s] != holder {
@@ -162,52 +165,52 @@ func (k *keptSession) add(s streamName, holder chan struct{}, frame, instead [][
 	}
 	k.seq++
 	e.seq = k.seq
-	if frame == nil || k.over {
+	if frame == nil || k.ended {
 		return e.seq, true
 	}
-	for len(k.events) >= maxReplayEvents || k.bytes+e.size() > r.each {
+	for len(k.events) >= maxReplayEvents || k.bytes+e.size() > r.maxSession {
 		k.drop(1)
 	}
-	for r.bytes+e.size() > r.all {
+	for r.bytes+e.size() > r.maxTotal {
 		victim := r.victim()
 		victim.drop(len(victim.events))
 	}
 	k.events = append(k.events, e)
 	k.bytes += e.size()
 	r.bytes += e.size()
-	r.held[k.client] += e.size()
-	r.with[k] = true
+	r.clientBytes[k.client] += e.size()
+	r.sessions[k] = true
 	if r.sweep == nil {
 		r.sweep = time.AfterFunc(replaySweep, r.expire)
 	}
 	return e.seq, true
 }
 
-// keeps reports whether a message is small enough to be kept.
-func (r *Replay) keeps(frame [][]byte) bool { return int64(lengthOf(frame))+eventCost <= r.each }
+// fits reports whether a message is small enough to be kept.
+func (r *Replay) fits(frame [][]byte) bool { return int64(lengthOf(frame))+eventCost <= r.maxSession }
 
-// takeBack removes the last event, which could not be sent. If another connection holds the stream and so sends the
-// event, takeBack returns false.
-func (k *keptSession) takeBack(s streamName, holder chan struct{}, seq uint64) bool {
-	k.in.mu.Lock()
-	defer k.in.mu.Unlock()
+// removeLast removes the last event, which could not be sent. If another connection holds the stream and so sends the
+// event, removeLast returns false.
+func (k *sessionEvents) removeLast(s streamName, holder chan struct{}, seq uint64) bool {
+	k.replay.mu.Lock()
+	defer k.replay.mu.Unlock()
 	if k.holders[s] != holder {
 		return false
 	}
 	if n := len(k.events) - 1; n >= 0 && k.events[n].seq == seq {
 		last := k.events[n]
-		k.events[n] = keptEvent{}
+		k.events[n] = storedEvent{}
 		k.events = k.events[:n]
-		k.gave(last.size())
+		k.subtract(last.size())
 	}
 	return true
 }
 
 // after returns the kept events of a stream that follow the event seq. known is false if no event of the stream is
 // kept, so that events may be missing.
-func (k *keptSession) after(s streamName, seq uint64) (events []keptEvent, known bool) {
-	k.in.mu.Lock()
-	defer k.in.mu.Unlock()
+func (k *sessionEvents) after(s streamName, seq uint64) (events []storedEvent, known bool) {
+	k.replay.mu.Lock()
+	defer k.replay.mu.Unlock()
 	for _, e := range k.events {
 		if e.stream != s {
 			continue
@@ -221,39 +224,41 @@ func (k *keptSession) after(s streamName, seq uint64) (events []keptEvent, known
 }
 
 // end removes all events of the session.
-func (k *keptSession) end() {
-	k.in.mu.Lock()
-	defer k.in.mu.Unlock()
-	k.over = true
+func (k *sessionEvents) end() {
+	k.replay.mu.Lock()
+	defer k.replay.mu.Unlock()
+	k.ended = true
 	k.answers = map[uint64]*hostReply{}
 	k.drop(len(k.events))
 }
 
-// drop removes the n oldest events. Call it with in.mu held.
-func (k *keptSession) drop(n int) {
+// drop removes the n oldest events. Call it with replay.mu held.
+func (k *sessionEvents) drop(n int) {
 	var size int64
 	for i := range n {
 		size += k.events[i].size()
-		k.events[i] = keptEvent{}
+		k.events[i] = storedEvent{}
 	}
-	if k.events = k.events[n:]; len(k.events) == 0 {
+	k.events = k.events[n:]
+	if len(k.events) == 0 {
 		k.events = nil
 	}
-	k.gave(size)
+	k.subtract(size)
 }
 
-// gave subtracts the size of removed events. Call it with in.mu held.
-func (k *keptSession) gave(size int64) {
-	r := k.in
+// subtract subtracts the size of removed events. Call it with replay.mu held.
+func (k *sessionEvents) subtract(size int64) {
+	r := k.replay
 	k.bytes -= size
 	r.bytes -= size
-	if r.held[k.client] -= size; r.held[k.client] <= 0 {
-		delete(r.held, k.client)
+	r.clientBytes[k.client] -= size
+	if r.clientBytes[k.client] <= 0 {
+		delete(r.clientBytes, k.client)
 	}
 	if len(k.events) == 0 {
-		delete(r.with, k)
+		delete(r.sessions, k)
 	}
-	if len(r.with) == 0 && r.sweep != nil {
+	if len(r.sessions) == 0 && r.sweep != nil {
 		r.sweep.Stop()
 		r.sweep = nil
 	}
@@ -261,16 +266,16 @@ func (k *keptSession) gave(size int64) {
 
 // victim returns the session that loses its events. Of the client with the most bytes, it is the session with the
 // oldest event. Call it with mu held, and only if events are kept.
-func (r *Replay) victim() *keptSession {
-	var most client
-	for c, n := range r.held {
-		if n > r.held[most] {
-			most = c
+func (r *Replay) victim() *sessionEvents {
+	var largest client
+	for c, n := range r.clientBytes {
+		if n > r.clientBytes[largest] {
+			largest = c
 		}
 	}
-	var oldest *keptSession
-	for k := range r.with {
-		if k.client == most && (oldest == nil || k.events[0].at.Before(oldest.events[0].at)) {
+	var oldest *sessionEvents
+	for k := range r.sessions {
+		if k.client == largest && (oldest == nil || k.events[0].at.Before(oldest.events[0].at)) {
 			oldest = k
 		}
 	}
@@ -282,15 +287,15 @@ func (r *Replay) expire() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sweep = nil
-	late := time.Now().Add(-replayTime)
-	for k := range r.with {
+	cutoff := time.Now().Add(-replayTime)
+	for k := range r.sessions {
 		n := 0
-		for n < len(k.events) && k.events[n].at.Before(late) {
+		for n < len(k.events) && k.events[n].at.Before(cutoff) {
 			n++
 		}
 		k.drop(n)
 	}
-	if len(r.with) > 0 {
+	if len(r.sessions) > 0 {
 		r.sweep = time.AfterFunc(replaySweep, r.expire)
 	}
 }

@@ -80,23 +80,23 @@ func exchange(t testing.TB, h http.Handler, r request, bytesLeft int) (messages 
 	return messages, last, w.status
 }
 
-// directSession opens a session without a network.
-func directSession(t testing.TB, h http.Handler, version string) map[string]string {
+// openDirectSession opens a session without a network.
+func openDirectSession(t testing.TB, h http.Handler, version string) map[string]string {
 	t.Helper()
-	w := direct(h, "", "", request{body: strings.ReplaceAll(initializeLine, "%s", version)})
+	w := serveDirect(h, "", "", request{body: strings.ReplaceAll(initializeLine, "%s", version)})
 	id := w.Header().Get("Mcp-Session-Id")
 	if id == "" {
 		t.Fatal(w.Code, w.Body)
 	}
 	header := map[string]string{"Mcp-Session-Id": id}
-	if w := direct(h, "", "", request{body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`, header: header}); w.Code != 202 {
+	if w := serveDirect(h, "", "", request{body: `{"jsonrpc":"2.0","method":"notifications/initialized"}`, header: header}); w.Code != 202 {
 		t.Fatal(w.Code, w.Body)
 	}
 	return header
 }
 
-// talker returns a tool that reports each line of its argument, and then answers.
-func talker() toolbox.Source {
+// talkingTools returns a tool that reports each line of its argument, and then answers.
+func talkingTools() toolbox.Source {
 	return oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		var in struct{ Say []string }
 		if err := json.Unmarshal(c.Input, &in); err != nil {
@@ -109,27 +109,27 @@ func talker() toolbox.Source {
 	})
 }
 
-func talk(header map[string]string, say ...string) request {
-	in, _ := json.Marshal(map[string][]string{"say": say})
+func talkRequest(header map[string]string, bodies ...string) request {
+	in, _ := json.Marshal(map[string][]string{"say": bodies})
 	return legacyCall(header, "7", `,"_meta":{"progressToken":"p"},"arguments":`+string(in))
 }
 
-func resumed(header map[string]string, last string) request {
+func resumeRequest(header map[string]string, last string) request {
 	return request{method: http.MethodGet, header: header}.with("Last-Event-ID", last)
 }
 
 // TestTheConnectionBreaksAtEachByte breaks a connection at every byte, and again. The client receives each message
 // once.
 func TestTheConnectionBreaksAtEachByte(t *testing.T) {
-	h := newHost(t, talker(), nil).Handler()
-	header := directSession(t, h, "2025-11-25")
-	want, _, _ := exchange(t, h, talk(header, "a", "b\nc"), 1<<20)
+	h := newHost(t, talkingTools(), nil).Handler()
+	header := openDirectSession(t, h, "2025-11-25")
+	want, _, _ := exchange(t, h, talkRequest(header, "a", "b\nc"), 1<<20)
 	if len(want) != 3 || !strings.Contains(want[2], `"result"`) {
 		t.Fatal(want)
 	}
 	resumes := 0
 	for cut := 0; ; cut++ {
-		got, last, _ := exchange(t, h, talk(header, "a", "b\nc"), cut)
+		got, last, _ := exchange(t, h, talkRequest(header, "a", "b\nc"), cut)
 		if last == "" { // not even the stream's id was received
 			continue
 		}
@@ -137,12 +137,13 @@ func TestTheConnectionBreaksAtEachByte(t *testing.T) {
 			break
 		}
 		for again := cut; len(got) < len(want); again += 7 {
-			more, next, status := exchange(t, h, resumed(header, last), again)
+			more, next, status := exchange(t, h, resumeRequest(header, last), again)
 			if status != 200 {
 				t.Fatalf("cut at %d, after %s: %d", cut, last, status)
 			}
 			resumes++
-			if got = append(got, more...); next != "" {
+			got = append(got, more...)
+			if next != "" {
 				last = next
 			}
 		}
@@ -160,7 +161,7 @@ func TestTheConnectionBreaksAtEachByte(t *testing.T) {
 func TestAnAnswerThatIsYetToComeGoesToTheNewConnection(t *testing.T) {
 	for _, gone := range []bool{true, false} {
 		g := newHeldTool()
-		site := newSite(t, g, &host.Options{Authenticate: byHeader})
+		site := newSite(t, g, &host.Options{Authenticate: callerFromHeader})
 		header := map[string]string{"Mcp-Session-Id": sessionOf(t, site, "alice"), "X-User": "alice"}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -178,7 +179,7 @@ func TestAnAnswerThatIsYetToComeGoesToTheNewConnection(t *testing.T) {
 			header map[string]string
 			status int
 		}{
-			"of another principal":         {resumed(header, first.last).with("X-User", "bob").header, 404},
+			"of another principal":         {resumeRequest(header, first.last).with("X-User", "bob").header, 404},
 			"of another's session":         {map[string]string{"Mcp-Session-Id": sessionOf(t, site, "bob"), "X-User": "bob", "Last-Event-ID": first.last}, 400},
 			"of a session that is no more": {map[string]string{"Mcp-Session-Id": "nope", "X-User": "alice", "Last-Event-ID": first.last}, 404},
 		} {
@@ -186,13 +187,13 @@ func TestAnAnswerThatIsYetToComeGoesToTheNewConnection(t *testing.T) {
 				t.Errorf("%s: %s %s", name, resp.Status, body)
 			}
 		}
-		again := &events{t: t, body: resumed(header, first.last).start(t.Context(), t, site).Body}
+		again := &events{t: t, body: resumeRequest(header, first.last).start(t.Context(), t, site).Body}
 		call.Progress(toolbox.Progress{Done: 2})
 		if got := again.next(); !strings.Contains(got, `"progress":2`) {
 			t.Error(got)
 		}
 		// A third connection takes over from the second, which ends.
-		third := &events{t: t, body: resumed(header, first.last).start(t.Context(), t, site).Body}
+		third := &events{t: t, body: resumeRequest(header, first.last).start(t.Context(), t, site).Body}
 		if got := third.next(); !strings.Contains(got, `"progress":2`) {
 			t.Error(got)
 		}
@@ -262,9 +263,9 @@ func TestNewsThatWereMissedComeAgain(t *testing.T) {
 }
 
 func TestLastEventIDsThatNameNothing(t *testing.T) {
-	h := newHost(t, talker(), nil).Handler()
-	header := directSession(t, h, "2025-11-25")
-	_, last, _ := exchange(t, h, talk(header, "a"), 1<<20)
+	h := newHost(t, talkingTools(), nil).Handler()
+	header := openDirectSession(t, h, "2025-11-25")
+	_, last, _ := exchange(t, h, talkRequest(header, "a"), 1<<20)
 	if last != "a1-3" {
 		t.Fatal(last)
 	}
@@ -273,11 +274,11 @@ func TestLastEventIDsThatNameNothing(t *testing.T) {
 		"a2-3": 400, "a0-3": 400, "n9-1": 400, "a1": 400, "1-3": 400, "-": 400, "x": 400, "a-1": 400, "a1-": 400,
 		"a01-3": 400, "a+1-3": 400, "a1--3": 400, "a1-3 ": 400, "a18446744073709551616-1": 400, "a1-3\x00": 400, strings.Repeat("a", 1<<16): 400,
 	} {
-		if messages, _, status := exchange(t, h, resumed(header, id), 1<<20); status != want {
+		if messages, _, status := exchange(t, h, resumeRequest(header, id), 1<<20); status != want {
 			t.Errorf("%.20q: %d %s", id, status, messages)
 		}
 	}
-	w := direct(h, "", "", resumed(header, "a2-3").with("Accept", "text/event-stream"))
+	w := serveDirect(h, "", "", resumeRequest(header, "a2-3").with("Accept", "text/event-stream"))
 	if want := `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Last-Event-ID names no event of this host's"}}`; w.Body.String() != want {
 		t.Error(w.Body)
 	}
@@ -286,19 +287,19 @@ func TestLastEventIDsThatNameNothing(t *testing.T) {
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	t.Run("events", func(t *testing.T) {
-		h := newHost(t, talker(), nil).Handler()
-		header := directSession(t, h, "2025-11-25")
-		sent, _, _ := exchange(t, h, talk(header, slices.Repeat([]string{"a"}, 300)...), 1<<20)
-		got, _, _ := exchange(t, h, resumed(header, "a1-1"), 1<<20)
+		h := newHost(t, talkingTools(), nil).Handler()
+		header := openDirectSession(t, h, "2025-11-25")
+		sent, _, _ := exchange(t, h, talkRequest(header, slices.Repeat([]string{"a"}, 300)...), 1<<20)
+		got, _, _ := exchange(t, h, resumeRequest(header, "a1-1"), 1<<20)
 		if diff := cmp.Diff(sent[len(sent)-256:], got); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("bytes", func(t *testing.T) {
-		h := newHost(t, talker(), &host.Options{Replay: host.NewReplay(5000, 0)}).Handler()
-		header := directSession(t, h, "2025-11-25")
-		sent, _, _ := exchange(t, h, talk(header, slices.Repeat([]string{long}, 10)...), 1<<20)
-		got, _, _ := exchange(t, h, resumed(header, "a1-1"), 1<<20)
+		h := newHost(t, talkingTools(), &host.Options{Replay: host.NewReplay(5000, 0)}).Handler()
+		header := openDirectSession(t, h, "2025-11-25")
+		sent, _, _ := exchange(t, h, talkRequest(header, slices.Repeat([]string{long}, 10)...), 1<<20)
+		got, _, _ := exchange(t, h, resumeRequest(header, "a1-1"), 1<<20)
 		if diff := cmp.Diff(sent[len(sent)-4:], got); diff != "" {
 			t.Error(diff)
 		}
@@ -307,51 +308,51 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		h := newHost(t, oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 			return toolbox.NewResult(toolbox.Text(strings.Repeat(long, 2))), nil
 		}), &host.Options{Replay: host.NewReplay(2000, 0)}).Handler()
-		header := directSession(t, h, "2025-11-25")
+		header := openDirectSession(t, h, "2025-11-25")
 		if got, _, _ := exchange(t, h, legacyCall(header, "7", ""), 1<<20); len(got) != 1 || !strings.Contains(got[0], long) {
 			t.Error(got)
 		}
 		want := []string{`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the request was answered while the client had lost its connection, and the answer is larger than what is kept for that (1 KiB)"}}`}
-		got, _, _ := exchange(t, h, resumed(header, "a1-1"), 1<<20)
+		got, _, _ := exchange(t, h, resumeRequest(header, "a1-1"), 1<<20)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("all clients", func(t *testing.T) {
 		replay := host.NewReplay(0, 12_000)
-		h := newHost(t, talker(), &host.Options{Replay: replay, Authenticate: byHeader}).Handler()
+		h := newHost(t, talkingTools(), &host.Options{Replay: replay, Authenticate: callerFromHeader}).Handler()
 		of := func(caller string) map[string]string {
-			w := direct(h, "", "", request{body: strings.ReplaceAll(initializeLine, "%s", "2025-11-25"), header: map[string]string{"X-User": caller}})
+			w := serveDirect(h, "", "", request{body: strings.ReplaceAll(initializeLine, "%s", "2025-11-25"), header: map[string]string{"X-User": caller}})
 			return map[string]string{"Mcp-Session-Id": w.Header().Get("Mcp-Session-Id"), "X-User": caller}
 		}
 		alice := of("alice")
-		exchange(t, h, talk(alice, long, long), 1<<20)
+		exchange(t, h, talkRequest(alice, long, long), 1<<20)
 		for range 20 { // mallory's many sessions take no room from alice
-			exchange(t, h, talk(of("mallory"), long, long, long), 1<<20)
+			exchange(t, h, talkRequest(of("mallory"), long, long, long), 1<<20)
 		}
-		if got, _, status := exchange(t, h, resumed(alice, "a1-1"), 1<<20); len(got) != 3 || status != 200 {
+		if got, _, status := exchange(t, h, resumeRequest(alice, "a1-1"), 1<<20); len(got) != 3 || status != 200 {
 			t.Errorf("%d, %d messages", status, len(got))
 		}
 	})
 	t.Run("time", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			hosted := host.New(talker(), nil)
+			hosted := host.New(talkingTools(), nil)
 			defer hosted.Close()
 			h := hosted.Handler()
-			header := directSession(t, h, "2025-11-25")
-			exchange(t, h, talk(header, "a"), 1<<20)
+			header := openDirectSession(t, h, "2025-11-25")
+			exchange(t, h, talkRequest(header, "a"), 1<<20)
 			for _, want := range []int{200, 400} {
 				time.Sleep(4 * time.Minute)
-				if got, _, status := exchange(t, h, resumed(header, "a1-1"), 1<<20); status != want {
+				if got, _, status := exchange(t, h, resumeRequest(header, "a1-1"), 1<<20); status != want {
 					t.Errorf("%d %s", status, got)
 				}
 			}
 		})
 	})
 	t.Run("nothing", func(t *testing.T) {
-		h := newHost(t, talker(), &host.Options{Replay: host.NewReplay(-1, 0)}).Handler()
-		header := directSession(t, h, "2025-11-25")
-		if got, last, _ := exchange(t, h, talk(header, "a"), 1<<20); len(got) != 2 || last != "" {
+		h := newHost(t, talkingTools(), &host.Options{Replay: host.NewReplay(-1, 0)}).Handler()
+		header := openDirectSession(t, h, "2025-11-25")
+		if got, last, _ := exchange(t, h, talkRequest(header, "a"), 1<<20); len(got) != 2 || last != "" {
 			t.Error(got, last)
 		}
 	})
@@ -359,14 +360,15 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 
 // TestOlderRevisionsAreNotPrimed: some of their clients fail on an event without data.
 func TestOlderRevisionsAreNotPrimed(t *testing.T) {
-	h := newHost(t, talker(), nil).Handler()
+	h := newHost(t, talkingTools(), nil).Handler()
 	for _, version := range []string{"2025-06-18", "2025-03-26", "2024-11-05"} {
-		header := directSession(t, h, version)
-		w := direct(h, "", "", talk(header, "a").with("Accept", "text/event-stream"))
-		if !strings.HasPrefix(w.Body.String(), "event: message\nid: a1-1\ndata: {") || strings.Contains(w.Body.String(), "data:\n") {
+		header := openDirectSession(t, h, version)
+		w := serveDirect(h, "", "", talkRequest(header, "a").with("Accept", "text/event-stream"))
+		if !strings.HasPrefix(w.Body.String(), "event: message\nid: a1-1\ndata: {") ||
+			strings.Contains(w.Body.String(), "data:\n") {
 			t.Errorf("%s: %q", version, w.Body)
 		}
-		if got, _, _ := exchange(t, h, resumed(header, "a1-1"), 1<<20); len(got) != 1 {
+		if got, _, _ := exchange(t, h, resumeRequest(header, "a1-1"), 1<<20); len(got) != 1 {
 			t.Errorf("%s: %s", version, got)
 		}
 	}
@@ -380,9 +382,9 @@ func TestAPendingAnswerCanBeResumed(t *testing.T) {
 			hosted := host.New(g, &host.Options{KeepAlive: beat})
 			defer hosted.Close()
 			h := hosted.Handler()
-			header := directSession(t, h, "2025-11-25")
+			header := openDirectSession(t, h, "2025-11-25")
 			answered := make(chan *httptest.ResponseRecorder, 1)
-			go func() { answered <- direct(h, "", "", legacyCall(header, "7", "")) }()
+			go func() { answered <- serveDirect(h, "", "", legacyCall(header, "7", "")) }()
 			<-g.begun
 			time.Sleep(10 * time.Second)
 			g.free <- struct{}{}
@@ -390,10 +392,10 @@ func TestAPendingAnswerCanBeResumed(t *testing.T) {
 			if got := (<-answered).Body.String(); got != want {
 				t.Errorf("%q", got)
 			}
-			if got, _, _ := exchange(t, h, resumed(header, "a1-1"), 1<<20); len(got) != 1 {
+			if got, _, _ := exchange(t, h, resumeRequest(header, "a1-1"), 1<<20); len(got) != 1 {
 				t.Error(got)
 			}
-			if w := direct(h, "", "", request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header: header}); w.Body.String() != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+			if w := serveDirect(h, "", "", request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header: header}); w.Body.String() != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 				t.Error(w.Body) // an immediate answer is one object, and is not kept
 			}
 		})
@@ -402,28 +404,29 @@ func TestAPendingAnswerCanBeResumed(t *testing.T) {
 
 // FuzzResume breaks the connection of a client again and again. The client receives each message once.
 func FuzzResume(f *testing.F) {
-	hosted := host.New(talker(), nil)
+	hosted := host.New(talkingTools(), nil)
 	f.Cleanup(hosted.Close)
 	h := hosted.Handler()
 	f.Add("a\nb", []byte{10, 200, 0, 80, 80})
 	f.Add("\u2028\r\n\x00", []byte{40})
 	f.Fuzz(func(t *testing.T, text string, cuts []byte) {
-		header := directSession(t, h, "2025-11-25")
-		defer direct(h, "", "", request{method: http.MethodDelete, header: header})
-		say := strings.SplitAfter(text, "\n")
-		say = say[:min(len(say), 100)]
-		want, _, _ := exchange(t, h, talk(header, say...), 1<<30)
-		if len(want) != len(say)+1 {
+		header := openDirectSession(t, h, "2025-11-25")
+		defer serveDirect(h, "", "", request{method: http.MethodDelete, header: header})
+		bodies := strings.SplitAfter(text, "\n")
+		bodies = bodies[:min(len(bodies), 100)]
+		want, _, _ := exchange(t, h, talkRequest(header, bodies...), 1<<30)
+		if len(want) != len(bodies)+1 {
 			t.Fatal(want)
 		}
-		got, last, _ := exchange(t, h, talk(header, say...), 30) // the stream's id
+		got, last, _ := exchange(t, h, talkRequest(header, bodies...), 30) // the stream's id
 		for _, cut := range append(cuts, 0) {
 			left := int(cut)
 			if cut == 0 {
 				left = 1 << 30
 			}
-			more, next, status := exchange(t, h, resumed(header, last), left)
-			if got = append(got, more...); next != "" {
+			more, next, status := exchange(t, h, resumeRequest(header, last), left)
+			got = append(got, more...)
+			if next != "" {
 				last = next
 			}
 			if status != 200 {

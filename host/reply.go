@@ -26,29 +26,29 @@ const (
 // hostReply is the HTTP answer to one request. It is one JSON object. If a message must be sent before the result, it
 // becomes an event stream.
 type hostReply struct {
-	w      http.ResponseWriter
-	id     json.RawMessage
-	beat   time.Duration // the silence after which a comment is sent; 0: never
-	takes  acceptance
-	memory *interop.Memory
-	failed func()       // called once, when a write to the client fails
-	kept   *keptSession // keeps the event stream for a reconnect; nil: not kept
-	primes bool         // the stream begins with an event without data
+	w                 http.ResponseWriter
+	id                json.RawMessage
+	keepAliveInterval time.Duration // the silence after which a comment is sent; 0: never
+	accepts           acceptance
+	memory            *interop.Memory
+	failed            func()         // called once, when a write to the client fails
+	events            *sessionEvents // keeps the event stream for a reconnect; nil: not kept
+	sendsPrime        bool           // the stream begins with an event without data
 
-	mu     sync.Mutex // held while writing, so that messages are sent in order
-	stream bool       // the event stream has begun
-	over   bool
-	timer  *time.Timer
+	mu       sync.Mutex // held while writing, so that messages are sent in order
+	stream   bool       // the event stream has begun
+	finished bool
+	timer    *time.Timer
 	// The following are used for a stream that is kept, once it has begun. w is nil while there is no connection.
-	name streamName
-	done chan struct{}   // closed when the answer is sent
-	left chan struct{}   // of the connection w; nil: the first one
-	gone <-chan struct{} // closed when w's client has disconnected
-	news func() bool     // reports whether the session has a stream for its own messages
+	name           streamName
+	done           chan struct{}   // closed when the answer is sent
+	replaced       chan struct{}   // of the connection w; nil: the first one
+	disconnected   <-chan struct{} // closed when w's client has disconnected
+	hasNotesStream func() bool     // reports whether the session has a stream for its own messages
 }
 
 var (
-	errReplyOver = errors.New("the answer has been sent")
+	errReplySent = errors.New("the answer has been sent")
 	errNoStream  = errors.New("the client does not accept text/event-stream")
 
 	errNoConnection = errors.New("the client has lost its connection, and this is too large to be kept for it")
@@ -56,11 +56,11 @@ var (
 
 // open starts the timer that keeps the connection alive.
 func (r *hostReply) open() {
-	wait := r.beat
-	if r.primes && (wait <= 0 || wait > primeWait) {
+	wait := r.keepAliveInterval
+	if r.sendsPrime && (wait <= 0 || wait > primeWait) {
 		wait = primeWait
 	}
-	if wait > 0 && r.takes.stream {
+	if wait > 0 && r.accepts.stream {
 		r.mu.Lock()
 		r.timer = time.AfterFunc(wait, r.keepAlive)
 		r.mu.Unlock()
@@ -71,72 +71,72 @@ func (r *hostReply) keepAlive() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.over, r.stream && r.beat <= 0:
-	case !r.stream && r.primes:
+	case r.finished, r.stream && r.keepAliveInterval <= 0:
+	case !r.stream && r.sendsPrime:
 		_ = r.send()
 	default:
 		_ = r.send([]byte(":\n\n"))
 	}
 }
 
-// say sends a notification or a request on the request's own stream.
-func (r *hostReply) say(id json.RawMessage, method string, params ...[]byte) error {
+// sendMessage sends a notification or a request on the request's own stream.
+func (r *hostReply) sendMessage(id json.RawMessage, method string, params ...[]byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.over:
-		return errReplyOver
-	case !r.takes.stream:
+	case r.finished:
+		return errReplySent
+	case !r.accepts.stream:
 		return errNoStream
-	case id != nil && r.lost() && r.news(): // a question does not have to wait for the reconnect
+	case id != nil && r.isDisconnected() && r.hasNotesStream(): // a question does not have to wait for the reconnect
 		return errNoStream
 	}
-	frame := sayFrame(id, method, params)
+	frame := messageFrame(id, method, params)
 	err := r.event(frame, nil)
-	if err == nil && id != nil && r.w == nil && !r.kept.in.keeps(frame) {
+	if err == nil && id != nil && r.w == nil && !r.events.replay.fits(frame) {
 		err = errNoConnection // the client will never see it, and so cannot answer
 	}
 	return err
 }
 
-// live reports whether messages can be sent before the answer now. If a write is running, it returns false instead of
+// isLive reports whether messages can be sent before the answer now. If a write is running, it returns false instead of
 // waiting.
-func (r *hostReply) live() bool {
+func (r *hostReply) isLive() bool {
 	if !r.mu.TryLock() {
 		return false
 	}
 	defer r.mu.Unlock()
-	return !r.over && r.takes.stream && !r.lost()
+	return !r.finished && r.accepts.stream && !r.isDisconnected()
 }
 
 // event sends a message. If the message is too large to be kept, instead is kept for a client that reconnects. If
 // instead is nil, nothing is kept. Call it with mu held.
 func (r *hostReply) event(frame, instead [][]byte) error {
-	if r.kept == nil {
+	if r.events == nil {
 		return r.send(eventOf("", frame)...)
 	}
 	r.begin()
-	seq, _ := r.kept.add(r.name, nil, frame, instead)
+	seq, _ := r.events.add(r.name, nil, frame, instead)
 	return r.send(eventOf(eventID(r.name, seq), frame)...)
 }
 
 // send writes to the event stream, and begins it if necessary. Call it with mu held.
 func (r *hostReply) send(parts ...[]byte) error {
 	r.begin()
-	if r.lost() {
+	if r.isDisconnected() {
 		return nil
 	}
 	err := writeEvents(r.w, r.memory, parts)
 	switch {
-	case err != nil && r.kept != nil:
+	case err != nil && r.events != nil:
 		r.w, err = nil, nil
 	case err != nil:
-		r.over = true
+		r.finished = true
 		if r.failed != nil {
 			r.failed()
 		}
-	case r.timer != nil && r.beat > 0:
-		r.timer.Reset(r.beat)
+	case r.timer != nil && r.keepAliveInterval > 0:
+		r.timer.Reset(r.keepAliveInterval)
 	}
 	return err
 }
@@ -148,11 +148,11 @@ func (r *hostReply) begin() {
 	}
 	r.stream = true
 	beginStream(r.w)
-	if r.kept != nil {
-		r.name, r.done = r.kept.begin(answerStream, r), make(chan struct{})
+	if r.events != nil {
+		r.name, r.done = r.events.begin(answerStream, r), make(chan struct{})
 	}
-	if r.primes {
-		_ = writeEvents(r.w, nil, [][]byte{r.kept.prime(r.name)}) // even a client that lost its connection may have read it
+	if r.sendsPrime {
+		_ = writeEvents(r.w, nil, [][]byte{r.events.prime(r.name)}) // even a client that lost its connection may have read it
 	}
 }
 
@@ -163,23 +163,23 @@ func (r *hostReply) finish(a frontAnswer) {
 	if r.timer != nil {
 		r.timer.Stop()
 	}
-	if r.over {
+	if r.finished {
 		return
 	}
 	switch {
-	case a.none():
+	case a.isEmpty():
 		if !r.stream {
-			r.kept, r.primes = nil, false
+			r.events, r.sendsPrime = nil, false
 			_ = r.send()
 		}
-	case r.stream || !r.takes.json:
+	case r.stream || !r.accepts.json:
 		_ = r.event(answerFrame(r.id, a), r.tooLarge())
 	default:
 		writeAnswer(r.w, r.memory, a.status, answerFrame(r.id, a))
 	}
-	r.over = true
+	r.finished = true
 	if r.done != nil {
-		r.kept.finish(r.name)
+		r.events.finish(r.name)
 		close(r.done)
 	}
 	if r.stream && r.w != nil { // the connection is used again
@@ -192,7 +192,7 @@ func (h *Host) boundWrites(w http.ResponseWriter) (undo func()) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(h.ctx, func() {
 		defer close(done)
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastWrites))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeGrace))
 	})
 	return func() {
 		if !stop() {
@@ -296,8 +296,8 @@ func answerFrame(id json.RawMessage, a frontAnswer) [][]byte {
 	return append(frame, []byte("}"))
 }
 
-// sayFrame returns a notification, or a request if it has an id, as a message in pieces.
-func sayFrame(id json.RawMessage, method string, params [][]byte) [][]byte {
+// messageFrame returns a notification, or a request if it has an id, as a message in pieces.
+func messageFrame(id json.RawMessage, method string, params [][]byte) [][]byte {
 	head := []byte(`{"jsonrpc":"2.0",`)
 	if id != nil {
 		head = append(append(append(head, `"id":`...), id...), ',')

@@ -42,7 +42,7 @@ func (f *front) adapt(r *frontRequest, raw json.RawMessage) frontAnswer {
 	isList := strings.HasSuffix(r.method, "/list")
 	key := adaptedKey{r.era, r.method, r.caller}
 	if isList {
-		if result := f.kept.get(key, raw); result != nil {
+		if result := f.lists.get(key, raw); result != nil {
 			return frontAnswer{result: result}
 		}
 	}
@@ -69,10 +69,13 @@ func (f *front) adapt(r *frontRequest, raw json.RawMessage) frontAnswer {
 	}
 	asks := func(m wire.Member) bool { return m.Key == "inputRequests" }
 	if kind != "input_required" && !f.exact && protocol.MayRequireInput(r.method) && slices.ContainsFunc(members, asks) {
-		return frontError(0, interop.CodeInternal, "%s: the answer has inputRequests, which some clients obey, and is of type %q", r.method, protocol.Printable(kind, 40))
+		return frontError(0, interop.CodeInternal,
+			"%s: the answer has inputRequests, which some clients obey, and is of type %q",
+			r.method, protocol.Printable(kind, 40))
 	}
 	if kind == "input_required" && !protocol.MayRequireInput(r.method) {
-		return frontError(0, interop.CodeInternal, "%s: the answer is of type %q, which this method does not have", r.method, kind)
+		return frontError(0, interop.CodeInternal,
+			"%s: the answer is of type %q, which this method does not have", r.method, kind)
 	}
 	var head []byte // the added members, each with a comma
 	if r.era == interop.Modern {
@@ -93,7 +96,7 @@ func (f *front) adapt(r *frontRequest, raw json.RawMessage) frontAnswer {
 	}
 	result := splice(raw, members, head, func(m *wire.Member) []byte { return f.member(r.era, raw, m) })
 	if isList {
-		f.kept.put(key, raw, result)
+		f.lists.put(key, raw, result)
 	}
 	return frontAnswer{result: result, status: http.StatusOK}
 }
@@ -121,7 +124,7 @@ func (f *front) member(era interop.Era, raw json.RawMessage, m *wire.Member) []b
 
 // appendMeta appends the member _meta with the host's name and the other members in rest.
 func (f *front) appendMeta(b, rest []byte) []byte {
-	b = append(append(b, `"_meta":{"`+protocol.MetaServerInfo+`":`...), f.name()...)
+	b = append(append(b, `"_meta":{"`+protocol.MetaServerInfo+`":`...), f.serverInfo()...)
 	if len(bytes.TrimSpace(rest)) > 0 {
 		b = append(append(b, ','), rest...)
 	}
@@ -186,8 +189,8 @@ func splice(raw json.RawMessage, members []wire.Member, head []byte, member func
 	return parts
 }
 
-// adaptedLists caches adapted lists. A list that a backend serves from cached bytes is not parsed again.
-type adaptedLists struct {
+// adaptedCache caches adapted lists. A list that a backend serves from cached bytes is not parsed again.
+type adaptedCache struct {
 	mu    sync.Mutex
 	lists map[adaptedKey]adaptedList
 }
@@ -205,7 +208,7 @@ type adaptedList struct {
 }
 
 // get returns the adapted form of raw, or nil if it is not cached.
-func (a *adaptedLists) get(key adaptedKey, raw json.RawMessage) [][]byte {
+func (a *adaptedCache) get(key adaptedKey, raw json.RawMessage) [][]byte {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if l := a.lists[key]; len(raw) > 0 && len(l.raw) == len(raw) && &l.raw[0] == &raw[0] {
@@ -214,10 +217,10 @@ func (a *adaptedLists) get(key adaptedKey, raw json.RawMessage) [][]byte {
 	return nil
 }
 
-func (a *adaptedLists) put(key adaptedKey, raw json.RawMessage, result [][]byte) {
+func (a *adaptedCache) put(key adaptedKey, raw json.RawMessage, result [][]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.lists == nil || len(a.lists) >= 2*maxKept { // for both eras
+	if a.lists == nil || len(a.lists) >= 2*maxCachedLists { // for both eras
 		a.lists = map[adaptedKey]adaptedList{}
 	}
 	a.lists[key] = adaptedList{raw, result}

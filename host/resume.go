@@ -20,7 +20,7 @@ const (
 )
 
 var (
-	errEventGone  = errors.New("what followed the event of " + protocol.HeaderLastEventID + " is not kept any more, or never was")
+	errEventGone  = errors.New("the events after " + protocol.HeaderLastEventID + " are not kept any more, or never were")
 	errEventName  = errors.New(protocol.HeaderLastEventID + " names no event of this host's")
 	errStreamHeld = errors.New("another connection goes on with the stream")
 )
@@ -38,11 +38,12 @@ func lastEvent(h http.Header) (s streamName, seq uint64, err error) {
 	}
 	id, _ := headerValue(h, httpKeyLastEvent)
 	stream, event, ok := strings.Cut(id, "-")
-	if !ok || stream == "" || stream[0] != answerStream && stream[0] != newsStream {
+	if !ok || stream == "" || stream[0] != answerStream && stream[0] != notesStream {
 		return s, 0, errEventName
 	}
 	s.kind = stream[0]
-	if s.number, err = strconv.ParseUint(stream[1:], 10, 64); err == nil {
+	s.number, err = strconv.ParseUint(stream[1:], 10, 64)
+	if err == nil {
 		seq, err = strconv.ParseUint(event, 10, 64)
 	}
 	if err != nil || eventID(s, seq) != id {
@@ -55,30 +56,33 @@ func lastEvent(h http.Header) (s streamName, seq uint64, err error) {
 const httpKeyLastEvent = "Last-Event-Id"
 
 // prime returns an event without data, with the time after which to reconnect.
-func (k *keptSession) prime(s streamName) []byte {
-	return []byte("id: " + eventID(s, k.mark()) + "\nretry: " + strconv.FormatInt(retryAfter.Milliseconds(), 10) + "\ndata:\n\n")
+func (k *sessionEvents) prime(s streamName) []byte {
+	retry := strconv.FormatInt(retryAfter.Milliseconds(), 10)
+	return []byte("id: " + eventID(s, k.nextSeq()) + "\nretry: " + retry + "\ndata:\n\n")
 }
 
-// primes reports whether a session's client supports events without data. Before 2025-11-25 they are not in the
+// supportsPrime reports whether a session's client supports events without data. Before 2025-11-25 they are not in the
 // protocol, and some clients fail on them.
-func (s *hostSession) primes() bool { return s.kept != nil && s.agreed() >= protocol.VersionLegacy }
+func (s *hostSession) supportsPrime() bool {
+	return s.events != nil && s.agreedVersion() >= protocol.VersionLegacy
+}
 
-// keep lets a client reconnect for an answer over another connection than the one of q.
-func (s *hostSession) keep(r *hostReply, q *http.Request, method string) {
-	if s.kept == nil || !r.takes.stream || method == protocol.MethodInitialize || s.agreed() == "" {
+// keepEvents lets a client reconnect for an answer over another connection than the one of q.
+func (s *hostSession) keepEvents(r *hostReply, q *http.Request, method string) {
+	if s.events == nil || !r.accepts.stream || method == protocol.MethodInitialize || s.agreedVersion() == "" {
 		return
 	}
-	r.kept, r.primes = s.kept, s.primes()
-	r.gone, r.news = q.Context().Done(), s.streaming
+	r.events, r.sendsPrime = s.events, s.supportsPrime()
+	r.disconnected, r.hasNotesStream = q.Context().Done(), s.streaming
 }
 
-// lost reports whether a stream that is kept has no connection. Call it with mu held.
-func (r *hostReply) lost() bool {
-	if r.kept == nil {
+// isDisconnected reports whether a stream that is kept has no connection. Call it with mu held.
+func (r *hostReply) isDisconnected() bool {
+	if r.events == nil {
 		return false
 	}
 	select {
-	case <-r.gone:
+	case <-r.disconnected:
 		if r.stream {
 			r.w = nil
 		}
@@ -90,34 +94,35 @@ func (r *hostReply) lost() bool {
 
 // tooLarge returns the answer for a client that reconnects for an answer that was not kept.
 func (r *hostReply) tooLarge() [][]byte {
-	if r.kept == nil {
+	if r.events == nil {
 		return nil
 	}
 	return answerFrame(r.id, frontError(0, interop.CodeInternal,
-		"the request was answered while the client had lost its connection, and the answer is larger than what is kept for that (%d KiB)", r.kept.in.each>>10))
+		"the request was answered while the client had lost its connection, "+
+			"and the answer is larger than what is kept for that (%d KiB)", r.events.replay.maxSession>>10))
 }
 
 // resume continues a stream of a session on another connection.
 func (h *Host) resume(w http.ResponseWriter, r *http.Request, s *hostSession, name streamName, after uint64) *refusal {
-	if !s.kept.begun(name) {
+	if !s.events.hasStream(name) {
 		return refuse(http.StatusBadRequest, errEventName.Error())
 	}
-	if name.kind == newsStream { // events of it can be lost anyway
-		h.streamNews(w, r, s, name, after)
+	if name.kind == notesStream { // events of it can be lost anyway
+		h.streamNotes(w, r, s, name, after)
 		return nil
 	}
-	if reply := s.kept.answer(name); reply != nil {
-		if left := reply.attach(w, r, after); left != nil {
-			defer reply.detach(left)
+	if reply := s.events.answer(name); reply != nil {
+		if replaced := reply.attach(w, r, after); replaced != nil {
+			defer reply.detach(replaced)
 			select {
 			case <-reply.done:
-			case <-left:
+			case <-replaced:
 			case <-r.Context().Done():
 			}
 			return nil
 		}
 	}
-	events, known := s.kept.after(name, after)
+	events, known := s.events.after(name, after)
 	if !known { // 404 would end the session
 		return refuse(http.StatusBadRequest, errEventGone.Error())
 	}
@@ -127,75 +132,77 @@ func (h *Host) resume(w http.ResponseWriter, r *http.Request, s *hostSession, na
 }
 
 // eventsOf returns kept events in the form in which they were sent.
-func eventsOf(kept []keptEvent) (parts [][]byte) {
-	for _, e := range kept {
+func eventsOf(events []storedEvent) (parts [][]byte) {
+	for _, e := range events {
 		parts = append(parts, eventOf(eventID(e.stream, e.seq), [][]byte{e.data})...)
 	}
 	return parts
 }
 
-// attach makes w the connection of a stream that has begun, and sends the events that the client missed. left is closed
-// when another connection takes over. If the stream is finished, left is nil.
-func (r *hostReply) attach(w http.ResponseWriter, q *http.Request, after uint64) (left chan struct{}) {
+// attach makes w the connection of a stream that has begun, and sends the events that the client missed. replaced is
+// closed when another connection takes over. If the stream is finished, replaced is nil.
+func (r *hostReply) attach(w http.ResponseWriter, q *http.Request, after uint64) (replaced chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over {
+	if r.finished {
 		return nil
 	}
-	left = r.kept.hold(r.name)
-	r.w, r.left, r.gone = w, left, q.Context().Done()
+	replaced = r.events.hold(r.name)
+	r.w, r.replaced, r.disconnected = w, replaced, q.Context().Done()
 	beginStream(w)
-	missed, _ := r.kept.after(r.name, after)
+	missed, _ := r.events.after(r.name, after)
 	_ = r.send(eventsOf(missed)...)
-	return left
+	return replaced
 }
 
 // detach removes the connection of a stream, unless another one has taken over.
-func (r *hostReply) detach(left chan struct{}) {
+func (r *hostReply) detach(replaced chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.left == left {
+	if r.replaced == replaced {
 		r.w = nil
 	}
-	r.kept.release(r.name, left)
+	r.events.release(r.name, replaced)
 }
 
-// streamNews sends a session's own messages on a stream. The stream is new, or is resumed after an event. If there are
+// streamNotes sends a session's own messages on a stream. The stream is new, or is resumed after an event. If there are
 // several streams, each message is sent on one (2025-11-25, basic/transports, "Multiple Connections").
-func (h *Host) streamNews(w http.ResponseWriter, r *http.Request, s *hostSession, name streamName, after uint64) {
+func (h *Host) streamNotes(w http.ResponseWriter, r *http.Request, s *hostSession, name streamName, after uint64) {
 	first := [][]byte{[]byte(":\n\n")}
 	var holder chan struct{}
-	if s.kept != nil {
-		holder = s.kept.hold(name)
-		defer s.kept.release(name, holder)
-		missed, _ := s.kept.after(name, after)
-		if first = append(first, eventsOf(missed)...); after == 0 && s.primes() {
-			first = [][]byte{s.kept.prime(name)}
+	if s.events != nil {
+		holder = s.events.hold(name)
+		defer s.events.release(name, holder)
+		missed, _ := s.events.after(name, after)
+		first = append(first, eventsOf(missed)...)
+		if after == 0 && s.supportsPrime() {
+			first = [][]byte{s.events.prime(name)}
 		}
 	}
 	beginStream(w)
 	if writeEvents(w, h.opts.Memory, first) == nil {
-		news := func() error { return h.sendNews(w, s, name, holder) }
-		h.attend(r, s, holder, news, func() error { return writeStream(w, []byte(":\n\n")) })
+		send := func() error { return h.sendNotes(w, s, name, holder) }
+		h.serveNotes(r, s, holder, send, func() error { return writeStream(w, []byte(":\n\n")) })
 	}
 }
 
-// sendNews sends the waiting messages of a session. Messages that cannot be sent are put back.
-func (h *Host) sendNews(w http.ResponseWriter, s *hostSession, name streamName, holder chan struct{}) error {
+// sendNotes sends the waiting messages of a session. Messages that cannot be sent are put back.
+func (h *Host) sendNotes(w http.ResponseWriter, s *hostSession, name streamName, holder chan struct{}) error {
 	waiting := s.notes.take()
 	for i, m := range waiting {
-		frame := sayFrame(m.ID, m.Method, [][]byte{m.Params})
+		frame := messageFrame(m.ID, m.Method, [][]byte{m.Params})
 		id, seq := "", uint64(0)
 		if holder != nil {
-			var held bool
-			if seq, held = s.kept.add(name, holder, frame, nil); !held {
+			var holds bool
+			seq, holds = s.events.add(name, holder, frame, nil)
+			if !holds {
 				s.notes.restore(waiting[i:])
 				return errStreamHeld
 			}
 			id = eventID(name, seq)
 		}
 		if err := writeStream(w, eventOf(id, frame)...); err != nil {
-			if holder != nil && !s.kept.takeBack(name, holder, seq) {
+			if holder != nil && !s.events.removeLast(name, holder, seq) {
 				i++ // the holder of the stream has sent it
 			}
 			s.notes.restore(waiting[i:])

@@ -18,13 +18,13 @@ import (
 func TestAQuestionFindsTheClient(t *testing.T) {
 	for _, listens := range []bool{false, true} {
 		begun := make(chan struct{})
-		hosted := scripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+		hosted := newScripted(t, nil, func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 			_, _ = back(ctx, interop.Message{Method: "notifications/message", Params: json.RawMessage(`{"level":"info","data":"here"}`)})
 			close(begun)
-			return asker(ctx, m, back)
+			return askingBackend(ctx, m, back)
 		})
 		site := serveSite(t, hosted)
-		resp, body := request{body: initializing(allRoots)}.send(t, site)
+		resp, body := request{body: initializeBody(rootsCapability)}.send(t, site)
 		header := map[string]string{"Mcp-Session-Id": resp.Header.Get("Mcp-Session-Id")}
 		if resp.StatusCode != 200 {
 			t.Fatal(body)
@@ -36,7 +36,7 @@ func TestAQuestionFindsTheClient(t *testing.T) {
 		}
 		lost := make(chan string)
 		go func() {
-			_, last, _ := exchange(t, hosted.Handler(), request{body: calling("7", "roots/list", false), header: header}, 60)
+			_, last, _ := exchange(t, hosted.Handler(), request{body: callLine("7", "roots/list", false), header: header}, 60)
 			lost <- last
 		}()
 		<-begun
@@ -52,7 +52,7 @@ func TestAQuestionFindsTheClient(t *testing.T) {
 		if listens {
 			ask(news)
 		}
-		again := &events{t: t, body: resumed(header, name).start(t.Context(), t, site).Body}
+		again := &events{t: t, body: resumeRequest(header, name).start(t.Context(), t, site).Body}
 		if got := again.next(); !strings.Contains(got, `"data":"here"`) {
 			t.Fatal(got)
 		}
@@ -69,16 +69,17 @@ func TestAQuestionFindsTheClient(t *testing.T) {
 	}
 }
 
-// cutting breaks the first streams of answers after a number of bytes.
-type cutting struct {
+// cuttingTransport breaks the first streams of answers after a number of bytes.
+type cuttingTransport struct {
 	http.RoundTripper
 	after int64
 	left  atomic.Int32
 }
 
-func (c *cutting) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *cuttingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.RoundTripper.RoundTrip(r)
-	if err == nil && r.Method == http.MethodPost && resp.Header.Get("Content-Type") == "text/event-stream" && c.left.Add(-1) >= 0 {
+	if err == nil && r.Method == http.MethodPost && resp.Header.Get("Content-Type") == "text/event-stream" &&
+		c.left.Add(-1) >= 0 {
 		resp.Body = &cutBody{resp.Body, io.LimitReader(resp.Body, c.after)}
 	}
 	return resp, err
@@ -101,19 +102,20 @@ func (b *cutBody) Read(p []byte) (int, error) {
 // TestRealClientsGetTheirAnswersAcrossALostConnection uses the client of the SDK and the client of package interop.
 func TestRealClientsGetTheirAnswersAcrossALostConnection(t *testing.T) {
 	t.Parallel()
-	site := newSite(t, talker(), nil)
+	site := newSite(t, talkingTools(), nil)
 	lossy := func() *http.Client {
-		c := &cutting{RoundTripper: site.Client().Transport, after: 60} // in the middle of the first report
+		c := &cuttingTransport{RoundTripper: site.Client().Transport, after: 60} // in the middle of the first report
 		c.left.Store(1)
 		return &http.Client{Transport: c}
 	}
 	t.Run("SDK", func(t *testing.T) {
 		t.Parallel()
-		heard := make(chan float64, 10)
+		received := make(chan float64, 10)
 		c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { heard <- r.Params.Progress },
+			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { received <- r.Params.Progress },
 		})
-		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: lossy()}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: site.URL, HTTPClient: lossy()},
+			&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,26 +125,27 @@ func TestRealClientsGetTheirAnswersAcrossALostConnection(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		for want := range 2 {
-			if got := <-heard; got != float64(want) {
+			if got := <-received; got != float64(want) {
 				t.Errorf("progress %v, want %d", got, want)
 			}
 		}
 	})
 	t.Run("our own", func(t *testing.T) {
 		t.Parallel()
-		e := interop.NewEndpoint(interop.Server{ID: "s", Era: interop.Legacy, Transport: interop.HTTP{URL: site.URL}}, &interop.EndpointOptions{HTTPClient: lossy()})
+		e := interop.NewEndpoint(interop.Server{ID: "s", Era: interop.Legacy, Transport: interop.HTTP{URL: site.URL}},
+			&interop.EndpointOptions{HTTPClient: lossy()})
 		t.Cleanup(e.Close)
 		if err := e.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var told int
+		var reported int
 		ctx := interop.WithClient(t.Context(), &interop.Client{Era: interop.Legacy, Back: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
-			told++
+			reported++
 			return nil, nil
 		}})
 		r, err := e.Do(ctx, interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"say":["a","b"]},"_meta":{"progressToken":"p"}}`)})
-		if err != nil || string(r) != doneResult || told != 2 {
-			t.Errorf("%s, %d, %v", r, told, err)
+		if err != nil || string(r) != doneResult || reported != 2 {
+			t.Errorf("%s, %d, %v", r, reported, err)
 		}
 	})
 }

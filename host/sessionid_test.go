@@ -20,7 +20,7 @@ func TestASessionIDIsSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := newSite(t, echoTool(), &host.Options{Keys: keys, Replica: "10.0.0.1:7332", Authenticate: byHeader})
+	site := newSite(t, echoTool(), &host.Options{Keys: keys, Replica: "10.0.0.1:7332", Authenticate: callerFromHeader})
 	id := sessionOf(t, site, "alice")
 	token, err := keys.Open(id, sealed.Want{Kind: sealed.Session, Principal: "alice"})
 	if err != nil || token.Replica != "10.0.0.1:7332" {
@@ -31,7 +31,7 @@ func TestASessionIDIsSealed(t *testing.T) {
 	}
 }
 
-func byHeader(r *http.Request) (toolbox.Principal, error) {
+func callerFromHeader(r *http.Request) (toolbox.Principal, error) {
 	return toolbox.Principal(r.Header.Get("X-User")), nil
 }
 
@@ -39,12 +39,12 @@ func byHeader(r *http.Request) (toolbox.Principal, error) {
 func TestAnotherSessionIsNotFound(t *testing.T) {
 	var log bytes.Buffer
 	keys := sealed.Random()
-	site := newSite(t, echoTool(), &host.Options{Keys: keys, Authenticate: byHeader,
+	site := newSite(t, echoTool(), &host.Options{Keys: keys, Authenticate: callerFromHeader,
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	id := sessionOf(t, site, "alice")
 	const notFound = "session not found"
 	foreign := notFound + ": it belongs to another replica, and no request is forwarded"
-	for _, test := range []struct{ name, id, caller, why, text string }{
+	for _, test := range []struct{ name, id, caller, reason, text string }{
 		{"another principal's", id, "bob", sealed.ErrPrincipal.Error(), notFound},
 		{"altered", id[:20] + string("xy"[strings.Count(id[20:21], "x")]) + id[21:], "alice", sealed.ErrAltered.Error(), notFound},
 		{"cut", id[:len(id)-1], "alice", sealed.ErrAltered.Error(), notFound},
@@ -60,7 +60,7 @@ func TestAnotherSessionIsNotFound(t *testing.T) {
 		if resp.StatusCode != 404 || body != `{"jsonrpc":"2.0","error":{"code":-32600,"message":"`+test.text+`"}}` {
 			t.Errorf("%s: %s %s", test.name, resp.Status, body)
 		}
-		if !strings.Contains(log.String(), test.why) || strings.Contains(log.String(), id) {
+		if !strings.Contains(log.String(), test.reason) || strings.Contains(log.String(), id) {
 			t.Errorf("%s: %s", test.name, log.String())
 		}
 	}

@@ -21,13 +21,13 @@ import (
 // frontSession is the state of a client beyond one request. On stdio and other duplex streams it is the whole
 // connection, of either era. Over HTTP it is a legacy session.
 type frontSession struct {
-	front  *front
-	name   string          // interop.Client's Session
-	always interop.Peer    // interop.Client's Always
-	life   context.Context // interop.Client's Life
-	die    context.CancelFunc
-	notes  *noteQueue // for a legacy client, once it is initialized
-	held   *holding   // its subscriptions
+	front         *front
+	name          string          // interop.Client's Session
+	always        interop.Peer    // interop.Client's Always
+	life          context.Context // interop.Client's Life
+	endLife       context.CancelFunc
+	notes         *noteQueue       // for a legacy client, once it is initialized
+	subscriptions *subscriptionSet // its subscriptions
 	// listWait is how long the first tools/list waits for servers; 0: not at all.
 	listWait time.Duration
 	// maxQuestions bounds the open questions to the client. streaming reports whether the client has a stream outside
@@ -35,36 +35,39 @@ type frontSession struct {
 	maxQuestions int
 	streaming    func() bool
 
-	mu        sync.Mutex
-	version   string          // of the legacy handshake; "" before it
-	caps      json.RawMessage // capabilities of the handshake; nil: none
-	level     string          // of log messages, set by logging/setLevel; "": all
-	calls     map[string]*inFlight
-	answering []*frontRequest          // requests of a legacy client that are being answered, the newest last
-	asked     int64                    // number of questions so far
-	questions map[string]*openQuestion // by callKey of their ids; nil before the first
-	deaf      error                    // why no more answers arrive; nil while they may
-	over      error                    // why the session ended; nil while it lives
-	settled   chan struct{}            // closed when the first tools/list has waited; nil before it
+	mu             sync.Mutex
+	version        string          // of the legacy handshake; "" before it
+	caps           json.RawMessage // capabilities of the handshake; nil: none
+	level          string          // of log messages, set by logging/setLevel; "": all
+	calls          map[string]*inFlight
+	answering      []*frontRequest          // requests of a legacy client that are being answered, the newest last
+	lastQuestionID int64                    // number of questions so far
+	questions      map[string]*openQuestion // by callKey of their ids; nil before the first
+	refusalCause   error                    // why no more answers arrive; nil while they may
+	endCause       error                    // why the session ended; nil while it lives
+	settled        chan struct{}            // closed when the first tools/list has waited; nil before it
 }
 
 func newFrontSession(f *front) *frontSession {
-	s := &frontSession{front: f, name: rand.Text(), notes: newNoteQueue(), calls: map[string]*inFlight{}, maxQuestions: maxQuestions}
-	s.life, s.die = context.WithCancel(context.Background())
-	s.always = s.tell
-	s.held = newHolding(f, s.notes)
+	s := &frontSession{
+		front: f, name: rand.Text(), notes: newNoteQueue(),
+		calls: map[string]*inFlight{}, maxQuestions: maxQuestions,
+	}
+	s.life, s.endLife = context.WithCancel(context.Background())
+	s.always = s.sendOutside
+	s.subscriptions = newSubscriptionSet(f, s.notes)
 	return s
 }
 
-// agree stores the version and the capabilities of a handshake. The last handshake counts.
-func (s *frontSession) agree(version string, caps json.RawMessage) {
+// storeHandshake stores the version and the capabilities of a handshake. The last handshake counts.
+func (s *frontSession) storeHandshake(version string, caps json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.version, s.caps = version, bytes.Clone(declared(caps)) // keep only this part of the handshake
+	s.version, s.caps = version, bytes.Clone(declaredCapabilities(caps)) // keep only this part of the handshake
 }
 
-// agreed returns the version of the handshake, or "" before it.
-func (s *frontSession) agreed() string {
+// agreedVersion returns the version of the handshake, or "" before it.
+func (s *frontSession) agreedVersion() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.version
@@ -72,7 +75,7 @@ func (s *frontSession) agreed() string {
 
 // initialized begins to collect notifications for a legacy client.
 func (s *frontSession) initialized() {
-	if s.agreed() == "" {
+	if s.agreedVersion() == "" {
 		return
 	}
 	s.front.subscribe(s.notes, nil)
@@ -85,10 +88,10 @@ func (s *frontSession) initialized() {
 func (s *frontSession) ended() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.over
+	return s.endCause
 }
 
-var errTwice = errors.New("a request with this id is in flight")
+var errDuplicateID = errors.New("a request with this id is in flight")
 
 // inFlight is a running call.
 type inFlight struct {
@@ -96,16 +99,16 @@ type inFlight struct {
 	cancel context.CancelCauseFunc
 }
 
-// begin adds a call to the calls in flight. serve must follow. The error is errTwice or the reason why the session
-// ended.
+// begin adds a call to the calls in flight. serve must follow. The error is errDuplicateID or the reason why the
+// session ended.
 func (s *frontSession) begin(ctx context.Context, id json.RawMessage) (context.Context, *inFlight, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	call := &inFlight{callKey(id), cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.over
-	if _, twice := s.calls[call.key]; twice && err == nil {
-		err = errTwice
+	err := s.endCause
+	if _, duplicate := s.calls[call.key]; duplicate && err == nil {
+		err = errDuplicateID
 	}
 	if err != nil {
 		cancel(err)
@@ -127,8 +130,8 @@ func (s *frontSession) serve(ctx context.Context, call *inFlight, r *frontReques
 	return a
 }
 
-// drop cancels a call for the client if it is in flight. After it, the id may be used again.
-func (s *frontSession) drop(key, reason string) {
+// cancelCall cancels a call for the client if it is in flight. After it, the id may be used again.
+func (s *frontSession) cancelCall(key, reason string) {
 	s.mu.Lock()
 	call := s.calls[key]
 	delete(s.calls, key)
@@ -150,24 +153,24 @@ func (e *droppedError) Is(target error) bool { return target == errCallDropped }
 // end cancels all calls. The session accepts no more calls. Only the first cause counts.
 func (s *frontSession) end(cause error) {
 	s.mu.Lock()
-	if s.over != nil {
+	if s.endCause != nil {
 		s.mu.Unlock()
 		return
 	}
-	s.over = cause
+	s.endCause = cause
 	calls := make([]*inFlight, 0, len(s.calls))
 	for _, call := range s.calls {
 		calls = append(calls, call)
 	}
 	s.mu.Unlock()
 	s.front.unsubscribe(s.notes)
-	s.hearNoMore(cause)
-	s.front.exchanges.leave(s.name)
-	s.held.end()
+	s.refuseQuestions(cause)
+	s.front.exchanges.cancelSession(s.name)
+	s.subscriptions.end()
 	for _, call := range calls {
 		call.cancel(cause)
 	}
-	s.die()
+	s.endLife()
 }
 
 // settle makes the first list of a session wait for servers that have not answered yet. Lists that are requested
@@ -196,35 +199,35 @@ func (s *frontSession) settle(ctx context.Context, p toolbox.Principal) {
 	b.Settle(ctx, p)
 }
 
-// notified handles a client's notification.
-func (f *front) notified(ctx context.Context, s *frontSession, m interop.Message) {
+// handleNotification handles a client's notification.
+func (f *front) handleNotification(ctx context.Context, s *frontSession, m interop.Message) {
 	switch m.Method {
 	case protocol.NoteInitialized:
 		s.initialized()
 	case protocol.NoteCancelled:
 		if id, ok := wire.Lookup(m.Params, "requestId"); ok {
 			reason, _ := protocol.LookupString(m.Params, "reason")
-			s.drop(callKey(id), reason)
+			s.cancelCall(callKey(id), reason)
 		}
 	default:
 		q := &frontRequest{
 			params: m.Params, method: m.Method, era: m.Era, caller: m.Caller,
-			session: s, send: func(json.RawMessage, string, ...[]byte) error { return errReplyOver },
+			session: s, send: func(json.RawMessage, string, ...[]byte) error { return errReplySent },
 		}
-		q.over = true
-		q.knowClient()
-		_, _ = f.ask(ctx, q, m.Method, m.Params)
+		q.questionsClosed = true
+		q.describeClient()
+		_, _ = f.callBackend(ctx, q, m.Method, m.Params)
 	}
 }
 
-// take handles a notification or a response that a client sent over HTTP.
-func (s *frontSession) take(ctx context.Context, m *posted) {
+// handleMessage handles a notification or a response that a client sent over HTTP.
+func (s *frontSession) handleMessage(ctx context.Context, m *postedMessage) {
 	if m.Kind() == wire.Response {
-		s.answered(&m.Envelope)
+		s.receiveResponse(&m.Envelope)
 		return
 	}
 	note := interop.Message{Params: m.Params, Method: m.method, Era: interop.Legacy, Caller: m.from.caller}
-	s.front.notified(ctx, s, note)
+	s.front.handleNotification(ctx, s, note)
 }
 
 // maxSessionStreams bounds the GET streams of one session.
@@ -234,26 +237,26 @@ const maxSessionStreams = 16
 type hostSession struct {
 	*frontSession
 	id     string
-	client client        // counted for the bounds of this client
-	kept   *keptSession  // nil: no events are kept
-	sse    *outlet       // the stream of a session over HTTP+SSE, which ends with it; otherwise nil
-	done   chan struct{} // closed when the session ends
+	client client         // counted for the bounds of this client
+	events *sessionEvents // nil: no events are kept
+	sse    *outlet        // the stream of a session over HTTP+SSE, which ends with it; otherwise nil
+	done   chan struct{}  // closed when the session ends
 
 	// The following are guarded by the lock of hostSessions.
-	place   *list.Element
-	busy    int // open requests and streams
-	streams int
-	seen    time.Time // when it was last busy
+	element  *list.Element
+	busy     int // open requests and streams
+	streams  int
+	lastBusy time.Time // when it was last busy
 }
 
 // hostSessions is the table of legacy sessions over HTTP. The session that was busy longest ago is first. Hosts that
 // stand beside one another share one table.
 type hostSessions struct {
-	newID func(toolbox.Principal) string
-	kept  *Replay
-	idle  time.Duration // 0: sessions do not expire
-	limit int           // below 0: no bound
-	each  int           // of one client; below 0: no bound
+	newID        func(toolbox.Principal) string
+	replay       *Replay
+	idle         time.Duration // 0: sessions do not expire
+	maxTotal     int           // below 0: no bound
+	maxPerClient int           // of one client; below 0: no bound
 
 	mu     sync.Mutex
 	byID   map[string]*hostSession
@@ -264,7 +267,8 @@ type hostSessions struct {
 
 func newHostSessions(o *Options) *hostSessions {
 	return &hostSessions{
-		newID: newSessionID(o), kept: o.Replay, idle: o.SessionIdle, limit: o.MaxSessions, each: o.MaxClientSessions,
+		newID: newSessionID(o), replay: o.Replay, idle: o.SessionIdle,
+		maxTotal: o.MaxSessions, maxPerClient: o.MaxClientSessions,
 		byID: map[string]*hostSession{}, counts: map[client]int{}, order: list.New(),
 	}
 }
@@ -290,8 +294,9 @@ func clientOf(caller toolbox.Principal, remote string) client {
 // sessions. So a client that opens many cannot evict sessions of others. It returns nil if there is no room.
 func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 	s := &hostSession{
-		frontSession: newFrontSession(h.front), id: t.newID(c.caller), client: c, kept: t.kept.session(c), sse: sse,
-		done: make(chan struct{}), busy: 1, seen: time.Now(),
+		frontSession: newFrontSession(h.front), id: t.newID(c.caller), client: c,
+		events: t.replay.newSessionEvents(c), sse: sse,
+		done: make(chan struct{}), busy: 1, lastBusy: time.Now(),
 	}
 	s.streaming = func() bool {
 		t.mu.Lock()
@@ -300,22 +305,23 @@ func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 	}
 	t.mu.Lock()
 	var evicted *hostSession
-	if t.full(c) {
-		most := c
+	if t.isFull(c) {
+		largest := c
 		for other, n := range t.counts {
-			if n > t.counts[most] && !t.fullOf(c) {
-				most = other
+			if n > t.counts[largest] && !t.isClientFull(c) {
+				largest = other
 			}
 		}
-		if evicted = t.stalest(&most); evicted != nil {
+		evicted = t.stalest(&largest)
+		if evicted != nil {
 			t.remove(evicted)
 		}
 	}
-	ok := h.ctx.Err() == nil && !t.full(c)
+	ok := h.ctx.Err() == nil && !t.isFull(c)
 	if ok {
 		t.byID[s.id] = s
 		t.counts[c]++
-		s.place = t.order.PushBack(s)
+		s.element = t.order.PushBack(s)
 		t.schedule()
 	}
 	t.mu.Unlock()
@@ -328,18 +334,19 @@ func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 	return s
 }
 
-// full reports whether one more session of the client would exceed a bound. fullOf checks only the client's own bound.
-// Call them with mu held.
-func (t *hostSessions) full(c client) bool {
-	return t.limit >= 0 && t.order.Len() >= t.limit || t.fullOf(c)
+// isFull reports whether one more session of the client would exceed a bound. isClientFull checks only the client's own
+// bound. Call them with mu held.
+func (t *hostSessions) isFull(c client) bool {
+	return t.maxTotal >= 0 && t.order.Len() >= t.maxTotal || t.isClientFull(c)
 }
 
-func (t *hostSessions) fullOf(c client) bool {
-	return t.each >= 0 && t.counts[c] >= t.each
+func (t *hostSessions) isClientFull(c client) bool {
+	return t.maxPerClient >= 0 && t.counts[c] >= t.maxPerClient
 }
 
-// use returns a caller's session with a host, which is busy until release. It returns nil if there is no such session.
-func (t *hostSessions) use(h *Host, id string, caller toolbox.Principal) *hostSession {
+// acquire returns a caller's session with a host, which is busy until release. It returns nil if there is no such
+// session.
+func (t *hostSessions) acquire(h *Host, id string, caller toolbox.Principal) *hostSession {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.byID[id]
@@ -354,15 +361,15 @@ func (t *hostSessions) release(s *hostSession) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.busy--
-	s.seen = time.Now()
+	s.lastBusy = time.Now()
 	if t.byID[s.id] == s {
-		t.order.MoveToBack(s.place)
+		t.order.MoveToBack(s.element)
 		t.schedule()
 	}
 }
 
-// stream adds n to the GET streams of a session. It returns false if there are too many.
-func (t *hostSessions) stream(s *hostSession, n int) bool {
+// addStreams adds n to the GET streams of a session. It returns false if there are too many.
+func (t *hostSessions) addStreams(s *hostSession, n int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n > 0 && s.streams >= maxSessionStreams {
@@ -406,22 +413,23 @@ func (t *hostSessions) close(h *Host, cause error) {
 func (t *hostSessions) remove(s *hostSession) {
 	if t.byID[s.id] == s {
 		delete(t.byID, s.id)
-		if t.counts[s.client]--; t.counts[s.client] == 0 {
+		t.counts[s.client]--
+		if t.counts[s.client] == 0 {
 			delete(t.counts, s.client)
 		}
-		t.order.Remove(s.place)
+		t.order.Remove(s.element)
 		close(s.done)
-		if s.kept != nil {
-			s.kept.end()
+		if s.events != nil {
+			s.events.end()
 		}
 	}
 }
 
-// stalest returns the session of a client that has been idle longest. If of is nil, it searches all clients. It returns
-// nil if all sessions are busy. Call it with mu held.
-func (t *hostSessions) stalest(of *client) *hostSession {
+// stalest returns the session of a client that has been idle longest. If owner is nil, it searches all clients. It
+// returns nil if all sessions are busy. Call it with mu held.
+func (t *hostSessions) stalest(owner *client) *hostSession {
 	for e := t.order.Front(); e != nil; e = e.Next() {
-		if s := e.Value.(*hostSession); s.busy == 0 && (of == nil || s.client == *of) {
+		if s := e.Value.(*hostSession); s.busy == 0 && (owner == nil || s.client == *owner) {
 			return s
 		}
 	}
@@ -434,7 +442,7 @@ func (t *hostSessions) schedule() {
 		return
 	}
 	if s := t.stalest(nil); s != nil {
-		t.sweep = time.AfterFunc(time.Until(s.seen.Add(t.idle)), t.expire)
+		t.sweep = time.AfterFunc(time.Until(s.lastBusy.Add(t.idle)), t.expire)
 	}
 }
 
@@ -442,22 +450,22 @@ func (t *hostSessions) schedule() {
 func (t *hostSessions) expire() {
 	t.mu.Lock()
 	t.sweep = nil
-	var over []*hostSession
+	var expired []*hostSession
 	for e := t.order.Front(); e != nil; {
 		s := e.Value.(*hostSession)
 		e = e.Next()
 		if s.busy > 0 {
 			continue
 		}
-		if time.Since(s.seen) < t.idle {
+		if time.Since(s.lastBusy) < t.idle {
 			break
 		}
 		t.remove(s)
-		over = append(over, s)
+		expired = append(expired, s)
 	}
 	t.schedule()
 	t.mu.Unlock()
-	for _, s := range over {
+	for _, s := range expired {
 		s.end(errSessionEnded)
 	}
 }

@@ -19,7 +19,9 @@ const maxCompletions = 100
 
 // libraryMethods are the methods that a library answers.
 var libraryMethods = map[string]func(*toolsBackend, context.Context, interop.Message) (any, error){
-	"prompts/get": (*toolsBackend).getPrompt, "resources/read": (*toolsBackend).readResource, "completion/complete": (*toolsBackend).complete,
+	"prompts/get":         (*toolsBackend).getPrompt,
+	"resources/read":      (*toolsBackend).readResource,
+	"completion/complete": (*toolsBackend).complete,
 }
 
 // libraryLists maps the list methods of a library to the member with the list.
@@ -27,8 +29,10 @@ var libraryLists = map[string]string{
 	"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
 }
 
-// borrow answers a request for the library.
-func (t *toolsBackend) borrow(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+// handleLibrary answers a request for the library.
+func (t *toolsBackend) handleLibrary(
+	ctx context.Context, m interop.Message, back interop.Peer,
+) (json.RawMessage, error) {
 	list, answer := libraryLists[m.Method], libraryMethods[m.Method]
 	switch {
 	case t.library == nil || list == "" && answer == nil:
@@ -135,9 +139,11 @@ func (t *toolsBackend) readResource(ctx context.Context, m interop.Message) (any
 	r.URI = uri
 	if b.Read != nil {
 		var err error
-		if r, err = b.Read(ctx, r, parts); errors.Is(err, fs.ErrNotExist) {
+		r, err = b.Read(ctx, r, parts)
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, noResource(m.Method, uri)
-		} else if err != nil {
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -154,7 +160,7 @@ func (t *toolsBackend) complete(ctx context.Context, m interop.Message) (any, er
 	if err := json.Unmarshal(m.Params, &params); err != nil {
 		return nil, badRequest(m, "%v", err)
 	}
-	var proposes Completion
+	var complete Completion
 	found := false
 	switch ref := params.Ref; ref.Type {
 	case "ref/prompt":
@@ -162,14 +168,14 @@ func (t *toolsBackend) complete(ctx context.Context, m interop.Message) (any, er
 		p, found = t.library.prompt(ref.Name)
 		for _, a := range p.Arguments {
 			if a.Name == params.Argument.Name {
-				proposes = a.Complete
+				complete = a.Complete
 			}
 		}
 	case "ref/resource":
 		t.library.mu.Lock()
 		for _, b := range t.library.resources {
 			if b.URI == ref.URI {
-				proposes, found = b.Complete[params.Argument.Name], true
+				complete, found = b.Complete[params.Argument.Name], true
 			}
 		}
 		t.library.mu.Unlock()
@@ -178,12 +184,12 @@ func (t *toolsBackend) complete(ctx context.Context, m interop.Message) (any, er
 		return nil, badRequest(m, "nothing named %q is available", protocol.Printable(params.Ref.Name+params.Ref.URI, 80))
 	}
 	values := []string{}
-	if proposes != nil {
-		proposed, err := proposes(ctx, params.Argument.Value, params.Context.Arguments)
+	if complete != nil {
+		words, err := complete(ctx, params.Argument.Value, params.Context.Arguments)
 		if err != nil {
 			return nil, err
 		}
-		values = append(values, proposed...)
+		values = append(values, words...)
 	}
 	type completion struct {
 		Values []string `json:"values"`

@@ -22,7 +22,7 @@ const sseSessionKey = "sessionId"
 func (h *Host) SSEHandler() http.Handler { return handlerOf(h.serveSSE) }
 
 func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) *refusal {
-	from, refused := h.letIn(w, r)
+	from, refused := h.authenticate(w, r)
 	if refused != nil {
 		return refused
 	}
@@ -36,13 +36,13 @@ func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) *refusal {
 		}
 		return h.postSSE(w, r, m, id)
 	case r.Method == http.MethodGet:
-		if refused := h.entered(w, from); refused != nil {
+		if refused := h.enterHTTP(w, from); refused != nil {
 			return refused
 		}
 		defer h.leave(from)
 		defer h.boundWrites(w)()
-		stream, over := h.whileAdmitted(r, from.caller)
-		defer over()
+		stream, stop := h.reauthenticate(r, from.caller)
+		defer stop()
 		return h.openSSE(w, stream, from)
 	}
 	w.Header().Set("Allow", "GET") // a client that tries streamable HTTP first continues with a GET
@@ -51,7 +51,7 @@ func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) *refusal {
 
 // openSSE serves a session while its stream is open.
 func (h *Host) openSSE(w http.ResponseWriter, r *http.Request, from client) *refusal {
-	if !accepted(r.Header).stream {
+	if !parseAccept(r.Header).stream {
 		return refuse(http.StatusNotAcceptable, "GET needs Accept: text/event-stream")
 	}
 	stream := newOutlet(func(frame [][]byte) error {
@@ -60,28 +60,28 @@ func (h *Host) openSSE(w http.ResponseWriter, r *http.Request, from client) *ref
 		}
 		return writeEvents(w, h.opts.Memory, eventOf("", frame))
 	})
-	s, refused := h.open(from, stream)
+	s, refused := h.openSession(from, stream)
 	if refused != nil {
 		return refused
 	}
 	defer h.sessions.release(s)
 	defer stream.close()
 	defer h.sessions.drop(s)
-	h.sessions.stream(s, 1)
+	h.sessions.addStreams(s, 1)
 	stream.mu.Lock() // the client may send its first message before this write has returned
 	beginStream(w)
 	err := writeStream(w, []byte("event: endpoint\ndata: "+endpointPath(r)+"?"+sseSessionKey+"="+s.id+"\n\n"))
 	stream.mu.Unlock()
 	if err == nil {
-		news := func() error { return s.sendNotes(stream) }
-		h.attend(r, s, stream.broken, news, func() error { return stream.send(nil, nil) })
+		send := func() error { return s.sendNotes(stream) }
+		h.serveNotes(r, s, stream.broken, send, func() error { return stream.send(nil, nil) })
 	}
 	return nil
 }
 
-// attend sends the waiting messages of a session, and a keep-alive after each silence. It returns if a write fails, the
-// client has disconnected, gone is closed or the session ends.
-func (h *Host) attend(r *http.Request, s *hostSession, gone <-chan struct{}, news, alive func() error) {
+// serveNotes sends the waiting messages of a session, and a keep-alive after each silence. It returns if a write fails,
+// the client has disconnected, stop is closed or the session ends.
+func (h *Host) serveNotes(r *http.Request, s *hostSession, stop <-chan struct{}, send, keepAlive func() error) {
 	var silence <-chan time.Time
 	if h.opts.KeepAlive > 0 {
 		t := time.NewTicker(h.opts.KeepAlive)
@@ -92,10 +92,10 @@ func (h *Host) attend(r *http.Request, s *hostSession, gone <-chan struct{}, new
 		var err error
 		select {
 		case <-s.notes.signal:
-			err = news()
+			err = send()
 		case <-silence:
-			err = alive()
-		case <-gone:
+			err = keepAlive()
+		case <-stop:
 			return
 		case <-r.Context().Done():
 			return
@@ -119,12 +119,12 @@ func endpointPath(r *http.Request) string {
 
 // postSSE accepts a message of a session over HTTP+SSE. A request is answered on the session's stream. [Host.Close]
 // waits for that.
-func (h *Host) postSSE(w http.ResponseWriter, r *http.Request, m *posted, id string) *refusal {
-	from := m.counted()
-	if refused := h.entered(w, from); refused != nil {
+func (h *Host) postSSE(w http.ResponseWriter, r *http.Request, m *postedMessage, id string) *refusal {
+	from := m.countedClient()
+	if refused := h.enterHTTP(w, from); refused != nil {
 		return refused
 	}
-	s, refused := h.use(id, m.from.caller, true)
+	s, refused := h.acquireSession(id, m.from.caller, true)
 	if refused != nil {
 		h.leave(from)
 		return refused
@@ -135,7 +135,7 @@ func (h *Host) postSSE(w http.ResponseWriter, r *http.Request, m *posted, id str
 	}
 	if m.Kind() != wire.Request {
 		defer end()
-		s.take(r.Context(), m)
+		s.handleMessage(r.Context(), m)
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
@@ -145,7 +145,7 @@ func (h *Host) postSSE(w http.ResponseWriter, r *http.Request, m *posted, id str
 		return refuseMessage(m.ID, frontError(http.StatusBadRequest, interop.CodeInvalidRequest, "%v", err))
 	}
 	reply := &outletReply{outlet: s.sse, id: m.ID}
-	q := h.request(r, m, s, reply.say)
+	q := h.newRequest(r, m, s, reply.sendMessage)
 	go func() {
 		defer end()
 		reply.finish(s.serve(ctx, call, q))

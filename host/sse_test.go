@@ -86,7 +86,7 @@ func sseSite(t *testing.T, src toolbox.Source, opts *host.Options) *httptest.Ser
 func TestHTTPAndSSEToTheByte(t *testing.T) {
 	g := newHeldTool()
 	c := openSSE(t, sseSite(t, g, nil), nil)
-	say := func(body string, status int, answer string) {
+	post := func(body string, status int, answer string) {
 		t.Helper()
 		if got, text := c.post(body, nil); got != status || got == 202 && text != "" {
 			t.Errorf("%s: %d %s", body, got, text)
@@ -98,36 +98,36 @@ func TestHTTPAndSSEToTheByte(t *testing.T) {
 			t.Errorf("%s: %s, want %s", body, got, answer)
 		}
 	}
-	say(strings.ReplaceAll(initializeLine, "%s", "2024-11-05"), 202,
+	post(strings.ReplaceAll(initializeLine, "%s", "2024-11-05"), 202,
 		`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"indus-provider-host","version":"0.1.0"}}}`)
-	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, "")
-	say(`{"jsonrpc":"2.0","id":"a","method":"ping"}`, 202, `{"jsonrpc":"2.0","id":"a","result":{}}`)
+	post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, "")
+	post(`{"jsonrpc":"2.0","id":"a","method":"ping"}`, 202, `{"jsonrpc":"2.0","id":"a","result":{}}`)
 	go func() {
 		call := <-g.begun
 		call.Progress(toolbox.Progress{Done: 1})
 	}()
-	say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":"p"}}}`, 202,
+	post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":"p"}}}`, 202,
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}`)
-	say(`{"jsonrpc":"2.0","id":2,"method":"ping"}`, 400, "") // it is in flight
-	say(`{"jsonrpc":"2.0","id":3,"method":"ping"}`, 202, `{"jsonrpc":"2.0","id":3,"result":{}}`)
+	post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`, 400, "") // it is in flight
+	post(`{"jsonrpc":"2.0","id":3,"method":"ping"}`, 202, `{"jsonrpc":"2.0","id":3,"result":{}}`)
 	g.free <- struct{}{}
 	if got := c.next(); got != `{"jsonrpc":"2.0","id":2,"result":`+doneResult+`}` {
 		t.Error(got)
 	}
-	say(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t"}}`, 202, "")
+	post(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t"}}`, 202, "")
 	<-g.begun
-	say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}`, 202, "")
+	post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}`, 202, "")
 	<-g.ended
 	if err := <-g.ended; err == nil {
 		t.Error("the call was not cancelled")
 	}
-	say(`{"jsonrpc":"2.0","id":1,"result":{}}`, 202, "")
-	say(`{"jsonrpc"`, 400, "")
-	say(`{"jsonrpc":"2.0","id":5,"method":"ping"}`, 202, `{"jsonrpc":"2.0","id":5,"result":{}}`)
+	post(`{"jsonrpc":"2.0","id":1,"result":{}}`, 202, "")
+	post(`{"jsonrpc"`, 400, "")
+	post(`{"jsonrpc":"2.0","id":5,"method":"ping"}`, 202, `{"jsonrpc":"2.0","id":5,"result":{}}`)
 }
 
 func TestHTTPAndSSEIsAsStrict(t *testing.T) {
-	site := sseSite(t, echoTool(), &host.Options{Authenticate: byHeader, MaxMessage: 200})
+	site := sseSite(t, echoTool(), &host.Options{Authenticate: callerFromHeader, MaxMessage: 200})
 	alice := map[string]string{"X-User": "alice"}
 	c := openSSE(t, site, alice)
 	streamable := sessionOf(t, site, "alice")
@@ -176,7 +176,7 @@ func TestHTTPAndSSEIsAsStrict(t *testing.T) {
 		"another method": {request{method: http.MethodDelete}, 405},
 	} {
 		h := newHost(t, echoTool(), nil).SSEHandler()
-		if w := direct(h, "127.0.0.1:7332", cmp.Or(test.r.host, "localhost"), test.r); w.Code != test.status {
+		if w := serveDirect(h, "127.0.0.1:7332", cmp.Or(test.r.host, "localhost"), test.r); w.Code != test.status {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}

@@ -21,8 +21,8 @@ import (
 // same file. restore sets it back.
 func pollable(f *os.File, flag int) (polled *os.File, restore func()) {
 	none := func() {}
-	is, err := f.Stat()
-	if err != nil || is.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
 		return f, none
 	}
 	conn, err := f.SyscallConn()
@@ -31,7 +31,7 @@ func pollable(f *os.File, flag int) (polled *os.File, restore func()) {
 	}
 	fd := -1
 	_ = conn.Control(func(n uintptr) { fd = int(n) }) // Fd would make it block
-	if is.Mode()&os.ModeNamedPipe != 0 && runtime.GOOS == "linux" {
+	if info.Mode()&os.ModeNamedPipe != 0 && runtime.GOOS == "linux" {
 		again, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), flag|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return f, none
@@ -39,11 +39,11 @@ func pollable(f *os.File, flag int) (polled *os.File, restore func()) {
 		return again, func() { _ = again.Close() }
 	}
 	for _, other := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
-		if o, err := other.Stat(); other != f && (err != nil || os.SameFile(is, o)) {
+		if otherInfo, err := other.Stat(); other != f && (err != nil || os.SameFile(info, otherInfo)) {
 			return f, none
 		}
 	}
-	was, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err != nil {
 		return f, none
 	}
@@ -59,6 +59,6 @@ func pollable(f *os.File, flag int) (polled *os.File, restore func()) {
 	polled = os.NewFile(uintptr(again), f.Name())
 	return polled, func() {
 		_ = polled.Close() // waits for the reader or writer, which could block with the flag off
-		_ = syscall.SetNonblock(fd, was&syscall.O_NONBLOCK != 0)
+		_ = syscall.SetNonblock(fd, flags&syscall.O_NONBLOCK != 0)
 	}
 }

@@ -91,8 +91,10 @@ func TestWhoTakesNoStreamGetsNoProgress(t *testing.T) {
 		c.Progress(toolbox.Progress{Done: 1})
 		g.free <- struct{}{}
 	}()
-	resp, body := legacyCall(legacy, "7", `,"_meta":{"progressToken":"p"}`).with("Accept", "application/json").send(t, site)
-	if want := `{"jsonrpc":"2.0","id":7,"result":` + doneResult + `}`; body != want || resp.Header.Get("Content-Type") != "application/json" {
+	resp, body := legacyCall(legacy, "7", `,"_meta":{"progressToken":"p"}`).with("Accept", "application/json").
+		send(t, site)
+	if want := `{"jsonrpc":"2.0","id":7,"result":` + doneResult + `}`; body != want ||
+		resp.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %s", resp.Header, body)
 	}
 }
@@ -124,7 +126,8 @@ func TestAModernClientThatLeavesCancels(t *testing.T) {
 	site := newSite(t, g, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-g.begun; cancel() }()
-	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, site.URL, strings.NewReader(modern("tools/call", "t", `"name":"t"`).body))
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, site.URL,
+		strings.NewReader(modern("tools/call", "t", `"name":"t"`).body))
 	for k, v := range modern("tools/call", "t", "").with("Content-Type", "application/json").header {
 		req.Header.Set(k, v)
 	}
@@ -156,7 +159,8 @@ func TestALegacyClientThatLeavesDoesNotCancel(t *testing.T) {
 	cancel()
 	<-left
 	// The call is still in flight, and only its own session can cancel it.
-	if resp, body := legacyCall(legacy, "7", "").send(t, site); resp.StatusCode != 400 || !strings.Contains(body, "-32600") {
+	if resp, body := legacyCall(legacy, "7", "").send(t, site); resp.StatusCode != 400 ||
+		!strings.Contains(body, "-32600") {
 		t.Errorf("the same id again: %s %s", resp.Status, body)
 	}
 	other := session(t, site)
@@ -172,13 +176,13 @@ func TestCancelledByTheClientIsNotAnswered(t *testing.T) {
 	g := newHeldTool()
 	site := newSite(t, g, nil)
 	legacy := session(t, site)
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(reported)
 		<-g.begun
 		request{body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"\u0061"}}`, header: legacy}.send(t, site)
 	}()
-	defer func() { <-told }()
+	defer func() { <-reported }()
 	resp, body := legacyCall(legacy, `"a"`, "").send(t, site)
 	if body != "" || resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%s %s %q", resp.Status, resp.Header, body)
@@ -194,7 +198,7 @@ func TestNewsGoToOneStreamOfASession(t *testing.T) {
 	legacy := session(t, site)
 	run := func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { return nil, nil }
 	reg.Add(toolbox.Tool{Name: "before", Run: run}) // waits for a stream
-	heard := make(chan string, 10)
+	received := make(chan string, 10)
 	var bodies []io.Closer
 	for range 2 {
 		resp := request{method: http.MethodGet, header: legacy}.start(t.Context(), t, site)
@@ -205,13 +209,13 @@ func TestNewsGoToOneStreamOfASession(t *testing.T) {
 		go func() {
 			e := &events{t: t, body: resp.Body}
 			for s := e.next(); s != ""; s = e.next() {
-				heard <- s
+				received <- s
 			}
-			heard <- ""
+			received <- ""
 		}()
 	}
 	const want = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
-	if got := <-heard; got != want {
+	if got := <-received; got != want {
 		t.Fatal(got)
 	}
 	began := time.Now()
@@ -219,14 +223,14 @@ func TestNewsGoToOneStreamOfASession(t *testing.T) {
 		reg.Add(toolbox.Tool{Name: string(rune('a' + i)), Run: run})
 	}
 	more := int(time.Since(began) / (50 * time.Millisecond)) // the time in which changes are combined
-	if got := <-heard; got != want {
+	if got := <-received; got != want {
 		t.Fatal(got)
 	}
 	if resp, _ := (request{method: http.MethodDelete, header: legacy}).send(t, site); resp.StatusCode != 204 {
 		t.Fatal(resp.Status)
 	}
 	for ended := 0; ended < 2; { // both streams end, with at most as many notifications as the time allows
-		if got := <-heard; got == "" {
+		if got := <-received; got == "" {
 			ended++
 		} else if more--; more < 0 {
 			t.Errorf("again: %s", got)
@@ -238,7 +242,7 @@ func TestNewsGoToOneStreamOfASession(t *testing.T) {
 }
 
 func TestListening(t *testing.T) {
-	b := &fixed{}
+	b := &fixedBackend{}
 	h := host.NewFront(b, nil)
 	site := serveSite(t, h)
 	listen := func(id, filter string) *events {

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// maxHeld bounds the resources to which one session, or one subscriptions/listen, is subscribed. maxCallerHeld
-	// bounds the subscriptions of all sessions of a caller together.
-	maxHeld       = 1000
-	maxCallerHeld = 100_000
+	// maxSubscriptions bounds the resources to which one session, or one subscriptions/listen, is subscribed.
+	// maxCallerSubscriptions bounds the subscriptions of all sessions of a caller together.
+	maxSubscriptions       = 1000
+	maxCallerSubscriptions = 100_000
 	// maxSubscribedURI bounds each URI, in bytes.
 	maxSubscribedURI = 4 << 10
 	// subscribeWait bounds how long the acknowledgement of subscriptions/listen waits for its resources.
@@ -29,7 +29,9 @@ const (
 )
 
 // follow sends the listener the states of the tasks that it names. agreed lists the tasks that the backend accepts.
-func (f *front) follow(ctx context.Context, r *frontRequest, ids []string, queue *noteQueue) (agreed []string, stop func(), err error) {
+func (f *front) follow(
+	ctx context.Context, r *frontRequest, ids []string, queue *noteQueue,
+) (agreed []string, stop func(), err error) {
 	b, ok := f.backend.(Follower)
 	if !ok || len(ids) == 0 {
 		return nil, func() {}, nil
@@ -37,21 +39,21 @@ func (f *front) follow(ctx context.Context, r *frontRequest, ids []string, queue
 	return b.Follow(ctx, r.message(r.method, nil), ids, func(m interop.Message) { queue.offer(m) })
 }
 
-// subscribed answers resources/subscribe and resources/unsubscribe (2025-11-25, server/resources, "Subscriptions").
-// Both may be sent twice.
-func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
+// answerSubscribe answers resources/subscribe and resources/unsubscribe (2025-11-25, server/resources,
+// "Subscriptions"). Both may be sent twice.
+func (f *front) answerSubscribe(ctx context.Context, r *frontRequest) frontAnswer {
 	uri, ok := protocol.LookupString(r.params, "uri")
 	if err := checkURI(uri); !ok || err != nil {
 		return frontError(0, interop.CodeInvalidParams, "%s: no uri, or a bad one", r.method)
 	}
 	if r.method == protocol.MethodUnsubscribe {
-		if held := r.session.held.remove(uri); held {
+		if held := r.session.subscriptions.remove(uri); held {
 			return resultOf(nil)
 		}
-		if err := f.unheld(ctx, r, uri); err != nil {
+		if err := f.forwardUnsubscribe(ctx, r, uri); err != nil {
 			return f.failure(ctx, r, err)
 		}
-	} else if err := r.session.held.add(ctx, r, uri); err != nil {
+	} else if err := r.session.subscriptions.add(ctx, r, uri); err != nil {
 		if errors.Is(context.Cause(ctx), errCallDropped) {
 			return frontAnswer{}
 		}
@@ -60,13 +62,14 @@ func (f *front) subscribed(ctx context.Context, r *frontRequest) frontAnswer {
 	return resultOf(nil)
 }
 
-// unheld returns the backend's reply to resources/unsubscribe for a subscription that the session does not hold.
-func (f *front) unheld(ctx context.Context, r *frontRequest, uri string) (err error) {
+// forwardUnsubscribe returns the backend's reply to resources/unsubscribe for a subscription that the session does not
+// hold.
+func (f *front) forwardUnsubscribe(ctx context.Context, r *frontRequest, uri string) (err error) {
 	b, ok := f.backend.(Unsubscriber)
 	if !ok {
 		return nil
 	}
-	defer f.withoutPanic(r, r.method, &err)
+	defer f.recoverPanic(r, r.method, &err)
 	return b.Unsubscribe(ctx, r.message(r.method, r.params), uri)
 }
 
@@ -86,8 +89,8 @@ func filterOf(filter json.RawMessage, key string) (names []string, err error) {
 	if json.Unmarshal(raw, &names) != nil {
 		return nil, fmt.Errorf("%s is no array of strings", key)
 	}
-	if len(names) > maxHeld {
-		return nil, fmt.Errorf("more than %d %s", maxHeld, key)
+	if len(names) > maxSubscriptions {
+		return nil, fmt.Errorf("more than %d %s", maxSubscriptions, key)
 	}
 	seen := make(map[string]bool, len(names))
 	once := names[:0]
@@ -103,14 +106,14 @@ func filterOf(filter json.RawMessage, key string) (names []string, err error) {
 	return once, nil
 }
 
-// holding holds the subscriptions of one session, or of one subscriptions/listen.
-type holding struct {
+// subscriptionSet holds the subscriptions of one session, or of one subscriptions/listen.
+type subscriptionSet struct {
 	front *front
 	queue *noteQueue
 
-	mu   sync.Mutex
-	held map[string]*subscription // by URI
-	over bool
+	mu    sync.Mutex
+	byURI map[string]*subscription // by URI
+	ended bool
 }
 
 // subscription is one subscription at the backend.
@@ -118,17 +121,17 @@ type subscription struct {
 	caller   toolbox.Principal
 	answered chan struct{} // closed when the backend has answered
 	err      error         // the backend's answer; set before answered is closed
-	gone     error         // error of the requester's context; set before answered is closed
-	stop     func()        // ends it; nil before the answer. Guarded by holding.mu
+	ctxErr   error         // error of the requester's context; set before answered is closed
+	stop     func()        // ends it; nil before the answer. guarded by subscriptionSet.mu
 }
 
-func newHolding(f *front, queue *noteQueue) *holding {
-	return &holding{front: f, queue: queue, held: map[string]*subscription{}}
+func newSubscriptionSet(f *front, queue *noteQueue) *subscriptionSet {
+	return &subscriptionSet{front: f, queue: queue, byURI: map[string]*subscription{}}
 }
 
 // add subscribes to a resource for a request. If the resource is held already, the answer is the same as for the first
 // request. If the first request disconnected before its answer, add subscribes again.
-func (h *holding) add(ctx context.Context, r *frontRequest, uri string) error {
+func (h *subscriptionSet) add(ctx context.Context, r *frontRequest, uri string) error {
 	for {
 		s, fresh, err := h.claim(r.caller, uri)
 		switch {
@@ -139,7 +142,7 @@ func (h *holding) add(ctx context.Context, r *frontRequest, uri string) error {
 		}
 		select {
 		case <-s.answered:
-			if s.gone == nil || ctx.Err() != nil {
+			if s.ctxErr == nil || ctx.Err() != nil {
 				return s.err
 			}
 		case <-ctx.Done():
@@ -149,62 +152,64 @@ func (h *holding) add(ctx context.Context, r *frontRequest, uri string) error {
 }
 
 // claim returns the subscription to a resource. If fresh is true, the caller must open it.
-func (h *holding) claim(caller toolbox.Principal, uri string) (s *subscription, fresh bool, err error) {
+func (h *subscriptionSet) claim(caller toolbox.Principal, uri string) (s *subscription, fresh bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s = h.held[uri]; s != nil {
+	s = h.byURI[uri]
+	if s != nil {
 		return s, false, nil
 	}
 	switch {
-	case h.over:
+	case h.ended:
 		return nil, false, errSessionEnded
-	case len(h.held) >= maxHeld:
-		return nil, false, tooMany("this client is subscribed to %d resources already", maxHeld)
-	case !h.front.holds.add(caller, 1, maxCallerHeld, math.MaxInt):
-		return nil, false, tooMany("the clients of this caller hold %d", maxCallerHeld)
+	case len(h.byURI) >= maxSubscriptions:
+		return nil, false, tooMany("this client is subscribed to %d resources already", maxSubscriptions)
+	case !h.front.subscriptionCounts.add(caller, 1, maxCallerSubscriptions, math.MaxInt):
+		return nil, false, tooMany("the clients of this caller hold %d", maxCallerSubscriptions)
 	}
 	s = &subscription{caller: caller, answered: make(chan struct{})}
-	h.held[uri] = s
+	h.byURI[uri] = s
 	return s, true, nil
 }
 
 // open asks the backend for a subscription, which may have ended before the answer arrives.
-func (h *holding) open(ctx context.Context, r *frontRequest, uri string, s *subscription) error {
-	stop, err := h.front.subscribeTo(ctx, r, uri, func(m interop.Message) { h.updated(s, uri, m) })
+func (h *subscriptionSet) open(ctx context.Context, r *frontRequest, uri string, s *subscription) error {
+	stop, err := h.front.subscribeTo(ctx, r, uri, func(m interop.Message) { h.queueUpdate(s, uri, m) })
 	if err != nil || stop == nil {
 		stop = func() {}
 	}
 	h.mu.Lock()
-	over := h.held[uri] != s
+	removed := h.byURI[uri] != s
 	s.stop, s.err = stop, err
-	if err != nil && !over {
-		s.gone = ctx.Err()
-		delete(h.held, uri)
-		h.front.holds.remove(s.caller, 1)
+	if err != nil && !removed {
+		s.ctxErr = ctx.Err()
+		delete(h.byURI, uri)
+		h.front.subscriptionCounts.remove(s.caller, 1)
 	}
 	h.mu.Unlock()
 	close(s.answered)
-	if over {
+	if removed {
 		stop()
 	}
 	return err
 }
 
-// updated sends an update to the client, unless the subscription has ended.
-func (h *holding) updated(s *subscription, uri string, m interop.Message) {
+// queueUpdate sends an update to the client, unless the subscription has ended.
+func (h *subscriptionSet) queueUpdate(s *subscription, uri string, m interop.Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.held[uri] == s {
+	if h.byURI[uri] == s {
 		h.queue.putUpdate(uri, interop.Message{Method: protocol.NoteResourceUpdated, Params: m.Params})
 	}
 }
 
 func tooMany(format string, args ...any) error {
-	return &interop.RPCError{Code: interop.CodeInternal, Message: "too many subscriptions: " + fmt.Sprintf(format, args...)}
+	text := "too many subscriptions: " + fmt.Sprintf(format, args...)
+	return &interop.RPCError{Code: interop.CodeInternal, Message: text}
 }
 
 // addAll subscribes to resources. It returns the URIs of the successful subscriptions, in order.
-func (h *holding) addAll(ctx context.Context, r *frontRequest, uris []string) []string {
+func (h *subscriptionSet) addAll(ctx context.Context, r *frontRequest, uris []string) []string {
 	if _, ok := h.front.backend.(Subscriber); !ok || len(uris) == 0 {
 		return nil
 	}
@@ -227,28 +232,29 @@ func (h *holding) addAll(ctx context.Context, r *frontRequest, uris []string) []
 			agreed = append(agreed, uri)
 			continue
 		}
-		h.front.log.Debug("no subscription to a resource", "caller", r.caller, "uri", protocol.Printable(uri, 200), "err", failed[i])
+		h.front.log.Debug("no subscription to a resource",
+			"caller", r.caller, "uri", protocol.Printable(uri, 200), "err", failed[i])
 	}
 	return agreed
 }
 
 // remove ends the subscription to a resource, and reports whether it was held. After it, no update of the resource is
 // sent.
-func (h *holding) remove(uri string) (held bool) {
+func (h *subscriptionSet) remove(uri string) (held bool) {
 	h.mu.Lock()
-	s := h.held[uri]
-	delete(h.held, uri)
+	s := h.byURI[uri]
+	delete(h.byURI, uri)
 	h.queue.withdraw(uri)
 	h.mu.Unlock()
 	if s != nil {
-		h.leave(s)
+		h.release(s)
 	}
 	return s != nil
 }
 
-// leave ends a subscription that was removed. If the backend has not answered yet, open ends it.
-func (h *holding) leave(s *subscription) {
-	h.front.holds.remove(s.caller, 1)
+// release ends a subscription that was removed. If the backend has not answered yet, open ends it.
+func (h *subscriptionSet) release(s *subscription) {
+	h.front.subscriptionCounts.remove(s.caller, 1)
 	h.mu.Lock()
 	stop := s.stop
 	h.mu.Unlock()
@@ -258,13 +264,13 @@ func (h *holding) leave(s *subscription) {
 }
 
 // end ends all subscriptions and prevents new ones.
-func (h *holding) end() {
+func (h *subscriptionSet) end() {
 	h.mu.Lock()
-	held := h.held
-	h.held, h.over = nil, true
+	subscriptions := h.byURI
+	h.byURI, h.ended = nil, true
 	h.mu.Unlock()
-	for _, s := range held {
-		h.leave(s)
+	for _, s := range subscriptions {
+		h.release(s)
 	}
 }
 
@@ -272,6 +278,6 @@ func (h *holding) end() {
 func (f *front) subscribeTo(
 	ctx context.Context, r *frontRequest, uri string, updated func(interop.Message),
 ) (stop func(), err error) {
-	defer f.withoutPanic(r, r.method, &err)
+	defer f.recoverPanic(r, r.method, &err)
 	return f.backend.(Subscriber).Subscribe(ctx, r.message(r.method, r.params), uri, updated)
 }

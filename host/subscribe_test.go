@@ -17,9 +17,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// watched is a backend with resources. It counts subscriptions, and reports changes on request.
-type watched struct {
-	fixed
+// watchedBackend is a backend with resources. It counts subscriptions, and reports changes on request.
+type watchedBackend struct {
+	fixedBackend
 	subscribe func(ctx context.Context, uri string) error // nil: all succeed
 
 	mu    sync.Mutex
@@ -30,18 +30,20 @@ type watched struct {
 	ended chan string
 }
 
-func newWatched() *watched {
-	return &watched{open: map[string][]func(interop.Message){}, began: make(chan string, 2000), ended: make(chan string, 2000)}
+func newWatched() *watchedBackend {
+	return &watchedBackend{open: map[string][]func(interop.Message){}, began: make(chan string, 2000), ended: make(chan string, 2000)}
 }
 
-func (w *watched) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+func (w *watchedBackend) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	if m.Method == "server/discover" {
 		return json.RawMessage(`{"capabilities":{"resources":{"subscribe":true,"listChanged":true}}}`), nil
 	}
-	return w.fixed.Handle(ctx, m, back)
+	return w.fixedBackend.Handle(ctx, m, back)
 }
 
-func (w *watched) Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (func(), error) {
+func (w *watchedBackend) Subscribe(
+	ctx context.Context, m interop.Message, uri string, updated func(interop.Message),
+) (func(), error) {
 	if w.subscribe != nil {
 		if err := w.subscribe(ctx, uri); err != nil {
 			return nil, err
@@ -65,7 +67,7 @@ func (w *watched) Subscribe(ctx context.Context, m interop.Message, uri string, 
 }
 
 // update reports a change of a resource, with these params.
-func (w *watched) update(caller, uri, params string) {
+func (w *watchedBackend) update(caller, uri, params string) {
 	w.mu.Lock()
 	all := slices.Clone(w.open[caller+" "+uri])
 	w.mu.Unlock()
@@ -76,7 +78,7 @@ func (w *watched) update(caller, uri, params string) {
 	}
 }
 
-func (w *watched) counts() string {
+func (w *watchedBackend) counts() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return fmt.Sprintf("%d of %d", w.now, w.calls)
@@ -203,7 +205,7 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %s", tt.name, body)
 		}
 	}
-	plain := serveSite(t, host.NewFront(&fixed{err: &interop.RPCError{Code: -32601, Message: "unknown"}}, nil))
+	plain := serveSite(t, host.NewFront(&fixedBackend{err: &interop.RPCError{Code: -32601, Message: "unknown"}}, nil))
 	if _, body := legacyRequest(session(t, plain), "resources/subscribe", `"uri":"a"`).send(t, plain); !strings.Contains(body, "-32601") {
 		t.Errorf("a backend without subscriptions: %s", body)
 	}
@@ -211,12 +213,12 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 
 func TestWhoGoesAwayLeavesASubscriptionToTheOthers(t *testing.T) {
 	w := newWatched()
-	asked := make(chan struct{}, 1)
+	requested := make(chan struct{}, 1)
 	var first sync.Once
 	w.subscribe = func(ctx context.Context, _ string) error {
 		err := error(nil)
 		first.Do(func() {
-			asked <- struct{}{}
+			requested <- struct{}{}
 			<-ctx.Done()
 			err = ctx.Err()
 		})
@@ -229,7 +231,7 @@ func TestWhoGoesAwayLeavesASubscriptionToTheOthers(t *testing.T) {
 		defer close(done)
 		legacyRequest(one, "resources/subscribe", `"uri":"a"`).send(t, s)
 	}()
-	<-asked
+	<-requested
 	answers := make(chan string)
 	go func() {
 		_, body := legacyRequest(session(t, s), "resources/subscribe", `"uri":"a"`).send(t, s)
@@ -277,9 +279,9 @@ func TestSDKClientsSubscribe(t *testing.T) {
 		near, far := mcp.NewInMemoryTransports()
 		served := make(chan error, 1)
 		go func() { served <- h.Serve(context.Background(), far) }()
-		heard := make(chan string, 10)
+		received := make(chan string, 10)
 		c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
-			ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { heard <- r.Params.URI },
+			ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { received <- r.Params.URI },
 		})
 		cs, err := c.Connect(t.Context(), near, &mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
@@ -290,7 +292,7 @@ func TestSDKClientsSubscribe(t *testing.T) {
 		}
 		<-w.began // the SDK's client does not wait for the acknowledgement
 		w.update("", "a:x", `{"uri":"a:x"}`)
-		if got := <-heard; got != "a:x" {
+		if got := <-received; got != "a:x" {
 			t.Errorf("%s: heard %s", version, got)
 		}
 		if err := cs.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "a:x"}); err != nil {

@@ -4,36 +4,37 @@ import "sync"
 
 // tally keeps a count for each key, and their sum. The zero value is ready.
 type tally[K comparable] struct {
-	mu  sync.Mutex
-	all int
-	of  map[K]int
+	mu     sync.Mutex
+	total  int
+	counts map[K]int
 }
 
 // add adds n to the count of a key. If the bound each or all would be exceeded, it adds nothing and returns false.
-func (t *tally[K]) add(whose K, n, each, all int) bool {
+func (t *tally[K]) add(key K, n, each, all int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.of[whose]+n > each || t.all+n > all {
+	if t.counts[key]+n > each || t.total+n > all {
 		return false
 	}
-	t.count(whose, n)
+	t.count(key, n)
 	return true
 }
 
 // remove subtracts n from the count of a key.
-func (t *tally[K]) remove(whose K, n int) {
+func (t *tally[K]) remove(key K, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.count(whose, -n)
+	t.count(key, -n)
 }
 
 // count is called with mu held.
-func (t *tally[K]) count(whose K, n int) {
-	if t.of == nil {
-		t.of = map[K]int{}
+func (t *tally[K]) count(key K, n int) {
+	if t.counts == nil {
+		t.counts = map[K]int{}
 	}
-	t.all += n
-	if t.of[whose] += n; t.of[whose] == 0 {
-		delete(t.of, whose)
+	t.total += n
+	t.counts[key] += n
+	if t.counts[key] == 0 {
+		delete(t.counts, key)
 	}
 }

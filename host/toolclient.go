@@ -83,7 +83,8 @@ func (t *toolClient) Elicit(ctx context.Context, message string, schema json.Raw
 	case "cancel":
 		return nil, toolbox.ErrDismissed
 	default:
-		return nil, fmt.Errorf("%s: the client's answer has the action %q", protocol.MethodElicit, protocol.Printable(action, 40))
+		return nil, fmt.Errorf("%s: the client's answer has the action %q",
+			protocol.MethodElicit, protocol.Printable(action, 40))
 	}
 }
 
@@ -162,7 +163,8 @@ func decodeReply(answer json.RawMessage) (toolbox.Message, error) {
 	blocks := []json.RawMessage{content}
 	if len(content) > 0 && content[0] == '[' {
 		var err error
-		if blocks, err = wire.Elements(content); err != nil {
+		blocks, err = wire.Elements(content)
+		if err != nil {
 			return m, fmt.Errorf("%s: the reply's content: %w", protocol.MethodSample, err)
 		}
 	}
@@ -170,7 +172,8 @@ func decodeReply(answer json.RawMessage) (toolbox.Message, error) {
 	for _, block := range blocks {
 		kind, ok := protocol.LookupString(block, "type")
 		if !ok {
-			return m, fmt.Errorf("%s: the reply holds no content block: %s", protocol.MethodSample, protocol.Printable(string(answer), 200))
+			return m, fmt.Errorf("%s: the reply holds no content block: %s",
+				protocol.MethodSample, protocol.Printable(string(answer), 200))
 		}
 		if text, isText := protocol.LookupString(block, "text"); isText && kind == "text" {
 			texts = append(texts, text)
@@ -187,8 +190,8 @@ func (t *toolClient) Log() slog.Handler { return &logHandler{client: t} }
 
 // logHandler sends records to a client as notifications/message (2025-11-25, server/utilities/logging).
 type logHandler struct {
-	client *toolClient
-	with   []func(slog.Handler) slog.Handler // WithAttrs and WithGroup, in order
+	client   *toolClient
+	wrappers []func(slog.Handler) slog.Handler // WithAttrs and WithGroup, in order
 }
 
 // Enabled implements [slog.Handler]. A legacy client receives all records until it sets a level. A modern client
@@ -201,17 +204,18 @@ func (l *logHandler) Enabled(_ context.Context, level slog.Level) bool {
 	if c.LogLevel == "" {
 		return c.Era == interop.Legacy
 	}
-	return reaches(logLevel(level), c.LogLevel)
+	return levelReaches(logLevel(level), c.LogLevel)
 }
 
 // Handle implements [slog.Handler]. A record that cannot be sent is lost, and the error is returned.
 func (l *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	var line bytes.Buffer
 	data := json.RawMessage(wire.Quote(strings.ToValidUTF8(r.Message, "\uFFFD")))
-	if r.NumAttrs() > 0 || len(l.with) > 0 {
-		handler := slog.Handler(slog.NewJSONHandler(io.Writer(&line), &slog.HandlerOptions{Level: slog.Level(-1 << 20), ReplaceAttr: logMember}))
-		for _, with := range l.with {
-			handler = with(handler)
+	if r.NumAttrs() > 0 || len(l.wrappers) > 0 {
+		opts := &slog.HandlerOptions{Level: slog.Level(-1 << 20), ReplaceAttr: logMember}
+		handler := slog.Handler(slog.NewJSONHandler(io.Writer(&line), opts))
+		for _, wrap := range l.wrappers {
+			handler = wrap(handler)
 		}
 		if err := handler.Handle(ctx, r); err != nil {
 			return err
@@ -233,16 +237,16 @@ func logMember(groups []string, a slog.Attr) slog.Attr {
 
 // WithAttrs implements [slog.Handler].
 func (l *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return l.then(func(h slog.Handler) slog.Handler { return h.WithAttrs(attrs) })
+	return l.withWrapper(func(h slog.Handler) slog.Handler { return h.WithAttrs(attrs) })
 }
 
 // WithGroup implements [slog.Handler].
 func (l *logHandler) WithGroup(name string) slog.Handler {
-	return l.then(func(h slog.Handler) slog.Handler { return h.WithGroup(name) })
+	return l.withWrapper(func(h slog.Handler) slog.Handler { return h.WithGroup(name) })
 }
 
-func (l *logHandler) then(with func(slog.Handler) slog.Handler) slog.Handler {
-	return &logHandler{l.client, append(l.with[:len(l.with):len(l.with)], with)}
+func (l *logHandler) withWrapper(wrap func(slog.Handler) slog.Handler) slog.Handler {
+	return &logHandler{l.client, append(l.wrappers[:len(l.wrappers):len(l.wrappers)], wrap)}
 }
 
 // logLevel returns MCP's name of a level.
@@ -251,7 +255,8 @@ func logLevel(level slog.Level) string {
 		from slog.Level
 		name string
 	}{
-		{slog.LevelError + 12, "emergency"}, {slog.LevelError + 8, "alert"}, {slog.LevelError + 4, "critical"}, {slog.LevelError, "error"},
+		{slog.LevelError + 12, "emergency"}, {slog.LevelError + 8, "alert"},
+		{slog.LevelError + 4, "critical"}, {slog.LevelError, "error"},
 		{slog.LevelWarn, "warning"}, {slog.LevelInfo + 2, "notice"}, {slog.LevelInfo, "info"},
 	} {
 		if level >= known.from {

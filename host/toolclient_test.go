@@ -16,22 +16,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-type choice struct {
+type orderChoice struct {
 	Size  string   `json:"size" jsonschema:"enum=small,enum=large"`
 	Count uint8    `json:"count,omitempty" jsonschema:"minimum=1,default=1"`
 	With  []string `json:"with,omitempty" jsonschema:"enum=basil,enum=olives"`
 }
 
-type wish struct {
+type orderWish struct {
 	Message string `json:"message,omitempty"`
 }
 
-// kitchen returns tools that ask their clients.
-func kitchen() *toolbox.Registry {
+// kitchenTools returns tools that ask their clients.
+func kitchenTools() *toolbox.Registry {
 	tools := toolbox.NewRegistry(nil)
 	tools.Add(
-		toolbox.Define("elicit", "", func(ctx context.Context, in wish) (string, error) {
-			c, err := toolbox.Elicit[choice](ctx, in.Message)
+		toolbox.Define("elicit", "", func(ctx context.Context, in orderWish) (string, error) {
+			c, err := toolbox.Elicit[orderChoice](ctx, in.Message)
 			switch {
 			case errors.Is(err, toolbox.ErrDeclined):
 				return "declined", nil
@@ -44,7 +44,7 @@ func kitchen() *toolbox.Registry {
 			}
 			return fmt.Sprint(c), nil
 		}),
-		toolbox.Define("sample", "", func(ctx context.Context, in wish) (string, error) {
+		toolbox.Define("sample", "", func(ctx context.Context, in orderWish) (string, error) {
 			warm := 0.5
 			m, err := toolbox.Sample(ctx, toolbox.Sampling{
 				System: "You are brief.", MaxTokens: 9, Temperature: &warm, Stop: []string{"."}, Models: []string{"sonnet"},
@@ -66,10 +66,10 @@ func kitchen() *toolbox.Registry {
 	return tools
 }
 
-// said returns the text of a tool's result.
-func said(t testing.TB, s *mcp.ClientSession, tool, message string) string {
+// callText returns the text of a tool's result.
+func callText(t testing.TB, s *mcp.ClientSession, tool, message string) string {
 	t.Helper()
-	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: wish{message}})
+	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: orderWish{message}})
 	if err != nil {
 		t.Error(err)
 		return ""
@@ -79,10 +79,10 @@ func said(t testing.TB, s *mcp.ClientSession, tool, message string) string {
 
 // A local tool asks real clients of both eras, over every transport of a host.
 func TestALocalToolAsksItsClient(t *testing.T) {
-	eachWay(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
-		h := newHost(t, kitchen(), nil)
-		opts := answering("ann")
+		h := newHost(t, kitchenTools(), nil)
+		opts := elicitingClient("ann")
 		opts.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			schema, _ := json.Marshal(r.Params.RequestedSchema)
 			if !bytes.Contains(schema, []byte(`"enum":["small","large"]`)) || bytes.Contains(schema, []byte("additional")) {
@@ -113,16 +113,16 @@ func TestALocalToolAsksItsClient(t *testing.T) {
 			`decline`: "declined",
 			`cancel`:  "dismissed",
 		} {
-			if got := said(t, s, "elicit", message); got != want {
+			if got := callText(t, s, "elicit", message); got != want {
 				t.Errorf("%s: %s, want %s", message, got, want)
 			}
 		}
-		if got := said(t, s, "sample", "you"); got != `assistant "to you" m endTurn 0` {
+		if got := callText(t, s, "sample", "you"); got != `assistant "to you" m endTurn 0` {
 			t.Error(got)
 		}
 		none := connect(h, nil)
 		for _, tool := range []string{"elicit", "sample"} {
-			if got := said(t, none, tool, "accept"); got != "cannot ask" {
+			if got := callText(t, none, tool, "accept"); got != "cannot ask" {
 				t.Errorf("%s: %s", tool, got)
 			}
 		}
@@ -139,8 +139,8 @@ func TestAnAnswerFitsItsForm(t *testing.T) {
 		`{"action":"maybe"}`:                                        `the action "maybe"`,
 		`{}`:                                                        `the action ""`,
 	} {
-		l := serveLines(t.Context(), t, newHost(t, kitchen(), nil))
-		l.ask(initializing(`{"elicitation":{}}`))
+		l := serveLines(t.Context(), t, newHost(t, kitchenTools(), nil))
+		l.ask(initializeBody(`{"elicitation":{}}`))
 		l.write(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"elicit","arguments":{"message":"m"}}}`)
 		if got := l.read(); !strings.Contains(got, `"method":"elicitation/create"`) {
 			t.Fatal(got)
@@ -149,7 +149,8 @@ func TestAnAnswerFitsItsForm(t *testing.T) {
 		var reply struct {
 			Result struct{ Content []struct{ Text string } }
 		}
-		if err := json.Unmarshal([]byte(l.read()), &reply); err != nil || len(reply.Result.Content) != 1 || !strings.Contains(reply.Result.Content[0].Text, want) {
+		if err := json.Unmarshal([]byte(l.read()), &reply); err != nil || len(reply.Result.Content) != 1 ||
+			!strings.Contains(reply.Result.Content[0].Text, want) {
 			t.Errorf("%s: %+v %v, want %s", answer, reply, err, want)
 		}
 	}
@@ -158,17 +159,17 @@ func TestAnAnswerFitsItsForm(t *testing.T) {
 // Log records reach a client from the level on that it sets. A modern client sets it in each request, a legacy one in
 // its session.
 func TestALocalToolLogs(t *testing.T) {
-	eachWay(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
+	onEachTransport(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
 		records := make(chan string, 10)
-		s := connect(newHost(t, kitchen(), nil), &mcp.ClientOptions{
+		s := connect(newHost(t, kitchenTools(), nil), &mcp.ClientOptions{
 			//lint:ignore SA1019 logging is deprecated, and there for as long as its peers are
 			LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 				data, _ := json.Marshal(r.Params.Data)
 				records <- string(r.Params.Level) + " " + string(data)
 			},
 		})
-		call := &mcp.CallToolParams{Name: "log", Arguments: wish{}}
+		call := &mcp.CallToolParams{Name: "log", Arguments: orderWish{}}
 		if era == "2026-07-28" {
 			call.Meta = mcp.Meta{"io.modelcontextprotocol/logLevel": "notice"}
 			//lint:ignore SA1019 see above
@@ -180,22 +181,22 @@ func TestALocalToolLogs(t *testing.T) {
 			t.Errorf("%+v, %v: info is enabled", r, err)
 		}
 		want := []string{`warning {"msg":"\u003chot\u003e","pan":2}`, `critical {"msg":"burnt","oven":{"dish":"dal","side":"left"}}`, `notice "plain"`}
-		var heard []string
+		var received []string
 		for range want {
-			heard = append(heard, <-records)
+			received = append(received, <-records)
 		}
-		if diff := cmp.Diff(want, heard); diff != "" {
+		if diff := cmp.Diff(want, received); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	})
 }
 
-// waiting returns a tool that asks, and then waits for its end. ended receives the cause.
-func waiting() (tools *toolbox.Registry, ended chan error) {
+// waitingTools returns a tool that asks, and then waits for its end. ended receives the cause.
+func waitingTools() (tools *toolbox.Registry, ended chan error) {
 	ended = make(chan error, 1)
 	tools = toolbox.NewRegistry(nil)
 	tools.Add(toolbox.Define("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
-		_, err := toolbox.Elicit[choice](ctx, "Which?")
+		_, err := toolbox.Elicit[orderChoice](ctx, "Which?")
 		ended <- err
 		return "", err
 	}))
@@ -210,12 +211,12 @@ func TestAToolThatAsksEndsWithItsClient(t *testing.T) {
 		for _, era := range []string{"legacy", "modern"} {
 			t.Run(end+" "+era, func(t *testing.T) {
 				t.Parallel()
-				tools, ended := waiting()
+				tools, ended := waitingTools()
 				h := host.New(tools, nil)
 				defer h.Close()
 				l := serveLines(t.Context(), t, h)
 				if era == "legacy" {
-					l.ask(initializing(`{"elicitation":{}}`))
+					l.ask(initializeBody(`{"elicitation":{}}`))
 					l.write(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}`)
 				} else {
 					l.write(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait",` + elicitingMeta + `}}`)
@@ -253,7 +254,7 @@ func TestAToolLearnsOfTheEndOfASession(t *testing.T) {
 		return name, nil
 	}))
 	l := serveLines(t.Context(), t, newHost(t, tools, nil))
-	l.ask(initializing(`{}`))
+	l.ask(initializeBody(`{}`))
 	opened := l.ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"open"}}`)
 	select {
 	case <-ended:

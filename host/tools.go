@@ -32,7 +32,7 @@ type toolsBackend struct {
 	log        *slog.Logger // nil: silent
 
 	mu      sync.Mutex
-	kept    map[toolbox.Principal]*toolList // the last list of each principal
+	lists   map[toolbox.Principal]*toolList // the last list of each principal
 	release *time.Timer                     // of memory; nil before the first large list
 }
 
@@ -61,23 +61,24 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 	case protocol.MethodDiscover:
 		b := []byte(`{"capabilities":{"logging":{},"tools":{"listChanged":true}`)
 		if t.library != nil {
-			b = append(b, `,"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{}`...)
+			b = append(b, `,"prompts":{"listChanged":true}`...)
+			b = append(b, `,"resources":{"subscribe":true,"listChanged":true},"completions":{}`...)
 		}
 		b = append(b, '}')
 		s := t.src.Snapshot(m.Caller)
-		if says := instructionsOf(s); says != "" {
-			b = append(append(b, `,"instructions":`...), wire.Quote(says)...)
+		if instructions := instructionsOf(s); instructions != "" {
+			b = append(append(b, `,"instructions":`...), wire.Quote(instructions)...)
 		}
 		if len(s.Pending) > 0 { // pending servers may add instructions
 			b = append(b, `,"ttlMs":0`...)
 		}
 		return append(b, '}'), nil
 	case protocol.MethodToolsList:
-		return t.page(m, t.list(m.Caller).of(m.Era))
+		return t.page(m, t.list(m.Caller).forEra(m.Era))
 	case protocol.MethodToolsCall:
 		return t.call(ctx, m, back)
 	}
-	return t.borrow(ctx, m, back)
+	return t.handleLibrary(ctx, m, back)
 }
 
 // Watch implements [Backend].
@@ -94,7 +95,9 @@ func (t *toolsBackend) Watch(notify func(interop.Message)) (stop func()) {
 }
 
 // Subscribe implements [Subscriber].
-func (t *toolsBackend) Subscribe(_ context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error) {
+func (t *toolsBackend) Subscribe(
+	_ context.Context, m interop.Message, uri string, updated func(interop.Message),
+) (stop func(), err error) {
 	if t.library == nil {
 		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
 	}
@@ -129,7 +132,7 @@ func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop
 	}
 	r, err := t.src.Do(withClient(ctx, m, back), c)
 	if err != nil {
-		return t.failed(ctx, c, err)
+		return t.errorReply(ctx, c, err)
 	}
 	if r == nil {
 		r = toolbox.NewResult()
@@ -156,18 +159,18 @@ func readCall(m interop.Message) (c toolbox.Call, meta json.RawMessage, err erro
 	if err := wire.Unique(members); err != nil {
 		return c, nil, err
 	}
-	named := false
+	hasName := false
 	for i := range members {
 		switch v := members[i].Value; members[i].Key {
 		case "name":
-			c.Name, named = wire.Unquote(v)
+			c.Name, hasName = wire.Unquote(v)
 		case "arguments":
 			c.Input = v
 		case "_meta":
 			meta = v
 		}
 	}
-	if !named {
+	if !hasName {
 		return c, nil, errors.New("no name")
 	}
 	c.Wire = toolbox.Wire{Format: protocol.FormatLegacy, JSON: m.Params}
@@ -183,8 +186,8 @@ func readCall(m interop.Message) (c toolbox.Call, meta json.RawMessage, err erro
 	return c, meta, nil
 }
 
-// failed converts the error of a call without a result into the reply for the client.
-func (t *toolsBackend) failed(ctx context.Context, c toolbox.Call, err error) (json.RawMessage, error) {
+// errorReply converts the error of a call without a result into the reply for the client.
+func (t *toolsBackend) errorReply(ctx context.Context, c toolbox.Call, err error) (json.RawMessage, error) {
 	var unknown *toolbox.UnknownTool
 	var rpc *interop.RPCError
 	var fault *interop.Fault
@@ -202,8 +205,8 @@ func (t *toolsBackend) failed(ctx context.Context, c toolbox.Call, err error) (j
 	case errors.As(err, &fault):
 		return failedResult(faultText(fault)), nil
 	}
-	if said, ok := toolbox.ErrorText(err); ok {
-		return failedResult(said), nil
+	if text, ok := toolbox.ErrorText(err); ok {
+		return failedResult(text), nil
 	}
 	if t.log != nil {
 		t.log.Error("a tool failed", "tool", c.Name, "caller", c.Caller, "err", err)
@@ -225,7 +228,8 @@ func localResult(r *toolbox.Result, era interop.Era) (json.RawMessage, error) {
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = appendBlock(b, block); err != nil {
+		b, err = appendBlock(b, block)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -258,7 +262,8 @@ func appendBlock(b []byte, block toolbox.Block) ([]byte, error) {
 	case block.JSON != nil:
 		return appendText(b, string(block.JSON)), nil
 	}
-	return nil, fmt.Errorf("the tool gave a block in the format %q, which is not MCP's: toolbox.Image, Audio, Link and Embedded make blocks of media", block.Wire.Format)
+	return nil, fmt.Errorf("the tool gave a block in the format %q, which is not MCP's: "+
+		"toolbox.Image, Audio, Link and Embedded make blocks of media", block.Wire.Format)
 }
 
 func appendText(b []byte, s string) []byte {

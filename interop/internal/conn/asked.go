@@ -18,16 +18,16 @@ const (
 	maxIDBytes = 1 << 10
 )
 
-// asked answers a request of the server in a goroutine of its own. If the request arrived on the stream of a call, of
-// is the Request.Of of that call. Otherwise of is 0.
-func (s *session) asked(env *wire.Envelope, of uint64) {
+// handleRequest answers a request of the server in a goroutine of its own. If the request arrived on the stream of a
+// call, of is the Request.Of of that call. Otherwise of is 0.
+func (s *session) handleRequest(env *wire.Envelope, of uint64) {
 	if len(env.ID) > maxIDBytes {
 		s.noise.Add(1)
 		return
 	}
 	id := bytes.Clone(env.ID) // the id must not keep the whole frame in memory
 	select {
-	case s.asking <- struct{}{}:
+	case s.answerSlots <- struct{}{}:
 	default:
 		s.refuseBusy(id)
 		return
@@ -35,24 +35,24 @@ func (s *session) asked(env *wire.Envelope, of uint64) {
 	m := Message{ID: id, Params: env.Params, Method: env.MethodName(), Era: s.era(), Of: of}
 	ctx, stop := context.WithCancel(s.ctx)
 	s.table.Lock()
-	s.serving[string(id)] = stop // before any later message is read
+	s.requestCancels[string(id)] = stop // before any later message is read
 	answered := make(chan struct{})
-	s.asks[answered] = true
+	s.openRequests[answered] = true
 	s.table.Unlock()
-	over := func() {
+	finish := func() {
 		s.table.Lock()
 		defer s.table.Unlock()
-		delete(s.asks, answered)
+		delete(s.openRequests, answered)
 		close(answered)
 	}
 	started := s.spawn(func(life context.Context) {
-		defer func() { <-s.asking }()
-		defer over()
+		defer func() { <-s.answerSlots }()
+		defer finish()
 		s.deliverBefore(of)
-		result, err := answer(ctx, m, s.opts.Receive)
+		result, err := answerRequest(ctx, m, s.opts.Receive)
 		m.Params = nil
 		s.table.Lock()
-		delete(s.serving, string(id))
+		delete(s.requestCancels, string(id))
 		wanted := ctx.Err() == nil
 		s.table.Unlock()
 		stop()
@@ -62,17 +62,17 @@ func (s *session) asked(env *wire.Envelope, of uint64) {
 	})
 	if !started {
 		stop()
-		over()
-		<-s.asking
+		finish()
+		<-s.answerSlots
 	}
 }
 
 // Unasked implements [Conn].
 func (s *session) Unasked(ctx context.Context) {
 	s.table.Lock()
-	asks := maps.Clone(s.asks)
+	requests := maps.Clone(s.openRequests)
 	s.table.Unlock()
-	for answered := range asks {
+	for answered := range requests {
 		select {
 		case <-answered:
 		case <-ctx.Done():
@@ -102,20 +102,20 @@ func (s *session) deliverBefore(of uint64) {
 // noteTimeout.
 func (s *session) refuseBusy(id json.RawMessage) {
 	select {
-	case s.busy <- struct{}{}:
+	case s.refusalSlots <- struct{}{}:
 	case <-s.ctx.Done():
 		return
 	}
 	if !s.spawn(func(life context.Context) {
-		defer func() { <-s.busy }()
+		defer func() { <-s.refusalSlots }()
 		s.reply(life, id, nil, &protocol.RPCError{Code: protocol.CodeInternal, Message: "too many requests at once"})
 	}) {
-		<-s.busy
+		<-s.refusalSlots
 	}
 }
 
-// answer answers a request of a server. It answers ping itself; the receiver answers or refuses other methods.
-func answer(ctx context.Context, m Message, receive Receiver) (json.RawMessage, error) {
+// answerRequest answers a request of a server. It answers ping itself; the receiver answers or refuses other methods.
+func answerRequest(ctx context.Context, m Message, receive Receiver) (json.RawMessage, error) {
 	if m.Method == protocol.MethodPing {
 		return json.RawMessage(`{}`), nil
 	}
@@ -145,18 +145,18 @@ func (s *session) reply(ctx context.Context, id, result json.RawMessage, err err
 	}
 }
 
-// cancelled cancels a request of the server, or a call that the server will not answer. Only a modern server may cancel
-// a call (2026-07-28, basic/patterns/cancellation).
-func (s *session) cancelled(m Message) {
+// handleCancelled cancels a request of the server, or a call that the server will not answer. Only a modern server may
+// cancel a call (2026-07-28, basic/patterns/cancellation).
+func (s *session) handleCancelled(m Message) {
 	id, _ := wire.Lookup(m.Params, "requestId")
 	s.table.Lock()
-	stop := s.serving[string(id)]
+	stop := s.requestCancels[string(id)]
 	s.table.Unlock()
 	if stop != nil {
 		stop()
 		return
 	}
-	if p := s.call(s.pending, id); p != nil && m.Era == protocol.Modern {
+	if p := s.lookupCall(s.pending, id); p != nil && m.Era == protocol.Modern {
 		p.finish(nil, errServerCancelled)
 	}
 }

@@ -43,25 +43,25 @@ func stepRank(s httpStep) int {
 // Error returns the whole error of the first step, and shortened errors of the others. Steps with the same error share
 // one text.
 func (e *dialError) Error() string {
-	var said, texts []string
+	var steps, texts []string
 	for i, s := range e.steps {
 		text := s.err.Error()
 		if i > 0 {
 			text = protocol.Printable(text, 100)
 		}
 		if k := slices.Index(texts, text); k >= 0 {
-			said[k] += ", " + s.name
+			steps[k] += ", " + s.name
 			continue
 		}
-		said, texts = append(said, s.name), append(texts, text)
+		steps, texts = append(steps, s.name), append(texts, text)
 	}
-	for i := range said {
-		said[i] += ": " + texts[i]
+	for i := range steps {
+		steps[i] += ": " + texts[i]
 	}
-	if len(said) == 1 {
-		return said[0]
+	if len(steps) == 1 {
+		return steps[0]
 	}
-	return said[0] + " (" + strings.Join(said[1:], "; ") + ")"
+	return steps[0] + " (" + strings.Join(steps[1:], "; ") + ")"
 }
 
 func (e *dialError) Unwrap() []error {

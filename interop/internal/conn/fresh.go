@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// staleFresh is the age after which an empty directory of a dead indus process is removed. It is long, because the
+// maxFreshAge is the age after which an empty directory of a dead indus process is removed. It is long, because the
 // process may run in another container.
-const staleFresh = 24 * time.Hour
+const maxFreshAge = 24 * time.Hour
 
 // freshDir creates the directory of a server that starts in a new one. For other servers it returns "". The name begins
 // with the process id, so that directories of killed processes are recognised.
@@ -32,7 +32,7 @@ func freshDir(s Command) (string, error) {
 		name, _, _ := strings.Cut(e.Name(), "-")
 		pid, err := strconv.Atoi(name)
 		info, infoErr := e.Info()
-		if err == nil && infoErr == nil && e.IsDir() && time.Since(info.ModTime()) > staleFresh && !processLives(pid) {
+		if err == nil && infoErr == nil && e.IsDir() && time.Since(info.ModTime()) > maxFreshAge && !processLives(pid) {
 			removeFresh(filepath.Join(s.Dir, e.Name()))
 		}
 	}

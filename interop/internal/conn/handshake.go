@@ -12,12 +12,12 @@ import (
 
 // initializeParams returns the params of a legacy initialize.
 func initializeParams(o Options, version string) json.RawMessage {
-	return wire.Object{}.Text("protocolVersion", version).Raw("capabilities", declared(o.Capabilities)).
+	return wire.Object{}.Text("protocolVersion", version).Raw("capabilities", capabilitiesOrEmpty(o.Capabilities)).
 		Raw("clientInfo", protocol.EncodeInfo(o.Info)).JSON()
 }
 
-// declared returns the client's capabilities, or an empty object.
-func declared(capabilities json.RawMessage) json.RawMessage {
+// capabilitiesOrEmpty returns the client's capabilities, or an empty object.
+func capabilitiesOrEmpty(capabilities json.RawMessage) json.RawMessage {
 	if capabilities == nil {
 		return json.RawMessage(`{}`)
 	}
@@ -28,7 +28,8 @@ func declared(capabilities json.RawMessage) json.RawMessage {
 // "_meta"). If capabilities is nil, the client declares none.
 func ModernMeta(info protocol.Info, capabilities json.RawMessage) json.RawMessage {
 	return wire.Object{}.Text(protocol.MetaVersion, protocol.VersionModern).
-		Raw(protocol.MetaClientInfo, protocol.EncodeInfo(info)).Raw(protocol.MetaClientCaps, declared(capabilities)).JSON()
+		Raw(protocol.MetaClientInfo, protocol.EncodeInfo(info)).
+		Raw(protocol.MetaClientCaps, capabilitiesOrEmpty(capabilities)).JSON()
 }
 
 // discoverRequest returns the request that tries the modern era.
@@ -52,13 +53,13 @@ func (s *session) initialize(ctx context.Context, version string) (Handshake, er
 	if err != nil {
 		return Handshake{}, err
 	}
-	s.agreed.Store(&h)
+	s.handshake.Store(&h)
 	return h, s.notify(ctx, protocol.NoteInitialized, nil)
 }
 
-// otherVersion returns the legacy version that a server names when it refuses one. It returns "" if there is no other
+// offeredVersion returns the legacy version that a server names when it refuses one. It returns "" if there is no other
 // to try.
-func otherVersion(err error, version string) string {
+func offeredVersion(err error, version string) string {
 	var rpc *protocol.RPCError
 	if !errors.As(err, &rpc) {
 		return ""
@@ -83,11 +84,14 @@ func unsupportedVersion(err *protocol.RPCError) *VersionError {
 // parseInitialize reads the result of a legacy initialize. Its error is a [*ProtocolError]. If only the version is
 // unsupported, it wraps a [*VersionError].
 func parseInitialize(result json.RawMessage) (Handshake, error) {
-	m, err := object(result)
+	m, err := parseObject(result)
 	if err != nil {
 		return Handshake{}, &ProtocolError{"an initialize result that is no object", err}
 	}
-	h := Handshake{Era: protocol.Legacy, Asks: true, ServerInfo: objectOrNil(m["serverInfo"]), Capabilities: objectOrNil(m["capabilities"])}
+	h := Handshake{
+		Era: protocol.Legacy, Asks: true,
+		ServerInfo: objectOrNil(m["serverInfo"]), Capabilities: objectOrNil(m["capabilities"]),
+	}
 	if json.Unmarshal(m["protocolVersion"], &h.Version) != nil || h.Version == "" {
 		return Handshake{}, &ProtocolError{"an initialize result without a protocolVersion", nil}
 	}
@@ -101,7 +105,7 @@ func parseInitialize(result json.RawMessage) (Handshake, error) {
 // parseDiscover reads the result of a server/discover. If the server is modern but does not support 2026-07-28, the
 // error is a [*VersionError]. Otherwise the error is a [*ProtocolError]: the server did not know the method.
 func parseDiscover(result json.RawMessage) (Handshake, error) {
-	m, err := object(result)
+	m, err := parseObject(result)
 	if err != nil {
 		return Handshake{}, &ProtocolError{"a discover result that is no object", err}
 	}
@@ -112,7 +116,10 @@ func parseDiscover(result json.RawMessage) (Handshake, error) {
 	if !slices.Contains(supported, protocol.VersionModern) {
 		return Handshake{}, &VersionError{supported}
 	}
-	h := Handshake{Era: protocol.Modern, Version: protocol.VersionModern, Capabilities: objectOrNil(m["capabilities"]), Asks: true}
+	h := Handshake{
+		Era: protocol.Modern, Version: protocol.VersionModern, Asks: true,
+		Capabilities: objectOrNil(m["capabilities"]),
+	}
 	h.Dual = (&VersionError{supported}).legacy() != ""
 	_ = json.Unmarshal(m["instructions"], &h.Instructions)
 	h.ServerInfo = objectOrNil(m["serverInfo"]) // the place in the drafts
@@ -122,8 +129,9 @@ func parseDiscover(result json.RawMessage) (Handshake, error) {
 	return h, nil
 }
 
-// object returns the members of a JSON object. Keys are compared exactly. Decoding into a struct would ignore case.
-func object(b json.RawMessage) (m map[string]json.RawMessage, err error) {
+// parseObject returns the members of a JSON object. Keys are compared exactly. Decoding into a struct would ignore
+// case.
+func parseObject(b json.RawMessage) (m map[string]json.RawMessage, err error) {
 	err = json.Unmarshal(b, &m)
 	return m, err
 }

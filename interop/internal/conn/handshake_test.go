@@ -11,10 +11,12 @@ import (
 
 func TestParseInitialize(t *testing.T) {
 	h, err := parseInitialize(json.RawMessage(`{"protocolVersion":"2025-03-26","capabilities":{"b":1, "a":2},"serverInfo":{"name":"n","x":9007199254740993},"instructions":"i"}`))
-	if err != nil || h.Era != protocol.Legacy || h.Version != "2025-03-26" || string(h.Capabilities) != `{"b":1, "a":2}` || string(h.ServerInfo) != `{"name":"n","x":9007199254740993}` || h.Instructions != "i" {
+	if err != nil || h.Era != protocol.Legacy || h.Version != "2025-03-26" || string(h.Capabilities) != `{"b":1, "a":2}` ||
+		string(h.ServerInfo) != `{"name":"n","x":9007199254740993}` || h.Instructions != "i" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	if h, err = parseInitialize(json.RawMessage(`{"protocolVersion":"2024-11-05","capabilities":null,"instructions":7}`)); err != nil || h.Capabilities != nil || h.ServerInfo != nil || h.Instructions != "" {
+	h, err = parseInitialize(json.RawMessage(`{"protocolVersion":"2024-11-05","capabilities":null,"instructions":7}`))
+	if err != nil || h.Capabilities != nil || h.ServerInfo != nil || h.Instructions != "" {
 		t.Errorf("%+v, %v", h, err)
 	}
 	for s, other := range map[string]bool{ // other: a version that is not supported
@@ -31,10 +33,12 @@ func TestParseInitialize(t *testing.T) {
 
 func TestParseDiscover(t *testing.T) {
 	h, err := parseDiscover(json.RawMessage(`{"supportedVersions":["2099-01-01","2026-07-28"],"capabilities":{"a":1},"instructions":"i","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n"}},"serverInfo":{"name":"draft"}}`))
-	if err != nil || h.Era != protocol.Modern || h.Version != protocol.VersionModern || string(h.Capabilities) != `{"a":1}` || string(h.ServerInfo) != `{"name":"n"}` || h.Instructions != "i" {
+	if err != nil || h.Era != protocol.Modern || h.Version != protocol.VersionModern ||
+		string(h.Capabilities) != `{"a":1}` || string(h.ServerInfo) != `{"name":"n"}` || h.Instructions != "i" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	if h, _ = parseDiscover(json.RawMessage(`{"supportedVersions":["2026-07-28"],"serverInfo":{"name":"draft"}}`)); string(h.ServerInfo) != `{"name":"draft"}` {
+	h, _ = parseDiscover(json.RawMessage(`{"supportedVersions":["2026-07-28"],"serverInfo":{"name":"draft"}}`))
+	if string(h.ServerInfo) != `{"name":"draft"}` {
 		t.Errorf("%+v", h)
 	}
 	var bad *ProtocolError

@@ -29,12 +29,12 @@ const (
 // httpServer is one server at a URL, for the three transports over HTTP. It is immutable; the connections hold the
 // state.
 type httpServer struct {
-	url    *url.URL
-	host   string      // the configured Host header; "": the host of the URL
-	header http.Header // the configured headers, shared: never changed
-	client *http.Client
-	own    *http.Transport // nil: the client was injected
-	opts   Options
+	url          *url.URL
+	host         string      // the configured Host header; "": the host of the URL
+	header       http.Header // the configured headers, shared: never changed
+	client       *http.Client
+	ownTransport *http.Transport // nil: the client was injected
+	opts         Options
 
 	forwards bool // posted messages may have headers of their own
 }
@@ -61,15 +61,15 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 		client = *to.Client
 		client.Timeout = 0 // it would end streams; contexts end requests
 	} else {
-		s.own = newHTTPTransport()
-		s.own.TLSClientConfig = to.TLS
-		client.Transport = s.own
+		s.ownTransport = newHTTPTransport()
+		s.ownTransport.TLSClientConfig = to.TLS
+		client.Transport = s.ownTransport
 	}
 	if to.Wrap != nil || to.Forwards {
 		if client.Transport == nil {
 			client.Transport = http.DefaultTransport
 		}
-		client.Transport = learning{client.Transport, o.Secrets}
+		client.Transport = credentialLearner{client.Transport, o.Secrets}
 	}
 	if to.Wrap != nil {
 		client.Transport = to.Wrap(client.Transport)
@@ -107,13 +107,13 @@ func newHTTPTransport() *http.Transport {
 // checkRedirect follows a redirect only to the same origin, and only if the method and the body stay (307 and 308; any
 // redirect of a GET). No configuration, message or question may reach another origin, and a call must not become a GET.
 // A redirect that is not followed is an [*HTTPError].
-func checkRedirect(then func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+func checkRedirect(check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, via []*http.Request) error {
 		if !sameOrigin(next.URL, via[0].URL) || next.Method != via[0].Method || len(via) > httpMaxRedirects {
 			return http.ErrUseLastResponse
 		}
-		if then != nil {
-			return then(next, via)
+		if check != nil {
+			return check(next, via)
 		}
 		return nil
 	}
@@ -136,14 +136,14 @@ func urlPort(u *url.URL) string {
 
 // close closes the idle connections of the connection's own transport.
 func (s *httpServer) close() {
-	if s.own != nil {
-		s.own.CloseIdleConnections()
+	if s.ownTransport != nil {
+		s.ownTransport.CloseIdleConnections()
 	}
 }
 
-// orContext returns the caller's own error if its context has ended. If the connection died first, it returns a
+// contextErrorOr returns the caller's own error if its context has ended. If the connection died first, it returns a
 // LostError. Otherwise it returns err.
-func orContext(ctx context.Context, l *lifetime, err error) error {
+func contextErrorOr(ctx context.Context, l *lifetime, err error) error {
 	if cerr := ctx.Err(); cerr != nil {
 		return cerr
 	}

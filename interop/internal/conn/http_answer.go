@@ -51,15 +51,15 @@ func (s *httpServer) secrets(r *httpReply) *secret.Set {
 	return s.opts.Secrets.With(r.Request.Header["Authorization"]...)
 }
 
-// learning adds the credential of each request to the secrets before the request is sent. On HTTP+SSE and on standing
-// streams, a message that quotes the credential may arrive before the answer.
-type learning struct {
+// credentialLearner adds the credential of each request to the secrets before the request is sent. On HTTP+SSE and on
+// standing streams, a message that quotes the credential may arrive before the answer.
+type credentialLearner struct {
 	base http.RoundTripper
 	set  *secret.Set
 }
 
 // RoundTrip sends a request.
-func (l learning) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l credentialLearner) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.set.Learn(r.Header.Get("Authorization"))
 	return l.base.RoundTrip(r)
 }
@@ -68,7 +68,8 @@ func (l learning) RoundTrip(r *http.Request) (*http.Response, error) {
 // request of this reply.
 func (s *httpServer) result(r *httpReply, env *wire.Envelope, id json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Equal(env.ID, id) && (env.Error == nil || string(env.ID) != "null") {
-		return nil, &ProtocolError{fmt.Sprintf("an answer to %s, where %s was asked", protocol.Printable(string(env.ID), 40), id), nil}
+		answered := protocol.Printable(string(env.ID), 40)
+		return nil, &ProtocolError{fmt.Sprintf("an answer to %s, where %s was asked", answered, id), nil}
 	}
 	if env.Error != nil {
 		return nil, rpcError(env.Error, s.secrets(r))
@@ -106,7 +107,8 @@ func (s *httpServer) failure(r *httpReply) error {
 	he, secrets := s.httpError(r, body), s.secrets(r)
 	if to := r.Header.Get("Location"); r.StatusCode/100 == 3 && to != "" {
 		if u, err := r.Request.URL.Parse(to); err == nil {
-			he.Body = "redirects to " + secrets.Mask(origin(u)) + protocol.Printable(secrets.Mask(u.EscapedPath()), 200) + ", which is not followed"
+			path := protocol.Printable(secrets.Mask(u.EscapedPath()), 200)
+			he.Body = "redirects to " + secrets.Mask(origin(u)) + path + ", which is not followed"
 		}
 	}
 	if !ownStatus(r.StatusCode) {
@@ -140,8 +142,8 @@ func ownStatus(status int) bool {
 	return status >= 400
 }
 
-// odd returns the error for a 2xx answer with a type other than the two allowed ones.
-func (s *httpServer) odd(r *httpReply) error {
+// unexpectedType returns the error for a 2xx answer with a type other than the two allowed ones.
+func (s *httpServer) unexpectedType(r *httpReply) error {
 	if r.StatusCode == http.StatusAccepted || r.StatusCode == http.StatusNoContent {
 		return &ProtocolError{fmt.Sprintf("HTTP %d in place of an answer", r.StatusCode), nil}
 	}
@@ -164,11 +166,11 @@ func (s *httpServer) isStream(r *httpReply) (bool, error) {
 	case t == "application/json", t == "" && r.StatusCode == http.StatusOK:
 		return false, nil
 	}
-	return false, s.odd(r)
+	return false, s.unexpectedType(r)
 }
 
-// once reads an answer that is no stream, and ends the reply. err is the error of isStream.
-func (s *httpServer) once(
+// readAnswer reads an answer that is no stream, and ends the reply. err is the error of isStream.
+func (s *httpServer) readAnswer(
 	ctx context.Context, l *lifetime, r *httpReply, id json.RawMessage, err error,
 ) (json.RawMessage, error) {
 	defer r.close()
@@ -179,7 +181,7 @@ func (s *httpServer) once(
 	var cut *CutError
 	var rpc *protocol.RPCError
 	if errors.As(err, &cut) || ctx.Err() != nil && err != nil && !errors.As(err, &rpc) {
-		err = orContext(ctx, l, err)
+		err = contextErrorOr(ctx, l, err)
 	}
 	return result, err
 }

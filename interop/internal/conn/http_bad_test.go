@@ -77,7 +77,7 @@ func rawEvents(w http.ResponseWriter, text string) {
 	w.(http.Flusher).Flush()
 }
 
-func zipped(s string) string {
+func gzipped(s string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	io.WriteString(z, s)
@@ -92,7 +92,7 @@ func bothEras(t *testing.T, o dialOptions, h rawHandler, f func(t *testing.T, c 
 			noLeaks(t)
 			o := o
 			o.url = serve(t, handler)
-			c, _ := dialed(t, o)
+			c, _ := mustDial(t, o)
 			f(t, c, era)
 		})
 	}
@@ -160,7 +160,7 @@ func TestHTTPBadAnswers(t *testing.T) {
 		"gzip bomb": {h: func(w http.ResponseWriter, _ rawRequest) {
 			w.Header().Set("Content-Type", js)
 			w.Header().Set("Content-Encoding", "gzip")
-			io.WriteString(w, zipped(strings.Repeat(" ", 1<<20)))
+			io.WriteString(w, gzipped(strings.Repeat(" ", 1<<20)))
 		}, proto: true, text: "more than 4000 bytes"},
 		"body cut": {h: func(w http.ResponseWriter, _ rawRequest) {
 			w.Header().Set("Content-Type", js)
@@ -195,7 +195,8 @@ func TestHTTPBadAnswers(t *testing.T) {
 				if errors.As(err, &bad) != tt.proto {
 					t.Errorf("ProtocolError: %v", bad)
 				}
-				if !strings.Contains(err.Error(), tt.text) || strings.ContainsAny(err.Error(), "\x1b\x00") || strings.Contains(err.Error(), "secret") || len(err.Error()) > 600 {
+				if !strings.Contains(err.Error(), tt.text) || strings.ContainsAny(err.Error(), "\x1b\x00") ||
+					strings.Contains(err.Error(), "secret") || len(err.Error()) > 600 {
 					t.Errorf("err = %q", err)
 				}
 				if cause := c.Err(); cause != nil {
@@ -221,7 +222,8 @@ func TestHTTPDeathByAnswer(t *testing.T) {
 		}, map[protocol.Era]bool{protocol.Legacy: true}},
 		"400": {func(w http.ResponseWriter, _ rawRequest) { http.Error(w, "no", 400) }, nil},
 		"other versions": {func(w http.ResponseWriter, _ rawRequest) {
-			http.Error(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}}`, 400)
+			http.Error(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}}`,
+				400)
 		}, map[protocol.Era]bool{protocol.Modern: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,7 +237,7 @@ func TestHTTPDeathByAnswer(t *testing.T) {
 					t.Errorf("died: %v; err = %v", c.Err(), err)
 				}
 				if c.Err() != nil {
-					wait(t, c.Done(), "done")
+					waitFor(t, c.Done(), "done")
 				}
 			})
 		})
@@ -247,21 +249,21 @@ func TestHTTPDeathByRefusal(t *testing.T) {
 		// Another dial target replaces a server that has gone.
 		switch carrier := c.(*session).carrier.(type) {
 		case *modern:
-			carrier.server = goneServer(t, carrier.server)
+			carrier.server = unreachableServer(t, carrier.server)
 		case *streamable:
-			carrier.server = goneServer(t, carrier.server)
+			carrier.server = unreachableServer(t, carrier.server)
 		}
 		_, err := c.Call(t.Context(), toolCall(era, "x", `{}`, 0))
 		var ne *networkError
 		if !errors.As(err, &ne) || strings.Contains(err.Error(), "key=") || !strings.HasPrefix(err.Error(), "connection lost: POST http://127.0.0.1:") || strings.Contains(err.Error(), "/mcp") {
 			t.Errorf("err = %v", err)
 		}
-		wait(t, c.Done(), "done")
+		waitFor(t, c.Done(), "done")
 	})
 }
 
-// goneServer returns s at a port without a listener.
-func goneServer(t *testing.T, s *httpServer) *httpServer {
+// unreachableServer returns s at a port without a listener.
+func unreachableServer(t *testing.T, s *httpServer) *httpServer {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -300,7 +302,7 @@ func TestHTTPHangsUntilTheContextEnds(t *testing.T) {
 				if _, err := c.Call(ctx, toolCall(era, "x", `{}`, 0)); err != context.Canceled {
 					t.Errorf("err = %v", err)
 				}
-				wait(t, left, "the request to end at the server")
+				waitFor(t, left, "the request to end at the server")
 				if _, err := c.Call(ctx, Request{Method: "x"}); err != context.Canceled {
 					t.Errorf("with an ended context: %v", err)
 				}
@@ -390,15 +392,15 @@ func FuzzAnswer(f *testing.F) {
 			}
 			return
 		}
-		told := 0
-		take := func(env *wire.Envelope) { told += len(env.Params) }
-		e := eventStream{server: s, id: json.RawMessage("1"), retry: -1, note: func(env *wire.Envelope) error { take(env); return nil }, ask: take}
+		reported := 0
+		take := func(env *wire.Envelope) { reported += len(env.Params) }
+		e := eventStream{server: s, id: json.RawMessage("1"), retry: -1, onNotification: func(env *wire.Envelope) error { take(env); return nil }, onRequest: take}
 		result, err, final := e.read(&httpReply{Response: &http.Response{}}, wire.NewEvents(bytes.NewReader(body), limit))
 		if final && (result == nil) == (err == nil) || !final && err == nil || err == nil && !json.Valid(result) {
 			t.Fatalf("result %q, err %v, final %v", result, err, final)
 		}
-		if len(result) > limit || told > len(body) {
-			t.Fatalf("%d bytes of result, %d told", len(result), told)
+		if len(result) > limit || reported > len(body) {
+			t.Fatalf("%d bytes of result, %d told", len(result), reported)
 		}
 	})
 }

@@ -44,7 +44,8 @@ func echoOverSSE(t *testing.T) *httptest.Server {
 		case protocol.MethodInitialize:
 			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"raw","version":"1"}}}`, r.ID)
 		case "refused":
-			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"not with %s"}}`, r.ID, hr.Header.Get("Authorization"))
+			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"not with %s"}}`, r.ID,
+				hr.Header.Get("Authorization"))
 		case "repeated":
 			out <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"with":%q}}`, r.ID, hr.Header.Get("Authorization"))
 		}
@@ -62,10 +63,12 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 	defer c.Close()
 	wantMasked := func(c Conn) {
 		t.Helper()
-		if _, err := c.Call(t.Context(), Request{Method: "refused"}); err == nil || strings.Contains(err.Error(), "the-token") || !strings.Contains(err.Error(), "secret") {
+		if _, err := c.Call(t.Context(), Request{Method: "refused"}); err == nil ||
+			strings.Contains(err.Error(), "the-token") || !strings.Contains(err.Error(), "secret") {
 			t.Error(err)
 		}
-		if result, err := c.Call(t.Context(), Request{Method: "repeated"}); err != nil || string(result) != `{"with":"Bearer <secret>"}` {
+		if result, err := c.Call(t.Context(), Request{Method: "repeated"}); err != nil ||
+			string(result) != `{"with":"Bearer <secret>"}` {
 			t.Errorf("%s: %v", result, err)
 		}
 	}
@@ -73,7 +76,7 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 	// A credential that was renewed after the stream was opened is masked too, also after several
 	// renewals.
 	u, o := dialOptions{url: echoOverSSE(t).URL}.split()
-	u.Wrap = func(base http.RoundTripper) http.RoundTripper { return &renewed{base: base} }
+	u.Wrap = func(base http.RoundTripper) http.RoundTripper { return &renewingTransport{base: base} }
 	again, _, err := DialSSE(t.Context(), u, o)
 	if err != nil {
 		t.Fatal(err)
@@ -84,13 +87,13 @@ func TestCredentialThatIsSaidBackOverSSE(t *testing.T) {
 	}
 }
 
-// renewed uses another credential for each request.
-type renewed struct {
+// renewingTransport uses another credential for each request.
+type renewingTransport struct {
 	base http.RoundTripper
 	n    atomic.Int64
 }
 
-func (b *renewed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *renewingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", fmt.Sprintf("Bearer the-token-%08d", b.n.Add(1)))
 	return b.base.RoundTrip(r)
@@ -129,9 +132,10 @@ func TestForwardedHeadersOfAResumedAnswer(t *testing.T) {
 // If a server repeats the credential of a request, it is masked everywhere.
 func TestCredentialThatIsSaidBack(t *testing.T) {
 	t.Parallel()
-	says := func(w http.ResponseWriter, r rawRequest) {
-		mine := r.HTTP.Header.Get("Authorization")
-		failed := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not with %s","data":{"was":%q}}}`, r.ID, mine, mine)
+	message := func(w http.ResponseWriter, r rawRequest) {
+		own := r.HTTP.Header.Get("Authorization")
+		failed := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not with %s","data":{"was":%q}}}`,
+			r.ID, own, own)
 		switch r.Method {
 		case "json":
 			w.Header().Set("Content-Type", "application/json")
@@ -141,12 +145,12 @@ func TestCredentialThatIsSaidBack(t *testing.T) {
 			fmt.Fprintf(w, "data: %s\n\n", failed)
 		case "page":
 			w.Header().Set("Content-Type", "text/html")
-			io.WriteString(w, mine)
+			io.WriteString(w, own)
 		case "result":
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete" , "with":%q}}`, r.ID, mine)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete" , "with":%q}}`, r.ID, own)
 		case "redirect":
-			w.Header().Set("Location", "https://other.example/"+strings.TrimPrefix(mine, "Bearer "))
+			w.Header().Set("Location", "https://other.example/"+strings.TrimPrefix(own, "Bearer "))
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		case "refusal":
 			http.Error(w, failed, http.StatusInternalServerError)
@@ -154,7 +158,7 @@ func TestCredentialThatIsSaidBack(t *testing.T) {
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		}
 	}
-	for name, handler := range map[string]http.Handler{"modern": rawModern(says), "legacy": rawLegacy(`{}`, says)} {
+	for name, handler := range map[string]http.Handler{"modern": rawModern(message), "legacy": rawLegacy(`{}`, message)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(handler)
@@ -166,7 +170,8 @@ func TestCredentialThatIsSaidBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			if got, err := c.Call(t.Context(), Request{Method: "result"}); err != nil || string(got) != `{"resultType":"complete" , "with":"Bearer <secret>"}` {
+			if got, err := c.Call(t.Context(), Request{Method: "result"}); err != nil ||
+				string(got) != `{"resultType":"complete" , "with":"Bearer <secret>"}` {
 				t.Errorf("%s: %v", got, err)
 			}
 			for _, method := range []string{"json", "stream", "page", "redirect", "refusal"} {

@@ -60,7 +60,8 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 		if err == nil || isFinal(err) || ctx.Err() != nil {
 			return c, h, d.fail(err)
 		}
-		if failed = err; d.Era == protocol.Legacy {
+		failed = err
+		if d.Era == protocol.Legacy {
 			return d.fallback(ctx, failed)
 		}
 	}
@@ -71,7 +72,8 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 	version := protocol.VersionLegacy
 	var other *VersionError
 	if errors.As(err, &other) {
-		if version = other.legacy(); version == "" {
+		version = other.legacy()
+		if version == "" {
 			return nil, Handshake{}, d.fail(err)
 		}
 	}
@@ -113,23 +115,23 @@ func (d *httpDial) record(name string, err error) {
 // discover tries the modern era. If a server refuses 2026-07-28 but names it as supported, discover tries once more.
 func (d *httpDial) discover(ctx context.Context) (Conn, Handshake, error) {
 	c := newModern(d.server)
-	h, err := d.askDiscover(ctx, c)
+	h, err := d.tryDiscover(ctx, c)
 	var other *VersionError
 	if errors.As(err, &other) && slices.Contains(other.Supported, protocol.VersionModern) {
 		c.Close()
 		c = newModern(d.server)
-		h, err = d.askDiscover(ctx, c)
+		h, err = d.tryDiscover(ctx, c)
 	}
 	if err != nil {
 		c.Close()
 		d.record(protocol.MethodDiscover, err)
 		return nil, Handshake{}, err
 	}
-	c.agreed.Store(&h)
+	c.handshake.Store(&h)
 	return c, h, nil
 }
 
-func (d *httpDial) askDiscover(ctx context.Context, c *session) (Handshake, error) {
+func (d *httpDial) tryDiscover(ctx context.Context, c *session) (Handshake, error) {
 	silence := &DeadlineError{d.ProbeWait, "no answer"}
 	if d.Era != protocol.Modern {
 		var cancel context.CancelFunc
@@ -156,7 +158,7 @@ func (d *httpDial) askDiscover(ctx context.Context, c *session) (Handshake, erro
 // tries once more.
 func (d *httpDial) initialize(ctx context.Context, version string) (Conn, Handshake, error) {
 	c, h, err := openStreamable(ctx, d.server, version)
-	if other := otherVersion(err, version); other != "" {
+	if other := offeredVersion(err, version); other != "" {
 		c, h, err = openStreamable(ctx, d.server, other)
 	}
 	if err != nil {

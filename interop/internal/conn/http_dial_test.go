@@ -46,8 +46,8 @@ func (r *recorder) String() string {
 	return strings.Join(r.list, ", ")
 }
 
-// each returns a handler that gives every request the same answer.
-func each(status int, typ, body string) http.Handler {
+// respondAlways returns a handler that gives every request the same answer.
+func respondAlways(status int, typ, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", typ)
 		w.WriteHeader(status)
@@ -56,8 +56,8 @@ func each(status int, typ, body string) http.Handler {
 }
 
 const (
-	discover  = "POST server/discover"
-	handshook = "POST initialize, POST notifications/initialized"
+	discoverRequestLine = "POST server/discover"
+	handshakeRequests   = "POST initialize, POST notifications/initialized"
 )
 
 func TestHTTPNegotiation(t *testing.T) {
@@ -83,42 +83,42 @@ func TestHTTPNegotiation(t *testing.T) {
 		})
 	}
 	for name, tt := range map[string]struct {
-		h       http.Handler
-		o       dialOptions
-		version string // "" if no step succeeds
-		asked   string
-		status  int    // of the first HTTPError
-		text    string // in the error
+		h         http.Handler
+		o         dialOptions
+		version   string // "" if no step succeeds
+		requested string
+		status    int    // of the first HTTPError
+		text      string // in the error
 	}{
-		"modern":                {h: sdk(mcp.StreamableHTTPOptions{Stateless: true}), version: protocol.VersionModern, asked: discover},
-		"modern, hint modern":   {h: sdk(mcp.StreamableHTTPOptions{Stateless: true}), o: dialOptions{era: protocol.Modern}, version: protocol.VersionModern, asked: discover},
-		"modern, pinned legacy": {h: sdk(mcp.StreamableHTTPOptions{Stateless: true}), o: dialOptions{pin: protocol.Legacy}, version: protocol.VersionLegacy, asked: handshook},
-		"legacy":                {h: sdk(mcp.StreamableHTTPOptions{}), version: protocol.VersionLegacy, asked: discover + ", " + handshook},
-		"legacy, hint":          {h: sdk(mcp.StreamableHTTPOptions{}), o: dialOptions{era: protocol.Legacy}, version: protocol.VersionLegacy, asked: handshook},
-		"legacy, pinned modern": {h: sdk(mcp.StreamableHTTPOptions{}), o: dialOptions{pin: protocol.Modern}, asked: discover, text: "server/discover: "},
-		"sse":                   {h: newSDKServer().sse(), version: protocol.VersionLegacy, asked: discover + ", POST initialize, GET, " + handshook},
-		"sse, hint legacy":      {h: newSDKServer().sse(), o: dialOptions{era: protocol.Legacy}, version: protocol.VersionLegacy, asked: "POST initialize, " + discover + ", GET, " + handshook},
+		"modern":                {h: sdk(mcp.StreamableHTTPOptions{Stateless: true}), version: protocol.VersionModern, requested: discoverRequestLine},
+		"modern, hint modern":   {h: sdk(mcp.StreamableHTTPOptions{Stateless: true}), o: dialOptions{era: protocol.Modern}, version: protocol.VersionModern, requested: discoverRequestLine},
+		"modern, pinned legacy": {h: sdk(mcp.StreamableHTTPOptions{Stateless: true}), o: dialOptions{pin: protocol.Legacy}, version: protocol.VersionLegacy, requested: handshakeRequests},
+		"legacy":                {h: sdk(mcp.StreamableHTTPOptions{}), version: protocol.VersionLegacy, requested: discoverRequestLine + ", " + handshakeRequests},
+		"legacy, hint":          {h: sdk(mcp.StreamableHTTPOptions{}), o: dialOptions{era: protocol.Legacy}, version: protocol.VersionLegacy, requested: handshakeRequests},
+		"legacy, pinned modern": {h: sdk(mcp.StreamableHTTPOptions{}), o: dialOptions{pin: protocol.Modern}, requested: discoverRequestLine, text: "server/discover: "},
+		"sse":                   {h: newSDKServer().sse(), version: protocol.VersionLegacy, requested: discoverRequestLine + ", POST initialize, GET, " + handshakeRequests},
+		"sse, hint legacy":      {h: newSDKServer().sse(), o: dialOptions{era: protocol.Legacy}, version: protocol.VersionLegacy, requested: "POST initialize, " + discoverRequestLine + ", GET, " + handshakeRequests},
 		"only modern, hint legacy": {h: rawModern(func(w http.ResponseWriter, _ rawRequest) {
 			http.Error(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}`, 404)
-		}), o: dialOptions{era: protocol.Legacy}, version: protocol.VersionModern, asked: "POST initialize, " + discover},
-		"discover answered with nothing": {h: discoverAnswer(200, `{"jsonrpc":"2.0","id":1,"result":{}}`), version: "2025-06-18", asked: discover + ", " + handshook},
-		"discover not found":             {h: discoverAnswer(200, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`), version: "2025-06-18", asked: discover + ", " + handshook},
-		"discover crashes it":            {h: discoverAnswer(500, `Internal Server Error`), version: "2025-06-18", asked: discover + ", " + handshook},
-		"discover forbidden":             {h: discoverAnswer(403, `method not allowed by policy`), version: "2025-06-18", asked: discover + ", " + handshook},
-		"discover of other versions":     {h: discoverAnswer(400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-01","2025-03-26"]}}}`), version: "2025-06-18", asked: discover + ", " + handshook},
-		"result of other versions":       {h: discoverAnswer(200, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-03-26"]}}`), version: "2025-06-18", asked: discover + ", " + handshook},
-		"only a later version":           {h: discoverAnswer(400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-01"]}}}`), asked: discover, text: "supports only protocol versions 2099-01-01"},
-		"headers refused":                {h: discoverAnswer(400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"Mcp-Method is missing"}}`), asked: discover, status: 400, text: "Mcp-Method is missing"},
+		}), o: dialOptions{era: protocol.Legacy}, version: protocol.VersionModern, requested: "POST initialize, " + discoverRequestLine},
+		"discover answered with nothing": {h: discoverAnswer(200, `{"jsonrpc":"2.0","id":1,"result":{}}`), version: "2025-06-18", requested: discoverRequestLine + ", " + handshakeRequests},
+		"discover not found":             {h: discoverAnswer(200, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`), version: "2025-06-18", requested: discoverRequestLine + ", " + handshakeRequests},
+		"discover crashes it":            {h: discoverAnswer(500, `Internal Server Error`), version: "2025-06-18", requested: discoverRequestLine + ", " + handshakeRequests},
+		"discover forbidden":             {h: discoverAnswer(403, `method not allowed by policy`), version: "2025-06-18", requested: discoverRequestLine + ", " + handshakeRequests},
+		"discover of other versions":     {h: discoverAnswer(400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-01","2025-03-26"]}}}`), version: "2025-06-18", requested: discoverRequestLine + ", " + handshakeRequests},
+		"result of other versions":       {h: discoverAnswer(200, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-03-26"]}}`), version: "2025-06-18", requested: discoverRequestLine + ", " + handshakeRequests},
+		"only a later version":           {h: discoverAnswer(400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-01"]}}}`), requested: discoverRequestLine, text: "supports only protocol versions 2099-01-01"},
+		"headers refused":                {h: discoverAnswer(400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"Mcp-Method is missing"}}`), requested: discoverRequestLine, status: 400, text: "Mcp-Method is missing"},
 		"our version, once refused": {h: first(
-			each(400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}}`),
-			rawModern(nil)), version: protocol.VersionModern, asked: discover + ", " + discover},
-		"unauthorized":      {h: each(401, "text/plain", "who are you?"), asked: discover, status: 401, text: "who are you?"},
-		"forbidden":         {h: each(403, "text/plain", "not you"), asked: discover + ", POST initialize", status: 403, text: "not you"},
-		"too many requests": {h: each(429, "text/plain", "later"), asked: discover, status: 429},
-		"not found":         {h: each(404, "text/plain", "nothing here"), asked: discover + ", POST initialize, GET", status: 404, text: "nothing here"},
-		"down":              {h: each(503, "text/plain", "maintenance"), asked: discover + ", POST initialize", status: 503},
-		"a website":         {h: each(200, "text/html", "<html>hello</html>"), asked: discover + ", POST initialize, GET", status: 200, text: `type "text/html"`},
-		"a login page":      {h: http.RedirectHandler("https://login.example/", http.StatusFound), asked: discover, status: 302, text: "redirects to https://login.example/"},
+			respondAlways(400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}}`),
+			rawModern(nil)), version: protocol.VersionModern, requested: discoverRequestLine + ", " + discoverRequestLine},
+		"unauthorized":      {h: respondAlways(401, "text/plain", "who are you?"), requested: discoverRequestLine, status: 401, text: "who are you?"},
+		"forbidden":         {h: respondAlways(403, "text/plain", "not you"), requested: discoverRequestLine + ", POST initialize", status: 403, text: "not you"},
+		"too many requests": {h: respondAlways(429, "text/plain", "later"), requested: discoverRequestLine, status: 429},
+		"not found":         {h: respondAlways(404, "text/plain", "nothing here"), requested: discoverRequestLine + ", POST initialize, GET", status: 404, text: "nothing here"},
+		"down":              {h: respondAlways(503, "text/plain", "maintenance"), requested: discoverRequestLine + ", POST initialize", status: 503},
+		"a website":         {h: respondAlways(200, "text/html", "<html>hello</html>"), requested: discoverRequestLine + ", POST initialize, GET", status: 200, text: `type "text/html"`},
+		"a login page":      {h: http.RedirectHandler("https://login.example/", http.StatusFound), requested: discoverRequestLine, status: 302, text: "redirects to https://login.example/"},
 		"refuses our version": {h: http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 			switch r := readRequest(hr); {
 			case r.Method == protocol.MethodInitialize && strings.Contains(string(r.Params), `"2025-03-26"`):
@@ -128,14 +128,14 @@ func TestHTTPNegotiation(t *testing.T) {
 			default:
 				http.Error(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2025-03-26"]}}}`, 400)
 			}
-		}), version: "2025-03-26", asked: discover + ", POST initialize, " + handshook},
+		}), version: "2025-03-26", requested: discoverRequestLine + ", POST initialize, " + handshakeRequests},
 		"a version of its own": {h: http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 			if r := readRequest(hr); r.Method == protocol.MethodInitialize {
 				rawAnswer(w, r, `{"protocolVersion":"1.0","capabilities":{}}`)
 				return
 			}
 			http.NotFound(w, hr)
-		}), asked: discover + ", POST initialize", status: 404, text: "initialize: protocol: a version that is not ours: the server supports only protocol versions 1.0"},
+		}), requested: discoverRequestLine + ", POST initialize", status: 404, text: "initialize: protocol: a version that is not ours: the server supports only protocol versions 1.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
@@ -146,12 +146,13 @@ func TestHTTPNegotiation(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 			defer cancel()
 			c, h, err := dialHTTP(ctx, tt.o)
-			asked := rec.String()
+			requested := rec.String()
 			if err == nil {
 				c.Close()
 			}
-			if asked, _, _ = strings.Cut(asked, handshook+", GET"); !strings.HasPrefix(asked, tt.asked) && asked+handshook != tt.asked {
-				t.Errorf("asked: %s", asked)
+			requested, _, _ = strings.Cut(requested, handshakeRequests+", GET")
+			if !strings.HasPrefix(requested, tt.requested) && requested+handshakeRequests != tt.requested {
+				t.Errorf("asked: %s", requested)
 			}
 			if tt.version != "" {
 				era := protocol.Legacy
@@ -181,9 +182,9 @@ func TestHTTPNobodyThere(t *testing.T) {
 	noLeaks(t)
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	tls := httptest.NewTLSServer(each(200, "", ""))
+	tls := httptest.NewTLSServer(respondAlways(200, "", ""))
 	defer tls.Close()
-	plain := httptest.NewServer(each(200, "", ""))
+	plain := httptest.NewServer(respondAlways(200, "", ""))
 	defer plain.Close()
 	for name, url := range map[string]string{
 		"refused":     gone.URL,
@@ -232,7 +233,7 @@ func TestHTTPSilentProbe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
-			_, h := dialed(t, dialOptions{url: serve(t, tt.h), probe: 50 * time.Millisecond})
+			_, h := mustDial(t, dialOptions{url: serve(t, tt.h), probe: 50 * time.Millisecond})
 			if h.Era != tt.era {
 				t.Errorf("era = %s", h.Era)
 			}
@@ -243,14 +244,14 @@ func TestHTTPSilentProbe(t *testing.T) {
 func TestHTTPDialEndsWithItsContext(t *testing.T) {
 	for _, dial := range []func(context.Context, dialOptions) (Conn, Handshake, error){dialHTTP, dialSSE} {
 		noLeaks(t)
-		asked := make(chan struct{}, 1)
+		requested := make(chan struct{}, 1)
 		s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, hr *http.Request) {
 			io.Copy(io.Discard, hr.Body)
-			asked <- struct{}{}
+			requested <- struct{}{}
 			<-hr.Context().Done()
 		}))
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { <-asked; cancel() }()
+		go func() { <-requested; cancel() }()
 		if c, _, err := dial(ctx, dialOptions{url: s.URL}); c != nil || err != context.Canceled {
 			t.Errorf("err = %v", err)
 		}
@@ -275,7 +276,7 @@ func TestHTTPHeaders(t *testing.T) {
 		"X-Key": {"k"}, "Host": {"mcp.example"}, "Authorization": {"Bearer t"},
 		"Accept": {"text/plain"}, "Content-Length": {"5"}, "Mcp-Session-Id": {"forged"}, "Accept-Encoding": {"br"},
 	}
-	c, _ := dialed(t, dialOptions{headers: configured, url: serve(t, record(rawModern(func(w http.ResponseWriter, r rawRequest) { rawAnswer(w, r, `{}`) })))})
+	c, _ := mustDial(t, dialOptions{headers: configured, url: serve(t, record(rawModern(func(w http.ResponseWriter, r rawRequest) { rawAnswer(w, r, `{}`) })))})
 	x := toolCall(protocol.Modern, "münze ", `{"r":"us-west1","e":"","o":{"t":"\tx"}}`, 0)
 	x.ParamHeaders = []protocol.ParamHeader{
 		{Path: []string{"r"}, Name: "Region"}, {Path: []string{"e"}, Name: "empty"}, {Path: []string{"o", "t"}, Name: "Tab"}, {Path: []string{"none"}, Name: "None"},
@@ -298,7 +299,7 @@ func TestHTTPHeaders(t *testing.T) {
 	}
 
 	seen = nil
-	legacy, _ := dialed(t, dialOptions{headers: configured, url: serve(t, record(rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) { rawAnswer(w, r, `{}`) })))})
+	legacy, _ := mustDial(t, dialOptions{headers: configured, url: serve(t, record(rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) { rawAnswer(w, r, `{}`) })))})
 	if _, err := legacy.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0)); err != nil {
 		t.Fatal(err)
 	}

@@ -11,14 +11,14 @@ import (
 
 // eventStream is the state of the streams that answer one request: the first one, and the ones that resume it.
 type eventStream struct {
-	id     json.RawMessage
-	server *httpServer
-	reply  *httpReply                 // the reply that is being read
-	lastID string                     // of the last event that had one; "": none
-	retry  time.Duration              // the server's wait before a reconnect; -1: none
-	heard  bool                       // an event came since it was last reset
-	note   func(*wire.Envelope) error // receives notifications; an error ends the call
-	ask    func(*wire.Envelope)       // receives the server's requests; nil: it may not send any
+	id             json.RawMessage
+	server         *httpServer
+	reply          *httpReply                 // the reply that is being read
+	lastID         string                     // of the last event that had one; "": none
+	retry          time.Duration              // the server's wait before a reconnect; -1: none
+	received       bool                       // an event came since it was last reset
+	onNotification func(*wire.Envelope) error // receives notifications; an error ends the call
+	onRequest      func(*wire.Envelope)       // receives the server's requests; nil: it may not send any
 }
 
 // answer receives the answer to p from the reply r, and from the streams that resume a cut one. If resume is nil,
@@ -28,7 +28,7 @@ func (s *eventStream) answer(
 ) error {
 	streams, err := s.server.isStream(r)
 	for streams {
-		s.heard = false
+		s.received = false
 		result, err, final := s.read(r, s.server.events(r))
 		if final {
 			r.drain(l)
@@ -39,13 +39,14 @@ func (s *eventStream) answer(
 		}
 		r.close()
 		if s.lastID == "" || resume == nil {
-			return orContext(ctx, l, err)
+			return contextErrorOr(ctx, l, err)
 		}
-		if r, err = resume(err); err != nil {
+		r, err = resume(err)
+		if err != nil {
 			return err
 		}
 	}
-	result, err := s.server.once(ctx, l, r, s.id, err)
+	result, err := s.server.readAnswer(ctx, l, r, s.id, err)
 	if err == nil {
 		p.finish(result, nil)
 	}
@@ -63,7 +64,7 @@ func (s *eventStream) read(r *httpReply, events *wire.Events) (result json.RawMe
 		if err != nil && !errors.As(err, &long) {
 			return nil, &CutError{err}, false
 		}
-		s.heard = true
+		s.received = true
 		if ev.ID != "" {
 			s.lastID = ev.ID
 		}
@@ -76,7 +77,8 @@ func (s *eventStream) read(r *httpReply, events *wire.Events) (result json.RawMe
 		if len(ev.Data) == 0 || ev.Name != "message" {
 			continue
 		}
-		if result, err, final = s.message(ev.Data); final {
+		result, err, final = s.message(ev.Data)
+		if final {
 			return result, err, true
 		}
 	}
@@ -93,12 +95,12 @@ func (s *eventStream) message(data []byte) (result json.RawMessage, err error, f
 		result, err = s.server.result(s.reply, &env, s.id)
 		return result, err, true
 	case wire.Notification:
-		if err := s.note(&env); err != nil {
+		if err := s.onNotification(&env); err != nil {
 			return nil, err, true
 		}
 	case wire.Request:
-		if s.ask != nil {
-			s.ask(&env)
+		if s.onRequest != nil {
+			s.onRequest(&env)
 		}
 	default:
 		return nil, &ProtocolError{"a message that is neither request nor response", nil}, true

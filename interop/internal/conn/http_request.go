@@ -52,10 +52,10 @@ func WithHeader(ctx context.Context, h http.Header) context.Context {
 // httpReply is an answer with an open body. Until it is closed or detached, it ends with the caller's context.
 type httpReply struct {
 	*http.Response
-	body   endReader
-	cancel context.CancelFunc
-	leave  func() bool // detaches it from the caller's context
-	forget func() bool // detaches it from the connection's context
+	body             endReader
+	cancel           context.CancelFunc
+	detachCaller     func() bool // detaches it from the caller's context
+	detachConnection func() bool // detaches it from the connection's context
 }
 
 // endReader records whether its end was reached.
@@ -74,17 +74,23 @@ func (r *endReader) Read(p []byte) (int, error) {
 
 // send makes one request, which ends when ctx or the connection does. It has a context of its own, so that drain can
 // detach it from the caller's.
-func (s *httpServer) send(ctx context.Context, l *lifetime, method string, h http.Header, body []byte) (*httpReply, error) {
+func (s *httpServer) send(
+	ctx context.Context, l *lifetime, method string, h http.Header, body []byte,
+) (*httpReply, error) {
 	rctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r := &httpReply{cancel: cancel, leave: context.AfterFunc(ctx, cancel), forget: context.AfterFunc(l.ctx, cancel)}
+	r := &httpReply{
+		cancel:           cancel,
+		detachCaller:     context.AfterFunc(ctx, cancel),
+		detachConnection: context.AfterFunc(l.ctx, cancel),
+	}
 	var reader io.Reader
 	if body != nil {
 		reader = bytes.NewReader(body)
 		h[httpKeyType] = httpTypeJSON
 	}
 	if s.forwards && (body != nil || h[httpKeyLastEvent] != nil) { // the latter resumes the answer of a call
-		own, _ := ctx.Value(headerKey{}).(http.Header)
-		maps.Copy(h, own)
+		extra, _ := ctx.Value(headerKey{}).(http.Header)
+		maps.Copy(h, extra)
 	}
 	req, err := http.NewRequestWithContext(rctx, method, s.url.String(), reader)
 	if err == nil {
@@ -96,15 +102,15 @@ func (s *httpServer) send(ctx context.Context, l *lifetime, method string, h htt
 	}
 	if err != nil {
 		r.release()
-		return nil, orContext(ctx, l, newNetworkError(method, s.url, err))
+		return nil, contextErrorOr(ctx, l, newNetworkError(method, s.url, err))
 	}
 	r.body.ReadCloser = r.Response.Body
 	return r, nil
 }
 
 func (r *httpReply) release() {
-	r.leave()
-	r.forget()
+	r.detachCaller()
+	r.detachConnection()
 	r.cancel()
 }
 
@@ -120,7 +126,7 @@ func (r *httpReply) drain(l *lifetime) {
 		r.close()
 		return
 	}
-	r.leave()
+	r.detachCaller()
 	ok := l.spawn(func(context.Context) {
 		late := time.AfterFunc(httpDrainTime, r.cancel)
 		_, _ = io.CopyN(io.Discard, &r.body, httpDrainBytes)
@@ -149,7 +155,7 @@ func (s *httpServer) openEvents(ctx context.Context, l *lifetime, h http.Header)
 		return r, nil
 	}
 	if err == nil {
-		err = s.odd(r)
+		err = s.unexpectedType(r)
 	}
 	r.close()
 	return nil, err
@@ -170,7 +176,7 @@ func (s *httpServer) deliver(ctx context.Context, l *lifetime, h http.Header, e 
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(httpAnswerWait, cancel) })()
 	r, err := s.send(sending, l, http.MethodPost, h, wire.EncodeEnvelope(e))
 	if err != nil {
-		return orContext(ctx, l, err)
+		return contextErrorOr(ctx, l, err)
 	}
 	if r.StatusCode/100 == 2 {
 		r.drain(l)

@@ -127,8 +127,8 @@ func dialSSE(ctx context.Context, o dialOptions) (Conn, Handshake, error) {
 	return DialSSE(ctx, u, opts)
 }
 
-// dialed connects to url. The connection is closed at the end of the test.
-func dialed(t *testing.T, o dialOptions) (Conn, Handshake) {
+// mustDial connects to url. The connection is closed at the end of the test.
+func mustDial(t *testing.T, o dialOptions) (Conn, Handshake) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 	defer cancel()
@@ -148,7 +148,8 @@ func toolCall(era protocol.Era, name, args string, token int64) Request {
 	}
 	if era == protocol.Modern {
 		m := strings.TrimSuffix(strings.TrimPrefix(string(ModernMeta(clientInfo, nil)), "{"), "}")
-		if meta = m + "," + meta; token == 0 {
+		meta = m + "," + meta
+		if token == 0 {
 			meta = m
 		}
 	}
@@ -187,7 +188,7 @@ func (n *notes) next(t *testing.T) Message {
 	}
 }
 
-func wait(t *testing.T, c <-chan struct{}, what string) {
+func waitFor(t *testing.T, c <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-c:
@@ -196,8 +197,8 @@ func wait(t *testing.T, c <-chan struct{}, what string) {
 	}
 }
 
-// everyTransport runs f with servers of the SDK over the three transports.
-func everyTransport(t *testing.T, f func(t *testing.T, s *sdkServer, h http.Handler, era protocol.Era)) {
+// onEveryTransport runs f with servers of the SDK over the three transports.
+func onEveryTransport(t *testing.T, f func(t *testing.T, s *sdkServer, h http.Handler, era protocol.Era)) {
 	for _, tt := range []struct {
 		name string
 		h    func(*sdkServer) http.Handler
@@ -223,9 +224,10 @@ func everyTransport(t *testing.T, f func(t *testing.T, s *sdkServer, h http.Hand
 }
 
 func TestHTTPAnswersCalls(t *testing.T) {
-	everyTransport(t, func(t *testing.T, _ *sdkServer, h http.Handler, era protocol.Era) {
-		c, shake := dialed(t, dialOptions{url: serve(t, h)})
-		if shake.Era != era || shake.Instructions != "be kind" || !strings.Contains(string(shake.ServerInfo), `"sdk"`) || len(shake.Capabilities) == 0 {
+	onEveryTransport(t, func(t *testing.T, _ *sdkServer, h http.Handler, era protocol.Era) {
+		c, shake := mustDial(t, dialOptions{url: serve(t, h)})
+		if shake.Era != era || shake.Instructions != "be kind" || !strings.Contains(string(shake.ServerInfo), `"sdk"`) ||
+			len(shake.Capabilities) == 0 {
 			t.Errorf("handshake = %+v, %s", shake, shake.ServerInfo)
 		}
 		var wg sync.WaitGroup
@@ -251,11 +253,11 @@ func TestHTTPAnswersCalls(t *testing.T) {
 }
 
 func TestHTTPTellsProgressInOrder(t *testing.T) {
-	everyTransport(t, func(t *testing.T, _ *sdkServer, h http.Handler, era protocol.Era) {
+	onEveryTransport(t, func(t *testing.T, _ *sdkServer, h http.Handler, era protocol.Era) {
 		if strings.Contains(t.Name(), "json") {
 			t.Skip("an answer that is no stream tells nothing")
 		}
-		c, _ := dialed(t, dialOptions{url: serve(t, h)})
+		c, _ := mustDial(t, dialOptions{url: serve(t, h)})
 		n := newNotes()
 		x := toolCall(era, "progress", `{}`, 7)
 		x.Receive, x.Of = n.take, 42
@@ -266,7 +268,8 @@ func TestHTTPTellsProgressInOrder(t *testing.T) {
 			t.Fatalf("%d reports", len(n.list))
 		}
 		for i, m := range n.list {
-			if m.Method != protocol.NoteProgress || m.Of != 42 || m.Era != era || !strings.Contains(string(m.Params), fmt.Sprintf(`"progress":%d`, i+1)) {
+			if m.Method != protocol.NoteProgress || m.Of != 42 || m.Era != era ||
+				!strings.Contains(string(m.Params), fmt.Sprintf(`"progress":%d`, i+1)) {
 				t.Errorf("report %d: %+v %s", i, m, m.Params)
 			}
 		}
@@ -274,14 +277,14 @@ func TestHTTPTellsProgressInOrder(t *testing.T) {
 }
 
 func TestHTTPCancels(t *testing.T) {
-	everyTransport(t, func(t *testing.T, s *sdkServer, h http.Handler, era protocol.Era) {
-		c, _ := dialed(t, dialOptions{url: serve(t, h)})
+	onEveryTransport(t, func(t *testing.T, s *sdkServer, h http.Handler, era protocol.Era) {
+		c, _ := mustDial(t, dialOptions{url: serve(t, h)})
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-s.started; cancel() }()
 		if _, err := c.Call(ctx, toolCall(era, "hang", `{}`, 0)); err != context.Canceled {
 			t.Errorf("err = %v", err)
 		}
-		wait(t, s.ended, "the tool's context to end")
+		waitFor(t, s.ended, "the tool's context to end")
 		if got, err := c.Call(t.Context(), toolCall(era, "echo", `{}`, 0)); err != nil {
 			t.Errorf("afterwards: %s, %v", got, err)
 		}
@@ -289,11 +292,11 @@ func TestHTTPCancels(t *testing.T) {
 }
 
 func TestHTTPAnswersTheServersPing(t *testing.T) {
-	everyTransport(t, func(t *testing.T, _ *sdkServer, h http.Handler, era protocol.Era) {
+	onEveryTransport(t, func(t *testing.T, _ *sdkServer, h http.Handler, era protocol.Era) {
 		if era == protocol.Modern || strings.Contains(t.Name(), "json") {
 			t.Skip("the server cannot ask")
 		}
-		c, _ := dialed(t, dialOptions{url: serve(t, h)})
+		c, _ := mustDial(t, dialOptions{url: serve(t, h)})
 		got, err := c.Call(t.Context(), toolCall(era, "ping", `{}`, 0))
 		if err != nil || !strings.Contains(string(got), "pong") {
 			t.Errorf("%s, %v", got, err)
@@ -302,13 +305,13 @@ func TestHTTPAnswersTheServersPing(t *testing.T) {
 }
 
 func TestHTTPHearsOfChanges(t *testing.T) {
-	everyTransport(t, func(t *testing.T, _ *sdkServer, h http.Handler, era protocol.Era) {
+	onEveryTransport(t, func(t *testing.T, _ *sdkServer, h http.Handler, era protocol.Era) {
 		n := newNotes()
-		c, _ := dialed(t, dialOptions{url: serve(t, h), receive: n.take})
+		c, _ := mustDial(t, dialOptions{url: serve(t, h), receive: n.take})
 		if era == protocol.Modern {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{})
-			defer func() { cancel(); wait(t, ended, "the subscription to end") }()
+			defer func() { cancel(); waitFor(t, ended, "the subscription to end") }()
 			x := Request{Method: protocol.MethodListen, Receive: n.take}
 			x.Params = json.RawMessage(fmt.Sprintf(`{"notifications":{"toolsListChanged":true},"_meta":%s}`, ModernMeta(clientInfo, nil)))
 			go func() { defer close(ended); _, _ = c.Call(ctx, x) }()
@@ -326,16 +329,16 @@ func TestHTTPHearsOfChanges(t *testing.T) {
 }
 
 func TestHTTPClosesUnderACall(t *testing.T) {
-	everyTransport(t, func(t *testing.T, s *sdkServer, h http.Handler, era protocol.Era) {
-		c, _ := dialed(t, dialOptions{url: serve(t, h)})
+	onEveryTransport(t, func(t *testing.T, s *sdkServer, h http.Handler, era protocol.Era) {
+		c, _ := mustDial(t, dialOptions{url: serve(t, h)})
 		go func() { <-s.started; c.Close(); c.Close() }()
 		_, err := c.Call(t.Context(), toolCall(era, "hang", `{}`, 0))
 		var lost *LostError
 		if !errors.As(err, &lost) || !errors.Is(err, errClosed) {
 			t.Errorf("err = %v", err)
 		}
-		wait(t, s.ended, "the tool's context to end")
-		wait(t, c.Done(), "done")
+		waitFor(t, s.ended, "the tool's context to end")
+		waitFor(t, c.Done(), "done")
 		if _, err := c.Call(t.Context(), toolCall(era, "echo", `{}`, 0)); !errors.Is(err, errClosed) {
 			t.Errorf("afterwards: %v", err)
 		}
@@ -356,7 +359,7 @@ func TestHTTPOverHTTP2WithAnInjectedClient(t *testing.T) {
 	defer server.Close()
 	client := server.Client()
 	client.Timeout = time.Nanosecond // no effect: it would end streams
-	c, _ := dialed(t, dialOptions{url: server.URL, client: client})
+	c, _ := mustDial(t, dialOptions{url: server.URL, client: client})
 	if _, err := c.Call(t.Context(), toolCall(protocol.Modern, "echo", `{}`, 0)); err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +368,7 @@ func TestHTTPOverHTTP2WithAnInjectedClient(t *testing.T) {
 	if _, err := c.Call(ctx, toolCall(protocol.Modern, "hang", `{}`, 0)); err != context.Canceled {
 		t.Errorf("err = %v", err)
 	}
-	wait(t, s.ended, "the tool's context to end")
+	waitFor(t, s.ended, "the tool's context to end")
 	if p := <-protocols; p != "HTTP/2.0" {
 		t.Errorf("spoke %s", p)
 	}
@@ -379,7 +382,7 @@ func TestModernHTTPSubscriptionThatTheServerEnds(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":ID}}`,
 		`{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete"}}`,
 	} {
-		c, _ := dialed(t, dialOptions{url: serve(t, rawModern(func(w http.ResponseWriter, r rawRequest) {
+		c, _ := mustDial(t, dialOptions{url: serve(t, rawModern(func(w http.ResponseWriter, r rawRequest) {
 			rawEvents(w, `data: {"jsonrpc":"2.0","id":7,"method":"forbidden"}`+"\n\n"+
 				`data: {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}`+"\n\n")
 			rawEvents(w, "data: "+strings.ReplaceAll(end, "ID", string(r.ID))+"\n\n")

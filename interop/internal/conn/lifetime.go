@@ -53,9 +53,9 @@ func (l *lifetime) die(cause error) {
 	}
 }
 
-// rejected ends a connection, because the server refused a call without running it. It returns the error of the call,
+// rejectCall ends a connection, because the server refused a call without running it. It returns the error of the call,
 // which may be sent again on another connection.
-func (l *lifetime) rejected(cause error) error {
+func (l *lifetime) rejectCall(cause error) error {
 	l.die(cause)
 	return &UnsentError{&LostError{cause}}
 }

@@ -36,9 +36,9 @@ func (c *modern) send(ctx context.Context, e wire.Envelope, p *pending) error {
 	}
 	r, err := c.server.send(ctx, c.s.lifetime, http.MethodPost, c.headers(p.request), wire.EncodeEnvelope(e))
 	if err != nil {
-		return c.judge(err)
+		return c.endIfFatal(err)
 	}
-	s := &eventStream{id: e.ID, server: c.server, note: func(env *wire.Envelope) error {
+	s := &eventStream{id: e.ID, server: c.server, onNotification: func(env *wire.Envelope) error {
 		m := Message{Params: env.Params, Method: env.MethodName(), Era: protocol.Modern}
 		if id, _ := wire.Lookup(m.Params, "requestId"); m.Method == protocol.NoteCancelled && bytes.Equal(id, e.ID) {
 			return errServerCancelled
@@ -47,7 +47,7 @@ func (c *modern) send(ctx context.Context, e wire.Envelope, p *pending) error {
 		p.deliver()
 		return nil
 	}}
-	return c.judge(s.answer(ctx, c.s.lifetime, p, r, nil))
+	return c.endIfFatal(s.answer(ctx, c.s.lifetime, p, r, nil))
 }
 
 func (c *modern) leave(context.Context) {}
@@ -75,30 +75,31 @@ func (c *modern) headers(x *Request) http.Header {
 // paramText returns the argument at a path. It returns false if there is none that fits in a header.
 func paramText(value json.RawMessage, path []string) (text string, ok bool) {
 	for _, key := range path {
-		if value, ok = wire.Lookup(value, key); !ok {
+		value, ok = wire.Lookup(value, key)
+		if !ok {
 			return "", false
 		}
 	}
 	return protocol.PrimitiveText(value)
 }
 
-// judge ends the connection if an error means that the next call must fail too. There is no server, no MCP server at
-// the URL, or the server no longer supports the version. The next dial finds out its version again.
-func (c *modern) judge(err error) error {
+// endIfFatal ends the connection if an error means that the next call must fail too. There is no server, no MCP server
+// at the URL, or the server no longer supports the version. The next dial finds out its version again.
+func (c *modern) endIfFatal(err error) error {
 	var he *HTTPError
 	var rpc *protocol.RPCError
 	switch {
 	case err == nil:
 	case errors.As(err, &rpc):
 		if rpc.Code == protocol.CodeUnsupportedVersion {
-			return c.s.rejected(err)
+			return c.s.rejectCall(err)
 		}
 	case errors.As(err, &he):
 		if he.Status == http.StatusNotFound || he.Status == http.StatusMethodNotAllowed {
-			return c.s.rejected(err)
+			return c.s.rejectCall(err)
 		}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return c.s.rejected(err)
+		return c.s.rejectCall(err)
 	}
 	return err
 }

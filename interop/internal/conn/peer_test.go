@@ -46,7 +46,8 @@ func TestHTTPPeers(t *testing.T) {
 			if err != nil || json.Unmarshal(got, &tools) != nil || len(tools.Tools) == 0 {
 				t.Fatalf("%s, %v", got, err)
 			}
-			if got, err = c.Call(t.Context(), toolCall(h.Era, tt.tool, tt.args, 0)); err != nil || tt.tool == "echo" && !strings.Contains(string(got), "münze") {
+			got, err = c.Call(t.Context(), toolCall(h.Era, tt.tool, tt.args, 0))
+			if err != nil || tt.tool == "echo" && !strings.Contains(string(got), "münze") {
 				t.Errorf("%v: %s, %v", tools.Tools, got, err)
 			}
 		})
@@ -91,7 +92,7 @@ func TestHTTPFixture(t *testing.T) {
 			if strings.Contains(flags, "ignore") {
 				o.probe = 50 * time.Millisecond
 			}
-			c, h := dialed(t, o)
+			c, h := mustDial(t, o)
 			if h.Era != want.era {
 				t.Errorf("%+v", h)
 			}
@@ -131,7 +132,7 @@ func TestHTTPFixtureCancels(t *testing.T) {
 		t.Run(flags, func(t *testing.T) {
 			noLeaks(t)
 			f := fixture.New(t, strings.Fields(flags)...)
-			c, h := dialed(t, dialOptions{url: f.HTTP()})
+			c, h := mustDial(t, dialOptions{url: f.HTTP()})
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				f.Wait("call hang")

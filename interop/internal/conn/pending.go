@@ -32,18 +32,19 @@ func newPending(ctx context.Context, r *Request) *pending {
 }
 
 // add keeps a notification for [pending.take]. It returns false if the call has its answer already.
-func (p *pending) add(m Message) (kept bool) {
+func (p *pending) add(m Message) (added bool) {
 	if p.request.Receive == nil {
 		return true
 	}
 	m.Of = p.request.Of
 	p.mu.Lock()
-	if kept = !p.done; kept {
+	added = !p.done
+	if added {
 		p.notes.put(m)
 	}
 	p.mu.Unlock()
 	signalOnce(p.signal)
-	return kept
+	return added
 }
 
 // finish sets the result; only the first call counts.
@@ -84,8 +85,8 @@ func (p *pending) deliver() {
 	}
 }
 
-// leave ends deliveries, because the call returns.
-func (p *pending) leave() {
+// endDelivery ends deliveries, because the call returns.
+func (p *pending) endDelivery() {
 	p.delivering.Lock()
 	defer p.delivering.Unlock()
 	p.returned = true
@@ -112,7 +113,7 @@ type backlog struct{ watch.Backlog[Message] }
 
 func (b *backlog) put(m Message) {
 	m.Params = bytes.Clone(m.Params) // the params must not keep the whole frame in memory
-	b.Put(changeOf(m), len(m.Params)+len(m.Method), m)
+	b.Put(changeKey(m), len(m.Params)+len(m.Method), m)
 	for {
 		switch changes, others, size := b.Size(); {
 		case others > maxQueued, size > maxQueuedBytes && others > 0 && others+changes > 1:
@@ -125,8 +126,8 @@ func (b *backlog) put(m Message) {
 	}
 }
 
-// changeOf returns a key for the list or resource that a message reports as changed. It returns "" for other messages.
-func changeOf(m Message) string {
+// changeKey returns a key for the list or resource that a message reports as changed. It returns "" for other messages.
+func changeKey(m Message) string {
 	switch {
 	case !ConcernsAll(m.Method):
 		return ""
@@ -138,14 +139,14 @@ func changeOf(m Message) string {
 
 // queue passes messages that belong to no call to one goroutine, in wire order.
 type queue struct {
-	mu     sync.Mutex
-	waits  backlog
-	signal chan struct{}
+	mu      sync.Mutex
+	waiting backlog
+	signal  chan struct{}
 }
 
 func (q *queue) put(m Message) {
 	q.mu.Lock()
-	q.waits.put(m)
+	q.waiting.put(m)
 	q.mu.Unlock()
 	signalOnce(q.signal)
 }
@@ -159,7 +160,7 @@ func (q *queue) run(ctx context.Context, handle func(Message)) {
 			return
 		}
 		q.mu.Lock()
-		batch := q.waits.Take()
+		batch := q.waiting.Take()
 		q.mu.Unlock()
 		for _, m := range batch {
 			if ctx.Err() != nil {

@@ -38,7 +38,7 @@ func openStream(ctx context.Context, f framer, o Options, era protocol.Era) (Con
 	s.run(f)
 	h, err := s.probe(ctx, era)
 	if err == nil {
-		s.agreed.Store(&h)
+		s.handshake.Store(&h)
 		if h.Era == protocol.Legacy {
 			err = s.notify(ctx, protocol.NoteInitialized, nil)
 		}
@@ -47,8 +47,8 @@ func openStream(ctx context.Context, f framer, o Options, era protocol.Era) (Con
 		s.Close()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
-			if late := s.late(ctx, 0); late != ctx.Err() { //nolint:errorlint // which has nothing to say of bytes
-				err = late
+			if lateErr := s.lateError(ctx, 0); lateErr != ctx.Err() { //nolint:errorlint // it may be ctx.Err() itself
+				err = lateErr
 			}
 			if p, ok := f.(*stdio); ok {
 				err = fmt.Errorf("%w%s", err, stderrNote(p.stderr()))
@@ -62,9 +62,9 @@ func openStream(ctx context.Context, f framer, o Options, era protocol.Era) (Con
 // opening is the outcome of one of the two opening requests. Its era is "" if the connection or the time to connect
 // ended first.
 type opening struct {
-	shake Handshake
-	err   error
-	era   protocol.Era
+	handshake Handshake
+	err       error
+	era       protocol.Era
 }
 
 // final reports an outcome after which no other request is tried.
@@ -99,28 +99,28 @@ func (s *session) probe(ctx context.Context, era protocol.Era) (Handshake, error
 	if era == protocol.Legacy {
 		ask(protocol.Legacy)
 		out, _ := next(nil)
-		return out.shake, out.err
+		return out.handshake, out.err
 	}
 	ask(protocol.Modern)
 	if s.opts.Era == protocol.Modern {
 		out, _ := next(nil)
-		return out.shake, out.err
+		return out.handshake, out.err
 	}
 	timer := time.After(cmp.Or(s.opts.ProbeWait, probeWait))
 	out, silent := next(timer)
 	if !silent && out.final() {
-		return out.shake, out.err
+		return out.handshake, out.err
 	}
 	failed := map[protocol.Era]error{protocol.Modern: out.err}
 	ask(protocol.Legacy)
 	for len(failed) < 2 || failed[protocol.Modern] == nil {
 		out, _ = next(nil)
 		if out.final() {
-			return out.shake, out.err
+			return out.handshake, out.err
 		}
 		failed[out.era] = out.err
 	}
-	return Handshake{}, clearer(failed[protocol.Modern], failed[protocol.Legacy])
+	return Handshake{}, probeError(failed[protocol.Modern], failed[protocol.Legacy])
 }
 
 // open sends the opening request of one era.
@@ -140,9 +140,9 @@ func (s *session) open(ctx context.Context, era protocol.Era) (Handshake, error)
 	return parse(result)
 }
 
-// clearer returns the error to show if both requests failed. If a modern server names its versions, it is the error of
-// the first request.
-func clearer(discover, initialize error) error {
+// probeError returns the error to show if both requests failed. If a modern server names its versions, it is the error
+// of the first request.
+func probeError(discover, initialize error) error {
 	var version *VersionError
 	var rpc *protocol.RPCError
 	switch {
@@ -154,10 +154,10 @@ func clearer(discover, initialize error) error {
 	return initialize
 }
 
-// maybeUpset reports whether a handshake may have failed because it began with server/discover. The server left, or
+// mayRetryLegacy reports whether a handshake may have failed because it began with server/discover. The server left, or
 // refused the initialize that followed, for a reason other than its version. Some servers treat any first message as
 // the beginning of a session.
-func maybeUpset(err error) bool {
+func mayRetryLegacy(err error) bool {
 	var lost *LostError
 	var version *VersionError
 	var rpc *protocol.RPCError

@@ -44,20 +44,20 @@ type session struct {
 	log       *slog.Logger
 	closing   sync.Once
 
-	agreed atomic.Pointer[Handshake] // nil before the handshake
-	nextID atomic.Int64
-	noise  atomic.Int64
-	queue  queue         // notifications that belong to no call
-	asking chan struct{} // slots for the server's requests
-	busy   chan struct{} // slots for refusals of further requests
+	handshake    atomic.Pointer[Handshake] // nil before the handshake
+	nextID       atomic.Int64
+	noise        atomic.Int64
+	queue        queue         // notifications that belong to no call
+	answerSlots  chan struct{} // slots for the server's requests
+	refusalSlots chan struct{} // slots for refusals of further requests
 
 	unmatched unmatched
 
-	table   sync.Mutex
-	pending map[int64]*pending            // calls by request id
-	tokens  map[int64]*pending            // by progress token
-	serving map[string]context.CancelFunc // the server's requests, by id
-	asks    map[chan struct{}]bool        // each closed when a server's request has its answer
+	table          sync.Mutex
+	pending        map[int64]*pending            // calls by request id
+	tokens         map[int64]*pending            // by progress token
+	requestCancels map[string]context.CancelFunc // the server's requests, by id
+	openRequests   map[chan struct{}]bool        // each closed when a server's request has its answer
 }
 
 var _ Conn = (*session)(nil)
@@ -65,8 +65,10 @@ var _ Conn = (*session)(nil)
 func newSession(o Options, leaveWait time.Duration) *session {
 	s := &session{
 		lifetime: newLifetime(), transport: newLifetime(), leaveWait: leaveWait, opts: o, log: o.Logger,
-		queue: queue{signal: make(chan struct{}, 1)}, asking: make(chan struct{}, maxAsking), busy: make(chan struct{}, maxAsking),
-		pending: map[int64]*pending{}, tokens: map[int64]*pending{}, serving: map[string]context.CancelFunc{}, asks: map[chan struct{}]bool{},
+		queue:       queue{signal: make(chan struct{}, 1)},
+		answerSlots: make(chan struct{}, maxAsking), refusalSlots: make(chan struct{}, maxAsking),
+		pending: map[int64]*pending{}, tokens: map[int64]*pending{},
+		requestCancels: map[string]context.CancelFunc{}, openRequests: map[chan struct{}]bool{},
 	}
 	s.spawn(func(ctx context.Context) {
 		s.queue.run(ctx, func(m Message) {
@@ -79,7 +81,7 @@ func newSession(o Options, leaveWait time.Duration) *session {
 }
 
 func (s *session) era() protocol.Era {
-	if h := s.agreed.Load(); h != nil {
+	if h := s.handshake.Load(); h != nil {
 		return h.Era
 	}
 	return protocol.Legacy
@@ -98,7 +100,7 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 	}
 	id, p, before := s.nextID.Add(1), newPending(ctx, &r), s.unmatched.total()
 	s.register(id, p)
-	defer s.forget(id, p)
+	defer s.unregister(id, p)
 	e := wire.Envelope{ID: strconv.AppendInt(nil, id, 10), Method: wire.Quote(r.Method), Params: r.Params}
 	err := s.carrier.send(ctx, e, p)
 	if _, lost, done := p.outcome(); err != nil && done && lost != nil {
@@ -111,11 +113,13 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 		case <-p.signal:
 			result, err, done = p.take()
 		case <-ctx.Done():
-			if result, err, done = p.outcome(); !done {
+			result, err, done = p.outcome()
+			if !done {
 				err = ctx.Err()
 			}
 		case <-s.ctx.Done():
-			if result, err, done = p.take(); !done {
+			result, err, done = p.take()
+			if !done {
 				err = &LostError{s.Err()}
 			}
 		}
@@ -123,7 +127,7 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 			return result, err
 		}
 	}
-	if ctx.Err() == nil || err != ctx.Err() { //nolint:errorlint // the caller's own
+	if ctx.Err() == nil || err != ctx.Err() { //nolint:errorlint // it is the error of the caller's context itself
 		return nil, err
 	}
 	if !r.quiet {
@@ -133,7 +137,7 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 			_ = s.cancelCall(life, id, context.Cause(ctx))
 		})
 	}
-	return nil, s.late(ctx, before)
+	return nil, s.lateError(ctx, before)
 }
 
 // Notify implements [Conn].
@@ -164,7 +168,7 @@ func (s *session) Close() {
 		alive, ids := s.Err() == nil, s.inFlight()
 		s.die(errClosed)
 		if alive { // otherwise the calls have ended already
-			s.loseAll(errClosed)
+			s.failCalls(errClosed)
 		}
 		s.cancel()
 		s.transport.die(errClosed)
@@ -182,8 +186,8 @@ func (s *session) Close() {
 	})
 }
 
-// loseAll ends the calls in flight. The server's replies to their cancellation are not their answers.
-func (s *session) loseAll(cause error) {
+// failCalls ends the calls in flight. The server's replies to their cancellation are not their answers.
+func (s *session) failCalls(cause error) {
 	s.table.Lock()
 	defer s.table.Unlock()
 	for _, p := range s.pending {
@@ -217,8 +221,9 @@ func (s *session) inFlight() []int64 {
 	return ids
 }
 
-// waiting returns the calls that wait for an answer. Subscriptions are left out, because they wait only for their end.
-func (s *session) waiting() (calls []*pending) {
+// waitingCalls returns the calls that wait for an answer. Subscriptions are left out, because they wait only for their
+// end.
+func (s *session) waitingCalls() (calls []*pending) {
 	s.table.Lock()
 	defer s.table.Unlock()
 	for _, p := range s.pending {
@@ -238,33 +243,33 @@ func (s *session) register(id int64, p *pending) {
 	}
 }
 
-func (s *session) forget(id int64, p *pending) {
-	p.leave()
+func (s *session) unregister(id int64, p *pending) {
+	p.endDelivery()
 	s.table.Lock()
 	defer s.table.Unlock()
 	delete(s.pending, id)
 	delete(s.tokens, p.request.Token)
 }
 
-// only returns the call that waits for an answer if there is exactly one, or nil. Subscriptions do not count.
-func (s *session) only() (one *pending) {
+// onlyCall returns the call that waits for an answer if there is exactly one, or nil. Subscriptions do not count.
+func (s *session) onlyCall() (call *pending) {
 	s.table.Lock()
 	defer s.table.Unlock()
 	for _, p := range s.pending {
 		switch {
 		case p.request.Method == protocol.MethodListen:
-		case one != nil:
+		case call != nil:
 			return nil
 		default:
-			one = p
+			call = p
 		}
 	}
-	return one
+	return call
 }
 
-// call returns the call with a request id or a progress token, or nil. Like most clients, it also accepts a number that
-// the server repeats as a string or as 1.0.
-func (s *session) call(from map[int64]*pending, raw json.RawMessage) *pending {
+// lookupCall returns the call with a request id or a progress token, or nil. Like most clients, it also accepts a
+// number that the server repeats as a string or as 1.0.
+func (s *session) lookupCall(from map[int64]*pending, raw json.RawMessage) *pending {
 	if text, ok := wire.Unquote(raw); ok {
 		raw = json.RawMessage(text)
 	}
@@ -277,8 +282,8 @@ func (s *session) call(from map[int64]*pending, raw json.RawMessage) *pending {
 	return from[n]
 }
 
-// callOf returns the call with Request.Of equal to of. If there is none or of is 0, it returns nil.
-func (s *session) callOf(of uint64) *pending {
+// callByOf returns the call with Request.Of equal to of. If there is none or of is 0, it returns nil.
+func (s *session) callByOf(of uint64) *pending {
 	s.table.Lock()
 	defer s.table.Unlock()
 	for _, p := range s.pending {
@@ -289,18 +294,19 @@ func (s *session) callOf(of uint64) *pending {
 	return nil
 }
 
-// notified handles a notification of the server. on is the call with its own stream on which the notification arrived,
-// or nil. notified returns the call to which it added the notification.
-func (s *session) notified(env *wire.Envelope, on *pending) (owner *pending) {
+// handleNotification handles a notification of the server. streamCall is the call with its own stream on which the
+// notification arrived, or nil. handleNotification returns the call to which it added the notification.
+func (s *session) handleNotification(env *wire.Envelope, streamCall *pending) (owner *pending) {
 	m := Message{Params: env.Params, Method: env.MethodName(), Era: s.era()}
 	if m.Method == protocol.NoteCancelled {
-		s.cancelled(m)
+		s.handleCancelled(m)
 		return nil
 	}
 	owner = s.owner(&m)
 	if owner == nil && !ConcernsAll(m.Method) {
-		if owner = on; owner == nil && s.opts.Belongs != nil {
-			owner = s.callOf(s.opts.Belongs(m.Method))
+		owner = streamCall
+		if owner == nil && s.opts.Belongs != nil {
+			owner = s.callByOf(s.opts.Belongs(m.Method))
 		}
 	}
 	if owner != nil && owner.add(m) {
@@ -321,12 +327,12 @@ func ConcernsAll(method string) bool {
 func (s *session) owner(m *Message) *pending {
 	if m.Method == protocol.NoteProgress {
 		token, _ := wire.Lookup(m.Params, "progressToken")
-		return s.call(s.tokens, token)
+		return s.lookupCall(s.tokens, token)
 	}
 	if !bytes.Contains(m.Params, []byte(protocol.MetaSubscription)) {
 		return nil
 	}
 	meta, _ := wire.Lookup(m.Params, "_meta")
 	id, _ := wire.Lookup(meta, protocol.MetaSubscription)
-	return s.call(s.pending, id)
+	return s.lookupCall(s.pending, id)
 }

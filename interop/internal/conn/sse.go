@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +36,8 @@ func DialSSE(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
 	c, h, err := openSSE(ctx, server, sseEndpointWait)
 	if err != nil {
 		server.close()
-		if he, ok := errors.AsType[*HTTPError](err); ok && (he.Status == 400 || he.Status == 405 || he.Status == 406 || he.Status == 415) {
+		httpErr, ok := errors.AsType[*HTTPError](err)
+		if ok && slices.Contains([]int{400, 405, 406, 415}, httpErr.Status) {
 			err = &NotSSEError{err}
 		}
 		return nil, Handshake{}, err
@@ -54,8 +56,9 @@ func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn,
 	s.run(f)
 	var h Handshake
 	if err == nil {
-		if h, err = s.initialize(ctx, protocol.VersionLegacy); err != nil {
-			if other := otherVersion(err, protocol.VersionLegacy); other != "" {
+		h, err = s.initialize(ctx, protocol.VersionLegacy)
+		if err != nil {
+			if other := offeredVersion(err, protocol.VersionLegacy); other != "" {
 				h, err = s.initialize(ctx, other)
 			}
 		}
@@ -70,7 +73,8 @@ func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn,
 // open opens the stream and waits for the event with the URL for messages. It refuses another origin, which would
 // receive the headers configured for this one.
 func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
-	if f.reply, err = f.server.openEvents(ctx, f.s.transport, f.server.headers(httpAcceptEvents)); err != nil {
+	f.reply, err = f.server.openEvents(ctx, f.s.transport, f.server.headers(httpAcceptEvents))
+	if err != nil {
 		return err
 	}
 	f.events = f.server.events(f.reply)
@@ -86,7 +90,7 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 		case err != nil && late.Load():
 			return &ProtocolError{fmt.Sprintf("no endpoint event within %v", wait), nil}
 		case err != nil:
-			return orContext(ctx, f.s.transport, &CutError{err})
+			return contextErrorOr(ctx, f.s.transport, &CutError{err})
 		case ev.Name != "endpoint":
 			if len(ev.Data) > 0 {
 				return &ProtocolError{"a stream of events that does not begin with its endpoint", nil}
@@ -103,7 +107,7 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 		if !t.Stop() && late.Load() {
 			continue // the timer has ended the stream
 		}
-		f.reply.leave() // from here on the stream lives as long as the connection
+		f.reply.detachCaller() // from here on the stream lives as long as the connection
 		posts := *f.server
 		posts.url = u
 		f.posts = &posts
@@ -134,8 +138,8 @@ func (f *sse) read() (wire.Envelope, error) {
 
 func (f *sse) write(ctx context.Context, e wire.Envelope) error {
 	h := f.server.headers(httpAcceptBoth)
-	if shake := f.s.agreed.Load(); shake != nil {
-		h[httpKeyVersion] = []string{shake.Version}
+	if handshake := f.s.handshake.Load(); handshake != nil {
+		h[httpKeyVersion] = []string{handshake.Version}
 	}
 	return f.posts.deliver(ctx, f.s.transport, h, e)
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// rawSSE returns a server of HTTP+SSE. It does the handshake itself and passes other requests to h. say writes to the
+// rawSSE returns a server of HTTP+SSE. It does the handshake itself and passes other requests to h. send writes to the
 // stream; "" ends the stream.
-func rawSSE(endpoint string, h func(w http.ResponseWriter, r rawRequest, say func(string))) http.Handler {
+func rawSSE(endpoint string, h func(w http.ResponseWriter, r rawRequest, send func(string))) http.Handler {
 	stream := make(chan string, 100)
-	say := func(s string) { stream <- s }
+	send := func(s string) { stream <- s }
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		if hr.Method == http.MethodGet {
 			rawEvents(w, ": welcome\n\nevent: endpoint\ndata: "+endpoint+"\n\n")
@@ -36,17 +36,17 @@ func rawSSE(endpoint string, h func(w http.ResponseWriter, r rawRequest, say fun
 		}
 		switch r := readRequest(hr); r.Method {
 		case protocol.MethodInitialize:
-			say(fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{}}}\n\n", r.ID))
+			send(fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"protocolVersion\":\"2024-11-05\",\"capabilities\":{}}}\n\n", r.ID))
 			w.WriteHeader(202)
 		case protocol.NoteInitialized:
 			w.WriteHeader(202)
 		default:
-			h(w, r, say)
+			h(w, r, send)
 		}
 	})
 }
 
-func dialedSSE(t *testing.T, o dialOptions) Conn {
+func mustDialSSE(t *testing.T, o dialOptions) Conn {
 	t.Helper()
 	c, h, err := dialSSE(t.Context(), o)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestSSEEndpoint(t *testing.T) {
 			paths := make(chan string, 10)
 			var origin string
 			origin = serve(t, http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-				rawSSE(strings.ReplaceAll(tt.endpoint, "ORIGIN", origin), func(w http.ResponseWriter, r rawRequest, say func(string)) {}).ServeHTTP(w, hr)
+				rawSSE(strings.ReplaceAll(tt.endpoint, "ORIGIN", origin), func(w http.ResponseWriter, r rawRequest, send func(string)) {}).ServeHTTP(w, hr)
 				if hr.Method == http.MethodPost {
 					paths <- hr.URL.String()
 				}
@@ -96,19 +96,19 @@ func TestSSEEndpoint(t *testing.T) {
 
 func TestSSEFailures(t *testing.T) {
 	noLeaks(t)
-	c := dialedSSE(t, dialOptions{max: 1000, url: serve(t, rawSSE("/m", func(w http.ResponseWriter, r rawRequest, say func(string)) {
+	c := mustDialSSE(t, dialOptions{max: 1000, url: serve(t, rawSSE("/m", func(w http.ResponseWriter, r rawRequest, send func(string)) {
 		switch {
 		case strings.Contains(string(r.Params), "500"):
 			http.Error(w, "boom", 500)
 			return
 		case strings.Contains(string(r.Params), "long"):
-			say(fmt.Sprintf("data: {\"id\":%s,\"jsonrpc\":\"2.0\",\"result\":%q}\n\n", r.ID, strings.Repeat("x", 2000)))
+			send(fmt.Sprintf("data: {\"id\":%s,\"jsonrpc\":\"2.0\",\"result\":%q}\n\n", r.ID, strings.Repeat("x", 2000)))
 		case strings.Contains(string(r.Params), "broken"):
-			say(fmt.Sprintf("data: {\"id\":%s,\"jsonrpc\":\"2.0\",\"result\":{,}}\n\n", r.ID))
+			send(fmt.Sprintf("data: {\"id\":%s,\"jsonrpc\":\"2.0\",\"result\":{,}}\n\n", r.ID))
 		case strings.Contains(string(r.Params), "noise"):
-			say("data: noise\n\nevent: ping\ndata: x\n\n" + result(r.ID, "ok"))
+			send("data: noise\n\nevent: ping\ndata: x\n\n" + resultOf(r.ID, "ok"))
 		case strings.Contains(string(r.Params), "end"):
-			say("")
+			send("")
 		}
 		w.WriteHeader(202)
 		io.WriteString(w, "Accepted")
@@ -116,7 +116,8 @@ func TestSSEFailures(t *testing.T) {
 	var he *HTTPError
 	var bad *ProtocolError
 	var lost *LostError
-	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "500", `{}`, 0)); !errors.As(err, &he) || he.Status != 500 || errors.As(err, &lost) {
+	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "500", `{}`, 0)); !errors.As(err, &he) ||
+		he.Status != 500 || errors.As(err, &lost) {
 		t.Errorf("500: %v", err)
 	}
 	for _, name := range []string{"long", "broken"} {
@@ -124,7 +125,8 @@ func TestSSEFailures(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "noise", `{}`, 0)); err != nil || string(got) != `{"text":"ok"}` {
+	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "noise", `{}`, 0)); err != nil ||
+		string(got) != `{"text":"ok"}` {
 		t.Errorf("noise: %s, %v", got, err)
 	}
 	if c.Err() != nil {
@@ -133,7 +135,7 @@ func TestSSEFailures(t *testing.T) {
 	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "end", `{}`, 0)); !errors.As(err, &lost) {
 		t.Errorf("end: %v", err)
 	}
-	wait(t, c.Done(), "done")
+	waitFor(t, c.Done(), "done")
 }
 
 func TestSSEIsNotThere(t *testing.T) {
@@ -142,13 +144,14 @@ func TestSSEIsNotThere(t *testing.T) {
 		h    http.Handler
 		text string
 	}{
-		"not found":     {each(404, "text/plain", "nothing"), "HTTP 404 Not Found: nothing"},
-		"no stream":     {each(200, "text/html", "<html>"), `type "text/html"`},
-		"other stream":  {each(200, "text/event-stream", "data: {}\n\n"), "does not begin with its endpoint"},
-		"ends at once":  {each(200, "text/event-stream", ""), "ended before"},
+		"not found":     {respondAlways(404, "text/plain", "nothing"), "HTTP 404 Not Found: nothing"},
+		"no stream":     {respondAlways(200, "text/html", "<html>"), `type "text/html"`},
+		"other stream":  {respondAlways(200, "text/event-stream", "data: {}\n\n"), "does not begin with its endpoint"},
+		"ends at once":  {respondAlways(200, "text/event-stream", ""), "ended before"},
 		"refuses posts": {rawSSEWithoutPosts(), "HTTP 403"},
 	} {
-		if _, _, err := dialSSE(t.Context(), dialOptions{url: serve(t, tt.h)}); err == nil || !strings.Contains(err.Error(), tt.text) {
+		if _, _, err := dialSSE(t.Context(), dialOptions{url: serve(t, tt.h)}); err == nil ||
+			!strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -176,7 +179,8 @@ func TestSSEWithoutAnEndpointEvent(t *testing.T) {
 	}
 	defer s.close()
 	var bad *ProtocolError
-	if _, _, err := openSSE(t.Context(), s, 20*time.Millisecond); !errors.As(err, &bad) || !strings.Contains(err.Error(), "no endpoint event within 20ms") {
+	if _, _, err := openSSE(t.Context(), s, 20*time.Millisecond); !errors.As(err, &bad) ||
+		!strings.Contains(err.Error(), "no endpoint event within 20ms") {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -199,16 +203,17 @@ func TestSSEAsksBesideABadEndpoint(t *testing.T) {
 // A refused request of the server has an id of the server, so it answers no call.
 func TestABrokenRequestAnswersNoCall(t *testing.T) {
 	noLeaks(t)
-	c := dialedSSE(t, dialOptions{max: 1000, url: serve(t, rawSSE("/m", func(w http.ResponseWriter, r rawRequest, say func(string)) {
+	c := mustDialSSE(t, dialOptions{max: 1000, url: serve(t, rawSSE("/m", func(w http.ResponseWriter, r rawRequest, send func(string)) {
 		if r.ID != nil {
 			for _, params := range []string{`{,}`, fmt.Sprintf("%q", strings.Repeat("x", 2000))} {
-				say(fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"sampling/createMessage\",\"params\":%s}\n\n", r.ID, params))
+				send(fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"sampling/createMessage\",\"params\":%s}\n\n", r.ID, params))
 			}
-			say(result(r.ID, "ok"))
+			send(resultOf(r.ID, "ok"))
 		}
 		w.WriteHeader(202)
 	}))})
-	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "ask", `{}`, 0)); err != nil || string(got) != `{"text":"ok"}` || c.Noise() != 2 {
+	if got, err := c.Call(t.Context(), toolCall(protocol.Legacy, "ask", `{}`, 0)); err != nil ||
+		string(got) != `{"text":"ok"}` || c.Noise() != 2 {
 		t.Errorf("%s, %v, %d", got, err, c.Noise())
 	}
 }

@@ -28,13 +28,13 @@ func (c *streamable) events(id json.RawMessage, p *pending) *eventStream {
 	}
 	return &eventStream{
 		id: id, retry: -1, server: c.server,
-		note: func(env *wire.Envelope) error {
-			if owner := c.s.notified(env, p); owner != nil {
+		onNotification: func(env *wire.Envelope) error {
+			if owner := c.s.handleNotification(env, p); owner != nil {
 				owner.deliver() // its own goroutine waits for the response
 			}
 			return nil
 		},
-		ask: func(env *wire.Envelope) { c.s.asked(env, of) },
+		onRequest: func(env *wire.Envelope) { c.s.handleRequest(env, of) },
 	}
 }
 
@@ -54,7 +54,7 @@ func (c *streamable) resume(ctx context.Context, s *eventStream, cut error) (*ht
 		if err == nil {
 			return r, nil
 		}
-		if !mayPass(err) || tries == httpResumeTries {
+		if !isTemporary(err) || tries == httpResumeTries {
 			return nil, fmt.Errorf("%w; resuming it: %w", cut, err)
 		}
 		wait = jittered(max(wait, httpRetryDefault), tries)
@@ -80,31 +80,31 @@ func declaresStream(capabilities json.RawMessage) bool {
 		protocol.Declares(capabilities, "resources", "listChanged")
 }
 
-// stand keeps the standing stream open until the connection dies. On this stream the server sends messages that belong
-// to no call. If the server answers that it has none, stand returns. The end of the stream does not end the connection.
-// tried is called when the server has answered.
-func (c *streamable) stand(ctx context.Context, tried func()) {
-	defer tried()
+// keepStanding keeps the standing stream open until the connection dies. On this stream the server sends messages that
+// belong to no call. If the server answers that it has none, keepStanding returns. The end of the stream does not end
+// the connection. onAnswer is called when the server has answered.
+func (c *streamable) keepStanding(ctx context.Context, onAnswer func()) {
+	defer onAnswer()
 	s := c.events(nil, nil)
 	opened := false
 	for failed := 0; ; {
 		r, err := c.get(ctx, s.lastID)
-		tried()
+		onAnswer()
 		switch {
 		case err == nil:
 			if opened && s.lastID == "" && c.s.opts.Missed != nil { // nothing is replayed
 				c.s.opts.Missed()
 			}
-			opened, s.heard = true, false
+			opened, s.received = true, false
 			start := time.Now()
-			c.standWhile(s, r)
+			c.readStanding(s, r)
 			failed++
-			if s.heard || time.Since(start) > httpRetryMax {
+			if s.received || time.Since(start) > httpRetryMax {
 				failed = 0
 			}
-		case !mayPass(err):
+		case !isTemporary(err):
 			if opened { // the stream existed, so the answer concerns the session
-				_ = c.judge(err)
+				_ = c.endIfFatal(err)
 			}
 			if s.lastID == "" {
 				c.s.log.Debug("no standing stream", "err", err)
@@ -127,9 +127,9 @@ func (c *streamable) stand(ctx context.Context, tried func()) {
 	}
 }
 
-// standWhile reads messages from one standing stream until it ends. A broken message belongs to no call, so it is
+// readStanding reads messages from one standing stream until it ends. A broken message belongs to no call, so it is
 // logged and skipped.
-func (c *streamable) standWhile(s *eventStream, r *httpReply) {
+func (c *streamable) readStanding(s *eventStream, r *httpReply) {
 	defer r.close()
 	events := c.server.events(r)
 	for {
@@ -141,9 +141,9 @@ func (c *streamable) standWhile(s *eventStream, r *httpReply) {
 	}
 }
 
-// mayPass reports whether a failed reconnect may succeed the next time. There was no answer, or the server or an
+// isTemporary reports whether a failed reconnect may succeed the next time. There was no answer, or the server or an
 // intermediary is overloaded or starting.
-func mayPass(err error) bool {
+func isTemporary(err error) bool {
 	var ne *networkError
 	var he *HTTPError
 	switch {

@@ -34,18 +34,18 @@ type Command struct {
 
 // stdio is newline-delimited JSON over the pipes of a child process.
 type stdio struct {
-	p     *proc.Process
-	dir   string // the directory that belongs to the process; "": none
-	opts  *Options
-	lines *wire.Lines
-	out   *unended // the input of lines
+	p       *proc.Process
+	dir     string // the directory that belongs to the process; "": none
+	opts    *Options
+	lines   *wire.Lines
+	partial *partialReader // the input of lines
 
-	writing chan struct{} // one slot, held by the writer
-	rest    []byte        // the unsent rest of an interrupted frame
-	deaf    atomic.Bool   // the server closed its stdin but did not exit, and was killed
-	closing chan struct{} // closed by close
-	last    []byte        // the beginning of the last line; only for the reader
-	once    sync.Once
+	writing     chan struct{} // one slot, held by the writer
+	unsent      []byte        // the unsent rest of an interrupted frame
+	stdinClosed atomic.Bool   // the server closed its stdin but did not exit, and was killed
+	closing     chan struct{} // closed by close
+	lastLine    []byte        // the beginning of the last line; only for the reader
+	once        sync.Once
 }
 
 // DialStdio starts the server's process and connects to it. If server/discover may have upset the process, it is
@@ -54,7 +54,7 @@ func DialStdio(ctx context.Context, cmd Command, o Options) (Conn, Handshake, er
 	o = o.withDefaults()
 	era := cmp.Or(o.Era, o.LastEra)
 	c, h, err := startIn(ctx, cmd, o, era)
-	if err == nil || era == protocol.Legacy || o.Era != "" || ctx.Err() != nil || !maybeUpset(err) {
+	if err == nil || era == protocol.Legacy || o.Era != "" || ctx.Err() != nil || !mayRetryLegacy(err) {
 		return c, h, err
 	}
 	return startIn(ctx, cmd, o, protocol.Legacy)
@@ -80,9 +80,9 @@ func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
 		removeFresh(dir)
 		return nil, err
 	}
-	out := &unended{Reader: p.Stdout()}
+	out := &partialReader{Reader: p.Stdout()}
 	f := &stdio{
-		p: p, dir: dir, opts: o, out: out, lines: wire.NewLines(out, o.MaxMessage).Within(o.Memory),
+		p: p, dir: dir, opts: o, partial: out, lines: wire.NewLines(out, o.MaxMessage).Within(o.Memory),
 		writing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	if o.Trace.Started != nil {
@@ -100,23 +100,23 @@ func (f *stdio) read() (wire.Envelope, error) {
 	var long *wire.TooLong
 	switch {
 	case err == nil:
-		f.keep(line)
+		f.keepLine(line)
 		env, err := wire.ReadMessage(line)
 		if err != nil {
 			f.reportNoise(line)
 		}
 		return env, err
 	case errors.As(err, &long):
-		f.keep(long.Prefix)
+		f.keepLine(long.Prefix)
 		f.reportNoise(long.Prefix)
 		return wire.Envelope{}, long.Frame()
 	}
-	return wire.Envelope{}, f.exit(err)
+	return wire.Envelope{}, f.explainEnd(err)
 }
 
-// keep stores the beginning of a line, for an error that quotes it.
-func (f *stdio) keep(line []byte) {
-	f.last = append(f.last[:0], line[:min(len(line), 2*maxUnmatchedBytes)]...)
+// keepLine stores the beginning of a line, for an error that quotes it.
+func (f *stdio) keepLine(line []byte) {
+	f.lastLine = append(f.lastLine[:0], line[:min(len(line), 2*maxUnmatchedBytes)]...)
 }
 
 // maxNoise bounds the part of a line that is reported, in bytes.
@@ -131,9 +131,9 @@ func (f *stdio) reportNoise(line []byte) {
 	}
 }
 
-// exit explains the end of a pipe with the exit of the process. It waits at most ExitWait for the exit. If close was
-// called, it does not wait.
-func (f *stdio) exit(err error) *ExitError {
+// explainEnd explains the end of a pipe with the exit of the process. It waits at most ExitWait for the exit. If close
+// was called, it does not wait.
+func (f *stdio) explainEnd(err error) *ExitError {
 	late := time.After(ExitWait)
 	e := &ExitError{pipe: err}
 	for waiting := true; waiting; {
@@ -147,12 +147,12 @@ func (f *stdio) exit(err error) *ExitError {
 			case <-f.p.Exited(): // its remaining processes are being ended, which is bounded
 				late, waiting = nil, true
 			default:
-				e.lives = true
+				e.stillRuns = true
 			}
 		}
 	}
-	if f.deaf.Load() && (!e.exited || signalled(e.status)) {
-		e = &ExitError{pipe: errDeaf}
+	if f.stdinClosed.Load() && (!e.exited || signalled(e.status)) {
+		e = &ExitError{pipe: errStdinClosed}
 	}
 	e.stderr = f.stderr()
 	return e
@@ -163,11 +163,11 @@ func (f *stdio) stderr() string { return f.opts.Secrets.Tail(f.p.Stderr()) }
 
 // ExitError is the end of a server's process, or of a pipe to it.
 type ExitError struct {
-	exited bool
-	status error // nil if it exited with 0, or has not exited
-	lives  bool  // still running long after its pipe ended
-	stderr string
-	pipe   error
+	exited    bool
+	status    error // nil if it exited with 0, or has not exited
+	stillRuns bool  // still running long after its pipe ended
+	stderr    string
+	pipe      error
 }
 
 // signalled reports whether a process was ended by a signal.
@@ -176,8 +176,8 @@ func signalled(status error) bool {
 	return errors.As(status, &e) && e.ExitCode() < 0
 }
 
-// errDeaf is the error of a server that continued without its stdin.
-var errDeaf = errors.New("the server closed its stdin")
+// errStdinClosed is the error of a server that continued without its stdin.
+var errStdinClosed = errors.New("the server closed its stdin")
 
 func (e *ExitError) Error() string {
 	s := e.pipe.Error()
@@ -202,17 +202,18 @@ const maxStderrNote = 500
 // stderrNote returns a part of a server's stderr for an error. It begins at the first line that mentions an error,
 // because a stack trace may follow. Otherwise it is the end.
 func stderrNote(tail string) string {
-	shown, says := tail[max(0, len(tail)-maxStderrNote):], "its stderr ends"
+	shown, label := tail[max(0, len(tail)-maxStderrNote):], "its stderr ends"
 	for line := range strings.Lines(tail) {
 		if strings.Contains(line, "rror") && len(tail) > maxStderrNote { // Error, error, TypeError
-			shown, says = tail[strings.Index(tail, line):], "its stderr says"
+			shown, label = tail[strings.Index(tail, line):], "its stderr says"
 			break
 		}
 	}
-	if shown = protocol.Printable(shown, maxStderrNote); shown == "" {
+	shown = protocol.Printable(shown, maxStderrNote)
+	if shown == "" {
 		return ""
 	}
-	return fmt.Sprintf("; %s: %q", says, shown)
+	return fmt.Sprintf("; %s: %q", label, shown)
 }
 
 // write sends a frame whole. If ctx ends in the middle, the next writer sends the rest first, so that the stream stays
@@ -225,24 +226,24 @@ func (f *stdio) write(ctx context.Context, e wire.Envelope) error {
 	}
 	defer func() { <-f.writing }()
 	defer f.deadline(ctx)()
-	if len(f.rest) > 0 {
-		n, err := f.p.Stdin().Write(f.rest)
-		f.rest = f.rest[n:]
+	if len(f.unsent) > 0 {
+		n, err := f.p.Stdin().Write(f.unsent)
+		f.unsent = f.unsent[n:]
 		if err != nil {
-			return f.wrote(ctx, err)
+			return f.explainWrite(ctx, err)
 		}
 	}
 	frame := wire.Line(e)
 	n, err := f.p.Stdin().Write(frame)
 	if err != nil && n > 0 {
-		f.rest = frame[n:]
+		f.unsent = frame[n:]
 	}
-	return f.wrote(ctx, err)
+	return f.explainWrite(ctx, err)
 }
 
-// wrote explains a failed write: ctx ended, the server is gone, or the server no longer reads. A process that closed
-// its stdin but still runs is killed.
-func (f *stdio) wrote(ctx context.Context, err error) error {
+// explainWrite explains a failed write: ctx ended, the server is gone, or the server no longer reads. A process that
+// closed its stdin but still runs is killed.
+func (f *stdio) explainWrite(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -252,11 +253,11 @@ func (f *stdio) wrote(ctx context.Context, err error) error {
 	if errors.Is(err, os.ErrClosed) { // package proc closed it, because the process has exited
 		err = syscall.EPIPE
 	}
-	e := f.exit(err)
-	if e.lives { // or its leader has exited, and other processes of its group hold the pipes
-		f.deaf.Store(true)
+	e := f.explainEnd(err)
+	if e.stillRuns { // or its leader has exited, and other processes of its group hold the pipes
+		f.stdinClosed.Store(true)
 		f.p.Kill()
-		e = f.exit(err)
+		e = f.explainEnd(err)
 	}
 	return &LostError{e}
 }
@@ -266,14 +267,14 @@ func (f *stdio) deadline(ctx context.Context) (undo func()) {
 	if ctx.Done() == nil {
 		return func() {}
 	}
-	hit := make(chan struct{})
+	expired := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		_ = f.p.Stdin().SetWriteDeadline(time.Unix(1, 0))
-		close(hit)
+		close(expired)
 	})
 	return func() {
 		if !stop() {
-			<-hit
+			<-expired
 			_ = f.p.Stdin().SetWriteDeadline(time.Time{})
 		}
 	}

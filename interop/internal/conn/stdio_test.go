@@ -72,7 +72,7 @@ func TestAnAnswerThatIsTooLongFailsItsCall(t *testing.T) {
 	both.Go(func() { _ = call() })
 	both.Go(func() { _ = call() })
 	both.Wait()
-	wait(t, c.Done(), "the end of a connection of which nobody knows whose answer is lost")
+	waitFor(t, c.Done(), "the end of a connection of which nobody knows whose answer is lost")
 }
 
 // The message that wakes a server has no effect on a server that is only slow.

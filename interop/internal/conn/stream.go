@@ -70,7 +70,7 @@ func (c *stream) send(ctx context.Context, e wire.Envelope, p *pending) error {
 // wake cancels a request that was never made, if calls still wait. Every revision has this message, and servers ignore
 // it (basic/utilities/cancellation).
 func (c *stream) wake() {
-	if len(c.s.waiting()) == 0 {
+	if len(c.s.waitingCalls()) == 0 {
 		return
 	}
 	c.s.transport.spawn(func(ctx context.Context) {
@@ -98,7 +98,7 @@ func (c *stream) readAll() {
 			c.dispatch(&env)
 		case errors.As(err, &bad):
 			if !bad.Asks {
-				c.unmatched(nil)
+				c.recordUnmatched(nil)
 			}
 			c.refuse(bad)
 		default:
@@ -113,24 +113,24 @@ func (c *stream) readAll() {
 func (c *stream) dispatch(env *wire.Envelope) {
 	kind := env.Kind()
 	if kind != wire.Response && string(env.Version) != `"2.0"` {
-		c.unmatched(env)
+		c.recordUnmatched(env)
 		c.refuse(&wire.BadFrame{Err: errNoVersion}) // probably a log line, which may have ids and methods
 		return
 	}
 	switch kind {
 	case wire.Response:
-		p := c.s.call(c.s.pending, env.ID)
+		p := c.s.lookupCall(c.s.pending, env.ID)
 		if p == nil && env.Error != nil && string(env.ID) == "null" {
-			p = c.s.only() // the server could not read the request
+			p = c.s.onlyCall() // the server could not read the request
 		}
 		if f, ok := c.framer.(*stdio); ok && p != nil && len(env.ID) > 0 && env.ID[0] == '"' && c.s.opts.Trace.Noise != nil {
-			c.s.opts.Trace.Noise("its replies have the id as a string: " + c.s.opts.Secrets.Mask(string(f.last)))
+			c.s.opts.Trace.Noise("its replies have the id as a string: " + c.s.opts.Secrets.Mask(string(f.lastLine)))
 		}
 		switch {
 		case p == nil:
 			// A reply to an id that was used before is only late.
 			if n, err := strconv.ParseInt(string(env.ID), 10, 64); err != nil || n < 1 || n > c.s.nextID.Load() {
-				c.unmatched(env)
+				c.recordUnmatched(env)
 			}
 		case env.Error != nil:
 			p.finish(nil, rpcError(env.Error, c.s.opts.Secrets))
@@ -138,27 +138,27 @@ func (c *stream) dispatch(env *wire.Envelope) {
 			p.finish(c.s.opts.Secrets.Result(env.Result), nil)
 		}
 	case wire.Notification:
-		c.s.notified(env, nil)
+		c.s.handleNotification(env, nil)
 	case wire.Request:
-		c.s.asked(env, 0)
+		c.s.handleRequest(env, 0)
 	default:
-		if p := c.s.only(); p != nil && env.Error != nil && len(env.ID) == 0 && len(env.Method) == 0 {
+		if p := c.s.onlyCall(); p != nil && env.Error != nil && len(env.ID) == 0 && len(env.Method) == 0 {
 			p.finish(nil, rpcError(env.Error, c.s.opts.Secrets))
 			return
 		}
-		c.unmatched(env)
+		c.recordUnmatched(env)
 		c.refuse(&wire.BadFrame{ID: env.ID, Err: &ProtocolError{What: "a message that is neither request nor response"}})
 	}
 }
 
 var errNoVersion = &ProtocolError{What: "JSON that is not JSON-RPC 2.0"}
 
-// unmatched records that the last received bytes answer no request. env is nil if they are not a message.
-func (c *stream) unmatched(env *wire.Envelope) {
+// recordUnmatched records that the last received bytes answer no request. env is nil if they are not a message.
+func (c *stream) recordUnmatched(env *wire.Envelope) {
 	f, ok := c.framer.(*stdio)
 	switch {
 	case ok:
-		text := c.s.unmatched.add(c.s, f.last)
+		text := c.s.unmatched.add(c.s, f.lastLine)
 		if c.s.opts.Trace.Noise != nil && env != nil {
 			c.s.opts.Trace.Noise(text)
 		}
@@ -174,7 +174,7 @@ func (c *stream) refuse(bad *wire.BadFrame) {
 		return // the ids of the server's requests are its own
 	}
 	for _, id := range append([]json.RawMessage{bad.ID}, bad.More...) {
-		if p := c.s.call(c.s.pending, id); p != nil {
+		if p := c.s.lookupCall(c.s.pending, id); p != nil {
 			p.finish(nil, &ProtocolError{"a broken answer", bad.Err})
 		}
 	}
@@ -187,7 +187,7 @@ func (c *stream) refuse(bad *wire.BadFrame) {
 // unknownAnswer handles an answer that was too long to see its id, because some servers write the id last. If one call
 // waits, it fails. If several calls wait, the connection ends.
 func (c *stream) unknownAnswer(long *wire.TooLong) {
-	calls := c.s.waiting()
+	calls := c.s.waitingCalls()
 	if len(calls) == 1 {
 		calls[0].finish(nil, &ProtocolError{"a broken answer", long})
 	} else if len(calls) > 1 {

@@ -39,11 +39,11 @@ func openStreamable(ctx context.Context, server *httpServer, version string) (Co
 	}
 	h.Asks = c.id.Load() != nil
 	if asks := server.opts.Capabilities != nil; asks || declaresStream(h.Capabilities) {
-		stands := make(chan struct{})
-		s.spawn(func(ctx context.Context) { c.stand(ctx, sync.OnceFunc(func() { close(stands) })) })
+		answered := make(chan struct{})
+		s.spawn(func(ctx context.Context) { c.keepStanding(ctx, sync.OnceFunc(func() { close(answered) })) })
 		if asks { // some servers ask only there, already during the first call
 			select {
-			case <-stands:
+			case <-answered:
 			case <-time.After(standWait): // some servers answer only with the first event
 			case <-ctx.Done():
 			}
@@ -58,8 +58,8 @@ func (c *streamable) headers(accept []string) http.Header {
 	if id := c.id.Load(); id != nil {
 		h[protocol.HeaderSession] = []string{*id}
 	}
-	if shake := c.s.agreed.Load(); shake != nil {
-		h[httpKeyVersion] = []string{shake.Version}
+	if handshake := c.s.handshake.Load(); handshake != nil {
+		h[httpKeyVersion] = []string{handshake.Version}
 	}
 	return h
 }
@@ -67,11 +67,11 @@ func (c *streamable) headers(accept []string) http.Header {
 func (c *streamable) send(ctx context.Context, e wire.Envelope, p *pending) error {
 	switch {
 	case p == nil:
-		return c.judge(c.server.deliver(ctx, c.s.transport, c.headers(httpAcceptBoth), e))
+		return c.endIfFatal(c.server.deliver(ctx, c.s.transport, c.headers(httpAcceptBoth), e))
 	case p.request.quiet: // there is no session yet that could have ended
 		return c.exchange(ctx, e, p)
 	}
-	return c.judge(c.exchange(ctx, e, p))
+	return c.endIfFatal(c.exchange(ctx, e, p))
 }
 
 // exchange posts a request and receives its answer, in the goroutine of the call.
@@ -81,7 +81,7 @@ func (c *streamable) exchange(ctx context.Context, e wire.Envelope, p *pending) 
 		return err
 	}
 	if p.request.Method == protocol.MethodInitialize && r.StatusCode/100 == 2 {
-		if err := c.begin(r.Header.Get(protocol.HeaderSession)); err != nil {
+		if err := c.storeSessionID(r.Header.Get(protocol.HeaderSession)); err != nil {
 			r.close()
 			return err
 		}
@@ -90,8 +90,8 @@ func (c *streamable) exchange(ctx context.Context, e wire.Envelope, p *pending) 
 	return s.answer(ctx, c.s.lifetime, p, r, func(cut error) (*httpReply, error) { return c.resume(ctx, s, cut) })
 }
 
-// begin stores the session's id. Only visible ASCII is allowed.
-func (c *streamable) begin(id string) error {
+// storeSessionID stores the session's id. Only visible ASCII is allowed.
+func (c *streamable) storeSessionID(id string) error {
 	for i := range len(id) {
 		if id[i] < 0x21 || id[i] > 0x7e {
 			return &ProtocolError{"a session id that is no visible ASCII", nil}
@@ -115,9 +115,9 @@ func (c *streamable) leave(ctx context.Context) {
 
 func (c *streamable) close() { c.server.close() }
 
-// judge ends the connection if an error means that the session or the server is gone. Then the message did not run,
-// unless its answer had begun. A 400 that is only assumed to mean the end of a session may come from a tool.
-func (c *streamable) judge(err error) error {
+// endIfFatal ends the connection if an error means that the session or the server is gone. Then the message did not
+// run, unless its answer had begun. A 400 that is only assumed to mean the end of a session may come from a tool.
+func (c *streamable) endIfFatal(err error) error {
 	var he *HTTPError
 	var cut *CutError
 	begun := errors.As(err, &cut)
@@ -125,10 +125,10 @@ func (c *streamable) judge(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &he):
-		if !c.over(he, err) {
+		if !c.isSessionOver(he, err) {
 			return err
 		}
-		if _, told := errors.AsType[*SessionError](err); !told && c.id.Load() != nil {
+		if _, isSession := errors.AsType[*SessionError](err); !isSession && c.id.Load() != nil {
 			err = &SessionError{err}
 		}
 		begun = begun || he.Status != http.StatusNotFound && !namesSession(he)
@@ -136,7 +136,7 @@ func (c *streamable) judge(err error) error {
 		return err
 	}
 	if !begun {
-		return c.s.rejected(err)
+		return c.s.rejectCall(err)
 	}
 	c.s.die(err)
 	return err
@@ -148,9 +148,9 @@ func namesSession(he *HTTPError) bool {
 	return strings.Contains(body, "session id") || strings.Contains(body, "session-id")
 }
 
-// over reports whether an answer means that the session has ended. The specification requires 404. Many restarted
-// servers send 400 with a text about sessions. A 404 with "method not found" is an answer of its own.
-func (c *streamable) over(he *HTTPError, err error) bool {
+// isSessionOver reports whether an answer means that the session has ended. The specification requires 404. Many
+// restarted servers send 400 with a text about sessions. A 404 with "method not found" is an answer of its own.
+func (c *streamable) isSessionOver(he *HTTPError, err error) bool {
 	var rpc *protocol.RPCError
 	switch he.Status {
 	case http.StatusNotFound:

@@ -15,73 +15,75 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-const tells = `{"tools":{"listChanged":true}}`
+const listChangedCapability = `{"tools":{"listChanged":true}}`
 
-// drop ends the connection of a stream without ending the stream.
-func drop() { panic(http.ErrAbortHandler) }
+// dropConnection ends the connection of a stream without ending the stream.
+func dropConnection() { panic(http.ErrAbortHandler) }
 
-func result(id json.RawMessage, text string) string {
+func resultOf(id json.RawMessage, text string) string {
 	return fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"text\":%q}}\n\n", id, text)
 }
 
 func TestLegacyHTTPResumesACall(t *testing.T) {
 	note := func(n int) string {
-		return fmt.Sprintf("id: e%d\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":%d}\n\n", n, n)
+		return fmt.Sprintf("id: e%d\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":%d}\n\n", n,
+			n)
 	}
 	for name, tt := range map[string]struct {
-		first func(http.ResponseWriter)
-		next  []func(w http.ResponseWriter, id json.RawMessage)
-		last  string // the received Last-Event-IDs
-		told  string
-		text  string // in the error; "": the call succeeds
+		first    func(http.ResponseWriter)
+		next     []func(w http.ResponseWriter, id json.RawMessage)
+		last     string // the received Last-Event-IDs
+		reported string
+		text     string // in the error; "": the call succeeds
 	}{
 		"closed after priming": {
 			first: func(w http.ResponseWriter) { rawEvents(w, "id: e0\nretry: 20\ndata:\n\n") },
-			next:  []func(http.ResponseWriter, json.RawMessage){func(w http.ResponseWriter, id json.RawMessage) { rawEvents(w, "id: e1\ndata:\n\n"+result(id, "ok")) }},
+			next:  []func(http.ResponseWriter, json.RawMessage){func(w http.ResponseWriter, id json.RawMessage) { rawEvents(w, "id: e1\ndata:\n\n"+resultOf(id, "ok")) }},
 			last:  "e0",
 		},
 		"cut in the middle": {
 			first: func(w http.ResponseWriter) {
 				rawEvents(w, "retry: 20\n"+note(1)+note(2)+"id: e3\ndata: {\"json")
-				drop()
+				dropConnection()
 			},
 			next: []func(http.ResponseWriter, json.RawMessage){
-				func(w http.ResponseWriter, _ json.RawMessage) { rawEvents(w, note(3)); drop() },
+				func(w http.ResponseWriter, _ json.RawMessage) { rawEvents(w, note(3)); dropConnection() },
 				func(w http.ResponseWriter, _ json.RawMessage) { w.WriteHeader(503) },
 				func(w http.ResponseWriter, _ json.RawMessage) { rawEvents(w, "") },
-				func(w http.ResponseWriter, id json.RawMessage) { rawEvents(w, note(4)+result(id, "ok")) },
+				func(w http.ResponseWriter, id json.RawMessage) { rawEvents(w, note(4)+resultOf(id, "ok")) },
 			},
-			last: "e2 e3 e3 e3", told: "1234",
+			last: "e2 e3 e3 e3", reported: "1234",
 		},
 		"cut without ids": {
 			first: func(w http.ResponseWriter) {
 				rawEvents(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":1}\n\n")
-				drop()
+				dropConnection()
 			},
-			told: "1", text: "before the answer",
+			reported: "1", text: "before the answer",
 		},
 		"resuming is not offered": {
 			first: func(w http.ResponseWriter) { rawEvents(w, "retry: 20\n"+note(1)) },
 			next:  []func(http.ResponseWriter, json.RawMessage){func(w http.ResponseWriter, _ json.RawMessage) { w.WriteHeader(405) }},
-			last:  "e1", told: "1", text: "the connection ended before the answer; resuming it: HTTP 405",
+			last:  "e1", reported: "1", text: "the connection ended before the answer; resuming it: HTTP 405",
 		},
 		"the session is gone": {
 			first: func(w http.ResponseWriter) { rawEvents(w, "retry: 20\n"+note(1)) },
 			next:  []func(http.ResponseWriter, json.RawMessage){func(w http.ResponseWriter, _ json.RawMessage) { w.WriteHeader(404) }},
-			last:  "e1", told: "1", text: "has ended the bridge's session",
+			last:  "e1", reported: "1", text: "has ended the bridge's session",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
 			var call json.RawMessage
 			var last []string
-			c, _ := dialed(t, dialOptions{url: serve(t, rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) {
+			c, _ := mustDial(t, dialOptions{url: serve(t, rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) {
 				switch {
 				case r.Method == protocol.MethodToolsCall:
 					call = r.ID
 					tt.first(w)
 				case r.HTTP.Method == http.MethodGet:
-					if r.HTTP.Header.Get("Accept") != "text/event-stream" || r.HTTP.Header.Get(protocol.HeaderSession) != "s1" || r.HTTP.Header.Get(protocol.HeaderVersion) != "2025-06-18" {
+					if r.HTTP.Header.Get("Accept") != "text/event-stream" || r.HTTP.Header.Get(protocol.HeaderSession) != "s1" ||
+						r.HTTP.Header.Get(protocol.HeaderVersion) != "2025-06-18" {
 						t.Errorf("headers = %v", r.HTTP.Header)
 					}
 					last = append(last, r.HTTP.Header.Get(protocol.HeaderLastEventID))
@@ -92,15 +94,16 @@ func TestLegacyHTTPResumesACall(t *testing.T) {
 			x := toolCall(protocol.Legacy, "x", `{}`, 0)
 			x.Receive = n.take
 			got, err := c.Call(t.Context(), x)
-			if tt.text == "" && (err != nil || string(got) != `{"text":"ok"}`) || tt.text != "" && (err == nil || !strings.Contains(err.Error(), tt.text)) {
+			if tt.text == "" && (err != nil || string(got) != `{"text":"ok"}`) ||
+				tt.text != "" && (err == nil || !strings.Contains(err.Error(), tt.text)) {
 				t.Errorf("%s, %v", got, err)
 			}
-			told := ""
+			reported := ""
 			for _, m := range n.list {
-				told += string(m.Params)
+				reported += string(m.Params)
 			}
-			if strings.Join(last, " ") != tt.last || told != tt.told {
-				t.Errorf("Last-Event-ID: %q; told %q", last, told)
+			if strings.Join(last, " ") != tt.last || reported != tt.reported {
+				t.Errorf("Last-Event-ID: %q; told %q", last, reported)
 			}
 		})
 	}
@@ -110,7 +113,7 @@ func TestLegacyHTTPWaitsAsLongAsTheServerWishes(t *testing.T) {
 	noLeaks(t)
 	var call json.RawMessage
 	var ended time.Time
-	c, _ := dialed(t, dialOptions{url: serve(t, rawLegacy(`{"tools":{}}`, func(w http.ResponseWriter, r rawRequest) {
+	c, _ := mustDial(t, dialOptions{url: serve(t, rawLegacy(`{"tools":{}}`, func(w http.ResponseWriter, r rawRequest) {
 		if r.Method == protocol.MethodToolsCall {
 			call = r.ID
 			rawEvents(w, "id: 1\nretry: 300\ndata: \n\n")
@@ -119,7 +122,7 @@ func TestLegacyHTTPWaitsAsLongAsTheServerWishes(t *testing.T) {
 			if d := time.Since(ended); d < 290*time.Millisecond {
 				t.Errorf("resumed after %v", d)
 			}
-			rawEvents(w, result(call, "ok"))
+			rawEvents(w, resultOf(call, "ok"))
 		}
 	}))})
 	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0)); err != nil {
@@ -130,15 +133,15 @@ func TestLegacyHTTPWaitsAsLongAsTheServerWishes(t *testing.T) {
 func TestLegacyHTTPStandingStream(t *testing.T) {
 	noLeaks(t)
 	var opened atomic.Int32
-	asked := make(chan string, 10)
+	requested := make(chan string, 10)
 	release := make(chan struct{})
 	n := newNotes()
-	c, _ := dialed(t, dialOptions{receive: n.take, url: serve(t, rawLegacy(tells, func(w http.ResponseWriter, r rawRequest) {
+	c, _ := mustDial(t, dialOptions{receive: n.take, url: serve(t, rawLegacy(listChangedCapability, func(w http.ResponseWriter, r rawRequest) {
 		if r.HTTP.Method != http.MethodGet {
 			w.WriteHeader(202)
 			return
 		}
-		asked <- r.HTTP.Header.Get(protocol.HeaderLastEventID)
+		requested <- r.HTTP.Header.Get(protocol.HeaderLastEventID)
 		switch opened.Add(1) {
 		case 1: // messages, noise among them, then the end
 			rawEvents(w, "retry: 10\nid: 7\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\ndata: noise\n\n"+
@@ -160,7 +163,7 @@ func TestLegacyHTTPStandingStream(t *testing.T) {
 		}
 	}
 	for i, want := range []string{"", "7", "7", ""} {
-		if got := <-asked; got != want {
+		if got := <-requested; got != want {
 			t.Errorf("GET %d: Last-Event-ID %q", i, got)
 		}
 	}
@@ -168,7 +171,7 @@ func TestLegacyHTTPStandingStream(t *testing.T) {
 		t.Errorf("died: %v", c.Err())
 	}
 	close(release)
-	wait(t, c.Done(), "the end of the session to be noticed")
+	waitFor(t, c.Done(), "the end of the session to be noticed")
 	var gone *SessionError
 	if !errors.As(c.Err(), &gone) {
 		t.Errorf("died: %v", c.Err())
@@ -176,11 +179,11 @@ func TestLegacyHTTPStandingStream(t *testing.T) {
 }
 
 func TestLegacyHTTPWithoutAStandingStream(t *testing.T) {
-	for name, capabilities := range map[string]string{"none offered": tells, "nothing to tell": `{"tools":{}}`} {
+	for name, capabilities := range map[string]string{"none offered": listChangedCapability, "nothing to tell": `{"tools":{}}`} {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
 			gets := make(chan struct{}, 10)
-			c, _ := dialed(t, dialOptions{url: serve(t, rawLegacy(capabilities, func(w http.ResponseWriter, r rawRequest) {
+			c, _ := mustDial(t, dialOptions{url: serve(t, rawLegacy(capabilities, func(w http.ResponseWriter, r rawRequest) {
 				if r.HTTP.Method == http.MethodGet {
 					gets <- struct{}{}
 					w.WriteHeader(405)
@@ -188,8 +191,8 @@ func TestLegacyHTTPWithoutAStandingStream(t *testing.T) {
 				}
 				rawAnswer(w, r, `{}`)
 			}))})
-			if capabilities == tells {
-				wait(t, gets, "a GET")
+			if capabilities == listChangedCapability {
+				waitFor(t, gets, "a GET")
 			}
 			if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0)); err != nil || c.Err() != nil {
 				t.Errorf("%v, %v", err, c.Err())
@@ -216,7 +219,7 @@ func TestLegacyHTTPTakesRequestsOnACallsStream(t *testing.T) {
 		}
 		return json.RawMessage(`{"roots":[]}`), nil
 	}
-	c, _ := dialed(t, dialOptions{receive: receive, url: serve(t, http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+	c, _ := mustDial(t, dialOptions{receive: receive, url: serve(t, http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		body, _ := io.ReadAll(hr.Body)
 		hr.Body = io.NopCloser(strings.NewReader(string(body)))
 		rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) {
@@ -245,7 +248,7 @@ func TestLegacyHTTPTakesRequestsOnACallsStream(t *testing.T) {
 					}
 				}
 				rawEvents(w, `data: {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"s"}}`+"\n\n"+
-					`data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n\n"+result(r.ID, "ok"))
+					`data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n\n"+resultOf(r.ID, "ok"))
 			case "":
 				if hr.Method == http.MethodPost {
 					replies <- string(body)
@@ -275,7 +278,7 @@ func TestLegacyHTTPBoundsTheServersRequests(t *testing.T) {
 	noLeaks(t)
 	busy := make(chan struct{}, 100)
 	release := make(chan struct{})
-	c, _ := dialed(t, dialOptions{
+	c, _ := mustDial(t, dialOptions{
 		receive: func(ctx context.Context, m Message) (json.RawMessage, error) {
 			<-release
 			return json.RawMessage(`{}`), nil
@@ -289,15 +292,15 @@ func TestLegacyHTTPBoundsTheServersRequests(t *testing.T) {
 			for i := range maxAsking + 1 {
 				rawEvents(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ask\"}\n\n", i))
 			}
-			wait(t, busy, "one to be refused")
+			waitFor(t, busy, "one to be refused")
 			if len(busy) > 0 {
 				t.Error("more than one was refused")
 			}
 			close(release)
 			for range maxAsking {
-				wait(t, busy, "the others to be answered")
+				waitFor(t, busy, "the others to be answered")
 			}
-			rawEvents(w, result(r.ID, "ok"))
+			rawEvents(w, resultOf(r.ID, "ok"))
 		})),
 	})
 	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0)); err != nil {
@@ -310,7 +313,7 @@ func TestEachRequestOfAServersIsAnswered(t *testing.T) {
 	noLeaks(t)
 	const all = 400
 	answered, release := make(chan struct{}, all), make(chan struct{})
-	c, _ := dialed(t, dialOptions{
+	c, _ := mustDial(t, dialOptions{
 		receive: func(ctx context.Context, m Message) (json.RawMessage, error) {
 			<-release
 			return json.RawMessage(`{}`), nil
@@ -321,19 +324,19 @@ func TestEachRequestOfAServersIsAnswered(t *testing.T) {
 				w.WriteHeader(202)
 				return
 			}
-			var asks strings.Builder
+			var requests strings.Builder
 			for i := range all {
-				fmt.Fprintf(&asks, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ask\"}\n\n", i)
+				fmt.Fprintf(&requests, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ask\"}\n\n", i)
 			}
-			rawEvents(w, asks.String())
+			rawEvents(w, requests.String())
 			for range all - maxAsking {
-				wait(t, answered, "a refusal")
+				waitFor(t, answered, "a refusal")
 			}
 			close(release)
 			for range maxAsking {
-				wait(t, answered, "an answer")
+				waitFor(t, answered, "an answer")
 			}
-			rawEvents(w, result(r.ID, "ok"))
+			rawEvents(w, resultOf(r.ID, "ok"))
 		})),
 	})
 	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0)); err != nil {
@@ -343,15 +346,15 @@ func TestEachRequestOfAServersIsAnswered(t *testing.T) {
 
 func TestLegacyHTTPTellsOfItsEnd(t *testing.T) {
 	noLeaks(t)
-	said := make(chan string, 10)
+	text := make(chan string, 10)
 	started := make(chan struct{}, 1)
-	c, _ := dialed(t, dialOptions{url: serve(t, rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) {
+	c, _ := mustDial(t, dialOptions{url: serve(t, rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) {
 		if r.Method == protocol.MethodToolsCall {
 			started <- struct{}{}
 			<-r.HTTP.Context().Done()
 			return
 		}
-		said <- r.HTTP.Method + " " + r.Method + " " + string(r.Params) + r.HTTP.Header.Get(protocol.HeaderSession)
+		text <- r.HTTP.Method + " " + r.Method + " " + string(r.Params) + r.HTTP.Header.Get(protocol.HeaderSession)
 		w.WriteHeader(202)
 	}))})
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -359,16 +362,16 @@ func TestLegacyHTTPTellsOfItsEnd(t *testing.T) {
 	if _, err := c.Call(ctx, toolCall(protocol.Legacy, "x", `{}`, 0)); err != context.Canceled {
 		t.Errorf("err = %v", err)
 	}
-	if got := <-said; got != `POST notifications/cancelled {"requestId":2,"reason":"no time"}s1` {
+	if got := <-text; got != `POST notifications/cancelled {"requestId":2,"reason":"no time"}s1` {
 		t.Errorf("said %s", got)
 	}
 	c.Close()
-	if got := <-said; got != `DELETE  s1` {
+	if got := <-text; got != `DELETE  s1` {
 		t.Errorf("said %s", got)
 	}
 	c.Close()
-	if err := c.(*session).notify(t.Context(), "x", nil); err == nil || len(said) > 0 {
-		t.Errorf("after close: %v, %d said", err, len(said))
+	if err := c.(*session).notify(t.Context(), "x", nil); err == nil || len(text) > 0 {
+		t.Errorf("after close: %v, %d said", err, len(text))
 	}
 }
 
@@ -387,9 +390,9 @@ func TestLegacyHTTPRefusesABadSession(t *testing.T) {
 func TestLegacyHTTPFindsTheCallOfStrayProgress(t *testing.T) {
 	noLeaks(t)
 	stray := make(chan string)
-	heard := make(chan struct{}, 10)
+	received := make(chan struct{}, 10)
 	n := newNotes()
-	c, _ := dialed(t, dialOptions{receive: n.take, url: serve(t, rawLegacy(tells, func(w http.ResponseWriter, r rawRequest) {
+	c, _ := mustDial(t, dialOptions{receive: n.take, url: serve(t, rawLegacy(listChangedCapability, func(w http.ResponseWriter, r rawRequest) {
 		switch {
 		case r.HTTP.Method == http.MethodGet:
 			rawEvents(w, ":\n\n")
@@ -399,7 +402,7 @@ func TestLegacyHTTPFindsTheCallOfStrayProgress(t *testing.T) {
 		case r.Method == protocol.MethodToolsCall:
 			stray <- `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":99}}` + "\n\n"
 			stray <- `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7}}` + "\n\n"
-			wait(t, heard, "the progress to be heard")
+			waitFor(t, received, "the progress to be heard")
 			rawAnswer(w, r, `{}`)
 			stray <- `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7}}` + "\n\n"
 			stray <- `data: {"jsonrpc":"2.0","method":"last"}` + "\n\n"
@@ -412,7 +415,7 @@ func TestLegacyHTTPFindsTheCallOfStrayProgress(t *testing.T) {
 		if m.Of != 3 || string(m.Params) != `{"progressToken":7}` || returned {
 			t.Errorf("told %+v", m)
 		}
-		heard <- struct{}{}
+		received <- struct{}{}
 		return nil, nil
 	}
 	if _, err := c.Call(t.Context(), x); err != nil {

@@ -27,7 +27,7 @@ type unmatched struct {
 // add records received bytes, masked, and returns their description for a person.
 func (u *unmatched) add(s *session, raw []byte) string {
 	raw = bytes.TrimRight(raw, "\r\n")
-	text := unmatchedKind(raw) + s.quoted(raw)
+	text := unmatchedKind(raw) + s.quote(raw)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.last[u.count%maxUnmatched] = text
@@ -35,8 +35,8 @@ func (u *unmatched) add(s *session, raw []byte) string {
 	return text
 }
 
-// quoted returns the beginning of received bytes, masked.
-func (s *session) quoted(raw []byte) string {
+// quote returns the beginning of received bytes, masked.
+func (s *session) quote(raw []byte) string {
 	text := s.opts.Secrets.Mask(string(raw[:min(len(raw), 2*maxUnmatchedBytes)]))
 	return strconv.Quote(text[:min(len(text), maxUnmatchedBytes)])
 }
@@ -49,9 +49,9 @@ func (u *unmatched) total() int {
 
 const answersNone = "what arrived answers no request: "
 
-// since describes the entries after the first before ones. It quotes the oldest of them that is kept, and counts the
-// others. It returns "" if there are none.
-func (u *unmatched) since(before int) string {
+// describeSince describes the entries after the first before ones. It quotes the oldest of them that is kept, and
+// counts the others. It returns "" if there are none.
+func (u *unmatched) describeSince(before int) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	n := u.count - before
@@ -93,13 +93,13 @@ func (e *UnmatchedError) Error() string { return e.Late.Error() + "; " + e.What 
 
 func (e *UnmatchedError) Unwrap() []error { return []error{e.Late, context.DeadlineExceeded} }
 
-// late returns the error of a request that ended with ctx. before is the number of entries when the request began. If
-// entries were added since, they explain the passed deadline.
-func (s *session) late(ctx context.Context, before int) error {
-	what := s.unmatched.since(before)
+// lateError returns the error of a request that ended with ctx. before is the number of entries when the request began.
+// If entries were added since, they explain the passed deadline.
+func (s *session) lateError(ctx context.Context, before int) error {
+	what := s.unmatched.describeSince(before)
 	if c, ok := s.carrier.(*stream); ok && what == "" {
 		if f, ok := c.framer.(*stdio); ok {
-			what = f.out.describe(s)
+			what = f.partial.describe(s)
 		}
 	}
 	var late *DeadlineError
@@ -109,15 +109,15 @@ func (s *session) late(ctx context.Context, before int) error {
 	return ctx.Err()
 }
 
-// unended reads lines, and keeps the beginning of an unfinished line.
-type unended struct {
+// partialReader reads lines, and keeps the beginning of an unfinished line.
+type partialReader struct {
 	io.Reader
 	mu   sync.Mutex
 	line []byte
 }
 
 // Read implements [io.Reader].
-func (u *unended) Read(p []byte) (int, error) {
+func (u *partialReader) Read(p []byte) (int, error) {
 	n, err := u.Reader.Read(p)
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -130,11 +130,11 @@ func (u *unended) Read(p []byte) (int, error) {
 }
 
 // describe names the unfinished line. It returns "" if there is none.
-func (u *unended) describe(s *session) string {
+func (u *partialReader) describe(s *session) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.line) == 0 {
 		return ""
 	}
-	return answersNone + "a line that does not end, " + s.quoted(u.line)
+	return answersNone + "a line that does not end, " + s.quote(u.line)
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// answering returns a connection to a server that answers each further request with these bytes.
-func answering(t *testing.T, bytes string) Conn {
+// dialAnswering returns a connection to a server that answers each further request with these bytes.
+func dialAnswering(t *testing.T, bytes string) Conn {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "answer")
 	if err := os.WriteFile(file, []byte(bytes), 0o600); err != nil {
@@ -42,7 +42,7 @@ func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bytes string
 		lines int
-		says  string
+		text  string
 	}{
 		"another id":    {`{"jsonrpc":"2.0","id":77,"result":{}}` + "\n", 1, `a reply to no request, "{\"jsonrpc\":\"2.0\",\"id\":77,`},
 		"id as text":    {`{"jsonrpc":"2.0","id":"req-2","result":{}}` + "\n", 1, `a reply to no request, "{\"jsonrpc\":\"2.0\",\"id\":\"req-2\"`},
@@ -56,12 +56,13 @@ func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := answering(t, tt.bytes).(*session)
+			c := dialAnswering(t, tt.bytes).(*session)
 			late := &DeadlineError{After: 300 * time.Millisecond, What: "no answer"}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			arrived := func() bool {
-				return c.unmatched.total() == tt.lines && (tt.lines > 0 || c.carrier.(*stream).framer.(*stdio).out.describe(c) != "")
+				return c.unmatched.total() == tt.lines && (tt.lines > 0 ||
+					c.carrier.(*stream).framer.(*stdio).partial.describe(c) != "")
 			}
 			go func() { // the deadline passes once all bytes have arrived
 				for ctx.Err() == nil && !arrived() {
@@ -70,8 +71,8 @@ func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
 				cancel(late)
 			}()
 			_, err := c.Call(ctx, toolCall(protocol.Modern, "x", `{}`, 0))
-			if err == nil || !strings.Contains(err.Error(), "no answer within 300ms; what arrived answers no request: "+tt.says) {
-				t.Errorf("%v\nwant %s", err, tt.says)
+			if err == nil || !strings.Contains(err.Error(), "no answer within 300ms; what arrived answers no request: "+tt.text) {
+				t.Errorf("%v\nwant %s", err, tt.text)
 			}
 			if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, new(*DeadlineError)) {
 				t.Errorf("%v is no deadline", err)
@@ -83,7 +84,7 @@ func TestWhatArrivesAndAnswersNothingIsNamed(t *testing.T) {
 // TestAnErrorWithoutAnIdAnswersTheOnlyRequest also accepts an id as a string, or as 2.0.
 func TestAnErrorWithoutAnIdAnswersTheOnlyRequest(t *testing.T) {
 	for _, id := range []string{`"id":null,`, ``} {
-		c := answering(t, `{"jsonrpc":"2.0",`+id+`"error":{"code":-32700,"message":"cannot read that"}}`+"\n")
+		c := dialAnswering(t, `{"jsonrpc":"2.0",`+id+`"error":{"code":-32700,"message":"cannot read that"}}`+"\n")
 		_, err := c.Call(t.Context(), toolCall(protocol.Modern, "x", `{}`, 0))
 		var rpc *protocol.RPCError
 		if !errors.As(err, &rpc) || rpc.Code != -32700 || rpc.Message != "cannot read that" {
@@ -91,7 +92,7 @@ func TestAnErrorWithoutAnIdAnswersTheOnlyRequest(t *testing.T) {
 		}
 	}
 	for _, id := range []string{`"2"`, `2.0`} {
-		c := answering(t, `{"jsonrpc":"2.0","id":`+id+`,"result":{"is":"here"}}`+"\n")
+		c := dialAnswering(t, `{"jsonrpc":"2.0","id":`+id+`,"result":{"is":"here"}}`+"\n")
 		if result, err := c.Call(t.Context(), toolCall(protocol.Modern, "x", `{}`, 0)); string(result) != `{"is":"here"}` {
 			t.Error(id, string(result), err)
 		}
