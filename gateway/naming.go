@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// reachedBy returns a copy of the client with its peers wrapped.
-func reachedBy(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *interop.Client {
+// wrapPeers returns a copy of the client with its peers wrapped.
+func wrapPeers(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *interop.Client {
 	with := *c
 	for _, p := range []*interop.Peer{&with.Back, &with.Always} {
 		if *p != nil {
@@ -72,7 +72,7 @@ func nameServer(server, method string, params json.RawMessage) (json.RawMessage,
 	}
 	edits := []wire.Edit{{Key: "_meta", Value: meta}}
 	if method == askElicit {
-		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(strings.TrimRight("["+server+"] "+strings.Map(legible, message), " "))})
+		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(strings.TrimRight("["+server+"] "+strings.Map(dropControls, message), " "))})
 	}
 	if params, err = wire.Rewrite(params, edits...); err != nil {
 		return nil, err
@@ -80,9 +80,9 @@ func nameServer(server, method string, params json.RawMessage) (json.RawMessage,
 	return nameElicitation(server, params), nil
 }
 
-// legible drops characters that could overwrite or reorder the name at the beginning of a message. These are control
-// characters, except tabs and line feeds, and the controls of bidirectional text.
-func legible(r rune) rune {
+// dropControls drops characters that could overwrite or reorder the name at the beginning of a message. These are
+// control characters, except tabs and line feeds, and the controls of bidirectional text.
+func dropControls(r rune) rune {
 	if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
 		return -1
 	}
