@@ -252,8 +252,8 @@ func readBody(rest []byte, sum string) ([]byte, error) {
 	return body, nil
 }
 
-// recorded returns the tool that the tool object of an entry describes. It cannot be run.
-func recorded(e *Entry, w toolbox.Wire) *Capability {
+// capabilityFromLog returns the tool that the tool object of an entry describes. It cannot be run.
+func capabilityFromLog(e *Entry, w toolbox.Wire) *Capability {
 	c := &Capability{Name: e.Name, Server: e.Server, Tool: e.Tool, Wire: w}
 	if !wire.Valid(w.JSON) {
 		return c
