@@ -78,11 +78,13 @@ func (f fetcher) discoverKeys(ctx context.Context, issuer string) (string, error
 		origin + "/.well-known/openid-configuration" + path,
 	} {
 		var body []byte
-		if body, err = f.get(ctx, place); err != nil {
+		body, err = f.get(ctx, place)
+		if err != nil {
 			continue
 		}
 		var m serverMetadata
-		switch err = json.Unmarshal(body, &m); {
+		err = json.Unmarshal(body, &m)
+		switch {
 		case err != nil:
 			err = fmt.Errorf("%s: %w", place, err)
 		case m.Issuer != issuer:

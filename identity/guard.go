@@ -119,10 +119,12 @@ func (g *Guard) Authenticate(r *http.Request) (*Identity, error) {
 		return nil, &Refusal{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
 			Reason: "tokens cannot be checked at the moment; try again", Err: err}
 	case !id.issuedFor(g.address(r, resource)):
-		return nil, g.challenge(r, resource, true, &invalidReason{fmt.Sprintf("the bearer token is for %.200q, and this is %s",
-			id.Audience, cmp.Or(g.address(r, resource), "reached by a name that it does not know as its own"))})
+		address := cmp.Or(g.address(r, resource), "reached by a name that it does not know as its own")
+		reason := fmt.Sprintf("the bearer token is for %.200q, and this is %s", id.Audience, address)
+		return nil, g.challenge(r, resource, true, &invalidReason{reason})
 	case !id.permits(resource.Name):
-		return nil, &Refusal{Status: http.StatusForbidden, Reason: "the API key is not for this view, but for " + cmp.Or(strings.Join(id.Views, ", "), "none")}
+		views := cmp.Or(strings.Join(id.Views, ", "), "none")
+		return nil, &Refusal{Status: http.StatusForbidden, Reason: "the API key is not for this view, but for " + views}
 	case !id.granted(g.scopes(resource)):
 		return nil, g.stepUp(r, resource)
 	}
@@ -159,7 +161,8 @@ func tokenOf(h http.Header) (token string, sent bool) {
 func (g *Guard) verify(ctx context.Context, token string) (id *Identity, err error) {
 	err = ErrForeign
 	for n, v := range g.verifiers {
-		if id, err = v.Verify(ctx, token); err == nil || !errors.Is(err, ErrForeign) {
+		id, err = v.Verify(ctx, token)
+		if err == nil || !errors.Is(err, ErrForeign) {
 			g.recordResult(ctx, &g.lastFailures[n], err)
 			break
 		}
@@ -177,13 +180,14 @@ const troubleClearAfter = time.Minute
 // recordResult records the result of a verifier, and calls Options.Trouble if necessary.
 func (g *Guard) recordResult(ctx context.Context, failed *atomic.Int64, err error) {
 	last := failed.Load()
+	changed := false
 	switch {
-	case err == nil && (last == 0 || time.Since(time.Unix(0, last)) < troubleClearAfter || !failed.CompareAndSwap(last, 0)):
-		return
-	case err != nil && (errors.Is(err, ErrInvalid) || ctx.Err() != nil || failed.Swap(time.Now().UnixNano()) != 0):
-		return
+	case err == nil && last != 0 && time.Since(time.Unix(0, last)) >= troubleClearAfter:
+		changed = failed.CompareAndSwap(last, 0)
+	case err != nil && !errors.Is(err, ErrInvalid) && ctx.Err() == nil:
+		changed = failed.Swap(time.Now().UnixNano()) == 0
 	}
-	if g.opts.Trouble != nil {
+	if changed && g.opts.Trouble != nil {
 		g.opts.Trouble(err)
 	}
 }
@@ -204,7 +208,10 @@ func (g *Guard) scopes(resource Resource) []string {
 // challenge returns a refusal with 401 and the address of the metadata (RFC 9728, section 5.1). If no token was sent,
 // the challenge has no error (RFC 6750, section 3.1).
 func (g *Guard) challenge(r *http.Request, resource Resource, sent bool, cause error) *Refusal {
-	out := &Refusal{Status: http.StatusUnauthorized, Reason: "a bearer token is required: send Authorization: Bearer TOKEN", Err: cause}
+	out := &Refusal{
+		Status: http.StatusUnauthorized, Err: cause,
+		Reason: "a bearer token is required: send Authorization: Bearer TOKEN",
+	}
 	code := ""
 	if sent {
 		code, out.Reason = "invalid_token", "the bearer token is not valid"

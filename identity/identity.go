@@ -97,7 +97,9 @@ func (id *Identity) issuedFor(resource string) bool {
 		return true
 	}
 	resource = strings.TrimSuffix(resource, "/")
-	return resource != "" && slices.ContainsFunc(id.Audience, func(a string) bool { return strings.TrimSuffix(a, "/") == resource })
+	return resource != "" && slices.ContainsFunc(id.Audience, func(audience string) bool {
+		return strings.TrimSuffix(audience, "/") == resource
+	})
 }
 
 // granted reports whether the identity has all required scopes. Clients of Entra request a scope with the address of

@@ -60,7 +60,9 @@ type verifiedToken struct {
 }
 
 // publicAlgorithms holds the algorithms with a public key. With the others, a verifier could also sign.
-var publicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+var publicAlgorithms = []string{
+	"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+}
 
 // NewJWT returns a verifier that trusts these issuers. It sends them no request before a token arrives. client sends
 // the requests, without following redirects. If it is nil, the default client does.
@@ -80,14 +82,19 @@ func NewJWT(client *http.Client, issuers ...Issuer) (*JWT, error) {
 		}
 		for _, alg := range issuer.Algorithms {
 			if !slices.Contains(publicAlgorithms, alg) {
-				return nil, fmt.Errorf("%s: the algorithm %.40q is none of %s", issuer.URL, alg, strings.Join(publicAlgorithms, ", "))
+				all := strings.Join(publicAlgorithms, ", ")
+				return nil, fmt.Errorf("%s: the algorithm %.40q is none of %s", issuer.URL, alg, all)
 			}
 		}
 		if issuer.Claim == "" {
 			issuer.Claim = "sub"
 		}
-		j.issuers[issuer.URL] = &trustedIssuer{issuer, &keySet{issuer: issuer.URL, address: issuer.Keys, fetcher: newFetcher(client)}, jwt.NewParser(
-			jwt.WithValidMethods(issuer.Algorithms), jwt.WithIssuer(issuer.URL), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway), jwt.WithStrictDecoding())}
+		keys := &keySet{issuer: issuer.URL, address: issuer.Keys, fetcher: newFetcher(client)}
+		parser := jwt.NewParser(
+			jwt.WithValidMethods(issuer.Algorithms), jwt.WithIssuer(issuer.URL),
+			jwt.WithExpirationRequired(), jwt.WithLeeway(leeway), jwt.WithStrictDecoding(),
+		)
+		j.issuers[issuer.URL] = &trustedIssuer{issuer, keys, parser}
 	}
 	return j, nil
 }
@@ -202,7 +209,8 @@ func checkAccess(claims map[string]any, apps bool) error {
 			return invalidf("it is no access token: its %s is %.40q", claim, fmt.Sprint(typ))
 		}
 	}
-	if _, ok := claims["nonce"]; ok && len(scopesIn(claims)) == 0 { // Entra's ID tokens have the audience of its access tokens
+	// Entra's ID tokens have the audience of its access tokens.
+	if _, ok := claims["nonce"]; ok && len(scopesIn(claims)) == 0 {
 		return invalidf("it is no access token: it has a nonce, and no scope")
 	}
 	if kind, _ := claims["idtyp"].(string); strings.EqualFold(kind, "app") && !apps {

@@ -84,8 +84,9 @@ func (k *Keys) Verify(ctx context.Context, token string) (*Identity, error) {
 	if key != nil {
 		want = key.hash
 	}
-	switch same := subtle.ConstantTimeCompare(got[:], want[:]) == 1; {
-	case key == nil || !same:
+	isSame := subtle.ConstantTimeCompare(got[:], want[:]) == 1
+	switch {
+	case key == nil || !isSame:
 		return nil, invalidf("no such API key")
 	case key.Expired(time.Now()):
 		return nil, &invalidReason{"the API key " + id + " has expired"}

@@ -109,7 +109,8 @@ func (s *keySet) fetch(ctx context.Context, address string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.lastTry = time.Now()
-		if s.err = err; err == nil {
+		s.err = err
+		if err == nil {
 			s.address, s.fetched = address, time.Now()
 			if !bytes.Equal(text, s.text) { // with other keys, all tokens are verified again
 				s.keys, s.text = keys, text
@@ -119,12 +120,14 @@ func (s *keySet) fetch(ctx context.Context, address string) {
 		s.fetching = nil
 	}()
 	if address == "" {
-		if address, err = s.fetcher.discoverKeys(ctx, s.issuer); err != nil {
+		address, err = s.fetcher.discoverKeys(ctx, s.issuer)
+		if err != nil {
 			err = fmt.Errorf("%s: discovery: %w", s.issuer, err)
 			return
 		}
 	}
-	if text, err = s.fetcher.get(ctx, address); err == nil {
+	text, err = s.fetcher.get(ctx, address)
+	if err == nil {
 		keys, err = parseKeys(text)
 	}
 	if err != nil {

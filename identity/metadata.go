@@ -77,7 +77,8 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 			wellKnown.ServeHTTP(w, r)
 			return
 		}
-		if r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {
+		isCORS := r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
+		if r.Method == http.MethodOptions && isCORS {
 			next.ServeHTTP(w, r)
 			return
 		}
