@@ -175,7 +175,8 @@ func (f *File) readAll(ctx context.Context, s *scan, after uint64) (info os.File
 	names, missing, err := f.archives(log, after)
 	for _, name := range names {
 		var old []byte
-		if err = errors.Join(err, ctx.Err()); err == nil {
+		err = errors.Join(err, ctx.Err())
+		if err == nil {
 			old, err = atomicfile.ReadPlain(name, math.MaxInt64-1)
 		}
 		s.nextFile(filepath.Base(name))

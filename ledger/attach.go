@@ -76,7 +76,7 @@ type Attachment struct {
 	journal       journal
 	fleetSnapshot *toolbox.Snapshot // snapshot of the fleet at the last reconciliation
 	visible       *toolbox.Snapshot // the tools of seen that are not held or denied
-	settling      bool              // Attach has not returned: tools are enrolled at its end, in the order of the configuration
+	settling      bool              // Attach has not returned: it enrolls tools at its end, in configured order
 	pending       bool              // the servers are not in the fleet yet
 	closed        bool
 }
@@ -185,7 +185,8 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 		run: a.Run, user: a.opts.By, config: Fingerprint(servers...), ledger: l, recorder: newRecorder(a.opts.Log, a.logger),
 		servers: map[string]bool{}, descriptions: map[origin]json.RawMessage{}, health: map[string]string{},
 	}
-	if a.pending = a.opts.Open != nil; a.pending {
+	a.pending = a.opts.Open != nil
+	if a.pending {
 		for _, s := range servers {
 			a.visible.Pending = append(a.visible.Pending, s.ID)
 		}
@@ -200,7 +201,8 @@ func (a *Attachment) readLog(ctx context.Context, servers []interop.Server) {
 	if a.opts.Log != nil {
 		entries, err := a.opts.Log.Read(ctx, 0)
 		a.mu.Lock()
-		if state = StateOf(entries); err == nil {
+		state = StateOf(entries)
+		if err == nil {
 			a.guard.load(state)
 			maps.Copy(a.journal.descriptions, state.descriptions(servers))
 		} else {

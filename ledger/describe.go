@@ -21,7 +21,10 @@ func (a *Attachment) Describe(server string, description json.RawMessage) (news 
 	from, ok := a.originOf(server)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !ok || len(description) > MaxDescription || a.closed || a.pending || bytes.Equal(a.journal.descriptions[from], description) {
+	if !ok || len(description) > MaxDescription || a.closed || a.pending {
+		return false
+	}
+	if bytes.Equal(a.journal.descriptions[from], description) {
 		return false
 	}
 	a.journal.descriptions[from] = description

@@ -56,13 +56,15 @@ func Diff(before, after []Entry) []Change {
 	}
 	var rest []Entry
 	for _, e := range before {
-		if same[e.version()]--; same[e.version()] < 0 {
+		same[e.version()]--
+		if same[e.version()] < 0 {
 			rest = append(rest, e)
 		}
 	}
 	now := map[toolID][]Entry{} // the later entries that are not on both sides
 	for _, e := range slices.Backward(after) {
-		if same[e.version()]--; same[e.version()] >= 0 {
+		same[e.version()]--
+		if same[e.version()] >= 0 {
 			now[e.anyConfig()] = append([]Entry{e}, now[e.anyConfig()]...)
 		}
 	}

@@ -136,7 +136,8 @@ func (f *File) open() (*os.File, error) {
 	}
 	syncDir(f.path)
 	if f.hasRemains() {
-		if err = f.beginAgain(file); err != nil {
+		err = f.beginAgain(file)
+		if err != nil {
 			return nil, errors.Join(err, file.Close(), os.Remove(f.path)) // so that the next process finds it removed too
 		}
 	}
@@ -354,7 +355,8 @@ func (f *File) isUnchanged(info os.FileInfo, after uint64) bool {
 
 // sameFile reports whether a file is unchanged.
 func sameFile(before, after os.FileInfo) bool {
-	return before != nil && os.SameFile(before, after) && before.Size() == after.Size() && before.ModTime().Equal(after.ModTime())
+	return before != nil && os.SameFile(before, after) && before.Size() == after.Size() &&
+		before.ModTime().Equal(after.ModTime())
 }
 
 // load reads the log up to its end at a time when no process wrote. A last line without an end was therefore cut off,
@@ -379,10 +381,12 @@ func (f *File) openToRead(ctx context.Context) (file *os.File, info os.FileInfo,
 		return nil, nil, err
 	}
 	defer unlock()
-	if file, err = os.Open(f.path); err != nil {
+	file, err = os.Open(f.path)
+	if err != nil {
 		return nil, nil, err
 	}
-	if info, err = f.statRegular(file); err != nil {
+	info, err = f.statRegular(file)
+	if err != nil {
 		file.Close()
 	}
 	return file, info, err

@@ -35,11 +35,13 @@ func TestFileKeepsWhatWasWritten(t *testing.T) {
 	if err != nil || len(some) != 2 || some[0].Seq != 10 {
 		t.Errorf("after 9 there is %v, %v", some, err)
 	}
-	if some, err = f.Read(t.Context(), 11); err != nil || len(some) > 0 {
+	some, err = f.Read(t.Context(), 11)
+	if err != nil || len(some) > 0 {
 		t.Errorf("after 11 there is %v, %v", some, err)
 	}
 	put(t, open(t, path), ledger.Entry{Op: ledger.Health})
-	if some, err = f.Read(t.Context(), 11); err != nil || len(some) != 1 {
+	some, err = f.Read(t.Context(), 11)
+	if err != nil || len(some) != 1 {
 		t.Errorf("after 11 there is %v, %v", some, err)
 	}
 	if lines := bytes.Count(contents(t, path), []byte("\n")); lines != 12 {

@@ -73,7 +73,10 @@ func (f *File) Unwritten(ctx context.Context) (runs []string, err error) {
 	}
 	for _, entry := range files {
 		info, err := entry.Info()
-		if _, parseErr := ulid.ParseStrict(entry.Name()); parseErr == nil && err == nil && info.Mode().IsRegular() && info.Size() < int64(len(leaseWritten)) {
+		if _, parseErr := ulid.ParseStrict(entry.Name()); parseErr != nil || err != nil {
+			continue
+		}
+		if info.Mode().IsRegular() && info.Size() < int64(len(leaseWritten)) {
 			runs = append(runs, entry.Name())
 		}
 	}

@@ -97,7 +97,10 @@ func (l Ledger) Withdraw(at time.Time, server string) Ledger {
 
 // retired returns the Retire of a live entry.
 func (e Entry) retired(at time.Time, reason string) Entry {
-	return Entry{Op: Retire, Key: e.Key, Server: e.Server, Tool: e.Tool, Name: e.Name, Config: e.Config, At: at, Note: reason}
+	return Entry{
+		Op: Retire, Key: e.Key, Server: e.Server, Tool: e.Tool, Name: e.Name,
+		Config: e.Config, At: at, Note: reason,
+	}
 }
 
 // Compact returns the ledger without the entries that its snapshot does not need. For each live key, the first

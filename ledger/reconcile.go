@@ -140,7 +140,10 @@ type reconciliation struct {
 }
 
 func newReconciliation(a *Attachment, servers map[string]serverState) *reconciliation {
-	l := &reconciliation{attachment: a, now: time.Now(), servers: servers, heldByName: map[string]toolID{}, live: map[[2]string]Entry{}}
+	l := &reconciliation{
+		attachment: a, now: time.Now(), servers: servers,
+		heldByName: map[string]toolID{}, live: map[[2]string]Entry{},
+	}
 	for _, e := range a.journal.ledger.Snapshot().Live {
 		l.live[[2]string{e.Server, e.Tool}] = e
 	}
@@ -204,6 +207,8 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (visible bo
 	}
 	id := [2]string{d.Server, d.Tool}
 	old, isLive := l.live[id]
+	isSame := old.Run == l.attachment.Run && old.Sum == sum && old.Name == d.Name &&
+		old.Config == server.config && old.Changed == changed && old.Note == note
 	delete(l.live, id)
 	switch {
 	case isHeld:
@@ -213,7 +218,7 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (visible bo
 		if server.ready {
 			l.hold(d, t, sum, server.policy)
 		}
-	case isLive && old.Run == l.attachment.Run && old.Sum == sum && old.Name == d.Name && old.Config == server.config && old.Changed == changed && old.Note == note:
+	case isLive && isSame:
 	case server.ready:
 		l.enroll(d, server.config, sum, changed, note, old, isLive)
 	}
@@ -241,7 +246,9 @@ func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, sum string, p int
 	l.enrolls = append(l.enrolls, e)
 }
 
-func (l *reconciliation) enroll(d *toolbox.Descriptor, config, sum string, changed bool, note string, old Entry, isLive bool) {
+func (l *reconciliation) enroll(
+	d *toolbox.Descriptor, config, sum string, changed bool, note string, old Entry, isLive bool,
+) {
 	e := l.entry(Enroll, d, config, sum)
 	e.Changed, e.Note = changed, note
 	if isLive && old.Capability != nil && bytes.Equal(old.Capability.Schema, d.Schema) {
@@ -317,7 +324,8 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool
 	a.fleetSnapshot, a.guard.heldByName = s, l.heldByName
 	if !same {
 		a.visible = &toolbox.Snapshot{
-			Version: a.visible.Version + 1, Tools: l.visible, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.heldNames,
+			Version: a.visible.Version + 1, Tools: l.visible, Held: l.heldNames,
+			Pending: s.Pending, Down: s.Down, Owners: s.Owners,
 		}
 		l.showKinds(s, a.visible)
 		if len(a.guard.sumCache) > 2*len(s.Tools)*(1+len(s.Kinds))+64 {

@@ -38,7 +38,8 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 		t.Error(got)
 	}
 	for err := errFull; err != nil; { // until the next attempt
-		if err = a.Flush(t.Context()); err != nil && !errors.Is(err, errFull) {
+		err = a.Flush(t.Context())
+		if err != nil && !errors.Is(err, errFull) {
 			t.Fatal(err)
 		}
 	}

@@ -28,7 +28,7 @@ type scan struct {
 	texts       map[string]string // texts that lines repeat
 
 	each        func(*record, []byte) // takes every good entry and its line; nil: none
-	eachCarried func(*record, []byte) // takes the entries that the first entry holds, before each takes that entry; nil: none
+	eachCarried func(*record, []byte) // takes the entries in the first entry, before each takes that entry; nil: none
 }
 
 func newScan() *scan { return &scan{bodies: map[string]bool{}, texts: map[string]string{}} }

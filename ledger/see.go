@@ -43,7 +43,9 @@ func (f *File) See(ctx context.Context, fleet *interop.Fleet) error {
 		}
 		if raw := state.describeSeen(e, tools, known(st.Server)); raw != nil {
 			c := &Capability{Server: st.Server, Wire: toolbox.Wire{Format: describeFormat, JSON: raw}}
-			news = append(news, Entry{Op: Describe, Server: st.Server, Config: Fingerprint(e.Server()), Capability: c, Run: run, Note: noteSeen})
+			news = append(news, Entry{
+				Op: Describe, Server: st.Server, Config: Fingerprint(e.Server()), Capability: c, Run: run, Note: noteSeen,
+			})
 		}
 	}
 	_, err = f.Append(ctx, news...)
@@ -55,17 +57,21 @@ func (f *File) See(ctx context.Context, fleet *interop.Fleet) error {
 func (s *State) describeSeen(e *interop.Endpoint, tools, known []toolbox.Wire) json.RawMessage {
 	previous := json.RawMessage(`{}`)
 	h := s.historyOf(e.Server())
-	if h != nil && h.description != nil && h.description.Capability != nil && wire.Valid(h.description.Capability.Wire.JSON) {
-		previous = h.description.Capability.Wire.JSON
+	if raw := h.descriptionJSON(); wire.Valid(raw) {
+		previous = raw
 	}
-	edits := []wire.Edit{{Key: "capabilities", Value: e.Capabilities()}, {Key: "instructions"}, {Key: "info", Value: e.ServerInfo()}}
+	edits := []wire.Edit{
+		{Key: "capabilities", Value: e.Capabilities()}, {Key: "instructions"}, {Key: "info", Value: e.ServerInfo()},
+	}
 	if instructions := e.Instructions(); instructions != "" {
 		edits[1].Value = wire.Quote(instructions)
 	}
 	if _, ok := wire.Lookup(previous, "lists"); !ok {
 		edits = append(edits, wire.Edit{Key: "lists", Value: json.RawMessage(`{}`)})
 	}
-	same := slices.EqualFunc(tools, known, func(a, b toolbox.Wire) bool { return a.Format == b.Format && bytes.Equal(a.JSON, b.JSON) })
+	same := slices.EqualFunc(tools, known, func(a, b toolbox.Wire) bool {
+		return a.Format == b.Format && bytes.Equal(a.JSON, b.JSON)
+	})
 	if !same || h == nil || h.seenLater || len(tools) == 0 {
 		edits = append(edits, wire.Edit{Key: seenTools, Value: rowsOf(tools)})
 		if len(tools) > 0 {
@@ -93,10 +99,7 @@ func rowsOf(tools []toolbox.Wire) json.RawMessage {
 
 // tools returns the tools of a description that a command saw.
 func (h *serverHistory) tools() (tools []toolbox.Wire) {
-	if h.description == nil || h.description.Capability == nil {
-		return nil
-	}
-	description := h.description.Capability.Wire.JSON
+	description := h.descriptionJSON()
 	list, _ := wire.Lookup(description, seenTools)
 	format, _ := wire.Lookup(description, seenFormat)
 	text, _ := wire.Unquote(format)

@@ -37,7 +37,8 @@ func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 	defer a.mu.Unlock()
 	a.reconcileIfStale()
 	if _, isHeld := a.guard.heldByName[c.Name]; isHeld {
-		return toolbox.ErrorResult(c.Name + " is kept back: it is new or changed since its server was approved. A person has to accept it.")
+		return toolbox.ErrorResult(c.Name +
+			" is kept back: it is new or changed since its server was approved. A person has to accept it.")
 	}
 	return nil
 }
@@ -77,7 +78,8 @@ func (a *Attachment) poll() {
 		return
 	}
 	a.mu.Lock()
-	news := a.guard.addApprovals(entries, accepts, func(server string) bool { return a.Policy(server) == interop.DenyChanges })
+	isDenied := func(server string) bool { return a.Policy(server) == interop.DenyChanges }
+	news := a.guard.addApprovals(entries, accepts, isDenied)
 	a.mu.Unlock()
 	if news {
 		a.update()

@@ -85,7 +85,8 @@ func (h *serverHistory) add(e Entry) {
 // markSeen uses the description if it has tools that a command saw after events.
 func (h *serverHistory) markSeen() {
 	n := len(h.events)
-	h.seenLater = h.description != nil && h.description.Note == noteSeen && (n == 0 || h.events[n-1].Seq < h.description.Seq)
+	h.seenLater = h.description != nil && h.description.Note == noteSeen &&
+		(n == 0 || h.events[n-1].Seq < h.description.Seq)
 	if h.seenLater && h.description.At.After(h.lastListed) {
 		h.lastListed = h.description.At
 	}
@@ -126,12 +127,20 @@ func (h *serverHistory) usesDescription() bool {
 	return ok
 }
 
+// descriptionJSON returns the object of the last description, or nil if there is none. h may be nil.
+func (h *serverHistory) descriptionJSON() json.RawMessage {
+	if h == nil || h.description == nil || h.description.Capability == nil {
+		return nil
+	}
+	return h.description.Capability.Wire.JSON
+}
+
 // descriptions returns the last description of each server under its present configuration.
 func (s *State) descriptions(servers []interop.Server) map[origin]json.RawMessage {
 	out := map[origin]json.RawMessage{}
 	for _, server := range servers {
-		if h := s.historyOf(server); h != nil && h.description != nil && h.description.Capability != nil && len(h.description.Capability.Wire.JSON) > 0 {
-			out[origin{server.ID, Fingerprint(server)}] = withoutTools(h.description.Capability.Wire.JSON)
+		if raw := s.historyOf(server).descriptionJSON(); len(raw) > 0 {
+			out[origin{server.ID, Fingerprint(server)}] = withoutTools(raw)
 		}
 	}
 	return out
