@@ -93,7 +93,8 @@ func (v *view) offers(row *methodRow) bool {
 		kind = byTool
 	}
 	return slices.ContainsFunc(v.servers(), func(server string) bool {
-		return v.scope.mayContain(server, kind) && (v.gateway.declares(server, row.needs) || row.legacyNeeds != nil && v.gateway.declares(server, row.legacyNeeds))
+		return v.scope.mayContain(server, kind) && (v.gateway.declares(server, row.needs) ||
+			row.legacyNeeds != nil && v.gateway.declares(server, row.legacyNeeds))
 	})
 }
 
@@ -112,8 +113,11 @@ func (v *view) handleUnlisted(ctx context.Context, m interop.Message) (json.RawM
 	}
 	result, err := v.request(ctx, server, m)
 	var refused *interop.HTTPError
-	if errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusNotFound || refused.Status == http.StatusNotImplemented) {
-		return nil, methodNotFound(m) // go-sdk's legacy servers answer unknown methods with a text
+	if errors.As(err, &refused) {
+		switch refused.Status { // go-sdk's legacy servers answer unknown methods with a text
+		case http.StatusBadRequest, http.StatusNotFound, http.StatusNotImplemented:
+			return nil, methodNotFound(m)
+		}
 	}
 	return result, err
 }

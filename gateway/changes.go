@@ -164,7 +164,8 @@ func (v *view) kindListChanged(k *clientKind, row *methodRow, l *listedRows) boo
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if changed = changed || l.vary; changed && k.listed[row] == l {
+	changed = changed || l.vary
+	if changed && k.listed[row] == l {
 		delete(k.listed, row)
 	}
 	return changed

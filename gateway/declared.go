@@ -68,7 +68,8 @@ func (v *view) kindOf(c *interop.Client) *clientKind {
 	fresh := v.newKind(d)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if k = v.kinds[d]; k != nil {
+	k = v.kinds[d]
+	if k != nil {
 		return k
 	}
 	if len(v.kinds) > maxKinds {
@@ -91,7 +92,9 @@ func (v *view) toolsKind(requester listRequester) *clientKind {
 // handleTools answers tools/list and tools/call.
 func (v *view) handleTools(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	requester := v.requesterOf(m.Caller, m.Client)
-	if k := requester.kind; k != v.plainKind && (m.Method == protocol.MethodToolsList || !k.listsLearned.Load() && isUnknownTool(k, m)) {
+	k := requester.kind
+	isList := m.Method == protocol.MethodToolsList
+	if k != v.plainKind && (isList || !k.listsLearned.Load() && isUnknownTool(k, m)) {
 		v.learnLists(ctx, m.Client, m.Caller)
 		k.listsLearned.Store(true) // only now, so that calls that arrive meanwhile wait too
 	}

@@ -36,7 +36,8 @@ func (g *Gateway) recordDescription(server string, maxWrites int) {
 	if d.info != nil {
 		b = append(append(b, `,"info":`...), d.info...)
 	}
-	b = append(append(append(b, `,"lists":{`...), g.lists.encodeCommon(server, ledger.MaxDescription-len(b)-16)...), "}}"...)
+	lists := g.lists.encodeCommon(server, ledger.MaxDescription-len(b)-16)
+	b = append(append(append(b, `,"lists":{`...), lists...), "}}"...)
 	if g.attached.Describe(server, b) {
 		g.mu.Lock()
 		d = g.descriptions[server]

@@ -19,7 +19,8 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 	var caps json.RawMessage
 	var instructions string
 	if server == "" {
-		caps, instructions = v.mergedCapabilities(m.Era), protocol.JoinInstructions(v.serverInstructions(v.requesterOf(m.Caller, m.Client)))
+		caps = v.mergedCapabilities(m.Era)
+		instructions = protocol.JoinInstructions(v.serverInstructions(v.requesterOf(m.Caller, m.Client)))
 	} else {
 		caps, instructions = v.ownCapabilities(server)
 	}
@@ -102,7 +103,8 @@ func (v *view) serverInstructions(requester listRequester) []protocol.Saying {
 // server has any yet, because a legacy client gets the capabilities only once. Tasks of 2025-11-25 are declared to
 // legacy clients.
 func (v *view) mergedCapabilities(era interop.Era) json.RawMessage {
-	b := []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}`)
+	b := []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true}`)
+	b = append(b, `,"resources":{"subscribe":true,"listChanged":true}`...)
 	if v.anyDeclares(byPrompt, "completions") || v.anyDeclares(byURI, "completions") {
 		b = append(b, `,"completions":{}`...)
 	}
@@ -125,7 +127,9 @@ func (v *view) mergedCapabilities(era interop.Era) json.RawMessage {
 
 // anyDeclares reports whether a server with such entries in the view declares the capability at a path of keys.
 func (v *view) anyDeclares(kind nameKind, path ...string) bool {
-	return slices.ContainsFunc(v.servers(), func(s string) bool { return v.scope.mayContain(s, kind) && v.gateway.declares(s, path) })
+	return slices.ContainsFunc(v.servers(), func(server string) bool {
+		return v.scope.mayContain(server, kind) && v.gateway.declares(server, path)
+	})
 }
 
 // extensions returns the extensions of the servers that the table knows, each with the merged settings of all servers.

@@ -26,7 +26,9 @@ const (
 
 // Follow implements [host.Follower]. It follows the states of the tasks that a client names by its sealed ids
 // (SEP-2663, "Task Status Notifications"). Each server is asked for its own tasks, for as long as the client listens.
-func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, notify func(interop.Message)) (agreed []string, stop func(), err error) {
+func (v *view) Follow(
+	ctx context.Context, m interop.Message, ids []string, notify func(interop.Message),
+) (agreed []string, stop func(), err error) {
 	path := []string{"extensions", extTasks}
 	if m.Client == nil || !protocol.Has(m.Client.Capabilities, path) {
 		return nil, nil, &interop.RPCError{
@@ -72,12 +74,17 @@ type taskFollower struct {
 }
 
 // followers returns a follower for each server of the view that made some of these tasks and has the same origin still.
-func (v *view) followers(ctx context.Context, m interop.Message, ids []string, notify func(interop.Message)) (all []*taskFollower) {
+func (v *view) followers(
+	ctx context.Context, m interop.Message, ids []string, notify func(interop.Message),
+) (all []*taskFollower) {
 	for _, s := range v.gateway.attached.Fleet.Servers() {
 		if !v.scope.mayContain(s.ID, byTool) || !v.gateway.declares(s.ID, []string{"extensions", extTasks}) {
 			continue
 		}
-		f := &taskFollower{view: v, server: s.ID, origin: originOf(s), request: m, ids: map[string]string{}, notify: notify, answered: make(chan struct{})}
+		f := &taskFollower{
+			view: v, server: s.ID, origin: originOf(s), request: m, notify: notify,
+			ids: map[string]string{}, answered: make(chan struct{}),
+		}
 		f.markAnswered = sync.OnceFunc(func() { close(f.answered) })
 		for _, id := range ids {
 			origin, own, err := v.gateway.openTask(ctx, m.Caller, id)
@@ -103,9 +110,11 @@ func (f *taskFollower) run(ctx context.Context) {
 	client.Back = f.receive
 	ctx = interop.WithClient(ctx, &client)
 	isThere := func(s interop.Server) bool { return s.ID == f.server && originOf(s) == f.origin }
-	for wait := followRetry; slices.ContainsFunc(f.view.gateway.attached.Fleet.Servers(), isThere); wait = min(2*wait, maxFollowRetry) {
+	fleet := f.view.gateway.attached.Fleet
+	for wait := followRetry; slices.ContainsFunc(fleet.Servers(), isThere); wait = min(2*wait, maxFollowRetry) {
 		begun := time.Now()
-		_, err := f.view.request(ctx, f.server, interop.Message{Method: protocol.MethodListen, Params: params, Caller: f.request.Caller})
+		listen := interop.Message{Method: protocol.MethodListen, Params: params, Caller: f.request.Caller}
+		_, err := f.view.request(ctx, f.server, listen)
 		if _, refused := errors.AsType[*interop.RPCError](err); refused {
 			return
 		}
@@ -168,7 +177,8 @@ func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 	ctx = interop.WithClient(ctx, f.request.Client)
 	for _, id := range ids {
 		params := append(wire.AppendQuote([]byte(`{"taskId":`), id), '}')
-		state, err := f.view.request(ctx, f.server, interop.Message{Method: "tasks/get", Params: params, Caller: f.request.Caller})
+		get := interop.Message{Method: "tasks/get", Params: params, Caller: f.request.Caller}
+		state, err := f.view.request(ctx, f.server, get)
 		if err == nil {
 			state, err = wire.Rewrite(state, wire.Edit{Key: "resultType"}, wire.Edit{Key: "_meta"})
 		}
@@ -181,7 +191,9 @@ func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 // sendState sends the client the state of a task. The state already has the client's id.
 func (f *taskFollower) sendState(state json.RawMessage) {
 	v, row := f.view, f.view.gateway.table["tasks/get"]
-	f.notify(interop.Message{Method: noteTask, Params: v.rewriteURIs(row, ownName{server: f.server}, "", v.requesterOf(f.request.Caller, f.request.Client), state)})
+	requester := v.requesterOf(f.request.Caller, f.request.Client)
+	state = v.rewriteURIs(row, ownName{server: f.server}, "", requester, state)
+	f.notify(interop.Message{Method: noteTask, Params: state})
 }
 
 func (f *taskFollower) agreedIDs() []string {

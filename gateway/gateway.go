@@ -111,7 +111,11 @@ func (g *Gateway) Format(w fmt.State, _ rune) { _, _ = fmt.Fprint(w, g.attached.
 // New connects the servers and publishes them. It returns at once, whatever the servers do. ctx bounds only the reading
 // of the ledger. The caller closes the gateway.
 func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
-	g := &Gateway{views: map[string]*view{}, table: methodTable(), descriptions: map[string]serverDescription{}, loggedNotes: map[string]bool{}, paces: map[paceKey]*pace{}, startedAt: time.Now(), ready: make(chan struct{})}
+	g := &Gateway{
+		views: map[string]*view{}, table: methodTable(), descriptions: map[string]serverDescription{},
+		loggedNotes: map[string]bool{}, paces: map[paceKey]*pace{},
+		startedAt: time.Now(), ready: make(chan struct{}),
+	}
 	if opts != nil {
 		g.opts = *opts
 	}
@@ -215,7 +219,8 @@ const (
 // whether a caller may use a view.
 func ViewOf(path string) (below, name string, ok bool) {
 	for _, below = range []string{pathHTTP, pathSSE} {
-		if name, ok = strings.CutPrefix(path, below); ok && (name == "" || name[0] == '/') {
+		name, ok = strings.CutPrefix(path, below)
+		if ok && (name == "" || name[0] == '/') {
 			return below, strings.Trim(name, "/"), true
 		}
 	}
@@ -243,7 +248,8 @@ func (g *Gateway) Handler() http.Handler {
 		}
 		v := g.existingView(name)
 		if v == nil {
-			if v = g.findView(w, r, name); v == nil {
+			v = g.findView(w, r, name)
+			if v == nil {
 				return
 			}
 		}
@@ -275,7 +281,8 @@ func (g *Gateway) findView(w http.ResponseWriter, r *http.Request, name string) 
 // errNoView is returned for a request to a view that does not exist.
 var errNoView = &interop.HTTPError{
 	Status: http.StatusNotFound,
-	Body:   "there is no such view: /mcp is everything, /mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names",
+	Body: "there is no such view: /mcp is everything, " +
+		"/mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names",
 }
 
 // ServeStdio serves the view of everything to one client on the process's stdin and stdout. See [host.Host.ServeStdio].

@@ -116,7 +116,8 @@ func (s *serverLists) entry(key listKey) *cachedListing {
 	k := s.lists[key]
 	if k == nil {
 		if key.isLimited() {
-			if s.limitedLists++; s.limitedLists > maxLimitedLists {
+			s.limitedLists++
+			if s.limitedLists > maxLimitedLists {
 				s.evictLargest(key)
 			}
 		}
@@ -132,7 +133,8 @@ func (s *serverLists) evictLargest(added listKey) {
 	largest := added.caller
 	for key, k := range s.lists {
 		if key.isLimited() && key != added {
-			if counts[key.caller] += 1 + k.last.length(); counts[key.caller] > counts[largest] {
+			counts[key.caller] += 1 + k.last.length()
+			if counts[key.caller] > counts[largest] {
 				largest = key.caller
 			}
 		}
@@ -183,7 +185,8 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, re
 	}
 	s.gateway.storedDescription(server)
 	if s.awaitServer(ctx, server, row, requester) {
-		if e, err = s.gateway.attached.Fleet.Endpoint(server, requester.caller); err != nil {
+		e, err = s.gateway.attached.Fleet.Endpoint(server, requester.caller)
+		if err != nil {
 			return nil
 		}
 	}
@@ -308,7 +311,9 @@ func (s *serverLists) awaitRefresh(ctx context.Context, asking <-chan struct{}, 
 
 // refresh reads a list from a server and caches it. A failure leaves the cached list in place. If ctx has a client, the
 // list is for that client among others. refresh reports whether the list changed.
-func (s *serverLists) refresh(ctx context.Context, server string, row *methodRow, key listKey, k *cachedListing) (fresh bool) {
+func (s *serverLists) refresh(
+	ctx context.Context, server string, row *methodRow, key listKey, k *cachedListing,
+) (fresh bool) {
 	s.mu.Lock()
 	at := k.changes
 	s.mu.Unlock()
@@ -341,7 +346,8 @@ func (s *serverLists) refresh(ctx context.Context, server string, row *methodRow
 // store stores a listing as the last one. The caller holds mu.
 func (s *serverLists) store(key listKey, k *cachedListing, l *listing) {
 	if key.isLimited() && s.lists[key] == k {
-		if s.limitedBytes += l.length() - k.last.length(); s.limitedBytes > maxLimitedBytes {
+		s.limitedBytes += l.length() - k.last.length()
+		if s.limitedBytes > maxLimitedBytes {
 			s.evictLargest(key)
 		}
 	}
@@ -418,7 +424,10 @@ func (s *serverLists) invalidate(server, feature string, to toolbox.Principal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, k := range s.lists {
-		if key.server == server && (to == "" || key.caller == to) && (feature == "" || slices.Contains(s.gateway.table[key.method].needs, feature)) {
+		if key.server != server || to != "" && key.caller != to {
+			continue
+		}
+		if feature == "" || slices.Contains(s.gateway.table[key.method].needs, feature) {
 			k.changes++
 			k.retry = time.Time{}
 		}

@@ -70,9 +70,13 @@ func (v *view) mergeParts(row *methodRow, requester listRequester, parts []part)
 		}
 	}
 	m := v.merge(row, parts, pages)
-	kept := slices.DeleteFunc(slices.Clone(v.lists[row.name]), func(o *mergedList) bool { return !o.private && !m.private }) // a list without private parts has one version
-	kept = append([]*mergedList{m}, kept...)
-	v.lists[row.name] = kept[:min(len(kept), maxMerged)]
+	versions := []*mergedList{m}
+	for _, o := range v.lists[row.name] {
+		if o.private || m.private { // a list without private parts has one version
+			versions = append(versions, o)
+		}
+	}
+	v.lists[row.name] = versions[:min(len(versions), maxMerged)]
 	return m
 }
 
@@ -99,7 +103,9 @@ func (v *view) parts(ctx context.Context, row *methodRow, requester listRequeste
 func (v *view) cachedOwner(ctx context.Context, row *methodRow, requester listRequester, name string) (ownName, bool) {
 	parts := v.parts(ctx, row, requester, false)
 	var before []string
-	first := slices.IndexFunc(parts, func(p part) bool { return p.listing == nil && p.visible && v.mayYetList(p.server, row, requester) })
+	first := slices.IndexFunc(parts, func(p part) bool {
+		return p.listing == nil && p.visible && v.mayYetList(p.server, row, requester)
+	})
 	for _, p := range parts[:max(first, 0)] {
 		before = append(before, p.server)
 	}
@@ -125,10 +131,12 @@ func (v *view) merge(row *methodRow, parts []part, pages map[ownName]bool) *merg
 			own, ok := wire.Unquote(id)
 			switch {
 			case err != nil || !ok || !utf8.Valid(raw):
-				v.gateway.logOnce(p.server, p.caller, fmt.Sprintf("%s: a row has no %s, or two, or is not UTF-8: it is left out", row.name, row.id))
+				v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+					"%s: a row has no %s, or two, or is not UTF-8: it is left out", row.name, row.id))
 				continue
 			case seen[own]:
-				v.gateway.logOnce(p.server, p.caller, fmt.Sprintf("%s: %q is there twice: the first one stands", row.name, protocol.Printable(own, 80)))
+				v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+					"%s: %q is there twice: the first one stands", row.name, protocol.Printable(own, 80)))
 				continue
 			}
 			seen[own] = true
@@ -153,7 +161,8 @@ func (m *mergedList) add(v *view, p part, own string, raw json.RawMessage) {
 		return
 	}
 	if _, taken := m.byName[name]; taken {
-		v.gateway.logOnce(p.server, p.caller, fmt.Sprintf("%s: %q is taken: it is left out", m.row.name, protocol.Printable(name, 80)))
+		v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+			"%s: %q is taken: it is left out", m.row.name, protocol.Printable(name, 80)))
 		return
 	}
 	owner := ownName{p.server, own}
@@ -171,7 +180,8 @@ func (m *mergedList) add(v *view, p part, own string, raw json.RawMessage) {
 	if name != own {
 		renamed, err := wire.Rewrite(raw, wire.Edit{Key: m.row.id, Value: wire.Quote(name)})
 		if err != nil {
-			v.gateway.logOnce(p.server, p.caller, fmt.Sprintf("%s: %q is ambiguous: %v", m.row.name, protocol.Printable(own, 80), err))
+			v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+				"%s: %q is ambiguous: %v", m.row.name, protocol.Printable(own, 80), err))
 			delete(m.byName, name)
 			return
 		}
@@ -211,7 +221,9 @@ func (v *view) shownURI(row *methodRow, server, uri string) string {
 
 // page returns the part of the list that a cursor selects. Its ttlMs is the rest of m.ttl, or none if servers are
 // pending.
-func (m *mergedList) page(cursor json.RawMessage, size int, pending bool, sealed protocol.Cursors) (json.RawMessage, error) {
+func (m *mergedList) page(
+	cursor json.RawMessage, size int, pending bool, sealed protocol.Cursors,
+) (json.RawMessage, error) {
 	left := max(m.ttl-time.Since(m.mergedAt), 0).Truncate(time.Second).Milliseconds()
 	if pending {
 		left = 0

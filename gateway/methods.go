@@ -53,32 +53,68 @@ const (
 func methods() []methodRow {
 	tools, prompts, resources := []string{"tools"}, []string{"prompts"}, []string{"resources"}
 	tasks, skills := []string{"extensions", extTasks}, []string{"extensions", extSkills}
-	tasksBefore := []string{"tasks"}
+	legacyTasks := []string{"tasks"}
 	uri, task := []string{"uri"}, []string{"taskId"}
 	content := func(key ...string) [][]string { // links and embedded resources
 		return [][]string{append(key, "uri"), append(key[:len(key):len(key)], "resource", "uri")}
 	}
 	return []methodRow{
 		{name: "tools/list", needs: tools, handler: fromTools, kind: byTool},
-		{name: "tools/call", needs: tools, handler: fromTools, ownerPath: []string{"name"}, kind: byTool, uris: content("content", wire.EachOf)},
+		{
+			name: "tools/call", needs: tools, handler: fromTools, ownerPath: []string{"name"}, kind: byTool,
+			uris: content("content", wire.EachOf),
+		},
 
-		{name: "prompts/list", needs: prompts, handler: fromAll, list: "prompts", id: "name", kind: byPrompt, announced: true},
-		{name: "prompts/get", needs: prompts, handler: fromOwner, ownerPath: []string{"name"}, kind: byPrompt, uris: content("messages", wire.EachOf, "content", wire.EachOf)},
+		{
+			name: "prompts/list", needs: prompts, handler: fromAll,
+			list: "prompts", id: "name", kind: byPrompt, announced: true,
+		},
+		{
+			name: "prompts/get", needs: prompts, handler: fromOwner, ownerPath: []string{"name"}, kind: byPrompt,
+			uris: content("messages", wire.EachOf, "content", wire.EachOf),
+		},
 
-		{name: "resources/list", needs: resources, handler: fromAll, list: "resources", id: "uri", kind: byURI, announced: true},
-		{name: "resources/templates/list", needs: resources, handler: fromAll, list: "resourceTemplates", id: "uriTemplate", kind: byURI, announced: true},
-		{name: "resources/read", needs: resources, handler: fromOwner, ownerPath: uri, kind: byURI, uris: [][]string{{"contents", wire.EachOf, "uri"}}},
+		{
+			name: "resources/list", needs: resources, handler: fromAll,
+			list: "resources", id: "uri", kind: byURI, announced: true,
+		},
+		{
+			name: "resources/templates/list", needs: resources, handler: fromAll,
+			list: "resourceTemplates", id: "uriTemplate", kind: byURI, announced: true,
+		},
+		{
+			name: "resources/read", needs: resources, handler: fromOwner, ownerPath: uri, kind: byURI,
+			uris: [][]string{{"contents", wire.EachOf, "uri"}},
+		},
 
-		{name: "completion/complete", needs: []string{"completions"}, handler: fromOwner, ownerPath: []string{"ref"}, kind: byRef},
+		{
+			name: "completion/complete", needs: []string{"completions"}, handler: fromOwner, ownerPath: []string{"ref"},
+			kind: byRef,
+		},
 
-		{name: "skills/list", needs: skills, handler: fromAll, list: "skills", id: "uri", kind: byURI, uris: [][]string{{"resources", wire.EachOf, "uri"}}},
-		{name: "skills/get", needs: skills, handler: fromOwner, ownerPath: uri, kind: byURI, uris: [][]string{{"skill", "uri"}, {"skill", "resources", wire.EachOf, "uri"}}},
-		{name: "resources/directory/read", needs: skills, handler: fromOwner, ownerPath: uri, kind: byURI, uris: [][]string{{"resources", wire.EachOf, "uri"}}},
+		{
+			name: "skills/list", needs: skills, handler: fromAll, list: "skills", id: "uri", kind: byURI,
+			uris: [][]string{{"resources", wire.EachOf, "uri"}},
+		},
+		{
+			name: "skills/get", needs: skills, handler: fromOwner, ownerPath: uri, kind: byURI,
+			uris: [][]string{{"skill", "uri"}, {"skill", "resources", wire.EachOf, "uri"}},
+		},
+		{
+			name: "resources/directory/read", needs: skills, handler: fromOwner, ownerPath: uri, kind: byURI,
+			uris: [][]string{{"resources", wire.EachOf, "uri"}},
+		},
 
-		{name: "tasks/get", needs: tasks, legacyNeeds: tasksBefore, handler: fromOwner, ownerPath: task, kind: byTask, uris: content("result", "content", wire.EachOf)},
+		{
+			name: "tasks/get", needs: tasks, legacyNeeds: legacyTasks, handler: fromOwner, ownerPath: task, kind: byTask,
+			uris: content("result", "content", wire.EachOf),
+		},
 		{name: "tasks/update", era: interop.Modern, needs: tasks, handler: fromOwner, ownerPath: task, kind: byTask},
-		{name: "tasks/cancel", needs: tasks, legacyNeeds: tasksBefore, handler: fromOwner, ownerPath: task, kind: byTask},
-		{name: "tasks/result", era: interop.Legacy, needs: tasksBefore, handler: fromOwner, ownerPath: task, kind: byTask, uris: content("content", wire.EachOf)},
+		{name: "tasks/cancel", needs: tasks, legacyNeeds: legacyTasks, handler: fromOwner, ownerPath: task, kind: byTask},
+		{
+			name: "tasks/result", era: interop.Legacy, needs: legacyTasks, handler: fromOwner, ownerPath: task, kind: byTask,
+			uris: content("content", wire.EachOf),
+		},
 	}
 }
 

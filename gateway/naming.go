@@ -67,14 +67,17 @@ func nameServer(server, method string, params json.RawMessage) (json.RawMessage,
 			message, _ = wire.Unquote(m.Value)
 		}
 	}
-	if meta, err = wire.Rewrite(meta, wire.Edit{Key: metaServer, Value: wire.Quote(server)}); err != nil {
+	meta, err = wire.Rewrite(meta, wire.Edit{Key: metaServer, Value: wire.Quote(server)})
+	if err != nil {
 		return nil, err
 	}
 	edits := []wire.Edit{{Key: "_meta", Value: meta}}
 	if method == askElicit {
-		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(strings.TrimRight("["+server+"] "+strings.Map(dropControls, message), " "))})
+		named := strings.TrimRight("["+server+"] "+strings.Map(dropControls, message), " ")
+		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(named)})
 	}
-	if params, err = wire.Rewrite(params, edits...); err != nil {
+	params, err = wire.Rewrite(params, edits...)
+	if err != nil {
 		return nil, err
 	}
 	return nameElicitation(server, params), nil
@@ -149,7 +152,8 @@ func nameRequests(server string, requests json.RawMessage) (json.RawMessage, err
 		if err != nil {
 			return nil, err
 		}
-		if params, err = nameServer(server, name, params); err != nil {
+		params, err = nameServer(server, name, params)
+		if err != nil {
 			return nil, err
 		}
 		request, err := wire.Rewrite(m.Value, wire.Edit{Key: "params", Value: params})

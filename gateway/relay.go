@@ -47,7 +47,9 @@ func viewOf(ctx context.Context) string {
 type requestHandler func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 
 // relay passes a request to next so that servers can ask the client that sent it.
-func (v *view) relay(ctx context.Context, m interop.Message, back interop.Peer, next requestHandler) (json.RawMessage, error) {
+func (v *view) relay(
+	ctx context.Context, m interop.Message, back interop.Peer, next requestHandler,
+) (json.RawMessage, error) {
 	if m.Client == nil {
 		return next(ctx, m, back)
 	}
@@ -71,7 +73,9 @@ func badState(reason error) error {
 
 // endpoints returns the options for each server's connections: the options of base with wrapUpstream, sealResults and
 // the tap.
-func (g *Gateway) endpoints(base func(interop.Server) *interop.EndpointOptions) func(interop.Server) *interop.EndpointOptions {
+func (g *Gateway) endpoints(
+	base func(interop.Server) *interop.EndpointOptions,
+) func(interop.Server) *interop.EndpointOptions {
 	return func(s interop.Server) *interop.EndpointOptions {
 		var e interop.EndpointOptions
 		if base != nil {
@@ -135,7 +139,9 @@ func (g *Gateway) wrapUpstream(origin serverOrigin) func(next interop.Peer) inte
 	}
 }
 
-func (g *Gateway) forwardRequest(ctx context.Context, era interop.Era, origin serverOrigin, m interop.Message, next interop.Peer) (json.RawMessage, error) {
+func (g *Gateway) forwardRequest(
+	ctx context.Context, era interop.Era, origin serverOrigin, m interop.Message, next interop.Peer,
+) (json.RawMessage, error) {
 	switch {
 	case isTask(m.Method):
 		return g.forwardTask(ctx, origin, m, next)
@@ -150,8 +156,11 @@ func (g *Gateway) forwardRequest(ctx context.Context, era interop.Era, origin se
 		return result, err
 	}
 	result, err := next(ctx, m)
-	if err != nil || era == interop.Modern || m.Method != protocol.MethodToolsCall || !bytes.Contains(m.Params, []byte(`"task"`)) {
+	if err != nil || era == interop.Modern || m.Method != protocol.MethodToolsCall {
 		return result, err
+	}
+	if !bytes.Contains(m.Params, []byte(`"task"`)) {
+		return result, nil
 	}
 	if _, wanted := wire.Lookup(m.Params, "task"); wanted {
 		if _, created := wire.Lookup(result, "task"); created {
@@ -162,7 +171,9 @@ func (g *Gateway) forwardRequest(ctx context.Context, era interop.Era, origin se
 }
 
 // sealResults seals the results to modern clients that ask for input or create a task.
-func (g *Gateway) sealResults(origin serverOrigin) func(context.Context, interop.Message, string, json.RawMessage) (json.RawMessage, error) {
+func (g *Gateway) sealResults(
+	origin serverOrigin,
+) func(context.Context, interop.Message, string, json.RawMessage) (json.RawMessage, error) {
 	return func(ctx context.Context, m interop.Message, kind string, result json.RawMessage) (json.RawMessage, error) {
 		switch kind {
 		case "input_required":
@@ -176,7 +187,9 @@ func (g *Gateway) sealResults(origin serverOrigin) func(context.Context, interop
 
 // openState returns the params of a request with the server's own state in place of the sealed one. The state counts as
 // used, unless used is called with an error that does not come from the server.
-func (g *Gateway) openState(ctx context.Context, origin serverOrigin, m interop.Message) (params json.RawMessage, used func(error), err error) {
+func (g *Gateway) openState(
+	ctx context.Context, origin serverOrigin, m interop.Message,
+) (params json.RawMessage, used func(error), err error) {
 	state, err := protocol.OneMember(m.Params, "requestState")
 	if err != nil {
 		return nil, nil, badState(err)
@@ -185,7 +198,8 @@ func (g *Gateway) openState(ctx context.Context, origin serverOrigin, m interop.
 		return m.Params, func(error) {}, nil
 	}
 	text, _ := wire.Unquote(state)
-	t, err := g.opts.Host.Keys.Open(text, sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m)})
+	want := sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m)}
+	t, err := g.opts.Host.Keys.Open(text, want)
 	if err != nil {
 		return nil, nil, badState(err)
 	}
@@ -196,7 +210,8 @@ func (g *Gateway) openState(ctx context.Context, origin serverOrigin, m interop.
 	if err != nil {
 		return nil, nil, badState(err)
 	}
-	if params, err = wire.Rewrite(m.Params, wire.Edit{Key: "requestState", Value: json.RawMessage(own)}); err != nil {
+	params, err = wire.Rewrite(m.Params, wire.Edit{Key: "requestState", Value: json.RawMessage(own)})
+	if err != nil {
 		return nil, nil, err
 	}
 	used, first := g.usedStates.markUsed(m.Caller, text, t.Expires)
@@ -207,7 +222,9 @@ func (g *Gateway) openState(ctx context.Context, origin serverOrigin, m interop.
 }
 
 // sealState returns a server's input_required result with its state sealed for the client.
-func (g *Gateway) sealState(ctx context.Context, origin serverOrigin, m interop.Message, result json.RawMessage) (json.RawMessage, error) {
+func (g *Gateway) sealState(
+	ctx context.Context, origin serverOrigin, m interop.Message, result json.RawMessage,
+) (json.RawMessage, error) {
 	var edits []wire.Edit
 	if state, ok := wire.Lookup(result, "requestState"); ok {
 		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.opts.Host.Keys.Seal(sealed.Token{

@@ -85,10 +85,13 @@ func (v *view) lookup(ctx context.Context, list string, requester listRequester,
 
 // requestOwner sends a request to the owner under the owner's own name. The client used the name requested.
 // requestOwner rewrites the URIs in the result to the form of the view.
-func (v *view) requestOwner(ctx context.Context, row *methodRow, owner ownName, requested string, m interop.Message, edit wire.Edit) (json.RawMessage, error) {
+func (v *view) requestOwner(
+	ctx context.Context, row *methodRow, owner ownName, requested string, m interop.Message, edit wire.Edit,
+) (json.RawMessage, error) {
 	var err error
 	if owner.own != requested {
-		if m.Params, err = wire.Rewrite(m.Params, edit); err != nil {
+		m.Params, err = wire.Rewrite(m.Params, edit)
+		if err != nil {
 			return nil, invalidParams(m, "%v", err)
 		}
 	}
@@ -100,7 +103,9 @@ func (v *view) requestOwner(ctx context.Context, row *methodRow, owner ownName, 
 }
 
 // rewriteURIs rewrites the URIs in a server's result to the form of the view.
-func (v *view) rewriteURIs(row *methodRow, owner ownName, requested string, requester listRequester, raw json.RawMessage) json.RawMessage {
+func (v *view) rewriteURIs(
+	row *methodRow, owner ownName, requested string, requester listRequester, raw json.RawMessage,
+) json.RawMessage {
 	if v.scope.server != "" || len(row.uris) == 0 || owner.own == requested && !v.mayLink(row, raw) {
 		return raw
 	}
@@ -154,7 +159,9 @@ func (v *view) requestURI(ctx context.Context, row *methodRow, m interop.Message
 // firstReply asks several servers at once and returns the reply of the first server, in their order, that knows the
 // URI. The order of replies does not matter. Outstanding requests to the other servers are cancelled. A server that
 // does not answer in time is skipped. known is false if every server answered that it does not know the URI.
-func firstReply(ctx context.Context, owners []ownName, ask func(context.Context, ownName) (json.RawMessage, error)) (raw json.RawMessage, err error, known bool) {
+func firstReply(
+	ctx context.Context, owners []ownName, ask func(context.Context, ownName) (json.RawMessage, error),
+) (raw json.RawMessage, err error, known bool) {
 	type answer struct {
 		raw json.RawMessage
 		err error
@@ -197,7 +204,9 @@ func firstReply(ctx context.Context, owners []ownName, ask func(context.Context,
 	return nil, err, err != nil
 }
 
-var errLate error = &interop.RPCError{Code: interop.CodeInternal, Message: "no server that answers in time has it, and not all do"}
+var errLate error = &interop.RPCError{
+	Code: interop.CodeInternal, Message: "no server that answers in time has it, and not all do",
+}
 
 // isLate reports whether a server did not answer in time.
 func isLate(err error) bool {
@@ -217,7 +226,8 @@ func (v *view) unknownURI(m interop.Message, uri string) error {
 func isNotFound(err error) bool {
 	var rpc *interop.RPCError
 	if errors.As(err, &rpc) {
-		return rpc.Code == protocol.CodeLegacyNotFound || rpc.Code == interop.CodeInvalidParams || rpc.Code == interop.CodeMethodNotFound
+		return rpc.Code == protocol.CodeLegacyNotFound || rpc.Code == interop.CodeInvalidParams ||
+			rpc.Code == interop.CodeMethodNotFound
 	}
 	var fault *interop.Fault
 	return errors.As(err, &fault) && fault.Kind == interop.NotConnected
@@ -237,7 +247,8 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 		if v.admits(v.pagesFor(requester), byURI, owner) {
 			return []ownName{owner}
 		}
-		if _, ok = templates().match(own, server); ok && !escapesDirectory(own) {
+		_, ok = templates().match(own, server)
+		if ok && !escapesDirectory(own) {
 			return []ownName{owner}
 		}
 		return nil
@@ -253,7 +264,13 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 	}
 	var all []ownName
 	for _, server := range v.servers() {
-		if len(all) < maxSearched && v.gateway.declares(server, needs) && !v.gateway.attached.Fleet.Idle(server) && v.admits(nil, byURI, ownName{server, uri}) {
+		if len(all) == maxSearched {
+			break
+		}
+		if !v.gateway.declares(server, needs) || v.gateway.attached.Fleet.Idle(server) {
+			continue
+		}
+		if v.admits(nil, byURI, ownName{server, uri}) {
 			all = append(all, ownName{server, uri})
 		}
 	}
@@ -309,8 +326,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	if err != nil {
 		return nil, err
 	}
-	var owner ownName
-	key, found := "uri", false
+	key := "uri"
 	if kind == "ref/prompt" {
 		key = "name"
 	}
@@ -318,10 +334,14 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	if err != nil {
 		return nil, err
 	}
+	requester := v.requesterOf(m.Caller, m.Client)
+	list := "resources/templates/list"
 	if key == "name" {
-		owner, found = v.lookup(ctx, "prompts/list", v.requesterOf(m.Caller, m.Client), name)
-	} else if owner, found = v.lookup(ctx, "resources/templates/list", v.requesterOf(m.Caller, m.Client), name); !found {
-		if owners := v.ownersOf(ctx, []string{"resources"}, v.requesterOf(m.Caller, m.Client), name); len(owners) == 1 {
+		list = "prompts/list"
+	}
+	owner, found := v.lookup(ctx, list, requester, name)
+	if !found && key == "uri" {
+		if owners := v.ownersOf(ctx, []string{"resources"}, requester, name); len(owners) == 1 {
 			owner, found = owners[0], true
 		}
 	}
@@ -332,10 +352,12 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil
 	}
 	if owner.own != name {
-		if ref, err = wire.Rewrite(ref, wire.Edit{Key: key, Value: wire.Quote(owner.own)}); err != nil {
+		ref, err = wire.Rewrite(ref, wire.Edit{Key: key, Value: wire.Quote(owner.own)})
+		if err != nil {
 			return nil, invalidParams(m, "%v", err)
 		}
-		if m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "ref", Value: ref}); err != nil {
+		m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "ref", Value: ref})
+		if err != nil {
 			return nil, invalidParams(m, "%v", err)
 		}
 	}

@@ -13,7 +13,9 @@ import (
 type shapedTools struct{ *toolbox.Box }
 
 func withProfile(p *schema.Profile, src toolbox.Source) toolbox.Source {
-	return shapedTools{toolbox.NewBox(&toolbox.BoxOptions{Profile: p, Around: []func(toolbox.Do) toolbox.Do{restoreWireArguments}}, src)}
+	return shapedTools{toolbox.NewBox(&toolbox.BoxOptions{
+		Profile: p, Around: []func(toolbox.Do) toolbox.Do{restoreWireArguments},
+	}, src)}
 }
 
 // Do implements [toolbox.Source].

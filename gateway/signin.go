@@ -31,10 +31,12 @@ func (g *Gateway) withSignIn(client *interop.Client, next requestHandler) reques
 			if g.awaitSignIn(wait, fault.Server, m.Caller) != nil {
 				return nil, err
 			}
-			if result, err = next(ctx, m, back); err == nil {
+			result, err = next(ctx, m, back)
+			if err == nil {
 				return result, nil
 			}
-			if fault, ok = errors.AsType[*interop.Fault](err); !ok || !fault.NeedsSignIn() {
+			fault, ok = errors.AsType[*interop.Fault](err)
+			if !ok || !fault.NeedsSignIn() {
 				return nil, err
 			}
 		}
@@ -96,10 +98,12 @@ func (g *Gateway) signInElicitation(server string, m interop.Message, client *in
 	key := signInKey{server, m.Caller, client.Session}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if id = g.signIns[key]; id != "" {
+	id = g.signIns[key]
+	if id != "" {
 		return id
 	}
-	if id = rand.Text(); g.closed || g.tooManySignIns(m.Caller) {
+	id = rand.Text()
+	if g.closed || g.tooManySignIns(m.Caller) {
 		return id // no notification follows
 	}
 	if g.signIns == nil {
@@ -145,11 +149,15 @@ func signInFirst(fault *interop.Fault, id, address string) error {
 		URL     string `json:"url"`
 		Message string `json:"message"`
 	}
-	data, err := json.Marshal(map[string][]elicitation{"elicitations": {{"url", id, address, "Sign in to " + fault.Server + "."}}})
+	data, err := json.Marshal(map[string][]elicitation{
+		"elicitations": {{"url", id, address, "Sign in to " + fault.Server + "."}},
+	})
 	if err != nil {
 		return err
 	}
 	f := *fault
-	f.Cause = &interop.RPCError{Code: protocol.CodeURLRequired, Message: "sign in to " + fault.Server + " first", Data: data}
+	f.Cause = &interop.RPCError{
+		Code: protocol.CodeURLRequired, Message: "sign in to " + fault.Server + " first", Data: data,
+	}
 	return &f
 }

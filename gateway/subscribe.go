@@ -13,7 +13,9 @@ import (
 
 // Subscribe implements [host.Subscriber]. It subscribes at the server that has the resource. If no server lists the
 // resource, it subscribes at every server that agrees.
-func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, notify func(interop.Message)) (stop func(), err error) {
+func (v *view) Subscribe(
+	ctx context.Context, m interop.Message, uri string, notify func(interop.Message),
+) (stop func(), err error) {
 	requester := v.requesterOf(m.Caller, m.Client)
 	ctx = interop.WithClient(ctx, m.Client)
 	owners := v.ownersOf(ctx, []string{"resources", "subscribe"}, requester, uri)
@@ -30,7 +32,8 @@ func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, not
 				n.Params = v.rewriteUpdate(owner, uri, requester, n.Params)
 				notify(n)
 			})
-			if stops[i] = stop; err != nil && len(owners) == 1 {
+			stops[i] = stop
+			if err != nil && len(owners) == 1 {
 				failed = err
 			}
 		})
@@ -55,10 +58,13 @@ func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, not
 // Unsubscribe answers for a resource to which the client is not subscribed, in the way the resource's server answers.
 func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) error {
 	owners := v.ownersOf(ctx, []string{"resources"}, v.requesterOf(m.Caller, m.Client), uri)
+	subscribes := func(owner ownName) bool {
+		return v.gateway.declares(owner.server, []string{"resources", "subscribe"})
+	}
 	switch {
 	case len(owners) == 0:
 		return v.unknownURI(m, uri)
-	case !slices.ContainsFunc(owners, func(owner ownName) bool { return v.gateway.declares(owner.server, []string{"resources", "subscribe"}) }):
+	case !slices.ContainsFunc(owners, subscribes):
 		return methodNotFound(m)
 	case len(owners) > 1: // no server lists it
 		return v.unknownURI(m, uri)
@@ -73,7 +79,9 @@ func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) e
 
 // rewriteUpdate rewrites a server's update to use the URI under which the view has the resource. The server may name a
 // part of the resource. If that part is not in the view, the update names the resource.
-func (v *view) rewriteUpdate(owner ownName, requested string, requester listRequester, params json.RawMessage) json.RawMessage {
+func (v *view) rewriteUpdate(
+	owner ownName, requested string, requester listRequester, params json.RawMessage,
+) json.RawMessage {
 	if v.scope.server != "" {
 		return params
 	}

@@ -322,7 +322,9 @@ func TestAServerThatChangesItsListsAllTheTime(t *testing.T) {
 // stray is a server that sends updates of resources that were not requested.
 type stray struct{ script }
 
-func (s *stray) Subscribe(_ context.Context, _ interop.Message, _ string, updated func(interop.Message)) (stop func(), err error) {
+func (s *stray) Subscribe(
+	_ context.Context, _ interop.Message, _ string, updated func(interop.Message),
+) (stop func(), err error) {
 	updated(interop.Message{Params: json.RawMessage(`{"uri":"ui://b/form"}`)})
 	return func() {}, nil
 }

@@ -27,7 +27,9 @@ func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 // sealTask seals the id of a server's task for its client. The sealed id does not expire.
 func (g *Gateway) sealTask(ctx context.Context, origin serverOrigin, caller toolbox.Principal, own string) string {
-	return g.opts.Host.Keys.SealSame(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: origin.seal(ctx, []byte(own))})
+	return g.opts.Host.Keys.SealSame(sealed.Token{
+		Kind: sealed.Task, Principal: string(caller), Data: origin.seal(ctx, []byte(own)),
+	})
 }
 
 // taskOwner returns the server that has the task of a request, and the server's own id of the task.
@@ -36,14 +38,17 @@ func (g *Gateway) taskOwner(ctx context.Context, m interop.Message) (origin serv
 	if err != nil {
 		return serverOrigin{}, "", err
 	}
-	if origin, own, err = g.openTask(ctx, m.Caller, id); err != nil {
+	origin, own, err = g.openTask(ctx, m.Caller, id)
+	if err != nil {
 		return serverOrigin{}, "", invalidParams(m, "no task has this taskId: %v", err)
 	}
 	return origin, own, nil
 }
 
 // openTask undoes sealTask.
-func (g *Gateway) openTask(ctx context.Context, caller toolbox.Principal, id string) (origin serverOrigin, own string, err error) {
+func (g *Gateway) openTask(
+	ctx context.Context, caller toolbox.Principal, id string,
+) (origin serverOrigin, own string, err error) {
 	t, err := g.opts.Host.Keys.Open(id, sealed.Want{Kind: sealed.Task, Principal: string(caller)})
 	if err != nil {
 		return serverOrigin{}, "", err
@@ -52,7 +57,9 @@ func (g *Gateway) openTask(ctx context.Context, caller toolbox.Principal, id str
 }
 
 // forwardTask passes a request about a task to its server.
-func (g *Gateway) forwardTask(ctx context.Context, origin serverOrigin, m interop.Message, next interop.Peer) (json.RawMessage, error) {
+func (g *Gateway) forwardTask(
+	ctx context.Context, origin serverOrigin, m interop.Message, next interop.Peer,
+) (json.RawMessage, error) {
 	if m.Method == "tasks/list" {
 		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
 	}
@@ -65,14 +72,16 @@ func (g *Gateway) forwardTask(ctx context.Context, origin serverOrigin, m intero
 	}
 	id, _ := wire.Lookup(m.Params, "taskId")
 	id = bytes.Clone(id)
-	if m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "taskId", Value: wire.Quote(own)}); err != nil {
+	m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "taskId", Value: wire.Quote(own)})
+	if err != nil {
 		return nil, invalidParams(m, "%v", err)
 	}
 	result, err := next(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	if result, err = rewriteTask(origin.server, id, ctx.Value(severalKey{}) != nil, result); err != nil {
+	result, err = rewriteTask(origin.server, id, ctx.Value(severalKey{}) != nil, result)
+	if err != nil {
 		return nil, interop.NewFault(interop.Protocol, origin.server, m.Method, err)
 	}
 	return result, nil
@@ -80,14 +89,17 @@ func (g *Gateway) forwardTask(ctx context.Context, origin serverOrigin, m intero
 
 // rewriteTask rewrites a server's result about a task for the client with this id, as JSON. If nameServers is true,
 // questions in it name the server.
-func rewriteTask(server string, id json.RawMessage, nameServers bool, result json.RawMessage) (_ json.RawMessage, err error) {
+func rewriteTask(
+	server string, id json.RawMessage, nameServers bool, result json.RawMessage,
+) (_ json.RawMessage, err error) {
 	var edits []wire.Edit
 	if _, ok := wire.Lookup(result, "taskId"); ok {
 		edits = append(edits, wire.Edit{Key: "taskId", Value: id})
 	}
 	if meta, ok := wire.Lookup(result, "_meta"); ok {
 		if _, ok := wire.Lookup(meta, protocol.MetaRelatedTask); ok {
-			meta, err = wire.Rewrite(meta, wire.Edit{Key: protocol.MetaRelatedTask, Value: append(append([]byte(`{"taskId":`), id...), '}')})
+			related := append(append([]byte(`{"taskId":`), id...), '}')
+			meta, err = wire.Rewrite(meta, wire.Edit{Key: protocol.MetaRelatedTask, Value: related})
 			edits = append(edits, wire.Edit{Key: "_meta", Value: meta})
 		}
 	}
@@ -137,7 +149,9 @@ const noteTaskStatus = "notifications/tasks/status"
 func relatedTask() []string { return []string{"_meta", protocol.MetaRelatedTask, "taskId"} }
 
 // sealCreated seals the id of a task in the result of the call that created it. path is the path of the id.
-func (g *Gateway) sealCreated(ctx context.Context, origin serverOrigin, m interop.Message, result json.RawMessage, path ...string) (json.RawMessage, error) {
+func (g *Gateway) sealCreated(
+	ctx context.Context, origin serverOrigin, m interop.Message, result json.RawMessage, path ...string,
+) (json.RawMessage, error) {
 	found := false
 	out := wire.EditStrings(result, path, func(own string) string {
 		found = true

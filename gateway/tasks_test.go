@@ -101,13 +101,17 @@ func (s *raw) params(method string) json.RawMessage {
 }
 
 // post sends a modern request of a client with these capabilities, and returns the result or the error.
-func post(t *testing.T, web *httptest.Server, who, capabilities, method, params string) (result json.RawMessage, failed *interop.RPCError) {
+func post(
+	t *testing.T, web *httptest.Server, who, capabilities, method, params string,
+) (result json.RawMessage, failed *interop.RPCError) {
 	t.Helper()
 	return postTo(t, web, "/mcp", who, capabilities, method, params)
 }
 
 // postTo is post to the view at path.
-func postTo(t *testing.T, web *httptest.Server, path, who, capabilities, method, params string) (result json.RawMessage, failed *interop.RPCError) {
+func postTo(
+	t *testing.T, web *httptest.Server, path, who, capabilities, method, params string,
+) (result json.RawMessage, failed *interop.RPCError) {
 	t.Helper()
 	meta := fmt.Sprintf(`{"%s":"2026-07-28","%s":%s}`, protocol.MetaVersion, protocol.MetaClientCaps, capabilities)
 	full, err := wire.Rewrite(json.RawMessage(params), wire.Edit{Key: "_meta", Value: json.RawMessage(meta)})

@@ -70,8 +70,13 @@ func (t *shownTools) changed() int {
 
 // selectTools makes the snapshot of the view.
 func (t *shownTools) selectTools(s *toolbox.Snapshot) *toolNames {
-	n := &toolNames{source: s, visible: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))}, byName: make(map[string]*toolbox.Descriptor, len(s.Tools)),
-		apps: map[string]bool{}, pages: map[ownName]bool{}}
+	n := &toolNames{
+		source:  s,
+		visible: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))},
+		byName:  make(map[string]*toolbox.Descriptor, len(s.Tools)),
+		apps:    map[string]bool{},
+		pages:   map[ownName]bool{},
+	}
 	if t.last != nil {
 		for name := range t.last.apps { // tools of a server that is down and therefore withdrawn
 			if s.DownOwner(name) != "" {
@@ -108,7 +113,8 @@ func (t *shownTools) selectTools(s *toolbox.Snapshot) *toolNames {
 	}
 	n.visible.Pending = slices.DeleteFunc(slices.Clone(s.Pending), t.excludes)
 	n.visible.Owners = slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool {
-		return t.excludes(o.Server) || t.isPartial() && !slices.ContainsFunc(n.visible.Tools, func(d toolbox.Descriptor) bool { return d.Server == o.Server })
+		isOfServer := func(d toolbox.Descriptor) bool { return d.Server == o.Server }
+		return t.excludes(o.Server) || t.isPartial() && !slices.ContainsFunc(n.visible.Tools, isOfServer)
 	})
 	if t.scope.server == "" {
 		n.visible.Held = slices.DeleteFunc(slices.Clone(s.Held), func(name string) bool { return !t.mayOwn(name) })
@@ -199,11 +205,14 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	own := c
 	if d, ok := t.toolNamesFor(c.Caller).byName[c.Name]; ok {
 		own.Name = d.Name
-	} else if own.Name = t.qualified(c.Name); !t.mayOwn(own.Name) { // its server may be down
-		return nil, &toolbox.UnknownTool{Name: c.Name}
+	} else {
+		own.Name = t.qualified(c.Name)
+		if !t.mayOwn(own.Name) { // its server may be down
+			return nil, &toolbox.UnknownTool{Name: c.Name}
+		}
 	}
 	r, err := t.gateway.callTool(ctx, own)
-	if unknown, is := errors.AsType[*toolbox.UnknownTool](err); is && unknown.Name == own.Name {
+	if unknown, ok := errors.AsType[*toolbox.UnknownTool](err); ok && unknown.Name == own.Name {
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
 	return t.rewriteResult(ctx, c, r), err

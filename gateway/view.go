@@ -84,7 +84,8 @@ func (g *Gateway) viewByName(name string) *view {
 	}
 	fresh := g.newView(name, selected)
 	g.mu.Lock()
-	if v = g.views[name]; v == nil && !g.closed {
+	v = g.views[name]
+	if v == nil && !g.closed {
 		v = fresh
 		g.views[name] = v
 	}

@@ -197,7 +197,8 @@ func TestWhoIsRefusedIsNotAskedAboutAgain(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	g := threeServers().open(t, gateway.Options{Host: host.Options{Authenticate: func(*http.Request) (toolbox.Principal, error) {
-		if asked++; asked%2 == 1 {
+		asked++
+		if asked%2 == 1 {
 			return "", &interop.HTTPError{Status: 503, Body: "ask again", Header: http.Header{"Retry-After": {"5"}}}
 		}
 		return "ann", nil

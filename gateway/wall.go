@@ -126,7 +126,8 @@ func (v *view) toolNamesOf(requester listRequester) *toolNames {
 
 // hasPart reports whether some part of a server is known to be in the view.
 func (v *view) hasPart(server string, requester listRequester) bool {
-	if slices.ContainsFunc(v.toolNamesOf(requester).visible.Tools, func(d toolbox.Descriptor) bool { return d.Server == server }) {
+	isOfServer := func(d toolbox.Descriptor) bool { return d.Server == server }
+	if slices.ContainsFunc(v.toolNamesOf(requester).visible.Tools, isOfServer) {
 		return true
 	}
 	if !v.isPartial() { // a server with only held or denied tools does not belong

@@ -48,17 +48,20 @@ type warmStart struct {
 func listedNames(t testing.TB, c *mcp.ClientSession) (names []string) {
 	t.Helper()
 	for p, err := range c.Prompts(t.Context(), nil) {
-		if names = append(names, p.Name); err != nil {
+		names = append(names, p.Name)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for r, err := range c.Resources(t.Context(), nil) {
-		if names = append(names, r.URI); err != nil {
+		names = append(names, r.URI)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for r, err := range c.ResourceTemplates(t.Context(), nil) {
-		if names = append(names, r.URITemplate); err != nil {
+		names = append(names, r.URITemplate)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
