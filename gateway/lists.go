@@ -204,17 +204,17 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, re
 			key, k = s.find(server, row, d, requester.caller)
 		}
 		has := k.last != nil || k.failed > 0
-		asksNow := e.Phase().Usable() && protocol.Has(e.Capabilities(), row.needs) && !k.isValid(row, e) || idle && !has
-		if !asksNow || time.Now().Before(k.retry) {
+		stale := e.Phase().Usable() && protocol.Has(e.Capabilities(), row.needs) && !k.isValid(row, e)
+		if !stale && (!idle || has) || time.Now().Before(k.retry) {
 			defer s.mu.Unlock()
 			return k.last
 		}
 		if k.reading == nil {
-			asksNow := s.gateway.ctx
+			refreshCtx := s.gateway.ctx
 			if c := interop.ClientOf(ctx); c != nil && c.Back != nil {
-				asksNow = interop.WithClient(asksNow, c.Listing())
+				refreshCtx = interop.WithClient(refreshCtx, c.Listing())
 			}
-			s.startRefresh(asksNow, server, row, key, k)
+			s.startRefresh(refreshCtx, server, row, key, k)
 			if key.declared != (interop.Declared{}) && !isPerPrincipal(e) {
 				s.startCommonRefresh(server, row)
 			}

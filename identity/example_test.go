@@ -59,6 +59,6 @@ func ExampleNewJWT() {
 	w := httptest.NewRecorder()
 	guard.Handler(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest("GET", "/mcp", nil))
 	fmt.Println(w.Code, w.Header().Get("WWW-Authenticate"))
-	// Output: 401 Bearer realm="indus", scope="mcp",
-	// resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
+	// Output:
+	// 401 Bearer realm="indus", scope="mcp", resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
 }
