@@ -29,7 +29,7 @@ var (
 
 // Handle implements [host.Backend]. The row of the method decides how the request is handled.
 func (v *view) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	return v.relayed(context.WithValue(ctx, viewKey{}, v), m, back, v.handle)
+	return v.relay(context.WithValue(ctx, viewKey{}, v), m, back, v.handle)
 }
 
 func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -39,18 +39,18 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 	case m.Method == protocol.MethodDiscover:
 		return v.discover(ctx, m), nil
 	case isNote(m.Method):
-		v.tell(ctx, m)
+		v.forwardNotification(ctx, m)
 		return nil, nil
-	case v.exact && row != nil && (row.does != fromTools || !v.gateway.restricts(v.scope.server)):
-		if m.Method == protocol.MethodToolsList && v.kindOf(m.Client) != v.plain {
-			v.varied.Store(true)
+	case v.transparent && row != nil && (row.handler != fromTools || !v.gateway.restricts(v.scope.server)):
+		if m.Method == protocol.MethodToolsList && v.kindOf(m.Client) != v.plainKind {
+			v.toolsVary.Store(true)
 		}
-		return v.ask(ctx, v.scope.server, m)
-	case row == nil || row.era != "" && row.era != m.Era || row.does != fromTools && !v.offers(row):
-		return v.unlisted(ctx, m)
-	case row.does == fromTools:
+		return v.request(ctx, v.scope.server, m)
+	case row == nil || row.era != "" && row.era != m.Era || row.handler != fromTools && !v.offers(row):
+		return v.handleUnlisted(ctx, m)
+	case row.handler == fromTools:
 		return v.handleTools(ctx, m, back)
-	case row.does == fromAll && !v.lacks(row):
+	case row.handler == fromAll && !v.lacksCapability(row):
 		return v.list(ctx, row, m)
 	}
 	return v.route(ctx, row, m)
@@ -67,18 +67,19 @@ func (g *Gateway) restricts(server string) bool {
 	return true // its configuration is unknown
 }
 
-// tellWait bounds the forwarding of a notification.
-const tellWait = 5 * time.Second
+// forwardWait bounds the forwarding of a notification.
+const forwardWait = 5 * time.Second
 
-// tell forwards notifications that a client sends outside of any request. If the view has one server, it forwards all
-// of them, otherwise only a change of the roots. They go to the servers that can ask the client in its session.
-func (v *view) tell(ctx context.Context, m interop.Message) {
+// forwardNotification forwards notifications that a client sends outside of any request. If the view has one server, it
+// forwards all of them, otherwise only a change of the roots. They go to the servers that can ask the client in its
+// session.
+func (v *view) forwardNotification(ctx context.Context, m interop.Message) {
 	if m.Client == nil || m.Method != noteRoots && v.scope.server == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellWait)
+	ctx, cancel := context.WithTimeout(ctx, forwardWait)
 	defer cancel()
-	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m, v.scope.has)
+	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m, v.scope.mayContainAny)
 }
 
 // offers reports whether the view may have a method. A core method is always offered, because a server that has it may
@@ -87,38 +88,43 @@ func (v *view) offers(row *methodRow) bool {
 	if v.scope.server != "" || row.needs[0] != "extensions" {
 		return true
 	}
-	of := row.names
-	if of == byTask {
-		of = byTool
+	kind := row.kind
+	if kind == byTask {
+		kind = byTool
 	}
 	return slices.ContainsFunc(v.servers(), func(server string) bool {
-		return v.scope.may(server, of) && (v.gateway.declares(server, row.needs) || row.before != nil && v.gateway.declares(server, row.before))
+		return v.scope.mayContain(server, kind) && (v.gateway.declares(server, row.needs) ||
+			row.legacyNeeds != nil && v.gateway.declares(server, row.legacyNeeds))
 	})
 }
 
-// lacks reports whether the view's one server declares that it does not have a list. The server then answers itself.
-func (v *view) lacks(row *methodRow) bool {
-	d := v.gateway.says(v.scope.server)
+// lacksCapability reports whether the view's one server declares that it does not have a list. The server then answers
+// itself.
+func (v *view) lacksCapability(row *methodRow) bool {
+	d := v.gateway.description(v.scope.server)
 	return d.capabilities != nil && !protocol.Has(d.capabilities, row.needs)
 }
 
-// unlisted answers a method that is not in the table, or not for this client.
-func (v *view) unlisted(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+// handleUnlisted answers a method that is not in the table, or not for this client.
+func (v *view) handleUnlisted(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	server := v.scope.server
 	if server == "" {
 		return nil, methodNotFound(m)
 	}
-	result, err := v.ask(ctx, server, m)
+	result, err := v.request(ctx, server, m)
 	var refused *interop.HTTPError
-	if errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusNotFound || refused.Status == http.StatusNotImplemented) {
-		return nil, methodNotFound(m) // go-sdk's legacy servers answer unknown methods with a text
+	if errors.As(err, &refused) {
+		switch refused.Status { // go-sdk's legacy servers answer unknown methods with a text
+		case http.StatusBadRequest, http.StatusNotFound, http.StatusNotImplemented:
+			return nil, methodNotFound(m)
+		}
 	}
 	return result, err
 }
 
 // Watch implements [host.Backend].
 func (v *view) Watch(notify func(interop.Message)) (stop func()) {
-	stops := []func(){v.plain.tools.Watch(v.ifToolsChanged(notify))}
+	stops := []func(){v.plainKind.tools.Watch(v.onToolsChange(notify))}
 	for feature, list := range v.changes {
 		stops = append(stops, list.Watch(func() { notify(interop.Message{Method: listChanged(feature)}) }))
 	}
@@ -129,9 +135,9 @@ func (v *view) Watch(notify func(interop.Message)) (stop func()) {
 	})
 }
 
-// ifToolsChanged wraps notify so that it is called only if a list of tools of the view changed. The view of everything
+// onToolsChange wraps notify so that it is called only if a list of tools of the view changed. The view of everything
 // always notifies, because it also has tools of no server.
-func (v *view) ifToolsChanged(notify func(interop.Message)) func(interop.Message) {
+func (v *view) onToolsChange(notify func(interop.Message)) func(interop.Message) {
 	if v.scope.everything {
 		return notify
 	}
@@ -161,22 +167,22 @@ func (v *view) ifToolsChanged(notify func(interop.Message)) func(interop.Message
 
 // Info implements [host.Namer]: the serverInfo of a transparent view's server, or nil if the host's options apply.
 func (v *view) Info() json.RawMessage {
-	if !v.exact {
+	if !v.transparent {
 		return nil
 	}
-	return v.gateway.says(v.scope.server).info
+	return v.gateway.description(v.scope.server).info
 }
 
 // Settle waits until the tools for p are complete. It implements [host.Settler].
 func (v *view) Settle(ctx context.Context, p toolbox.Principal) {
-	if s, ok := v.plain.tools.(host.Settler); ok {
+	if s, ok := v.plainKind.tools.(host.Settler); ok {
 		s.Settle(ctx, p)
 	}
 }
 
 // CheckHeader compares the Mcp-Param-* headers of a call with its params. It implements [host.HeaderChecker].
 func (v *view) CheckHeader(m interop.Message, h http.Header) error {
-	if c, ok := v.shownTo(v.askerOf(m.Caller, m.Client)).tools.(host.HeaderChecker); ok {
+	if c, ok := v.toolsKind(v.requesterOf(m.Caller, m.Client)).tools.(host.HeaderChecker); ok {
 		return c.CheckHeader(m, h)
 	}
 	return nil

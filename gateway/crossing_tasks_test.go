@@ -26,7 +26,7 @@ func newJobs() *jobs {
 	taskOf := func(m interop.Message) string { id, _ := protocol.LookupString(m.Params, "taskId"); return id }
 	j.answers = map[string]func(interop.Message) (string, error){
 		"server/discover": discovers(`{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`),
-		"tools/list":      says(`{"tools":[{"name":"make","inputSchema":{"type":"object"}}]}`),
+		"tools/list":      replyWith(`{"tools":[{"name":"make","inputSchema":{"type":"object"}}]}`),
 		"tools/call": func(m interop.Message) (string, error) {
 			var p struct{ Arguments forWhom }
 			_ = json.Unmarshal(m.Params, &p)
@@ -35,8 +35,8 @@ func newJobs() *jobs {
 		"tasks/get": func(m interop.Message) (string, error) {
 			return `{"taskId":"` + taskOf(m) + `","status":"completed","result":{"content":[{"type":"text","text":"for ` + taskOf(m) + `"}]}}`, nil
 		},
-		"tasks/update": says(`{}`),
-		"tasks/cancel": says(`{}`),
+		"tasks/update": replyWith(`{}`),
+		"tasks/cancel": replyWith(`{}`),
 	}
 	return j
 }
@@ -82,7 +82,7 @@ func (c *crowd) stealTask(ctx context.Context) {
 	if _, reply := c.post(ctx, "ann", "", "tasks/get", `{"taskId":"`+id+`",`+meta+`}`); !strings.Contains(reply, "for T-ann") {
 		c.Errorf("ann's task is %s", reply)
 	}
-	c.note("task")
+	c.markDone("task")
 }
 
 // answerTwice answers each of a call's two questions several times at once. Only one answer is accepted.
@@ -138,7 +138,7 @@ func (c *crowd) answerTwice(ctx context.Context) {
 // expired returns the state of a call that asks, with its deadline in the past.
 func (c *crowd) expired(server, state string) string {
 	kind, tool, prefix := sealed.RequestState, "ask", ""
-	if text, ours := strings.CutPrefix(state, "indus."); ours {
+	if text, clientEnd := strings.CutPrefix(state, "indus."); clientEnd {
 		kind, tool, prefix, state = sealed.Parked, server+"__ask", "indus.", text
 	}
 	digest := sealed.Digest([]byte("tools/call"), []byte(`{"arguments":{"for":"ann"},"name":"`+tool+`"}`))
@@ -152,7 +152,7 @@ func (c *crowd) expired(server, state string) string {
 
 // listen subscribes to the updates of one principal, on its own streams. It fails if other updates arrive.
 func (c *crowd) listen(ctx context.Context, who string) {
-	for c.living() {
+	for c.isRunning() {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		params := `{"notifications":{"resourceSubscriptions":["news:` + who + `","indus://new/news:` + who + `"]},` + meta + `}`
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.web.URL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":"`+who+`","method":"subscriptions/listen","params":`+params+`}`))
@@ -171,8 +171,8 @@ func (c *crowd) listen(ctx context.Context, who string) {
 			cancel()
 			continue
 		}
-		heard := 0
-		for lines := bufio.NewScanner(w.Body); heard < 5 && lines.Scan(); {
+		received := 0
+		for lines := bufio.NewScanner(w.Body); received < 5 && lines.Scan(); {
 			data, ok := strings.CutPrefix(lines.Text(), "data: ")
 			if !ok {
 				continue
@@ -188,8 +188,8 @@ func (c *crowd) listen(ctx context.Context, who string) {
 				c.Errorf("%s hears %s: %v", who, data, err)
 			}
 			if m.Method == protocol.NoteResourceUpdated {
-				c.mine(who, "listened", m.Params.URI)
-				heard++
+				c.checkOwner(who, "listened", m.Params.URI)
+				received++
 			}
 		}
 		w.Body.Close()

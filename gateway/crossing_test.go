@@ -37,9 +37,9 @@ type gossip struct {
 	mixed  atomic.Int64
 }
 
-// hears records the principal of a call on a connection. A connection on which a client can be asked belongs to one
-// principal.
-func (g *gossip) hears(r *mcp.CallToolRequest, who string) {
+// recordOwner records the principal of a call on a connection. A connection on which a client can be asked belongs to
+// one principal.
+func (g *gossip) recordOwner(r *mcp.CallToolRequest, who string) {
 	p := r.Session.InitializeParams()
 	if !g.owned && (p == nil || p.ProtocolVersion == "2026-07-28" || p.Capabilities == nil || p.Capabilities.Elicitation == nil) {
 		return
@@ -65,7 +65,7 @@ func newGossip() *gossip {
 		})
 	}
 	mcp.AddTool(g.Server, &mcp.Tool{Name: "ask"}, func(_ context.Context, r *mcp.CallToolRequest, in forWhom) (*mcp.CallToolResult, any, error) {
-		g.hears(r, in.For)
+		g.recordOwner(r, in.For)
 		if a, ok := r.Params.InputResponses["k"].(*mcp.ElicitResult); ok {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(in.For, " is ", a.Content["name"])}}}, nil, nil
 		}
@@ -83,16 +83,16 @@ func newGossip() *gossip {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.For + " is " + in.For}}}, nil, nil
 	})
 	mcp.AddTool(g.Server, &mcp.Tool{Name: "talk"}, func(ctx context.Context, r *mcp.CallToolRequest, in forWhom) (*mcp.CallToolResult, any, error) {
-		g.hears(r, in.For)
-		say := func(ctx context.Context) {
+		g.recordOwner(r, in.For)
+		message := func(ctx context.Context) {
 			_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "error", Data: "for " + in.For})
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1, Message: "for " + in.For})
 		}
-		say(ctx)
+		message(ctx)
 		g.late.Go(func() { // by now it should be quiet
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Millisecond)
 			defer cancel()
-			say(ctx)
+			message(ctx)
 			_, _ = r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "for " + in.For})
 		})
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "for " + in.For}}}, nil, nil
@@ -113,8 +113,8 @@ func newDiary() *diary {
 		"resources/list": func(interop.Message) (string, error) {
 			return fmt.Sprintf(`{"resources":[{"uri":"page:%d","name":"p"}],"cacheScope":"private","ttlMs":5}`, d.serial.Add(1)), nil
 		},
-		"resources/templates/list": says(`{"resourceTemplates":[]}`),
-		"prompts/list":             says(`{"prompts":[]}`),
+		"resources/templates/list": replyWith(`{"resourceTemplates":[]}`),
+		"prompts/list":             replyWith(`{"prompts":[]}`),
 	}
 	return d
 }
@@ -125,17 +125,17 @@ type crowd struct {
 	keys  *sealed.Keys
 	web   *httptest.Server
 	until time.Time
-	did   sync.Map // the kinds of events that have happened
+	done  sync.Map // the kinds of events that have happened
 
 	mu    sync.Mutex
 	pages map[string]string // the principal that has seen each page
 }
 
-func (c *crowd) note(what string) { c.did.Store(what, true) }
+func (c *crowd) markDone(what string) { c.done.Store(what, true) }
 
-// living reports whether the clients go on. They go on for their time and, on a slow machine, until each kind of event
-// has happened once.
-func (c *crowd) living() bool {
+// isRunning reports whether the clients go on. They go on for their time and, on a slow machine, until each kind of
+// event has happened once.
+func (c *crowd) isRunning() bool {
 	now := time.Now()
 	return now.Before(c.until) || !c.Failed() && now.Before(c.until.Add(20*time.Second)) && len(c.missing()) > 0
 }
@@ -143,16 +143,16 @@ func (c *crowd) living() bool {
 // missing returns the kinds of events that have not happened.
 func (c *crowd) missing() (out []string) {
 	for _, what := range []string{"question", "progress", "log", "update", "page", "theft", "task", "listened"} {
-		if _, ok := c.did.Load(what); !ok {
+		if _, ok := c.done.Load(what); !ok {
 			out = append(out, what)
 		}
 	}
 	return out
 }
 
-// mine checks that a text is for the principal that got it.
-func (c *crowd) mine(who, what, text string) {
-	c.note(what)
+// checkOwner checks that a text is for the principal that got it.
+func (c *crowd) checkOwner(who, what, text string) {
+	c.markDone(what)
 	if !strings.HasSuffix(text, who) {
 		c.Errorf("%s got the %s %q", who, what, text)
 	}
@@ -162,7 +162,7 @@ func (c *crowd) page(who, uri string) {
 	if !strings.Contains(uri, "page:") {
 		return
 	}
-	c.note("page")
+	c.markDone("page")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if first := c.pages[uri]; first != "" && first != who {
@@ -171,21 +171,23 @@ func (c *crowd) page(who, uri string) {
 	c.pages[uri] = who
 }
 
-func (c *crowd) client(who string, asked bool) *mcp.Client {
+func (c *crowd) client(who string, canBeAsked bool) *mcp.Client {
 	o := &mcp.ClientOptions{
-		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { c.mine(who, "log", fmt.Sprint(r.Params.Data)) },
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+			c.checkOwner(who, "log", fmt.Sprint(r.Params.Data))
+		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-			c.mine(who, "progress", r.Params.Message)
+			c.checkOwner(who, "progress", r.Params.Message)
 		},
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
-			c.mine(who, "update", r.Params.URI)
+			c.checkOwner(who, "update", r.Params.URI)
 		},
 	}
-	if !asked {
+	if !canBeAsked {
 		o.Capabilities = &mcp.ClientCapabilities{} // otherwise the client has roots, and can be asked for them
 	} else {
 		o.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			c.mine(who, "question", r.Params.Message)
+			c.checkOwner(who, "question", r.Params.Message)
 			if !regexp.MustCompile(`^\[(old|new|own)\] `).MatchString(r.Params.Message) {
 				c.Errorf("a question without its server: %q", r.Params.Message)
 			}
@@ -196,13 +198,13 @@ func (c *crowd) client(who string, asked bool) *mcp.Client {
 }
 
 // live runs one client.
-func (c *crowd) live(ctx context.Context, who, version, path string, asked bool) {
+func (c *crowd) live(ctx context.Context, who, version, path string, canBeAsked bool) {
 	web := &http.Client{Transport: bearer(who)}
 	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: c.web.URL + path, HTTPClient: web}
 	if path == "/sse" {
 		transport = &mcp.SSEClientTransport{Endpoint: c.web.URL + path, HTTPClient: web}
 	}
-	session, err := c.client(who, asked).Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	session, err := c.client(who, canBeAsked).Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		c.Error(err)
 		return
@@ -211,7 +213,7 @@ func (c *crowd) live(ctx context.Context, who, version, path string, asked bool)
 	if version != "" {
 		_ = session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "debug"})
 	}
-	for i := 0; c.living(); i++ {
+	for i := 0; c.isRunning(); i++ {
 		server := []string{"old", "new", "own"}[i%3]
 		uri := map[string]string{"old": "news:" + who, "new": "indus://new/news:" + who, "own": "indus://own/news:" + who}[server]
 		if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
@@ -222,7 +224,7 @@ func (c *crowd) live(ctx context.Context, who, version, path string, asked bool)
 		if r, err := session.CallTool(ctx, call); err != nil || text(r) != "for "+who {
 			c.Errorf("%s at %s: %v, %v", who, server, r, err)
 		}
-		if asked {
+		if canBeAsked {
 			r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: server + "__ask", Arguments: forWhom{who}})
 			if err != nil || text(r) != who+" is "+who {
 				c.Errorf("%s at %s: %v, %v", who, server, r, err)
@@ -281,7 +283,7 @@ func (c *crowd) send(r *http.Request) (status int, reply string) {
 
 // steal uses the state of ann's call: as bob, altered, and twice.
 func (c *crowd) steal(ctx context.Context) {
-	for i := 0; c.living(); i++ {
+	for i := 0; c.isRunning(); i++ {
 		server := []string{"old", "new"}[i%2]
 		params := `{"name":"` + server + `__ask","arguments":{"for":"ann"},` + meta
 		_, reply := c.post(ctx, "ann", "", "tools/call", params+`}`)
@@ -310,7 +312,7 @@ func (c *crowd) steal(ctx context.Context) {
 			}
 			return true
 		}
-		c.note("theft")
+		c.markDone("theft")
 		at := i % len(state)
 		altered := state[:at] + string("AB"[(state[at]&1)]) + state[at+1:]
 		other := map[string]string{"old": "new", "new": "old"}[server]
@@ -407,9 +409,9 @@ func TestSoakNothingCrosses(t *testing.T) {
 			if scripts[s.ID] == nil {
 				return inMemory(s)
 			}
-			ours, theirs := mcp.NewInMemoryTransports()
-			go func() { _ = scripts[s.ID].Serve(context.Background(), theirs) }()
-			return &interop.EndpointOptions{Transport: ours}
+			clientEnd, serverEnd := mcp.NewInMemoryTransports()
+			go func() { _ = scripts[s.ID].Serve(context.Background(), serverEnd) }()
+			return &interop.EndpointOptions{Transport: clientEnd}
 		},
 	}}}}
 	keys := sealed.Random()
@@ -428,10 +430,10 @@ func TestSoakNothingCrosses(t *testing.T) {
 
 	var all sync.WaitGroup
 	for _, who := range []string{"ann", "bob"} {
-		for _, asked := range []bool{true, false} {
-			all.Go(func() { c.live(ctx, who, "", "/mcp", asked) })
-			all.Go(func() { c.live(ctx, who, "2025-11-25", "/mcp", asked) })
-			all.Go(func() { c.live(ctx, who, "2024-11-05", "/sse", asked) })
+		for _, canBeAsked := range []bool{true, false} {
+			all.Go(func() { c.live(ctx, who, "", "/mcp", canBeAsked) })
+			all.Go(func() { c.live(ctx, who, "2025-11-25", "/mcp", canBeAsked) })
+			all.Go(func() { c.live(ctx, who, "2024-11-05", "/sse", canBeAsked) })
 		}
 	}
 	for _, who := range []string{"ann", "bob"} {
@@ -439,7 +441,7 @@ func TestSoakNothingCrosses(t *testing.T) {
 	}
 	all.Go(func() { c.steal(ctx) })
 	all.Go(func() {
-		for c.living() {
+		for c.isRunning() {
 			for _, s := range talkers {
 				for _, who := range []string{"ann", "bob"} {
 					_ = s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "news:" + who})

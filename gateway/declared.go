@@ -27,12 +27,12 @@ const (
 
 // clientKind is the state for all clients of a view that declare the same capabilities.
 type clientKind struct {
-	declared interop.Declared // zero: nothing
-	shown    *shownTools
-	source   toolbox.Source             // the tools that replace shown, see View.Expose
-	tools    host.Backend               // answers tools/list and tools/call
-	learned  atomic.Bool                // servers were asked at least once
-	listed   map[*methodRow]*listedRows // if the view has parts of servers, see [view.tellLists]; guarded by view.mu
+	declared     interop.Declared // zero: nothing
+	shown        *shownTools
+	source       toolbox.Source             // the tools that replace shown, see View.Expose
+	tools        host.Backend               // answers tools/list and tools/call
+	listsLearned atomic.Bool                // servers were asked at least once
+	listed       map[*methodRow]*listedRows // if the view has parts of servers, see [view.notifyLists]; guarded by view.mu
 }
 
 func (v *view) newKind(d interop.Declared) *clientKind {
@@ -42,22 +42,22 @@ func (v *view) newKind(d interop.Declared) *clientKind {
 	return k
 }
 
-// asker identifies the client that requests a list.
-type asker struct {
+// listRequester identifies the client that requests a list.
+type listRequester struct {
 	caller toolbox.Principal
 	client *interop.Client // nil: none
 	kind   *clientKind
 }
 
-func (v *view) askerOf(caller toolbox.Principal, c *interop.Client) asker {
-	return asker{caller, c, v.kindOf(c)}
+func (v *view) requesterOf(caller toolbox.Principal, c *interop.Client) listRequester {
+	return listRequester{caller, c, v.kindOf(c)}
 }
 
 // kindOf returns the kind of a client.
 func (v *view) kindOf(c *interop.Client) *clientKind {
 	d := c.Declared()
-	if d == (interop.Declared{}) && v.plain != nil {
-		return v.plain
+	if d == (interop.Declared{}) && v.plainKind != nil {
+		return v.plainKind
 	}
 	v.mu.Lock()
 	k := v.kinds[d]
@@ -68,48 +68,52 @@ func (v *view) kindOf(c *interop.Client) *clientKind {
 	fresh := v.newKind(d)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if k = v.kinds[d]; k != nil {
+	k = v.kinds[d]
+	if k != nil {
 		return k
 	}
 	if len(v.kinds) > maxKinds {
-		v.kinds = map[interop.Declared]*clientKind{{}: v.plain}
-		v.crowded = true
+		v.kinds = map[interop.Declared]*clientKind{{}: v.plainKind}
+		v.kindsDropped = true
 	}
 	v.kinds[d] = fresh
 	return fresh
 }
 
-// shownTo returns the kind that the client's tools are taken from: its own kind, or plain if the tools are the same.
-func (v *view) shownTo(who asker) *clientKind {
-	if s := v.gateway.attached.Snapshot(who.caller); s.For(who.kind.declared) != s {
-		return who.kind
+// toolsKind returns the kind that the client's tools are taken from: its own kind, or plainKind if the tools are the
+// same.
+func (v *view) toolsKind(requester listRequester) *clientKind {
+	if s := v.gateway.attached.Snapshot(requester.caller); s.For(requester.kind.declared) != s {
+		return requester.kind
 	}
-	return v.plain
+	return v.plainKind
 }
 
 // handleTools answers tools/list and tools/call.
 func (v *view) handleTools(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	who := v.askerOf(m.Caller, m.Client)
-	if k := who.kind; k != v.plain && (m.Method == protocol.MethodToolsList || !k.learned.Load() && isNews(k, m)) {
-		v.learn(ctx, m.Client, m.Caller)
-		k.learned.Store(true) // only now, so that calls that arrive meanwhile wait too
+	requester := v.requesterOf(m.Caller, m.Client)
+	k := requester.kind
+	isList := m.Method == protocol.MethodToolsList
+	if k != v.plainKind && (isList || !k.listsLearned.Load() && isUnknownTool(k, m)) {
+		v.learnLists(ctx, m.Client, m.Caller)
+		k.listsLearned.Store(true) // only now, so that calls that arrive meanwhile wait too
 	}
-	return v.shownTo(who).tools.Handle(ctx, m, back)
+	return v.toolsKind(requester).tools.Handle(ctx, m, back)
 }
 
-// isNews reports whether a call names an unknown tool. It may be in a client's list from before a restart.
-func isNews(k *clientKind, m interop.Message) bool {
+// isUnknownTool reports whether a call names an unknown tool. It may be in a client's list from before a restart.
+func isUnknownTool(k *clientKind, m interop.Message) bool {
 	name, _ := protocol.LookupString(m.Params, "name")
 	tools := k.source.Snapshot(m.Caller).Tools
 	return !slices.ContainsFunc(tools, func(d toolbox.Descriptor) bool { return d.Name == name })
 }
 
-// learn asks the view's servers for unknown lists for clients like c, and waits for at most learnPatience.
-func (v *view) learn(ctx context.Context, c *interop.Client, caller toolbox.Principal) {
+// learnLists asks the view's servers for unknown lists for clients like c, and waits for at most learnPatience.
+func (v *view) learnLists(ctx context.Context, c *interop.Client, caller toolbox.Principal) {
 	g := v.gateway
-	v.varied.Store(true)
-	ask := g.attached.Fleet.Learn(c, caller, v.scope.has)
-	if ask == nil {
+	v.toolsVary.Store(true)
+	learn := g.attached.Fleet.Learn(c, caller, v.scope.mayContainAny)
+	if learn == nil {
 		return
 	}
 	done := make(chan struct{})
@@ -117,11 +121,11 @@ func (v *view) learn(ctx context.Context, c *interop.Client, caller toolbox.Prin
 	g.running.Go(func() {
 		learning, cancel := context.WithTimeout(g.ctx, learnTime)
 		defer cancel()
-		ask(learning)
+		learn(learning)
 		close(done)
 		select {
 		case <-late:
-			v.tellLists("tools")
+			v.notifyLists("tools")
 		default:
 		}
 	})

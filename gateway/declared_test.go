@@ -20,16 +20,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// choosy is a server that lists some entries only to clients that declare elicitation. It lists one tool differently to
-// them.
-func choosy() *script {
-	asked := func(m interop.Message) bool {
+// selectiveServer is a server that lists some entries only to clients that declare elicitation. It lists one tool
+// differently to them.
+func selectiveServer() *script {
+	questions := func(m interop.Message) bool {
 		return m.Client != nil && bytes.Contains(m.Client.Capabilities, []byte(`"elicitation"`))
 	}
-	lists := func(all, some string) func(interop.Message) (string, error) {
+	lists := func(all, special string) func(interop.Message) (string, error) {
 		return func(m interop.Message) (string, error) {
-			if asked(m) {
-				return some, nil
+			if questions(m) {
+				return special, nil
 			}
 			return all, nil
 		}
@@ -41,10 +41,10 @@ func choosy() *script {
 			`{"tools":[{"name":"echo","description":"asks"`+schema+`,{"name":"ask"`+schema+`,{"name":"denied"`+schema+`]}`),
 		"prompts/list":             lists(`{"prompts":[]}`, `{"prompts":[{"name":"form"}]}`),
 		"resources/list":           lists(`{"resources":[{"uri":"x:1","name":"1"}]}`, `{"resources":[{"uri":"x:1","name":"1"},{"uri":"x:2","name":"2"}]}`),
-		"resources/templates/list": says(`{"resourceTemplates":[]}`),
-		"prompts/get":              says(`{"messages":[]}`),
+		"resources/templates/list": replyWith(`{"resourceTemplates":[]}`),
+		"prompts/get":              replyWith(`{"messages":[]}`),
 		"tools/call": func(m interop.Message) (string, error) {
-			if !asked(m) {
+			if !questions(m) {
 				return `{"content":[{"type":"text","text":"not for you"}],"isError":true}`, nil
 			}
 			return `{"content":[{"type":"text","text":"done"}]}`, nil
@@ -99,7 +99,7 @@ func TestListsAreByWhatClientsDeclare(t *testing.T) {
 					if at.transparent == "" {
 						conf.Tools.Deny = []string{"denied"}
 					}
-					g := scripts{"s": choosy()}.open(t, gateway.Options{Transparent: at.transparent, Views: map[string]gateway.View{"v": {}}}, conf)
+					g := scripts{"s": selectiveServer()}.open(t, gateway.Options{Transparent: at.transparent, Views: map[string]gateway.View{"v": {}}}, conf)
 					if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
 						t.Fatal(err)
 					}
@@ -109,20 +109,20 @@ func TestListsAreByWhatClientsDeclare(t *testing.T) {
 					}
 					plain := []string{at.prefix + "echo plain", "x:1"}
 					_, before := of(nil)
-					able, some := of(asking())
+					capable, special := of(asking())
 					_, after := of(nil)
 					_, again := of(asking())
 					want := slices.Concat([]string{at.prefix + "echo asks", at.prefix + "ask"}, at.denied, []string{at.prefix + "form", "x:1", "x:2"})
-					for _, c := range []struct{ want, got []string }{{plain, before}, {want, some}, {plain, after}, {want, again}} {
+					for _, c := range []struct{ want, got []string }{{plain, before}, {want, special}, {plain, after}, {want, again}} {
 						if diff := cmp.Diff(c.want, c.got); diff != "" {
 							t.Error(diff)
 						}
 					}
-					r, err := able.CallTool(t.Context(), &mcp.CallToolParams{Name: at.prefix + "ask"})
+					r, err := capable.CallTool(t.Context(), &mcp.CallToolParams{Name: at.prefix + "ask"})
 					if err != nil || r.IsError {
 						t.Errorf("%v %v", r, err)
 					}
-					if _, err := able.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: at.prefix + "form"}); err != nil {
+					if _, err := capable.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: at.prefix + "form"}); err != nil {
 						t.Error(err)
 					}
 				})
@@ -134,15 +134,15 @@ func TestListsAreByWhatClientsDeclare(t *testing.T) {
 // A client knows a tool from before the gateway was restarted, and calls it without listing it again.
 func TestCallOfAToolThatIsListedToSome(t *testing.T) {
 	t.Parallel()
-	g := scripts{"s": choosy()}.open(t, gateway.Options{}, interop.Server{ID: "s", Era: interop.Legacy})
+	g := scripts{"s": selectiveServer()}.open(t, gateway.Options{}, interop.Server{ID: "s", Era: interop.Legacy})
 	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	able := dialWith(t, g, "/mcp", interop.Legacy, asking())
+	capable := dialWith(t, g, "/mcp", interop.Legacy, asking())
 	var calling sync.WaitGroup
 	for range 10 { // calls that come while the first call waits for the list wait too
 		calling.Go(func() {
-			if r, err := able.CallTool(t.Context(), &mcp.CallToolParams{Name: "s__ask"}); err != nil || r.IsError {
+			if r, err := capable.CallTool(t.Context(), &mcp.CallToolParams{Name: "s__ask"}); err != nil || r.IsError {
 				t.Errorf("%v %v", r, err)
 			}
 		})
@@ -157,7 +157,7 @@ func TestCallOfAToolThatIsListedToSome(t *testing.T) {
 // are listed.
 func TestWhatIsListedToSomeIsGuarded(t *testing.T) {
 	t.Parallel()
-	s := choosy()
+	s := selectiveServer()
 	o := scripts{"s": s}.options(t)
 	o.Policy = interop.HoldChanges
 	g := gateway.New(t.Context(), []interop.Server{{ID: "s", Era: interop.Modern}}, &gateway.Options{Ledger: o})
@@ -207,7 +207,7 @@ func TestWhatIsGoneIsListedToNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	some := func() (names []string) {
+	special := func() (names []string) {
 		s := fleet.Snapshot("")
 		for _, kind := range s.Kinds {
 			for _, tool := range kind.Tools {
@@ -219,17 +219,17 @@ func TestWhatIsGoneIsListedToNobody(t *testing.T) {
 		}
 		return names
 	}
-	if diff := cmp.Diff([]string{"asks"}, some()); diff != "" {
+	if diff := cmp.Diff([]string{"asks"}, special()); diff != "" {
 		t.Fatal(diff)
 	}
 	listed := make(chan struct{}, 10)
 	defer fleet.Watch(func() { listed <- struct{}{} })()
 	gone.Store(true)
-	s.tells[1](interop.Message{Method: "notifications/tools/list_changed"}) // on the connection of one client only
+	s.senders[1](interop.Message{Method: "notifications/tools/list_changed"}) // on the connection of one client only
 	for len(fleet.Snapshot("").Tools) > 1 {
 		<-listed
 	}
-	if diff := cmp.Diff([]string{"asks"}, some()); diff != "" {
+	if diff := cmp.Diff([]string{"asks"}, special()); diff != "" {
 		t.Error(diff)
 	}
 }

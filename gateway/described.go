@@ -19,14 +19,14 @@ import (
 // time. The last write, at the end of the run, is always possible.
 const maxDescribed = 8
 
-// describe writes the description of a server to the ledger, if it was written less than most times.
-func (g *Gateway) describe(server string, most int) {
-	g.describing.Lock() // keeps descriptions in order; the calls below do not wait
-	defer g.describing.Unlock()
+// recordDescription writes the description of a server to the ledger, if it was written less than maxWrites times.
+func (g *Gateway) recordDescription(server string, maxWrites int) {
+	g.describeMu.Lock() // keeps descriptions in order; the calls below do not wait
+	defer g.describeMu.Unlock()
 	g.mu.Lock()
-	d := g.known[server]
+	d := g.descriptions[server]
 	g.mu.Unlock()
-	if d.capabilities == nil || d.written >= most {
+	if d.capabilities == nil || d.written >= maxWrites {
 		return
 	}
 	b := append([]byte(`{"capabilities":`), d.capabilities...)
@@ -36,18 +36,19 @@ func (g *Gateway) describe(server string, most int) {
 	if d.info != nil {
 		b = append(append(b, `,"info":`...), d.info...)
 	}
-	b = append(append(append(b, `,"lists":{`...), g.lists.toKeep(server, ledger.MaxDescription-len(b)-16)...), "}}"...)
+	lists := g.lists.encodeCommon(server, ledger.MaxDescription-len(b)-16)
+	b = append(append(append(b, `,"lists":{`...), lists...), "}}"...)
 	if g.attached.Describe(server, b) {
 		g.mu.Lock()
-		d = g.known[server]
+		d = g.descriptions[server]
 		d.written++
-		g.known[server] = d
+		g.descriptions[server] = d
 		g.mu.Unlock()
 	}
 }
 
-// toKeep returns the lists of a server that all clients see, as members of an object of at most room bytes.
-func (s *serverLists) toKeep(server string, room int) (b []byte) {
+// encodeCommon returns the lists of a server that all clients see, as members of an object of at most room bytes.
+func (s *serverLists) encodeCommon(server string, room int) (b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, row := range methods() {
@@ -70,31 +71,31 @@ func (s *serverLists) toKeep(server string, room int) (b []byte) {
 	return b
 }
 
-// recall returns the description of a server from its last connection, in this run or an earlier one. The first call
-// also restores the server's lists.
-func (g *Gateway) recall(server string) declared {
+// storedDescription returns the description of a server from its last connection, in this run or an earlier one. The
+// first call also restores the server's lists.
+func (g *Gateway) storedDescription(server string) serverDescription {
 	g.mu.Lock()
-	d, ok := g.known[server]
+	d, ok := g.descriptions[server]
 	g.mu.Unlock()
 	if ok {
 		return d
 	}
 	raw, ok := g.attached.Described(server)
 	if !ok { // the server is not attached, or not yet
-		return declared{}
+		return serverDescription{}
 	}
 	d.capabilities, _ = wire.Lookup(raw, "capabilities")
 	d.info, _ = wire.Lookup(raw, "info")
-	says, _ := wire.Lookup(raw, "instructions")
-	d.instructions, _ = wire.Unquote(says)
+	instructions, _ := wire.Lookup(raw, "instructions")
+	d.instructions, _ = wire.Unquote(instructions)
 	lists, _ := wire.Lookup(raw, "lists")
 	g.lists.restore(server, lists)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if now, ok := g.known[server]; ok {
+	if now, ok := g.descriptions[server]; ok {
 		return now
 	}
-	g.known[server] = d
+	g.descriptions[server] = d
 	return d
 }
 
@@ -106,11 +107,11 @@ func (s *serverLists) restore(server string, lists json.RawMessage) {
 	for _, m := range members {
 		row := s.gateway.table[m.Key]
 		rows, err := wire.Elements(m.Value)
-		if row == nil || row.does != fromAll || err != nil {
+		if row == nil || row.handler != fromAll || err != nil {
 			continue
 		}
-		if k := s.keyed(listKey{server: server, method: row.name}); k.last == nil && !k.private && k.asking == nil {
-			k.last = &listing{rows: rows, size: len(m.Value), at: time.Now()}
+		if k := s.entry(listKey{server: server, method: row.name}); k.last == nil && !k.private && k.reading == nil {
+			k.last = &listing{rows: rows, size: len(m.Value), readAt: time.Now()}
 		}
 	}
 }

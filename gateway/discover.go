@@ -14,31 +14,32 @@ import (
 func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage {
 	server := v.scope.server
 	if server != "" {
-		v.await(ctx, server)
+		v.awaitServer(ctx, server)
 	}
 	var caps json.RawMessage
-	var says string
+	var instructions string
 	if server == "" {
-		caps, says = v.united(m.Era), protocol.JoinInstructions(v.sayings(v.askerOf(m.Caller, m.Client)))
+		caps = v.mergedCapabilities(m.Era)
+		instructions = protocol.JoinInstructions(v.serverInstructions(v.requesterOf(m.Caller, m.Client)))
 	} else {
-		caps, says = v.own(server)
+		caps, instructions = v.ownCapabilities(server)
 	}
 	b := append([]byte(`{"capabilities":`), caps...)
-	if says != "" {
-		b = append(append(b, `,"instructions":`...), wire.Quote(says)...)
+	if instructions != "" {
+		b = append(append(b, `,"instructions":`...), wire.Quote(instructions)...)
 	}
-	if v.pending() { // they may add to it
+	if v.hasPending() { // they may add to it
 		b = append(b, `,"ttlMs":0`...)
 	}
 	return append(b, '}')
 }
 
-// await waits until the server of a view has connected, for at most its connect timeout. An idle server is started if
-// its description is not known, because a legacy client gets the capabilities only once.
-func (v *view) await(ctx context.Context, server string) {
+// awaitServer waits until the server of a view has connected, for at most its connect timeout. An idle server is
+// started if its description is not known, because a legacy client gets the capabilities only once.
+func (v *view) awaitServer(ctx context.Context, server string) {
 	fleet := v.gateway.attached.Fleet
 	e, err := fleet.Endpoint(server, "")
-	if err != nil || e.Phase().Usable() || !v.exact && v.gateway.says(server).capabilities != nil {
+	if err != nil || e.Phase().Usable() || !v.transparent && v.gateway.description(server).capabilities != nil {
 		return
 	}
 	if wait := protocol.Duration(e.Server().Timeouts.Connect, protocol.DefaultConnect); wait > 0 {
@@ -46,23 +47,23 @@ func (v *view) await(ctx context.Context, server string) {
 		ctx, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
 	}
-	v.gateway.settled(ctx, server) // a server that was just added is not idle yet
-	if fleet.Idle(server) && v.gateway.says(server).capabilities == nil {
+	v.gateway.awaitAnswer(ctx, server) // a server that was just added is not idle yet
+	if fleet.Idle(server) && v.gateway.description(server).capabilities == nil {
 		if _, done, err := fleet.Use(ctx, server); err == nil {
 			done()
 		}
 	}
 }
 
-// own returns the capabilities and instructions of the view's one server, of now or of its last connection. Except in a
-// transparent view, tools always have listChanged: a new connection of the server may have other tools.
-func (v *view) own(server string) (caps json.RawMessage, says string) {
-	d := v.gateway.says(server)
+// ownCapabilities returns the capabilities and instructions of the view's one server, of now or of its last connection.
+// Except in a transparent view, tools always have listChanged: a new connection of the server may have other tools.
+func (v *view) ownCapabilities(server string) (caps json.RawMessage, instructions string) {
+	d := v.gateway.description(server)
 	if d.capabilities == nil {
 		return json.RawMessage(`{"tools":{"listChanged":true}}`), ""
 	}
 	tools, ok := wire.Lookup(d.capabilities, "tools")
-	if !ok || v.exact {
+	if !ok || v.transparent {
 		return d.capabilities, d.instructions
 	}
 	if changing, err := wire.Rewrite(tools, wire.Edit{Key: "listChanged", Value: json.RawMessage("true")}); err == nil {
@@ -80,28 +81,30 @@ func (v *view) own(server string) (caps json.RawMessage, says string) {
 	return d.capabilities, d.instructions
 }
 
-// sayings returns the instructions of the servers. It omits servers that have nothing in the view.
-func (v *view) sayings(who asker) []protocol.Saying {
+// serverInstructions returns the instructions of the servers. It omits servers that have nothing in the view.
+func (v *view) serverInstructions(requester listRequester) []protocol.Saying {
 	var all []protocol.Saying
 	for _, server := range v.servers() {
-		d := v.gateway.says(server)
-		if d.instructions == "" || !v.belongs(server, who) {
+		d := v.gateway.description(server)
+		if d.instructions == "" || !v.hasPart(server, requester) {
 			continue
 		}
-		of := "prompts and resources"
+		entries := "prompts and resources"
 		if protocol.Has(d.capabilities, []string{"tools"}) {
-			of = "tools"
+			entries = "tools"
 		}
 		prefix := interop.Server{ID: server}.Prefixes()[0]
-		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: prefix, Text: d.instructions})
+		all = append(all, protocol.Saying{Server: server, Of: entries, Prefix: prefix, Text: d.instructions})
 	}
 	return all
 }
 
-// united returns the capabilities of all servers together. Prompts and resources are declared even if no server has any
-// yet, because a legacy client gets the capabilities only once. Tasks of 2025-11-25 are declared to legacy clients.
-func (v *view) united(era interop.Era) json.RawMessage {
-	b := []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}`)
+// mergedCapabilities returns the capabilities of all servers together. Prompts and resources are declared even if no
+// server has any yet, because a legacy client gets the capabilities only once. Tasks of 2025-11-25 are declared to
+// legacy clients.
+func (v *view) mergedCapabilities(era interop.Era) json.RawMessage {
+	b := []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true}`)
+	b = append(b, `,"resources":{"subscribe":true,"listChanged":true}`...)
 	if v.anyDeclares(byPrompt, "completions") || v.anyDeclares(byURI, "completions") {
 		b = append(b, `,"completions":{}`...)
 	}
@@ -123,24 +126,26 @@ func (v *view) united(era interop.Era) json.RawMessage {
 }
 
 // anyDeclares reports whether a server with such entries in the view declares the capability at a path of keys.
-func (v *view) anyDeclares(what subject, path ...string) bool {
-	return slices.ContainsFunc(v.servers(), func(s string) bool { return v.scope.may(s, what) && v.gateway.declares(s, path) })
+func (v *view) anyDeclares(kind nameKind, path ...string) bool {
+	return slices.ContainsFunc(v.servers(), func(server string) bool {
+		return v.scope.mayContain(server, kind) && v.gateway.declares(server, path)
+	})
 }
 
 // extensions returns the extensions of the servers that the table knows, each with the merged settings of all servers.
 func (v *view) extensions() json.RawMessage {
 	var edits []wire.Edit
 	for _, key := range []string{extTasks, extSkills, extApps} {
-		of := byTool
+		kind := byTool
 		if key == extSkills {
-			of = byURI
+			kind = byURI
 		}
 		var value json.RawMessage
 		for _, server := range v.servers() {
-			if !v.scope.may(server, of) {
+			if !v.scope.mayContain(server, kind) {
 				continue
 			}
-			all, _ := wire.Lookup(v.gateway.says(server).capabilities, "extensions")
+			all, _ := wire.Lookup(v.gateway.description(server).capabilities, "extensions")
 			value = withMembers(value, all, key)
 		}
 		if value != nil {
@@ -159,14 +164,14 @@ func (v *view) extensions() json.RawMessage {
 
 // withMembers adds the members of all[key] to obj, if obj lacks them or they are true in all[key].
 func withMembers(obj, all json.RawMessage, key string) json.RawMessage {
-	more, ok := wire.Lookup(all, key)
-	if !ok || more[0] != '{' {
+	added, ok := wire.Lookup(all, key)
+	if !ok || added[0] != '{' {
 		return obj
 	}
 	if obj == nil {
-		return more
+		return added
 	}
-	members, err := wire.Members(more)
+	members, err := wire.Members(added)
 	if err != nil {
 		return obj
 	}

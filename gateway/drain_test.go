@@ -38,9 +38,9 @@ func TestOpenQuestionsEndWithWhatAskedThem(t *testing.T) {
 				opts.Mount.Drain = time.Hour
 				g := gateway.New(t.Context(), []interop.Server{{ID: "a", Era: interop.Legacy}}, &gateway.Options{Ledger: opts, Drain: time.Hour})
 				t.Cleanup(g.Close)
-				asked, enough := make(chan struct{}), make(chan struct{})
+				questions, enough := make(chan struct{}), make(chan struct{})
 				c := dialWith(t, g, "/mcp", era, &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					close(asked)
+					close(questions)
 					select {
 					case <-ctx.Done():
 					case <-enough:
@@ -56,7 +56,7 @@ func TestOpenQuestionsEndWithWhatAskedThem(t *testing.T) {
 					r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "a__ask"})
 					got <- called{r, err}
 				}()
-				<-asked
+				<-questions
 				if err := end(g); err != nil {
 					t.Error(err)
 				}

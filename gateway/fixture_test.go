@@ -27,15 +27,15 @@ func (shelf) servers(ids ...string) []interop.Server {
 func (s shelf) options(t testing.TB) *ledger.Options {
 	return &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 		Endpoint: func(of interop.Server) *interop.EndpointOptions {
-			ours, theirs := mcp.NewInMemoryTransports()
+			clientEnd, serverEnd := mcp.NewInMemoryTransports()
 			if s[of.ID] != nil {
-				session, err := s[of.ID].Connect(context.Background(), theirs, nil)
+				session, err := s[of.ID].Connect(context.Background(), serverEnd, nil)
 				if err != nil {
 					t.Error(err)
 				}
 				t.Cleanup(func() { _ = session.Close() })
 			}
-			return &interop.EndpointOptions{Transport: ours}
+			return &interop.EndpointOptions{Transport: clientEnd}
 		},
 	}}}
 }

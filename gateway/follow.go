@@ -26,7 +26,9 @@ const (
 
 // Follow implements [host.Follower]. It follows the states of the tasks that a client names by its sealed ids
 // (SEP-2663, "Task Status Notifications"). Each server is asked for its own tasks, for as long as the client listens.
-func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (agreed []string, stop func(), err error) {
+func (v *view) Follow(
+	ctx context.Context, m interop.Message, ids []string, notify func(interop.Message),
+) (agreed []string, stop func(), err error) {
 	path := []string{"extensions", extTasks}
 	if m.Client == nil || !protocol.Has(m.Client.Capabilities, path) {
 		return nil, nil, &interop.RPCError{
@@ -37,11 +39,11 @@ func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, told
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, viewKey{}, v))
 	var following sync.WaitGroup
 	stop = func() { cancel(); following.Wait() }
-	all := v.followers(ctx, m, ids, told)
+	all := v.followers(ctx, m, ids, notify)
 	late := time.NewTimer(followWait)
 	defer late.Stop()
 	for _, f := range all {
-		following.Go(func() { f.keep(ctx) })
+		following.Go(func() { f.run(ctx) })
 	}
 	for _, f := range all {
 		select {
@@ -50,21 +52,21 @@ func (v *view) Follow(ctx context.Context, m interop.Message, ids []string, told
 			late.Reset(0) // the other servers are not waited for either
 		case <-ctx.Done():
 		}
-		agreed = append(agreed, f.agreement()...)
+		agreed = append(agreed, f.agreedIDs()...)
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(agreed, id) }), stop, nil
 }
 
 // taskFollower has one server report the states of some of its tasks to a client.
 type taskFollower struct {
-	view     *view
-	server   string
-	of       origin // the origin of the server that made the tasks
-	request  interop.Message
-	ids      map[string]string // the client's ids, by the server's ids
-	told     func(interop.Message)
-	answer   func()        // closes answered
-	answered chan struct{} // closed when the server has agreed or refused
+	view         *view
+	server       string
+	origin       serverOrigin // the origin of the server that made the tasks
+	request      interop.Message
+	ids          map[string]string // the client's ids, by the server's ids
+	notify       func(interop.Message)
+	markAnswered func()        // closes answered
+	answered     chan struct{} // closed when the server has agreed or refused
 
 	mu     sync.Mutex
 	agreed []string // ids of the client
@@ -72,19 +74,24 @@ type taskFollower struct {
 }
 
 // followers returns a follower for each server of the view that made some of these tasks and has the same origin still.
-func (v *view) followers(ctx context.Context, m interop.Message, ids []string, told func(interop.Message)) (all []*taskFollower) {
+func (v *view) followers(
+	ctx context.Context, m interop.Message, ids []string, notify func(interop.Message),
+) (all []*taskFollower) {
 	for _, s := range v.gateway.attached.Fleet.Servers() {
-		if !v.scope.may(s.ID, byTool) || !v.gateway.declares(s.ID, []string{"extensions", extTasks}) {
+		if !v.scope.mayContain(s.ID, byTool) || !v.gateway.declares(s.ID, []string{"extensions", extTasks}) {
 			continue
 		}
-		f := &taskFollower{view: v, server: s.ID, of: originOf(s), request: m, ids: map[string]string{}, told: told, answered: make(chan struct{})}
-		f.answer = sync.OnceFunc(func() { close(f.answered) })
+		f := &taskFollower{
+			view: v, server: s.ID, origin: originOf(s), request: m, notify: notify,
+			ids: map[string]string{}, answered: make(chan struct{}),
+		}
+		f.markAnswered = sync.OnceFunc(func() { close(f.answered) })
 		for _, id := range ids {
-			of, own, err := v.gateway.openTask(ctx, m.Caller, id)
-			if v.exact {
-				of, own, err = f.of, id, nil
+			origin, own, err := v.gateway.openTask(ctx, m.Caller, id)
+			if v.transparent {
+				origin, own, err = f.origin, id, nil
 			}
-			if err == nil && of == f.of {
+			if err == nil && origin == f.origin {
 				f.ids[own] = id
 			}
 		}
@@ -95,17 +102,19 @@ func (v *view) followers(ctx context.Context, m interop.Message, ids []string, t
 	return all
 }
 
-// keep asks the server again after each lost connection. It ends with ctx, or if the server refuses or loses its name.
-func (f *taskFollower) keep(ctx context.Context) {
-	defer f.answer()
+// run asks the server again after each lost connection. It ends with ctx, or if the server refuses or loses its name.
+func (f *taskFollower) run(ctx context.Context) {
+	defer f.markAnswered()
 	params, _ := json.Marshal(map[string]any{"notifications": map[string]any{"taskIds": slices.Sorted(maps.Keys(f.ids))}})
 	client := *f.request.Client
-	client.Back = f.hear
+	client.Back = f.receive
 	ctx = interop.WithClient(ctx, &client)
-	isThere := func(s interop.Server) bool { return s.ID == f.server && originOf(s) == f.of }
-	for wait := followRetry; slices.ContainsFunc(f.view.gateway.attached.Fleet.Servers(), isThere); wait = min(2*wait, maxFollowRetry) {
+	isThere := func(s interop.Server) bool { return s.ID == f.server && originOf(s) == f.origin }
+	fleet := f.view.gateway.attached.Fleet
+	for wait := followRetry; slices.ContainsFunc(fleet.Servers(), isThere); wait = min(2*wait, maxFollowRetry) {
 		begun := time.Now()
-		_, err := f.view.ask(ctx, f.server, interop.Message{Method: protocol.MethodListen, Params: params, Caller: f.request.Caller})
+		listen := interop.Message{Method: protocol.MethodListen, Params: params, Caller: f.request.Caller}
+		_, err := f.view.request(ctx, f.server, listen)
 		if _, refused := errors.AsType[*interop.RPCError](err); refused {
 			return
 		}
@@ -125,8 +134,8 @@ func (f *taskFollower) keep(ctx context.Context) {
 	}
 }
 
-// hear receives the messages that the server sends while it is followed.
-func (f *taskFollower) hear(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+// receive receives the messages that the server sends while it is followed.
+func (f *taskFollower) receive(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	switch m.Method {
 	case protocol.NoteAcknowledged:
 		filter, _ := wire.Lookup(m.Params, "notifications")
@@ -143,7 +152,7 @@ func (f *taskFollower) hear(ctx context.Context, m interop.Message) (json.RawMes
 		agreed, lost := f.agreed, f.lost
 		f.lost = false
 		f.mu.Unlock()
-		f.answer()
+		f.markAnswered()
 		if lost {
 			f.catchUp(ctx, agreed)
 		}
@@ -153,8 +162,8 @@ func (f *taskFollower) hear(ctx context.Context, m interop.Message) (json.RawMes
 		if !ok {
 			break // the client did not ask for this task
 		}
-		if state, err := taskFor(f.server, wire.Quote(id), f.view.scope.server == "", m.Params); err == nil {
-			f.tell(state)
+		if state, err := rewriteTask(f.server, wire.Quote(id), f.view.scope.server == "", m.Params); err == nil {
+			f.sendState(state)
 		}
 	}
 	return nil, nil
@@ -168,23 +177,26 @@ func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 	ctx = interop.WithClient(ctx, f.request.Client)
 	for _, id := range ids {
 		params := append(wire.AppendQuote([]byte(`{"taskId":`), id), '}')
-		state, err := f.view.ask(ctx, f.server, interop.Message{Method: "tasks/get", Params: params, Caller: f.request.Caller})
+		get := interop.Message{Method: "tasks/get", Params: params, Caller: f.request.Caller}
+		state, err := f.view.request(ctx, f.server, get)
 		if err == nil {
 			state, err = wire.Rewrite(state, wire.Edit{Key: "resultType"}, wire.Edit{Key: "_meta"})
 		}
 		if err == nil {
-			f.tell(state)
+			f.sendState(state)
 		}
 	}
 }
 
-// tell sends the client the state of a task. The state already has the client's id.
-func (f *taskFollower) tell(state json.RawMessage) {
+// sendState sends the client the state of a task. The state already has the client's id.
+func (f *taskFollower) sendState(state json.RawMessage) {
 	v, row := f.view, f.view.gateway.table["tasks/get"]
-	f.told(interop.Message{Method: noteTask, Params: v.fit(row, ownName{server: f.server}, "", v.askerOf(f.request.Caller, f.request.Client), state)})
+	requester := v.requesterOf(f.request.Caller, f.request.Client)
+	state = v.rewriteURIs(row, ownName{server: f.server}, "", requester, state)
+	f.notify(interop.Message{Method: noteTask, Params: state})
 }
 
-func (f *taskFollower) agreement() []string {
+func (f *taskFollower) agreedIDs() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.agreed

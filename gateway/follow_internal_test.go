@@ -11,6 +11,6 @@ func TestTasksAreNotFollowedAtASuccessor(t *testing.T) {
 	t.Parallel()
 	g := New(t.Context(), []interop.Server{{ID: "a", Transport: interop.Stdio{Command: "indus-no-such-command"}}}, nil)
 	defer g.Close()
-	f := &taskFollower{view: g.all, server: "a", of: origin{"a", "another"}, request: interop.Message{Client: &interop.Client{}}, answer: func() {}}
-	f.keep(t.Context()) // ends although ctx does not
+	f := &taskFollower{view: g.mainView, server: "a", origin: serverOrigin{"a", "another"}, request: interop.Message{Client: &interop.Client{}}, markAnswered: func() {}}
+	f.run(t.Context()) // ends although ctx does not
 }

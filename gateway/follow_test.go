@@ -34,16 +34,16 @@ func following(t *testing.T, web *httptest.Server, who, capabilities, id string)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { resp.Body.Close() })
-	said := make(chan string, 10)
+	messages := make(chan string, 10)
 	go func() {
 		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 			if text := strings.TrimPrefix(lines.Text(), "data: "); strings.HasPrefix(text, "{") {
-				said <- text
+				messages <- text
 			}
 		}
-		close(said)
+		close(messages)
 	}()
-	return said
+	return messages
 }
 
 // The owner of a task is notified of its states under its own id. No other principal is.

@@ -75,34 +75,34 @@ type View struct {
 
 // Gateway serves many servers as one. All methods may be called from any goroutine.
 type Gateway struct {
-	opts     Options
-	attached *ledger.Attachment
-	all      *view // the view of everything
-	began    time.Time
-	made     chan struct{} // closed at the end of New
-	table    map[string]*methodRow
-	lists    *serverLists
-	ctx      context.Context // ends with the gateway
-	cancel   context.CancelFunc
-	running  sync.WaitGroup
-	unwatch  func() // stops watching the events of the fleet
+	opts      Options
+	attached  *ledger.Attachment
+	mainView  *view // the view of everything
+	startedAt time.Time
+	ready     chan struct{} // closed at the end of New
+	table     map[string]*methodRow
+	lists     *serverLists
+	ctx       context.Context // ends with the gateway
+	cancel    context.CancelFunc
+	running   sync.WaitGroup
+	unwatch   func() // stops watching the events of the fleet
 
-	describing sync.Mutex // held while a description is made and given to the ledger
+	describeMu sync.Mutex // held while a description is made and given to the ledger
 
-	mu     sync.Mutex
-	views  map[string]*view // the other views, by path element; a view is made at its first request
-	named  map[string]View
-	known  map[string]declared // by server
-	noted  map[string]bool     // the notes that were logged
-	paces  map[paceKey]*pace
-	closed bool
+	mu           sync.Mutex
+	views        map[string]*view // the other views, by path element; a view is made at its first request
+	namedViews   map[string]View
+	descriptions map[string]serverDescription // by server
+	loggedNotes  map[string]bool              // the notes that were logged
+	paces        map[paceKey]*pace
+	closed       bool
 	// signIns holds the elicitations of legacy sessions that wait for a sign-in.
 	signIns map[signInKey]string
 
-	forwards atomic.Pointer[[]string] // names of the request headers that are forwarded to some server
+	forwardedHeaders atomic.Pointer[[]string] // names of the request headers that are forwarded to some server
 
-	used   usedStates
-	tapped atomic.Uint64 // number of exchanges that were given to Options.Tap
+	usedStates usedStates
+	exchanges  atomic.Uint64 // number of exchanges that were given to Options.Tap
 }
 
 // Format prints the number of servers, for every verb of package fmt.
@@ -111,31 +111,35 @@ func (g *Gateway) Format(w fmt.State, _ rune) { _, _ = fmt.Fprint(w, g.attached.
 // New connects the servers and publishes them. It returns at once, whatever the servers do. ctx bounds only the reading
 // of the ledger. The caller closes the gateway.
 func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
-	g := &Gateway{views: map[string]*view{}, table: methodTable(), known: map[string]declared{}, noted: map[string]bool{}, paces: map[paceKey]*pace{}, began: time.Now(), made: make(chan struct{})}
+	g := &Gateway{
+		views: map[string]*view{}, table: methodTable(), descriptions: map[string]serverDescription{},
+		loggedNotes: map[string]bool{}, paces: map[paceKey]*pace{},
+		startedAt: time.Now(), ready: make(chan struct{}),
+	}
 	if opts != nil {
 		g.opts = *opts
 	}
 	g.opts.Host.Keys = cmp.Or(g.opts.Host.Keys, sealed.Random()) // also for tokens of the gateway itself
 	g.opts.Host.Replay = cmp.Or(g.opts.Host.Replay, host.NewReplay(0, 0))
-	g.forward(servers)
+	g.setForwardedHeaders(servers)
 	if g.opts.Host.Forward == nil {
-		g.opts.Host.Forward = func() []string { return *g.forwards.Load() }
+		g.opts.Host.Forward = func() []string { return *g.forwardedHeaders.Load() }
 	}
-	g.named = g.opts.Views
+	g.namedViews = g.opts.Views
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
 	g.lists = newServerLists(g)
 	if g.opts.Transparent != "" {
-		g.all = g.newTransparent(g.opts.Transparent)
+		g.mainView = g.newTransparent(g.opts.Transparent)
 	} else {
-		g.all = g.newView("", &scope{everything: true})
+		g.mainView = g.newView("", &scope{everything: true})
 	}
-	g.unwatch = g.attached.Fleet.Events(g.happened)
+	g.unwatch = g.attached.Fleet.Events(g.handleEvent)
 	for _, st := range g.attached.Status() { // servers that are ready already
-		g.remember(st.Server)
-		g.lists.learn(st.Server)
+		g.storeDescription(st.Server)
+		g.lists.readMissing(st.Server)
 	}
-	close(g.made)
+	close(g.ready)
 	return g
 }
 
@@ -152,14 +156,14 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	mount.Memory = cmp.Or(mount.Memory, g.opts.Host.Memory, interop.NewMemory(0))
 	g.opts.Host.Memory = cmp.Or(g.opts.Host.Memory, mount.Memory)
 	mount.Endpoint = g.endpoints(mount.Endpoint)
-	told := mount.Notify
+	notify := mount.Notify
 	mount.Notify = func(server string, m interop.Message) {
-		if told != nil {
-			told(server, m)
+		if notify != nil {
+			notify(server, m)
 		}
 		select {
-		case <-g.made: // before New ends, no client has a list that could have changed
-			g.said(server, m)
+		case <-g.ready: // before New ends, no client has a list that could have changed
+			g.handleNotification(server, m)
 		default:
 		}
 	}
@@ -170,15 +174,15 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 // Attached returns the attached servers: their health, their enrolled tools, and the methods that change them.
 func (g *Gateway) Attached() *ledger.Attachment { return g.attached }
 
-// forward stores the names of the request headers that the servers get. The hosts pass these headers on.
-func (g *Gateway) forward(servers []interop.Server) {
+// setForwardedHeaders stores the names of the request headers that the servers get. The hosts pass these headers on.
+func (g *Gateway) setForwardedHeaders(servers []interop.Server) {
 	var names []string
 	for _, s := range servers {
 		names = append(names, s.Forward.Names()...)
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	g.forwards.Store(&names)
+	g.forwardedHeaders.Store(&names)
 }
 
 // Reload applies another configuration. It adds and removes servers, without a failed call to the servers that stay,
@@ -186,22 +190,22 @@ func (g *Gateway) forward(servers []interop.Server) {
 // another selection now.
 func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	g.mu.Lock()
-	g.named = views
+	g.namedViews = views
 	g.mu.Unlock()
-	g.forward(servers)
-	was := g.attached.Fleet.Servers()
+	g.setForwardedHeaders(servers)
+	previous := g.attached.Fleet.Servers()
 	g.attached.Apply(servers)
 	g.dropViews()
-	is := g.attached.Fleet.Servers()
+	current := g.attached.Fleet.Servers()
 	stays := func(id string) bool { // lists of another server that had this id do not count for the new one
 		same := func(s interop.Server) bool { return s.ID == id }
-		before, now := slices.IndexFunc(was, same), slices.IndexFunc(is, same)
-		return now >= 0 && (before < 0 || originOf(was[before]) == originOf(is[now]))
+		before, now := slices.IndexFunc(previous, same), slices.IndexFunc(current, same)
+		return now >= 0 && (before < 0 || originOf(previous[before]) == originOf(current[now]))
 	}
-	g.lists.drop(stays)
+	g.lists.retain(stays)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	maps.DeleteFunc(g.known, func(id string, _ declared) bool { return !stays(id) })
+	maps.DeleteFunc(g.descriptions, func(id string, _ serverDescription) bool { return !stays(id) })
 }
 
 // All views are below these paths.
@@ -215,7 +219,8 @@ const (
 // whether a caller may use a view.
 func ViewOf(path string) (below, name string, ok bool) {
 	for _, below = range []string{pathHTTP, pathSSE} {
-		if name, ok = strings.CutPrefix(path, below); ok && (name == "" || name[0] == '/') {
+		name, ok = strings.CutPrefix(path, below)
+		if ok && (name == "" || name[0] == '/') {
 			return below, strings.Trim(name, "/"), true
 		}
 	}
@@ -241,9 +246,10 @@ func (g *Gateway) Handler() http.Handler {
 			http.Error(w, "nothing is here: the MCP server is at /mcp", http.StatusNotFound)
 			return
 		}
-		v := g.viewMade(name)
+		v := g.existingView(name)
 		if v == nil {
-			if v = g.findView(w, r, name); v == nil {
+			v = g.findView(w, r, name)
+			if v == nil {
 				return
 			}
 		}
@@ -258,16 +264,16 @@ func (g *Gateway) Handler() http.Handler {
 // findView returns the view of a name, and makes it if necessary. If it returns nil, the request is answered. A request
 // that fails authentication is refused here: a second check might admit it, and to a view that it did not name.
 func (g *Gateway) findView(w http.ResponseWriter, r *http.Request, name string) *view {
-	if who := g.opts.Host.Authenticate; who != nil {
-		if _, err := who(r); err != nil {
-			g.all.host.Refuse(w, r, err)
+	if authenticate := g.opts.Host.Authenticate; authenticate != nil {
+		if _, err := authenticate(r); err != nil {
+			g.mainView.host.Refuse(w, r, err)
 			return nil
 		}
 	}
 	_ = g.attached.Wait(r.Context()) // until the ledger is read and the servers are known
-	v := g.viewNamed(name)
+	v := g.viewByName(name)
 	if v == nil { // a web page that is not allowed does not learn this either
-		g.all.host.Refuse(w, r, errNoView)
+		g.mainView.host.Refuse(w, r, errNoView)
 	}
 	return v
 }
@@ -275,15 +281,16 @@ func (g *Gateway) findView(w http.ResponseWriter, r *http.Request, name string) 
 // errNoView is returned for a request to a view that does not exist.
 var errNoView = &interop.HTTPError{
 	Status: http.StatusNotFound,
-	Body:   "there is no such view: /mcp is everything, /mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names",
+	Body: "there is no such view: /mcp is everything, " +
+		"/mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names",
 }
 
 // ServeStdio serves the view of everything to one client on the process's stdin and stdout. See [host.Host.ServeStdio].
-func (g *Gateway) ServeStdio(ctx context.Context) error { return g.all.host.ServeStdio(ctx) }
+func (g *Gateway) ServeStdio(ctx context.Context) error { return g.mainView.host.ServeStdio(ctx) }
 
 // ServeIO serves the view of everything to one client on a pair of streams. See [host.Host.ServeIO].
 func (g *Gateway) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
-	return g.all.host.ServeIO(ctx, r, w)
+	return g.mainView.host.ServeIO(ctx, r, w)
 }
 
 // Close ends the sessions of all clients and all servers, and waits for them. It may be called twice.
@@ -296,7 +303,7 @@ func (g *Gateway) Close() {
 	}
 	g.cancel()
 	for _, st := range g.attached.Status() {
-		g.describe(st.Server, maxDescribed+1)
+		g.recordDescription(st.Server, maxDescribed+1)
 	}
 	g.attached.Close()
 	g.unwatch()

@@ -21,25 +21,25 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// life counts the events of servers.
-type life struct {
-	mu   sync.Mutex
-	seen []string
-	more chan struct{}
+// eventLog counts the events of servers.
+type eventLog struct {
+	mu     sync.Mutex
+	events []string
+	more   chan struct{}
 }
 
-func (l *life) hear(e interop.Event) {
+func (l *eventLog) record(e interop.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen = append(l.seen, e.String())
+	l.events = append(l.events, e.String())
 	close(l.more)
 	l.more = make(chan struct{})
 }
 
-func (l *life) times(event string) (n int, more <-chan struct{}) {
+func (l *eventLog) times(event string) (n int, more <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, e := range l.seen {
+	for _, e := range l.events {
 		if e == event {
 			n++
 		}
@@ -47,7 +47,7 @@ func (l *life) times(event string) (n int, more <-chan struct{}) {
 	return n, l.more
 }
 
-func (l *life) wait(t testing.TB, event string, times int) {
+func (l *eventLog) wait(t testing.TB, event string, times int) {
 	t.Helper()
 	for {
 		n, more := l.times(event)
@@ -71,8 +71,8 @@ func TestListsOfAnIdleServer(t *testing.T) {
 		return &mcp.CallToolResult{}, nil
 	})
 	with := shelf{"a": s, "b": library("b")}
-	opts, seen := with.options(t), &life{more: make(chan struct{})}
-	opts.Mount.Wait, opts.Mount.Events, opts.Mount.Lazy, opts.Mount.Idle = -1, seen.hear, true, 20*time.Millisecond
+	opts, seen := with.options(t), &eventLog{more: make(chan struct{})}
+	opts.Mount.Wait, opts.Mount.Events, opts.Mount.Lazy, opts.Mount.Idle = -1, seen.record, true, 20*time.Millisecond
 	opts.Mount.Known = func(string) []toolbox.Wire {
 		return []toolbox.Wire{{Format: "mcp/legacy", JSON: []byte(`{"name":"t","inputSchema":{"type":"object"}}`)}}
 	}
@@ -109,25 +109,25 @@ func TestListsOfAnIdleServer(t *testing.T) {
 	}
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
-	if slices.Contains(seen.seen, "a: faulted") || slices.Contains(seen.seen, "a: withdrawn") {
-		t.Error(seen.seen)
+	if slices.Contains(seen.events, "a: faulted") || slices.Contains(seen.events, "a: withdrawn") {
+		t.Error(seen.events)
 	}
 }
 
-// tellingLog reports the descriptions that were written to it.
-type tellingLog struct {
+// notifyingLog reports the descriptions that were written to it.
+type notifyingLog struct {
 	*ledger.File
 	written chan<- ledger.Entry
 }
 
-func (l tellingLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
-	kept, err := l.File.Append(ctx, entries...)
-	for _, e := range kept {
+func (l notifyingLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
+	stored, err := l.File.Append(ctx, entries...)
+	for _, e := range stored {
 		if e.Op == ledger.Describe {
 			l.written <- e
 		}
 	}
-	return kept, err
+	return stored, err
 }
 
 // The description and the lists of an earlier run are known while the server does not run. No list starts it, on HTTP
@@ -142,13 +142,13 @@ func TestWhatIdleServersHaveIsInTheLedger(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")
 	written := make(chan ledger.Entry, 100)
-	run := func(lazy bool) (*gateway.Gateway, *life) {
+	run := func(lazy bool) (*gateway.Gateway, *eventLog) {
 		log, err := ledger.OpenFile(t.Context(), path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts, seen := with.options(t), &life{more: make(chan struct{})}
-		opts.Log, opts.Warm, opts.Mount.Events, opts.Mount.Lazy = tellingLog{log, written}, true, seen.hear, lazy
+		opts, seen := with.options(t), &eventLog{more: make(chan struct{})}
+		opts.Log, opts.Warm, opts.Mount.Events, opts.Mount.Lazy = notifyingLog{log, written}, true, seen.record, lazy
 		return with.open(t, gateway.Options{Ledger: opts}, "a", "b"), seen
 	}
 	listed := func(c *mcp.ClientSession) (names []string) {
@@ -165,22 +165,22 @@ func TestWhatIdleServersHaveIsInTheLedger(t *testing.T) {
 	}
 	g, _ := run(false)
 	c := dial(t, g, "/mcp", interop.Legacy) // it declares roots
-	want, said := listed(c), c.InitializeResult()
+	want, initialized := listed(c), c.InitializeResult()
 	for entry := range written {
 		if bytes.Contains(entry.Capability.Wire.JSON, []byte(`"resources/templates/list"`)) {
 			break
 		}
 	}
 	g.Close()
-	if len(want) != 6 || !strings.Contains(said.Instructions, "Use a.") {
-		t.Fatalf("%v, %+v", want, said)
+	if len(want) != 6 || !strings.Contains(initialized.Instructions, "Use a.") {
+		t.Fatalf("%v, %+v", want, initialized)
 	}
 
 	g, seen := run(true)
-	ours, theirs := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- g.ServeIO(t.Context(), theirs, theirs) }()
-	piped, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil)
+	go func() { served <- g.ServeIO(t.Context(), serverEnd, serverEnd) }()
+	piped, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: clientEnd, Writer: clientEnd}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,14 +218,14 @@ func TestWhatAServerSaidIsNotItsSuccessors(t *testing.T) {
 	t.Parallel()
 	with := shelf{"one": library("one")} // the other server cannot be reached
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")
-	seen := &life{more: make(chan struct{})}
+	seen := &eventLog{more: make(chan struct{})}
 	run := func(config ...interop.Server) *gateway.Gateway {
 		log, err := ledger.OpenFile(t.Context(), path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		opts := with.options(t)
-		opts.Log, opts.Warm, opts.Mount.Wait, opts.Mount.Lazy, opts.Mount.Idle, opts.Mount.Events = log, true, -1, true, 20*time.Millisecond, seen.hear
+		opts.Log, opts.Warm, opts.Mount.Wait, opts.Mount.Lazy, opts.Mount.Idle, opts.Mount.Events = log, true, -1, true, 20*time.Millisecond, seen.record
 		reach := opts.Mount.Endpoint
 		opts.Mount.Endpoint = func(s interop.Server) *interop.EndpointOptions {
 			return reach(interop.Server{ID: s.Transport.(interop.Stdio).Command})
@@ -237,7 +237,7 @@ func TestWhatAServerSaidIsNotItsSuccessors(t *testing.T) {
 		t.Cleanup(g.Close)
 		return g
 	}
-	says := func(g *gateway.Gateway) string {
+	instructions := func(g *gateway.Gateway) string {
 		c := dial(t, g, "/mcp", interop.Legacy)
 		return c.InitializeResult().Instructions
 	}
@@ -249,16 +249,16 @@ func TestWhatAServerSaidIsNotItsSuccessors(t *testing.T) {
 	}
 	seen.wait(t, "a: idle", 2)
 	g.Reload([]interop.Server{one}, nil)
-	if got := says(g); !strings.Contains(got, "Use one.") {
+	if got := instructions(g); !strings.Contains(got, "Use one.") {
 		t.Error(got)
 	}
 	g.Reload([]interop.Server{two}, nil)
-	if got := says(g); strings.Contains(got, "Use one.") {
+	if got := instructions(g); strings.Contains(got, "Use one.") {
 		t.Error(got)
 	}
 	g.Close()
 	g = run(two)
-	if got := says(g); strings.Contains(got, "Use one.") {
+	if got := instructions(g); strings.Contains(got, "Use one.") {
 		t.Error(got)
 	}
 }

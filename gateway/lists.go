@@ -25,10 +25,10 @@ const (
 	// listRetry << maxRetryShift, 5 min 20 s. Without it, each request would wait for a server that hangs.
 	listRetry     = 5 * time.Second
 	maxRetryShift = 6
-	// maxPrivateLists bounds the number of lists of single callers and of kinds of clients, and maxPrivateBytes their
+	// maxLimitedLists bounds the number of lists of single callers and of kinds of clients, and maxLimitedBytes their
 	// total size. Above a limit, the lists of the principal that has most are evicted.
-	maxPrivateLists = 1024
-	maxPrivateBytes = 64 << 20
+	maxLimitedLists = 1024
+	maxLimitedBytes = 64 << 20
 )
 
 // listing is the list of one server, as the server wrote it. It is immutable.
@@ -39,21 +39,21 @@ type listing struct {
 	private  bool              // only for the caller of the request
 	caller   toolbox.Principal // that caller; "": the list is for several callers
 	size     int               // bytes of the replies that it was read from
-	at       time.Time
+	readAt   time.Time
 }
 
 // serverLists caches the lists of the servers. Lists of tools are cached by the fleet instead.
 type serverLists struct {
 	gateway *Gateway
 
-	mu      sync.Mutex
-	lists   map[listKey]*keptListing
-	private int // number of lists of single callers and of kinds of clients
-	bytes   int // size of these lists
+	mu           sync.Mutex
+	lists        map[listKey]*cachedListing
+	limitedLists int // number of lists of single callers and of kinds of clients
+	limitedBytes int // size of these lists
 }
 
 func newServerLists(g *Gateway) *serverLists {
-	return &serverLists{gateway: g, lists: map[listKey]*keptListing{}}
+	return &serverLists{gateway: g, lists: map[listKey]*cachedListing{}}
 }
 
 type listKey struct {
@@ -63,37 +63,37 @@ type listKey struct {
 	private        bool // the list is for this caller only
 }
 
-// counted reports whether the list is for one caller or one kind of client. The number of these has no natural bound.
-func (k listKey) counted() bool { return k.private || k.declared != interop.Declared{} }
+// isLimited reports whether the list is for one caller or one kind of client. The number of these has no natural bound.
+func (k listKey) isLimited() bool { return k.private || k.declared != interop.Declared{} }
 
-// keptListing holds the cached list and the state of its refresh.
-type keptListing struct {
-	last    *listing // nil before the first
-	private bool     // each caller has its own list
-	changes int      // how often the server reported a change
-	at      int      // the value of changes when last was requested
-	asking  chan struct{}
-	retry   time.Time // no request is sent before this time
-	failed  int       // failures since the last success
+// cachedListing holds the cached list and the state of its refresh.
+type cachedListing struct {
+	last          *listing // nil before the first
+	private       bool     // each caller has its own list
+	changes       int      // how often the server reported a change
+	changesAtRead int      // the value of changes when last was requested
+	reading       chan struct{}
+	retry         time.Time // no request is sent before this time
+	failed        int       // failures since the last success
 }
 
-// kept returns the cached list, or nil if there is none, and whether the server was asked, with or without success.
-func (s *serverLists) kept(server string, row *methodRow, who asker) (last *listing, asked bool) {
-	d := s.gateway.declaredTo(server, who)
-	s.gateway.recall(server)
+// cached returns the cached list, or nil if there is none, and whether the server was asked, with or without success.
+func (s *serverLists) cached(server string, row *methodRow, requester listRequester) (last *listing, asked bool) {
+	d := s.gateway.declaredTo(server, requester)
+	s.gateway.storedDescription(server)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, k := s.find(server, row, d, who.caller)
+	_, k := s.find(server, row, d, requester.caller)
 	asked = k.last != nil || k.failed > 0
 	if k.last == nil {
-		_, k = s.find(server, row, interop.Declared{}, who.caller)
+		_, k = s.find(server, row, interop.Declared{}, requester.caller)
 	}
 	return k.last, asked
 }
 
 // declaredTo returns the capabilities of a client if the server may list something else for them, and zero otherwise.
-func (g *Gateway) declaredTo(server string, who asker) interop.Declared {
-	if d := who.kind.declared; g.attached.Fleet.Differs(server, d) {
+func (g *Gateway) declaredTo(server string, requester listRequester) interop.Declared {
+	if d := requester.kind.declared; g.attached.Fleet.Differs(server, d) {
 		return d
 	}
 	return interop.Declared{}
@@ -102,54 +102,56 @@ func (g *Gateway) declaredTo(server string, who asker) interop.Declared {
 // find returns the list that a caller sees. The caller of find holds mu.
 func (s *serverLists) find(
 	server string, row *methodRow, d interop.Declared, caller toolbox.Principal,
-) (listKey, *keptListing) {
+) (listKey, *cachedListing) {
 	key := listKey{server: server, method: row.name, declared: d}
-	k := s.keyed(key)
+	k := s.entry(key)
 	if k.private {
 		key.caller, key.private = caller, true
-		k = s.keyed(key)
+		k = s.entry(key)
 	}
 	return key, k
 }
 
-func (s *serverLists) keyed(key listKey) *keptListing {
+func (s *serverLists) entry(key listKey) *cachedListing {
 	k := s.lists[key]
 	if k == nil {
-		if key.counted() {
-			if s.private++; s.private > maxPrivateLists {
-				s.forgetMost(key)
+		if key.isLimited() {
+			s.limitedLists++
+			if s.limitedLists > maxLimitedLists {
+				s.evictLargest(key)
 			}
 		}
-		k = &keptListing{}
+		k = &cachedListing{}
 		s.lists[key] = k
 	}
 	return k
 }
 
-// forgetMost makes room for a list: it evicts the lists of the principal that has most. The caller holds mu.
-func (s *serverLists) forgetMost(room listKey) {
+// evictLargest makes room for the list added: it evicts the lists of the principal that has most. The caller holds mu.
+func (s *serverLists) evictLargest(added listKey) {
 	counts := map[toolbox.Principal]int{}
-	most := room.caller
+	largest := added.caller
 	for key, k := range s.lists {
-		if key.counted() && key != room {
-			if counts[key.caller] += 1 + k.last.length(); counts[key.caller] > counts[most] {
-				most = key.caller
+		if key.isLimited() && key != added {
+			counts[key.caller] += 1 + k.last.length()
+			if counts[key.caller] > counts[largest] {
+				largest = key.caller
 			}
 		}
 	}
-	s.forget(func(other listKey) bool { return other.counted() && other != room && other.caller == most })
+	s.evict(func(key listKey) bool { return key.isLimited() && key != added && key.caller == largest })
 }
 
-// forget removes the lists that which selects. The caller holds mu.
-func (s *serverLists) forget(which func(listKey) bool) {
+// evict removes the selected lists. The caller holds mu.
+func (s *serverLists) evict(selected func(listKey) bool) {
 	for key, k := range s.lists {
-		if !which(key) {
+		if !selected(key) {
 			continue
 		}
 		delete(s.lists, key)
-		if key.counted() {
-			s.private--
-			s.bytes -= k.last.length()
+		if key.isLimited() {
+			s.limitedLists--
+			s.limitedBytes -= k.last.length()
 		}
 	}
 }
@@ -162,137 +164,138 @@ func (l *listing) length() int {
 	return l.size
 }
 
-// good reports whether the cached list is valid: its ttl is not over, or the server would have announced a change.
-func (k *keptListing) good(row *methodRow, e *interop.Endpoint) bool {
+// isValid reports whether the cached list is valid: its ttl is not over, or the server would have announced a change.
+func (k *cachedListing) isValid(row *methodRow, e *interop.Endpoint) bool {
 	l := k.last
-	if l == nil || l.endpoint != e || k.at != k.changes {
+	if l == nil || l.endpoint != e || k.changesAtRead != k.changes {
 		return false
 	}
 	if l.ttl > 0 {
-		return time.Since(l.at) < l.ttl
+		return time.Since(l.readAt) < l.ttl
 	}
-	return row.follows && protocol.Declares(e.Capabilities(), row.needs[0], "listChanged")
+	return row.announced && protocol.Declares(e.Capabilities(), row.needs[0], "listChanged")
 }
 
-// get returns the list of a server for a caller. It returns the cached list if that is good. Otherwise it asks the
+// get returns the list of a server for a caller. It returns the cached list if that is valid. Otherwise it asks the
 // server and returns the new list, if it arrives in time. It returns nil if no list is known.
-func (s *serverLists) get(ctx context.Context, server string, row *methodRow, who asker) *listing {
-	e, err := s.gateway.attached.Fleet.Endpoint(server, who.caller)
+func (s *serverLists) get(ctx context.Context, server string, row *methodRow, requester listRequester) *listing {
+	e, err := s.gateway.attached.Fleet.Endpoint(server, requester.caller)
 	if err != nil {
 		return nil
 	}
-	s.gateway.recall(server)
-	if s.waitFor(ctx, server, row, who) {
-		if e, err = s.gateway.attached.Fleet.Endpoint(server, who.caller); err != nil {
+	s.gateway.storedDescription(server)
+	if s.awaitServer(ctx, server, row, requester) {
+		e, err = s.gateway.attached.Fleet.Endpoint(server, requester.caller)
+		if err != nil {
 			return nil
 		}
 	}
 	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.needs)
-	d := s.gateway.declaredTo(server, who)
+	d := s.gateway.declaredTo(server, requester)
 	for range 3 { // a list may change, or turn out to be private, while it is read
 		s.mu.Lock()
-		key, k := s.find(server, row, d, who.caller)
+		key, k := s.find(server, row, d, requester.caller)
 		if idle && k.last == nil { // an idle server is not started for the list of one kind of client
 			d = interop.Declared{}
-			key, k = s.find(server, row, d, who.caller)
+			key, k = s.find(server, row, d, requester.caller)
 		}
 		if !key.private && isPerPrincipal(e) {
 			k.last, k.private = nil, true
-			key, k = s.find(server, row, d, who.caller)
+			key, k = s.find(server, row, d, requester.caller)
 		}
 		has := k.last != nil || k.failed > 0
-		asks := e.Phase().Usable() && protocol.Has(e.Capabilities(), row.needs) && !k.good(row, e) || idle && !has
-		if !asks || time.Now().Before(k.retry) {
+		stale := e.Phase().Usable() && protocol.Has(e.Capabilities(), row.needs) && !k.isValid(row, e)
+		if !stale && (!idle || has) || time.Now().Before(k.retry) {
 			defer s.mu.Unlock()
 			return k.last
 		}
-		if k.asking == nil {
-			asks := s.gateway.ctx
+		if k.reading == nil {
+			refreshCtx := s.gateway.ctx
 			if c := interop.ClientOf(ctx); c != nil && c.Back != nil {
-				asks = interop.WithClient(asks, c.Listing())
+				refreshCtx = interop.WithClient(refreshCtx, c.Listing())
 			}
-			s.begin(asks, server, row, key, k)
+			s.startRefresh(refreshCtx, server, row, key, k)
 			if key.declared != (interop.Declared{}) && !isPerPrincipal(e) {
-				s.beginForAll(server, row)
+				s.startCommonRefresh(server, row)
 			}
 		}
-		asking, asked := k.asking, k.changes
+		reading, requested := k.reading, k.changes
 		s.mu.Unlock()
-		if !s.await(ctx, asking, has) {
+		if !s.awaitRefresh(ctx, reading, has) {
 			break
 		}
 		s.mu.Lock()
-		_, now := s.find(server, row, d, who.caller)
-		done := now == k && k.changes == asked
+		_, now := s.find(server, row, d, requester.caller)
+		done := now == k && k.changes == requested
 		s.mu.Unlock()
 		if done {
 			break
 		}
 	}
-	last, _ := s.kept(server, row, who)
+	last, _ := s.cached(server, row, requester)
 	return last
 }
 
-// waitFor waits for a server that has not answered yet, if no list of it is known. Like the first tools/list on stdio,
-// it waits at most until the gateway is ListWait old. It reports whether it waited.
-func (s *serverLists) waitFor(ctx context.Context, server string, row *methodRow, who asker) bool {
+// awaitServer waits for a server that has not answered yet, if no list of it is known. Like the first tools/list on
+// stdio, it waits at most until the gateway is ListWait old. It reports whether it waited.
+func (s *serverLists) awaitServer(ctx context.Context, server string, row *methodRow, requester listRequester) bool {
 	g := s.gateway
-	left := time.Until(g.began.Add(protocol.Duration(g.opts.Host.ListWait, listWait)))
+	left := time.Until(g.startedAt.Add(protocol.Duration(g.opts.Host.ListWait, listWait)))
 	if left <= 0 || !g.isPending(server) || !g.mayDeclare(server, row.needs) {
 		return false
 	}
-	if last, _ := s.kept(server, row, who); last != nil {
+	if last, _ := s.cached(server, row, requester); last != nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	g.settled(ctx, server)
+	g.awaitAnswer(ctx, server)
 	return true
 }
 
-// begin starts to read a list. The caller holds mu.
-func (s *serverLists) begin(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing) {
-	k.asking = make(chan struct{})
+// startRefresh starts to read a list. The caller holds mu.
+func (s *serverLists) startRefresh(ctx context.Context, server string, row *methodRow, key listKey, k *cachedListing) {
+	k.reading = make(chan struct{})
 	s.gateway.running.Go(func() {
 		began := time.Now()
-		if !s.ask(ctx, server, row, key, k) {
+		if !s.refresh(ctx, server, row, key, k) {
 			return
 		}
-		if !key.counted() {
-			s.gateway.describe(server, maxDescribed)
+		if !key.isLimited() {
+			s.gateway.recordDescription(server, maxDescribed)
 		}
 		if time.Since(began) >= listPatience { // meanwhile clients got an older list
-			s.gateway.tell(server, row.needs[0])
+			s.gateway.notifyClients(server, row.needs[0])
 		}
 	})
 }
 
-// learn reads the lists of a ready server that the ledger does not have, so that the next start has them.
-func (s *serverLists) learn(server string) {
+// readMissing reads the lists of a ready server that the ledger does not have, so that the next start has them.
+func (s *serverLists) readMissing(server string) {
 	e, err := s.gateway.attached.Fleet.Endpoint(server, "")
 	if o := s.gateway.opts.Ledger; err != nil || isPerPrincipal(e) || o == nil || o.Log == nil && o.Open == nil {
 		return
 	}
 	for _, row := range s.gateway.table {
-		if row.does == fromAll && protocol.Has(e.Capabilities(), row.needs) {
+		if row.handler == fromAll && protocol.Has(e.Capabilities(), row.needs) {
 			s.mu.Lock()
-			s.beginForAll(server, row)
+			s.startCommonRefresh(server, row)
 			s.mu.Unlock()
 		}
 	}
 }
 
-// beginForAll starts to read the list that all clients see, unless it is known. The ledger needs it once, even if only
-// special lists are requested. The caller holds mu.
-func (s *serverLists) beginForAll(server string, row *methodRow) {
+// startCommonRefresh starts to read the list that all clients see, unless it is known. The ledger needs it once, even
+// if only special lists are requested. The caller holds mu.
+func (s *serverLists) startCommonRefresh(server string, row *methodRow) {
 	key := listKey{server: server, method: row.name}
-	if k := s.keyed(key); k.last == nil && !k.private && k.failed == 0 && k.asking == nil {
-		s.begin(s.gateway.ctx, server, row, key, k)
+	if k := s.entry(key); k.last == nil && !k.private && k.failed == 0 && k.reading == nil {
+		s.startRefresh(s.gateway.ctx, server, row, key, k)
 	}
 }
 
-// await waits until a list is read. It returns false if that takes too long.
-func (s *serverLists) await(ctx context.Context, asking <-chan struct{}, has bool) bool {
+// awaitRefresh waits until a list is read. It returns false if that takes too long.
+func (s *serverLists) awaitRefresh(ctx context.Context, asking <-chan struct{}, has bool) bool {
 	var late <-chan time.Time
 	if has {
 		late = time.After(listPatience)
@@ -306,20 +309,22 @@ func (s *serverLists) await(ctx context.Context, asking <-chan struct{}, has boo
 	return false
 }
 
-// ask reads a list from a server and caches it. A failure leaves the cached list in place. If ctx has a client, the
-// list is for that client among others. ask reports whether the list changed.
-func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, key listKey, k *keptListing) (fresh bool) {
+// refresh reads a list from a server and caches it. A failure leaves the cached list in place. If ctx has a client, the
+// list is for that client among others. refresh reports whether the list changed.
+func (s *serverLists) refresh(
+	ctx context.Context, server string, row *methodRow, key listKey, k *cachedListing,
+) (fresh bool) {
 	s.mu.Lock()
 	at := k.changes
 	s.mu.Unlock()
-	l, err := s.asked(ctx, server, row, key)
+	l, err := s.request(ctx, server, row, key)
 	if err != nil {
-		s.gateway.note(key.server, key.caller, fmt.Sprintf("%s: %v", row.name, err))
+		s.gateway.logOnce(key.server, key.caller, fmt.Sprintf("%s: %v", row.name, err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(k.asking)
-	k.asking = nil
+	close(k.reading)
+	k.reading = nil
 	switch {
 	case err != nil:
 		k.retry = time.Now().Add(listRetry << min(k.failed, maxRetryShift))
@@ -329,27 +334,28 @@ func (s *serverLists) ask(ctx context.Context, server string, row *methodRow, ke
 	case l.private && !key.private:
 		k.last, k.private = nil, true // the caller asks again for its own list
 	case k.last != nil && l.same(k.last):
-		k.at, k.retry = at, time.Time{} // the merged lists that were made of it stay
+		k.changesAtRead, k.retry = at, time.Time{} // the merged lists that were made of it stay
 	default:
-		s.keep(key, k, l)
-		k.at, k.retry, fresh = at, time.Time{}, true
+		s.store(key, k, l)
+		k.changesAtRead, k.retry, fresh = at, time.Time{}, true
 	}
 	k.failed = 0
 	return fresh
 }
 
-// keep stores a listing as the last one. The caller holds mu.
-func (s *serverLists) keep(key listKey, k *keptListing, l *listing) {
-	if key.counted() && s.lists[key] == k {
-		if s.bytes += l.length() - k.last.length(); s.bytes > maxPrivateBytes {
-			s.forgetMost(key)
+// store stores a listing as the last one. The caller holds mu.
+func (s *serverLists) store(key listKey, k *cachedListing, l *listing) {
+	if key.isLimited() && s.lists[key] == k {
+		s.limitedBytes += l.length() - k.last.length()
+		if s.limitedBytes > maxLimitedBytes {
+			s.evictLargest(key)
 		}
 	}
 	k.last = l
 }
 
-// asked reads a list from a server. It returns nil if the server does not declare the capability.
-func (s *serverLists) asked(ctx context.Context, server string, row *methodRow, key listKey) (*listing, error) {
+// request reads a list from a server. It returns nil if the server does not declare the capability.
+func (s *serverLists) request(ctx context.Context, server string, row *methodRow, key listKey) (*listing, error) {
 	e, done, err := s.gateway.attached.Fleet.Use(ctx, server)
 	if err != nil {
 		return nil, err
@@ -381,7 +387,7 @@ func (l *listing) same(o *listing) bool {
 
 // pages reads all pages of a list.
 func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, key listKey) (*listing, error) {
-	l := &listing{endpoint: e, at: time.Now(), ttl: protocol.MaxTTL, caller: key.caller}
+	l := &listing{endpoint: e, readAt: time.Now(), ttl: protocol.MaxTTL, caller: key.caller}
 	pages := protocol.Pages{Method: row.name, Key: row.list, Most: maxListPages, MaxBytes: interop.MaxMessage}
 	ask := e.Do
 	if key.declared != (interop.Declared{}) || isPerPrincipal(e) { // on the connection of the client or principal
@@ -398,7 +404,7 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 		return nil, err
 	}
 	if rest != "" {
-		s.gateway.note(e.Server().ID, key.caller, rest)
+		s.gateway.logOnce(e.Server().ID, key.caller, rest)
 	}
 	return l, nil
 }
@@ -412,22 +418,25 @@ func (l *listing) add(page []wire.Member, rows []json.RawMessage) {
 	l.rows, l.ttl, l.private = append(l.rows, rows...), min(l.ttl, ttl), l.private || private
 }
 
-// changed invalidates the cached lists of a server for a feature, "prompts" or "resources". The server reported the
+// invalidate invalidates the cached lists of a server for a feature, "prompts" or "resources". The server reported the
 // change to the principal to. "" means all features, or all principals.
-func (s *serverLists) changed(server, feature string, to toolbox.Principal) {
+func (s *serverLists) invalidate(server, feature string, to toolbox.Principal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, k := range s.lists {
-		if key.server == server && (to == "" || key.caller == to) && (feature == "" || slices.Contains(s.gateway.table[key.method].needs, feature)) {
+		if key.server != server || to != "" && key.caller != to {
+			continue
+		}
+		if feature == "" || slices.Contains(s.gateway.table[key.method].needs, feature) {
 			k.changes++
 			k.retry = time.Time{}
 		}
 	}
 }
 
-// drop removes the lists of servers that are gone.
-func (s *serverLists) drop(has func(server string) bool) {
+// retain removes the lists of servers that are gone.
+func (s *serverLists) retain(has func(server string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(func(key listKey) bool { return !has(key.server) })
+	s.evict(func(key listKey) bool { return !has(key.server) })
 }

@@ -16,7 +16,7 @@ import (
 func TestAServerThatHangsOnItsListsDelaysLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}]}`)), "b": resources(func(interop.Message) (string, error) {
+		s := scripts{"a": resources(replyWith(`{"resources":[{"uri":"x:1"}]}`)), "b": resources(func(interop.Message) (string, error) {
 			<-release
 			return `{"resources":[]}`, nil
 		})}
@@ -36,7 +36,8 @@ func TestAServerThatHangsOnItsListsDelaysLittle(t *testing.T) {
 		for range 600 {
 			time.Sleep(time.Second)
 			took := list()
-			if waited += took; took > 2*time.Second {
+			waited += took
+			if took > 2*time.Second {
 				t.Errorf("a list took %v", took)
 			}
 		}
@@ -53,9 +54,9 @@ func TestTheFirstServerOwnsANameHoweverLate(t *testing.T) {
 		s := scripts{"a": resources(func(interop.Message) (string, error) {
 			<-release
 			return `{"resources":[{"uri":"x:1"}]}`, nil
-		}), "b": resources(says(`{"resources":[{"uri":"x:1"}]}`))}
+		}), "b": resources(replyWith(`{"resources":[{"uri":"x:1"}]}`))}
 		for id := range s {
-			s[id].answers["resources/read"] = says(`{"contents":[{"uri":"x:1","text":"of ` + id + `"}]}`)
+			s[id].answers["resources/read"] = replyWith(`{"contents":[{"uri":"x:1","text":"of ` + id + `"}]}`)
 		}
 		g := gateway.New(t.Context(), []interop.Server{{ID: "a"}, {ID: "b"}}, &gateway.Options{Ledger: s.options(t), Host: host.Options{KeepAlive: -1}})
 		defer g.Close()

@@ -117,14 +117,14 @@ func TestListsOfAllServers(t *testing.T) {
 // A log line about a list of one principal names the principal.
 func TestALogLineNamesWhoseListItIs(t *testing.T) {
 	t.Parallel()
-	said := make(chan string, 10)
-	s := scripts{"a": resources(says(`{"cacheScope":"private","resources":[{"uri":"x:1"},{"uri":"x:1"}]}`))}
+	logged := make(chan string, 10)
+	s := scripts{"a": resources(replyWith(`{"cacheScope":"private","resources":[{"uri":"x:1"},{"uri":"x:1"}]}`))}
 	g := s.open(t, gateway.Options{Host: host.Options{
-		Logger:       slog.New(slog.NewTextHandler(lines(said), nil)),
+		Logger:       slog.New(slog.NewTextHandler(lines(logged), nil)),
 		Authenticate: func(*http.Request) (toolbox.Principal, error) { return "eve", nil },
 	}}, interop.Server{ID: "a"})
 	listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
-	if got := <-said; !strings.Contains(got, "a list is not complete") || !strings.Contains(got, "caller=eve") {
+	if got := <-logged; !strings.Contains(got, "a list is not complete") || !strings.Contains(got, "caller=eve") {
 		t.Error(got)
 	}
 }

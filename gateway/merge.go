@@ -18,25 +18,25 @@ import (
 // maxMerged bounds the cached versions of one list, for callers that see different ones.
 const maxMerged = 16
 
-// merged is one list of a view: the rows of all its servers, in the order of the configuration. It is immutable, except
-// for fields below mu.
-type merged struct {
-	row     *methodRow
-	parts   []part
-	pages   map[ownName]bool   // pages of the tools that the caller sees, see [view.pagesFor]
-	byName  map[string]ownName // owners by the name in the view, also of rows of servers that are down
-	names   map[ownName]string // the inverse of byName, for names that differ
-	keys    []string           // the names of rows
-	order   []string           // the names of byName, in order
-	rows    [][]byte
-	ttl     time.Duration // the smallest ttl of the parts; 0: the list may not be cached
-	since   time.Time     // the time from which ttl counts
-	private bool          // a part is private
+// mergedList is one list of a view: the rows of all its servers, in the order of the configuration. It is immutable,
+// except for fields below mu.
+type mergedList struct {
+	row       *methodRow
+	parts     []part
+	pages     map[ownName]bool   // pages of the tools that the caller sees, see [view.pagesFor]
+	byName    map[string]ownName // owners by the name in the view, also of rows of servers that are down
+	viewNames map[ownName]string // the inverse of byName, for names that differ
+	rowNames  []string           // the names of rows
+	allNames  []string           // the names of byName, in order
+	rows      [][]byte
+	ttl       time.Duration // the smallest ttl of the parts; 0: the list may not be cached
+	mergedAt  time.Time     // the time from which ttl counts
+	private   bool          // a part is private
 
-	mu     sync.Mutex
-	list   *protocol.List // the last rendered list
-	left   int64          // its ttlMs
-	routes []template     // of resources/templates/list, in order; nil: not made yet
+	mu          sync.Mutex
+	list        *protocol.List // the last rendered list
+	renderedTTL int64          // its ttlMs
+	routes      []template     // of resources/templates/list, in order; nil: not made yet
 }
 
 // ownName is a server's own name for a tool, prompt, resource or task.
@@ -46,20 +46,20 @@ type ownName struct{ server, own string }
 type part struct {
 	server string
 	*listing
-	shown bool // false: the server is down, and its rows only keep their names
+	visible bool // false: the server is down, and its rows only keep their names
 }
 
-// merged returns the list that a caller sees. If wait is true, lists that are unknown or no longer good are read.
+// mergedFor returns the list that a caller sees. If wait is true, lists that are unknown or no longer good are read.
 // Otherwise only cached lists are used.
-func (v *view) merged(ctx context.Context, row *methodRow, who asker, wait bool) *merged {
-	return v.mergedOf(row, who, v.parts(ctx, row, who, wait))
+func (v *view) mergedFor(ctx context.Context, row *methodRow, requester listRequester, wait bool) *mergedList {
+	return v.mergeParts(row, requester, v.parts(ctx, row, requester, wait))
 }
 
-// mergedOf returns the list of the parts that have a listing.
-func (v *view) mergedOf(row *methodRow, who asker, parts []part) *merged {
+// mergeParts returns the list of the parts that have a listing.
+func (v *view) mergeParts(row *methodRow, requester listRequester, parts []part) *mergedList {
 	var pages map[ownName]bool
-	if row.names == byURI {
-		pages = v.pagesFor(who)
+	if row.kind == byURI {
+		pages = v.pagesFor(requester)
 	}
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.listing == nil })
 	v.mu.Lock()
@@ -70,53 +70,59 @@ func (v *view) mergedOf(row *methodRow, who asker, parts []part) *merged {
 		}
 	}
 	m := v.merge(row, parts, pages)
-	kept := slices.DeleteFunc(slices.Clone(v.lists[row.name]), func(o *merged) bool { return !o.private && !m.private }) // a list without private parts has one version
-	kept = append([]*merged{m}, kept...)
-	v.lists[row.name] = kept[:min(len(kept), maxMerged)]
+	versions := []*mergedList{m}
+	for _, o := range v.lists[row.name] {
+		if o.private || m.private { // a list without private parts has one version
+			versions = append(versions, o)
+		}
+	}
+	v.lists[row.name] = versions[:min(len(versions), maxMerged)]
 	return m
 }
 
 // parts returns the list of each server, in order. If wait is true, the servers are asked in parallel.
-func (v *view) parts(ctx context.Context, row *methodRow, who asker, wait bool) []part {
+func (v *view) parts(ctx context.Context, row *methodRow, requester listRequester, wait bool) []part {
 	servers := v.servers()
 	parts := make([]part, len(servers))
 	down := v.gateway.down()
-	var asking sync.WaitGroup
+	var reading sync.WaitGroup
 	for i, server := range servers {
-		parts[i] = part{server: server, shown: !down(server)}
+		parts[i] = part{server: server, visible: !down(server)}
 		if !wait {
-			parts[i].listing, _ = v.gateway.lists.kept(server, row, who)
+			parts[i].listing, _ = v.gateway.lists.cached(server, row, requester)
 			continue
 		}
-		asking.Go(func() { parts[i].listing = v.gateway.lists.get(ctx, server, row, who) })
+		reading.Go(func() { parts[i].listing = v.gateway.lists.get(ctx, server, row, requester) })
 	}
-	asking.Wait()
+	reading.Wait()
 	return parts
 }
 
-// known returns the owner of a name according to the cached lists. It reports false if an earlier server may list the
-// name too but has not been asked yet. The order of replies must not decide.
-func (v *view) known(ctx context.Context, row *methodRow, who asker, name string) (ownName, bool) {
-	parts := v.parts(ctx, row, who, false)
+// cachedOwner returns the owner of a name according to the cached lists. It reports false if an earlier server may list
+// the name too but has not been asked yet. The order of replies must not decide.
+func (v *view) cachedOwner(ctx context.Context, row *methodRow, requester listRequester, name string) (ownName, bool) {
+	parts := v.parts(ctx, row, requester, false)
 	var before []string
-	first := slices.IndexFunc(parts, func(p part) bool { return p.listing == nil && p.shown && v.mayYetList(p.server, row, who) })
+	first := slices.IndexFunc(parts, func(p part) bool {
+		return p.listing == nil && p.visible && v.mayYetList(p.server, row, requester)
+	})
 	for _, p := range parts[:max(first, 0)] {
 		before = append(before, p.server)
 	}
-	of, ok := v.mergedOf(row, who, parts).byName[name]
-	return of, ok && (first < 0 || slices.Contains(before, of.server))
+	owner, ok := v.mergeParts(row, requester, parts).byName[name]
+	return owner, ok && (first < 0 || slices.Contains(before, owner.server))
 }
 
 // mayYetList reports whether a connected server has the list and was not asked for it.
-func (v *view) mayYetList(server string, row *methodRow, who asker) bool {
+func (v *view) mayYetList(server string, row *methodRow, requester listRequester) bool {
 	g := v.gateway
-	_, asked := g.lists.kept(server, row, who)
+	_, asked := g.lists.cached(server, row, requester)
 	return !asked && !g.attached.Fleet.Idle(server) && !g.isPending(server) && g.declares(server, row.needs)
 }
 
 // merge joins the parts to one list.
-func (v *view) merge(row *methodRow, parts []part, pages map[ownName]bool) *merged {
-	m := &merged{row: row, parts: parts, pages: pages, byName: map[string]ownName{}, names: map[ownName]string{}}
+func (v *view) merge(row *methodRow, parts []part, pages map[ownName]bool) *mergedList {
+	m := &mergedList{row: row, parts: parts, pages: pages, byName: map[string]ownName{}, viewNames: map[ownName]string{}}
 	first := true
 	for _, p := range parts {
 		seen := map[string]bool{}
@@ -125,53 +131,57 @@ func (v *view) merge(row *methodRow, parts []part, pages map[ownName]bool) *merg
 			own, ok := wire.Unquote(id)
 			switch {
 			case err != nil || !ok || !utf8.Valid(raw):
-				v.gateway.note(p.server, p.caller, fmt.Sprintf("%s: a row has no %s, or two, or is not UTF-8: it is left out", row.name, row.id))
+				v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+					"%s: a row has no %s, or two, or is not UTF-8: it is left out", row.name, row.id))
 				continue
 			case seen[own]:
-				v.gateway.note(p.server, p.caller, fmt.Sprintf("%s: %q is there twice: the first one stands", row.name, protocol.Printable(own, 80)))
+				v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+					"%s: %q is there twice: the first one stands", row.name, protocol.Printable(own, 80)))
 				continue
 			}
 			seen[own] = true
 			m.add(v, p, own, raw)
 		}
-		if !p.shown {
+		if !p.visible {
 			continue
 		}
-		if left := max(p.ttl-time.Since(p.at), 0); first || left < m.ttl {
+		if left := max(p.ttl-time.Since(p.readAt), 0); first || left < m.ttl {
 			m.ttl, first = left, false
 		}
 		m.private = m.private || p.private
 	}
-	m.since = time.Now()
+	m.mergedAt = time.Now()
 	return m
 }
 
 // add adds a row under the name that it has in the view.
-func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
+func (m *mergedList) add(v *view, p part, own string, raw json.RawMessage) {
 	name, ok := v.shownName(m, p.server, own)
 	if !ok {
 		return
 	}
 	if _, taken := m.byName[name]; taken {
-		v.gateway.note(p.server, p.caller, fmt.Sprintf("%s: %q is taken: it is left out", m.row.name, protocol.Printable(name, 80)))
+		v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+			"%s: %q is taken: it is left out", m.row.name, protocol.Printable(name, 80)))
 		return
 	}
-	of := ownName{p.server, own}
-	m.byName[name] = of
-	m.order = append(m.order, name)
+	owner := ownName{p.server, own}
+	m.byName[name] = owner
+	m.allNames = append(m.allNames, name)
 	if name != own {
-		m.names[of] = name
-		if m.row.names == byURI && !protocol.IsOwned(own) {
-			v.collide.Store(true)
+		m.viewNames[owner] = name
+		if m.row.kind == byURI && !protocol.IsOwned(own) {
+			v.urisCollide.Store(true)
 		}
 	}
-	if !p.shown {
+	if !p.visible {
 		return
 	}
 	if name != own {
 		renamed, err := wire.Rewrite(raw, wire.Edit{Key: m.row.id, Value: wire.Quote(name)})
 		if err != nil {
-			v.gateway.note(p.server, p.caller, fmt.Sprintf("%s: %q is ambiguous: %v", m.row.name, protocol.Printable(own, 80), err))
+			v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+				"%s: %q is ambiguous: %v", m.row.name, protocol.Printable(own, 80), err))
 			delete(m.byName, name)
 			return
 		}
@@ -180,16 +190,16 @@ func (m *merged) add(v *view, p part, own string, raw json.RawMessage) {
 	for _, path := range m.row.uris {
 		raw = wire.EditStrings(raw, path, func(uri string) string { return v.shownURI(m.row, p.server, uri) })
 	}
-	m.keys, m.rows = append(m.keys, name), append(m.rows, raw)
+	m.rowNames, m.rows = append(m.rowNames, name), append(m.rows, raw)
 }
 
 // shownName returns the name of a row in the view. It returns false if the row is not in the view.
-func (v *view) shownName(m *merged, server, own string) (string, bool) {
-	if !v.admits(m.pages, m.row.names, ownName{server, own}) {
+func (v *view) shownName(m *mergedList, server, own string) (string, bool) {
+	if !v.admits(m.pages, m.row.kind, ownName{server, own}) {
 		return "", false
 	}
-	if m.row.names == byPrompt {
-		return v.scope.shown(server, own), true
+	if m.row.kind == byPrompt {
+		return v.scope.displayName(server, own), true
 	}
 	name := v.shownURI(m.row, server, own)
 	if first, taken := m.byName[name]; taken && first.server != server && v.scope.server == "" {
@@ -211,13 +221,15 @@ func (v *view) shownURI(row *methodRow, server, uri string) string {
 
 // page returns the part of the list that a cursor selects. Its ttlMs is the rest of m.ttl, or none if servers are
 // pending.
-func (m *merged) page(cursor json.RawMessage, size int, pending bool, sealed protocol.Cursors) (json.RawMessage, error) {
-	left := max(m.ttl-time.Since(m.since), 0).Truncate(time.Second).Milliseconds()
+func (m *mergedList) page(
+	cursor json.RawMessage, size int, pending bool, sealed protocol.Cursors,
+) (json.RawMessage, error) {
+	left := max(m.ttl-time.Since(m.mergedAt), 0).Truncate(time.Second).Milliseconds()
 	if pending {
 		left = 0
 	}
 	m.mu.Lock()
-	if m.list == nil || left != m.left {
+	if m.list == nil || left != m.renderedTTL {
 		var members []string
 		if m.private {
 			members = append(members, `"cacheScope":"private"`)
@@ -225,7 +237,7 @@ func (m *merged) page(cursor json.RawMessage, size int, pending bool, sealed pro
 		if left > 0 {
 			members = append(members, fmt.Sprintf(`"ttlMs":%d`, left))
 		}
-		m.list, m.left = protocol.NewList(m.row.list, m.keys, slices.Clone(m.rows), members...), left
+		m.list, m.renderedTTL = protocol.NewList(m.row.list, m.rowNames, slices.Clone(m.rows), members...), left
 	}
 	l := m.list
 	m.mu.Unlock()
@@ -236,9 +248,9 @@ func (m *merged) page(cursor json.RawMessage, size int, pending bool, sealed pro
 func (v *view) list(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	cursor, _ := wire.Lookup(m.Params, "cursor")
 	_ = v.gateway.attached.Wait(ctx) // until the ledger is read and the servers are known
-	who := v.askerOf(m.Caller, m.Client)
-	all := v.merged(ctx, row, who, true)
-	v.noteListed(row, who, all)
-	return all.page(cursor, max(v.gateway.opts.Host.Page, 0), v.pending(),
+	requester := v.requesterOf(m.Caller, m.Client)
+	all := v.mergedFor(ctx, row, requester, true)
+	v.recordListed(row, requester, all)
+	return all.page(cursor, max(v.gateway.opts.Host.Page, 0), v.hasPending(),
 		v.gateway.opts.Host.Keys.Cursors(string(m.Caller), row.name))
 }

@@ -64,7 +64,7 @@ func resources(answer func(interop.Message) (string, error)) *script {
 	return &script{answers: map[string]func(interop.Message) (string, error){
 		"server/discover": discovers(`{"resources":{},"prompts":{}}`),
 		"resources/list":  answer,
-		"prompts/list":    says(`{"prompts":[]}`),
+		"prompts/list":    replyWith(`{"prompts":[]}`),
 	}}
 }
 
@@ -73,7 +73,7 @@ func TestPagesOfServersAreOneList(t *testing.T) {
 	t.Parallel()
 	g := scripts{
 		"a": resources(paged("resources", "uri", "x:1", "x:2", "x:3")),
-		"b": resources(says(`{"resources":[{"uri":"x:4"}],"nextCursor":"again"}`)), // never ends
+		"b": resources(replyWith(`{"resources":[{"uri":"x:4"}],"nextCursor":"again"}`)), // never ends
 	}.open(t, gateway.Options{Host: host.Options{Page: 2}}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
 	var all []string
 	for cursor := "{}"; ; {
@@ -96,9 +96,9 @@ func TestPagesOfServersAreOneList(t *testing.T) {
 func TestBadRowsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	g := scripts{
-		"a": resources(says(`{"resources":[{"uri":"x:1","n":1},3,{"name":"x"},{"uri":"x:1","n":2},{"uri":"x:2"},{"uri":7}]}`)),
-		"b": resources(says(`{"resources":{}}`)),
-		"c": resources(says(`{"resources":[{"uri":"x:1"},{"uri":"indus://c/x:1"}]}`)),
+		"a": resources(replyWith(`{"resources":[{"uri":"x:1","n":1},3,{"name":"x"},{"uri":"x:1","n":2},{"uri":"x:2"},{"uri":7}]}`)),
+		"b": resources(replyWith(`{"resources":{}}`)),
+		"c": resources(replyWith(`{"resources":[{"uri":"x:1"},{"uri":"indus://c/x:1"}]}`)),
 	}.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"}).Handler()
 	got, _ := listed(t, ask(t, g, "/mcp", "resources/list", "{}"), "resources", "uri")
 	if diff := cmp.Diff([]string{"x:1", "x:2", "indus://c/x:1", "indus://c/indus://c/x:1"}, got); diff != "" {
@@ -109,14 +109,14 @@ func TestBadRowsAreLeftOut(t *testing.T) {
 // A server that is down adds no entries to the list but keeps its names, so that no other server can answer for it.
 func TestServerThatIsDown(t *testing.T) {
 	t.Parallel()
-	s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}]}`)), "b": resources(says(`{"resources":[{"uri":"x:1"}]}`))}
+	s := scripts{"a": resources(replyWith(`{"resources":[{"uri":"x:1"}]}`)), "b": resources(replyWith(`{"resources":[{"uri":"x:1"}]}`))}
 	s["b"].answers["resources/read"] = func(m interop.Message) (string, error) {
 		if !strings.Contains(string(m.Params), `:1"`) || strings.Contains(string(m.Params), "nobody") {
 			return "", &interop.RPCError{Code: -32002, Message: "not here"}
 		}
 		return `{"contents":[{"uri":"x:1","text":"b"}]}`, nil
 	}
-	s["a"].answers["resources/templates/list"] = says(`{"resourceTemplates":[{"uriTemplate":"t:{n}","name":"t"}]}`)
+	s["a"].answers["resources/templates/list"] = replyWith(`{"resourceTemplates":[{"uriTemplate":"t:{n}","name":"t"}]}`)
 	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "never"})
 	both, _ := listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
 	if diff := cmp.Diff([]string{"x:1", "indus://b/x:1"}, both); diff != "" {
@@ -163,7 +163,7 @@ func TestListsAreKept(t *testing.T) {
 	private := func(m interop.Message) (string, error) {
 		return `{"resources":[{"uri":"x:2"}],"ttlMs":300000,"cacheScope":"private"}`, nil
 	}
-	s := scripts{"a": resources(says(`{"resources":[{"uri":"x:1"}],"ttlMs":600000}`)), "b": resources(private)}
+	s := scripts{"a": resources(replyWith(`{"resources":[{"uri":"x:1"}],"ttlMs":600000}`)), "b": resources(private)}
 	g := s.open(t, gateway.Options{Host: host.Options{Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("X-Principal")), nil
 	}}}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
@@ -183,7 +183,7 @@ func TestListsAreKept(t *testing.T) {
 // A list that its server does not allow to cache is read each time. list_changed allows a server's list to be cached.
 func TestListsThatFollow(t *testing.T) {
 	t.Parallel()
-	s := scripts{"a": resources(says(`{"resources":[]}`)), "b": resources(says(`{"resources":[]}`))}
+	s := scripts{"a": resources(replyWith(`{"resources":[]}`)), "b": resources(replyWith(`{"resources":[]}`))}
 	s["b"].answers["server/discover"] = discovers(`{"resources":{"listChanged":true}}`)
 	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
 	for range 3 {
@@ -198,8 +198,8 @@ func TestListsThatFollow(t *testing.T) {
 func TestNoServerSpeaksForAnother(t *testing.T) {
 	t.Parallel()
 	s := scripts{
-		"a": resources(says(`{"resources":[{"uri":"indus://b/x:1"},{"uri":"ui://b/form"},{"uri":"x:1"}]}`)),
-		"b": resources(says(`{"resources":[{"uri":"x:1"},{"uri":"ui://form"}]}`)),
+		"a": resources(replyWith(`{"resources":[{"uri":"indus://b/x:1"},{"uri":"ui://b/form"},{"uri":"x:1"}]}`)),
+		"b": resources(replyWith(`{"resources":[{"uri":"x:1"},{"uri":"ui://form"}]}`)),
 	}
 	for id := range s {
 		s[id].answers["resources/read"] = func(m interop.Message) (string, error) {
@@ -233,7 +233,7 @@ func TestNoServerSpeaksForAnother(t *testing.T) {
 		`"uri":"x:2","URI":"indus:\/\/b\/x:1"`:    `"uri":"x:2","URI":"indus://a/indus://b/x:1"`,
 		`"text":"\u00e9","uri":"x:2","a":"ui://"`: `"text":"\u00e9","uri":"x:2","a":"ui://"`,
 	} {
-		s["a"].answers["resources/read"] = says(`{"contents":[{` + link + `}]}`)
+		s["a"].answers["resources/read"] = replyWith(`{"contents":[{` + link + `}]}`)
 		if got := ask(t, g, "/mcp", "resources/read", `{"uri":"ui://a/b/form"}`); !strings.Contains(string(got.Result), `[{`+want+`}]`) {
 			t.Errorf("%s became %s", link, got.Result)
 		}

@@ -13,38 +13,38 @@ type methodRow struct {
 	era  interop.Era // the only era that has the method; "": both
 	// needs is the server capability that the method depends on, as a path of keys.
 	needs []string
-	// before is the capability in 2025-11-25. If it is nil, it was the same, or there was none.
-	before []string
-	does   answerer
-	// at is the path in the params at which the owner's name stands, and names is the kind of this name.
-	at    []string
-	names subject
+	// legacyNeeds is the capability in 2025-11-25. If it is nil, it was the same, or there was none.
+	legacyNeeds []string
+	handler     handlerKind
+	// ownerPath is the path in the params at which the owner's name stands, and names is the kind of this name.
+	ownerPath []string
+	kind      nameKind
 	// list is the member of a merged list that has the rows, and id is the member that identifies a row.
 	list, id string
-	// follows reports whether list_changed of the feature announces changes of the list.
-	follows bool
+	// announced reports whether list_changed of the feature announces changes of the list.
+	announced bool
 	// uris holds the paths of URIs in the result or, in a merged list, in each row besides id.
 	uris [][]string
 }
 
-// answerer selects the handler of a method.
-type answerer int
+// handlerKind selects the handler of a method.
+type handlerKind int
 
 const (
-	fromTools answerer = iota // the toolbox
-	fromAll                   // all servers: their rows are one list
-	fromOwner                 // the server that the params name
+	fromTools handlerKind = iota // the toolbox
+	fromAll                      // all servers: their rows are one list
+	fromOwner                    // the server that the params name
 )
 
-// subject is the kind of the owner's name in the params.
-type subject int
+// nameKind is the kind of the owner's name in the params.
+type nameKind int
 
 const (
-	byTool   subject = iota + 1 // a name of tools/list
-	byPrompt                    // a name of prompts/list
-	byURI                       // of a resource, listed or not
-	byRef                       // a prompt's name, a resource's URI or a template, in completion/complete
-	byTask                      // a task id of an earlier result
+	byTool   nameKind = iota + 1 // a name of tools/list
+	byPrompt                     // a name of prompts/list
+	byURI                        // of a resource, listed or not
+	byRef                        // a prompt's name, a resource's URI or a template, in completion/complete
+	byTask                       // a task id of an earlier result
 )
 
 // methods returns the table: every method of 2024-11-05 to 2026-07-28, and of three extensions. These are tasks
@@ -53,32 +53,68 @@ const (
 func methods() []methodRow {
 	tools, prompts, resources := []string{"tools"}, []string{"prompts"}, []string{"resources"}
 	tasks, skills := []string{"extensions", extTasks}, []string{"extensions", extSkills}
-	tasksBefore := []string{"tasks"}
+	legacyTasks := []string{"tasks"}
 	uri, task := []string{"uri"}, []string{"taskId"}
 	content := func(key ...string) [][]string { // links and embedded resources
 		return [][]string{append(key, "uri"), append(key[:len(key):len(key)], "resource", "uri")}
 	}
 	return []methodRow{
-		{name: "tools/list", needs: tools, does: fromTools, names: byTool},
-		{name: "tools/call", needs: tools, does: fromTools, at: []string{"name"}, names: byTool, uris: content("content", wire.EachOf)},
+		{name: "tools/list", needs: tools, handler: fromTools, kind: byTool},
+		{
+			name: "tools/call", needs: tools, handler: fromTools, ownerPath: []string{"name"}, kind: byTool,
+			uris: content("content", wire.EachOf),
+		},
 
-		{name: "prompts/list", needs: prompts, does: fromAll, list: "prompts", id: "name", names: byPrompt, follows: true},
-		{name: "prompts/get", needs: prompts, does: fromOwner, at: []string{"name"}, names: byPrompt, uris: content("messages", wire.EachOf, "content", wire.EachOf)},
+		{
+			name: "prompts/list", needs: prompts, handler: fromAll,
+			list: "prompts", id: "name", kind: byPrompt, announced: true,
+		},
+		{
+			name: "prompts/get", needs: prompts, handler: fromOwner, ownerPath: []string{"name"}, kind: byPrompt,
+			uris: content("messages", wire.EachOf, "content", wire.EachOf),
+		},
 
-		{name: "resources/list", needs: resources, does: fromAll, list: "resources", id: "uri", names: byURI, follows: true},
-		{name: "resources/templates/list", needs: resources, does: fromAll, list: "resourceTemplates", id: "uriTemplate", names: byURI, follows: true},
-		{name: "resources/read", needs: resources, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"contents", wire.EachOf, "uri"}}},
+		{
+			name: "resources/list", needs: resources, handler: fromAll,
+			list: "resources", id: "uri", kind: byURI, announced: true,
+		},
+		{
+			name: "resources/templates/list", needs: resources, handler: fromAll,
+			list: "resourceTemplates", id: "uriTemplate", kind: byURI, announced: true,
+		},
+		{
+			name: "resources/read", needs: resources, handler: fromOwner, ownerPath: uri, kind: byURI,
+			uris: [][]string{{"contents", wire.EachOf, "uri"}},
+		},
 
-		{name: "completion/complete", needs: []string{"completions"}, does: fromOwner, at: []string{"ref"}, names: byRef},
+		{
+			name: "completion/complete", needs: []string{"completions"}, handler: fromOwner, ownerPath: []string{"ref"},
+			kind: byRef,
+		},
 
-		{name: "skills/list", needs: skills, does: fromAll, list: "skills", id: "uri", names: byURI, uris: [][]string{{"resources", wire.EachOf, "uri"}}},
-		{name: "skills/get", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"skill", "uri"}, {"skill", "resources", wire.EachOf, "uri"}}},
-		{name: "resources/directory/read", needs: skills, does: fromOwner, at: uri, names: byURI, uris: [][]string{{"resources", wire.EachOf, "uri"}}},
+		{
+			name: "skills/list", needs: skills, handler: fromAll, list: "skills", id: "uri", kind: byURI,
+			uris: [][]string{{"resources", wire.EachOf, "uri"}},
+		},
+		{
+			name: "skills/get", needs: skills, handler: fromOwner, ownerPath: uri, kind: byURI,
+			uris: [][]string{{"skill", "uri"}, {"skill", "resources", wire.EachOf, "uri"}},
+		},
+		{
+			name: "resources/directory/read", needs: skills, handler: fromOwner, ownerPath: uri, kind: byURI,
+			uris: [][]string{{"resources", wire.EachOf, "uri"}},
+		},
 
-		{name: "tasks/get", needs: tasks, before: tasksBefore, does: fromOwner, at: task, names: byTask, uris: content("result", "content", wire.EachOf)},
-		{name: "tasks/update", era: interop.Modern, needs: tasks, does: fromOwner, at: task, names: byTask},
-		{name: "tasks/cancel", needs: tasks, before: tasksBefore, does: fromOwner, at: task, names: byTask},
-		{name: "tasks/result", era: interop.Legacy, needs: tasksBefore, does: fromOwner, at: task, names: byTask, uris: content("content", wire.EachOf)},
+		{
+			name: "tasks/get", needs: tasks, legacyNeeds: legacyTasks, handler: fromOwner, ownerPath: task, kind: byTask,
+			uris: content("result", "content", wire.EachOf),
+		},
+		{name: "tasks/update", era: interop.Modern, needs: tasks, handler: fromOwner, ownerPath: task, kind: byTask},
+		{name: "tasks/cancel", needs: tasks, legacyNeeds: legacyTasks, handler: fromOwner, ownerPath: task, kind: byTask},
+		{
+			name: "tasks/result", era: interop.Legacy, needs: legacyTasks, handler: fromOwner, ownerPath: task, kind: byTask,
+			uris: content("content", wire.EachOf),
+		},
 	}
 }
 

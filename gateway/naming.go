@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// reachedBy returns a copy of the client with its peers wrapped.
-func reachedBy(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *interop.Client {
+// wrapPeers returns a copy of the client with its peers wrapped.
+func wrapPeers(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *interop.Client {
 	with := *c
 	for _, p := range []*interop.Peer{&with.Back, &with.Always} {
 		if *p != nil {
@@ -67,22 +67,25 @@ func nameServer(server, method string, params json.RawMessage) (json.RawMessage,
 			message, _ = wire.Unquote(m.Value)
 		}
 	}
-	if meta, err = wire.Rewrite(meta, wire.Edit{Key: metaServer, Value: wire.Quote(server)}); err != nil {
+	meta, err = wire.Rewrite(meta, wire.Edit{Key: metaServer, Value: wire.Quote(server)})
+	if err != nil {
 		return nil, err
 	}
 	edits := []wire.Edit{{Key: "_meta", Value: meta}}
 	if method == askElicit {
-		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(strings.TrimRight("["+server+"] "+strings.Map(legible, message), " "))})
+		named := strings.TrimRight("["+server+"] "+strings.Map(dropControls, message), " ")
+		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(named)})
 	}
-	if params, err = wire.Rewrite(params, edits...); err != nil {
+	params, err = wire.Rewrite(params, edits...)
+	if err != nil {
 		return nil, err
 	}
 	return nameElicitation(server, params), nil
 }
 
-// legible drops characters that could overwrite or reorder the name at the beginning of a message. These are control
-// characters, except tabs and line feeds, and the controls of bidirectional text.
-func legible(r rune) rune {
+// dropControls drops characters that could overwrite or reorder the name at the beginning of a message. These are
+// control characters, except tabs and line feeds, and the controls of bidirectional text.
+func dropControls(r rune) rune {
 	if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
 		return -1
 	}
@@ -149,7 +152,8 @@ func nameRequests(server string, requests json.RawMessage) (json.RawMessage, err
 		if err != nil {
 			return nil, err
 		}
-		if params, err = nameServer(server, name, params); err != nil {
+		params, err = nameServer(server, name, params)
+		if err != nil {
 			return nil, err
 		}
 		request, err := wire.Rewrite(m.Value, wire.Edit{Key: "params", Value: params})

@@ -25,22 +25,22 @@ import (
 type person struct {
 	name string
 
-	mu    sync.Mutex
-	asked []string
+	mu        sync.Mutex
+	questions []string
 }
 
-func (p *person) note(s string) {
+func (p *person) record(s string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, s)
+	p.questions = append(p.questions, s)
 }
 
-// was returns the questions since the last call.
-func (p *person) was() []string {
+// taken returns the questions since the last call.
+func (p *person) taken() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := p.asked
-	p.asked = nil
+	all := p.questions
+	p.questions = nil
 	slices.Sort(all)
 	return all
 }
@@ -53,14 +53,14 @@ func (p *person) client() *mcp.Client {
 			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
 		},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			p.note(strings.TrimSpace("elicitation " + r.Params.Mode + " " + r.Params.Message + " " + r.Params.URL))
+			p.record(strings.TrimSpace("elicitation " + r.Params.Mode + " " + r.Params.Message + " " + r.Params.URL))
 			if r.Params.Mode == "url" {
 				return &mcp.ElicitResult{Action: "accept"}, nil
 			}
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": p.name, "color": "red", "ok": true}}, nil
 		},
 		CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-			p.note("sampling")
+			p.record("sampling")
 			return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "hi"}}, nil
 		},
 	})
@@ -128,10 +128,10 @@ func TestEveryPairingAsks(t *testing.T) {
 	t.Cleanup(web.Close)
 
 	calls := []struct {
-		tool  string
-		args  map[string]any
-		want  string   // of the result
-		asked []string // with %s for the server that asks
+		tool      string
+		args      map[string]any
+		want      string   // of the result
+		questions []string // with %s for the server that asks
 	}{
 		{"test_input_required_result_elicitation", nil, "Hello, Ada!", []string{"elicitation form [%s] What is your name?"}},
 		{"test_input_required_result_sampling", nil, "Sampling response: hi", []string{"sampling"}},
@@ -151,7 +151,7 @@ func TestEveryPairingAsks(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer session.Close()
-			check := func(server, tool string, args map[string]any, want string, asked ...string) {
+			check := func(server, tool string, args map[string]any, want string, questions ...string) {
 				t.Helper()
 				if args == nil {
 					args = map[string]any{}
@@ -164,18 +164,18 @@ func TestEveryPairingAsks(t *testing.T) {
 				if got := text(result); !strings.Contains(got, want) {
 					t.Errorf("%s of %s: %q, want %q", tool, server, got, want)
 				}
-				for i := range asked {
-					if strings.Contains(asked[i], "%s") {
-						asked[i] = fmt.Sprintf(asked[i], server)
+				for i := range questions {
+					if strings.Contains(questions[i], "%s") {
+						questions[i] = fmt.Sprintf(questions[i], server)
 					}
 				}
-				if got := p.was(); !slices.Equal(got, asked) {
-					t.Errorf("%s of %s: asked %q, want %q", tool, server, got, asked)
+				if got := p.taken(); !slices.Equal(got, questions) {
+					t.Errorf("%s of %s: asked %q, want %q", tool, server, got, questions)
 				}
 			}
 			for _, server := range []string{"old", "new"} {
 				for _, c := range calls {
-					check(server, c.tool, c.args, c.want, slices.Clone(c.asked)...)
+					check(server, c.tool, c.args, c.want, slices.Clone(c.questions)...)
 				}
 				check(server+"url", "open", nil, "opened: accept", "elicitation url [%s] Please open https://a.example/x")
 			}

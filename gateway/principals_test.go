@@ -38,11 +38,11 @@ func (n *notebooks) Connect(ctx context.Context) (mcp.Connection, error) {
 		})
 		return &mcp.CallToolResult{}, nil, s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri})
 	})
-	ours, theirs := mcp.NewInMemoryTransports()
-	if _, err := s.Connect(context.WithoutCancel(ctx), theirs, nil); err != nil {
+	clientEnd, serverEnd := mcp.NewInMemoryTransports()
+	if _, err := s.Connect(context.WithoutCancel(ctx), serverEnd, nil); err != nil {
 		return nil, err
 	}
-	return ours.Connect(ctx)
+	return clientEnd.Connect(ctx)
 }
 
 // authorized sends requests with an Authorization header.
@@ -76,9 +76,9 @@ func TestAServerForEachPrincipal(t *testing.T) {
 			t.Cleanup(web.Close)
 			updates := map[string]chan string{"ann": make(chan string, 100), "bob": make(chan string, 100)}
 			clients := map[string]*mcp.ClientSession{}
-			for who, heard := range updates {
+			for who, received := range updates {
 				c := mcp.NewClient(&mcp.Implementation{Name: who, Version: "1"}, &mcp.ClientOptions{
-					ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { heard <- r.Params.URI },
+					ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { received <- r.Params.URI },
 				})
 				session, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{
 					Endpoint: web.URL + "/mcp", HTTPClient: &http.Client{Transport: authorized(who)},
@@ -116,7 +116,7 @@ func TestAServerForEachPrincipal(t *testing.T) {
 				}
 				for _, of := range []string{"ann", "bob"} {
 					r, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "page:" + of})
-					if mine := of == who; (err == nil) != mine {
+					if isOwner := of == who; (err == nil) != isOwner {
 						t.Errorf("%s reads %s's: %+v, %v", who, of, r, err)
 					}
 				}

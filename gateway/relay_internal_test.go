@@ -39,22 +39,22 @@ func (s *seam) do(ctx context.Context, method, params string) (json.RawMessage, 
 		return json.RawMessage(s.result), s.err
 	}
 	ctx = interop.WithClient(ctx, &interop.Client{Era: s.era})
-	of, m := originOf(interop.Server{ID: s.server, Transport: interop.HTTP{URL: s.url}}), interop.Message{Method: method, Params: json.RawMessage(params), Caller: s.who}
-	result, err := s.g.upstream(of)(next)(ctx, m)
+	origin, m := originOf(interop.Server{ID: s.server, Transport: interop.HTTP{URL: s.url}}), interop.Message{Method: method, Params: json.RawMessage(params), Caller: s.who}
+	result, err := s.g.wrapUpstream(origin)(next)(ctx, m)
 	if kind, ok := protocol.LookupString(result, "resultType"); ok { // as interop.EndpointOptions does
-		return s.g.typed(of)(ctx, m, kind, result)
+		return s.g.sealResults(origin)(ctx, m, kind, result)
 	}
 	return result, err
 }
 
 // refused checks that a request is refused before the server gets it.
-func (s *seam) refused(method, params, says string) {
+func (s *seam) refused(method, params, instructions string) {
 	s.t.Helper()
 	s.got = ""
 	_, err := s.do(s.t.Context(), method, params)
 	var rpc *interop.RPCError
-	if !errors.As(err, &rpc) || rpc.Code != interop.CodeInvalidParams || !strings.Contains(rpc.Message, says) || s.got != "" {
-		s.t.Errorf("%s %s: %v (the server got %q), want invalid params that say %q", method, params, err, s.got, says)
+	if !errors.As(err, &rpc) || rpc.Code != interop.CodeInvalidParams || !strings.Contains(rpc.Message, instructions) || s.got != "" {
+		s.t.Errorf("%s %s: %v (the server got %q), want invalid params that say %q", method, params, err, s.got, instructions)
 	}
 }
 

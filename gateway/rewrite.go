@@ -9,9 +9,9 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// oneMember returns the value of a key in the params of a request. It returns an error if the key is missing or stands
-// twice, because the value decides which server gets the request.
-func oneMember(m interop.Message, obj json.RawMessage, key string) (json.RawMessage, error) {
+// requiredMember returns the value of a key in the params of a request. It returns an error if the key is missing or
+// stands twice, because the value decides which server gets the request.
+func requiredMember(m interop.Message, obj json.RawMessage, key string) (json.RawMessage, error) {
 	value, err := protocol.OneMember(obj, key)
 	switch {
 	case err != nil:
@@ -22,9 +22,9 @@ func oneMember(m interop.Message, obj json.RawMessage, key string) (json.RawMess
 	return value, nil
 }
 
-// oneString is oneMember for a string.
-func oneString(m interop.Message, obj json.RawMessage, key string) (string, error) {
-	raw, err := oneMember(m, obj, key)
+// requiredString is requiredMember for a string.
+func requiredString(m interop.Message, obj json.RawMessage, key string) (string, error) {
+	raw, err := requiredMember(m, obj, key)
 	if err != nil {
 		return "", err
 	}

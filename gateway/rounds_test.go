@@ -30,14 +30,14 @@ func TestRoundsOfQuestions(t *testing.T) {
 		g := gateway.New(t.Context(), []interop.Server{{ID: "a", Era: servers}}, &gateway.Options{Ledger: with.options(t)})
 		t.Cleanup(g.Close)
 		eras(t, func(t *testing.T, era interop.Era) {
-			var asked []string
+			var questions []string
 			c := dialWith(t, g, "/mcp", era, &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				asked = append(asked, r.Params.Message)
+				questions = append(questions, r.Params.Message)
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
 			}})
 			r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "a__t", Arguments: map[string]any{}})
-			if err != nil || !strings.Contains(encoded(t, r), "done") || !slices.Equal(asked, []string{"[a] one", "[a] two"}) {
-				t.Errorf("server %s: %s, %v, %q", servers, encoded(t, r), err, asked)
+			if err != nil || !strings.Contains(encoded(t, r), "done") || !slices.Equal(questions, []string{"[a] one", "[a] two"}) {
+				t.Errorf("server %s: %s, %v, %q", servers, encoded(t, r), err, questions)
 			}
 		})
 	}

@@ -18,101 +18,107 @@ import (
 const (
 	maxTemplate  = 1 << 10 // maximum size of a template that is matched, in bytes
 	maxTemplates = 1000    // maximum number of templates that are matched
-	maxAsked     = 64      // maximum number of servers that are asked for an unlisted URI
-	// askWait bounds the whole search. askedAtOnce servers are asked at a time. A server that has not answered after
-	// askTurn no longer counts. Thus maxAsked servers are asked in half of askWait, even if most of them hang.
-	askWait     = 30 * time.Second
-	askedAtOnce = 8
-	askTurn     = 2 * time.Second
+	maxSearched  = 64      // maximum number of servers that are asked for an unlisted URI
+	// searchWait bounds the whole search. searchConcurrency servers are asked at a time. A server that has not answered
+	// after searchTurn no longer counts. Thus maxSearched servers are asked in half of searchWait, even if most of them
+	// hang.
+	searchWait        = 30 * time.Second
+	searchConcurrency = 8
+	searchTurn        = 2 * time.Second
 )
 
-// ask sends a request to one server, for the client in ctx.
-func (v *view) ask(ctx context.Context, server string, m interop.Message) (json.RawMessage, error) {
+// request sends a request to one server, for the client in ctx.
+func (v *view) request(ctx context.Context, server string, m interop.Message) (json.RawMessage, error) {
 	return v.gateway.attached.Fleet.Request(ctx, server, m)
 }
 
 // route passes a request to the server that its params name.
 func (v *view) route(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	if server := v.scope.server; server != "" {
-		return v.ask(ctx, server, m)
+		return v.request(ctx, server, m)
 	}
-	switch row.names {
+	switch row.kind {
 	case byPrompt:
 		return v.getPrompt(ctx, row, m)
 	case byURI:
-		return v.readURI(ctx, row, m)
+		return v.requestURI(ctx, row, m)
 	case byRef:
 		return v.complete(ctx, m)
 	case byTask:
-		of, _, err := v.gateway.taskOwner(ctx, m)
-		if err == nil && !v.scope.may(of.server, byTool) {
+		origin, _, err := v.gateway.taskOwner(ctx, m)
+		if err == nil && !v.scope.mayContain(origin.server, byTool) {
 			err = invalidParams(m, "the server that has this task is not in this view")
 		}
 		if err != nil {
 			return nil, err
 		}
-		return v.ask(ctx, of.server, m)
+		return v.request(ctx, origin.server, m)
 	}
 	return nil, methodNotFound(m)
 }
 
 // getPrompt sends the request to the owner of the prompt.
 func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
-	name, err := oneString(m, m.Params, "name")
+	name, err := requiredString(m, m.Params, "name")
 	if err != nil {
 		return nil, err
 	}
-	of, ok := v.lookup(ctx, "prompts/list", v.askerOf(m.Caller, m.Client), name)
+	owner, ok := v.lookup(ctx, "prompts/list", v.requesterOf(m.Caller, m.Client), name)
 	if !ok {
 		return nil, invalidParams(m, "no prompt named %q is available", protocol.Printable(name, 80))
 	}
-	return v.askOwner(ctx, row, of, name, m, wire.Edit{Key: "name", Value: wire.Quote(of.own)})
+	return v.requestOwner(ctx, row, owner, name, m, wire.Edit{Key: "name", Value: wire.Quote(owner.own)})
 }
 
 // lookup finds the owner of a listed name. It tries cached lists first, because servers need time to list.
-func (v *view) lookup(ctx context.Context, list string, who asker, name string) (ownName, bool) {
+func (v *view) lookup(ctx context.Context, list string, requester listRequester, name string) (ownName, bool) {
 	row := v.gateway.table[list]
-	if of, ok := v.known(ctx, row, who, name); ok {
-		return of, true
+	if owner, ok := v.cachedOwner(ctx, row, requester, name); ok {
+		return owner, true
 	}
-	of, ok := v.merged(ctx, row, who, true).byName[name]
-	if !ok && v.heard(ctx) {
-		of, ok = v.merged(ctx, row, who, true).byName[name]
+	owner, ok := v.mergedFor(ctx, row, requester, true).byName[name]
+	if !ok && v.awaitServers(ctx) {
+		owner, ok = v.mergedFor(ctx, row, requester, true).byName[name]
 	}
-	return of, ok
+	return owner, ok
 }
 
-// askOwner sends a request to the owner under the owner's own name. The client used the name called. askOwner rewrites
-// the URIs in the result to the form of the view.
-func (v *view) askOwner(ctx context.Context, row *methodRow, of ownName, called string, m interop.Message, edit wire.Edit) (json.RawMessage, error) {
+// requestOwner sends a request to the owner under the owner's own name. The client used the name requested.
+// requestOwner rewrites the URIs in the result to the form of the view.
+func (v *view) requestOwner(
+	ctx context.Context, row *methodRow, owner ownName, requested string, m interop.Message, edit wire.Edit,
+) (json.RawMessage, error) {
 	var err error
-	if of.own != called {
-		if m.Params, err = wire.Rewrite(m.Params, edit); err != nil {
+	if owner.own != requested {
+		m.Params, err = wire.Rewrite(m.Params, edit)
+		if err != nil {
 			return nil, invalidParams(m, "%v", err)
 		}
 	}
-	raw, err := v.ask(ctx, of.server, m)
+	raw, err := v.request(ctx, owner.server, m)
 	if err != nil {
 		return nil, err
 	}
-	return v.fit(row, of, called, v.askerOf(m.Caller, m.Client), raw), nil
+	return v.rewriteURIs(row, owner, requested, v.requesterOf(m.Caller, m.Client), raw), nil
 }
 
-// fit rewrites the URIs in a server's result to the form of the view.
-func (v *view) fit(row *methodRow, of ownName, called string, who asker, raw json.RawMessage) json.RawMessage {
-	if v.scope.server != "" || len(row.uris) == 0 || of.own == called && !v.mayLink(row, raw) {
+// rewriteURIs rewrites the URIs in a server's result to the form of the view.
+func (v *view) rewriteURIs(
+	row *methodRow, owner ownName, requested string, requester listRequester, raw json.RawMessage,
+) json.RawMessage {
+	if v.scope.server != "" || len(row.uris) == 0 || owner.own == requested && !v.mayLink(row, raw) {
 		return raw
 	}
-	names := v.merged(context.Background(), v.gateway.table["resources/list"], who, false).names
+	names := v.mergedFor(context.Background(), v.gateway.table["resources/list"], requester, false).viewNames
 	for _, path := range row.uris {
 		raw = wire.EditStrings(raw, path, func(uri string) string {
-			if row.names == byURI && uri == of.own {
-				return called
+			if row.kind == byURI && uri == owner.own {
+				return requested
 			}
-			if name, ok := names[ownName{of.server, uri}]; ok {
+			if name, ok := names[ownName{owner.server, uri}]; ok {
 				return name
 			}
-			return v.shownURI(row, of.server, uri)
+			return v.shownURI(row, owner.server, uri)
 		})
 	}
 	return raw
@@ -124,18 +130,18 @@ func (v *view) mayLink(row *methodRow, raw json.RawMessage) bool {
 	if slices.Contains(row.uris[len(row.uris)-1], "resource") && !wire.Begins(raw, "resource") {
 		return false
 	}
-	return v.collide.Load() || wire.Begins(raw, "ui:", "skill:", "indus:")
+	return v.urisCollide.Load() || wire.Begins(raw, "ui:", "skill:", "indus:")
 }
 
-// readURI sends the request to the owner of a URI.
-func (v *view) readURI(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
-	uri, err := oneString(m, m.Params, "uri")
+// requestURI sends the request to the owner of a URI.
+func (v *view) requestURI(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
+	uri, err := requiredString(m, m.Params, "uri")
 	if err != nil {
 		return nil, err
 	}
-	candidates := v.ownersOf(ctx, row.needs, v.askerOf(m.Caller, m.Client), uri)
-	ask := func(ctx context.Context, of ownName) (json.RawMessage, error) {
-		return v.askOwner(ctx, row, of, uri, m, wire.Edit{Key: "uri", Value: wire.Quote(of.own)})
+	candidates := v.ownersOf(ctx, row.needs, v.requesterOf(m.Caller, m.Client), uri)
+	ask := func(ctx context.Context, owner ownName) (json.RawMessage, error) {
+		return v.requestOwner(ctx, row, owner, uri, m, wire.Edit{Key: "uri", Value: wire.Quote(owner.own)})
 	}
 	switch len(candidates) {
 	case 0:
@@ -143,32 +149,34 @@ func (v *view) readURI(ctx context.Context, row *methodRow, m interop.Message) (
 	case 1:
 		return ask(ctx, candidates[0])
 	}
-	raw, err, known := firstKnown(ctx, candidates, ask)
+	raw, err, known := firstReply(ctx, candidates, ask)
 	if !known {
 		return nil, v.unknownURI(m, uri)
 	}
 	return raw, err
 }
 
-// firstKnown asks several servers at once and returns the reply of the first server, in their order, that knows the
+// firstReply asks several servers at once and returns the reply of the first server, in their order, that knows the
 // URI. The order of replies does not matter. Outstanding requests to the other servers are cancelled. A server that
 // does not answer in time is skipped. known is false if every server answered that it does not know the URI.
-func firstKnown(ctx context.Context, of []ownName, ask func(context.Context, ownName) (json.RawMessage, error)) (raw json.RawMessage, err error, known bool) {
+func firstReply(
+	ctx context.Context, owners []ownName, ask func(context.Context, ownName) (json.RawMessage, error),
+) (raw json.RawMessage, err error, known bool) {
 	type answer struct {
 		raw json.RawMessage
 		err error
 	}
 	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, askWait)
-	var asking sync.WaitGroup
-	defer asking.Wait()
+	ctx, cancel := context.WithTimeout(ctx, searchWait)
+	var running sync.WaitGroup
+	defer running.Wait()
 	defer cancel()
-	answers, turns := make([]chan answer, len(of)), make(chan struct{}, askedAtOnce)
-	for i := range of {
+	answers, turns := make([]chan answer, len(owners)), make(chan struct{}, searchConcurrency)
+	for i := range owners {
 		answers[i] = make(chan answer, 1)
 	}
-	asking.Go(func() {
-		for i := range of {
+	running.Go(func() {
+		for i := range owners {
 			select {
 			case turns <- struct{}{}:
 			case <-ctx.Done():
@@ -176,11 +184,11 @@ func firstKnown(ctx context.Context, of []ownName, ask func(context.Context, own
 				continue
 			}
 			over := sync.OnceFunc(func() { <-turns })
-			late := time.AfterFunc(askTurn, over)
-			asking.Go(func() {
+			late := time.AfterFunc(searchTurn, over)
+			running.Go(func() {
 				defer over()
 				defer late.Stop()
-				raw, err := ask(ctx, of[i])
+				raw, err := ask(ctx, owners[i])
 				answers[i] <- answer{raw, err}
 			})
 		}
@@ -189,14 +197,16 @@ func firstKnown(ctx context.Context, of []ownName, ask func(context.Context, own
 		switch a := <-answered; {
 		case a.err != nil && outer.Err() == nil && isLate(a.err):
 			err = errLate
-		case a.err == nil || !unknownThere(a.err):
+		case a.err == nil || !isNotFound(a.err):
 			return a.raw, a.err, true
 		}
 	}
 	return nil, err, err != nil
 }
 
-var errLate error = &interop.RPCError{Code: interop.CodeInternal, Message: "no server that answers in time has it, and not all do"}
+var errLate error = &interop.RPCError{
+	Code: interop.CodeInternal, Message: "no server that answers in time has it, and not all do",
+}
 
 // isLate reports whether a server did not answer in time.
 func isLate(err error) bool {
@@ -212,11 +222,12 @@ func (v *view) unknownURI(m interop.Message, uri string) error {
 	return &interop.RPCError{Code: protocol.CodeLegacyNotFound, Message: text}
 }
 
-// unknownThere reports whether an error may mean that the server does not know the URI, or that it could not be asked.
-func unknownThere(err error) bool {
+// isNotFound reports whether an error may mean that the server does not know the URI, or that it could not be asked.
+func isNotFound(err error) bool {
 	var rpc *interop.RPCError
 	if errors.As(err, &rpc) {
-		return rpc.Code == protocol.CodeLegacyNotFound || rpc.Code == interop.CodeInvalidParams || rpc.Code == interop.CodeMethodNotFound
+		return rpc.Code == protocol.CodeLegacyNotFound || rpc.Code == interop.CodeInvalidParams ||
+			rpc.Code == interop.CodeMethodNotFound
 	}
 	var fault *interop.Fault
 	return errors.As(err, &fault) && fault.Kind == interop.NotConnected
@@ -224,33 +235,42 @@ func unknownThere(err error) bool {
 
 // ownersOf returns the servers that may own a URI in the view: the server named in the URI, the server that lists it,
 // or the first server with a matching template. Otherwise it returns all running servers with resources.
-func (v *view) ownersOf(ctx context.Context, needs []string, who asker, uri string) []ownName {
+func (v *view) ownersOf(ctx context.Context, needs []string, requester listRequester, uri string) []ownName {
 	if server := v.scope.server; server != "" {
 		return []ownName{{server, uri}}
 	}
-	templates := func() *merged { return v.merged(ctx, v.gateway.table["resources/templates/list"], who, true) }
+	templates := func() *mergedList {
+		return v.mergedFor(ctx, v.gateway.table["resources/templates/list"], requester, true)
+	}
 	if server, own, ok := protocol.SplitURI(uri, v.isServer); ok {
-		of := ownName{server, own}
-		if v.admits(v.pagesFor(who), byURI, of) {
-			return []ownName{of}
+		owner := ownName{server, own}
+		if v.admits(v.pagesFor(requester), byURI, owner) {
+			return []ownName{owner}
 		}
-		if _, ok = templates().match(own, server); ok && !climbs(own) {
-			return []ownName{of}
+		_, ok = templates().match(own, server)
+		if ok && !escapesDirectory(own) {
+			return []ownName{owner}
 		}
 		return nil
 	}
 	if protocol.IsOwned(uri) { // its server is not in the view; no other server answers in its name
 		return nil
 	}
-	if of, ok := v.lookup(ctx, "resources/list", who, uri); ok {
-		return []ownName{of}
+	if owner, ok := v.lookup(ctx, "resources/list", requester, uri); ok {
+		return []ownName{owner}
 	}
-	if of, ok := templates().match(uri, ""); ok && (!v.isPartial() || !climbs(uri)) {
-		return []ownName{{of.server, uri}}
+	if owner, ok := templates().match(uri, ""); ok && (!v.isPartial() || !escapesDirectory(uri)) {
+		return []ownName{{owner.server, uri}}
 	}
 	var all []ownName
 	for _, server := range v.servers() {
-		if len(all) < maxAsked && v.gateway.declares(server, needs) && !v.gateway.attached.Fleet.Idle(server) && v.admits(nil, byURI, ownName{server, uri}) {
+		if len(all) == maxSearched {
+			break
+		}
+		if !v.gateway.declares(server, needs) || v.gateway.attached.Fleet.Idle(server) {
+			continue
+		}
+		if v.admits(nil, byURI, ownName{server, uri}) {
 			all = append(all, ownName{server, uri})
 		}
 	}
@@ -265,7 +285,7 @@ type template struct {
 }
 
 // match returns the owner of the first template (RFC 6570) that expands to uri. server "" means any server.
-func (m *merged) match(uri, server string) (ownName, bool) {
+func (m *mergedList) match(uri, server string) (ownName, bool) {
 	m.mu.Lock()
 	if m.routes == nil {
 		m.routes = m.templates()
@@ -281,16 +301,16 @@ func (m *merged) match(uri, server string) (ownName, bool) {
 }
 
 // templates returns the templates to match. They begin with a scheme, because an initial variable matches every URI.
-func (m *merged) templates() []template {
-	routes := make([]template, 0, len(m.order))
-	for _, name := range m.order { // includes servers that are down: no other server answers for them
-		of := m.byName[name]
-		scheme, _, _ := strings.Cut(of.own, "{")
+func (m *mergedList) templates() []template {
+	routes := make([]template, 0, len(m.allNames))
+	for _, name := range m.allNames { // includes servers that are down: no other server answers for them
+		owner := m.byName[name]
+		scheme, _, _ := strings.Cut(owner.own, "{")
 		if len(name) > maxTemplate || len(routes) == maxTemplates || !strings.Contains(scheme, ":") {
 			continue
 		}
-		if t, err := uritemplate.New(of.own); err == nil {
-			routes = append(routes, template{of, of.own == name, t})
+		if t, err := uritemplate.New(owner.own); err == nil {
+			routes = append(routes, template{owner, owner.own == name, t})
 		}
 	}
 	return routes
@@ -298,45 +318,50 @@ func (m *merged) templates() []template {
 
 // complete sends the request to the owner of the prompt or resource that it names.
 func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	ref, err := oneMember(m, m.Params, "ref")
+	ref, err := requiredMember(m, m.Params, "ref")
 	if err != nil {
 		return nil, err
 	}
-	kind, err := oneString(m, ref, "type")
+	kind, err := requiredString(m, ref, "type")
 	if err != nil {
 		return nil, err
 	}
-	var of ownName
-	key, found := "uri", false
+	key := "uri"
 	if kind == "ref/prompt" {
 		key = "name"
 	}
-	name, err := oneString(m, ref, key)
+	name, err := requiredString(m, ref, key)
 	if err != nil {
 		return nil, err
 	}
+	requester := v.requesterOf(m.Caller, m.Client)
+	list := "resources/templates/list"
 	if key == "name" {
-		of, found = v.lookup(ctx, "prompts/list", v.askerOf(m.Caller, m.Client), name)
-	} else if of, found = v.lookup(ctx, "resources/templates/list", v.askerOf(m.Caller, m.Client), name); !found {
-		if owners := v.ownersOf(ctx, []string{"resources"}, v.askerOf(m.Caller, m.Client), name); len(owners) == 1 {
-			of, found = owners[0], true
+		list = "prompts/list"
+	}
+	owner, found := v.lookup(ctx, list, requester, name)
+	if !found && key == "uri" {
+		if owners := v.ownersOf(ctx, []string{"resources"}, requester, name); len(owners) == 1 {
+			owner, found = owners[0], true
 		}
 	}
 	switch {
 	case !found:
 		return nil, invalidParams(m, "nothing named %q is available", protocol.Printable(name, 80))
-	case !v.gateway.declares(of.server, []string{"completions"}): // another server declares it
+	case !v.gateway.declares(owner.server, []string{"completions"}): // another server declares it
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil
 	}
-	if of.own != name {
-		if ref, err = wire.Rewrite(ref, wire.Edit{Key: key, Value: wire.Quote(of.own)}); err != nil {
+	if owner.own != name {
+		ref, err = wire.Rewrite(ref, wire.Edit{Key: key, Value: wire.Quote(owner.own)})
+		if err != nil {
 			return nil, invalidParams(m, "%v", err)
 		}
-		if m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "ref", Value: ref}); err != nil {
+		m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "ref", Value: ref})
+		if err != nil {
 			return nil, invalidParams(m, "%v", err)
 		}
 	}
-	return v.ask(ctx, of.server, m)
+	return v.request(ctx, owner.server, m)
 }
 
 // isServer reports whether the view has a server with this id.

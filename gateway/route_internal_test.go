@@ -15,13 +15,13 @@ import (
 // unknown.
 func TestAServerThatHangsHidesNoOther(t *testing.T) {
 	t.Parallel()
-	ask := func(ctx context.Context, of ownName) (json.RawMessage, error) {
-		switch of.server {
+	ask := func(ctx context.Context, owner ownName) (json.RawMessage, error) {
+		switch owner.server {
 		case "hangs":
 			<-ctx.Done()
 			return nil, ctx.Err()
 		case "late":
-			return nil, interop.NewFault(interop.Timeout, of.server, "resources/read", nil)
+			return nil, interop.NewFault(interop.Timeout, owner.server, "resources/read", nil)
 		case "has":
 			return json.RawMessage(`{}`), nil
 		}
@@ -34,7 +34,7 @@ func TestAServerThatHangsHidesNoOther(t *testing.T) {
 		known   bool
 	}{
 		{[]string{"hangs", "late", "unknown", "has"}, `{}`, nil, true},
-		{append(slices.Repeat([]string{"hangs"}, maxAsked-1), "has"), `{}`, nil, true},
+		{append(slices.Repeat([]string{"hangs"}, maxSearched-1), "has"), `{}`, nil, true},
 		{[]string{"hangs", "unknown"}, "", errLate, true},
 		{[]string{"unknown", "late"}, "", errLate, true},
 		{[]string{"unknown", "unknown"}, "", nil, false},
@@ -44,12 +44,12 @@ func TestAServerThatHangsHidesNoOther(t *testing.T) {
 			for _, server := range c.servers {
 				of = append(of, ownName{server, "x:y"})
 			}
-			if raw, err, known := firstKnown(t.Context(), of, ask); string(raw) != c.want || err != c.err || known != c.known {
+			if raw, err, known := firstReply(t.Context(), of, ask); string(raw) != c.want || err != c.err || known != c.known {
 				t.Errorf("%v: %s, %v, %v", c.servers, raw, err, known)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err, _ := firstKnown(ctx, of, ask); err == errLate {
+			if _, err, _ := firstReply(ctx, of, ask); err == errLate {
 				t.Errorf("%v: who asked has gone: %v", c.servers, err)
 			}
 		})

@@ -67,8 +67,8 @@ func TestURIsThatNobodyLists(t *testing.T) {
 	t.Parallel()
 	sooner := make(chan struct{})
 	knows := func(id, uri, templates string) *script {
-		s := resources(says(`{"resources":[]}`))
-		s.answers["resources/templates/list"] = says(`{"resourceTemplates":[` + templates + `]}`)
+		s := resources(replyWith(`{"resources":[]}`))
+		s.answers["resources/templates/list"] = replyWith(`{"resourceTemplates":[` + templates + `]}`)
 		s.answers["resources/read"] = func(m interop.Message) (string, error) {
 			if strings.Contains(string(m.Params), "everywhere") {
 				if id == "c" {
@@ -110,8 +110,8 @@ func TestSkills(t *testing.T) {
 	server := func() *script {
 		return &script{answers: map[string]func(interop.Message) (string, error){
 			"server/discover": discovers(`{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true},"x/unknown":{}}}`),
-			"resources/list":  says(`{"resources":[]}`),
-			"skills/list":     says(`{"skills":[` + skill + `]}`),
+			"resources/list":  replyWith(`{"resources":[]}`),
+			"skills/list":     replyWith(`{"skills":[` + skill + `]}`),
 			"skills/get": func(m interop.Message) (string, error) {
 				if !strings.Contains(string(m.Params), `"skill://x/y/SKILL.md"`) {
 					return "", &interop.RPCError{Code: -32602, Message: string(m.Params)}
@@ -126,7 +126,7 @@ func TestSkills(t *testing.T) {
 			},
 		}}
 	}
-	g := scripts{"a": server(), "b": server(), "c": resources(says(`{"resources":[]}`))}.open(t, gateway.Options{},
+	g := scripts{"a": server(), "b": server(), "c": resources(replyWith(`{"resources":[]}`))}.open(t, gateway.Options{},
 		interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"}).Handler()
 	got := ask(t, g, "/mcp", "skills/list", "{}")
 	uris, _ := listed(t, got, "skills", "uri")
@@ -154,7 +154,7 @@ func TestSkills(t *testing.T) {
 // A method that the gateway does not know goes to the one server of a view. It is unknown on views of several servers.
 func TestUnknownMethods(t *testing.T) {
 	t.Parallel()
-	s := resources(says(`{"resources":[]}`))
+	s := resources(replyWith(`{"resources":[]}`))
 	s.answers["x/y"] = func(m interop.Message) (string, error) { return `{"a":` + string(m.Params) + `}`, nil }
 	g := scripts{"s": s}.open(t, gateway.Options{Views: map[string]gateway.View{"v": {}}}, interop.Server{ID: "s"}).Handler()
 	for path, want := range map[string]int64{"/mcp": -32601, "/mcp/@v": -32601, "/mcp/s": 0} {
@@ -169,9 +169,9 @@ func TestUnknownMethods(t *testing.T) {
 func TestWhatViewsDeclare(t *testing.T) {
 	t.Parallel()
 	s := scripts{
-		"a": {answers: map[string]func(interop.Message) (string, error){"server/discover": discovers(`{"tools":{"x":1},"logging":{},"experimental":{}}`), "tools/list": says(`{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`)}},
+		"a": {answers: map[string]func(interop.Message) (string, error){"server/discover": discovers(`{"tools":{"x":1},"logging":{},"experimental":{}}`), "tools/list": replyWith(`{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`)}},
 		"b": {answers: map[string]func(interop.Message) (string, error){"server/discover": discovers(`{"prompts":{},"completions":{},"extensions":{"io.modelcontextprotocol/ui":{"m":1},"io.modelcontextprotocol/tasks":{}}}`)}},
-		"c": {answers: map[string]func(interop.Message) (string, error){"server/discover": discovers(`{"tools":{}}`), "tools/list": says(`{"tools":[]}`)}},
+		"c": {answers: map[string]func(interop.Message) (string, error){"server/discover": discovers(`{"tools":{}}`), "tools/list": replyWith(`{"tools":[]}`)}},
 	}
 	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"}, interop.Server{ID: "down"}).Handler()
 	quoted := func(id, of string) string {

@@ -25,7 +25,8 @@ const (
 func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 	logger := cmp.Or(g.opts.Host.Logger, slog.New(slog.DiscardHandler))
 	server := &http.Server{ // limits for clients that are not authenticated yet
-		Handler: g.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: g.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)

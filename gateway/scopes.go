@@ -15,9 +15,9 @@ type scope struct {
 	server     string // the only server; "": there may be several
 }
 
-// shown returns the name under which the view shows a tool or prompt. The view of one server uses the server's own
-// name, or the name that a rule for tools gives.
-func (s *scope) shown(server, own string) string {
+// displayName returns the name under which the view shows a tool or prompt. The view of one server uses the server's
+// own name, or the name that a rule for tools gives.
+func (s *scope) displayName(server, own string) string {
 	if s.server != "" {
 		return own
 	}
@@ -43,7 +43,7 @@ func (s *scope) tools(o *Options, shown *shownTools) toolbox.Source {
 		src = exposed
 	}
 	if s.Profile != nil { // last, because clients see these schemas
-		src = shapedFor(s.Profile, src)
+		src = withProfile(s.Profile, src)
 	}
 	return src
 }

@@ -23,15 +23,15 @@ type script struct {
 	info    string
 	answers map[string]func(m interop.Message) (string, error)
 
-	mu    sync.Mutex
-	asked []string                // methods
-	kill  func()                  // closes its last connection
-	tells []func(interop.Message) // send a message outside of requests to its clients, in the order of connection
+	mu      sync.Mutex
+	methods []string                // methods
+	kill    func()                  // closes its last connection
+	senders []func(interop.Message) // send a message outside of requests to its clients, in the order of connection
 }
 
 func (s *script) Handle(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 	s.mu.Lock()
-	s.asked = append(s.asked, m.Method)
+	s.methods = append(s.methods, m.Method)
 	s.mu.Unlock()
 	answer := s.answers[m.Method]
 	if answer == nil {
@@ -41,10 +41,10 @@ func (s *script) Handle(_ context.Context, m interop.Message, _ interop.Peer) (j
 	return json.RawMessage(text), err
 }
 
-func (s *script) Watch(tell func(interop.Message)) (stop func()) {
+func (s *script) Watch(send func(interop.Message)) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tells = append(s.tells, tell)
+	s.senders = append(s.senders, send)
 	return func() {}
 }
 
@@ -59,7 +59,7 @@ func (s *script) Info() json.RawMessage {
 func (s *script) times(method string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range s.asked {
+	for _, m := range s.methods {
 		if m == method {
 			n++
 		}
@@ -67,14 +67,14 @@ func (s *script) times(method string) (n int) {
 	return n
 }
 
-// says returns an answer that never changes.
-func says(text string) func(interop.Message) (string, error) {
+// replyWith returns an answer that never changes.
+func replyWith(text string) func(interop.Message) (string, error) {
 	return func(interop.Message) (string, error) { return text, nil }
 }
 
 // discovers returns an answer with the capabilities of a server.
 func discovers(capabilities string) func(interop.Message) (string, error) {
-	return says(`{"capabilities":` + capabilities + `,"instructions":"Read me."}`)
+	return replyWith(`{"capabilities":` + capabilities + `,"instructions":"Read me."}`)
 }
 
 // scripts holds servers by id.
@@ -84,17 +84,17 @@ func (s scripts) options(t testing.TB) *ledger.Options {
 	return &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 		Grace: -1, Restart: interop.Restart{Off: true},
 		Endpoint: func(of interop.Server) *interop.EndpointOptions {
-			ours, theirs := mcp.NewInMemoryTransports()
+			clientEnd, serverEnd := mcp.NewInMemoryTransports()
 			if s[of.ID] == nil {
 				return &interop.EndpointOptions{Transport: broken{}}
 			}
 			h := host.NewFront(s[of.ID], &host.Options{Exact: true})
-			go func() { _ = h.Serve(context.Background(), theirs) }()
+			go func() { _ = h.Serve(context.Background(), serverEnd) }()
 			t.Cleanup(h.Close)
 			s[of.ID].mu.Lock()
 			s[of.ID].kill = h.Close
 			s[of.ID].mu.Unlock()
-			return &interop.EndpointOptions{Transport: ours}
+			return &interop.EndpointOptions{Transport: clientEnd}
 		},
 	}}}
 }

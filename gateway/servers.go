@@ -10,46 +10,47 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// declared is the description that a server gave when it was last connected.
-type declared struct {
+// serverDescription is the description that a server gave when it was last connected.
+type serverDescription struct {
 	capabilities json.RawMessage // nil: the server was never connected
 	instructions string
 	info         json.RawMessage
 	written      int // how often it was written to the ledger
 }
 
-// remember stores the description of a server, for the time when it is not connected and for the next run.
-func (g *Gateway) remember(server string) {
-	d := g.says(server)
+// storeDescription stores the description of a server, for the time when it is not connected and for the next run.
+func (g *Gateway) storeDescription(server string) {
+	d := g.description(server)
 	if d.capabilities == nil {
 		return
 	}
-	was := g.recall(server)
+	was := g.storedDescription(server)
 	g.mu.Lock()
 	d.written = was.written
-	g.known[server] = d
+	g.descriptions[server] = d
 	g.mu.Unlock()
-	g.describe(server, maxDescribed)
+	g.recordDescription(server, maxDescribed)
 }
 
-// says returns the description of a server: from its connection, or from its last one in this run or an earlier one.
-func (g *Gateway) says(server string) declared {
+// description returns the description of a server: from its connection, or from its last one in this run or an earlier
+// one.
+func (g *Gateway) description(server string) serverDescription {
 	if e, err := g.attached.Fleet.Endpoint(server, ""); err == nil {
 		if caps := e.Capabilities(); caps != nil {
-			return declared{capabilities: caps, instructions: e.Instructions(), info: e.ServerInfo()}
+			return serverDescription{capabilities: caps, instructions: e.Instructions(), info: e.ServerInfo()}
 		}
 	}
-	return g.recall(server)
+	return g.storedDescription(server)
 }
 
 // declares reports whether a server declares the capability at a path of keys.
 func (g *Gateway) declares(server string, path []string) bool {
-	return protocol.Has(g.says(server).capabilities, path)
+	return protocol.Has(g.description(server).capabilities, path)
 }
 
 // mayDeclare reports the same as declares, but true for a server without a description.
 func (g *Gateway) mayDeclare(server string, path []string) bool {
-	d := g.says(server)
+	d := g.description(server)
 	return d.capabilities == nil || protocol.Has(d.capabilities, path)
 }
 
@@ -71,46 +72,46 @@ func (g *Gateway) isPending(server string) bool {
 	return slices.Contains(g.attached.Fleet.Snapshot("").Pending, server)
 }
 
-// pending reports whether a server of the view has neither answered nor failed yet.
-func (v *view) pending() bool {
-	return slices.ContainsFunc(v.gateway.attached.Fleet.Snapshot("").Pending, v.scope.has)
+// hasPending reports whether a server of the view has neither answered nor failed yet.
+func (v *view) hasPending() bool {
+	return slices.ContainsFunc(v.gateway.attached.Fleet.Snapshot("").Pending, v.scope.mayContainAny)
 }
 
-// note logs that an entry of a server's list is left out, and why. It logs each note once. caller is the principal that
-// the list is for, or "" if the list is for all.
-func (g *Gateway) note(server string, caller toolbox.Principal, why string) {
+// logOnce logs that an entry of a server's list is left out, and the reason. It logs each note once. caller is the
+// principal that the list is for, or "" if the list is for all.
+func (g *Gateway) logOnce(server string, caller toolbox.Principal, reason string) {
 	g.mu.Lock()
-	key := server + "\x00" + string(caller) + "\x00" + why
-	said := g.noted[key]
-	if len(g.noted) >= maxNoted {
-		clear(g.noted)
+	key := server + "\x00" + string(caller) + "\x00" + reason
+	logged := g.loggedNotes[key]
+	if len(g.loggedNotes) >= maxLoggedNotes {
+		clear(g.loggedNotes)
 	}
-	g.noted[key] = true
+	g.loggedNotes[key] = true
 	g.mu.Unlock()
-	if !said && g.opts.Host.Logger != nil {
-		g.opts.Host.Logger.Warn("a list is not complete", "server", server, "caller", caller, "why", why)
+	if !logged && g.opts.Host.Logger != nil {
+		g.opts.Host.Logger.Warn("a list is not complete", "server", server, "caller", caller, "why", reason)
 	}
 }
 
-// maxNoted bounds the notes that are remembered as logged.
-const maxNoted = 1000
+// maxLoggedNotes bounds the notes that are remembered as logged.
+const maxLoggedNotes = 1000
 
-// heard waits until all servers of the view have answered or failed once, for at most the default connect timeout. It
-// reports whether there was a server to wait for.
-func (v *view) heard(ctx context.Context) bool {
+// awaitServers waits until all servers of the view have answered or failed once, for at most the default connect
+// timeout. It reports whether there was a server to wait for.
+func (v *view) awaitServers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, protocol.DefaultConnect)
 	defer cancel()
 	waited := false
 	for _, server := range v.gateway.attached.Fleet.Snapshot("").Pending {
-		if v.scope.has(server) {
-			v.gateway.settled(ctx, server)
+		if v.scope.mayContainAny(server) {
+			v.gateway.awaitAnswer(ctx, server)
 			waited = true
 		}
 	}
 	return waited
 }
 
-// settled waits until a server has answered or failed once, or until ctx ends.
-func (g *Gateway) settled(ctx context.Context, server string) {
+// awaitAnswer waits until a server has answered or failed once, or until ctx ends.
+func (g *Gateway) awaitAnswer(ctx context.Context, server string) {
 	watch.Until(ctx, g.attached.Fleet.Watch, func() bool { return !g.isPending(server) })
 }

@@ -8,22 +8,24 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// shaped shows tools with schemas that are adapted to a profile (as with Parameters, see host.Options). It maps
+// shapedTools shows tools with schemas that are adapted to a profile (as with Parameters, see host.Options). It maps
 // arguments for the adapted schemas back to the schemas of the tools.
-type shaped struct{ *toolbox.Box }
+type shapedTools struct{ *toolbox.Box }
 
-func shapedFor(p *schema.Profile, src toolbox.Source) toolbox.Source {
-	return shaped{toolbox.NewBox(&toolbox.BoxOptions{Profile: p, Around: []func(toolbox.Do) toolbox.Do{restoredOnTheWire}}, src)}
+func withProfile(p *schema.Profile, src toolbox.Source) toolbox.Source {
+	return shapedTools{toolbox.NewBox(&toolbox.BoxOptions{
+		Profile: p, Around: []func(toolbox.Do) toolbox.Do{restoreWireArguments},
+	}, src)}
 }
 
 // Do implements [toolbox.Source].
-func (s shaped) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+func (s shapedTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	out := s.Run(ctx, c)
 	return out.Result, out.Err
 }
 
-// restoredOnTheWire puts the mapped arguments into the params that the client sent.
-func restoredOnTheWire(next toolbox.Do) toolbox.Do {
+// restoreWireArguments puts the mapped arguments into the params that the client sent.
+func restoreWireArguments(next toolbox.Do) toolbox.Do {
 	return func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		if c.Wire.JSON != nil {
 			params, err := wire.Rewrite(c.Wire.JSON, wire.Edit{Key: "arguments", Value: c.Input})

@@ -15,10 +15,10 @@ import (
 // signInWait is how long a request waits for a person after the client has opened the address.
 const signInWait = 2 * time.Minute
 
-// signingIn wraps next: if a request fails for lack of a sign-in, its client is asked to open an address (2025-11-25,
+// withSignIn wraps next: if a request fails for lack of a sign-in, its client is asked to open an address (2025-11-25,
 // client/elicitation, "URL Elicitation Required Error"). A modern client is asked in a result, see
 // [interop.Client].Opened.
-func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
+func (g *Gateway) withSignIn(client *interop.Client, next requestHandler) requestHandler {
 	return func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 		result, err := next(ctx, m, back)
 		fault, ok := errors.AsType[*interop.Fault](err)
@@ -31,10 +31,12 @@ func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
 			if g.awaitSignIn(wait, fault.Server, m.Caller) != nil {
 				return nil, err
 			}
-			if result, err = next(ctx, m, back); err == nil {
+			result, err = next(ctx, m, back)
+			if err == nil {
 				return result, nil
 			}
-			if fault, ok = errors.AsType[*interop.Fault](err); !ok || !fault.NeedsSignIn() {
+			fault, ok = errors.AsType[*interop.Fault](err)
+			if !ok || !fault.NeedsSignIn() {
 				return nil, err
 			}
 		}
@@ -42,7 +44,7 @@ func (g *Gateway) signingIn(client *interop.Client, next handling) handling {
 		if failed != nil {
 			return nil, err
 		}
-		return nil, signInFirst(fault, g.tellSignedIn(fault.Server, m, client), address)
+		return nil, signInFirst(fault, g.signInElicitation(fault.Server, m, client), address)
 	}
 }
 
@@ -56,9 +58,9 @@ func (g *Gateway) awaitSignIn(ctx context.Context, server string, caller toolbox
 	return err
 }
 
-// do calls a tool. If the call fails because a sign-in is missing and the client can be asked for one, do returns a
-// protocol fault. The host would turn another fault into the result of the tool.
-func (g *Gateway) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+// callTool calls a tool. If the call fails because a sign-in is missing and the client can be asked for one, callTool
+// returns a protocol fault. The host would turn another fault into the result of the tool.
+func (g *Gateway) callTool(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	r, err := g.attached.Do(ctx, c)
 	fault, ok := errors.AsType[*interop.Fault](err)
 	if !ok || g.opts.SignIn == nil || !fault.NeedsSignIn() {
@@ -85,9 +87,10 @@ type signInKey struct {
 	session string
 }
 
-// tellSignedIn returns the id of an elicitation, and notifies a legacy session when the sign-in is over ("Completion
-// Notifications for URL Mode Elicitation"). The client of the session waits for that, and then sends its request again.
-func (g *Gateway) tellSignedIn(server string, m interop.Message, client *interop.Client) (id string) {
+// signInElicitation returns the id of an elicitation, and notifies a legacy session when the sign-in is over
+// ("Completion Notifications for URL Mode Elicitation"). The client of the session waits for that, and then sends its
+// request again.
+func (g *Gateway) signInElicitation(server string, m interop.Message, client *interop.Client) (id string) {
 	always := client.Always
 	if m.Era == interop.Modern || always == nil {
 		return rand.Text()
@@ -95,10 +98,12 @@ func (g *Gateway) tellSignedIn(server string, m interop.Message, client *interop
 	key := signInKey{server, m.Caller, client.Session}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if id = g.signIns[key]; id != "" {
+	id = g.signIns[key]
+	if id != "" {
 		return id
 	}
-	if id = rand.Text(); g.closed || g.manySignIns(m.Caller) {
+	id = rand.Text()
+	if g.closed || g.tooManySignIns(m.Caller) {
 		return id // no notification follows
 	}
 	if g.signIns == nil {
@@ -118,21 +123,22 @@ func (g *Gateway) tellSignedIn(server string, m interop.Message, client *interop
 	return id
 }
 
-// maxTold bounds the elicitations with a pending notification, and maxToldOf the number for one principal.
+// maxSignIns bounds the elicitations with a pending notification, and maxSignInsPerPrincipal the number for one
+// principal.
 const (
-	maxTold   = 10_000
-	maxToldOf = 200
+	maxSignIns             = 10_000
+	maxSignInsPerPrincipal = 200
 )
 
-// manySignIns reports whether a bound is reached. The caller holds mu.
-func (g *Gateway) manySignIns(caller toolbox.Principal) bool {
+// tooManySignIns reports whether a bound is reached. The caller holds mu.
+func (g *Gateway) tooManySignIns(caller toolbox.Principal) bool {
 	own := 0
 	for key := range g.signIns {
 		if key.caller == caller {
 			own++
 		}
 	}
-	return len(g.signIns) >= maxTold || own >= maxToldOf
+	return len(g.signIns) >= maxSignIns || own >= maxSignInsPerPrincipal
 }
 
 // signInFirst returns a fault that asks the client to open an address.
@@ -143,11 +149,15 @@ func signInFirst(fault *interop.Fault, id, address string) error {
 		URL     string `json:"url"`
 		Message string `json:"message"`
 	}
-	data, err := json.Marshal(map[string][]elicitation{"elicitations": {{"url", id, address, "Sign in to " + fault.Server + "."}}})
+	data, err := json.Marshal(map[string][]elicitation{
+		"elicitations": {{"url", id, address, "Sign in to " + fault.Server + "."}},
+	})
 	if err != nil {
 		return err
 	}
 	f := *fault
-	f.Cause = &interop.RPCError{Code: protocol.CodeURLRequired, Message: "sign in to " + fault.Server + " first", Data: data}
+	f.Cause = &interop.RPCError{
+		Code: protocol.CodeURLRequired, Message: "sign in to " + fault.Server + " first", Data: data,
+	}
 	return &f
 }

@@ -77,14 +77,14 @@ func TestCallThatNeedsASignIn(t *testing.T) {
 				},
 			})
 			defer g.Close()
-			asked, complete := make(chan string, 10), make(chan string, 10)
+			questions, complete := make(chan string, 10), make(chan string, 10)
 			session := dialWith(t, g, "/mcp", era, &mcp.ClientOptions{
 				Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}},
 				ElicitationCompleteHandler: func(_ context.Context, r *mcp.ElicitationCompleteNotificationRequest) {
 					complete <- r.Params.ElicitationID
 				},
 				ElicitationHandler: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					asked <- r.Params.Message
+					questions <- r.Params.Message
 					return &mcp.ElicitResult{Action: "accept"}, authserver.Browser{}.Open(ctx, r.Params.URL)
 				},
 			})
@@ -95,7 +95,7 @@ func TestCallThatNeedsASignIn(t *testing.T) {
 				if err := json.Unmarshal(required.Data, &data); err != nil || len(data.Elicitations) != 1 {
 					t.Fatalf("%s, %v", required.Data, err)
 				}
-				asked <- data.Elicitations[0].Message
+				questions <- data.Elicitations[0].Message
 				if err := (authserver.Browser{}).Open(t.Context(), data.Elicitations[0].URL); err != nil {
 					t.Fatal(err)
 				}
@@ -110,14 +110,14 @@ func TestCallThatNeedsASignIn(t *testing.T) {
 			if got := text(r); got != "in" {
 				t.Error(got)
 			}
-			if got := <-asked; !strings.Contains(got, "Sign in to s") || len(asked) > 0 {
-				t.Errorf("asked %q, and %d times more", got, len(asked))
+			if got := <-questions; !strings.Contains(got, "Sign in to s") || len(questions) > 0 {
+				t.Errorf("asked %q, and %d times more", got, len(questions))
 			}
-			unable := dial(t, g, "/mcp", era)
+			incapable := dial(t, g, "/mcp", era)
 			if err := c.SignOut(t.Context(), url, ""); err != nil {
 				t.Fatal(err)
 			}
-			r, err = unable.CallTool(t.Context(), call())
+			r, err = incapable.CallTool(t.Context(), call())
 			if err != nil || !r.IsError || !strings.Contains(text(r), "indus mcp login s") {
 				t.Error(r, err)
 			}

@@ -13,29 +13,32 @@ import (
 
 // Subscribe implements [host.Subscriber]. It subscribes at the server that has the resource. If no server lists the
 // resource, it subscribes at every server that agrees.
-func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, updated func(interop.Message)) (stop func(), err error) {
-	who := v.askerOf(m.Caller, m.Client)
+func (v *view) Subscribe(
+	ctx context.Context, m interop.Message, uri string, notify func(interop.Message),
+) (stop func(), err error) {
+	requester := v.requesterOf(m.Caller, m.Client)
 	ctx = interop.WithClient(ctx, m.Client)
-	owners := v.ownersOf(ctx, []string{"resources", "subscribe"}, who, uri)
+	owners := v.ownersOf(ctx, []string{"resources", "subscribe"}, requester, uri)
 	if len(owners) > 1 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, askWait)
+		ctx, cancel = context.WithTimeout(ctx, searchWait)
 		defer cancel()
 	}
 	stops, failed := make([]func(), len(owners)), v.unknownURI(m, uri)
-	var asking sync.WaitGroup
-	for i, of := range owners {
-		asking.Go(func() {
-			stop, err := v.gateway.attached.Fleet.Subscribe(ctx, of.server, of.own, m.Caller, func(n interop.Message) {
-				n.Params = v.updateOf(of, uri, who, n.Params)
-				updated(n)
+	var subscribing sync.WaitGroup
+	for i, owner := range owners {
+		subscribing.Go(func() {
+			stop, err := v.gateway.attached.Fleet.Subscribe(ctx, owner.server, owner.own, m.Caller, func(n interop.Message) {
+				n.Params = v.rewriteUpdate(owner, uri, requester, n.Params)
+				notify(n)
 			})
-			if stops[i] = stop; err != nil && len(owners) == 1 {
+			stops[i] = stop
+			if err != nil && len(owners) == 1 {
 				failed = err
 			}
 		})
 	}
-	asking.Wait()
+	subscribing.Wait()
 	var agreed []func()
 	for _, stop := range stops {
 		if stop != nil {
@@ -54,11 +57,14 @@ func (v *view) Subscribe(ctx context.Context, m interop.Message, uri string, upd
 
 // Unsubscribe answers for a resource to which the client is not subscribed, in the way the resource's server answers.
 func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) error {
-	owners := v.ownersOf(ctx, []string{"resources"}, v.askerOf(m.Caller, m.Client), uri)
+	owners := v.ownersOf(ctx, []string{"resources"}, v.requesterOf(m.Caller, m.Client), uri)
+	subscribes := func(owner ownName) bool {
+		return v.gateway.declares(owner.server, []string{"resources", "subscribe"})
+	}
 	switch {
 	case len(owners) == 0:
 		return v.unknownURI(m, uri)
-	case !slices.ContainsFunc(owners, func(of ownName) bool { return v.gateway.declares(of.server, []string{"resources", "subscribe"}) }):
+	case !slices.ContainsFunc(owners, subscribes):
 		return methodNotFound(m)
 	case len(owners) > 1: // no server lists it
 		return v.unknownURI(m, uri)
@@ -71,25 +77,27 @@ func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) e
 	return v.gateway.attached.Fleet.Unsubscribe(interop.WithClient(ctx, m.Client), owners[0].server, owners[0].own, m)
 }
 
-// updateOf rewrites a server's update to use the URI under which the view has the resource. The server may name a part
-// of the resource. If that part is not in the view, the update names the resource.
-func (v *view) updateOf(of ownName, called string, who asker, params json.RawMessage) json.RawMessage {
+// rewriteUpdate rewrites a server's update to use the URI under which the view has the resource. The server may name a
+// part of the resource. If that part is not in the view, the update names the resource.
+func (v *view) rewriteUpdate(
+	owner ownName, requested string, requester listRequester, params json.RawMessage,
+) json.RawMessage {
 	if v.scope.server != "" {
 		return params
 	}
 	return wire.EditStrings(params, []string{"uri"}, func(uri string) string {
 		switch {
-		case uri == of.own, v.isPartial() && !v.admits(v.pagesFor(who), byURI, ownName{of.server, uri}):
-			return called
-		case called != of.own:
-			return protocol.OwnedURI(of.server, uri)
+		case uri == owner.own, v.isPartial() && !v.admits(v.pagesFor(requester), byURI, ownName{owner.server, uri}):
+			return requested
+		case requested != owner.own:
+			return protocol.OwnedURI(owner.server, uri)
 		}
-		list := v.merged(context.Background(), v.gateway.table["resources/list"], who, false)
-		if name, ok := list.names[ownName{of.server, uri}]; ok {
+		list := v.mergedFor(context.Background(), v.gateway.table["resources/list"], requester, false)
+		if name, ok := list.viewNames[ownName{owner.server, uri}]; ok {
 			return name
 		}
-		if other, ok := list.byName[uri]; ok && other.server != of.server {
-			return protocol.OwnedURI(of.server, uri)
+		if other, ok := list.byName[uri]; ok && other.server != owner.server {
+			return protocol.OwnedURI(owner.server, uri)
 		}
 		return uri
 	})

@@ -68,10 +68,10 @@ func (s shelf) openEra(t testing.TB, era interop.Era, ids ...string) *gateway.Ga
 	return g
 }
 
-// hearing returns a client of the SDK, and a channel of the changes that it is notified of.
-func hearing(t testing.TB, g *gateway.Gateway, path string, era interop.Era) (c *mcp.ClientSession, heard chan string) {
+// listenTo returns a client of the SDK, and a channel of the changes that it is notified of.
+func listenTo(t testing.TB, g *gateway.Gateway, path string, era interop.Era) (c *mcp.ClientSession, received chan string) {
 	t.Helper()
-	heard = make(chan string, 1000)
+	received = make(chan string, 1000)
 	web := httptest.NewServer(g.Handler())
 	t.Cleanup(web.Close)
 	opts := &mcp.ClientSessionOptions{}
@@ -79,11 +79,11 @@ func hearing(t testing.TB, g *gateway.Gateway, path string, era interop.Era) (c 
 		opts.ProtocolVersion = "2025-11-25"
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { heard <- "tools" },
-		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { heard <- "prompts" },
-		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { heard <- "resources" },
+		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { received <- "tools" },
+		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { received <- "prompts" },
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { received <- "resources" },
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
-			heard <- r.Params.URI
+			received <- r.Params.URI
 		},
 	})
 	c, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: web.URL + path}, opts)
@@ -91,19 +91,19 @@ func hearing(t testing.TB, g *gateway.Gateway, path string, era interop.Era) (c 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c, heard
+	return c, received
 }
 
 // until repeats do until the notification want arrives. The SDK's modern client does not report when its subscription
 // is acknowledged.
-func until(t testing.TB, heard <-chan string, want string, do func()) {
+func until(t testing.TB, received <-chan string, want string, do func()) {
 	t.Helper()
 	late := time.After(30 * time.Second)
 	for {
 		do()
 		for again := time.After(50 * time.Millisecond); again != nil; {
 			select {
-			case got := <-heard:
+			case got := <-received:
 				if got == want {
 					return
 				}
@@ -129,9 +129,9 @@ func TestUpdatesReachWhoAsked(t *testing.T) {
 		a, b := newBulletin("file:///same"), newBulletin("file:///same", "file:///other")
 		g := shelf{"a": a.Server, "b": b.Server}.openEra(t, server, "a", "b")
 		const uri = "indus://b/file:///same"
-		one, first := hearing(t, g, "/mcp", client)
-		two, second := hearing(t, g, "/mcp", client)
-		_, deaf := hearing(t, g, "/mcp", client)
+		one, first := listenTo(t, g, "/mcp", client)
+		two, second := listenTo(t, g, "/mcp", client)
+		_, deaf := listenTo(t, g, "/mcp", client)
 		if _, err := one.ListResources(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -178,16 +178,16 @@ func TestSubscriptionsOfOneServer(t *testing.T) {
 	t.Parallel()
 	b, plain := newBulletin("file:///x"), library("plain", "file:///x")
 	g := shelf{"b": b.Server, "plain": plain}.openEra(t, "", "b", "plain")
-	c, heard := hearing(t, g, "/mcp/b", interop.Legacy)
+	c, received := listenTo(t, g, "/mcp/b", interop.Legacy)
 	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "file:///x"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, heard, "file:///x", func() { b.update(t, "file:///x") })
-	c, _ = hearing(t, g, "/mcp/plain", interop.Legacy)
+	until(t, received, "file:///x", func() { b.update(t, "file:///x") })
+	c, _ = listenTo(t, g, "/mcp/plain", interop.Legacy)
 	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "file:///x"}); err == nil {
 		t.Error("a server without subscriptions has one")
 	}
-	c, _ = hearing(t, g, "/mcp", interop.Legacy)
+	c, _ = listenTo(t, g, "/mcp", interop.Legacy)
 	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "indus://plain/file:///x"}); err == nil {
 		t.Error("a server without subscriptions has one")
 	}
@@ -200,8 +200,8 @@ func TestListsThatChange(t *testing.T) {
 		b := newBulletin("file:///x")
 		all := shelf{"b": b.Server}
 		g := all.openEra(t, server, "b")
-		_, heard := hearing(t, g, "/mcp", client)
-		_, own := hearing(t, g, "/mcp/b", client)
+		_, received := listenTo(t, g, "/mcp", client)
+		_, own := listenTo(t, g, "/mcp/b", client)
 		n := 0
 		for _, feature := range []string{"prompts", "resources", "tools"} {
 			change := func() {
@@ -217,16 +217,16 @@ func TestListsThatChange(t *testing.T) {
 					})
 				}
 			}
-			until(t, heard, feature, change)
+			until(t, received, feature, change)
 			until(t, own, feature, change)
 		}
-		for len(heard) > 0 {
-			<-heard
+		for len(received) > 0 {
+			<-received
 		}
 		g.Reload(nil, nil)
 		gone := map[string]bool{}
 		for len(gone) < 3 {
-			gone[<-heard] = true
+			gone[<-received] = true
 		}
 	})
 }
@@ -240,15 +240,15 @@ func TestUpdatesAfterAGap(t *testing.T) {
 	o := &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 		Restart: interop.Restart{First: 1},
 		Endpoint: func(interop.Server) *interop.EndpointOptions {
-			ours, theirs := mcp.NewInMemoryTransports()
-			session, err := b.Connect(context.Background(), theirs, nil)
+			clientEnd, serverEnd := mcp.NewInMemoryTransports()
+			session, err := b.Connect(context.Background(), serverEnd, nil)
 			if err != nil {
 				t.Error(err)
 			}
 			mu.Lock()
 			sessions = append(sessions, session)
 			mu.Unlock()
-			return &interop.EndpointOptions{Transport: ours}
+			return &interop.EndpointOptions{Transport: clientEnd}
 		},
 	}}}
 	t.Cleanup(func() { // runs after the gateway is closed, which reconnects
@@ -257,7 +257,7 @@ func TestUpdatesAfterAGap(t *testing.T) {
 		}
 	})
 	g := shelf{}.open(t, gateway.Options{Ledger: o}, "b")
-	c, heard := hearing(t, g, "/mcp", interop.Legacy)
+	c, received := listenTo(t, g, "/mcp", interop.Legacy)
 	if err := c.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "file:///x"}); err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestUpdatesAfterAGap(t *testing.T) {
 	mu.Lock()
 	_ = sessions[0].Close()
 	mu.Unlock()
-	for got := ""; got != "file:///x"; got = <-heard {
+	for got := ""; got != "file:///x"; got = <-received {
 	}
 	if got := <-b.subscribed; got != "file:///x" {
 		t.Error(got)
@@ -283,13 +283,13 @@ func TestAServerThatChangesItsListsAllTheTime(t *testing.T) {
 		back, out := io.Pipe()
 		served := make(chan error, 1)
 		go func() { served <- g.ServeIO(t.Context(), near, out) }()
-		told := 0
+		notified := 0
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
 			for lines := bufio.NewScanner(back); lines.Scan(); {
 				if strings.Contains(lines.Text(), "resources/list_changed") {
-					told++
+					notified++
 				}
 			}
 		}()
@@ -313,8 +313,8 @@ func TestAServerThatChangesItsListsAllTheTime(t *testing.T) {
 		_ = far.Close()
 		<-served
 		<-read
-		if told < 30 || told > 100 {
-			t.Errorf("told %d times", told)
+		if notified < 30 || notified > 100 {
+			t.Errorf("told %d times", notified)
 		}
 	})
 }
@@ -322,7 +322,9 @@ func TestAServerThatChangesItsListsAllTheTime(t *testing.T) {
 // stray is a server that sends updates of resources that were not requested.
 type stray struct{ script }
 
-func (s *stray) Subscribe(_ context.Context, _ interop.Message, _ string, updated func(interop.Message)) (stop func(), err error) {
+func (s *stray) Subscribe(
+	_ context.Context, _ interop.Message, _ string, updated func(interop.Message),
+) (stop func(), err error) {
 	updated(interop.Message{Params: json.RawMessage(`{"uri":"ui://b/form"}`)})
 	return func() {}, nil
 }
@@ -333,23 +335,23 @@ func TestUpdatesOfWhatNobodyAskedForAreNone(t *testing.T) {
 	s := &stray{}
 	s.answers = map[string]func(interop.Message) (string, error){
 		"server/discover": discovers(`{"resources":{"subscribe":true}}`),
-		"resources/list":  says(`{"resources":[{"uri":"news:/1","name":"n"}]}`),
+		"resources/list":  replyWith(`{"resources":[{"uri":"news:/1","name":"n"}]}`),
 	}
 	front := host.NewFront(s, &host.Options{Exact: true})
 	t.Cleanup(front.Close)
-	ours, theirs := mcp.NewInMemoryTransports()
-	go func() { _ = front.Serve(context.Background(), theirs) }()
+	clientEnd, serverEnd := mcp.NewInMemoryTransports()
+	go func() { _ = front.Serve(context.Background(), serverEnd) }()
 	g := gateway.New(t.Context(), []interop.Server{{ID: "a", Era: interop.Modern}}, &gateway.Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{
-		FleetOptions: interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Transport: ours} }},
+		FleetOptions: interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Transport: clientEnd} }},
 	}}})
 	t.Cleanup(g.Close)
-	heard := make(chan string, 10)
-	stop, err := g.Attached().Fleet.Subscribe(t.Context(), "a", "news:/1", "", func(m interop.Message) { heard <- string(m.Params) })
+	received := make(chan string, 10)
+	stop, err := g.Attached().Fleet.Subscribe(t.Context(), "a", "news:/1", "", func(m interop.Message) { received <- string(m.Params) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stop()
-	if got := <-heard; got != `{"uri":"news:/1"}` {
+	if got := <-received; got != `{"uri":"news:/1"}` {
 		t.Errorf("the update is %s", got)
 	}
 }

@@ -33,7 +33,7 @@ type Tapped struct {
 // tap shows a message. The function that it returns shows the reply.
 func (g *Gateway) tap(t Tapped) (answered func(json.RawMessage, error)) {
 	if !isNote(t.Message.Method) {
-		t.Exchange = g.tapped.Add(1)
+		t.Exchange = g.exchanges.Add(1)
 	}
 	g.opts.Tap(t)
 	return func(result json.RawMessage, err error) {
@@ -57,7 +57,7 @@ func (v tappedView) Handle(ctx context.Context, m interop.Message, back interop.
 	shown := Tapped{Client: true, Server: v.scope.server}
 	if m.Client != nil {
 		shown.Session = m.Client.Session
-		m.Client = reachedBy(m.Client, func(next interop.Peer) interop.Peer { return v.tapPeer(shown, true, next) })
+		m.Client = wrapPeers(m.Client, func(next interop.Peer) interop.Peer { return v.tapPeer(shown, true, next) })
 	}
 	if back != nil {
 		back = v.tapPeer(shown, true, back)

@@ -26,38 +26,45 @@ import (
 func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 // sealTask seals the id of a server's task for its client. The sealed id does not expire.
-func (g *Gateway) sealTask(ctx context.Context, of origin, caller toolbox.Principal, own string) string {
-	return g.opts.Host.Keys.SealSame(sealed.Token{Kind: sealed.Task, Principal: string(caller), Data: of.seal(ctx, []byte(own))})
+func (g *Gateway) sealTask(ctx context.Context, origin serverOrigin, caller toolbox.Principal, own string) string {
+	return g.opts.Host.Keys.SealSame(sealed.Token{
+		Kind: sealed.Task, Principal: string(caller), Data: origin.seal(ctx, []byte(own)),
+	})
 }
 
 // taskOwner returns the server that has the task of a request, and the server's own id of the task.
-func (g *Gateway) taskOwner(ctx context.Context, m interop.Message) (of origin, own string, err error) {
-	id, err := oneString(m, m.Params, "taskId")
+func (g *Gateway) taskOwner(ctx context.Context, m interop.Message) (origin serverOrigin, own string, err error) {
+	id, err := requiredString(m, m.Params, "taskId")
 	if err != nil {
-		return origin{}, "", err
+		return serverOrigin{}, "", err
 	}
-	if of, own, err = g.openTask(ctx, m.Caller, id); err != nil {
-		return origin{}, "", invalidParams(m, "no task has this taskId: %v", err)
+	origin, own, err = g.openTask(ctx, m.Caller, id)
+	if err != nil {
+		return serverOrigin{}, "", invalidParams(m, "no task has this taskId: %v", err)
 	}
-	return of, own, nil
+	return origin, own, nil
 }
 
 // openTask undoes sealTask.
-func (g *Gateway) openTask(ctx context.Context, caller toolbox.Principal, id string) (of origin, own string, err error) {
+func (g *Gateway) openTask(
+	ctx context.Context, caller toolbox.Principal, id string,
+) (origin serverOrigin, own string, err error) {
 	t, err := g.opts.Host.Keys.Open(id, sealed.Want{Kind: sealed.Task, Principal: string(caller)})
 	if err != nil {
-		return origin{}, "", err
+		return serverOrigin{}, "", err
 	}
 	return openOrigin(ctx, t.Data)
 }
 
-// upstreamTask passes a request about a task to its server.
-func (g *Gateway) upstreamTask(ctx context.Context, of origin, m interop.Message, next interop.Peer) (json.RawMessage, error) {
+// forwardTask passes a request about a task to its server.
+func (g *Gateway) forwardTask(
+	ctx context.Context, origin serverOrigin, m interop.Message, next interop.Peer,
+) (json.RawMessage, error) {
 	if m.Method == "tasks/list" {
 		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
 	}
 	owner, own, err := g.taskOwner(ctx, m)
-	if err == nil && owner != of {
+	if err == nil && owner != origin {
 		err = invalidParams(m, "no task of this server has this taskId")
 	}
 	if err != nil {
@@ -65,33 +72,38 @@ func (g *Gateway) upstreamTask(ctx context.Context, of origin, m interop.Message
 	}
 	id, _ := wire.Lookup(m.Params, "taskId")
 	id = bytes.Clone(id)
-	if m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "taskId", Value: wire.Quote(own)}); err != nil {
+	m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "taskId", Value: wire.Quote(own)})
+	if err != nil {
 		return nil, invalidParams(m, "%v", err)
 	}
 	result, err := next(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	if result, err = taskFor(of.server, id, ctx.Value(severalKey{}) != nil, result); err != nil {
-		return nil, interop.NewFault(interop.Protocol, of.server, m.Method, err)
+	result, err = rewriteTask(origin.server, id, ctx.Value(severalKey{}) != nil, result)
+	if err != nil {
+		return nil, interop.NewFault(interop.Protocol, origin.server, m.Method, err)
 	}
 	return result, nil
 }
 
-// taskFor rewrites a server's result about a task for the client with this id, as JSON. If names is true, questions in
-// it name the server.
-func taskFor(server string, id json.RawMessage, names bool, result json.RawMessage) (_ json.RawMessage, err error) {
+// rewriteTask rewrites a server's result about a task for the client with this id, as JSON. If nameServers is true,
+// questions in it name the server.
+func rewriteTask(
+	server string, id json.RawMessage, nameServers bool, result json.RawMessage,
+) (_ json.RawMessage, err error) {
 	var edits []wire.Edit
 	if _, ok := wire.Lookup(result, "taskId"); ok {
 		edits = append(edits, wire.Edit{Key: "taskId", Value: id})
 	}
 	if meta, ok := wire.Lookup(result, "_meta"); ok {
 		if _, ok := wire.Lookup(meta, protocol.MetaRelatedTask); ok {
-			meta, err = wire.Rewrite(meta, wire.Edit{Key: protocol.MetaRelatedTask, Value: append(append([]byte(`{"taskId":`), id...), '}')})
+			related := append(append([]byte(`{"taskId":`), id...), '}')
+			meta, err = wire.Rewrite(meta, wire.Edit{Key: protocol.MetaRelatedTask, Value: related})
 			edits = append(edits, wire.Edit{Key: "_meta", Value: meta})
 		}
 	}
-	if requests, ok := wire.Lookup(result, "inputRequests"); ok && err == nil && names {
+	if requests, ok := wire.Lookup(result, "inputRequests"); ok && err == nil && nameServers {
 		requests, err = nameRequests(server, requests)
 		edits = append(edits, wire.Edit{Key: "inputRequests", Value: requests})
 	}
@@ -121,7 +133,7 @@ func (v *view) taskPeer(caller toolbox.Principal) func(next interop.Peer) intero
 			}
 			answer, err := next(ctx, m)
 			return wire.EditStrings(answer, relatedTask(), func(id string) string {
-				if of, own, err := v.gateway.openTask(in, caller, id); err == nil && of.server == m.Server {
+				if origin, own, err := v.gateway.openTask(in, caller, id); err == nil && origin.server == m.Server {
 					return own
 				}
 				return id
@@ -137,14 +149,16 @@ const noteTaskStatus = "notifications/tasks/status"
 func relatedTask() []string { return []string{"_meta", protocol.MetaRelatedTask, "taskId"} }
 
 // sealCreated seals the id of a task in the result of the call that created it. path is the path of the id.
-func (g *Gateway) sealCreated(ctx context.Context, of origin, m interop.Message, result json.RawMessage, path ...string) (json.RawMessage, error) {
+func (g *Gateway) sealCreated(
+	ctx context.Context, origin serverOrigin, m interop.Message, result json.RawMessage, path ...string,
+) (json.RawMessage, error) {
 	found := false
 	out := wire.EditStrings(result, path, func(own string) string {
 		found = true
-		return g.sealTask(ctx, of, m.Caller, own)
+		return g.sealTask(ctx, origin, m.Caller, own)
 	})
 	if !found {
-		return nil, interop.NewFault(interop.Protocol, of.server, m.Method, errors.New("the task has no id"))
+		return nil, interop.NewFault(interop.Protocol, origin.server, m.Method, errors.New("the task has no id"))
 	}
 	return out, nil
 }

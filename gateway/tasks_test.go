@@ -27,24 +27,24 @@ import (
 
 // raw is a server that answers each method with bytes, and records the params.
 type raw struct {
-	answers map[string]string
-	streams func(mcp.Connection, *jsonrpc.Request) // answers subscriptions/listen; nil: answers is used
-	refusal string                                 // the text of errors; "": the text for an unknown method
-	before  func(mcp.Connection, *jsonrpc.Request) // runs before an answer; nil: nothing runs
+	answers      map[string]string
+	streams      func(mcp.Connection, *jsonrpc.Request) // answers subscriptions/listen; nil: answers is used
+	refusal      string                                 // the text of errors; "": the text for an unknown method
+	beforeAnswer func(mcp.Connection, *jsonrpc.Request) // runs before an answer; nil: nothing runs
 
-	mu  sync.Mutex
-	got map[string]string
+	mu       sync.Mutex
+	received map[string]string
 }
 
 // gateway returns a gateway for the server. Its principals are the bearer tokens of the requests.
 func (s *raw) gateway(t *testing.T, id string, era interop.Era, opts gateway.Options) *httptest.Server {
 	t.Helper()
-	s.got = map[string]string{}
+	s.received = map[string]string{}
 	opts.Ledger = &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 		Endpoint: func(interop.Server) *interop.EndpointOptions {
-			ours, theirs := mcp.NewInMemoryTransports()
-			go s.serve(theirs)
-			return &interop.EndpointOptions{Transport: ours}
+			clientEnd, serverEnd := mcp.NewInMemoryTransports()
+			go s.serve(serverEnd)
+			return &interop.EndpointOptions{Transport: clientEnd}
 		},
 	}}}
 	opts.Host.Authenticate = func(r *http.Request) (toolbox.Principal, error) {
@@ -75,14 +75,14 @@ func (s *raw) serve(t mcp.Transport) {
 			continue
 		}
 		s.mu.Lock()
-		s.got[r.Method] = string(r.Params)
+		s.received[r.Method] = string(r.Params)
 		s.mu.Unlock()
 		if s.streams != nil && r.Method == "subscriptions/listen" {
 			s.streams(c, r)
 			continue
 		}
-		if s.before != nil {
-			s.before(c, r)
+		if s.beforeAnswer != nil {
+			s.beforeAnswer(c, r)
 		}
 		answer := &jsonrpc.Response{ID: r.ID, Result: json.RawMessage(s.answers[r.Method])}
 		if s.answers[r.Method] == "" {
@@ -97,17 +97,21 @@ func (s *raw) serve(t mcp.Transport) {
 func (s *raw) params(method string) json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return json.RawMessage(s.got[method])
+	return json.RawMessage(s.received[method])
 }
 
 // post sends a modern request of a client with these capabilities, and returns the result or the error.
-func post(t *testing.T, web *httptest.Server, who, capabilities, method, params string) (result json.RawMessage, failed *interop.RPCError) {
+func post(
+	t *testing.T, web *httptest.Server, who, capabilities, method, params string,
+) (result json.RawMessage, failed *interop.RPCError) {
 	t.Helper()
 	return postTo(t, web, "/mcp", who, capabilities, method, params)
 }
 
 // postTo is post to the view at path.
-func postTo(t *testing.T, web *httptest.Server, path, who, capabilities, method, params string) (result json.RawMessage, failed *interop.RPCError) {
+func postTo(
+	t *testing.T, web *httptest.Server, path, who, capabilities, method, params string,
+) (result json.RawMessage, failed *interop.RPCError) {
 	t.Helper()
 	meta := fmt.Sprintf(`{"%s":"2026-07-28","%s":%s}`, protocol.MetaVersion, protocol.MetaClientCaps, capabilities)
 	full, err := wire.Rewrite(json.RawMessage(params), wire.Edit{Key: "_meta", Value: json.RawMessage(meta)})
@@ -281,7 +285,7 @@ func TestMessagesOfALegacyTask(t *testing.T) {
 		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"jobs","version":"1"}}`,
 		"tools/list": `{"tools":[{"name":"t","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}`,
 		"tools/call": `{"task":{"taskId":"T-1","status":"working","createdAt":"x"}}`,
-	}, before: func(c mcp.Connection, r *jsonrpc.Request) {
+	}, beforeAnswer: func(c mcp.Connection, r *jsonrpc.Request) {
 		if r.Method != "tools/call" {
 			return
 		}
@@ -321,8 +325,8 @@ func TestMessagesOfALegacyTask(t *testing.T) {
 			return resp
 		}
 		shaken := send(`"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}`)
-		if said, _ := io.ReadAll(shaken.Body); !bytes.Contains(said, []byte(`"tasks":{`)) {
-			t.Errorf("%s: it has a tool that needs tasks, and declares none: %s", path, said)
+		if body, _ := io.ReadAll(shaken.Body); !bytes.Contains(body, []byte(`"tasks":{`)) {
+			t.Errorf("%s: it has a tool that needs tasks, and declares none: %s", path, body)
 		}
 		session = shaken.Header.Get(protocol.HeaderSession)
 		var ids []string

@@ -22,36 +22,38 @@ type shownTools struct {
 	models   bool
 	declared interop.Declared // by the clients that see these tools
 
-	choosing sync.Mutex
+	selectMu sync.Mutex
 	last     *toolNames
 	changes  int // how often the list changed
 }
 
 // toolNames holds the names of the tools of one snapshot.
 type toolNames struct {
-	of     *toolbox.Snapshot // the snapshot of all servers
-	shown  *toolbox.Snapshot
-	byName map[string]*toolbox.Descriptor // tools of of.Tools, by their names in the view
-	apps   map[string]bool                // tools for apps alone, if they are left out
-	pages  map[ownName]bool               // pages that tools of the view name
+	source  *toolbox.Snapshot // the snapshot of all servers
+	visible *toolbox.Snapshot
+	byName  map[string]*toolbox.Descriptor // tools of of.Tools, by their names in the view
+	apps    map[string]bool                // tools for apps alone, if they are left out
+	pages   map[ownName]bool               // pages that tools of the view name
 }
 
 var _ toolbox.Source = (*shownTools)(nil)
 
 // Snapshot implements [toolbox.Source].
-func (t *shownTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return t.names(p).shown }
+func (t *shownTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot {
+	return t.toolNamesFor(p).visible
+}
 
 // Watch implements [toolbox.Source].
 func (t *shownTools) Watch(changed func()) (stop func()) { return t.gateway.attached.Watch(changed) }
 
-func (t *shownTools) names(p toolbox.Principal) *toolNames {
+func (t *shownTools) toolNamesFor(p toolbox.Principal) *toolNames {
 	s := t.gateway.attached.Snapshot(p).For(t.declared)
-	t.choosing.Lock()
-	defer t.choosing.Unlock()
-	if t.last == nil || t.last.of != s {
+	t.selectMu.Lock()
+	defer t.selectMu.Unlock()
+	if t.last == nil || t.last.source != s {
 		was := t.last
-		t.last = t.choose(s)
-		if was != nil && !slices.EqualFunc(was.shown.Tools, t.last.shown.Tools, toolbox.Descriptor.Equal) {
+		t.last = t.selectTools(s)
+		if was != nil && !slices.EqualFunc(was.visible.Tools, t.last.visible.Tools, toolbox.Descriptor.Equal) {
 			t.changes++
 		}
 	}
@@ -60,16 +62,21 @@ func (t *shownTools) names(p toolbox.Principal) *toolNames {
 
 // changed returns how often the list of the view changed.
 func (t *shownTools) changed() int {
-	t.names("")
-	t.choosing.Lock()
-	defer t.choosing.Unlock()
+	t.toolNamesFor("")
+	t.selectMu.Lock()
+	defer t.selectMu.Unlock()
 	return t.changes
 }
 
-// choose makes the snapshot of the view.
-func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
-	n := &toolNames{of: s, shown: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))}, byName: make(map[string]*toolbox.Descriptor, len(s.Tools)),
-		apps: map[string]bool{}, pages: map[ownName]bool{}}
+// selectTools makes the snapshot of the view.
+func (t *shownTools) selectTools(s *toolbox.Snapshot) *toolNames {
+	n := &toolNames{
+		source:  s,
+		visible: &toolbox.Snapshot{Version: s.Version, Tools: make([]toolbox.Descriptor, 0, len(s.Tools))},
+		byName:  make(map[string]*toolbox.Descriptor, len(s.Tools)),
+		apps:    map[string]bool{},
+		pages:   map[ownName]bool{},
+	}
 	if t.last != nil {
 		for name := range t.last.apps { // tools of a server that is down and therefore withdrawn
 			if s.DownOwner(name) != "" {
@@ -80,13 +87,13 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 	same := t.scope.server == ""
 	for i := range s.Tools {
 		d := s.Tools[i]
-		name, ok := t.name(&d)
+		name, ok := t.viewName(&d)
 		_, taken := n.byName[name]
 		var row json.RawMessage
 		if ok {
-			row = t.linked(&d, n.pages)
+			row = t.withPageLinks(&d, n.pages)
 		}
-		if ok && !taken && t.models && !forModels(d.Wire.JSON) {
+		if ok && !taken && t.models && !isForModels(d.Wire.JSON) {
 			n.apps[name], taken = true, true
 		}
 		if !ok || taken {
@@ -98,33 +105,35 @@ func (t *shownTools) choose(s *toolbox.Snapshot) *toolNames {
 		if row != nil {
 			d.Wire.JSON, same = row, false
 		}
-		n.shown.Tools = append(n.shown.Tools, d)
+		n.visible.Tools = append(n.visible.Tools, d)
 	}
-	if same && !slices.ContainsFunc(s.Pending, t.misses) {
-		n.shown = s
+	if same && !slices.ContainsFunc(s.Pending, t.excludes) {
+		n.visible = s
 		return n
 	}
-	n.shown.Pending = slices.DeleteFunc(slices.Clone(s.Pending), t.misses)
-	n.shown.Owners = slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool {
-		return t.misses(o.Server) || t.isPartial() && !slices.ContainsFunc(n.shown.Tools, func(d toolbox.Descriptor) bool { return d.Server == o.Server })
+	n.visible.Pending = slices.DeleteFunc(slices.Clone(s.Pending), t.excludes)
+	n.visible.Owners = slices.DeleteFunc(slices.Clone(s.Owners), func(o toolbox.Owner) bool {
+		isOfServer := func(d toolbox.Descriptor) bool { return d.Server == o.Server }
+		return t.excludes(o.Server) || t.isPartial() && !slices.ContainsFunc(n.visible.Tools, isOfServer)
 	})
 	if t.scope.server == "" {
-		n.shown.Held = slices.DeleteFunc(slices.Clone(s.Held), func(name string) bool { return !t.mayHave(name) })
+		n.visible.Held = slices.DeleteFunc(slices.Clone(s.Held), func(name string) bool { return !t.mayOwn(name) })
 	}
 	for _, d := range s.Down {
-		if t.scope.may(d.Server, byTool) {
+		if t.scope.mayContain(d.Server, byTool) {
 			owns := d.Owns
 			d.Owns = func(name string) bool { return t.scope.admits(d.Server, byTool, name) && owns(t.qualified(name)) }
-			n.shown.Down = append(n.shown.Down, d)
+			n.visible.Down = append(n.visible.Down, d)
 		}
 	}
 	return n
 }
 
-func (t *shownTools) misses(server string) bool { return !t.scope.may(server, byTool) }
+func (t *shownTools) excludes(server string) bool { return !t.scope.mayContain(server, byTool) }
 
-// name returns the name of a tool in the view, which a rule may have changed. False means that the view lacks the tool.
-func (t *shownTools) name(d *toolbox.Descriptor) (string, bool) {
+// viewName returns the name of a tool in the view, which a rule may have changed. False means that the view lacks the
+// tool.
+func (t *shownTools) viewName(d *toolbox.Descriptor) (string, bool) {
 	if t.scope.server == "" {
 		return d.Name, t.scope.admits(d.Server, byTool, d.Name)
 	}
@@ -145,8 +154,9 @@ func (t *shownTools) qualified(name string) string {
 	return name
 }
 
-// linked returns the row of a tool with its page in the form of the view, and adds it to pages. Nil means no change.
-func (t *shownTools) linked(d *toolbox.Descriptor, pages map[ownName]bool) json.RawMessage {
+// withPageLinks returns the row of a tool with its page in the form of the view, and adds it to pages. Nil means no
+// change.
+func (t *shownTools) withPageLinks(d *toolbox.Descriptor, pages map[ownName]bool) json.RawMessage {
 	if t.scope.server != "" {
 		return nil
 	}
@@ -166,8 +176,8 @@ func (t *shownTools) linked(d *toolbox.Descriptor, pages map[ownName]bool) json.
 	return row
 }
 
-// forModels reports whether a tool is for models. It is, unless its visibility limits it to apps.
-func forModels(tool json.RawMessage) bool {
+// isForModels reports whether a tool is for models. It is, unless its visibility limits it to apps.
+func isForModels(tool json.RawMessage) bool {
 	if !bytes.Contains(tool, []byte(`"visibility"`)) {
 		return true
 	}
@@ -189,30 +199,33 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 		}
 	}
 	if t.scope.everything {
-		r, err := t.gateway.do(ctx, c)
-		return t.fitted(ctx, c, r), err
+		r, err := t.gateway.callTool(ctx, c)
+		return t.rewriteResult(ctx, c, r), err
 	}
 	own := c
-	if d, ok := t.names(c.Caller).byName[c.Name]; ok {
+	if d, ok := t.toolNamesFor(c.Caller).byName[c.Name]; ok {
 		own.Name = d.Name
-	} else if own.Name = t.qualified(c.Name); !t.mayHave(own.Name) { // its server may be down
+	} else {
+		own.Name = t.qualified(c.Name)
+		if !t.mayOwn(own.Name) { // its server may be down
+			return nil, &toolbox.UnknownTool{Name: c.Name}
+		}
+	}
+	r, err := t.gateway.callTool(ctx, own)
+	if unknown, ok := errors.AsType[*toolbox.UnknownTool](err); ok && unknown.Name == own.Name {
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
-	r, err := t.gateway.do(ctx, own)
-	if unknown, is := errors.AsType[*toolbox.UnknownTool](err); is && unknown.Name == own.Name {
-		return nil, &toolbox.UnknownTool{Name: c.Name}
-	}
-	return t.fitted(ctx, c, r), err
+	return t.rewriteResult(ctx, c, r), err
 }
 
 // checkModels refuses a call of a tool for apps alone. Only a list shows that, so it waits until the tool is listed.
 func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
-	n := t.names(c.Caller)
+	n := t.toolNamesFor(c.Caller)
 	if !n.apps[c.Name] && n.byName[c.Name] == nil {
 		if err := t.gateway.attached.Fleet.Await(ctx, c.Name); err != nil {
 			return err
 		}
-		n = t.names(c.Caller)
+		n = t.toolNamesFor(c.Caller)
 	}
 	if n.apps[c.Name] {
 		return &toolbox.UnknownTool{Name: c.Name}
@@ -220,34 +233,34 @@ func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
 	return nil
 }
 
-// mayHave reports whether an unlisted name may be a tool of the view's servers, and of no other server. These servers
+// mayOwn reports whether an unlisted name may be a tool of the view's servers, and of no other server. These servers
 // then decide about the call: they may be down, or hold the tool.
-func (t *shownTools) mayHave(qualified string) bool {
-	mine := false
+func (t *shownTools) mayOwn(qualified string) bool {
+	owned := false
 	for _, s := range t.gateway.attached.Fleet.Servers() {
 		switch {
 		case !s.MayOwn(qualified):
 		case !t.scope.admits(s.ID, byTool, qualified):
 			return false
 		default:
-			mine = true
+			owned = true
 		}
 	}
-	return mine
+	return owned
 }
 
-// fitted returns the result of a call with its links in the form of the view. r may be nil.
-func (t *shownTools) fitted(ctx context.Context, c toolbox.Call, r *toolbox.Result) *toolbox.Result {
+// rewriteResult returns the result of a call with its links in the form of the view. r may be nil.
+func (t *shownTools) rewriteResult(ctx context.Context, c toolbox.Call, r *toolbox.Result) *toolbox.Result {
 	row := t.gateway.table[protocol.MethodToolsCall]
 	if r == nil || t.scope.server != "" || !t.mayLink(row, r.Wire().JSON) {
 		return r
 	}
-	d, ok := t.names(c.Caller).byName[c.Name]
+	d, ok := t.toolNamesFor(c.Caller).byName[c.Name]
 	if !ok {
 		return r
 	}
 	w := r.Wire()
-	raw := t.fit(row, ownName{server: d.Server}, "", t.askerOf(c.Caller, interop.ClientOf(ctx)), w.JSON)
+	raw := t.rewriteURIs(row, ownName{server: d.Server}, "", t.requesterOf(c.Caller, interop.ClientOf(ctx)), w.JSON)
 	if len(raw) == 0 || &raw[0] == &w.JSON[0] {
 		return r
 	}

@@ -20,9 +20,9 @@ func TestTransparent(t *testing.T) {
 	const tools = `{"tools":[{"name":"odd","title":null,"inputSchema":{"type":"string"}},{"name":"odd","inputSchema":{}}],"x":1}`
 	s := &script{info: `{"name":"real","version":"7","x":true}`, answers: map[string]func(interop.Message) (string, error){
 		"server/discover": discovers(`{"tools":{},"experimental":{"x":{}},"prompts":{}}`),
-		"tools/list":      says(tools),
-		"tools/call":      says(`{"content":[{"type":"strange"}],"structuredContent":3}`),
-		"prompts/list":    says(`{"prompts":[{"name":"p"},{"name":"p"}],"nextCursor":"theirs"}`),
+		"tools/list":      replyWith(tools),
+		"tools/call":      replyWith(`{"content":[{"type":"strange"}],"structuredContent":3}`),
+		"prompts/list":    replyWith(`{"prompts":[{"name":"p"},{"name":"p"}],"nextCursor":"theirs"}`),
 		"x/y":             func(m interop.Message) (string, error) { return `{"given":` + string(m.Params) + `}`, nil },
 	}}
 	g := scripts{"s": s}.open(t, gateway.Options{Transparent: "s"}, interop.Server{ID: "s"}).Handler()
@@ -52,8 +52,8 @@ func TestTransparentGuards(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: map[string]func(interop.Message) (string, error){
 		"server/discover": discovers(`{"tools":{}}`),
-		"tools/list":      says(`{"tools":[{"name":"yes","inputSchema":{"type":"object"}},{"name":"no","inputSchema":{"type":"object"}}]}`),
-		"tools/call":      says(`{"content":[]}`),
+		"tools/list":      replyWith(`{"tools":[{"name":"yes","inputSchema":{"type":"object"}},{"name":"no","inputSchema":{"type":"object"}}]}`),
+		"tools/call":      replyWith(`{"content":[]}`),
 	}}
 	for _, tt := range []struct {
 		name   string

@@ -10,37 +10,39 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// maxUsed bounds the number of used states that are remembered for one principal.
-const maxUsed = 10_000
+// maxUsedStates bounds the number of used states that are remembered for one principal.
+const maxUsedStates = 10_000
 
 // errStateUsed is returned if a client sends the same requestState of a server a second time.
-var errStateUsed = errors.New("its answers were given before, and each state is good for one request; take that of the last answer")
+var errStateUsed = errors.New("its answers were given before, " +
+	"and each state is good for one request; take that of the last answer")
 
 // usedStates holds the requestStates that clients have sent and that have not expired. The zero value is ready.
 type usedStates struct {
-	mu sync.Mutex
-	of map[toolbox.Principal]map[[sha256.Size]byte]time.Time // the time at which each state expires
+	mu       sync.Mutex
+	expiries map[toolbox.Principal]map[[sha256.Size]byte]time.Time // the time at which each state expires
 }
 
-// take marks a state as used, and reports whether this is the first use. undo unmarks it unless the server answered.
-func (u *usedStates) take(p toolbox.Principal, state string, until time.Time) (undo func(error), first bool) {
+// markUsed marks a state as used, and reports whether this is the first use. undo unmarks it unless the server
+// answered.
+func (u *usedStates) markUsed(p toolbox.Principal, state string, until time.Time) (undo func(error), first bool) {
 	sum := sha256.Sum256([]byte(state))
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.of == nil {
-		u.of = map[toolbox.Principal]map[[sha256.Size]byte]time.Time{}
+	if u.expiries == nil {
+		u.expiries = map[toolbox.Principal]map[[sha256.Size]byte]time.Time{}
 	}
-	all := u.of[p]
+	all := u.expiries[p]
 	if all == nil {
 		all = map[[sha256.Size]byte]time.Time{}
-		u.of[p] = all
+		u.expiries[p] = all
 	}
 	if _, used := all[sum]; used {
 		return nil, false
 	}
-	if len(all) >= maxUsed {
+	if len(all) >= maxUsedStates {
 		for old, end := range all {
-			if time.Now().After(end) || len(all) > maxUsed/2 {
+			if time.Now().After(end) || len(all) > maxUsedStates/2 {
 				delete(all, old)
 			}
 		}

@@ -13,45 +13,45 @@ import (
 
 // view serves the clients of one path: it has its own host and a scope.
 type view struct {
-	gateway *Gateway
-	name    string // the element of its path, see [ViewOf]
-	scope   *scope
-	plain   *clientKind // clients that declare nothing
-	host    *host.Host
-	opts    host.Options
-	exact   bool // clients see the one server as if the gateway were not there
+	gateway     *Gateway
+	name        string // the element of its path, see [ViewOf]
+	scope       *scope
+	plainKind   *clientKind // clients that declare nothing
+	host        *host.Host
+	opts        host.Options
+	transparent bool // clients see the one server as if the gateway were not there
 
 	// changes has, by feature, the watchers of list changes. Tools have watchers only for lists for some kinds of
 	// clients.
-	changes map[string]*watch.List
-	varied  atomic.Bool // a client may have another list of tools than the common one
+	changes   map[string]*watch.List
+	toolsVary atomic.Bool // a client may have another list of tools than the common one
 
-	collide atomic.Bool // two servers had a URI in common
-	mu      sync.Mutex
-	lists   map[string][]*merged             // by method, the newest first
-	kinds   map[interop.Declared]*clientKind // kinds of clients that have connected
-	crowded bool                             // kinds were dropped, and with them the records of their lists
+	urisCollide  atomic.Bool // two servers had a URI in common
+	mu           sync.Mutex
+	lists        map[string][]*mergedList         // by method, the newest first
+	kinds        map[interop.Declared]*clientKind // kinds of clients that have connected
+	kindsDropped bool                             // kinds were dropped, and with them the records of their lists
 }
 
 func (g *Gateway) newView(name string, s *scope) *view {
 	o := g.opts.Host
 	o.Parameters = o.Parameters || s.Profile != nil
-	return g.start(&view{name: name, scope: s}, o)
+	return g.startView(&view{name: name, scope: s}, o)
 }
 
 // newTransparent returns a view of one server that does not change it.
 func (g *Gateway) newTransparent(server string) *view {
 	o := g.opts.Host
 	o.Exact, o.Instructions, o.Page = true, "", 0
-	return g.start(&view{scope: &scope{server: server}, exact: true}, o)
+	return g.startView(&view{scope: &scope{server: server}, transparent: true}, o)
 }
 
-func (g *Gateway) start(v *view, o host.Options) *view {
+func (g *Gateway) startView(v *view, o host.Options) *view {
 	v.changes = map[string]*watch.List{"tools": {}, "prompts": {}, "resources": {}}
-	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*merged{}, map[interop.Declared]*clientKind{}
-	v.plain = v.kindOf(nil)
-	if g.all != nil {
-		o.Beside = g.all.host
+	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*mergedList{}, map[interop.Declared]*clientKind{}
+	v.plainKind = v.kindOf(nil)
+	if g.mainView != nil {
+		o.Beside = g.mainView.host
 	}
 	var b host.Backend = v
 	if g.opts.Tap != nil {
@@ -61,30 +61,31 @@ func (g *Gateway) start(v *view, o host.Options) *view {
 	return v
 }
 
-// viewMade returns the view of a path below /mcp if it exists already, or nil.
-func (g *Gateway) viewMade(name string) *view {
-	if name == "" || g.all.exact {
-		return g.all
+// existingView returns the view of a path below /mcp if it exists already, or nil.
+func (g *Gateway) existingView(name string) *view {
+	if name == "" || g.mainView.transparent {
+		return g.mainView
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.views[name]
 }
 
-// viewNamed returns the view of a path below /mcp, and makes it if necessary. It returns nil if there is no such view.
-func (g *Gateway) viewNamed(name string) *view {
-	if name == "" || g.all.exact {
-		return g.all
+// viewByName returns the view of a path below /mcp, and makes it if necessary. It returns nil if there is no such view.
+func (g *Gateway) viewByName(name string) *view {
+	if name == "" || g.mainView.transparent {
+		return g.mainView
 	}
 	g.mu.Lock()
-	v, selected, closed := g.views[name], g.scopeNamed(name), g.closed
+	v, selected, closed := g.views[name], g.scopeByName(name), g.closed
 	g.mu.Unlock()
 	if v != nil || selected == nil || closed {
 		return v
 	}
 	fresh := g.newView(name, selected)
 	g.mu.Lock()
-	if v = g.views[name]; v == nil && !g.closed {
+	v = g.views[name]
+	if v == nil && !g.closed {
 		v = fresh
 		g.views[name] = v
 	}
@@ -95,12 +96,12 @@ func (g *Gateway) viewNamed(name string) *view {
 	return v
 }
 
-// scopeNamed returns the scope of a path below /mcp, or nil if there is none. The caller holds mu.
-func (g *Gateway) scopeNamed(name string) *scope {
+// scopeByName returns the scope of a path below /mcp, or nil if there is none. The caller holds mu.
+func (g *Gateway) scopeByName(name string) *scope {
 	if selected, ok := strings.CutPrefix(name, "@"); ok && strings.HasPrefix(selected, "@") {
 		name = selected // no view has such a name; a server may
 	} else if ok {
-		if of, ok := g.named[selected]; ok {
+		if of, ok := g.namedViews[selected]; ok {
 			return &scope{View: of}
 		}
 		return nil
@@ -116,7 +117,7 @@ func (g *Gateway) dropViews() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for name, v := range g.views {
-		if !g.closed && !v.scope.same(g.scopeNamed(name)) {
+		if !g.closed && !v.scope.same(g.scopeByName(name)) {
 			delete(g.views, name)
 			g.running.Go(v.host.Close)
 		}
@@ -126,7 +127,7 @@ func (g *Gateway) dropViews() {
 func (g *Gateway) allViews() []*view {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	all := []*view{g.all}
+	all := []*view{g.mainView}
 	for _, v := range g.views {
 		all = append(all, v)
 	}
@@ -137,7 +138,7 @@ func (g *Gateway) allViews() []*view {
 func (v *view) servers() []string {
 	var ids []string
 	for _, st := range v.gateway.attached.Status() {
-		if v.scope.has(st.Server) && !slices.Contains(ids, st.Server) {
+		if v.scope.mayContainAny(st.Server) && !slices.Contains(ids, st.Server) {
 			ids = append(ids, st.Server)
 		}
 	}

@@ -137,8 +137,8 @@ func TestExposedViews(t *testing.T) {
 			if len(got) != 6 || slices.Contains(got, "a__x") || !cmp.Equal(got[4:], []string{"a__greet", "file:///a"}) {
 				t.Errorf("%s: %q", path, got)
 			}
-			if says := c.InitializeResult().Instructions; !strings.Contains(says, "Use a.") || !strings.Contains(says, `"a__"`) {
-				t.Errorf("%s: %q", path, says)
+			if instructions := c.InitializeResult().Instructions; !strings.Contains(instructions, "Use a.") || !strings.Contains(instructions, `"a__"`) {
+				t.Errorf("%s: %q", path, instructions)
 			}
 			for name, want := range map[string]string{"a__x": "a x", "a__button": "NOT_FOUND"} {
 				r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "call", Arguments: map[string]any{"operation": name, "input": map[string]any{}}})
@@ -195,22 +195,23 @@ func TestNoView(t *testing.T) {
 // reach the view of everything.
 func TestWhoIsRefusedIsNotAskedAboutAgain(t *testing.T) {
 	t.Parallel()
-	asked := 0
+	requests := 0
 	g := threeServers().open(t, gateway.Options{Host: host.Options{Authenticate: func(*http.Request) (toolbox.Principal, error) {
-		if asked++; asked%2 == 1 {
+		requests++
+		if requests%2 == 1 {
 			return "", &interop.HTTPError{Status: 503, Body: "ask again", Header: http.Header{"Retry-After": {"5"}}}
 		}
 		return "ann", nil
 	}}}, "a", "b")
 	for _, path := range []string{"/mcp/a", "/mcp/nobody"} {
-		asked = 0
+		requests = 0
 		r := httptest.NewRequestWithContext(t.Context(), "POST", path, strings.NewReader(
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`))
 		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Origin": {"http://localhost:1"}}
 		w := httptest.NewRecorder()
 		g.Handler().ServeHTTP(w, r)
-		if h := w.Header(); w.Code != 503 || asked != 1 || h.Get("Mcp-Session-Id") != "" || h.Get("Retry-After") != "5" || h.Get("Access-Control-Allow-Origin") == "" {
-			t.Errorf("%s: %d %v %s, asked %d times", path, w.Code, h, w.Body, asked)
+		if h := w.Header(); w.Code != 503 || requests != 1 || h.Get("Mcp-Session-Id") != "" || h.Get("Retry-After") != "5" || h.Get("Access-Control-Allow-Origin") == "" {
+			t.Errorf("%s: %d %v %s, asked %d times", path, w.Code, h, w.Body, requests)
 		}
 	}
 }
@@ -226,7 +227,7 @@ func TestAppsToolsOfServersThatAreNotUp(t *testing.T) {
 		ready := make(chan struct{})
 		s := &script{answers: map[string]func(interop.Message) (string, error){
 			"server/discover": discovers(`{"tools":{}}`),
-			"tools/call":      says(`{"content":[{"type":"text","text":"called"}]}`),
+			"tools/call":      replyWith(`{"content":[{"type":"text","text":"called"}]}`),
 			"tools/list": func(interop.Message) (string, error) {
 				<-ready
 				return `{"tools":[{"name":"button","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}}]}`, nil
@@ -262,10 +263,10 @@ func TestChangesOfOtherViews(t *testing.T) {
 	with := threeServers()
 	g := with.open(t, gateway.Options{Views: map[string]gateway.View{"bx": {Tools: []string{"b__x"}}}}, "a", "b")
 	eras(t, func(t *testing.T, era interop.Era) {
-		heard := map[string]chan string{}
+		received := map[string]chan string{}
 		for _, path := range []string{"/mcp", "/mcp/b", "/mcp/@bx"} {
 			notes := make(chan string, 100)
-			heard[path] = notes
+			received[path] = notes
 			o := &mcp.ClientOptions{
 				Capabilities:               &mcp.ClientCapabilities{}, // otherwise b may list something else to it
 				ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { notes <- "tools" },
@@ -276,10 +277,10 @@ func TestChangesOfOtherViews(t *testing.T) {
 		}
 		own := string(era)
 		withTools(with["a"], "a", "of-"+own)
-		<-heard["/mcp"]
+		<-received["/mcp"]
 		withTools(with["b"], "b", "of-"+own)
-		if note := <-heard["/mcp/b"]; note != "tools" || len(heard["/mcp/@bx"]) > 0 {
-			t.Errorf("%s, and %s to the view of another tool", note, <-heard["/mcp/@bx"])
+		if note := <-received["/mcp/b"]; note != "tools" || len(received["/mcp/@bx"]) > 0 {
+			t.Errorf("%s, and %s to the view of another tool", note, <-received["/mcp/@bx"])
 		}
 	})
 }
@@ -299,10 +300,10 @@ func TestChangesOfOtherParts(t *testing.T) {
 		for name, declared := range map[string]*mcp.ClientCapabilities{"nothing": {}, "roots": {RootsV2: &mcp.RootCapabilities{}}} {
 			with := threeServers()
 			g := with.open(t, gateway.Options{Views: map[string]gateway.View{"part": {Tools: []string{"b__x"}, Prompts: []string{"b__mine*"}, Resources: []string{"b__mine:*"}}}}, "a", "b")
-			heard := map[string]chan string{}
+			received := map[string]chan string{}
 			for _, path := range []string{"/mcp/b", "/mcp/@part"} {
 				notes := make(chan string, 100)
-				heard[path] = notes
+				received[path] = notes
 				names(t, dialWith(t, g, path, era, &mcp.ClientOptions{
 					Capabilities:               declared,
 					PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { notes <- "prompts" },
@@ -310,12 +311,12 @@ func TestChangesOfOtherParts(t *testing.T) {
 				}))
 			}
 			passes := func(want string) {
-				for <-heard["/mcp/b"] != want { // others may come first, because b has become ready
+				for <-received["/mcp/b"] != want { // others may come first, because b has become ready
 				}
 			}
 			expect := func(want string) {
 				t.Helper()
-				if got := <-heard["/mcp/@part"]; got != want {
+				if got := <-received["/mcp/@part"]; got != want {
 					t.Errorf("a client that declares %s: %s, want %s", name, got, want)
 				}
 			}

@@ -15,16 +15,16 @@ import (
 
 // admits reports whether a part of a server is in the view. Tools and prompts are matched by their qualified names.
 // Resources, templates and skills are matched by the server's own URI.
-func (s *scope) admits(server string, what subject, name string) bool {
-	if !s.mayHave(server) {
+func (s *scope) admits(server string, kind nameKind, name string) bool {
+	if !s.selects(server) {
 		return false
 	}
-	patterns, whole := s.patterns(what)
+	patterns, whole := s.patterns(kind)
 	if whole {
 		return true
 	}
-	if what == byURI {
-		if climbs(name) {
+	if kind == byURI {
+		if escapesDirectory(name) {
 			return false
 		}
 		name = interop.Server{ID: server}.Prefixes()[0] + name
@@ -32,37 +32,37 @@ func (s *scope) admits(server string, what subject, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return protocol.Matches(p, name) })
 }
 
-// mayHave reports whether the view selects a server.
-func (s *scope) mayHave(server string) bool {
+// selects reports whether the view selects a server.
+func (s *scope) selects(server string) bool {
 	return (s.server == "" || s.server == server) && matchesAny(s.Servers, server)
 }
 
 // patterns returns the patterns for one kind of parts. whole reports whether the view has its servers completely.
-func (s *scope) patterns(what subject) (of []string, whole bool) {
+func (s *scope) patterns(kind nameKind) (of []string, whole bool) {
 	switch {
 	case s.Tools == nil && s.Prompts == nil && s.Resources == nil:
 		return nil, true
-	case what == byTool, what == byPrompt && s.Prompts == nil:
+	case kind == byTool, kind == byPrompt && s.Prompts == nil:
 		return s.Tools, false
-	case what == byPrompt:
+	case kind == byPrompt:
 		return s.Prompts, false
-	case what == byURI:
+	case kind == byURI:
 		return s.Resources, false
 	}
 	return nil, false
 }
 
-// may reports whether the view can contain a part of that kind from a server, whatever the server lists.
-func (s *scope) may(server string, what subject) bool {
-	patterns, whole := s.patterns(what)
-	return s.mayHave(server) && (whole || slices.ContainsFunc(patterns, func(p string) bool {
+// mayContain reports whether the view can contain a part of that kind from a server, whatever the server lists.
+func (s *scope) mayContain(server string, kind nameKind) bool {
+	patterns, whole := s.patterns(kind)
+	return s.selects(server) && (whole || slices.ContainsFunc(patterns, func(p string) bool {
 		return slices.ContainsFunc(interop.Server{ID: server}.Prefixes(), func(q string) bool { return canBegin(p, q) })
 	}))
 }
 
-// has reports whether the view can contain any part of a server.
-func (s *scope) has(server string) bool {
-	return s.may(server, byTool) || s.may(server, byPrompt) || s.may(server, byURI)
+// mayContainAny reports whether the view can contain any part of a server.
+func (s *scope) mayContainAny(server string) bool {
+	return s.mayContain(server, byTool) || s.mayContain(server, byPrompt) || s.mayContain(server, byURI)
 }
 
 // canBegin reports whether a pattern matches some name that begins with beginning.
@@ -80,8 +80,9 @@ func canBegin(pattern, beginning string) bool {
 // maxEncodings bounds how often a URI may be percent-encoded to match a pattern.
 const maxEncodings = 4
 
-// climbs reports whether a URI may lead out of the directory that it seems to be in. No pattern matches such a URI.
-func climbs(uri string) bool {
+// escapesDirectory reports whether a URI may lead out of the directory that it seems to be in. No pattern matches such
+// a URI.
+func escapesDirectory(uri string) bool {
 	for range maxEncodings {
 		if slices.Contains(strings.FieldsFunc(uri, func(r rune) bool { return strings.ContainsRune(`/\\?#&=;:`, r) }), "..") {
 			return true
@@ -96,18 +97,18 @@ func climbs(uri string) bool {
 }
 
 // admits reports whether a part of a server is in the view, or is in pages, the pages of the caller's tools.
-func (v *view) admits(pages map[ownName]bool, what subject, of ownName) bool {
-	name := of.own
-	if what != byURI {
-		name = v.scope.shown(of.server, of.own)
+func (v *view) admits(pages map[ownName]bool, kind nameKind, owner ownName) bool {
+	name := owner.own
+	if kind != byURI {
+		name = v.scope.displayName(owner.server, owner.own)
 	}
-	return v.scope.admits(of.server, what, name) || what == byURI && pages[of]
+	return v.scope.admits(owner.server, kind, name) || kind == byURI && pages[owner]
 }
 
 // pagesFor returns the pages of the tools that a caller sees, or nil if the view has resources without regard to tools.
-func (v *view) pagesFor(who asker) map[ownName]bool {
+func (v *view) pagesFor(requester listRequester) map[ownName]bool {
 	if v.isPartial() {
-		return v.toolsOf(who).pages
+		return v.toolNamesOf(requester).pages
 	}
 	return nil
 }
@@ -118,22 +119,23 @@ func (v *view) isPartial() bool {
 	return !whole
 }
 
-// toolsOf returns the tools that a caller sees, before Expose.
-func (v *view) toolsOf(who asker) *toolNames {
-	return who.kind.shown.names(who.caller)
+// toolNamesOf returns the tools that a caller sees, before Expose.
+func (v *view) toolNamesOf(requester listRequester) *toolNames {
+	return requester.kind.shown.toolNamesFor(requester.caller)
 }
 
-// belongs reports whether some part of a server is known to be in the view.
-func (v *view) belongs(server string, who asker) bool {
-	if slices.ContainsFunc(v.toolsOf(who).shown.Tools, func(d toolbox.Descriptor) bool { return d.Server == server }) {
+// hasPart reports whether some part of a server is known to be in the view.
+func (v *view) hasPart(server string, requester listRequester) bool {
+	isOfServer := func(d toolbox.Descriptor) bool { return d.Server == server }
+	if slices.ContainsFunc(v.toolNamesOf(requester).visible.Tools, isOfServer) {
 		return true
 	}
 	if !v.isPartial() { // a server with only held or denied tools does not belong
 		return !v.gateway.declares(server, []string{"tools"})
 	}
 	for _, list := range []string{"prompts/list", "resources/list", "resources/templates/list", "skills/list"} {
-		for _, of := range v.merged(v.gateway.ctx, v.gateway.table[list], who, false).byName {
-			if of.server == server {
+		for _, owner := range v.mergedFor(v.gateway.ctx, v.gateway.table[list], requester, false).byName {
+			if owner.server == server {
 				return true
 			}
 		}

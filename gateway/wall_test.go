@@ -44,11 +44,11 @@ func walled(id string) *script {
 			}
 			all = append(all, fmt.Sprintf(`{"name":%q,%q:%q,"description":"<%s.%s>"%s}`, n, key, n, id, n, more))
 		}
-		return says(fmt.Sprintf(`{%q:[%s]}`, list, strings.Join(all, ",")))
+		return replyWith(fmt.Sprintf(`{%q:[%s]}`, list, strings.Join(all, ",")))
 	}
 	file, skill := "file:///"+id, "skill://"+id+"/k/SKILL.md"
 	return &script{answers: map[string]func(interop.Message) (string, error){
-		"server/discover": says(`{"capabilities":{"tools":{},"prompts":{},"resources":{"subscribe":true},"completions":{},"logging":{},` +
+		"server/discover": replyWith(`{"capabilities":{"tools":{},"prompts":{},"resources":{"subscribe":true},"completions":{},"logging":{},` +
 			`"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}},"extensions":{"` + tasksExtension + `":{},"` + skillsExtension + `":{"directoryRead":true}}},"instructions":"<` + id + `.says>"}`),
 		"tools/list": rows("tools", "title", "x", "y"),
 		"tools/call": func(m interop.Message) (string, error) {
@@ -101,8 +101,8 @@ func marks(text string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// whole returns all parts of such a server.
-func whole(id string) (parts []string) {
+// wholeServer returns all parts of such a server.
+func wholeServer(id string) (parts []string) {
 	for _, own := range []string{
 		"x", "y", "p", "q", "file:///ID/r", "file:///ID/s", "file:///ID/u", "ui://ID-x", "ui://ID-y", "ui://ID-z",
 		"ID:///{n}", "ID:///1", "skill://ID/k/SKILL.md", "says",
@@ -173,13 +173,13 @@ func legacyAsker(t *testing.T, h http.Handler, path string) viewAsker {
 // the parts that it names.
 func TestWalls(t *testing.T) {
 	t.Parallel()
-	everything := slices.Concat(whole("a"), whole("b"), whole("c"))
+	everything := slices.Concat(wholeServer("a"), wholeServer("b"), wholeServer("c"))
 	views := map[string]struct {
 		gateway.View
 		want []string
 	}{
 		"nothing is said":      {gateway.View{}, everything},
-		"servers":              {gateway.View{Servers: []string{"a", "b"}}, slices.Concat(whole("a"), whole("b"))},
+		"servers":              {gateway.View{Servers: []string{"a", "b"}}, slices.Concat(wholeServer("a"), wholeServer("b"))},
 		"no servers":           {gateway.View{Servers: []string{}}, nil},
 		"one tool":             {gateway.View{Tools: []string{"a__x"}}, []string{"a.x", "a.ui://a-x", "a.says"}},
 		"one tool of two":      {gateway.View{Servers: []string{"a", "b"}, Tools: []string{"a__x"}}, []string{"a.x", "a.ui://a-x", "a.says"}},
@@ -211,7 +211,7 @@ func TestWalls(t *testing.T) {
 	views["/mcp/a"] = struct {
 		gateway.View
 		want []string
-	}{want: whole("a")}
+	}{want: wholeServer("a")}
 	for name, v := range views {
 		path := "/mcp/@" + strings.ReplaceAll(name, " ", "-")
 		if name[0] == '/' {
@@ -316,8 +316,8 @@ func (w *wall) name(server, own string) string {
 	return server + "__" + own
 }
 
-// of returns the parts in all with an own name that matches pattern.
-func of(all []string, pattern string) (out []string) {
+// matching returns the parts in all with an own name that matches pattern.
+func matching(all []string, pattern string) (out []string) {
 	own := regexp.MustCompile(`^[a-c]\.(` + pattern + `)$`)
 	for _, part := range all {
 		if own.MatchString(part) {
@@ -329,7 +329,7 @@ func of(all []string, pattern string) (out []string) {
 }
 
 // these returns the matching parts of the view.
-func (w *wall) these(pattern string) []string { return of(w.want, pattern) }
+func (w *wall) these(pattern string) []string { return matching(w.want, pattern) }
 
 // lists checks that a list, or a description, names exactly the parts want.
 func (w *wall) lists(want []string) {
@@ -342,10 +342,10 @@ func (w *wall) lists(want []string) {
 // each requests all matching parts of all servers. Only the parts of the view may be found.
 func (w *wall) each(pattern string, params func(server, own string) string) {
 	w.Helper()
-	for _, part := range of(w.all, pattern) {
+	for _, part := range matching(w.all, pattern) {
 		server, own, _ := strings.Cut(part, ".")
 		got := w.ask(w.method, params(server, own))
-		if is := slices.Contains(w.want, part); is != slices.Contains(marks(got), part) || !is && len(marks(got)) > 0 {
+		if isWanted := slices.Contains(w.want, part); isWanted != slices.Contains(marks(got), part) || !isWanted && len(marks(got)) > 0 {
 			w.Errorf("%s %s %s: %s", w.era, w.method, params(server, own), got)
 		}
 	}
@@ -354,7 +354,7 @@ func (w *wall) each(pattern string, params func(server, own string) string) {
 // eachURI does the same with all URIs that may name a part.
 func (w *wall) eachURI(pattern string, subscribes bool) {
 	w.Helper()
-	for _, part := range of(w.all, pattern) {
+	for _, part := range matching(w.all, pattern) {
 		server, own, _ := strings.Cut(part, ".")
 		owned := protocol.OwnedURI(server, own)
 		uris := []string{own, owned}
@@ -365,20 +365,20 @@ func (w *wall) eachURI(pattern string, subscribes bool) {
 			}
 		}
 		for _, uri := range uris {
-			is := slices.Contains(w.want, part)
+			isWanted := slices.Contains(w.want, part)
 			got := w.ask(w.method, `{"uri":"`+uri+`"}`)
-			there := slices.Contains(marks(got), part)
+			present := slices.Contains(marks(got), part)
 			if subscribes { // the server has no updates, but it is asked
-				there = !strings.Contains(got, "no resource") || is && strings.HasSuffix(uri, "/u")
+				present = !strings.Contains(got, "no resource") || isWanted && strings.HasSuffix(uri, "/u")
 			}
 			if uri == own && protocol.IsOwned(own) && !w.single { // it names no server of this view
-				is = false
+				isWanted = false
 			}
-			if is != there {
+			if isWanted != present {
 				w.Errorf("%s %s %s: %s", w.era, w.method, uri, got)
 			}
 			if !w.single && strings.HasPrefix(own, "file:") { // nor by a path through ..
-				if got := w.ask(w.method, `{"uri":"`+strings.Replace(own, "/"+server+"/", "/"+server+"/../"+server+"/%2e%2e/", 1)+`"}`); len(w.want) < len(whole("a")) && !strings.HasPrefix(got, "error: ") {
+				if got := w.ask(w.method, `{"uri":"`+strings.Replace(own, "/"+server+"/", "/"+server+"/../"+server+"/%2e%2e/", 1)+`"}`); len(w.want) < len(wholeServer("a")) && !strings.HasPrefix(got, "error: ") {
 					w.Errorf("%s %s: a way round to %s: %s", w.era, w.method, uri, got)
 				}
 			}
@@ -397,7 +397,7 @@ func (w *wall) noTasks() {
 	if w.era != interop.Modern || w.exposed {
 		return
 	}
-	for _, part := range of(w.all, `x|y`) {
+	for _, part := range matching(w.all, `x|y`) {
 		server, own, _ := strings.Cut(part, ".")
 		id, made := protocol.LookupString(json.RawMessage(w.ask("tools/call", `{"name":"`+w.name(server, own)+`","arguments":{"later":true}}`)), "taskId")
 		if made != slices.Contains(w.want, part) {

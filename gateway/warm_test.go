@@ -40,7 +40,7 @@ type warmStart struct {
 	*gateway.Gateway
 	library *mcp.Server
 	gate    chan error // closed: the server answers
-	seen    *life
+	seen    *eventLog
 	want    []string
 }
 
@@ -48,17 +48,20 @@ type warmStart struct {
 func listedNames(t testing.TB, c *mcp.ClientSession) (names []string) {
 	t.Helper()
 	for p, err := range c.Prompts(t.Context(), nil) {
-		if names = append(names, p.Name); err != nil {
+		names = append(names, p.Name)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for r, err := range c.Resources(t.Context(), nil) {
-		if names = append(names, r.URI); err != nil {
+		names = append(names, r.URI)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for r, err := range c.ResourceTemplates(t.Context(), nil) {
-		if names = append(names, r.URITemplate); err != nil {
+		names = append(names, r.URITemplate)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,7 +70,7 @@ func listedNames(t testing.TB, c *mcp.ClientSession) (names []string) {
 
 // newWarmStart runs a gateway without clients until the ledger has the lists, and then starts a second run.
 func newWarmStart(t *testing.T, o gateway.Options) *warmStart {
-	w := &warmStart{library: library("a", "file:///a"), gate: make(chan error), seen: &life{more: make(chan struct{})},
+	w := &warmStart{library: library("a", "file:///a"), gate: make(chan error), seen: &eventLog{more: make(chan struct{})},
 		want: []string{"a__greet", "file:///a", "a:///{name}"}}
 	w.library.AddTool(&mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{}, nil
@@ -88,14 +91,14 @@ func newWarmStart(t *testing.T, o gateway.Options) *warmStart {
 			}
 			return e
 		}
-		opts.Log, opts.Warm, opts.Mount.Wait, opts.Mount.Events, opts.Mount.Grace = tellingLog{log, written}, true, -1, w.seen.hear, -1
+		opts.Log, opts.Warm, opts.Mount.Wait, opts.Mount.Events, opts.Mount.Grace = notifyingLog{log, written}, true, -1, w.seen.record, -1
 		o.Ledger = opts
 		return with.open(t, o, "a")
 	}
 	g := run(nil)
 	for entry := range written {
-		if says := entry.Capability.Wire.JSON; bytes.Contains(says, []byte(`"prompts/list"`)) && bytes.Contains(says, []byte(`"resources/list"`)) &&
-			bytes.Contains(says, []byte(`"resources/templates/list"`)) {
+		if instructions := entry.Capability.Wire.JSON; bytes.Contains(instructions, []byte(`"prompts/list"`)) && bytes.Contains(instructions, []byte(`"resources/list"`)) &&
+			bytes.Contains(instructions, []byte(`"resources/templates/list"`)) {
 			break
 		}
 	}
@@ -122,10 +125,10 @@ func listens(c *mcp.Client) (acknowledged <-chan struct{}) {
 
 // piped connects a client over stdio.
 func (w *warmStart) piped(t *testing.T, client *mcp.Client) *mcp.ClientSession {
-	ours, theirs := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- w.ServeIO(t.Context(), theirs, theirs) }()
-	c, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil)
+	go func() { served <- w.ServeIO(t.Context(), serverEnd, serverEnd) }()
+	c, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: clientEnd, Writer: clientEnd}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,10 +148,10 @@ func TestListsAtAWarmStart(t *testing.T) {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
 			w := newWarmStart(t, gateway.Options{})
-			told := make(chan string, 100)
+			notified := make(chan string, 100)
 			o := &mcp.ClientOptions{
-				PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { told <- "prompts" },
-				ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { told <- "resources" },
+				PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { notified <- "prompts" },
+				ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { notified <- "resources" },
 			}
 			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
 			acknowledged := listens(client)
@@ -178,7 +181,7 @@ func TestListsAtAWarmStart(t *testing.T) {
 			w.library.RemovePrompts("greet")
 			close(w.gate)
 			for seen := map[string]bool{}; len(seen) < 2; {
-				seen[<-told] = true
+				seen[<-notified] = true
 			}
 			if got := listedNames(t, c); !slices.Equal(got, want[1:]) {
 				t.Errorf("%q, want %q", got, want[1:])
@@ -197,16 +200,16 @@ func TestListsAreWrittenInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		opts := with.options(t)
-		opts.Log = tellingLog{log, written}
+		opts.Log = notifyingLog{log, written}
 		g := with.open(t, gateway.Options{Ledger: opts}, "a")
-		for most := 0; most < 3; {
-			says := (<-written).Capability.Wire.JSON
-			most = max(most, bytes.Count(says, []byte(`/list":[`)))
+		for maxCount := 0; maxCount < 3; {
+			instructions := (<-written).Capability.Wire.JSON
+			maxCount = max(maxCount, bytes.Count(instructions, []byte(`/list":[`)))
 		}
 		g.Close()
 		for len(written) > 0 { // at its end the gateway writes only lists that the ledger lacks
-			if says := (<-written).Capability.Wire.JSON; bytes.Count(says, []byte(`/list":[`)) < 3 {
-				t.Fatalf("the ledger has less again: %s", says)
+			if instructions := (<-written).Capability.Wire.JSON; bytes.Count(instructions, []byte(`/list":[`)) < 3 {
+				t.Fatalf("the ledger has less again: %s", instructions)
 			}
 		}
 	}
@@ -233,9 +236,9 @@ func TestUseOfAListAtAWarmStart(t *testing.T) {
 func TestListsOfAServerThatDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	w := newWarmStart(t, gateway.Options{})
-	told := make(chan string, 100)
+	notified := make(chan string, 100)
 	c := dialWith(t, w.Gateway, "/mcp", interop.Legacy, &mcp.ClientOptions{
-		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { told <- "resources" },
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { notified <- "resources" },
 	})
 	if got := listedNames(t, c); !slices.Equal(got, w.want) {
 		t.Errorf("%q, want %q", got, w.want)
@@ -250,7 +253,7 @@ func TestListsOfAServerThatDoesNotComeBack(t *testing.T) {
 		}
 	}()
 	for {
-		<-told
+		<-notified
 		if got := listedNames(t, c); len(got) == 0 {
 			break
 		}

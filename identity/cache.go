@@ -12,15 +12,15 @@ const maxCached = 10_000
 // tokenHash is the key of a token in a cache.
 type tokenHash [sha256.Size]byte
 
-func hashOf(token string) tokenHash { return sha256.Sum256([]byte(token)) }
+func hashToken(token string) tokenHash { return sha256.Sum256([]byte(token)) }
 
 // tokenCache holds a value for each token, until the time given to put.
 type tokenCache[V any] struct {
-	mu sync.Mutex
-	of map[tokenHash]cached[V]
+	mu      sync.Mutex
+	entries map[tokenHash]cacheEntry[V]
 }
 
-type cached[V any] struct {
+type cacheEntry[V any] struct {
 	value V
 	until time.Time
 }
@@ -28,9 +28,9 @@ type cached[V any] struct {
 func (c *tokenCache[V]) get(h tokenHash) (v V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, ok := c.of[h]
+	found, ok := c.entries[h]
 	if !ok || !time.Now().Before(found.until) {
-		delete(c.of, h)
+		delete(c.entries, h)
 		return v, false
 	}
 	return found.value, true
@@ -44,21 +44,21 @@ func (c *tokenCache[V]) put(h tokenHash, v V, until time.Time) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of == nil {
-		c.of = map[tokenHash]cached[V]{}
+	if c.entries == nil {
+		c.entries = map[tokenHash]cacheEntry[V]{}
 	}
-	if len(c.of) >= maxCached {
-		for h, old := range c.of {
+	if len(c.entries) >= maxCached {
+		for h, old := range c.entries {
 			if !now.Before(old.until) {
-				delete(c.of, h)
+				delete(c.entries, h)
 			}
 		}
-		for h := range c.of {
-			if len(c.of) < maxCached-maxCached/16 {
+		for h := range c.entries {
+			if len(c.entries) < maxCached-maxCached/16 {
 				break
 			}
-			delete(c.of, h)
+			delete(c.entries, h)
 		}
 	}
-	c.of[h] = cached[V]{v, until}
+	c.entries[h] = cacheEntry[V]{v, until}
 }

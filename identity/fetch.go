@@ -23,12 +23,12 @@ const (
 type fetcher struct{ client *http.Client }
 
 func newFetcher(c *http.Client) fetcher {
-	own := http.Client{}
+	copied := http.Client{}
 	if c != nil {
-		own = *c
+		copied = *c
 	}
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return fetcher{&own}
+	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return fetcher{&copied}
 }
 
 // do sends a request, which must have a deadline in its context. It returns the body of a response with status 200.
@@ -64,8 +64,8 @@ type serverMetadata struct {
 	Keys   string `json:"jwks_uri"`
 }
 
-// keysOf discovers the address of an issuer's keys.
-func (f fetcher) keysOf(ctx context.Context, issuer string) (string, error) {
+// discoverKeys discovers the address of an issuer's keys.
+func (f fetcher) discoverKeys(ctx context.Context, issuer string) (string, error) {
 	u, err := url.Parse(issuer)
 	if err != nil {
 		return "", err
@@ -78,11 +78,13 @@ func (f fetcher) keysOf(ctx context.Context, issuer string) (string, error) {
 		origin + "/.well-known/openid-configuration" + path,
 	} {
 		var body []byte
-		if body, err = f.get(ctx, place); err != nil {
+		body, err = f.get(ctx, place)
+		if err != nil {
 			continue
 		}
 		var m serverMetadata
-		switch err = json.Unmarshal(body, &m); {
+		err = json.Unmarshal(body, &m)
+		switch {
 		case err != nil:
 			err = fmt.Errorf("%s: %w", place, err)
 		case m.Issuer != issuer:
@@ -104,13 +106,13 @@ func checkAddress(address string) error {
 		return err
 	case u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("%.200q is no https URL", address)
-	case u.Scheme == "http" && !loopbackName(u.Hostname()):
+	case u.Scheme == "http" && !isLoopbackName(u.Hostname()):
 		return fmt.Errorf("%.200q: without TLS it may only be on this machine", address)
 	}
 	return nil
 }
 
-func loopbackName(name string) bool {
+func isLoopbackName(name string) bool {
 	addr, err := netip.ParseAddr(name)
 	return strings.EqualFold(name, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }

@@ -49,25 +49,25 @@ type Resource struct {
 
 // Guard authenticates requests. Its methods may be called from any goroutine.
 type Guard struct {
-	opts      Options
-	verifiers []Verifier
-	failed    []atomic.Int64 // when each verifier last failed to check a token, in Unix nanoseconds; 0: it works
+	opts         Options
+	verifiers    []Verifier
+	lastFailures []atomic.Int64 // when each verifier last failed to check a token, in Unix nanoseconds; 0: it works
 }
 
 // NewGuard returns a guard that asks the verifiers in order. Without verifiers it refuses every request.
 func NewGuard(opts *Options, verifiers ...Verifier) *Guard {
-	g := &Guard{verifiers: verifiers, failed: make([]atomic.Int64, len(verifiers))}
+	g := &Guard{verifiers: verifiers, lastFailures: make([]atomic.Int64, len(verifiers))}
 	if opts != nil {
 		g.opts = *opts
 	}
 	if g.opts.Resource == nil {
 		u, _ := url.Parse(g.opts.URL)
-		one := Resource{Path: "/"}
+		only := Resource{Path: "/"}
 		if u != nil && u.EscapedPath() != "" {
-			one.Path = u.EscapedPath()
-			g.opts.URL = strings.TrimSuffix(g.opts.URL, one.Path)
+			only.Path = u.EscapedPath()
+			g.opts.URL = strings.TrimSuffix(g.opts.URL, only.Path)
 		}
-		g.opts.Resource = func(*http.Request) Resource { return one }
+		g.opts.Resource = func(*http.Request) Resource { return only }
 	}
 	return g
 }
@@ -106,25 +106,27 @@ func (g *Guard) Principal(r *http.Request) (toolbox.Principal, error) {
 // [*Refusal]. The status is 401 if there is no token, or none that is valid for this resource. It is 403 if the token
 // is for other resources or lacks scopes, and 503 if the token cannot be checked.
 func (g *Guard) Authenticate(r *http.Request) (*Identity, error) {
-	to := g.opts.Resource(r)
+	resource := g.opts.Resource(r)
 	token, sent := tokenOf(r.Header)
 	if token == "" {
-		return nil, g.challenge(r, to, sent, nil)
+		return nil, g.challenge(r, resource, sent, nil)
 	}
 	id, err := g.verify(r.Context(), token)
 	switch {
 	case errors.Is(err, ErrInvalid), errors.Is(err, ErrForeign):
-		return nil, g.challenge(r, to, true, err)
+		return nil, g.challenge(r, resource, true, err)
 	case err != nil:
 		return nil, &Refusal{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"5"}},
 			Reason: "tokens cannot be checked at the moment; try again", Err: err}
-	case !id.issuedFor(g.address(r, to)):
-		return nil, g.challenge(r, to, true, &told{fmt.Sprintf("the bearer token is for %.200q, and this is %s",
-			id.Audience, cmp.Or(g.address(r, to), "reached by a name that it does not know as its own"))})
-	case !id.permits(to.Name):
-		return nil, &Refusal{Status: http.StatusForbidden, Reason: "the API key is not for this view, but for " + cmp.Or(strings.Join(id.Views, ", "), "none")}
-	case !id.granted(g.scopes(to)):
-		return nil, g.stepUp(r, to)
+	case !id.issuedFor(g.address(r, resource)):
+		address := cmp.Or(g.address(r, resource), "reached by a name that it does not know as its own")
+		reason := fmt.Sprintf("the bearer token is for %.200q, and this is %s", id.Audience, address)
+		return nil, g.challenge(r, resource, true, &invalidReason{reason})
+	case !id.permits(resource.Name):
+		views := cmp.Or(strings.Join(id.Views, ", "), "none")
+		return nil, &Refusal{Status: http.StatusForbidden, Reason: "the API key is not for this view, but for " + views}
+	case !id.granted(g.scopes(resource)):
+		return nil, g.stepUp(r, resource)
 	}
 	return id, nil
 }
@@ -159,8 +161,9 @@ func tokenOf(h http.Header) (token string, sent bool) {
 func (g *Guard) verify(ctx context.Context, token string) (id *Identity, err error) {
 	err = ErrForeign
 	for n, v := range g.verifiers {
-		if id, err = v.Verify(ctx, token); err == nil || !errors.Is(err, ErrForeign) {
-			g.note(ctx, &g.failed[n], err)
+		id, err = v.Verify(ctx, token)
+		if err == nil || !errors.Is(err, ErrForeign) {
+			g.recordResult(ctx, &g.lastFailures[n], err)
 			break
 		}
 	}
@@ -170,29 +173,30 @@ func (g *Guard) verify(ctx context.Context, token string) (id *Identity, err err
 	return id, err
 }
 
-// troubleRest is the time without failures after which Options.Trouble is called with nil. It is needed because one of
-// several issuers may be down: anyone can send tokens of that issuer between valid tokens of others.
-const troubleRest = time.Minute
+// troubleClearAfter is the time without failures after which Options.Trouble is called with nil. It is needed because
+// one of several issuers may be down: anyone can send tokens of that issuer between valid tokens of others.
+const troubleClearAfter = time.Minute
 
-// note records the result of a verifier, and calls Options.Trouble if necessary.
-func (g *Guard) note(ctx context.Context, failed *atomic.Int64, err error) {
+// recordResult records the result of a verifier, and calls Options.Trouble if necessary.
+func (g *Guard) recordResult(ctx context.Context, failed *atomic.Int64, err error) {
 	last := failed.Load()
+	changed := false
 	switch {
-	case err == nil && (last == 0 || time.Since(time.Unix(0, last)) < troubleRest || !failed.CompareAndSwap(last, 0)):
-		return
-	case err != nil && (errors.Is(err, ErrInvalid) || ctx.Err() != nil || failed.Swap(time.Now().UnixNano()) != 0):
-		return
+	case err == nil && last != 0 && time.Since(time.Unix(0, last)) >= troubleClearAfter:
+		changed = failed.CompareAndSwap(last, 0)
+	case err != nil && !errors.Is(err, ErrInvalid) && ctx.Err() == nil:
+		changed = failed.Swap(time.Now().UnixNano()) == 0
 	}
-	if g.opts.Trouble != nil {
+	if changed && g.opts.Trouble != nil {
 		g.opts.Trouble(err)
 	}
 }
 
 // scopes returns the scopes that a resource requires. They depend only on its name, whether the resource exists or not.
-func (g *Guard) scopes(to Resource) []string {
+func (g *Guard) scopes(resource Resource) []string {
 	name := "*"
-	if to.Name != "" {
-		name = url.PathEscape(to.Name)
+	if resource.Name != "" {
+		name = url.PathEscape(resource.Name)
 	}
 	out := make([]string, len(g.opts.Scopes))
 	for i, s := range g.opts.Scopes {
@@ -203,49 +207,52 @@ func (g *Guard) scopes(to Resource) []string {
 
 // challenge returns a refusal with 401 and the address of the metadata (RFC 9728, section 5.1). If no token was sent,
 // the challenge has no error (RFC 6750, section 3.1).
-func (g *Guard) challenge(r *http.Request, to Resource, sent bool, cause error) *Refusal {
-	out := &Refusal{Status: http.StatusUnauthorized, Reason: "a bearer token is required: send Authorization: Bearer TOKEN", Err: cause}
+func (g *Guard) challenge(r *http.Request, resource Resource, sent bool, cause error) *Refusal {
+	out := &Refusal{
+		Status: http.StatusUnauthorized, Err: cause,
+		Reason: "a bearer token is required: send Authorization: Bearer TOKEN",
+	}
 	code := ""
 	if sent {
 		code, out.Reason = "invalid_token", "the bearer token is not valid"
-		if good, ok := errors.AsType[*told](cause); ok {
-			out.Reason, out.Err = good.reason, ErrInvalid
+		if stated, ok := errors.AsType[*invalidReason](cause); ok {
+			out.Reason, out.Err = stated.reason, ErrInvalid
 		}
 	}
-	out.Header = http.Header{"Www-Authenticate": {g.bearer(r, to, code)}}
+	out.Header = http.Header{"Www-Authenticate": {g.bearerChallenge(r, resource, code)}}
 	return out
 }
 
 // stepUp returns a refusal with 403 and the required scopes (RFC 6750, section 3.1).
-func (g *Guard) stepUp(r *http.Request, to Resource) *Refusal {
+func (g *Guard) stepUp(r *http.Request, resource Resource) *Refusal {
 	return &Refusal{
 		Status: http.StatusForbidden, Reason: "the token has not the scopes that this view requires",
-		Header: http.Header{"Www-Authenticate": {g.bearer(r, to, "insufficient_scope")}},
+		Header: http.Header{"Www-Authenticate": {g.bearerChallenge(r, resource, "insufficient_scope")}},
 	}
 }
 
-func (g *Guard) bearer(r *http.Request, to Resource, code string) string {
+func (g *Guard) bearerChallenge(r *http.Request, resource Resource, code string) string {
 	out := `Bearer realm="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(cmp.Or(g.opts.Realm, "indus")) + `"`
 	if code != "" {
 		out += `, error="` + code + `"`
 	}
-	if len(to.Path) > maxResource || len(g.opts.Issuers) == 0 {
+	if len(resource.Path) > maxResource || len(g.opts.Issuers) == 0 {
 		return out
 	}
-	if scopes := g.scopes(to); len(scopes) > 0 {
+	if scopes := g.scopes(resource); len(scopes) > 0 {
 		out += `, scope="` + strings.Join(scopes, " ") + `"`
 	}
-	if at := g.origin(r); at != "" {
-		out += `, resource_metadata="` + at + metadataPath + to.Path + `"`
+	if origin := g.origin(r); origin != "" {
+		out += `, resource_metadata="` + origin + metadataPath + resource.Path + `"`
 	}
 	return out
 }
 
 // address returns the URL of a resource. It returns "" if the name under which the request reached the server is not
 // its own.
-func (g *Guard) address(r *http.Request, to Resource) string {
-	if at := g.origin(r); at != "" {
-		return at + to.Path
+func (g *Guard) address(r *http.Request, resource Resource) string {
+	if origin := g.origin(r); origin != "" {
+		return origin + resource.Path
 	}
 	return ""
 }
@@ -256,8 +263,8 @@ func (g *Guard) origin(r *http.Request) string {
 	if g.opts.URL != "" {
 		return strings.TrimSuffix(g.opts.URL, "/")
 	}
-	own := slices.ContainsFunc(g.opts.Hosts, func(h string) bool { return strings.EqualFold(h, r.Host) })
-	if !own && !loopback(r) {
+	configured := slices.ContainsFunc(g.opts.Hosts, func(h string) bool { return strings.EqualFold(h, r.Host) })
+	if !configured && !isLoopback(r) {
 		return ""
 	}
 	if r.TLS != nil {
@@ -266,13 +273,13 @@ func (g *Guard) origin(r *http.Request) string {
 	return "http://" + strings.ToLower(r.Host)
 }
 
-// loopback reports whether a request is for a loopback name with the port at which it arrived.
-func loopback(r *http.Request) bool {
+// isLoopback reports whether a request is for a loopback name with the port at which it arrived.
+func isLoopback(r *http.Request) bool {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	tcp, ok := local.(*net.TCPAddr)
 	name, port, err := net.SplitHostPort(r.Host)
 	if !ok || !tcp.IP.IsLoopback() || err != nil || port != fmt.Sprint(tcp.Port) {
 		return false
 	}
-	return loopbackName(name)
+	return isLoopbackName(name)
 }

@@ -213,9 +213,9 @@ func FuzzAuthorization(f *testing.F) {
 		if err == nil {
 			return
 		}
-		said := func(err error) string { return err.Error() + err.(*identity.Refusal).Header.Get("Www-Authenticate") }
-		if other := said(refusal(g, "Bearer made-up")) + said(refusal(g, "")) + said(refusal(g, "Bearer indus_made.up")); len(token) > 8 &&
-			strings.Contains(said(err), token) && !strings.Contains(other, token) {
+		reason := func(err error) string { return err.Error() + err.(*identity.Refusal).Header.Get("Www-Authenticate") }
+		if other := reason(refusal(g, "Bearer made-up")) + reason(refusal(g, "")) + reason(refusal(g, "Bearer indus_made.up")); len(token) > 8 &&
+			strings.Contains(reason(err), token) && !strings.Contains(other, token) {
 			t.Fatalf("%q is repeated: %v", authorization, err)
 		}
 	})
@@ -230,9 +230,9 @@ func refusal(g *identity.Guard, authorization string) error {
 // failures.
 func TestTroubleIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
+		var reported []string
 		ann := &identity.Identity{Principal: "user:ann"}
-		g := identity.NewGuard(&identity.Options{Trouble: func(err error) { told = append(told, fmt.Sprint(err)) }}, known{"key": ann})
+		g := identity.NewGuard(&identity.Options{Trouble: func(err error) { reported = append(reported, fmt.Sprint(err)) }}, known{"key": ann})
 		send := func(tokens ...string) {
 			for _, token := range tokens {
 				_, _ = g.Authenticate(get("/mcp", "Bearer "+token))
@@ -243,13 +243,13 @@ func TestTroubleIsToldOnce(t *testing.T) {
 		send("key", "broken", "nobody")
 		time.Sleep(59 * time.Second)
 		send("key")
-		if want := []string{"the disk is gone"}; !cmp.Equal(told, want) {
-			t.Errorf("%q", told)
+		if want := []string{"the disk is gone"}; !cmp.Equal(reported, want) {
+			t.Errorf("%q", reported)
 		}
 		time.Sleep(time.Second)
 		send("nobody", "key", "key", "broken")
-		if want := []string{"the disk is gone", "<nil>", "the disk is gone"}; !cmp.Equal(told, want) {
-			t.Errorf("%q", told)
+		if want := []string{"the disk is gone", "<nil>", "the disk is gone"}; !cmp.Equal(reported, want) {
+			t.Errorf("%q", reported)
 		}
 	})
 }
@@ -266,14 +266,14 @@ func TestPreflights(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	for _, tt := range []struct {
-		method, origin, asks string
-		want                 int
+		method, origin, requests string
+		want                     int
 	}{
 		{"OPTIONS", "https://app.example", "POST", 204},
 		{"OPTIONS", "", "POST", 401}, {"OPTIONS", "https://app.example", "", 401}, {"GET", "https://app.example", "POST", 401},
 	} {
 		r := httptest.NewRequest(tt.method, "/mcp", nil)
-		for name, value := range map[string]string{"Origin": tt.origin, "Access-Control-Request-Method": tt.asks} {
+		for name, value := range map[string]string{"Origin": tt.origin, "Access-Control-Request-Method": tt.requests} {
 			if value != "" {
 				r.Header.Set(name, value)
 			}

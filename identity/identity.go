@@ -52,13 +52,13 @@ func invalidf(format string, a ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, a...)...)
 }
 
-// told is an ErrInvalid with a reason that the sender of the token may see too. Apart from this reason the token was
-// valid, so that the text helps no attacker.
-type told struct{ reason string }
+// invalidReason is an ErrInvalid with a reason that the sender of the token may see too. Apart from this reason the
+// token was valid, so that the text helps no attacker.
+type invalidReason struct{ reason string }
 
-func (t *told) Error() string { return ErrInvalid.Error() + ": " + t.reason }
+func (t *invalidReason) Error() string { return ErrInvalid.Error() + ": " + t.reason }
 
-func (t *told) Unwrap() error { return ErrInvalid }
+func (t *invalidReason) Unwrap() error { return ErrInvalid }
 
 // Refusal describes how a request is refused.
 type Refusal struct {
@@ -97,7 +97,9 @@ func (id *Identity) issuedFor(resource string) bool {
 		return true
 	}
 	resource = strings.TrimSuffix(resource, "/")
-	return resource != "" && slices.ContainsFunc(id.Audience, func(a string) bool { return strings.TrimSuffix(a, "/") == resource })
+	return resource != "" && slices.ContainsFunc(id.Audience, func(audience string) bool {
+		return strings.TrimSuffix(audience, "/") == resource
+	})
 }
 
 // granted reports whether the identity has all required scopes. Clients of Entra request a scope with the address of

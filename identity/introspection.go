@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// introspectionRest is how long the answer about a token is cached. A revoked token stays valid for that time.
-	introspectionRest = time.Minute
-	// maxAsking bounds the number of tokens that are checked at a time, because each made-up token causes a request.
+	// introspectionTTL is how long the answer about a token is cached. A revoked token stays valid for that time.
+	introspectionTTL = time.Minute
+	// maxConcurrent bounds the number of tokens that are checked at a time, because each made-up token causes a request.
 	// Tokens that were valid within knownTime have as many places of their own.
-	maxAsking = 64
-	knownTime = time.Hour
+	maxConcurrent = 64
+	knownTime     = time.Hour
 )
 
 // IntrospectionOptions configures requests about tokens (RFC 7662).
@@ -46,15 +46,15 @@ type IntrospectionOptions struct {
 // Introspection is a [Verifier] that asks the authorization server about each token, and again after a minute. If the
 // server does not answer, the token is refused.
 type Introspection struct {
-	opts    IntrospectionOptions
-	issuer  Issuer
-	fetcher fetcher
-	good    tokenCache[*Identity]
-	bad     tokenCache[error]    // separate, so that made-up tokens evict no others
-	known   tokenCache[struct{}] // tokens that were valid
-	flights singleflight.Group
-	asking  chan struct{}
-	again   chan struct{} // for known tokens
+	opts       IntrospectionOptions
+	issuer     Issuer
+	fetcher    fetcher
+	valid      tokenCache[*Identity]
+	invalid    tokenCache[error]    // separate, so that made-up tokens evict no others
+	known      tokenCache[struct{}] // tokens that were valid
+	flights    singleflight.Group
+	slots      chan struct{}
+	knownSlots chan struct{} // for known tokens
 }
 
 var _ Verifier = (*Introspection)(nil)
@@ -72,46 +72,46 @@ func NewIntrospection(opts IntrospectionOptions) (*Introspection, error) {
 	}
 	return &Introspection{
 		opts: opts, fetcher: newFetcher(opts.Client),
-		asking: make(chan struct{}, maxAsking), again: make(chan struct{}, maxAsking),
+		slots: make(chan struct{}, maxConcurrent), knownSlots: make(chan struct{}, maxConcurrent),
 		issuer: Issuer{URL: opts.Issuer, Claim: cmp.Or(opts.Claim, "sub"), Audience: opts.Audience, Apps: opts.Apps},
 	}, nil
 }
 
 // Verify never returns [ErrForeign]: put this verifier last.
 func (i *Introspection) Verify(ctx context.Context, token string) (*Identity, error) {
-	h := hashOf(token)
-	if id, ok := i.good.get(h); ok {
+	h := hashToken(token)
+	if id, ok := i.valid.get(h); ok {
 		return id, nil
 	}
-	if err, ok := i.bad.get(h); ok {
+	if err, ok := i.invalid.get(h); ok {
 		return nil, err
 	}
 	flight := i.flights.DoChan(string(h[:]), func() (any, error) { // also for requests that wait for the same answer
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchWait)
 		defer cancel()
-		return i.ask(ctx, h, token)
+		return i.introspect(ctx, h, token)
 	})
 	select {
-	case said := <-flight:
-		id, _ := said.Val.(*Identity)
-		return id, said.Err
+	case outcome := <-flight:
+		id, _ := outcome.Val.(*Identity)
+		return id, outcome.Err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (i *Introspection) ask(ctx context.Context, h tokenHash, token string) (*Identity, error) {
-	asking := i.asking
+func (i *Introspection) introspect(ctx context.Context, h tokenHash, token string) (*Identity, error) {
+	slots := i.slots
 	if _, ok := i.known.get(h); ok {
-		asking = i.again
+		slots = i.knownSlots
 	}
 	select {
-	case asking <- struct{}{}:
-		defer func() { <-asking }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 	default:
 		return nil, ErrBusy
 	}
-	until := time.Now().Add(introspectionRest)
+	until := time.Now().Add(introspectionTTL)
 	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, i.opts.Endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -130,13 +130,13 @@ func (i *Introspection) ask(ctx context.Context, h tokenHash, token string) (*Id
 	id, err := i.identity(answer)
 	switch {
 	case err != nil:
-		i.bad.put(h, err, until)
+		i.invalid.put(h, err, until)
 		return nil, err
 	case id.Expires.IsZero() || until.Before(id.Expires):
 	default:
 		until = id.Expires
 	}
-	i.good.put(h, id, until)
+	i.valid.put(h, id, until)
 	i.known.put(h, struct{}{}, time.Now().Add(knownTime))
 	return id, nil
 }

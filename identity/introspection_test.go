@@ -18,17 +18,17 @@ import (
 
 // introspector gives the answers about tokens that a test sets.
 type introspector struct {
-	mu     sync.Mutex
-	answer string
-	wait   time.Duration
-	asked  int
-	wrong  []string
+	mu       sync.Mutex
+	answer   string
+	wait     time.Duration
+	requests int
+	wrong    []string
 }
 
 func (i *introspector) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(r.Body)
 	i.mu.Lock()
-	i.asked++
+	i.requests++
 	id, secret, _ := r.BasicAuth()
 	if id != "indus" || secret != "s%3Acret" || r.Method != "POST" || r.URL.RawQuery != "" || !strings.Contains(string(body), "token=") {
 		i.wrong = append(i.wrong, fmt.Sprint(r.Method, r.URL, id))
@@ -50,7 +50,7 @@ func (i *introspector) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-func (i *introspector) says(answer string) {
+func (i *introspector) setAnswer(answer string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.answer = answer
@@ -59,7 +59,7 @@ func (i *introspector) says(answer string) {
 func (i *introspector) times() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.asked
+	return i.requests
 }
 
 func newIntrospection(t *testing.T, i *introspector) *identity.Introspection {
@@ -131,17 +131,17 @@ func TestIntrospectionIsRemembered(t *testing.T) {
 		}
 		all.Wait()
 		for _, tt := range []struct {
-			after time.Duration
-			says  string // the answer from then on
-			asked int
-			ok    bool
+			after  time.Duration
+			answer string // the answer from then on
+			asked  int
+			ok     bool
 		}{
 			{57 * time.Second, "", 1, true}, {2 * time.Second, "", 2, true}, {30 * time.Second, `{"active":false}`, 2, true},
 			{12 * time.Second, "", 3, false}, {57 * time.Second, activeUntil(time.Now().Add(time.Hour)), 3, false}, {3 * time.Second, "", 4, true},
 		} {
 			time.Sleep(tt.after)
-			if tt.says != "" {
-				i.says(tt.says)
+			if tt.answer != "" {
+				i.setAnswer(tt.answer)
 			}
 			if _, err := v.Verify(t.Context(), "ann"); (err == nil) != tt.ok || i.times() != tt.asked {
 				t.Errorf("%v: asked %d times, %v", tt, i.times(), err)

@@ -39,55 +39,62 @@ type Issuer struct {
 // JWT is a [Verifier] of tokens that authorization servers sign (RFC 9068). A verified token is cached until it expires
 // or its issuer has other keys.
 type JWT struct {
-	issuers map[string]*trusted
-	known   tokenCache[*verified]
+	issuers map[string]*trustedIssuer
+	known   tokenCache[*verifiedToken]
 }
 
 var _ Verifier = (*JWT)(nil)
 
-// trusted is an issuer with its keys.
-type trusted struct {
+// trustedIssuer is an issuer with its keys.
+type trustedIssuer struct {
 	Issuer
 	keys   *keySet
 	parser *jwt.Parser
 }
 
-// verified is a valid token, with the keys that verified it.
-type verified struct {
+// verifiedToken is a valid token, with the keys that verified it.
+type verifiedToken struct {
 	identity *Identity
-	issuer   *trusted
-	by       *publicKeys
+	issuer   *trustedIssuer
+	keys     *publicKeys
 }
 
 // publicAlgorithms holds the algorithms with a public key. With the others, a verifier could also sign.
-var publicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+var publicAlgorithms = []string{
+	"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+}
 
 // NewJWT returns a verifier that trusts these issuers. It sends them no request before a token arrives. client sends
 // the requests, without following redirects. If it is nil, the default client does.
 func NewJWT(client *http.Client, issuers ...Issuer) (*JWT, error) {
-	j := &JWT{issuers: map[string]*trusted{}}
-	for _, one := range issuers {
-		if err := checkAddress(one.URL); err != nil {
+	j := &JWT{issuers: map[string]*trustedIssuer{}}
+	for _, issuer := range issuers {
+		if err := checkAddress(issuer.URL); err != nil {
 			return nil, fmt.Errorf("issuer: %w", err)
 		}
-		if one.Keys != "" {
-			if err := checkAddress(one.Keys); err != nil {
-				return nil, fmt.Errorf("keys of %s: %w", one.URL, err)
+		if issuer.Keys != "" {
+			if err := checkAddress(issuer.Keys); err != nil {
+				return nil, fmt.Errorf("keys of %s: %w", issuer.URL, err)
 			}
 		}
-		if one.Algorithms == nil {
-			one.Algorithms = []string{"RS256", "ES256", "EdDSA"}
+		if issuer.Algorithms == nil {
+			issuer.Algorithms = []string{"RS256", "ES256", "EdDSA"}
 		}
-		for _, alg := range one.Algorithms {
+		for _, alg := range issuer.Algorithms {
 			if !slices.Contains(publicAlgorithms, alg) {
-				return nil, fmt.Errorf("%s: the algorithm %.40q is none of %s", one.URL, alg, strings.Join(publicAlgorithms, ", "))
+				all := strings.Join(publicAlgorithms, ", ")
+				return nil, fmt.Errorf("%s: the algorithm %.40q is none of %s", issuer.URL, alg, all)
 			}
 		}
-		if one.Claim == "" {
-			one.Claim = "sub"
+		if issuer.Claim == "" {
+			issuer.Claim = "sub"
 		}
-		j.issuers[one.URL] = &trusted{one, &keySet{issuer: one.URL, address: one.Keys, fetcher: newFetcher(client)}, jwt.NewParser(
-			jwt.WithValidMethods(one.Algorithms), jwt.WithIssuer(one.URL), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway), jwt.WithStrictDecoding())}
+		keys := &keySet{issuer: issuer.URL, address: issuer.Keys, fetcher: newFetcher(client)}
+		parser := jwt.NewParser(
+			jwt.WithValidMethods(issuer.Algorithms), jwt.WithIssuer(issuer.URL),
+			jwt.WithExpirationRequired(), jwt.WithLeeway(leeway), jwt.WithStrictDecoding(),
+		)
+		j.issuers[issuer.URL] = &trustedIssuer{issuer, keys, parser}
 	}
 	return j, nil
 }
@@ -97,13 +104,13 @@ func (j *JWT) Verify(ctx context.Context, token string) (*Identity, error) {
 	if !strings.HasPrefix(token, "ey") || strings.Count(token, ".") != 2 {
 		return nil, ErrForeign
 	}
-	h := hashOf(token)
+	h := hashToken(token)
 	if known, ok := j.known.get(h); ok {
 		keys, err := known.issuer.keys.current(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if keys == known.by {
+		if keys == known.keys {
 			return known.identity, nil
 		}
 	}
@@ -112,24 +119,24 @@ func (j *JWT) Verify(ctx context.Context, token string) (*Identity, error) {
 	if err != nil {
 		return nil, invalidf("%w", err)
 	}
-	from := j.issuers[unverified.Issuer]
-	if from == nil {
+	issuer := j.issuers[unverified.Issuer]
+	if issuer == nil {
 		return nil, ErrForeign
 	}
-	if err := checkHead(head.Header); err != nil {
+	if err := checkHeader(head.Header); err != nil {
 		return nil, err
 	}
-	good, err := from.verify(ctx, token)
+	checked, err := issuer.verify(ctx, token)
 	if err != nil {
 		return nil, err
 	}
-	j.known.put(h, good, good.identity.Expires.Add(leeway))
-	return good.identity, nil
+	j.known.put(h, checked, checked.identity.Expires.Add(leeway))
+	return checked.identity, nil
 }
 
-// checkHead refuses tokens for other purposes, and tokens with critical extensions (RFC 7515, section 4.1.11). RFC 9068
-// requires at+jwt, but most servers send JWT, or no type.
-func checkHead(head map[string]any) error {
+// checkHeader refuses tokens for other purposes, and tokens with critical extensions (RFC 7515, section 4.1.11). RFC
+// 9068 requires at+jwt, but most servers send JWT, or no type.
+func checkHeader(head map[string]any) error {
 	if _, ok := head["crit"]; ok {
 		return invalidf("crit is not supported")
 	}
@@ -143,15 +150,15 @@ func checkHead(head map[string]any) error {
 }
 
 // verify checks the signature and the claims.
-func (t *trusted) verify(ctx context.Context, token string) (*verified, error) {
+func (t *trustedIssuer) verify(ctx context.Context, token string) (*verifiedToken, error) {
 	keys, err := t.keys.current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	claims := jwt.MapClaims{}
 	parsed, err := t.parser.ParseWithClaims(token, claims, keys.find)
-	if err != nil && unknownKey(parsed, err) {
-		fresh, failed := t.keys.afresh(ctx)
+	if err != nil && isUnknownKey(parsed, err) {
+		fresh, failed := t.keys.refetch(ctx)
 		if failed != nil {
 			return nil, failed
 		}
@@ -162,7 +169,7 @@ func (t *trusted) verify(ctx context.Context, token string) (*verified, error) {
 	}
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenSignatureInvalid):
-		return nil, &told{"the bearer token has expired"}
+		return nil, &invalidReason{"the bearer token has expired"}
 	case err != nil:
 		return nil, invalidf("%w", err)
 	}
@@ -170,19 +177,19 @@ func (t *trusted) verify(ctx context.Context, token string) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &verified{id, t, keys}, nil
+	return &verifiedToken{id, t, keys}, nil
 }
 
-// unknownKey reports whether other keys might verify a token.
-func unknownKey(token *jwt.Token, err error) bool {
+// isUnknownKey reports whether other keys might verify a token.
+func isUnknownKey(token *jwt.Token, err error) bool {
 	if errors.Is(err, jwkset.ErrKeyNotFound) {
 		return true
 	}
 	if token == nil {
 		return false
 	}
-	_, names := token.Header["kid"]
-	return !names && (errors.Is(err, jwt.ErrTokenSignatureInvalid) || errors.Is(err, jwt.ErrTokenUnverifiable))
+	_, namesKey := token.Header["kid"]
+	return !namesKey && (errors.Is(err, jwt.ErrTokenSignatureInvalid) || errors.Is(err, jwt.ErrTokenUnverifiable))
 }
 
 // checkAccess refuses claims of tokens that are not access tokens. It also refuses tokens of applications, unless apps
@@ -193,16 +200,17 @@ func checkAccess(claims map[string]any, apps bool) error {
 			return invalidf("it is no access token: it has %s", other)
 		}
 	}
-	for claim, good := range map[string][]string{
+	for claim, allowed := range map[string][]string{
 		"typ":        {"bearer", "at+jwt", "jwt"},               // Keycloak
 		"token_type": {"bearer", "access_token", "at+jwt"},      // RFC 7662, section 2.2
 		"token_use":  {"access", "access_token", "accesstoken"}, // Cognito, Hydra
 	} {
-		if typ, ok := claims[claim]; ok && typ != "" && !slices.Contains(good, strings.ToLower(fmt.Sprint(typ))) {
+		if typ, ok := claims[claim]; ok && typ != "" && !slices.Contains(allowed, strings.ToLower(fmt.Sprint(typ))) {
 			return invalidf("it is no access token: its %s is %.40q", claim, fmt.Sprint(typ))
 		}
 	}
-	if _, ok := claims["nonce"]; ok && len(scopesIn(claims)) == 0 { // Entra's ID tokens have the audience of its access tokens
+	// Entra's ID tokens have the audience of its access tokens.
+	if _, ok := claims["nonce"]; ok && len(scopesIn(claims)) == 0 {
 		return invalidf("it is no access token: it has a nonce, and no scope")
 	}
 	if kind, _ := claims["idtyp"].(string); strings.EqualFold(kind, "app") && !apps {

@@ -38,18 +38,18 @@ const (
 
 // provider is an authorization server in the process, with responses that a test sets.
 type provider struct {
-	mu    sync.Mutex
-	keys  []map[string]any
-	serve func(w http.ResponseWriter) // in place of the keys; nil: the keys are served
-	asked map[string]int
+	mu       sync.Mutex
+	keys     []map[string]any
+	serve    func(w http.ResponseWriter) // in place of the keys; nil: the keys are served
+	requests map[string]int
 }
 
 func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
-	if p.asked == nil {
-		p.asked = map[string]int{}
+	if p.requests == nil {
+		p.requests = map[string]int{}
 	}
-	p.asked[r.URL.String()]++
+	p.requests[r.URL.String()]++
 	keys, serve := p.keys, p.serve
 	p.mu.Unlock()
 	w := httptest.NewRecorder()
@@ -72,7 +72,7 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 func (p *provider) times(url string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.asked[url]
+	return p.requests[url]
 }
 
 func b64(n *big.Int) string { return base64.RawURLEncoding.EncodeToString(n.Bytes()) }

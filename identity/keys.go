@@ -84,11 +84,12 @@ func (k *Keys) Verify(ctx context.Context, token string) (*Identity, error) {
 	if key != nil {
 		want = key.hash
 	}
-	switch same := subtle.ConstantTimeCompare(got[:], want[:]) == 1; {
-	case key == nil || !same:
+	isSame := subtle.ConstantTimeCompare(got[:], want[:]) == 1
+	switch {
+	case key == nil || !isSame:
 		return nil, invalidf("no such API key")
 	case key.Expired(time.Now()):
-		return nil, &told{"the API key " + id + " has expired"}
+		return nil, &invalidReason{"the API key " + id + " has expired"}
 	}
 	return &key.identity, nil
 }
@@ -129,7 +130,7 @@ var ErrNoKey = errors.New("there is no such key")
 // Remove removes a key. The next request with this key is refused.
 func (k *Keys) Remove(ctx context.Context, id string) error {
 	return k.change(ctx, func(list []Key) ([]Key, error) {
-		i := slices.IndexFunc(list, func(o Key) bool { return o.ID == id })
+		i := slices.IndexFunc(list, func(key Key) bool { return key.ID == id })
 		if i < 0 {
 			return nil, ErrNoKey
 		}
@@ -199,14 +200,14 @@ func decodeKeys(text []byte) (keyList, error) {
 	if out.Version != 1 {
 		return list, fmt.Errorf("keys of version %d, and this program knows version 1", out.Version)
 	}
-	for _, one := range out.Keys {
-		entry := &apiKey{Key: one}
-		hash, err := hex.DecodeString(one.Hash)
+	for _, key := range out.Keys {
+		entry := &apiKey{Key: key}
+		hash, err := hex.DecodeString(key.Hash)
 		if err != nil || copy(entry.hash[:], hash) != len(hash) || len(hash) != sha256.Size {
-			return list, fmt.Errorf("the key %.40q has no SHA-256", one.ID)
+			return list, fmt.Errorf("the key %.40q has no SHA-256", key.ID)
 		}
-		entry.identity = Identity{Principal: one.Principal(), Views: one.Views, Expires: one.Expires}
-		list.byID[one.ID] = entry
+		entry.identity = Identity{Principal: key.Principal(), Views: key.Views, Expires: key.Expires}
+		list.byID[key.ID] = entry
 	}
 	list.all = out.Keys
 	return list, nil

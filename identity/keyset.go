@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// keysRest is the age at which keys are fetched again. A withdrawn key stays valid for that time.
-	keysRest = time.Hour
-	// keysLast is how long keys are used if they cannot be fetched again.
-	keysLast = 24 * time.Hour
+	// keysRefreshAge is the age at which keys are fetched again. A withdrawn key stays valid for that time.
+	keysRefreshAge = time.Hour
+	// keysMaxAge is how long keys are used if they cannot be fetched again.
+	keysMaxAge = 24 * time.Hour
 	// keysRetry is the shortest time between requests to an issuer with known keys. It applies after a token with an
 	// unknown key, however many such tokens arrive, and if the issuer did not answer.
 	keysRetry = 5 * time.Minute
@@ -36,53 +36,53 @@ type keySet struct {
 	issuer  string
 	fetcher fetcher
 
-	mu      sync.Mutex
-	address string // "": not discovered yet
-	text    []byte // the text of held
-	held    *publicKeys
-	fetched time.Time     // when held was fetched
-	tried   time.Time     // when the last fetch ended
-	asked   time.Time     // the last fetch because of an unknown key
-	flight  chan struct{} // closed when the fetch ends; nil: there is no fetch
-	err     error         // of the last fetch
+	mu        sync.Mutex
+	address   string // "": not discovered yet
+	text      []byte // the text of keys
+	keys      *publicKeys
+	fetched   time.Time     // when keys was fetched
+	lastTry   time.Time     // when the last fetch ended
+	refetched time.Time     // the last fetch because of an unknown key
+	fetching  chan struct{} // closed when the fetch ends; nil: there is no fetch
+	err       error         // of the last fetch
 }
 
 // current returns keys that are recent enough.
 func (s *keySet) current(ctx context.Context) (*publicKeys, error) {
 	s.mu.Lock()
 	now := time.Now()
-	age, rest := now.Sub(s.fetched), now.Sub(s.tried)
-	switch usable := s.held != nil && age < keysLast; {
-	case usable && (age < keysRest || s.flight != nil || rest < keysRetry):
+	age, rest := now.Sub(s.fetched), now.Sub(s.lastTry)
+	switch usable := s.keys != nil && age < keysMaxAge; {
+	case usable && (age < keysRefreshAge || s.fetching != nil || rest < keysRetry):
 		defer s.mu.Unlock()
-		return s.held, nil
-	case !usable && s.flight == nil && s.err != nil && rest < firstRetry:
+		return s.keys, nil
+	case !usable && s.fetching == nil && s.err != nil && rest < firstRetry:
 		defer s.mu.Unlock()
 		return nil, s.err
 	}
 	return s.await(ctx)
 }
 
-// afresh returns the keys after a token named an unknown key.
-func (s *keySet) afresh(ctx context.Context) (*publicKeys, error) {
+// refetch returns the keys after a token named an unknown key.
+func (s *keySet) refetch(ctx context.Context) (*publicKeys, error) {
 	s.mu.Lock()
-	if now := time.Now(); s.flight == nil {
-		if now.Sub(s.asked) < keysRetry {
+	if now := time.Now(); s.fetching == nil {
+		if now.Sub(s.refetched) < keysRetry {
 			defer s.mu.Unlock()
-			return s.held, nil
+			return s.keys, nil
 		}
-		s.asked = now
+		s.refetched = now
 	}
 	return s.await(ctx)
 }
 
 // await starts a fetch, or waits for the fetch under way. The caller holds mu, and await releases it.
 func (s *keySet) await(ctx context.Context) (*publicKeys, error) {
-	if s.flight == nil {
-		s.flight = make(chan struct{})
+	if s.fetching == nil {
+		s.fetching = make(chan struct{})
 		go s.fetch(ctx, s.address) // ends within fetchWait
 	}
-	flight := s.flight
+	flight := s.fetching
 	s.mu.Unlock()
 	select {
 	case <-flight:
@@ -91,8 +91,8 @@ func (s *keySet) await(ctx context.Context) (*publicKeys, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.held != nil && time.Since(s.fetched) < keysLast {
-		return s.held, nil
+	if s.keys != nil && time.Since(s.fetched) < keysMaxAge {
+		return s.keys, nil
 	}
 	return nil, s.err
 }
@@ -108,23 +108,26 @@ func (s *keySet) fetch(ctx context.Context, address string) {
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.tried = time.Now()
-		if s.err = err; err == nil {
+		s.lastTry = time.Now()
+		s.err = err
+		if err == nil {
 			s.address, s.fetched = address, time.Now()
 			if !bytes.Equal(text, s.text) { // with other keys, all tokens are verified again
-				s.held, s.text = keys, text
+				s.keys, s.text = keys, text
 			}
 		}
-		close(s.flight)
-		s.flight = nil
+		close(s.fetching)
+		s.fetching = nil
 	}()
 	if address == "" {
-		if address, err = s.fetcher.keysOf(ctx, s.issuer); err != nil {
+		address, err = s.fetcher.discoverKeys(ctx, s.issuer)
+		if err != nil {
 			err = fmt.Errorf("%s: discovery: %w", s.issuer, err)
 			return
 		}
 	}
-	if text, err = s.fetcher.get(ctx, address); err == nil {
+	text, err = s.fetcher.get(ctx, address)
+	if err == nil {
 		keys, err = parseKeys(text)
 	}
 	if err != nil {

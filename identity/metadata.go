@@ -37,7 +37,7 @@ func (g *Guard) Metadata() http.Handler {
 			w.Header().Set("Access-Control-Allow-Headers", "MCP-Protocol-Version, Accept, Authorization")
 			w.WriteHeader(http.StatusNoContent)
 		case http.MethodGet, http.MethodHead:
-			g.describe(w, r, path)
+			g.writeMetadata(w, r, path)
 		default:
 			w.Header().Set("Allow", "GET, HEAD, OPTIONS")
 			http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
@@ -45,18 +45,18 @@ func (g *Guard) Metadata() http.Handler {
 	})
 }
 
-// describe writes the metadata of the resource at a path.
-func (g *Guard) describe(w http.ResponseWriter, r *http.Request, path string) {
-	asked := r.Clone(r.Context())
-	asked.URL.Path, asked.URL.RawPath = path, ""
-	to := g.opts.Resource(asked)
-	at := g.address(r, to)
-	if at == "" || to.Path == "" {
+// writeMetadata writes the metadata of the resource at a path.
+func (g *Guard) writeMetadata(w http.ResponseWriter, r *http.Request, path string) {
+	resourceRequest := r.Clone(r.Context())
+	resourceRequest.URL.Path, resourceRequest.URL.RawPath = path, ""
+	resource := g.opts.Resource(resourceRequest)
+	address := g.address(r, resource)
+	if address == "" || resource.Path == "" {
 		http.NotFound(w, r)
 		return
 	}
 	body, err := json.Marshal(metadata{
-		Resource: at, Servers: g.opts.Issuers, Scopes: g.scopes(to), Methods: []string{"header"}, Name: "indus",
+		Resource: address, Servers: g.opts.Issuers, Scopes: g.scopes(resource), Methods: []string{"header"}, Name: "indus",
 	})
 	if err != nil {
 		http.Error(w, "no metadata", http.StatusInternalServerError)
@@ -77,7 +77,8 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 			wellKnown.ServeHTTP(w, r)
 			return
 		}
-		if r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {
+		isCORS := r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
+		if r.Method == http.MethodOptions && isCORS {
 			next.ServeHTTP(w, r)
 			return
 		}

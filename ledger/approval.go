@@ -21,8 +21,8 @@ func newApprovals() approvals {
 	return approvals{sums: map[toolID]string{}, enrolled: map[origin]bool{}}
 }
 
-// take records the approval in an entry, if it is one, and the enrollment of its server.
-func (a approvals) take(e Entry) {
+// add records the approval in an entry, if it is one, and the enrollment of its server.
+func (a approvals) add(e Entry) {
 	switch {
 	case e.Op == Reset:
 		a.enrolled[origin{}] = true
@@ -47,7 +47,7 @@ func (a approvals) approve(e Entry) {
 func approvalsOf(entries []Entry) approvals {
 	a := newApprovals()
 	for _, e := range sortedLog(entries) {
-		a.take(e)
+		a.add(e)
 	}
 	return a
 }

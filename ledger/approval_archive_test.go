@@ -15,18 +15,18 @@ func TestAnAcceptAfterTheLogIsAnother(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, path string){
 		"it is the same": func(*testing.T, string) {},
 		"it became an archive": func(t *testing.T, path string) {
-			put(t, ledger.Archived(open(t, path), 1), ledger.Entry{Op: ledger.Health})
+			appendTo(t, ledger.Archived(open(t, path), 1), ledger.Entry{Op: ledger.Health})
 		},
 		"it was removed": func(t *testing.T, path string) {
 			before := read(t, open(t, path))
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
-			put(t, open(t, path), ledger.Changed(before)...) // as a run that starts now would write it
+			appendTo(t, open(t, path), ledger.Changed(before)...) // as a run that starts now would write it
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, path := pulled(t)
+			s, path := changedShelf(t)
 			a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges, Poll: time.Millisecond})
 			if err := a.Flush(t.Context()); err != nil {
 				t.Fatal(err)
@@ -40,7 +40,7 @@ func TestAnAcceptAfterTheLogIsAnother(t *testing.T) {
 			if err := ledger.Approve(t.Context(), other, "me", held...); err != nil {
 				t.Fatal(err)
 			}
-			await(t, a, "accepted", func() bool { return listed(a) == "fs__echo fs__read" })
+			waitUntil(t, a, "accepted", func() bool { return listed(a) == "fs__echo fs__read" })
 		})
 	}
 }

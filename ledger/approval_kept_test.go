@@ -31,7 +31,7 @@ func (l *slowLog) Read(ctx context.Context, after uint64) ([]ledger.Entry, error
 
 // A poll that read the log before a tool was accepted does not revoke the approval.
 func TestAPollBesideAnAccept(t *testing.T) {
-	s, path := pulled(t)
+	s, path := changedShelf(t)
 	log := &slowLog{open(t, path), make(chan struct{}), make(chan struct{}), t.Context().Done()}
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: time.Millisecond})
 	<-log.read
@@ -43,14 +43,14 @@ func TestAPollBesideAnAccept(t *testing.T) {
 	if err := a.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(told(t, a, log.File), "; "); listed(a) != "fs__echo fs__read" || strings.Count(got, "hold") != 1 {
+	if got := strings.Join(recordedWords(t, a, log.File), "; "); listed(a) != "fs__echo fs__read" || strings.Count(got, "hold") != 1 {
 		t.Errorf("there is %s after %s", listed(a), got)
 	}
 }
 
 // An Accept by another process does not make a tool live that is denied in this run.
 func TestADeniedToolIsAcceptedElsewhere(t *testing.T) {
-	s, path := pulled(t)
+	s, path := changedShelf(t)
 	a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.DenyChanges, Poll: time.Millisecond})
 	elsewhere := open(t, path)
 	if err := a.Flush(t.Context()); err != nil {
@@ -60,7 +60,7 @@ func TestADeniedToolIsAcceptedElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(100 * time.Millisecond) // there is no event to wait for
-	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || listed(a) != "fs__read" {
+	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || listed(a) != "fs__read" {
 		t.Errorf("it says %q, and there is %s", got, listed(a))
 	}
 }

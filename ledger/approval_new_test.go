@@ -43,11 +43,11 @@ func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 	}
 	s.fill(t, row("read", "Reads."), row("hang", "Hangs."), row("echo2", "Echoes."))
 	s.Send("change")
-	await(t, a, "renamed", isNot(isLive(a, "fs__echo")))
+	waitUntil(t, a, "renamed", isNot(isLive(a, "fs__echo")))
 	if got := listed(a); got != "fs__read" {
 		t.Errorf("there is %s", got)
 	}
-	if got := say(t, a, "fs__hang", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call hang")) != 0 {
+	if got := echo(t, a, "fs__hang", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call hang")) != 0 {
 		t.Errorf("a new tool says %q", got)
 	}
 	a.Close()
@@ -56,7 +56,7 @@ func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 		t.Errorf("in the next run there is %s", got)
 	}
 	want := []string{"begin", "enroll fs read", "hold fs hang changed", "hold fs echo2 changed"}
-	if diff := cmp.Diff(want, told(t, a, log)); diff != "" {
+	if diff := cmp.Diff(want, recordedWords(t, a, log)); diff != "" {
 		t.Error(diff)
 	}
 	changed := ledger.Changed(read(t, log))
@@ -66,7 +66,7 @@ func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 	if err := ledger.Approve(t.Context(), open(t, path), "me", changed[1]); err != nil {
 		t.Fatal(err)
 	}
-	await(t, a, "accepted", isLive(a, "fs__echo2"))
+	waitUntil(t, a, "accepted", isLive(a, "fs__echo2"))
 	if got := listed(a); got != "fs__read fs__echo2" {
 		t.Errorf("there is %s", got)
 	}
@@ -99,7 +99,7 @@ func TestANewToolUnderDeny(t *testing.T) {
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.DenyChanges, Poll: time.Millisecond})
 	s.fill(t, row("echo", "Echoes."), row("read", "Reads."))
 	s.Send("change")
-	await(t, a, "held", func() bool { return len(a.Changed()) == 1 })
+	waitUntil(t, a, "held", func() bool { return len(a.Changed()) == 1 })
 	if err := a.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestARemovedLogResetsNoApprovals(t *testing.T) {
 	if err := ledger.Approve(t.Context(), log, "me", ledger.Changed(read(t, log))...); err != nil {
 		t.Fatal(err)
 	}
-	await(t, a, "accepted", func() bool { return listed(a) == "fs__echo web__read" })
+	waitUntil(t, a, "accepted", func() bool { return listed(a) == "fs__echo web__read" })
 	r, err := log.Verify(t.Context())
 	if err != nil || len(r.Damage) != 1 || r.Damage[0].Kind != ledger.Missing {
 		t.Errorf("%+v, %v", r, err)
@@ -169,7 +169,7 @@ func TestALogThatIsRemovedInMidRun(t *testing.T) {
 	}
 	s.fill(t, row("echo", "Echoes otherwise."))
 	s.Send("change")
-	await(t, a, "changed", func() bool { return len(a.Changed()) == 1 })
+	waitUntil(t, a, "changed", func() bool { return len(a.Changed()) == 1 })
 	if err := a.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}

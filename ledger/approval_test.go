@@ -15,8 +15,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// pulled returns a server with a tool echo that was approved in an earlier run, and now has another description.
-func pulled(t *testing.T) (s *shelf, path string) {
+// changedShelf returns a server with a tool echo that was approved in an earlier run, and now has another description.
+func changedShelf(t *testing.T) (s *shelf, path string) {
 	t.Helper()
 	s, path = newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), logPath(t)
 	attach(t, configs(s), &ledger.Options{Log: open(t, path)}).Close()
@@ -25,10 +25,10 @@ func pulled(t *testing.T) (s *shelf, path string) {
 }
 
 func TestPolicyAccept(t *testing.T) {
-	s, path := pulled(t)
+	s, path := changedShelf(t)
 	log := open(t, path)
 	a := attach(t, configs(s), &ledger.Options{Log: log})
-	if diff := cmp.Diff([]string{"begin", "enroll fs echo changed", "enroll fs read"}, told(t, a, log)); diff != "" {
+	if diff := cmp.Diff([]string{"begin", "enroll fs echo changed", "enroll fs read"}, recordedWords(t, a, log)); diff != "" {
 		t.Error(diff)
 	}
 	if got := a.Changed(); len(got) != 1 || got[0].Tool != "echo" || got[0].Op != ledger.Enroll {
@@ -44,7 +44,7 @@ func TestPolicyAccept(t *testing.T) {
 	if got := append(a.Changed(), ledger.Changed(read(t, log))...); len(got) > 0 {
 		t.Errorf("changed are %+v", got)
 	}
-	if diff := cmp.Diff([]string{"accept fs echo: me", "enroll fs echo"}, told(t, a, log)[3:]); diff != "" {
+	if diff := cmp.Diff([]string{"accept fs echo: me", "enroll fs echo"}, recordedWords(t, a, log)[3:]); diff != "" {
 		t.Error(diff)
 	}
 	if err := a.Accept(t.Context(), "fs", "echo", "me"); err == nil {
@@ -54,27 +54,27 @@ func TestPolicyAccept(t *testing.T) {
 
 // A held tool is neither listed nor called, until another process accepts it.
 func TestPolicyHold(t *testing.T) {
-	s, path := pulled(t)
+	s, path := changedShelf(t)
 	log := open(t, path)
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: 10 * time.Millisecond})
 	if got := listed(a) + "; " + strings.Join(a.Names(), " "); got != "fs__read; fs__read" {
 		t.Errorf("there is %s", got)
 	}
-	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") {
+	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") {
 		t.Errorf("a held tool says %q", got)
 	}
 	if len(s.Events("call echo")) != 0 {
 		t.Error("it was called")
 	}
-	if diff := cmp.Diff([]string{"begin", "hold fs echo changed", "enroll fs read"}, told(t, a, log)); diff != "" {
+	if diff := cmp.Diff([]string{"begin", "hold fs echo changed", "enroll fs read"}, recordedWords(t, a, log)); diff != "" {
 		t.Error(diff)
 	}
 	elsewhere := open(t, path)
 	if err := ledger.Approve(t.Context(), elsewhere, "somebody", ledger.Changed(read(t, elsewhere))...); err != nil {
 		t.Fatal(err)
 	}
-	await(t, a, "accepted", isLive(a, "fs__echo"))
-	if got := say(t, a, "fs__echo", "hi"); got != "hi" || listed(a) != "fs__echo fs__read" {
+	waitUntil(t, a, "accepted", isLive(a, "fs__echo"))
+	if got := echo(t, a, "fs__echo", "hi"); got != "hi" || listed(a) != "fs__echo fs__read" {
 		t.Errorf("it says %q, and there is %s", got, listed(a))
 	}
 }
@@ -86,12 +86,12 @@ func TestPolicyHoldInMidRun(t *testing.T) {
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
 	s.fill(t, strings.Replace(row("echo", "Echoes."), "{", `{"annotations":{"readOnlyHint":true},`, 1))
 	s.Send("change")
-	await(t, a, "held", isNot(isLive(a, "fs__echo")))
+	waitUntil(t, a, "held", isNot(isLive(a, "fs__echo")))
 	s.fill(t, row("echo", "Echoes."))
 	s.Send("change")
-	await(t, a, "live", isLive(a, "fs__echo"))
+	waitUntil(t, a, "live", isLive(a, "fs__echo"))
 	want := []string{"begin", "enroll fs echo", "retire fs echo: held", "hold fs echo changed", "enroll fs echo"}
-	if diff := cmp.Diff(want, told(t, a, log)); diff != "" {
+	if diff := cmp.Diff(want, recordedWords(t, a, log)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -111,7 +111,7 @@ func TestPolicyHoldAcrossALoss(t *testing.T) {
 	s.fill(t, row("echo", "Echoes otherwise."))
 	s.kill(t, 1)
 	<-lost
-	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
+	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
 		t.Errorf("it says %q", got)
 	}
 }
@@ -145,13 +145,13 @@ func TestPolicyHoldOfACallUnderWay(t *testing.T) {
 		return &interop.EndpointOptions{Around: []func(interop.Peer) interop.Peer{dies}}
 	}
 	a = attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: interop.HoldChanges})
-	if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
+	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
 		t.Errorf("it says %q, and was called %d times", got, len(s.Events("call echo")))
 	}
 }
 
 func TestPolicyDeny(t *testing.T) {
-	s, path := pulled(t)
+	s, path := changedShelf(t)
 	log := open(t, path)
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.DenyChanges})
 	if got := listed(a); got != "fs__read" {
@@ -160,7 +160,7 @@ func TestPolicyDeny(t *testing.T) {
 	if err := a.Accept(t.Context(), "fs", "echo", "me"); err == nil {
 		t.Error("it was accepted")
 	}
-	if diff := cmp.Diff([]string{"begin", "hold fs echo changed: denied", "enroll fs read"}, told(t, a, log)); diff != "" {
+	if diff := cmp.Diff([]string{"begin", "hold fs echo changed: denied", "enroll fs read"}, recordedWords(t, a, log)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -180,12 +180,12 @@ func TestPolicyWithoutItsLog(t *testing.T) {
 
 // At a warm start, the known tools are listed at once. A call waits until the server has listed its present tools.
 func TestPolicyHoldOfAWarmStart(t *testing.T) {
-	s, path := pulled(t)
+	s, path := changedShelf(t)
 	a := attach(t, configs(s), &ledger.Options{
 		Log: open(t, path), Warm: true, Policy: interop.HoldChanges, Mount: &interop.MountOptions{Wait: -1},
 	})
 	for range 2 { // while the server is awaited, and after
-		if got := say(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
+		if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
 			t.Errorf("it says %q", got)
 		}
 	}

@@ -34,10 +34,10 @@ func (f *File) archive() error {
 		return err
 	}
 	name := f.archiveName(f.tail.high)
-	if there, err := atomicfile.ReadPlain(name, math.MaxInt64-1); err == nil && !bytes.Equal(there, old) {
+	if existing, err := atomicfile.ReadPlain(name, math.MaxInt64-1); err == nil && !bytes.Equal(existing, old) {
 		return fmt.Errorf("%s is not this log", name)
 	}
-	line := f.firstLine(carriedLines(old), filepath.Base(name))
+	line := f.firstLine(archiveBody(old), filepath.Base(name))
 	if len(line) > maxFirst {
 		return fmt.Errorf("it holds %d MiB of tools that are approved or live", len(line)>>20)
 	}
@@ -48,7 +48,7 @@ func (f *File) archive() error {
 		return err
 	}
 	_ = os.Remove(f.path + ".checkpoint") // of earlier versions
-	f.tail, f.seen = nil, 0
+	f.tail, f.loggedDamage = nil, 0
 	return nil
 }
 
@@ -61,23 +61,23 @@ func (f *File) firstLine(body []byte, note string) []byte {
 	return r.appendLine(nil)
 }
 
-// carriedLines returns the body of an Archive entry that follows a log: the lines of the carried entries. Each tool
+// archiveBody returns the body of an Archive entry that follows a log: the lines of the carried entries. Each tool
 // object is in one of these lines only.
-func carriedLines(log []byte) []byte {
+func archiveBody(log []byte) []byte {
 	var entries []Entry
 	heads, bodies := map[string][]byte{}, map[string][]byte{}
 	s := newScan()
 	s.each = func(r *record, line []byte) {
 		entries = append(entries, r.Entry)
-		heads[r.Hash], line = cutBody(line)
+		heads[r.Hash], line = cutAfterHash(line)
 		if r.body != nil && wire.Valid(append(append([]byte(`[[{"":0`), line...), "]]"...)) {
 			bodies[r.Sum] = line
 		}
 	}
-	s.carries = s.each
+	s.eachCarried = s.each
 	s.read(log)
 	out := []byte(`{"entries":[`)
-	for i, e := range carried(entries) {
+	for i, e := range neededEntries(entries) {
 		if i > 0 {
 			out = append(out, ',')
 		}
@@ -92,8 +92,8 @@ func carriedLines(log []byte) []byte {
 	return append(out, "]}"...)
 }
 
-// cutBody cuts a line after its hash.
-func cutBody(line []byte) (head, rest []byte) {
+// cutAfterHash cuts a line after its hash.
+func cutAfterHash(line []byte) (head, rest []byte) {
 	at := bytes.Index(line, []byte(hashKey))
 	if at < 0 {
 		return nil, nil
@@ -102,9 +102,9 @@ func cutBody(line []byte) (head, rest []byte) {
 	return line[:at:at], line[at:]
 }
 
-// carried returns the lines that an Archive entry holds. It returns nil if the entry is none, or if its lines cannot be
-// read.
-func (r *record) carried() [][]byte {
+// archivedLines returns the lines that an Archive entry holds. It returns nil if the entry is none, or if its lines
+// cannot be read.
+func (r *record) archivedLines() [][]byte {
 	if r.Op != Archive || r.body == nil {
 		return nil
 	}
@@ -120,17 +120,18 @@ func (r *record) carried() [][]byte {
 	return lines
 }
 
-// archives returns the names of the archives before the log that begins with begin, the oldest first. It goes back as
-// far as archives have entries after the number after. missing is the name of the next archive if that does not exist.
-func (f *File) archives(begin []byte, after uint64) (names []string, missing string, err error) {
+// archives returns the names of the archives before the log that begins with beginning, the oldest first. It goes back
+// as far as archives have entries after the number after. missing is the name of the next archive if that does not
+// exist.
+func (f *File) archives(beginning []byte, after uint64) (names []string, missing string, err error) {
 	for before := uint64(math.MaxUint64); ; {
-		first, ok := firstOf(begin)
+		first, ok := firstEntry(beginning)
 		if !ok || first.Op != Archive || first.Seq >= before || first.Seq-1 <= after {
 			return names, "", nil
 		}
 		before = first.Seq
 		name := f.archiveName(first.Seq - 1)
-		begin, err = readBegin(name)
+		beginning, err = readBeginning(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return names, name, nil
 		} else if err != nil {
@@ -140,15 +141,15 @@ func (f *File) archives(begin []byte, after uint64) (names []string, missing str
 	}
 }
 
-// firstOf reads the head of the first line of a log without checking it.
-func firstOf(log []byte) (Entry, bool) {
+// firstEntry reads the head of the first line of a log without checking it.
+func firstEntry(log []byte) (Entry, bool) {
 	head, _, ok := bytes.Cut(log, []byte(hashKey))
 	var r record
 	ok = ok && r.readHead(head, func(b []byte) string { return string(b) })
 	return r.Entry, ok
 }
 
-func readBegin(name string) ([]byte, error) {
+func readBeginning(name string) ([]byte, error) {
 	if info, err := os.Stat(name); err != nil {
 		return nil, err
 	} else if err := atomicfile.CheckRegular(info); err != nil {
@@ -159,31 +160,32 @@ func readBegin(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	b := make([]byte, keptOfLine)
+	b := make([]byte, maxLastLine)
 	n, _ := file.ReadAt(b, 0)
 	return b[:n], nil
 }
 
 // readAll reads the log, and before it all archives that have an entry after the number after. It returns the name of
 // an archive that does not exist.
-func (f *File) readAll(ctx context.Context, s *scan, after uint64) (of os.FileInfo, missing string, err error) {
-	log, of, err := f.load(ctx)
+func (f *File) readAll(ctx context.Context, s *scan, after uint64) (info os.FileInfo, missing string, err error) {
+	log, info, err := f.load(ctx)
 	if err != nil {
 		return nil, "", err
 	}
 	names, missing, err := f.archives(log, after)
 	for _, name := range names {
 		var old []byte
-		if err = errors.Join(err, ctx.Err()); err == nil {
+		err = errors.Join(err, ctx.Err())
+		if err == nil {
 			old, err = atomicfile.ReadPlain(name, math.MaxInt64-1)
 		}
-		s.next(filepath.Base(name))
+		s.nextFile(filepath.Base(name))
 		s.reportTorn(s.read(old), "")
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: %w", err)
 	}
-	s.next("")
+	s.nextFile("")
 	s.reportTorn(s.read(log), "")
-	return of, missing, nil
+	return info, missing, nil
 }

@@ -22,11 +22,11 @@ func archived(t *testing.T) (path string, f *ledger.File, archives []string) {
 	t.Helper()
 	path = logPath(t)
 	f = ledger.Archived(open(t, path), 3000)
-	put(t, f, ledger.Entry{Op: ledger.Begin, Run: "A", Config: "x", At: start})
+	appendTo(t, f, ledger.Entry{Op: ledger.Begin, Run: "A", Config: "x", At: start})
 	for i := range 20 {
 		e := enrolled("A", i, capability("fs", "read", fmt.Sprintf("version %d %s", i, strings.Repeat("x", 100)), anyObject))
 		e.Changed = i > 0
-		put(t, f, e)
+		appendTo(t, f, e)
 	}
 	return path, f, filesOf(t, path)
 }
@@ -106,7 +106,7 @@ func TestAnArchiveThatIsRemoved(t *testing.T) {
 	if diff := gocmp.Diff([]string{filepath.Base(last) + ", line 1: missing (entries 1 to " + gone + "): the archive is not there"}, damages(t, f)); diff != "" {
 		t.Error(diff)
 	}
-	if got := put(t, open(t, path), ledger.Entry{Op: ledger.Health}); int(got[0].Seq) != len(all)+1 {
+	if got := appendTo(t, open(t, path), ledger.Entry{Op: ledger.Health}); int(got[0].Seq) != len(all)+1 {
 		t.Errorf("it goes on with %d", got[0].Seq)
 	}
 }
@@ -158,7 +158,7 @@ func TestADamagedFirstEntry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, f, _ := archived(t)
-			put(t, f, ledger.Entry{Op: ledger.Health, Run: "A"})
+			appendTo(t, f, ledger.Entry{Op: ledger.Health, Run: "A"})
 			write(t, path, damage(contents(t, path)))
 			s := newShelf(t, "other", row("echo", "Echoes."))
 			log := ledger.Archived(open(t, path), 1)
@@ -180,10 +180,10 @@ func TestADamagedFirstEntry(t *testing.T) {
 func TestCrashWhileALogBecomesAnArchive(t *testing.T) {
 	path := logPath(t)
 	f := ledger.Archived(open(t, path), 1<<20)
-	kept := story(t, f)
+	stored := twoRuns(t, f)
 	whole := contents(t, path)
 	after := ledger.Archived(open(t, path), 1)
-	put(t, after, ledger.Entry{Op: ledger.Health})
+	appendTo(t, after, ledger.Entry{Op: ledger.Health})
 	archive := contents(t, path+".12")
 	fresh := contents(t, path)
 	for name, crash := range map[string]func(path string){
@@ -198,12 +198,12 @@ func TestCrashWhileALogBecomesAnArchive(t *testing.T) {
 			write(t, at, archive)
 			crash(at)
 			f := ledger.Archived(open(t, at), 1)
-			wantWhole(t, f, len(kept)+1)
-			if got := put(t, f, ledger.Entry{Op: ledger.Health}); got[0].Seq != uint64(len(kept)+2) {
+			wantWhole(t, f, len(stored)+1)
+			if got := appendTo(t, f, ledger.Entry{Op: ledger.Health}); got[0].Seq != uint64(len(stored)+2) {
 				t.Errorf("it goes on with %d", got[0].Seq)
 			}
-			wantWhole(t, f, len(kept)+3)
-			if diff := diffEntries(kept, history(t, f)[:len(kept)]); diff != "" {
+			wantWhole(t, f, len(stored)+3)
+			if diff := diffEntries(stored, history(t, f)[:len(stored)]); diff != "" {
 				t.Errorf("(-kept +read):\n%s", diff)
 			}
 			if f.Removed() {
@@ -231,13 +231,13 @@ func TestALogThatCannotBecomeAnArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		put(t, f, ledger.Entry{Op: ledger.Health, Note: strings.Repeat("x", 1000)})
+		appendTo(t, f, ledger.Entry{Op: ledger.Health, Note: strings.Repeat("x", 1000)})
 		wantWhole(t, f, i+1)
 	}
 	if got := string(contents(t, path+".1")); got != "mine" {
 		t.Errorf("the other file has %q", got)
 	}
-	put(t, f, ledger.Entry{Op: ledger.Health})
+	appendTo(t, f, ledger.Entry{Op: ledger.Health})
 	wantWhole(t, f, 4)
 	if _, err := os.Stat(path + ".3"); err != nil {
 		t.Error(err)
@@ -249,11 +249,11 @@ func TestALogThatHoldsMuch(t *testing.T) {
 	path := logPath(t)
 	f := ledger.Archived(open(t, path), 2000)
 	for i := range 100 {
-		put(t, f, enrolled("A", i, capability("fs", fmt.Sprint("t", i), strings.Repeat("x", 1000), anyObject)))
+		appendTo(t, f, enrolled("A", i, capability("fs", fmt.Sprint("t", i), strings.Repeat("x", 1000), anyObject)))
 	}
 	before := filesOf(t, path)
 	for range 20 {
-		put(t, f, ledger.Entry{Op: ledger.Health, Run: "A", Server: "fs"})
+		appendTo(t, f, ledger.Entry{Op: ledger.Health, Run: "A", Server: "fs"})
 	}
 	if after := filesOf(t, path); len(before) > 10 || len(after) != len(before) {
 		t.Errorf("there are %d archives, and then %d", len(before), len(after))
@@ -266,22 +266,22 @@ func TestALogThatHoldsMuch(t *testing.T) {
 func TestArchivedFileWithTheSameInode(t *testing.T) {
 	path := logPath(t)
 	idle, other := open(t, path), open(t, path)
-	story(t, other)
-	put(t, idle, ledger.Entry{Op: ledger.Health, Run: "A"}) // idle has read all entries
+	twoRuns(t, other)
+	appendTo(t, idle, ledger.Entry{Op: ledger.Health, Run: "A"}) // idle has read all entries
 	long := len(contents(t, path))
 	if err := os.Link(path, path+".inode"); err != nil {
 		t.Fatal(err)
 	}
-	put(t, ledger.Archived(other, 1), ledger.Entry{Op: ledger.Health, Run: "A"})
+	appendTo(t, ledger.Archived(other, 1), ledger.Entry{Op: ledger.Health, Run: "A"})
 	ledger.Archived(other, 1<<20)
 	for i := 0; len(contents(t, path)) < long+1000; i++ {
-		put(t, other, enrolled("B", i, capability("web", fmt.Sprint("t", i), strings.Repeat("y", 3000), anyObject)))
+		appendTo(t, other, enrolled("B", i, capability("web", fmt.Sprint("t", i), strings.Repeat("y", 3000), anyObject)))
 	}
 	write(t, path+".inode", contents(t, path))
 	if err := os.Rename(path+".inode", path); err != nil {
 		t.Fatal(err)
 	}
-	put(t, idle, enrolled("A", 300, capability("fs", "write", "Writes a ☃.", anyObject)))
+	appendTo(t, idle, enrolled("A", 300, capability("fs", "write", "Writes a ☃.", anyObject)))
 	if d := idle.Damage(); len(d) > 0 {
 		t.Errorf("it finds damage where there is none: %v", d)
 	}
@@ -302,7 +302,7 @@ func TestARemovedLogWithArchives(t *testing.T) {
 	if got := read(t, f); !f.Removed() || got[0].Op != ledger.Reset || got[0].Seq != 1 {
 		t.Fatalf("the log begins with %+v", got)
 	}
-	put(t, f, ledger.Entry{Op: ledger.Health})
+	appendTo(t, f, ledger.Entry{Op: ledger.Health})
 	if got := history(t, f); len(got) != 3 || got[2].Op != ledger.Archive {
 		t.Errorf("it has %+v", got)
 	}
@@ -324,7 +324,7 @@ func TestALogFromBeforeArchives(t *testing.T) {
 	f := open(t, path)
 	want := present(read(t, f), servers)
 	wantWhole(t, f, 22)
-	put(t, ledger.Archived(f, 1), ledger.Entry{Op: ledger.Accept, Run: "x"})
+	appendTo(t, ledger.Archived(f, 1), ledger.Entry{Op: ledger.Accept, Run: "x"})
 	if diff := gocmp.Diff(want, present(read(t, open(t, path)), servers)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}

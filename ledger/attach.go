@@ -56,29 +56,29 @@ type Attachment struct {
 	// Enrolled is the number of tools that Attach enrolled before it returned.
 	Enrolled int
 
-	opts       Options
-	logger     *slog.Logger
-	watchers   toolbox.Watchers
-	stop       func() // stops watching the fleet
-	background sync.WaitGroup
-	release    func() // ends the run's lease; set in the background
-	closing    sync.Once
-	done       chan struct{}
-	polling    sync.Once
-	known      func(server string) []toolbox.Wire // set before the servers are in the fleet
-	cancel     context.CancelFunc                 // cancels the opening of the log
-	started    chan struct{}                      // closed when the servers are in the fleet
-	stale      atomic.Bool                        // something happened since the last reconciliation
-	wake       chan struct{}                      // gets a value when the follower has to reconcile
+	opts         Options
+	logger       *slog.Logger
+	watchers     toolbox.Watchers
+	unwatch      func() // stops watching the fleet
+	background   sync.WaitGroup
+	releaseLease func() // ends the run's lease; set in the background
+	closeOnce    sync.Once
+	closing      chan struct{}
+	pollOnce     sync.Once
+	knownTools   func(server string) []toolbox.Wire // set before the servers are in the fleet
+	cancel       context.CancelFunc                 // cancels the opening of the log
+	started      chan struct{}                      // closed when the servers are in the fleet
+	stale        atomic.Bool                        // something happened since the last reconciliation
+	wake         chan struct{}                      // gets a value when the follower has to reconcile
 
-	mu       sync.Mutex
-	guard    guard
-	journal  journal
-	seen     *toolbox.Snapshot // snapshot of the fleet at the last reconciliation
-	shown    *toolbox.Snapshot // the tools of seen that are not held or denied
-	settling bool              // Attach has not returned: tools are enrolled at its end, in the order of the configuration
-	pending  bool              // the servers are not in the fleet yet
-	closed   bool
+	mu            sync.Mutex
+	guard         guard
+	journal       journal
+	fleetSnapshot *toolbox.Snapshot // snapshot of the fleet at the last reconciliation
+	visible       *toolbox.Snapshot // the tools of seen that are not held or denied
+	settling      bool              // Attach has not returned: it enrolls tools at its end, in configured order
+	pending       bool              // the servers are not in the fleet yet
+	closed        bool
 }
 
 // Format prints the run and the number of its servers, for every verb of package fmt.
@@ -93,21 +93,21 @@ func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options)
 	a := newAttachment(l, servers, o)
 	m := *a.opts.Mount
 	if m.Known == nil && a.opts.Warm {
-		m.Known = func(server string) []toolbox.Wire { return a.known(server) }
+		m.Known = func(server string) []toolbox.Wire { return a.knownTools(server) }
 	}
-	m.Events, m.Filter, m.Admit = a.hear, a.filter, a.admit
-	a.background.Go(a.follow)
+	m.Events, m.Filter, m.Admit = a.handleEvent, a.filter, a.admit
+	a.background.Go(a.followChanges)
 	if a.opts.Open != nil {
 		m.Wait = -1
 		ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx)) // ends with Close
 		a.Box = interop.Mount(ctx, nil, &m).Box
-		a.background.Go(func() { a.start(ctx, servers) })
+		a.background.Go(func() { a.openLog(ctx, servers) })
 		return a
 	}
 	defer close(a.started)
-	a.recall(ctx, servers)
+	a.readLog(ctx, servers)
 	a.settling = m.Wait >= 0
-	a.Box = interop.Mount(ctx, a.strict(servers), &m).Box
+	a.Box = interop.Mount(ctx, a.withPolicies(servers), &m).Box
 	a.mu.Lock()
 	a.settling = false
 	a.mu.Unlock()
@@ -117,8 +117,8 @@ func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options)
 	return a
 }
 
-// start opens the log, and then adds the servers to the fleet.
-func (a *Attachment) start(ctx context.Context, servers []interop.Server) {
+// openLog opens the log, and then adds the servers to the fleet.
+func (a *Attachment) openLog(ctx context.Context, servers []interop.Server) {
 	defer close(a.started)
 	log := a.opts.Open(ctx)
 	a.mu.Lock()
@@ -126,8 +126,8 @@ func (a *Attachment) start(ctx context.Context, servers []interop.Server) {
 	a.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, maxRecall)
 	defer cancel()
-	a.recall(ctx, servers)
-	a.Fleet.Apply(a.strict(servers))
+	a.readLog(ctx, servers)
+	a.Fleet.Apply(a.withPolicies(servers))
 	a.mu.Lock()
 	a.pending = false
 	a.mu.Unlock()
@@ -152,8 +152,8 @@ func (a *Attachment) Wait(ctx context.Context) error {
 func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 	a.Fleet = fleet
 	a.update()
-	a.stop = fleet.Watch(func() {
-		a.changed()
+	a.unwatch = fleet.Watch(func() {
+		a.markStale()
 		a.watchers.Notify()
 	})
 	return a
@@ -161,12 +161,12 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 
 func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 	a := &Attachment{
-		Run: string(NewKey()), logger: slog.New(slog.DiscardHandler), release: func() {}, cancel: func() {},
-		done: make(chan struct{}), started: make(chan struct{}), wake: make(chan struct{}, 1),
-		shown: &toolbox.Snapshot{Version: 1},
+		Run: string(NewKey()), logger: slog.New(slog.DiscardHandler), releaseLease: func() {}, cancel: func() {},
+		closing: make(chan struct{}), started: make(chan struct{}), wake: make(chan struct{}, 1),
+		visible: &toolbox.Snapshot{Version: 1},
 		guard: guard{
-			held: map[toolID]Entry{}, kept: map[string]toolID{}, approved: newApprovals(),
-			enrolling: map[origin]bool{}, summed: map[string]summed{},
+			recorded: map[toolID]Entry{}, heldByName: map[string]toolID{}, approved: newApprovals(),
+			enrolling: map[origin]bool{}, sumCache: map[string]cachedSum{},
 		},
 	}
 	if o != nil {
@@ -182,40 +182,42 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 		a.opts.Poll = defaultPoll
 	}
 	a.journal = journal{
-		run: a.Run, by: a.opts.By, config: Fingerprint(servers...), ledger: l, recorder: newRecorder(a.opts.Log, a.logger),
-		mine: map[string]bool{}, says: map[origin]json.RawMessage{}, health: map[string]string{},
+		run: a.Run, user: a.opts.By, config: Fingerprint(servers...), ledger: l, recorder: newRecorder(a.opts.Log, a.logger),
+		servers: map[string]bool{}, descriptions: map[origin]json.RawMessage{}, health: map[string]string{},
 	}
-	if a.pending = a.opts.Open != nil; a.pending {
+	a.pending = a.opts.Open != nil
+	if a.pending {
 		for _, s := range servers {
-			a.shown.Pending = append(a.shown.Pending, s.ID)
+			a.visible.Pending = append(a.visible.Pending, s.ID)
 		}
 	}
 	return a
 }
 
-// recall reads the approvals, and the last known tools of the servers. It runs before the servers are connected,
+// readLog reads the approvals, and the last known tools of the servers. It runs before the servers are connected,
 // because the era of a server depends on it. All other work with the log is done in the background.
-func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
+func (a *Attachment) readLog(ctx context.Context, servers []interop.Server) {
 	state := StateOf(nil)
 	if a.opts.Log != nil {
 		entries, err := a.opts.Log.Read(ctx, 0)
 		a.mu.Lock()
-		if state = StateOf(entries); err == nil {
-			a.guard.recall(state)
-			maps.Copy(a.journal.says, state.described(servers))
+		state = StateOf(entries)
+		if err == nil {
+			a.guard.load(state)
+			maps.Copy(a.journal.descriptions, state.descriptions(servers))
 		} else {
-			a.guard.recall(nil)
+			a.guard.load(nil)
 		}
 		a.mu.Unlock()
 		if err != nil {
 			a.logger.Error("the ledger cannot be read: no tool counts as approved", "err", err)
 		} else if l, ok := a.opts.Log.(fileLog); ok {
-			a.background.Go(func() { a.keep(l) })
+			a.background.Go(func() { a.startLease(l) })
 		}
 	}
-	known, asked := state.Known(servers), new(sync.Map)
-	a.known = func(server string) []toolbox.Wire {
-		if _, again := asked.LoadOrStore(server, true); again { // with another configuration, it is another server
+	known, used := state.Known(servers), new(sync.Map)
+	a.knownTools = func(server string) []toolbox.Wire {
+		if _, again := used.LoadOrStore(server, true); again { // with another configuration, it is another server
 			return nil
 		}
 		return known(server)
@@ -225,7 +227,7 @@ func (a *Attachment) recall(ctx context.Context, servers []interop.Server) {
 func (a *Attachment) enrolled() (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for server := range a.journal.mine {
+	for server := range a.journal.servers {
 		n += a.journal.ledger.Snapshot().ByServer[server]
 	}
 	return n
@@ -235,7 +237,7 @@ func (a *Attachment) enrolled() (n int) {
 func (a *Attachment) Ledger() Ledger {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.current()
+	a.reconcileIfStale()
 	return a.journal.ledger
 }
 
@@ -277,14 +279,14 @@ func (a *Attachment) Capabilities() []Capability {
 func (a *Attachment) Changed() []Entry {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.current()
+	a.reconcileIfStale()
 	var out []Entry
 	for _, e := range a.journal.ledger.Snapshot().Live {
 		if e.Changed {
 			out = append(out, e)
 		}
 	}
-	for _, e := range a.guard.held {
+	for _, e := range a.guard.recorded {
 		out = append(out, e)
 	}
 	slices.SortFunc(out, func(x, y Entry) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Tool, y.Tool)) })
@@ -311,8 +313,8 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 		}
 	}
 	a.mu.Lock()
-	a.guard.approved.take(e)
-	a.guard.accepts++
+	a.guard.approved.add(e)
+	a.guard.acceptCount++
 	a.mu.Unlock()
 	a.update()
 	return nil
@@ -328,8 +330,9 @@ func (a *Attachment) Policy(server string) interop.ChangePolicy {
 	return a.opts.Policy.Strictest("")
 }
 
-// strict returns the servers with the policy that applies to each: its own or the attachment's, whichever is stricter.
-func (a *Attachment) strict(servers []interop.Server) []interop.Server {
+// withPolicies returns the servers with the policy that applies to each: its own or the attachment's, whichever is
+// stricter.
+func (a *Attachment) withPolicies(servers []interop.Server) []interop.Server {
 	out := slices.Clone(servers)
 	guards := a.opts.Policy.Guards()
 	for i := range out {
@@ -347,7 +350,7 @@ func (a *Attachment) strict(servers []interop.Server) []interop.Server {
 // this happens. After Close it does nothing.
 func (a *Attachment) Apply(servers []interop.Server) {
 	<-a.started
-	strict := a.strict(servers)
+	strict := a.withPolicies(servers)
 	a.mu.Lock()
 	if !a.closed {
 		a.journal.reload(Fingerprint(servers...))
@@ -384,10 +387,10 @@ func (a *Attachment) Flush(ctx context.Context) error {
 func (a *Attachment) Close() {
 	a.cancel()
 	<-a.started
-	a.end()
+	a.retireAll()
 	a.Fleet.Close()
-	a.stop()
+	a.unwatch()
 	a.background.Wait()
 	a.journal.recorder.close()
-	a.closing.Do(a.release)
+	a.closeOnce.Do(a.releaseLease)
 }

@@ -101,8 +101,8 @@ func attach(t testing.TB, servers []interop.Server, o *ledger.Options) *ledger.A
 	return a
 }
 
-// await waits until ok returns true.
-func await(t testing.TB, a *ledger.Attachment, what string, ok func() bool) {
+// waitUntil waits until ok returns true.
+func waitUntil(t testing.TB, a *ledger.Attachment, condition string, ok func() bool) {
 	t.Helper()
 	changed := make(chan struct{}, 1)
 	wake := func() {
@@ -121,7 +121,7 @@ func await(t testing.TB, a *ledger.Attachment, what string, ok func() bool) {
 		case <-changed:
 		case <-again.C:
 		case <-late:
-			t.Fatalf("never %s: live %v, status %+v", what, a.Names(), a.Status())
+			t.Fatalf("never %s: live %v, status %+v", condition, a.Names(), a.Status())
 		}
 	}
 }
@@ -141,8 +141,8 @@ func listed(a *ledger.Attachment) string {
 	return strings.Join(names, " ")
 }
 
-// say calls a tool.
-func say(t testing.TB, a *ledger.Attachment, name, message string) string {
+// echo calls a tool.
+func echo(t testing.TB, a *ledger.Attachment, name, message string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()
@@ -153,8 +153,8 @@ func say(t testing.TB, a *ledger.Attachment, name, message string) string {
 	return a.Box.Run(ctx, toolbox.Call{Name: name, Input: in}).Text()
 }
 
-// told returns the entries of a log as words: operation, server, tool and reason.
-func told(t testing.TB, a *ledger.Attachment, log ledger.Log) []string {
+// recordedWords returns the entries of a log as words: operation, server, tool and reason.
+func recordedWords(t testing.TB, a *ledger.Attachment, log ledger.Log) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 // While the log is being opened, the servers are pending, and calls of their tools wait. Then the entries of the log
 // apply from the first tool on.
 func TestAttachWhileTheLogIsOpened(t *testing.T) {
-	s, path := pulled(t)
+	s, path := changedShelf(t)
 	opens := make(chan struct{})
 	a := attach(t, configs(s), &ledger.Options{
 		Open: func(context.Context) ledger.Log { <-opens; return open(t, path) }, Policy: interop.HoldChanges, Mount: &interop.MountOptions{},
@@ -22,7 +22,7 @@ func TestAttachWhileTheLogIsOpened(t *testing.T) {
 		t.Errorf("before: %v, pending %v", got.Tools, got.Pending)
 	}
 	said := make(chan string)
-	go func() { said <- say(t, a, "fs__echo", "hi") }()
+	go func() { said <- echo(t, a, "fs__echo", "hi") }()
 	close(opens)
 	if got := <-said; !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
 		t.Errorf("a held tool says %q", got)

@@ -50,7 +50,7 @@ func TestAttachEnrolls(t *testing.T) {
 		t.Errorf("card %+v", got)
 	}
 	want := []string{"begin: a test", "enroll fs echo", "enroll fs read", "enroll web echo"}
-	got := slices.DeleteFunc(told(t, a, log), func(s string) bool { return strings.HasPrefix(s, "health typo") })
+	got := slices.DeleteFunc(recordedWords(t, a, log), func(s string) bool { return strings.HasPrefix(s, "health typo") })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the log (-want +got):\n%s", diff)
 	}
@@ -67,7 +67,7 @@ func TestAttachNothing(t *testing.T) {
 	if got := a.Ledger().Snapshot().Names(); len(got) != 1 || a.Enrolled != 0 || len(a.Status()) != 0 {
 		t.Errorf("%v, %d enrolled", got, a.Enrolled)
 	}
-	if got := told(t, a, log); len(got) > 0 {
+	if got := recordedWords(t, a, log); len(got) > 0 {
 		t.Errorf("the log says %v", got)
 	}
 }
@@ -86,7 +86,7 @@ func TestDetachSome(t *testing.T) {
 	}
 	fs.Wait("eof")
 	web.Wait("start ")
-	if got := say(t, a, "web__echo", "still here"); got != "still here" || len(web.Events("start ")) != 1 {
+	if got := echo(t, a, "web__echo", "still here"); got != "still here" || len(web.Events("start ")) != 1 {
 		t.Errorf("web says %q", got)
 	}
 	after = a.Detach()
@@ -95,7 +95,7 @@ func TestDetachSome(t *testing.T) {
 	}
 	a.Detach("web")
 	a.Close()
-	got := told(t, a, log)
+	got := recordedWords(t, a, log)
 	if diff := cmp.Diff([]string{"reload", "retire fs echo: removed", "end"}, got[3:]); diff != "" {
 		t.Error(diff)
 	}
@@ -108,10 +108,10 @@ func TestRunsShareALog(t *testing.T) {
 	one := attach(t, configs(s), &ledger.Options{Log: open(t, path)})
 	two := attach(t, configs(s), &ledger.Options{Log: open(t, path)})
 	one.Close()
-	if got := say(t, two, "fs__echo", "here"); got != "here" {
+	if got := echo(t, two, "fs__echo", "here"); got != "here" {
 		t.Error(got)
 	}
-	told(t, two, open(t, path))
+	recordedWords(t, two, open(t, path))
 	runs := ledger.Runs(read(t, open(t, path)))
 	if len(runs) != 2 || len(runs[0].Live().Live) != 0 || len(runs[1].Live().Live) != 1 || runs[0].Config != runs[1].Config {
 		t.Errorf("runs %+v", runs)

@@ -21,7 +21,7 @@ func BenchmarkAppend(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			f, batch := open(b, logPath(b)), many(n)
 			for b.Loop() {
-				put(b, f, batch...)
+				appendTo(b, f, batch...)
 			}
 		})
 	}
@@ -29,7 +29,7 @@ func BenchmarkAppend(b *testing.B) {
 
 func BenchmarkRead(b *testing.B) {
 	f := open(b, logPath(b))
-	put(b, f, many(100_000)...)
+	appendTo(b, f, many(100_000)...)
 	b.ResetTimer()
 	for b.Loop() {
 		if _, err := f.Read(b.Context(), 0); err != nil {
@@ -41,7 +41,7 @@ func BenchmarkRead(b *testing.B) {
 // BenchmarkAttach measures a start before any server is connected.
 func BenchmarkAttach(b *testing.B) {
 	path := logPath(b)
-	put(b, open(b, path), many(20_000)...)
+	appendTo(b, open(b, path), many(20_000)...)
 	b.ResetTimer()
 	for b.Loop() {
 		ledger.Attach(b.Context(), ledger.Empty(), nil, &ledger.Options{Log: open(b, path), Warm: true}).Close()

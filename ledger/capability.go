@@ -35,12 +35,12 @@ func Capabilities(box *toolbox.Box) []Capability {
 	descriptors := box.Descriptors()
 	out := make([]Capability, len(descriptors))
 	for i, d := range descriptors {
-		out[i] = capability(d, box.Run)
+		out[i] = newCapability(d, box.Run)
 	}
 	return out
 }
 
-func capability(d toolbox.Descriptor, run func(context.Context, toolbox.Call) toolbox.Outcome) Capability {
+func newCapability(d toolbox.Descriptor, run func(context.Context, toolbox.Call) toolbox.Outcome) Capability {
 	c := Capability{
 		Name: d.Name, Server: d.Server, Tool: d.Tool, Description: d.Description,
 		Schema: d.Schema, Parameters: d.Parameters, Wire: d.Wire, run: run,

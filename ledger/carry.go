@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// carried returns the entries that the present depends on, in the order of the log. Without the other entries,
+// neededEntries returns the entries that the present depends on, in the order of the log. Without the other entries,
 // [StateOf], [Changed], [Approved] and [Live] return the same. Information about runs that go on also stays the same.
-func carried(entries []Entry) []Entry {
+func neededEntries(entries []Entry) []Entry {
 	entries = sortedLog(entries)
-	c := carrier{kept: map[uint64]bool{}, first: map[slot]uint64{}, last: map[slot]uint64{}}
+	c := entrySelector{selected: map[uint64]bool{}, first: map[entryGroup]uint64{}, last: map[entryGroup]uint64{}}
 	runs := Runs(entries)
 	goesOn := map[string]bool{}
 	for _, e := range entries {
@@ -19,71 +19,71 @@ func carried(entries []Entry) []Entry {
 	}
 	approved := approvalsOf(entries).sums
 	for _, e := range entries {
-		c.servers(e, approved[e.toolID()])
+		c.addServer(e, approved[e.toolID()])
 		if goesOn[e.Run] {
-			c.running(e)
+			c.addRunning(e)
 		}
 	}
 	for _, r := range runs {
 		if goesOn[r.ID] {
-			c.live(r.Entries)
+			c.addLive(r.Entries)
 		}
 	}
-	for _, h := range heardIn(runs) {
-		c.live(h.events)
-		c.kept[h.enrolled.Seq] = true
+	for _, h := range newestHistories(runs) {
+		c.addLive(h.events)
+		c.selected[h.enrolled.Seq] = true
 	}
-	return c.close(entries)
+	return c.complete(entries)
 }
 
-// carrier collects entries by their number.
-type carrier struct {
-	kept        map[uint64]bool
-	first, last map[slot]uint64
+// entrySelector collects entries by their number.
+type entrySelector struct {
+	selected    map[uint64]bool
+	first, last map[entryGroup]uint64
 }
 
-// slot identifies a group of entries, of which the first or the last is kept.
-type slot struct {
-	what, run string
+// entryGroup identifies a group of entries, of which the first or the last is kept.
+type entryGroup struct {
+	kind, run string
 	tool      toolID
 	key       Key
 }
 
-// servers takes the approvals, enrollments and descriptions of a server, from any run.
-func (c *carrier) servers(e Entry, approved string) {
-	tool, from := e.toolID(), toolID{config: e.Config, server: e.Server}
+// addServer adds the approvals, enrollments and descriptions of a server, from any run.
+func (c *entrySelector) addServer(e Entry, approved string) {
+	tool, server := e.toolID(), toolID{config: e.Config, server: e.Server}
 	switch e.Op {
 	case Accept, Reset:
-		c.last[slot{what: string(e.Op), tool: tool}] = e.Seq
+		c.last[entryGroup{kind: string(e.Op), tool: tool}] = e.Seq
 	case Describe:
-		c.last[slot{what: "description", tool: from}] = e.Seq
+		c.last[entryGroup{kind: "description", tool: server}] = e.Seq
 	case Enroll, Hold:
-		c.last[slot{what: "newest", tool: tool}] = e.Seq
-		c.setFirst(slot{what: "enrolled", tool: from}, e)
+		c.last[entryGroup{kind: "newest", tool: tool}] = e.Seq
+		c.setFirst(entryGroup{kind: "enrolled", tool: server}, e)
 		if e.Sum == approved {
-			c.last[slot{what: "approved", tool: tool}] = e.Seq
+			c.last[entryGroup{kind: "approved", tool: tool}] = e.Seq
 		}
 	}
 	if e.Op == Enroll {
-		c.last[slot{what: "heard", tool: from}] = e.Seq
+		c.last[entryGroup{kind: "heard", tool: server}] = e.Seq
 		if !e.Changed {
-			c.setFirst(slot{what: "listed", tool: tool}, e)
+			c.setFirst(entryGroup{kind: "listed", tool: tool}, e)
 		}
 	}
 }
 
-// running takes the entries that show a run that goes on: its configuration, and the health of its servers.
-func (c *carrier) running(e Entry) {
+// addRunning adds the entries that show a run that goes on: its configuration, and the health of its servers.
+func (c *entrySelector) addRunning(e Entry) {
 	server := toolID{server: e.Server}
-	c.setFirst(slot{what: "server", run: e.Run, tool: server}, e)
-	c.last[slot{what: "server", run: e.Run, tool: server}] = e.Seq
+	c.setFirst(entryGroup{kind: "server", run: e.Run, tool: server}, e)
+	c.last[entryGroup{kind: "server", run: e.Run, tool: server}] = e.Seq
 	switch e.Op {
 	case Begin, Reload:
-		c.last[slot{what: string(e.Op), run: e.Run}] = e.Seq
+		c.last[entryGroup{kind: string(e.Op), run: e.Run}] = e.Seq
 	case Health:
-		c.last[slot{what: healthOf(e.Note), run: e.Run, tool: server}] = e.Seq
+		c.last[entryGroup{kind: healthOf(e.Note), run: e.Run, tool: server}] = e.Seq
 	case Enroll, Hold:
-		c.last[slot{what: "held", run: e.Run, tool: e.toolID()}] = e.Seq
+		c.last[entryGroup{kind: "held", run: e.Run, tool: e.toolID()}] = e.Seq
 	}
 }
 
@@ -95,50 +95,50 @@ func healthOf(note string) string {
 	return noteReady
 }
 
-// live keeps the live entries of one run, and its last entry.
-func (c *carrier) live(entries []Entry) {
+// addLive adds the live entries of one run, and its last entry.
+func (c *entrySelector) addLive(entries []Entry) {
 	for _, e := range FromLog(entries).Compact().Log() {
-		c.kept[e.Seq] = true
+		c.selected[e.Seq] = true
 	}
 }
 
-func (c *carrier) setFirst(s slot, e Entry) {
+func (c *entrySelector) setFirst(s entryGroup, e Entry) {
 	if _, ok := c.first[s]; !ok {
 		c.first[s] = e.Seq
 	}
 }
 
-// close returns the kept entries with the entries that they need: where their runs begin and end, and how the key of
-// each enrollment was retired.
-func (c *carrier) close(entries []Entry) []Entry {
-	for _, seqs := range []map[slot]uint64{c.first, c.last} {
+// complete returns the selected entries with the entries that they need: where their runs begin and end, and how the
+// key of each enrollment was retired.
+func (c *entrySelector) complete(entries []Entry) []Entry {
+	for _, seqs := range []map[entryGroup]uint64{c.first, c.last} {
 		for _, seq := range seqs {
-			c.kept[seq] = true
+			c.selected[seq] = true
 		}
 	}
-	runs, keys := map[string]bool{}, map[slot]bool{}
+	runs, keys := map[string]bool{}, map[entryGroup]bool{}
 	for _, e := range entries {
-		if c.kept[e.Seq] {
+		if c.selected[e.Seq] {
 			runs[e.Run] = true
-			keys[slot{run: e.Run, key: e.Key}] = e.Op == Enroll || keys[slot{run: e.Run, key: e.Key}]
+			keys[entryGroup{run: e.Run, key: e.Key}] = e.Op == Enroll || keys[entryGroup{run: e.Run, key: e.Key}]
 		}
 	}
-	more := carrier{first: map[slot]uint64{}, last: map[slot]uint64{}}
+	more := entrySelector{first: map[entryGroup]uint64{}, last: map[entryGroup]uint64{}}
 	for _, e := range entries {
 		if runs[e.Run] {
-			more.setFirst(slot{run: e.Run}, e)
+			more.setFirst(entryGroup{run: e.Run}, e)
 			if e.Op == End {
-				more.last[slot{what: "end", run: e.Run}] = e.Seq
+				more.last[entryGroup{kind: "end", run: e.Run}] = e.Seq
 			}
 		}
-		if e.Op == Retire && keys[slot{run: e.Run, key: e.Key}] {
-			more.last[slot{what: healthOf(e.Note), run: e.Run, key: e.Key, tool: toolID{config: e.Config}}] = e.Seq
+		if e.Op == Retire && keys[entryGroup{run: e.Run, key: e.Key}] {
+			more.last[entryGroup{kind: healthOf(e.Note), run: e.Run, key: e.Key, tool: toolID{config: e.Config}}] = e.Seq
 		}
 	}
-	for _, seqs := range []map[slot]uint64{more.first, more.last} {
+	for _, seqs := range []map[entryGroup]uint64{more.first, more.last} {
 		for _, seq := range seqs {
-			c.kept[seq] = true
+			c.selected[seq] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !c.kept[e.Seq] })
+	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !c.selected[e.Seq] })
 }

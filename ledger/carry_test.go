@@ -18,8 +18,8 @@ import (
 func present(entries []ledger.Entry, servers []interop.Server) map[string]string {
 	state := ledger.StateOf(entries)
 	out := state.Approved()
-	for from, says := range state.Described(servers) {
-		out["says "+from] = says
+	for from, description := range state.Described(servers) {
+		out["says "+from] = description
 	}
 	for _, server := range servers {
 		out["heard "+server.ID] = state.Heard(server).UTC().String()
@@ -31,8 +31,8 @@ func present(entries []ledger.Entry, servers []interop.Server) map[string]string
 		out["known "+server.ID] = strings.Join(known, "\n")
 	}
 	for _, e := range ledger.Changed(entries) {
-		was, ok := ledger.Approved(entries, e)
-		out[fmt.Sprint("changed ", e.Seq)] = fmt.Sprint(e.Capability.Description, ok, was.Capability != nil && was.Capability.Description != "")
+		previous, ok := ledger.Approved(entries, e)
+		out[fmt.Sprint("changed ", e.Seq)] = fmt.Sprint(e.Capability.Description, ok, previous.Capability != nil && previous.Capability.Description != "")
 	}
 	for _, r := range ledger.Runs(entries) {
 		if r.Ended.IsZero() && r.Entries[0].Op == ledger.Begin {
@@ -85,10 +85,10 @@ func (r *randomLog) next() ledger.Entry {
 		}
 		return e
 	case 7:
-		says := ledger.Capability{Server: server.ID, Wire: toolbox.Wire{Format: "f", JSON: fmt.Appendf(nil, `{"says":%d}`, r.IntN(3))}}
-		e = ledger.Entry{Op: ledger.Describe, Run: run, Config: e.Config, Server: server.ID, Capability: &says}
+		description := ledger.Capability{Server: server.ID, Wire: toolbox.Wire{Format: "f", JSON: fmt.Appendf(nil, `{"says":%d}`, r.IntN(3))}}
+		e = ledger.Entry{Op: ledger.Describe, Run: run, Config: e.Config, Server: server.ID, Capability: &description}
 		if r.IntN(3) == 0 {
-			says.Wire.JSON = []byte(`{"tools":[{"name":"seen"}],"format":"f"}`)
+			description.Wire.JSON = []byte(`{"tools":[{"name":"seen"}],"format":"f"}`)
 			e.Run, e.Note = string(ledger.NewKey()), "seen"
 		}
 	case 8:
@@ -129,7 +129,7 @@ func againstTheLog(t *testing.T, r *rand.Rand) {
 		for range 1 + r.IntN(8) {
 			batch = append(batch, log.next())
 		}
-		put(t, f, batch...)
+		appendTo(t, f, batch...)
 		all := history(t, f)
 		if diff := cmp.Diff(present(all, servers), present(read(t, f), servers)); diff != "" {
 			t.Fatalf("(-all +read):\n%s", diff)

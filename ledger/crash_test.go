@@ -12,7 +12,7 @@ import (
 func TestCrashAtEveryByte(t *testing.T) {
 	path := logPath(t)
 	f := ledger.Unsynced(open(t, path))
-	kept := story(t, f)[:6]
+	stored := twoRuns(t, f)[:6]
 	whole := contents(t, path)
 	whole = whole[:bytes.Index(whole, []byte(`{"seq":7,`))]
 	at := logPath(t)
@@ -32,10 +32,10 @@ func TestCrashAtEveryByte(t *testing.T) {
 		if n%16 > 0 && torn {
 			continue
 		}
-		if diff := diffEntries(kept[:lines], read(t, f)); diff != "" {
+		if diff := diffEntries(stored[:lines], read(t, f)); diff != "" {
 			t.Fatalf("cut at %d (-kept +read):\n%s", n, diff)
 		}
-		if next := put(t, f, ledger.Entry{Op: ledger.Begin, Run: "C"}); next[0].Seq != uint64(lines+1) {
+		if next := appendTo(t, f, ledger.Entry{Op: ledger.Begin, Run: "C"}); next[0].Seq != uint64(lines+1) {
 			t.Fatalf("cut at %d: it goes on with %d", n, next[0].Seq)
 		}
 		wantWhole(t, f, lines+1)
@@ -45,30 +45,30 @@ func TestCrashAtEveryByte(t *testing.T) {
 // A block that never reached the disk reads as zeros.
 func TestCrashThatLeavesZeros(t *testing.T) {
 	path := logPath(t)
-	kept := story(t, open(t, path))
+	stored := twoRuns(t, open(t, path))
 	write(t, path, append(contents(t, path), make([]byte, 5000)...))
 	f := open(t, path)
 	if d := f.Damage(); len(d) != 1 || d[0].Kind != ledger.Torn {
 		t.Errorf("damage %v", d)
 	}
-	put(t, f, ledger.Entry{Op: ledger.Begin, Run: "C"})
-	wantWhole(t, f, len(kept)+1)
+	appendTo(t, f, ledger.Entry{Op: ledger.Begin, Run: "C"})
+	wantWhole(t, f, len(stored)+1)
 }
 
 // A process that has the log open finds the torn end that another process left, and cuts it.
 func TestAppendBehindATornLine(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)
-	kept := story(t, f)
+	stored := twoRuns(t, f)
 	write(t, path, append(contents(t, path), `{"seq":12,"at":"2026-`...))
 	if r := verify(t, f); len(r.Damage) != 1 || r.Damage[0].Kind != ledger.Torn || r.Damage[0].Line != 12 {
 		t.Errorf("damage %v", r.Damage)
 	}
-	if got := read(t, f); len(got) != len(kept) {
+	if got := read(t, f); len(got) != len(stored) {
 		t.Errorf("%d entries", len(got))
 	}
-	put(t, f, ledger.Entry{Op: ledger.Begin, Run: "C"})
-	wantWhole(t, f, len(kept)+1)
+	appendTo(t, f, ledger.Entry{Op: ledger.Begin, Run: "C"})
+	wantWhole(t, f, len(stored)+1)
 	if d := f.Damage(); len(d) != 1 {
 		t.Errorf("damage %v", d)
 	}

@@ -21,10 +21,13 @@ func (a *Attachment) Describe(server string, description json.RawMessage) (news 
 	from, ok := a.originOf(server)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !ok || len(description) > MaxDescription || a.closed || a.pending || bytes.Equal(a.journal.says[from], description) {
+	if !ok || len(description) > MaxDescription || a.closed || a.pending {
 		return false
 	}
-	a.journal.says[from] = description
+	if bytes.Equal(a.journal.descriptions[from], description) {
+		return false
+	}
+	a.journal.descriptions[from] = description
 	c := &Capability{Server: server, Wire: toolbox.Wire{Format: describeFormat, JSON: description}}
 	a.journal.commit(Entry{Op: Describe, Server: server, Config: from.config, Capability: c, At: time.Now()})
 	return true
@@ -37,7 +40,7 @@ func (a *Attachment) Described(server string) (description json.RawMessage, ok b
 	from, ok := a.originOf(server)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.journal.says[from], ok
+	return a.journal.descriptions[from], ok
 }
 
 // originOf returns a server with its present configuration. It returns false if there is none.

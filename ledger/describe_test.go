@@ -22,7 +22,7 @@ func TestADescriptionIsKept(t *testing.T) {
 		t.Cleanup(a.Close)
 		return a
 	}
-	says := func(a *ledger.Attachment) string {
+	description := func(a *ledger.Attachment) string {
 		text, _ := a.Described("fs")
 		return string(text)
 	}
@@ -46,12 +46,12 @@ func TestADescriptionIsKept(t *testing.T) {
 		t.Error("it is closed")
 	}
 	f := ledger.Archived(open(t, path), 1)
-	put(t, f, ledger.Entry{Op: ledger.Health})
+	appendTo(t, f, ledger.Entry{Op: ledger.Health})
 	wantWhole(t, f, len(history(t, f)))
-	if got := says(attach(servers)); got != `{"n":2}` {
+	if got := description(attach(servers)); got != `{"n":2}` {
 		t.Error(got)
 	}
-	if got := says(attach([]interop.Server{{ID: "fs", Transport: interop.Stdio{Command: "other"}}})); got != "" {
+	if got := description(attach([]interop.Server{{ID: "fs", Transport: interop.Stdio{Command: "other"}}})); got != "" {
 		t.Error(got)
 	}
 }

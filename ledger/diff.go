@@ -56,13 +56,15 @@ func Diff(before, after []Entry) []Change {
 	}
 	var rest []Entry
 	for _, e := range before {
-		if same[e.version()]--; same[e.version()] < 0 {
+		same[e.version()]--
+		if same[e.version()] < 0 {
 			rest = append(rest, e)
 		}
 	}
 	now := map[toolID][]Entry{} // the later entries that are not on both sides
 	for _, e := range slices.Backward(after) {
-		if same[e.version()]--; same[e.version()] >= 0 {
+		same[e.version()]--
+		if same[e.version()] >= 0 {
 			now[e.anyConfig()] = append([]Entry{e}, now[e.anyConfig()]...)
 		}
 	}
@@ -79,7 +81,7 @@ func pairChanges(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 			continue
 		}
 		c := newChange(Edited, b, b, later[0])
-		c.Fields = fields(b, later[0])
+		c.Fields = changedFields(b, later[0])
 		out = append(out, c)
 		now[b.anyConfig()] = later[1:]
 	}
@@ -96,11 +98,11 @@ func pairChanges(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 func (e Entry) anyConfig() toolID { return toolID{"", e.Server, e.Tool} }
 func (e Entry) version() version  { return version{"", e.Server, e.Tool, e.Sum} }
 
-func newChange(kind string, of, before, after Entry) Change {
-	return Change{Kind: kind, Server: of.Server, Tool: of.Tool, Name: of.Name, Before: before, After: after}
+func newChange(kind string, tool, before, after Entry) Change {
+	return Change{Kind: kind, Server: tool.Server, Tool: tool.Tool, Name: tool.Name, Before: before, After: after}
 }
 
-func fields(before, after Entry) []Field {
+func changedFields(before, after Entry) []Field {
 	if before.Capability == nil || after.Capability == nil {
 		return nil
 	}
@@ -113,7 +115,7 @@ func Fields(before, after json.RawMessage) []Field {
 	if !wire.Valid(before) || !wire.Valid(after) {
 		return nil
 	}
-	d := differ{}
+	d := jsonDiff{}
 	d.compare("", before, after, 0)
 	return d.fields
 }
@@ -123,38 +125,38 @@ const (
 	maxDiffFields = 1000
 )
 
-// differ collects the differences between two values, up to maxDiffDepth and maxDiffFields.
-type differ struct{ fields []Field }
+// jsonDiff collects the differences between two values, up to maxDiffDepth and maxDiffFields.
+type jsonDiff struct{ fields []Field }
 
-func (d *differ) compare(path string, a, b json.RawMessage, depth int) {
+func (d *jsonDiff) compare(path string, a, b json.RawMessage, depth int) {
 	switch {
 	case bytes.Equal(a, b) || len(d.fields) == maxDiffFields:
-	case depth < maxDiffDepth && isA(a, b, '{') && d.members(path, a, b, depth):
-	case depth < maxDiffDepth && isA(a, b, '[') && d.elements(path, a, b, depth):
+	case depth < maxDiffDepth && bothBegin(a, b, '{') && d.members(path, a, b, depth):
+	case depth < maxDiffDepth && bothBegin(a, b, '[') && d.elements(path, a, b, depth):
 	default:
 		d.value(path, a, b)
 	}
 }
 
-func isA(a, b json.RawMessage, first byte) bool {
+func bothBegin(a, b json.RawMessage, first byte) bool {
 	return len(a) > 0 && len(b) > 0 && a[0] == first && b[0] == first
 }
 
-func (d *differ) value(path string, a, b json.RawMessage) {
+func (d *jsonDiff) value(path string, a, b json.RawMessage) {
 	f := Field{Path: path, Before: a, After: b}
-	if isA(a, b, '"') {
-		was, _ := wire.Unquote(a)
-		is, _ := wire.Unquote(b)
-		if was == is {
+	if bothBegin(a, b, '"') {
+		oldText, _ := wire.Unquote(a)
+		newText, _ := wire.Unquote(b)
+		if oldText == newText {
 			return
 		}
-		f.Words = diffWords(was, is)
+		f.Words = diffWords(oldText, newText)
 	}
 	d.fields = append(d.fields, f)
 }
 
 // members compares objects member by member. It reports whether it could.
-func (d *differ) members(path string, a, b json.RawMessage, depth int) bool {
+func (d *jsonDiff) members(path string, a, b json.RawMessage, depth int) bool {
 	as, aErr := wire.Members(a)
 	bs, bErr := wire.Members(b)
 	if aErr != nil || bErr != nil || wire.Unique(as) != nil || wire.Unique(bs) != nil {
@@ -178,7 +180,7 @@ func (d *differ) members(path string, a, b json.RawMessage, depth int) bool {
 
 // elements compares arrays. It skips equal values at the beginning and at the end, and compares the rest place by
 // place.
-func (d *differ) elements(path string, a, b json.RawMessage, depth int) bool {
+func (d *jsonDiff) elements(path string, a, b json.RawMessage, depth int) bool {
 	as, aErr := wire.Elements(a)
 	bs, bErr := wire.Elements(b)
 	if aErr != nil || bErr != nil {
@@ -192,14 +194,14 @@ func (d *differ) elements(path string, a, b json.RawMessage, depth int) bool {
 		as, bs = as[:len(as)-1], bs[:len(bs)-1]
 	}
 	for i := from; i < max(len(as), len(bs)); i++ {
-		var was, is json.RawMessage
+		var old, current json.RawMessage
 		if i < len(as) {
-			was = as[i]
+			old = as[i]
 		}
 		if i < len(bs) {
-			is = bs[i]
+			current = bs[i]
 		}
-		d.compare(path+"/"+strconv.Itoa(i), was, is, depth+1)
+		d.compare(path+"/"+strconv.Itoa(i), old, current, depth+1)
 	}
 	return true
 }

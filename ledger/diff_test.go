@@ -103,7 +103,8 @@ func FuzzWords(f *testing.F) {
 				}
 			}
 		}
-		if before, after = asJSONHas(t, before), asJSONHas(t, after); before == after {
+		before, after = asJSONHas(t, before), asJSONHas(t, after)
+		if before == after {
 			before, after = "", "" // there is no change
 		}
 		if was != before || is != after {

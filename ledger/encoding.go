@@ -61,8 +61,9 @@ type member struct {
 // members returns the texts of a line, in order.
 func (r *record) members() [11]member {
 	return [...]member{
-		{"run", &r.Run}, {"op", (*string)(&r.Op)}, {"server", &r.Server}, {"tool", &r.Tool}, {"name", &r.Name}, {"key", (*string)(&r.Key)},
-		{"config", &r.Config}, {"sum", &r.Sum}, {"format", &r.format}, {"note", &r.Note}, {"prev", &r.Prev},
+		{"run", &r.Run}, {"op", (*string)(&r.Op)}, {"server", &r.Server}, {"tool", &r.Tool},
+		{"name", &r.Name}, {"key", (*string)(&r.Key)}, {"config", &r.Config}, {"sum", &r.Sum},
+		{"format", &r.format}, {"note", &r.Note}, {"prev", &r.Prev},
 	}
 }
 
@@ -169,7 +170,8 @@ func (r *record) readHead(head []byte, text func([]byte) string) (ok bool) {
 	members := r.members()
 	for len(head) > 0 && ok {
 		var key, value []byte
-		if key, value, head, ok = cutMember(head); !ok {
+		key, value, head, ok = cutMember(head)
+		if !ok {
 			break
 		}
 		switch string(key) {
@@ -197,7 +199,8 @@ func (r *record) readHead(head []byte, text func([]byte) string) (ok bool) {
 // cutMember returns the first member of an object without its braces, and the rest of the object.
 func cutMember(b []byte) (key, value, rest []byte, ok bool) {
 	b, ok = bytes.CutPrefix(b, []byte(`"`))
-	if key, b, _ = bytes.Cut(b, []byte(`":`)); !ok || len(b) == 0 {
+	key, b, _ = bytes.Cut(b, []byte(`":`))
+	if !ok || len(b) == 0 {
 		return nil, nil, nil, false
 	}
 	end, quoted := 0, b[0] == '"'
@@ -208,8 +211,11 @@ func cutMember(b []byte) (key, value, rest []byte, ok bool) {
 			}
 		}
 		end++
-	} else if end = bytes.IndexByte(b, ','); end < 0 {
-		end = len(b)
+	} else {
+		end = bytes.IndexByte(b, ',')
+		if end < 0 {
+			end = len(b)
+		}
 	}
 	if end > len(b) || end < len(b) && b[end] != ',' {
 		return nil, nil, nil, false
@@ -244,7 +250,8 @@ func readBody(rest []byte, sum string) ([]byte, error) {
 		coded, _ := bytes.CutPrefix(inner, []byte(bytesKey))
 		coded, _ = bytes.CutSuffix(coded, []byte(`"`))
 		var err error
-		if body, err = base64.StdEncoding.AppendDecode(nil, coded); err != nil {
+		body, err = base64.StdEncoding.AppendDecode(nil, coded)
+		if err != nil {
 			return nil, errBody
 		}
 	}
@@ -254,8 +261,8 @@ func readBody(rest []byte, sum string) ([]byte, error) {
 	return body, nil
 }
 
-// recorded returns the tool that the tool object of an entry describes. It cannot be run.
-func recorded(e *Entry, w toolbox.Wire) *Capability {
+// capabilityFromLog returns the tool that the tool object of an entry describes. It cannot be run.
+func capabilityFromLog(e *Entry, w toolbox.Wire) *Capability {
 	c := &Capability{Name: e.Name, Server: e.Server, Tool: e.Tool, Wire: w}
 	if !wire.Valid(w.JSON) {
 		return c

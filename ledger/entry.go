@@ -67,13 +67,13 @@ type Entry struct {
 const (
 	NoteLost     = "lost"     // the server is gone, its tools may come back
 	noteUnlisted = "unlisted" // the server does not list the tool any more
-	noteLeftOut  = "left out" // the configuration excludes the tool: interop.ToolRules
+	noteExcluded = "left out" // the configuration excludes the tool: interop.ToolRules
 	NoteRemoved  = "removed"  // the server is not configured any more
 	noteReplaced = "replaced" // the tool has another schema now
 	noteHeld     = "held"     // the new version is held
 	noteDenied   = "denied"   // the new version is denied for the whole run
 	noteReady    = "ready"    // the server is back
-	noteSome     = "listed to clients that declare a capability"
+	noteDeclared = "listed to clients that declare a capability"
 	noteSeen     = "seen" // of a Describe by a command, which enrolls nothing
 	noteReset    = "the ledger before this was removed: its approvals are not known"
 )

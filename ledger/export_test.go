@@ -20,12 +20,12 @@ func Unsynced(f *File) *File {
 
 // Archived makes a file an archive whenever it has that many bytes.
 func Archived(f *File, bytes int64) *File {
-	f.size = bytes
+	f.archiveSize = bytes
 	return f
 }
 
 // Carried returns the entries that the present depends on.
-func Carried(entries []Entry) []Entry { return carried(entries) }
+func Carried(entries []Entry) []Entry { return neededEntries(entries) }
 
 // Approved returns the approvals in a state, by server and tool.
 func (s *State) Approved() map[string]string {
@@ -39,7 +39,7 @@ func (s *State) Approved() map[string]string {
 // Described returns the descriptions of servers in a state, by server and configuration.
 func (s *State) Described(servers []interop.Server) map[string]string {
 	out := map[string]string{}
-	for from, says := range s.described(servers) {
+	for from, says := range s.descriptions(servers) {
 		out[from.server+" "+from.config] = string(says)
 	}
 	return out

@@ -27,17 +27,17 @@ type FileOptions struct {
 // lock beside it held, only during an append: there is nothing to close. At 2 MiB the file becomes an archive beside a
 // new file. Reading takes the lock only to find where the last whole line ends.
 type File struct {
-	path   string
-	logger *slog.Logger
-	sync   func(*os.File) error // replaced in tests
-	size   int64                // archiveAt, or less in tests
+	path        string
+	logger      *slog.Logger
+	sync        func(*os.File) error // replaced in tests
+	archiveSize int64                // archiveAt, or less in tests
 
-	mu    sync.Mutex
-	tail  *scan       // the part that was read so far
-	info  os.FileInfo // of the file that tail was read from
-	seen  int         // number of damages of tail that were logged
-	last  lastRead
-	reset bool // this process began the log anew, because it had been removed
+	mu           sync.Mutex
+	tail         *scan       // the part that was read so far
+	info         os.FileInfo // of the file that tail was read from
+	loggedDamage int         // number of damages of tail that were logged
+	last         lastRead
+	removed      bool // this process began the log anew, because it had been removed
 
 	leased sync.Map // run: its open file; without a reference it would be closed
 }
@@ -54,7 +54,7 @@ var _ Log = (*File)(nil)
 // line that was cut off is removed: no [File.Append] has returned for it. Otherwise the log is not read before the
 // first Read or Append. ctx bounds the wait for the lock.
 func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
-	f := &File{path: path, logger: slog.New(slog.DiscardHandler), sync: (*os.File).Sync, size: archiveAt}
+	f := &File{path: path, logger: slog.New(slog.DiscardHandler), sync: (*os.File).Sync, archiveSize: archiveAt}
 	if o != nil && o.Logger != nil {
 		f.logger = o.Logger
 	}
@@ -70,8 +70,8 @@ func OpenFile(ctx context.Context, path string, o *FileOptions) (*File, error) {
 // repair cuts off a torn end. It reads the log only if there is one, because the caller reads the log anyway, or
 // appends in the background.
 func (f *File) repair(ctx context.Context) error {
-	return f.exclusive(ctx, func(file *os.File) error {
-		info, err := f.stat(file)
+	return f.withLock(ctx, func(file *os.File) error {
+		info, err := f.statRegular(file)
 		if err != nil || info.Size() == 0 {
 			return err
 		}
@@ -93,9 +93,9 @@ func (f *File) Damage() []Damage {
 	return slices.Clone(f.tail.damage)
 }
 
-// exclusive calls do with the file and mu held, while no other process writes. It waits for other processes before it
+// withLock calls do with the file and mu held, while no other process writes. It waits for other processes before it
 // takes mu. Thus a caller that only needs the state of this process does not wait for them.
-func (f *File) exclusive(ctx context.Context, do func(*os.File) error) error {
+func (f *File) withLock(ctx context.Context, do func(*os.File) error) error {
 	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
 		return err
@@ -111,9 +111,9 @@ func (f *File) exclusive(ctx context.Context, do func(*os.File) error) error {
 	return do(file)
 }
 
-// atEnd calls do as exclusive does, after tail has read everything.
-func (f *File) atEnd(ctx context.Context, do func(*os.File) error) error {
-	err := f.exclusive(ctx, func(file *os.File) error {
+// withTail calls do as withLock does, after tail has read everything.
+func (f *File) withTail(ctx context.Context, do func(*os.File) error) error {
+	err := f.withLock(ctx, func(file *os.File) error {
 		if err := f.catchUp(file); err != nil {
 			return err
 		}
@@ -136,7 +136,8 @@ func (f *File) open() (*os.File, error) {
 	}
 	syncDir(f.path)
 	if f.hasRemains() {
-		if err = f.begin(file); err != nil {
+		err = f.beginAgain(file)
+		if err != nil {
 			return nil, errors.Join(err, file.Close(), os.Remove(f.path)) // so that the next process finds it removed too
 		}
 	}
@@ -150,8 +151,8 @@ func (f *File) hasRemains() bool {
 	return runs == nil || len(archives) > 0
 }
 
-// begin writes the first entry of a log that was removed. The caller holds mu.
-func (f *File) begin(file *os.File) error {
+// beginAgain writes the first entry of a log that was removed. The caller holds mu.
+func (f *File) beginAgain(file *os.File) error {
 	f.tail = newScan()
 	batch, lines := f.records([]Entry{{Op: Reset, Run: string(NewKey()), Note: noteReset}})
 	if _, err := file.WriteAt(lines, 0); err != nil {
@@ -161,10 +162,10 @@ func (f *File) begin(file *os.File) error {
 		return err
 	}
 	f.logger.Warn("the ledger was removed: its approvals are not known", "path", f.path)
-	f.reset = true
-	f.wrote(batch, lines)
+	f.removed = true
+	f.advanceTail(batch, lines)
 	info, err := file.Stat()
-	f.info, f.seen, f.last = info, 0, lastRead{}
+	f.info, f.loggedDamage, f.last = info, 0, lastRead{}
 	return err
 }
 
@@ -173,10 +174,10 @@ func (f *File) begin(file *os.File) error {
 func (f *File) Removed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.reset
+	return f.removed
 }
 
-func (f *File) stat(file *os.File) (os.FileInfo, error) {
+func (f *File) statRegular(file *os.File) (os.FileInfo, error) {
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is not a file", f.path)
@@ -186,13 +187,13 @@ func (f *File) stat(file *os.File) (os.FileInfo, error) {
 
 // catchUp reads the lines that other processes have written since, and cuts a torn end.
 func (f *File) catchUp(file *os.File) error {
-	info, err := f.stat(file)
+	info, err := f.statRegular(file)
 	if err != nil {
 		return err
 	}
 	// The log may have become an archive, and the new file may have the inode of an earlier one. Or the file was cut.
-	if f.tail == nil || !os.SameFile(info, f.info) || info.Size() < f.tail.offset || !f.tail.isIn(file) {
-		f.tail, f.seen = newScan(), 0
+	if f.tail == nil || !os.SameFile(info, f.info) || info.Size() < f.tail.offset || !f.tail.matches(file) {
+		f.tail, f.loggedDamage = newScan(), 0
 	}
 	f.info = info
 	rest, err := io.ReadAll(io.NewSectionReader(file, f.tail.offset, info.Size()-f.tail.offset))
@@ -211,19 +212,19 @@ func (f *File) catchUp(file *os.File) error {
 
 // warn logs damage that was not logged before. The caller holds mu.
 func (f *File) warn() {
-	for _, d := range f.tail.damage[f.seen:] {
+	for _, d := range f.tail.damage[f.loggedDamage:] {
 		f.logger.Warn("the ledger is damaged", "path", f.path, "what", d.String())
 	}
-	f.seen = len(f.tail.damage)
+	f.loggedDamage = len(f.tail.damage)
 }
 
 // Append implements [Log]. It does one write and one sync of the disk. It removes a batch that it could not write
 // completely.
-func (f *File) Append(ctx context.Context, entries ...Entry) (kept []Entry, err error) {
+func (f *File) Append(ctx context.Context, entries ...Entry) (stored []Entry, err error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	err = f.atEnd(ctx, func(file *os.File) error {
+	err = f.withTail(ctx, func(file *os.File) error {
 		if f.tail.high > maxSeq-uint64(len(entries)) {
 			return errors.New("it says that its numbers are used up: verify it")
 		}
@@ -235,14 +236,14 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (kept []Entry, err 
 		if err != nil {
 			return errors.Join(err, file.Truncate(f.tail.offset))
 		}
-		kept = f.wrote(batch, lines)
-		if f.tail.offset >= f.tail.full(f.size) {
+		stored = f.advanceTail(batch, lines)
+		if f.tail.offset >= f.tail.archiveSize(f.archiveSize) {
 			file.Close() // Windows replaces no file that is open
 			f.rotate()
 		}
 		return nil
 	})
-	return kept, err
+	return stored, err
 }
 
 // rotate begins a new log. If that fails, for example on a full disk, the present log grows. The next attempt is made
@@ -274,20 +275,20 @@ func (f *File) records(entries []Entry) (batch []*record, lines []byte) {
 	return batch, lines
 }
 
-// wrote moves tail past the written lines.
-func (f *File) wrote(batch []*record, lines []byte) (kept []Entry) {
+// advanceTail moves tail past the written lines.
+func (f *File) advanceTail(batch []*record, lines []byte) (stored []Entry) {
 	for _, r := range batch {
 		f.tail.line++
 		f.tail.advance(r.Seq, r.Hash)
 		if r.body != nil {
 			f.tail.bodies[r.Sum] = true
 		}
-		kept = append(kept, r.Entry)
+		stored = append(stored, r.Entry)
 	}
 	last := 1 + bytes.LastIndexByte(lines[:len(lines)-1], '\n')
 	f.tail.offset += int64(last)
-	f.tail.remember(lines[last:])
-	return kept
+	f.tail.advancePast(lines[last:])
+	return stored
 }
 
 // Read implements [Log]. It waits at most for an append that is under way. It reads archives only if they have entries
@@ -298,7 +299,7 @@ func (f *File) Read(ctx context.Context, after uint64) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	if f.hasRead(info, after) {
+	if f.isUnchanged(info, after) {
 		return nil, nil
 	}
 	if after == 0 {
@@ -319,16 +320,16 @@ func (f *File) entries(ctx context.Context, after, archived uint64) (out []Entry
 		tools.resolve(r)
 		out = append(out, r.Entry)
 	}
-	s.carries = s.each
-	of, _, err := f.readAll(ctx, s, archived)
+	s.eachCarried = s.each
+	info, _, err := f.readAll(ctx, s, archived)
 	if err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last = lastRead{of, s.high}
+	f.last = lastRead{info, s.high}
 	if archived == math.MaxUint64 {
-		f.adopt(s, of)
+		f.adoptTail(s, info)
 	}
 	if after <= s.high {
 		out = slices.DeleteFunc(out, func(e Entry) bool { return e.Seq <= after })
@@ -336,56 +337,59 @@ func (f *File) entries(ctx context.Context, after, archived uint64) (out []Entry
 	return sortedLog(out), nil
 }
 
-// adopt makes a complete scan of the file the new tail, so that the first append need not read the file again. The
+// adoptTail makes a complete scan of the file the new tail, so that the first append need not read the file again. The
 // caller holds mu.
-func (f *File) adopt(s *scan, of os.FileInfo) {
-	if f.tail == nil && s.offset == of.Size() {
-		s.each, s.carries = nil, nil
-		f.tail, f.info = s, of
+func (f *File) adoptTail(s *scan, info os.FileInfo) {
+	if f.tail == nil && s.offset == info.Size() {
+		s.each, s.eachCarried = nil, nil
+		f.tail, f.info = s, info
 		f.warn()
 	}
 }
 
-func (f *File) hasRead(info os.FileInfo, after uint64) bool {
+func (f *File) isUnchanged(info os.FileInfo, after uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return after > 0 && after == f.last.high && isSame(f.last.info, info)
+	return after > 0 && after == f.last.high && sameFile(f.last.info, info)
 }
 
-// isSame reports whether a file is unchanged.
-func isSame(was, is os.FileInfo) bool {
-	return was != nil && os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
+// sameFile reports whether a file is unchanged.
+func sameFile(before, after os.FileInfo) bool {
+	return before != nil && os.SameFile(before, after) && before.Size() == after.Size() &&
+		before.ModTime().Equal(after.ModTime())
 }
 
 // load reads the log up to its end at a time when no process wrote. A last line without an end was therefore cut off,
 // and is not being written. Later writes do not change the bytes that were read: new lines follow them, and an archive
 // is another file.
-func (f *File) load(ctx context.Context) (log []byte, of os.FileInfo, err error) {
-	file, of, err := f.openToRead(ctx)
+func (f *File) load(ctx context.Context) (log []byte, info os.FileInfo, err error) {
+	file, info, err := f.openToRead(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
 	defer file.Close()
-	log = make([]byte, of.Size())
+	log = make([]byte, info.Size())
 	if _, err := file.ReadAt(log, 0); err != nil {
 		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
-	return log, of, nil
+	return log, info, nil
 }
 
-func (f *File) openToRead(ctx context.Context) (file *os.File, of os.FileInfo, err error) {
+func (f *File) openToRead(ctx context.Context) (file *os.File, info os.FileInfo, err error) {
 	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer unlock()
-	if file, err = os.Open(f.path); err != nil {
+	file, err = os.Open(f.path)
+	if err != nil {
 		return nil, nil, err
 	}
-	if of, err = f.stat(file); err != nil {
+	info, err = f.statRegular(file)
+	if err != nil {
 		file.Close()
 	}
-	return file, of, err
+	return file, info, err
 }
 
 // syncDir makes a new name durable, on systems that can sync directories.

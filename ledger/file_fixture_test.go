@@ -55,13 +55,13 @@ func open(t testing.TB, path string) *ledger.File {
 	return f
 }
 
-func put(t testing.TB, f ledger.Log, entries ...ledger.Entry) []ledger.Entry {
+func appendTo(t testing.TB, f ledger.Log, entries ...ledger.Entry) []ledger.Entry {
 	t.Helper()
-	kept, err := f.Append(t.Context(), entries...)
+	stored, err := f.Append(t.Context(), entries...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return kept
+	return stored
 }
 
 func read(t testing.TB, f ledger.Log) []ledger.Entry {
@@ -120,8 +120,8 @@ var sameEntries = cmp.Options{cmpopts.IgnoreUnexported(ledger.Capability{}), cmp
 // diffEntries compares stored entries with the written ones.
 func diffEntries(want, got []ledger.Entry) string { return cmp.Diff(want, got, sameEntries) }
 
-// story writes a log of two runs: 11 entries in 5 batches.
-func story(t testing.TB, f ledger.Log) []ledger.Entry {
+// twoRuns writes a log of two runs: 11 entries in 5 batches.
+func twoRuns(t testing.TB, f ledger.Log) []ledger.Entry {
 	t.Helper()
 	a := enrolled("A", 1, capability("fs", "read", "Reads a file.", anyObject))
 	b := enrolled("A", 1, capability("fs", "write", "Writes a ☃.", `{"type":"object","properties":{"n":{"const":9007199254740993}}}`))
@@ -129,7 +129,7 @@ func story(t testing.TB, f ledger.Log) []ledger.Entry {
 	again := a
 	again.Run, again.At = "B", start.Add(3*time.Second)
 	changed := enrolled("A", 5, capability("fs", "read", "Reads any file.", anyObject))
-	var kept []ledger.Entry
+	var stored []ledger.Entry
 	for _, batch := range [][]ledger.Entry{
 		{{Op: ledger.Begin, Run: "A", Config: "c0ffee", At: start, Note: "one"}, a, b},
 		{{Op: ledger.Begin, Run: "B", Config: "c0ffee", At: start.Add(2 * time.Second)}, again, c},
@@ -137,7 +137,7 @@ func story(t testing.TB, f ledger.Log) []ledger.Entry {
 		{changed, {Op: ledger.Health, Run: "A", Server: "fs", Note: "lost", At: start.Add(6 * time.Second)}},
 		{retired(7, again), {Op: ledger.End, Run: "A", At: start.Add(8 * time.Second)}},
 	} {
-		kept = append(kept, put(t, f, batch...)...)
+		stored = append(stored, appendTo(t, f, batch...)...)
 	}
-	return kept
+	return stored
 }

@@ -19,14 +19,14 @@ import (
 func TestFileKeepsWhatWasWritten(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)
-	kept := story(t, f)
-	for i, e := range kept {
-		if e.Seq != uint64(i+1) || e.Hash == "" || (i > 0 && e.Prev != kept[i-1].Hash) {
+	stored := twoRuns(t, f)
+	for i, e := range stored {
+		if e.Seq != uint64(i+1) || e.Hash == "" || (i > 0 && e.Prev != stored[i-1].Hash) {
 			t.Errorf("entry %d is %+v", i+1, e)
 		}
 	}
 	for _, from := range []*ledger.File{f, open(t, path)} {
-		if diff := diffEntries(kept, read(t, from)); diff != "" {
+		if diff := diffEntries(stored, read(t, from)); diff != "" {
 			t.Errorf("(-written +read):\n%s", diff)
 		}
 		wantWhole(t, from, 11)
@@ -35,11 +35,13 @@ func TestFileKeepsWhatWasWritten(t *testing.T) {
 	if err != nil || len(some) != 2 || some[0].Seq != 10 {
 		t.Errorf("after 9 there is %v, %v", some, err)
 	}
-	if some, err = f.Read(t.Context(), 11); err != nil || len(some) > 0 {
+	some, err = f.Read(t.Context(), 11)
+	if err != nil || len(some) > 0 {
 		t.Errorf("after 11 there is %v, %v", some, err)
 	}
-	put(t, open(t, path), ledger.Entry{Op: ledger.Health})
-	if some, err = f.Read(t.Context(), 11); err != nil || len(some) != 1 {
+	appendTo(t, open(t, path), ledger.Entry{Op: ledger.Health})
+	some, err = f.Read(t.Context(), 11)
+	if err != nil || len(some) != 1 {
 		t.Errorf("after 11 there is %v, %v", some, err)
 	}
 	if lines := bytes.Count(contents(t, path), []byte("\n")); lines != 12 {
@@ -56,7 +58,7 @@ func TestFileIsItsOwnersAlone(t *testing.T) {
 		t.Skip("there are no modes")
 	}
 	path := logPath(t)
-	put(t, open(t, path), ledger.Entry{Op: ledger.Begin, Run: "A"})
+	appendTo(t, open(t, path), ledger.Entry{Op: ledger.Begin, Run: "A"})
 	for file, want := range map[string]os.FileMode{filepath.Dir(path): 0o700, path: 0o600, path + ".lock": 0o600} {
 		info, err := os.Stat(file)
 		if err != nil || info.Mode().Perm() != want {
@@ -67,7 +69,7 @@ func TestFileIsItsOwnersAlone(t *testing.T) {
 
 func TestRunsAreApart(t *testing.T) {
 	f := open(t, logPath(t))
-	story(t, f)
+	twoRuns(t, f)
 	runs := ledger.Runs(read(t, f))
 	if len(runs) != 2 || runs[0].ID != "A" || runs[0].By != "one" || runs[0].Ended.IsZero() || !runs[1].Ended.IsZero() {
 		t.Fatalf("runs %+v", runs)
@@ -83,7 +85,7 @@ func TestRunsAreApart(t *testing.T) {
 
 func TestAtATime(t *testing.T) {
 	f := open(t, logPath(t))
-	story(t, f)
+	twoRuns(t, f)
 	log := read(t, f)
 	for second, want := range map[int]string{
 		-1: "", 0: "", 1: "fs__read fs__write", 3: "fs__read fs__write web__get", 4: "fs__read web__get",
@@ -109,16 +111,16 @@ func TestFileTakesHostileEntries(t *testing.T) {
 		`{"a":"` + huge + `"}`, `{"a":` + strings.Repeat("[", 9999) + strings.Repeat("]", 9999) + "}",
 	} {
 		c := ledger.Capability{Server: huge, Tool: "\xff\x00\u2028\n", Name: `","hash":"`, Wire: toolbox.Wire{Format: huge, JSON: []byte(raw)}}
-		put(t, f, ledger.Entry{Op: "\xff", Note: huge}, enrolled(`","hash":"`, 1, c))
+		appendTo(t, f, ledger.Entry{Op: "\xff", Note: huge}, enrolled(`","hash":"`, 1, c))
 		log := read(t, f)
 		got := log[len(log)-1]
 		if got.Name != c.Name || got.Run != c.Name {
 			t.Errorf("%q came back as %q", c.Name, got.Name)
 		}
-		switch kept := len(raw) > 0 && len(raw) <= ledger.MaxBody; {
-		case kept && (got.Capability == nil || string(got.Capability.Wire.JSON) != raw):
+		switch stored := len(raw) > 0 && len(raw) <= ledger.MaxBody; {
+		case stored && (got.Capability == nil || string(got.Capability.Wire.JSON) != raw):
 			t.Errorf("%.40q came back as %+v", raw, got.Capability)
-		case !kept && got.Capability != nil:
+		case !stored && got.Capability != nil:
 			t.Errorf("%.40q was kept", raw)
 		}
 	}
@@ -131,11 +133,11 @@ func TestFileTakesHostileEntries(t *testing.T) {
 // Foreign lines of any length, and empty lines, are skipped.
 func TestFileReadsOverForeignLines(t *testing.T) {
 	path := logPath(t)
-	put(t, open(t, path), ledger.Entry{Op: ledger.Begin, Run: "A"})
+	appendTo(t, open(t, path), ledger.Entry{Op: ledger.Begin, Run: "A"})
 	foreign := "\n\x00\x00\n" + strings.Repeat("y", 2*ledger.MaxLine) + "\n{}\nnull\n" + `{"seq":-1,"hash":"` + strings.Repeat("0", 64) + "\"}\n"
 	write(t, path, append(contents(t, path), foreign...))
 	f := ledger.Archived(open(t, path), 1<<30)
-	if got := put(t, f, ledger.Entry{Op: ledger.End, Run: "A"}); got[0].Seq != 2 {
+	if got := appendTo(t, f, ledger.Entry{Op: ledger.End, Run: "A"}); got[0].Seq != 2 {
 		t.Errorf("it goes on with %d", got[0].Seq)
 	}
 	if got := read(t, f); len(got) != 2 {
@@ -150,7 +152,7 @@ func TestFileReadsOverForeignLines(t *testing.T) {
 func TestAppendThatFailsKeepsNothing(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)
-	put(t, f, ledger.Entry{Op: ledger.Begin, Run: "A"})
+	appendTo(t, f, ledger.Entry{Op: ledger.Begin, Run: "A"})
 	before := contents(t, path)
 	full := errors.New("no space left")
 	ledger.Broken(f, full)
@@ -160,7 +162,7 @@ func TestAppendThatFailsKeepsNothing(t *testing.T) {
 	if got := contents(t, path); !bytes.Equal(got, before) {
 		t.Errorf("it left %q", got)
 	}
-	if got := put(t, open(t, path), ledger.Entry{Op: ledger.End, Run: "A"}); got[0].Seq != 2 {
+	if got := appendTo(t, open(t, path), ledger.Entry{Op: ledger.End, Run: "A"}); got[0].Seq != 2 {
 		t.Errorf("it goes on with %d", got[0].Seq)
 	}
 }
@@ -182,11 +184,11 @@ func TestOpenFileSaysWhatIsWrong(t *testing.T) {
 func TestFileThatWasRemoved(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)
-	put(t, f, ledger.Entry{Op: ledger.Begin, Run: "A"})
+	appendTo(t, f, ledger.Entry{Op: ledger.Begin, Run: "A"})
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if got := put(t, f, ledger.Entry{Op: ledger.Begin, Run: "B"}); got[0].Seq != 1 {
+	if got := appendTo(t, f, ledger.Entry{Op: ledger.Begin, Run: "B"}); got[0].Seq != 1 {
 		t.Errorf("%+v", got)
 	}
 	wantWhole(t, f, 1)

@@ -20,7 +20,7 @@ const fingerprintChars = 16
 // renamed for a while keeps its approval.
 func Fingerprint(servers ...interop.Server) string {
 	h := sha256.New()
-	part := func(texts ...string) {
+	write := func(texts ...string) {
 		h.Write([]byte(strconv.Itoa(len(texts)) + "\n"))
 		for _, s := range texts {
 			h.Write([]byte(strconv.Itoa(len(s)) + ":" + s))
@@ -29,35 +29,35 @@ func Fingerprint(servers ...interop.Server) string {
 	for _, s := range servers {
 		switch t := s.Transport.(type) {
 		case interop.Stdio:
-			what := append([]string{t.Command, t.Dir}, t.Args...)
+			program := append([]string{t.Command, t.Dir}, t.Args...)
 			if len(s.Identity) >= 2 {
-				what = nil
-				for _, part := range s.Identity {
-					what = append(what, part.Reveal())
+				program = nil
+				for _, write := range s.Identity {
+					program = append(program, write.Reveal())
 				}
 			}
-			part(s.ID, string(t.Kind()), what[0], what[1], strconv.FormatBool(t.InheritEnv))
-			part(what[2:]...)
-			part(namesOf(t.Env)...)
+			write(s.ID, string(t.Kind()), program[0], program[1], strconv.FormatBool(t.InheritEnv))
+			write(program[2:]...)
+			write(pairNames(t.Env)...)
 		case interop.HTTP:
-			part(s.ID, string(t.Kind()), t.URL)
-			part(namesOf(t.Headers)...)
+			write(s.ID, string(t.Kind()), t.URL)
+			write(pairNames(t.Headers)...)
 		case interop.SSE:
-			part(s.ID, string(t.Kind()), t.URL)
-			part(namesOf(t.Headers)...)
+			write(s.ID, string(t.Kind()), t.URL)
+			write(pairNames(t.Headers)...)
 		default:
-			part(s.ID)
+			write(s.ID)
 		}
 		if len(s.Tools.Describe) > 0 {
-			part("describe")
-			part(pairsOf(s.Tools.Describe)...)
+			write("describe")
+			write(sortedPairs(s.Tools.Describe)...)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))[:fingerprintChars]
 }
 
-// pairsOf returns each key followed by its value, in the order of the keys.
-func pairsOf(texts map[string]string) []string {
+// sortedPairs returns each key followed by its value, in the order of the keys.
+func sortedPairs(texts map[string]string) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		out = append(out, key, texts[key])
@@ -65,7 +65,7 @@ func pairsOf(texts map[string]string) []string {
 	return out
 }
 
-func namesOf(pairs []interop.Pair) []string {
+func pairNames(pairs []interop.Pair) []string {
 	out := make([]string, len(pairs))
 	for i, p := range pairs {
 		out[i] = p.Name

@@ -10,26 +10,26 @@ import (
 
 // guard is the part of an attachment that holds the approved versions of tools. The attachment's mu guards it.
 type guard struct {
-	active   bool              // changed tools of some server are held or denied
-	held     map[toolID]Entry  // held or denied tools that were recorded
-	kept     map[string]toolID // held or denied tools, by name
-	approved approvals
+	active     bool              // changed tools of some server are held or denied
+	recorded   map[toolID]Entry  // held or denied tools that were recorded
+	heldByName map[string]toolID // held or denied tools, by name
+	approved   approvals
 	// enrolling has the servers that this run enrolled. A server is removed when it lists more to clients that declare
 	// a capability, because that list still belongs to its first listing.
-	enrolling map[origin]bool
-	accepts   int    // calls of Accept
-	polled    uint64 // the number up to which the log was read
-	summed    map[string]summed
+	enrolling   map[origin]bool
+	acceptCount int    // calls of Accept
+	polled      uint64 // the number up to which the log was read
+	sumCache    map[string]cachedSum
 }
 
-// summed is a tool object and its sum.
-type summed struct {
+// cachedSum is a tool object and its sum.
+type cachedSum struct {
 	raw json.RawMessage
 	sum string
 }
 
-// recall takes the approvals of a log. s is nil if the log could not be read.
-func (g *guard) recall(s *State) {
+// load takes the approvals of a log. s is nil if the log could not be read.
+func (g *guard) load(s *State) {
 	if s == nil {
 		g.approved.enrolled[origin{}] = true
 		return
@@ -41,17 +41,17 @@ func (g *guard) recall(s *State) {
 
 // sumOf returns the sum of a tool object. It computes the sum once for the same bytes.
 func (g *guard) sumOf(d *toolbox.Descriptor) string {
-	if known, ok := g.summed[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.raw, d.Wire.JSON) {
+	if known, ok := g.sumCache[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.raw, d.Wire.JSON) {
 		return known.sum
 	}
-	c := capability(*d, nil)
-	g.summed[d.Name] = summed{d.Wire.JSON, sumOf(&c)}
-	return g.summed[d.Name].sum
+	c := newCapability(*d, nil)
+	g.sumCache[d.Name] = cachedSum{d.Wire.JSON, sumOf(&c)}
+	return g.sumCache[d.Name].sum
 }
 
 // isChanged reports whether a listed version is not approved. note is the note for its Enroll.
 func (g *guard) isChanged(t toolID, sum, note string) bool {
-	if _, known := g.approved.sums[t]; !known && note == noteSome && g.enrolling[origin{t.server, t.config}] {
+	if _, known := g.approved.sums[t]; !known && note == noteDeclared && g.enrolling[origin{t.server, t.config}] {
 		return false
 	}
 	return g.approved.isChanged(t, sum)
@@ -59,20 +59,20 @@ func (g *guard) isChanged(t toolID, sum, note string) bool {
 
 // enroll records that an entry enrolls its server.
 func (g *guard) enroll(e Entry) {
-	of := origin{e.Server, e.Config}
-	if e.Note == noteSome {
-		delete(g.enrolling, of)
-	} else if !g.approved.enrolled[of] && !g.approved.enrolled[origin{}] {
-		g.enrolling[of] = true
+	server := origin{e.Server, e.Config}
+	if e.Note == noteDeclared {
+		delete(g.enrolling, server)
+	} else if !g.approved.enrolled[server] && !g.approved.enrolled[origin{}] {
+		g.enrolling[server] = true
 	}
-	g.approved.take(e)
+	g.approved.add(e)
 }
 
-// take takes the approvals that other processes have written, and reports whether there are any. After an Accept of
-// this process, which may not be in entries, the log is read again instead. A tool that is denied stays denied in this
-// run.
-func (g *guard) take(entries []Entry, accepts int, isDenied func(server string) bool) (news bool) {
-	if g.accepts != accepts {
+// addApprovals takes the approvals that other processes have written, and reports whether there are any. After an
+// Accept of this process, which may not be in entries, the log is read again instead. A tool that is denied stays
+// denied in this run.
+func (g *guard) addApprovals(entries []Entry, accepts int, isDenied func(server string) bool) (news bool) {
+	if g.acceptCount != accepts {
 		return false
 	}
 	again := false
@@ -84,9 +84,9 @@ func (g *guard) take(entries []Entry, accepts int, isDenied func(server string) 
 		if e.Tool == "" || e.Sum == "" || isDenied(e.Server) {
 			continue
 		}
-		was := g.approved.sums[e.toolID()]
+		before := g.approved.sums[e.toolID()]
 		g.approved.approve(e)
-		news = news || g.approved.sums[e.toolID()] != was
+		news = news || g.approved.sums[e.toolID()] != before
 	}
 	return news
 }

@@ -10,14 +10,14 @@ import (
 // journal is the part of an attachment that holds the enrolled tools and the descriptions, and writes them to the log.
 // The attachment's mu guards it.
 type journal struct {
-	run, by  string
-	config   string // of all servers
-	recorder *recorder
-	ledger   Ledger
-	mine     map[string]bool // every server that the fleet had
-	says     map[origin]json.RawMessage
-	health   map[string]string // the written note of each server that was lost or never ready
-	begun    bool
+	run, user    string
+	config       string // of all servers
+	recorder     *recorder
+	ledger       Ledger
+	servers      map[string]bool // every server that the fleet had
+	descriptions map[origin]json.RawMessage
+	health       map[string]string // the written note of each server that was lost or never ready
+	begun        bool
 }
 
 // commit adds a batch to the ledger and sends it to the log.
@@ -25,22 +25,22 @@ func (j *journal) commit(batch ...Entry) {
 	if len(batch) == 0 {
 		return
 	}
-	var mine []Entry
+	var toolEntries []Entry
 	for i := range batch {
 		batch[i].Run = j.run
 		if batch[i].Op == Enroll || batch[i].Op == Retire {
-			mine = append(mine, batch[i])
+			toolEntries = append(toolEntries, batch[i])
 		}
 	}
-	j.ledger = j.ledger.Append(mine...)
+	j.ledger = j.ledger.Append(toolEntries...)
 	if n := len(j.ledger.Log()); n > maxLog && n > maxLog+4*len(j.ledger.Snapshot().Live) {
 		j.ledger = j.ledger.Compact()
 	}
 	if !j.begun {
 		j.begun = true
-		j.recorder.put(Entry{Op: Begin, Run: j.run, Config: j.config, At: batch[0].At, Note: j.by})
+		j.recorder.enqueue(Entry{Op: Begin, Run: j.run, Config: j.config, At: batch[0].At, Note: j.user})
 	}
-	j.recorder.put(batch...)
+	j.recorder.enqueue(batch...)
 }
 
 // reload records another configuration. If the run has not begun, its Begin will have the configuration.
@@ -54,9 +54,9 @@ func (j *journal) reload(config string) {
 	}
 }
 
-// hear records a change of a server's health, if it is new.
-func (j *journal) hear(e interop.Event) {
-	said, down := j.health[e.Server]
+// recordHealth records a change of a server's health, if it is new.
+func (j *journal) recordHealth(e interop.Event) {
+	previous, down := j.health[e.Server]
 	note := noteReady
 	switch e.Kind {
 	case interop.ServerFaulted:
@@ -70,7 +70,7 @@ func (j *journal) hear(e interop.Event) {
 		j.health[e.Server] = note
 	case interop.ServerReady, interop.ServerRemoved:
 		delete(j.health, e.Server)
-		if said == "" || e.Kind == interop.ServerRemoved {
+		if previous == "" || e.Kind == interop.ServerRemoved {
 			return
 		}
 	default:
@@ -84,12 +84,12 @@ func (j *journal) end() {
 	now := time.Now()
 	var retires []Entry
 	for _, e := range j.ledger.Snapshot().Live {
-		if j.mine[e.Server] {
+		if j.servers[e.Server] {
 			retires = append(retires, e.retired(now, NoteRemoved))
 		}
 	}
 	j.ledger = j.ledger.Append(retires...)
 	if j.begun {
-		j.recorder.put(Entry{Op: End, Run: j.run, At: now})
+		j.recorder.enqueue(Entry{Op: End, Run: j.run, At: now})
 	}
 }

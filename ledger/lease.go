@@ -73,7 +73,10 @@ func (f *File) Unwritten(ctx context.Context) (runs []string, err error) {
 	}
 	for _, entry := range files {
 		info, err := entry.Info()
-		if _, no := ulid.ParseStrict(entry.Name()); no == nil && err == nil && info.Mode().IsRegular() && info.Size() < int64(len(leaseWritten)) {
+		if _, parseErr := ulid.ParseStrict(entry.Name()); parseErr != nil || err != nil {
+			continue
+		}
+		if info.Mode().IsRegular() && info.Size() < int64(len(leaseWritten)) {
 			runs = append(runs, entry.Name())
 		}
 	}
@@ -159,8 +162,8 @@ type fileLog interface {
 
 var _ fileLog = (*File)(nil)
 
-// keep ends the runs of processes that are gone, and takes the lease of this run.
-func (a *Attachment) keep(l fileLog) {
+// startLease ends the runs of processes that are gone, and takes the lease of this run.
+func (a *Attachment) startLease(l fileLog) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWrite) // Close waits for it
 	defer cancel()
 	if _, err := l.Reap(ctx); err != nil {
@@ -170,6 +173,6 @@ func (a *Attachment) keep(l fileLog) {
 	if err != nil {
 		a.logger.Warn("other processes cannot see whether this run goes on", "err", err)
 	} else {
-		a.release = release
+		a.releaseLease = release
 	}
 }

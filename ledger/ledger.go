@@ -51,7 +51,7 @@ func (l Ledger) Append(entries ...Entry) Ledger {
 			e.Key = e.contentKey()
 		}
 		e.Seq = Ledger{snapshot: Snapshot{HighWater: f.high}}.Next()
-		f.take(e)
+		f.apply(e)
 		log = append(log, e)
 	}
 	return Ledger{log: log, snapshot: f.snapshot()}
@@ -96,8 +96,11 @@ func (l Ledger) Withdraw(at time.Time, server string) Ledger {
 }
 
 // retired returns the Retire of a live entry.
-func (e Entry) retired(at time.Time, why string) Entry {
-	return Entry{Op: Retire, Key: e.Key, Server: e.Server, Tool: e.Tool, Name: e.Name, Config: e.Config, At: at, Note: why}
+func (e Entry) retired(at time.Time, reason string) Entry {
+	return Entry{
+		Op: Retire, Key: e.Key, Server: e.Server, Tool: e.Tool, Name: e.Name,
+		Config: e.Config, At: at, Note: reason,
+	}
 }
 
 // Compact returns the ledger without the entries that its snapshot does not need. For each live key, the first

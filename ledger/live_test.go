@@ -21,32 +21,32 @@ func TestTheLogTellsTheStory(t *testing.T) {
 
 	fs.fill(t, row("echo", "Echoes well."), rowWith("read", "Reads.", "path"), row("write", "Writes."))
 	fs.Send("change")
-	await(t, a, "changed", isLive(a, "fs__write"))
+	waitUntil(t, a, "changed", isLive(a, "fs__write"))
 	now := a.Ledger().Snapshot()
 	if diff := cmp.Diff([]string{"fs__echo", "web__echo", "fs__read", "fs__write"}, now.Names()); diff != "" {
 		t.Errorf("a key that is enrolled again keeps its place:\n%s", diff)
 	}
 	fs.fill(t, row("echo", "Echoes well."))
 	fs.Send("change")
-	await(t, a, "changed again", isNot(isLive(a, "fs__write")))
+	waitUntil(t, a, "changed again", isNot(isLive(a, "fs__write")))
 
 	fs.kill(t, 1)
 	fs.WaitN("start ", 2)
-	await(t, a, "back", func() bool {
-		return isLive(a, "fs__echo")() && strings.Contains(strings.Join(told(t, a, log), "\n"), ": ready")
+	waitUntil(t, a, "back", func() bool {
+		return isLive(a, "fs__echo")() && strings.Contains(strings.Join(recordedWords(t, a, log), "\n"), ": ready")
 	})
 	web.Wait("start ")
-	if got := say(t, a, "web__echo", "untouched"); got != "untouched" || len(web.Events("start ")) != 1 {
+	if got := echo(t, a, "web__echo", "untouched"); got != "untouched" || len(web.Events("start ")) != 1 {
 		t.Errorf("web says %q", got)
 	}
-	if got := say(t, a, "fs__echo", "again"); got != "again" {
+	if got := echo(t, a, "fs__echo", "again"); got != "again" {
 		t.Errorf("fs says %q", got)
 	}
 	if len(first.Snapshot().Live) != 3 {
 		t.Error("the first ledger was changed")
 	}
 	a.Close()
-	got := slices.DeleteFunc(told(t, a, log), func(s string) bool { return strings.Contains(s, "web") })
+	got := slices.DeleteFunc(recordedWords(t, a, log), func(s string) bool { return strings.Contains(s, "web") })
 	want := []string{
 		"begin", "enroll fs echo", "enroll fs read",
 		"retire fs read: replaced", "enroll fs echo changed", "enroll fs read changed", "enroll fs write changed",
@@ -86,11 +86,11 @@ func TestLossWithinGrace(t *testing.T) {
 	a := attach(t, configs(fs), &ledger.Options{Mount: mount, Log: log})
 	fs.kill(t, 1)
 	fs.WaitN("start ", 2)
-	if got := say(t, a, "fs__echo", "here"); got != "here" && !strings.Contains(got, "lost") && !strings.Contains(got, "closed") {
+	if got := echo(t, a, "fs__echo", "here"); got != "here" && !strings.Contains(got, "lost") && !strings.Contains(got, "closed") {
 		t.Errorf("fs says %q", got)
 	}
-	await(t, a, "back", func() bool { return strings.Contains(strings.Join(told(t, a, log), "\n"), ": ready") })
-	for _, s := range told(t, a, log) {
+	waitUntil(t, a, "back", func() bool { return strings.Contains(strings.Join(recordedWords(t, a, log), "\n"), ": ready") })
+	for _, s := range recordedWords(t, a, log) {
 		if strings.HasPrefix(s, "retire") {
 			t.Error(s)
 		}
@@ -118,10 +118,10 @@ func TestWarmStart(t *testing.T) {
 	if got := listed(a); got != "fs__echo fs__read" {
 		t.Errorf("at once there is %q", got)
 	}
-	if got := say(t, a, "fs__echo", "soon"); got != "soon" {
+	if got := echo(t, a, "fs__echo", "soon"); got != "soon" {
 		t.Errorf("fs says %q", got)
 	}
-	await(t, a, "enrolled", isLive(a, "fs__echo"))
+	waitUntil(t, a, "enrolled", isLive(a, "fs__echo"))
 }
 
 // The tools of a lost server are still known. Tools that a server no longer lists are not.
@@ -136,7 +136,7 @@ func TestKnownIsWhatWasListedLast(t *testing.T) {
 	}
 	lost, gone := retired(2, e(1, "a")), retired(2, e(1, "b"))
 	lost.Note, gone.Note = "lost", "unlisted"
-	put(t, f, e(1, "a"), e(1, "b"), lost, gone, ledger.Entry{Op: ledger.End, Run: "A", At: start.Add(time.Minute)},
+	appendTo(t, f, e(1, "a"), e(1, "b"), lost, gone, ledger.Entry{Op: ledger.End, Run: "A", At: start.Add(time.Minute)},
 		ledger.Entry{Op: ledger.Health, Run: "B", Server: "fs", Config: config, Note: "lost: transport"})
 	got := ledger.StateOf(read(t, f)).Known([]interop.Server{server})("fs")
 	if len(got) != 1 || !strings.Contains(string(got[0].JSON), `"name":"a"`) {

@@ -37,12 +37,12 @@ func writer(path string) {
 		if versions { // new versions of one tool
 			c = capability("s", "t", fmt.Sprint(run, n%5, strings.Repeat(" text", 100)), anyObject)
 		}
-		kept, err := f.Append(context.Background(), enrolled(run, n, c), enrolled(run, n, c), ledger.Entry{Op: ledger.Health, Run: run})
+		stored, err := f.Append(context.Background(), enrolled(run, n, c), enrolled(run, n, c), ledger.Entry{Op: ledger.Health, Run: run})
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
-		for _, e := range kept {
+		for _, e := range stored {
 			fmt.Println("kept", e.Seq, e.Hash)
 		}
 		for _, d := range f.Damage() {
@@ -195,12 +195,12 @@ func TestProcessesKilledWhileTheyAppend(t *testing.T) {
 func TestReap(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)
-	mine := string(ledger.NewKey())
-	release, err := f.Lease(t.Context(), mine)
+	own := string(ledger.NewKey())
+	release, err := f.Lease(t.Context(), own)
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, f, enrolled(mine, 1, capability("s", "mine", "", anyObject)))
+	appendTo(t, f, enrolled(own, 1, capability("s", "mine", "", anyObject)))
 	cmd, out := process(t, path, writerEnv+"_ENDLESS=1")
 	for range 3 {
 		out.Scan()

@@ -15,20 +15,19 @@ import (
 // are only in the log.
 const maxLog = 4096
 
-// reachable holds the state of a server at the time of a reconciliation.
-type reachable struct {
+// serverState holds the state of a server at the time of a reconciliation.
+type serverState struct {
 	config string
 	policy interop.ChangePolicy
 	ready  bool // the listed tools come from the server itself
 }
 
-// lookGap is the shortest time between two reconciliations by the follower. One reconciliation covers all events in
-// between, unless a caller needs the state sooner.
-const lookGap = 50 * time.Millisecond
+// reconcileGap is the shortest time between two reconciliations of the follower. Events in between are seen in one of
+// them, unless a caller needs the state sooner.
+const reconcileGap = 50 * time.Millisecond
 
-// changed records that something happened. The next caller that needs the state reconciles the ledger, or the follower
-// does.
-func (a *Attachment) changed() {
+// markStale records that something happened. The next caller that needs the state reconciles, or the follower does.
+func (a *Attachment) markStale() {
 	a.stale.Store(true)
 	select {
 	case a.wake <- struct{}{}:
@@ -36,63 +35,63 @@ func (a *Attachment) changed() {
 	}
 }
 
-// follow reconciles the ledger after each burst of changes, until the attachment is closed.
-func (a *Attachment) follow() {
+// followChanges reconciles the ledger after each burst of changes, until the attachment is closed.
+func (a *Attachment) followChanges() {
 	for {
 		select {
 		case <-a.wake:
-		case <-a.done:
+		case <-a.closing:
 			return
 		}
 		a.mu.Lock()
-		a.current()
+		a.reconcileIfStale()
 		a.mu.Unlock()
 		select {
-		case <-time.After(lookGap):
-		case <-a.done:
+		case <-time.After(reconcileGap):
+		case <-a.closing:
 			return
 		}
 	}
 }
 
-// current reconciles the ledger if something has happened since the last reconciliation. The fleet notifies watchers of
-// new lists, so that current need not. The caller holds mu.
-func (a *Attachment) current() {
-	if a.stale.Load() || a.seen != a.Fleet.Snapshot("") {
-		a.look()
+// reconcileIfStale reconciles if something has happened since the last time. The fleet notifies watchers of new lists,
+// so that reconcileIfStale need not. The caller holds mu.
+func (a *Attachment) reconcileIfStale() {
+	if a.stale.Load() || a.fleetSnapshot != a.Fleet.Snapshot("") {
+		a.reconcile()
 	}
 }
 
-// update reconciles the ledger, and notifies watchers of a new snapshot. It never waits.
+// update reconciles, and notifies watchers of a new snapshot. It never waits.
 func (a *Attachment) update() {
 	a.mu.Lock()
-	fresh := a.look()
+	fresh := a.reconcile()
 	a.mu.Unlock()
 	if fresh {
 		a.watchers.Notify()
 	}
 }
 
-// look reconciles the ledger with the tools that the fleet lists, and reports whether there is a new snapshot. It uses
+// reconcile reconciles the ledger with the tools that the fleet lists, and reports whether there is a new snapshot. It uses
 // the present state instead of events, so that nothing can be lost or come too late. The caller holds mu.
-func (a *Attachment) look() (fresh bool) {
+func (a *Attachment) reconcile() (fresh bool) {
 	if a.closed || a.pending {
 		return false
 	}
 	a.stale.Store(false)
-	s, servers := a.moment()
+	s, servers := a.consistentSnapshot()
 	for id := range servers {
-		a.journal.mine[id] = true
+		a.journal.servers[id] = true
 	}
 	l := newReconciliation(a, servers)
 	for i := range s.Tools {
 		if l.compare(&s.Tools[i], "") {
-			l.shown = append(l.shown, s.Tools[i])
+			l.visible = append(l.visible, s.Tools[i])
 		}
 	}
 	l.compareKinds(s)
 	if !a.settling {
-		l.depart()
+		l.retireUnlisted()
 		for _, e := range l.enrolls { // only now: the first listing of a server approves all its tools
 			a.guard.enroll(e)
 		}
@@ -101,17 +100,17 @@ func (a *Attachment) look() (fresh bool) {
 	return a.publish(s, l)
 }
 
-// moment returns the fleet's snapshot, and the servers as they were at that time.
-func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
+// consistentSnapshot returns the fleet's snapshot, and the servers as they were at that time.
+func (a *Attachment) consistentSnapshot() (*toolbox.Snapshot, map[string]serverState) {
 	for {
 		s := a.Fleet.Snapshot("")
-		servers, policies := map[string]reachable{}, map[string]interop.ChangePolicy{}
+		servers, policies := map[string]serverState{}, map[string]interop.ChangePolicy{}
 		for _, server := range a.Fleet.Servers() { // the configuration of an endpoint may be older
 			policies[server.ID] = server.Changes
 		}
 		for _, e := range a.Fleet.Endpoints() {
 			server := e.Server()
-			servers[server.ID] = reachable{config: Fingerprint(server), policy: policies[server.ID]}
+			servers[server.ID] = serverState{config: Fingerprint(server), policy: policies[server.ID]}
 		}
 		for _, st := range a.Fleet.Status() {
 			if r, ok := servers[st.Server]; ok {
@@ -127,21 +126,24 @@ func (a *Attachment) moment() (*toolbox.Snapshot, map[string]reachable) {
 
 // reconciliation compares the listed tools with the live ones.
 type reconciliation struct {
-	a       *Attachment
-	now     time.Time
-	servers map[string]reachable
+	attachment *Attachment
+	now        time.Time
+	servers    map[string]serverState
 
-	live    map[[2]string]Entry // by server and tool; listed tools are removed from it
-	shown   []toolbox.Descriptor
-	kept    map[string]toolID
-	names   []string           // the names in kept, in order
-	leftOut map[[2]string]bool // tools that the configuration denies; nil: not read yet
-	retires []Entry
-	enrolls []Entry
+	live       map[[2]string]Entry // by server and tool; listed tools are removed from it
+	visible    []toolbox.Descriptor
+	heldByName map[string]toolID
+	heldNames  []string           // the names in heldByName, in order
+	excluded   map[[2]string]bool // tools that the configuration denies; nil: not read yet
+	retires    []Entry
+	enrolls    []Entry
 }
 
-func newReconciliation(a *Attachment, servers map[string]reachable) *reconciliation {
-	l := &reconciliation{a: a, now: time.Now(), servers: servers, kept: map[string]toolID{}, live: map[[2]string]Entry{}}
+func newReconciliation(a *Attachment, servers map[string]serverState) *reconciliation {
+	l := &reconciliation{
+		attachment: a, now: time.Now(), servers: servers,
+		heldByName: map[string]toolID{}, live: map[[2]string]Entry{},
+	}
 	for _, e := range a.journal.ledger.Snapshot().Live {
 		l.live[[2]string{e.Server, e.Tool}] = e
 	}
@@ -157,11 +159,11 @@ func (l *reconciliation) compareKinds(s *toolbox.Snapshot) {
 	for i := range s.Tools {
 		listed[s.Tools[i].Name] = true
 	}
-	for _, some := range s.Kinds {
-		for i := range some.Tools {
-			if d := &some.Tools[i]; !listed[d.Name] {
+	for _, kindSnapshot := range s.Kinds {
+		for i := range kindSnapshot.Tools {
+			if d := &kindSnapshot.Tools[i]; !listed[d.Name] {
 				listed[d.Name] = true
-				l.compare(d, noteSome)
+				l.compare(d, noteDeclared)
 			}
 		}
 	}
@@ -171,61 +173,63 @@ func (l *reconciliation) compareKinds(s *toolbox.Snapshot) {
 // a common tool. If that version is not approved, the kind is shown the common version. The entries of l must be in the
 // guard.
 func (l *reconciliation) showKinds(s, all *toolbox.Snapshot) {
-	for _, some := range s.Kinds {
-		shown := *some
-		shown.Version, shown.Held, shown.Tools = all.Version, all.Held, nil
-		for _, d := range some.Tools {
+	for _, kindSnapshot := range s.Kinds {
+		visible := *kindSnapshot
+		visible.Version, visible.Held, visible.Tools = all.Version, all.Held, nil
+		for _, d := range kindSnapshot.Tools {
 			server := l.servers[d.Server]
-			_, kept := l.kept[d.Name]
+			_, isHeld := l.heldByName[d.Name]
 			t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
 			switch {
-			case kept:
-			case !server.policy.Guards() || !l.a.guard.approved.isChanged(t, l.a.guard.sumOf(&d)):
-				shown.Tools = append(shown.Tools, d)
+			case isHeld:
+			case !server.policy.Guards() || !l.attachment.guard.approved.isChanged(t, l.attachment.guard.sumOf(&d)):
+				visible.Tools = append(visible.Tools, d)
 			default:
 				if i := slices.IndexFunc(all.Tools, func(o toolbox.Descriptor) bool { return o.Name == d.Name }); i >= 0 {
-					shown.Tools = append(shown.Tools, all.Tools[i])
+					visible.Tools = append(visible.Tools, all.Tools[i])
 				}
 			}
 		}
-		all.Kinds = append(all.Kinds, &shown)
+		all.Kinds = append(all.Kinds, &visible)
 	}
 }
 
-// compare compares one listed tool with the ledger. It reports whether the tool is shown.
-func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (shown bool) {
+// compare compares one listed tool with the ledger. It reports whether the tool is visible.
+func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (visible bool) {
 	server := l.servers[d.Server]
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
-	sum := l.a.guard.sumOf(d)
-	changed := l.a.guard.isChanged(t, sum, note)
-	kept := changed && server.policy.Guards()
-	if kept {
-		l.kept[d.Name] = t
-		l.names = append(l.names, d.Name)
+	sum := l.attachment.guard.sumOf(d)
+	changed := l.attachment.guard.isChanged(t, sum, note)
+	isHeld := changed && server.policy.Guards()
+	if isHeld {
+		l.heldByName[d.Name] = t
+		l.heldNames = append(l.heldNames, d.Name)
 	}
 	id := [2]string{d.Server, d.Tool}
 	old, isLive := l.live[id]
+	isSame := old.Run == l.attachment.Run && old.Sum == sum && old.Name == d.Name &&
+		old.Config == server.config && old.Changed == changed && old.Note == note
 	delete(l.live, id)
 	switch {
-	case kept:
+	case isHeld:
 		if isLive {
-			l.retire(old, keepNote(server.policy, noteHeld))
+			l.retire(old, heldNote(server.policy, noteHeld))
 		}
 		if server.ready {
 			l.hold(d, t, sum, server.policy)
 		}
-	case isLive && old.Run == l.a.Run && old.Sum == sum && old.Name == d.Name && old.Config == server.config && old.Changed == changed && old.Note == note:
+	case isLive && isSame:
 	case server.ready:
 		l.enroll(d, server.config, sum, changed, note, old, isLive)
 	}
-	if !kept {
-		delete(l.a.guard.held, t)
+	if !isHeld {
+		delete(l.attachment.guard.recorded, t)
 	}
-	return !kept
+	return !isHeld
 }
 
-// keepNote returns the note for a held or denied tool. It is noteDenied if the tool is denied.
-func keepNote(p interop.ChangePolicy, note string) string {
+// heldNote returns the note for a held or denied tool. It is noteDenied if the tool is denied.
+func heldNote(p interop.ChangePolicy, note string) string {
 	if p == interop.DenyChanges {
 		return noteDenied
 	}
@@ -233,16 +237,18 @@ func keepNote(p interop.ChangePolicy, note string) string {
 }
 
 func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, sum string, p interop.ChangePolicy) {
-	if was, ok := l.a.guard.held[t]; ok && was.Sum == sum {
+	if recorded, ok := l.attachment.guard.recorded[t]; ok && recorded.Sum == sum {
 		return
 	}
 	e := l.entry(Hold, d, t.config, sum)
-	e.Changed, e.Note = true, keepNote(p, "")
-	l.a.guard.held[t] = e
+	e.Changed, e.Note = true, heldNote(p, "")
+	l.attachment.guard.recorded[t] = e
 	l.enrolls = append(l.enrolls, e)
 }
 
-func (l *reconciliation) enroll(d *toolbox.Descriptor, config, sum string, changed bool, note string, old Entry, isLive bool) {
+func (l *reconciliation) enroll(
+	d *toolbox.Descriptor, config, sum string, changed bool, note string, old Entry, isLive bool,
+) {
 	e := l.entry(Enroll, d, config, sum)
 	e.Changed, e.Note = changed, note
 	if isLive && old.Capability != nil && bytes.Equal(old.Capability.Schema, d.Schema) {
@@ -252,11 +258,11 @@ func (l *reconciliation) enroll(d *toolbox.Descriptor, config, sum string, chang
 		l.retire(old, noteReplaced)
 	}
 	l.enrolls = append(l.enrolls, e)
-	l.a.guard.approved.approve(e)
+	l.attachment.guard.approved.approve(e)
 }
 
 func (l *reconciliation) entry(op Op, d *toolbox.Descriptor, config, sum string) Entry {
-	c := capability(*d, l.a.run)
+	c := newCapability(*d, l.attachment.run)
 	e := Entry{
 		Op: op, Server: d.Server, Tool: d.Tool, Name: d.Name, Capability: &c, At: l.now,
 		Config: config, Sum: sum,
@@ -270,76 +276,77 @@ func (a *Attachment) run(ctx context.Context, c toolbox.Call) toolbox.Outcome {
 	return a.Box.Run(ctx, c)
 }
 
-func (l *reconciliation) retire(e Entry, why string) {
-	l.retires = append(l.retires, e.retired(l.now, why))
+func (l *reconciliation) retire(e Entry, reason string) {
+	l.retires = append(l.retires, e.retired(l.now, reason))
 }
 
-// depart retires the live tools that are no longer listed, in the order of the ledger.
-func (l *reconciliation) depart() {
-	for _, e := range l.a.journal.ledger.Snapshot().Live {
-		if _, gone := l.live[[2]string{e.Server, e.Tool}]; gone && l.a.journal.mine[e.Server] {
-			l.retire(e, l.departure(e.Server, e.Tool))
+// retireUnlisted retires the live tools that are no longer listed, in the order of the ledger.
+func (l *reconciliation) retireUnlisted() {
+	for _, e := range l.attachment.journal.ledger.Snapshot().Live {
+		if _, gone := l.live[[2]string{e.Server, e.Tool}]; gone && l.attachment.journal.servers[e.Server] {
+			l.retire(e, l.retireReason(e.Server, e.Tool))
 		}
 	}
-	for t := range l.a.guard.held {
-		listed := slices.Contains(slices.Collect(maps.Values(l.kept)), t)
-		if !listed && l.departure(t.server, t.name) != NoteLost {
-			delete(l.a.guard.held, t)
+	for t := range l.attachment.guard.recorded {
+		listed := slices.Contains(slices.Collect(maps.Values(l.heldByName)), t)
+		if !listed && l.retireReason(t.server, t.name) != NoteLost {
+			delete(l.attachment.guard.recorded, t)
 		}
 	}
 }
 
-func (l *reconciliation) departure(server, name string) string {
+func (l *reconciliation) retireReason(server, name string) string {
 	s, ok := l.servers[server]
 	switch {
 	case !ok:
 		return NoteRemoved
-	case l.isLeftOut(server, name):
-		return noteLeftOut
+	case l.isExcluded(server, name):
+		return noteExcluded
 	case s.ready:
 		return noteUnlisted
 	}
 	return NoteLost
 }
 
-func (l *reconciliation) isLeftOut(server, name string) bool {
-	if l.leftOut == nil {
-		l.leftOut = map[[2]string]bool{}
-		for _, q := range l.a.Fleet.Quarantined() {
-			l.leftOut[[2]string{q.Server, q.Tool}] = q.Denied
+func (l *reconciliation) isExcluded(server, name string) bool {
+	if l.excluded == nil {
+		l.excluded = map[[2]string]bool{}
+		for _, q := range l.attachment.Fleet.Quarantined() {
+			l.excluded[[2]string{q.Server, q.Tool}] = q.Denied
 		}
 	}
-	return l.leftOut[[2]string{server, name}]
+	return l.excluded[[2]string{server, name}]
 }
 
-// publish makes the tools that are shown the snapshot, if they are new. The caller holds mu.
+// publish makes the visible tools the snapshot, if they are new. The caller holds mu.
 func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool) {
-	same := s == a.seen && maps.Equal(l.kept, a.guard.kept)
-	a.seen, a.guard.kept = s, l.kept
+	same := s == a.fleetSnapshot && maps.Equal(l.heldByName, a.guard.heldByName)
+	a.fleetSnapshot, a.guard.heldByName = s, l.heldByName
 	if !same {
-		a.shown = &toolbox.Snapshot{
-			Version: a.shown.Version + 1, Tools: l.shown, Pending: s.Pending, Down: s.Down, Owners: s.Owners, Held: l.names,
+		a.visible = &toolbox.Snapshot{
+			Version: a.visible.Version + 1, Tools: l.visible, Held: l.heldNames,
+			Pending: s.Pending, Down: s.Down, Owners: s.Owners,
 		}
-		l.showKinds(s, a.shown)
-		if len(a.guard.summed) > 2*len(s.Tools)*(1+len(s.Kinds))+64 {
-			a.guard.summed = map[string]summed{}
+		l.showKinds(s, a.visible)
+		if len(a.guard.sumCache) > 2*len(s.Tools)*(1+len(s.Kinds))+64 {
+			a.guard.sumCache = map[string]cachedSum{}
 		}
 	}
 	return !same
 }
 
-// hear records changes of servers. A server that is back may list the same tools as before, which no snapshot shows. If
+// handleEvent records changes of servers. A server that is back may list the same tools as before, which no snapshot shows. If
 // many servers become ready, there is one reconciliation. A loss is recorded before the server is back.
-func (a *Attachment) hear(e interop.Event) {
+func (a *Attachment) handleEvent(e interop.Event) {
 	a.mu.Lock()
 	if !a.closed {
-		a.journal.hear(e)
+		a.journal.recordHealth(e)
 	}
 	a.mu.Unlock()
 	switch e.Kind {
 	case interop.ServerAdded, interop.ServerConnecting:
 	case interop.ServerReady, interop.ServerListed:
-		a.changed()
+		a.markStale()
 	default:
 		a.update()
 	}
@@ -348,19 +355,19 @@ func (a *Attachment) hear(e interop.Event) {
 	}
 }
 
-// end retires all tools and closes the attachment to further changes.
-func (a *Attachment) end() {
+// retireAll retires all tools and closes the attachment to further changes.
+func (a *Attachment) retireAll() {
 	a.mu.Lock()
 	if a.closed {
 		a.mu.Unlock()
 		return
 	}
-	a.current() // events after the last reconciliation
+	a.reconcileIfStale() // events after the last reconciliation
 	a.closed = true
-	close(a.done)
+	close(a.closing)
 	a.journal.end()
-	a.shown = &toolbox.Snapshot{Version: a.shown.Version + 1}
-	a.guard.kept = map[string]toolID{}
+	a.visible = &toolbox.Snapshot{Version: a.visible.Version + 1}
+	a.guard.heldByName = map[string]toolID{}
 	a.mu.Unlock()
 	a.watchers.Notify()
 }

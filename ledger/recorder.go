@@ -49,8 +49,8 @@ func newRecorder(log Log, logger *slog.Logger) *recorder {
 	return r
 }
 
-// put queues entries and returns at once.
-func (r *recorder) put(entries ...Entry) {
+// enqueue queues entries and returns at once.
+func (r *recorder) enqueue(entries ...Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.log == nil || r.full {
@@ -76,7 +76,7 @@ func (r *recorder) run() {
 	defer close(r.ended)
 	pause := firstRetry
 	for r.ctx.Err() == nil {
-		batch, changed := r.take()
+		batch, changed := r.takeBatch()
 		var again <-chan time.Time
 		if len(batch) > 0 {
 			if r.write(r.ctx, batch) == nil {
@@ -94,14 +94,14 @@ func (r *recorder) run() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastWrite)
 	defer cancel()
-	if batch, _ := r.take(); len(batch) > 0 {
+	if batch, _ := r.takeBatch(); len(batch) > 0 {
 		if err := r.write(ctx, batch); err != nil {
 			r.logger.Error("the ledger cannot be written", "entries", len(batch), "err", err)
 		}
 	}
 }
 
-func (r *recorder) take() ([]Entry, <-chan struct{}) {
+func (r *recorder) takeBatch() ([]Entry, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	batch := r.queue

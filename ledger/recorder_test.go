@@ -34,15 +34,16 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 	log := &fullDisk{File: open(t, logPath(t))}
 	log.failures.Store(1)
 	a := attach(t, configs(newShelf(t, "fs", row("echo", ""))), &ledger.Options{Log: log})
-	if got := say(t, a, "fs__echo", "hi"); got != "hi" {
+	if got := echo(t, a, "fs__echo", "hi"); got != "hi" {
 		t.Error(got)
 	}
 	for err := errFull; err != nil; { // until the next attempt
-		if err = a.Flush(t.Context()); err != nil && !errors.Is(err, errFull) {
+		err = a.Flush(t.Context())
+		if err != nil && !errors.Is(err, errFull) {
 			t.Fatal(err)
 		}
 	}
-	if got := strings.Join(told(t, a, log), ", "); got != "begin, enroll fs echo" {
+	if got := strings.Join(recordedWords(t, a, log), ", "); got != "begin, enroll fs echo" {
 		t.Error(got)
 	}
 	log.failures.Store(1 << 30)
@@ -94,7 +95,7 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 	a := ledger.Attach(t.Context(), ledger.Empty(), configs(s), &ledger.Options{Log: log})
 	a.Close()
 	a.Close()
-	if got := strings.Join(told(t, a, log), ", "); got != "begin, enroll fs echo, end" {
+	if got := strings.Join(recordedWords(t, a, log), ", "); got != "begin, enroll fs echo, end" {
 		t.Error(got)
 	}
 }

@@ -140,14 +140,14 @@ func wantTrue(t *testing.T, a *ledger.Attachment, log ledger.Log, servers []inte
 		}
 		run = ledger.Runs(read(t, log))[0]
 	}
-	var mine, kept []string
+	var own, stored []string
 	for _, e := range now.Live {
-		mine = append(mine, fmt.Sprint(e.Key, e.Config, e.Name, e.Sum))
+		own = append(own, fmt.Sprint(e.Key, e.Config, e.Name, e.Sum))
 	}
 	for _, e := range run.Live().Live {
-		kept = append(kept, fmt.Sprint(e.Key, e.Config, e.Name, e.Sum))
+		stored = append(stored, fmt.Sprint(e.Key, e.Config, e.Name, e.Sum))
 	}
-	if diff := cmp.Diff(mine, kept); diff != "" {
+	if diff := cmp.Diff(own, stored); diff != "" {
 		t.Errorf("(-memory +log): %s", diff)
 	}
 	if run.Config != ledger.Fingerprint(servers...) {

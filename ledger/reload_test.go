@@ -37,12 +37,12 @@ func TestApplyTellsTheStory(t *testing.T) {
 	fs, web := newShelf(t, "fs", row("echo", ""), row("hang", "")), newShelf(t, "web", row("echo", ""))
 	log := open(t, logPath(t))
 	var mu sync.Mutex
-	var heard []string
+	var received []string
 	a := attach(t, configs(fs, web), &ledger.Options{Log: log, Mount: &interop.MountOptions{Events: func(e interop.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Server == "fs" && e.Kind != interop.ServerListed { // some servers announce at once that their list has changed
-			heard = append(heard, string(e.Kind))
+			received = append(received, string(e.Kind))
 		}
 	}}})
 	inFlight := make(chan string, 1)
@@ -63,13 +63,13 @@ func TestApplyTellsTheStory(t *testing.T) {
 			return len(live) > 0 && !slices.ContainsFunc(live, func(e ledger.Entry) bool { return e.Config != ledger.Fingerprint(s) })
 		}
 	}
-	await(t, a, "enrolled under its new configuration", isOf(servers[0]))
+	waitUntil(t, a, "enrolled under its new configuration", isOf(servers[0]))
 	a.Apply(servers) // the same configuration again has no effect
 	fs.Send("release k")
 	if got := <-inFlight; got != "released" {
 		t.Errorf("a call in flight gives %q", got)
 	}
-	if got := say(t, a, "fs__echo", "hi"); got != "hi" {
+	if got := echo(t, a, "fs__echo", "hi"); got != "hi" {
 		t.Errorf("a new one gives %q", got)
 	}
 	a.Apply(servers[:1])
@@ -79,7 +79,7 @@ func TestApplyTellsTheStory(t *testing.T) {
 		"reload", "enroll fs echo", "enroll fs hang",
 		"reload", "retire web echo: removed", "end",
 	}
-	if diff := cmp.Diff(want, told(t, a, log)); diff != "" {
+	if diff := cmp.Diff(want, recordedWords(t, a, log)); diff != "" {
 		t.Error(diff)
 	}
 	run := ledger.Runs(read(t, log))[0]
@@ -89,7 +89,7 @@ func TestApplyTellsTheStory(t *testing.T) {
 	wantWhole(t, log, len(want))
 	mu.Lock()
 	defer mu.Unlock()
-	if got := fmt.Sprint(heard); got != "[added connecting ready removed added connecting ready]" {
+	if got := fmt.Sprint(received); got != "[added connecting ready removed added connecting ready]" {
 		t.Errorf("the events passed on are %s", got)
 	}
 }
@@ -108,7 +108,7 @@ func TestRulesTellTheStory(t *testing.T) {
 	if got := a.Ledger().Snapshot().Live[0].Key; got != key {
 		t.Errorf("its key was %s and is %s", key, got)
 	}
-	if got := say(t, a, "fs__say", "hi"); got != "hi" {
+	if got := echo(t, a, "fs__say", "hi"); got != "hi" {
 		t.Errorf("it says %q", got)
 	}
 	a.Apply(configs(fs))
@@ -117,7 +117,7 @@ func TestRulesTellTheStory(t *testing.T) {
 		"retire fs read: left out", "enroll fs echo",
 		"enroll fs echo", "enroll fs read",
 	}
-	if diff := cmp.Diff(want, told(t, a, log)); diff != "" {
+	if diff := cmp.Diff(want, recordedWords(t, a, log)); diff != "" {
 		t.Error(diff)
 	}
 	fs.Wait("start ")
@@ -189,11 +189,11 @@ func TestWarmStartKeepsToTheRules(t *testing.T) {
 		t.Errorf("at once there is %q", got)
 	}
 	for _, name := range []string{"fs__old", "fs__rm", "fs__echo"} {
-		if got := say(t, a, name, "hi"); !strings.Contains(got, "no tool named") {
+		if got := echo(t, a, name, "hi"); !strings.Contains(got, "no tool named") {
 			t.Errorf("%s says %q", name, got)
 		}
 	}
-	if got := say(t, a, "fs__new", "soon"); got != "soon" {
+	if got := echo(t, a, "fs__new", "soon"); got != "soon" {
 		t.Errorf("it says %q", got)
 	}
 }

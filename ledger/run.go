@@ -31,12 +31,12 @@ func Runs(entries []Entry) []Run {
 			at[e.Run] = i
 			runs = append(runs, Run{ID: e.Run, Began: e.At})
 		}
-		runs[i].take(e)
+		runs[i].add(e)
 	}
 	return runs
 }
 
-func (r *Run) take(e Entry) {
+func (r *Run) add(e Entry) {
 	r.Entries = append(r.Entries, e)
 	switch e.Op {
 	case Begin:

@@ -11,30 +11,30 @@ import (
 
 // scan reads a log line by line, and checks the chain. It reads archives and the log itself as one chain.
 type scan struct {
-	file   string // the base name of the archive that is read; "" for the log itself
-	offset int64  // of the end of the last complete line in that file
-	line   int
-	begins Entry           // the first entry, zero if there is none
-	held   int64           // the length of the first line, if that is an Archive entry
-	grown  int64           // the size up to which the file has grown without becoming an archive
-	high   uint64          // the highest number
-	prev   string          // the hash of the last line
-	seq    uint64          // the number of the last line
-	lost   uint64          // unreadable lines since then
-	last   []byte          // the beginning of the last line
-	at     int64           // the offset of last
-	bodies map[string]bool // the sums of the tool objects that were read
-	damage []Damage
-	texts  map[string]string // texts that lines repeat
+	file        string // the base name of the archive that is read; "" for the log itself
+	offset      int64  // of the end of the last complete line in that file
+	line        int
+	first       Entry           // the first entry, zero if there is none
+	firstLength int64           // the length of the first line, if that is an Archive entry
+	grown       int64           // the size up to which the file has grown without becoming an archive
+	high        uint64          // the highest number
+	prev        string          // the hash of the last line
+	seq         uint64          // the number of the last line
+	unreadable  uint64          // unreadable lines since then
+	lastLine    []byte          // the beginning of the last line
+	lastOffset  int64           // the offset of last
+	bodies      map[string]bool // the sums of the tool objects that were read
+	damage      []Damage
+	texts       map[string]string // texts that lines repeat
 
-	each    func(*record, []byte) // takes every good entry and its line; nil: none
-	carries func(*record, []byte) // takes the entries that the first entry holds, before each takes that entry; nil: none
+	each        func(*record, []byte) // takes every good entry and its line; nil: none
+	eachCarried func(*record, []byte) // takes the entries in the first entry, before each takes that entry; nil: none
 }
 
 func newScan() *scan { return &scan{bodies: map[string]bool{}, texts: map[string]string{}} }
 
-// next goes on with another file of the chain.
-func (s *scan) next(file string) { s.file, s.offset, s.line = file, 0, 0 }
+// nextFile goes on with another file of the chain.
+func (s *scan) nextFile(file string) { s.file, s.offset, s.line = file, 0, 0 }
 
 // read takes all complete lines of b, which is at offset. It returns the length of a last line that has no end.
 func (s *scan) read(b []byte) (torn int) {
@@ -44,32 +44,33 @@ func (s *scan) read(b []byte) (torn int) {
 			return len(b)
 		}
 		s.line++
-		s.take(b[:n])
-		s.remember(b[:n+1])
+		s.readEntry(b[:n])
+		s.advancePast(b[:n+1])
 		b = b[n+1:]
 	}
 }
 
-// keptOfLine is the size of the kept beginning of the last line. It includes the line's number and hashes.
-const keptOfLine = 32 << 10
+// maxLastLine is the size of the kept beginning of the last line. It includes the line's number and hashes.
+const maxLastLine = 32 << 10
 
-// remember advances past a line, and keeps its beginning.
-func (s *scan) remember(line []byte) {
-	s.at = s.offset
+// advancePast advances past a line, and keeps its beginning.
+func (s *scan) advancePast(line []byte) {
+	s.lastOffset = s.offset
 	s.offset += int64(len(line))
-	s.last = append(s.last[:0], line[:min(len(line), keptOfLine)]...)
+	s.lastLine = append(s.lastLine[:0], line[:min(len(line), maxLastLine)]...)
 }
 
-// isIn reports whether r is the file that was read. It compares only the last line, which has the hash of the line
+// matches reports whether r is the file that was read. It compares only the last line, which has the hash of the line
 // before it.
-func (s *scan) isIn(r io.ReaderAt) bool {
-	there := make([]byte, len(s.last))
-	_, err := r.ReadAt(there, s.at)
-	return len(there) == 0 || err == nil && bytes.Equal(there, s.last)
+func (s *scan) matches(r io.ReaderAt) bool {
+	current := make([]byte, len(s.lastLine))
+	_, err := r.ReadAt(current, s.lastOffset)
+	return len(current) == 0 || err == nil && bytes.Equal(current, s.lastLine)
 }
 
-// full returns the length at which the log becomes an archive. size is this length for a log with a short first line.
-func (s *scan) full(size int64) int64 { return max(size, 2*s.held) + s.grown }
+// archiveSize returns the length at which the log becomes an archive. size is this length for a log with a short first
+// line.
+func (s *scan) archiveSize(size int64) int64 { return max(size, 2*s.firstLength) + s.grown }
 
 // maxTexts bounds the texts that are kept because they may be repeated.
 const maxTexts = 1 << 16
@@ -89,7 +90,7 @@ func (s *scan) text(b []byte) string {
 	return known
 }
 
-func (s *scan) take(line []byte) {
+func (s *scan) readEntry(line []byte) {
 	if len(line) > maxLine && s.line > 1 || len(line) > maxFirst {
 		s.refuse(0, "", errTooLong)
 		return
@@ -102,11 +103,11 @@ func (s *scan) take(line []byte) {
 		s.refuse(r.Seq, r.Hash, err)
 		return
 	}
-	if s.begins.Op == "" {
-		s.begins = r.Entry
-		s.carry(&r)
+	if s.first.Op == "" {
+		s.first = r.Entry
+		s.readCarried(&r)
 		if r.Op == Archive {
-			s.held = int64(len(line))
+			s.firstLength = int64(len(line))
 		}
 	}
 	s.link(&r)
@@ -116,37 +117,37 @@ func (s *scan) take(line []byte) {
 	}
 }
 
-// carry takes the entries that the first entry holds. If the first entry holds nothing and is not the beginning of a
-// log, it counts as a [Reset]: earlier approvals are unknown.
-func (s *scan) carry(r *record) {
-	lines := r.carried()
+// readCarried takes the entries that the first entry holds. If the first entry holds nothing and is not the beginning
+// of a log, it counts as a [Reset]: earlier approvals are unknown.
+func (s *scan) readCarried(r *record) {
+	lines := r.archivedLines()
 	for _, line := range lines {
 		if held, err := readLine(line, s.text); err == nil {
 			s.bodies[held.Sum] = s.bodies[held.Sum] || held.body != nil
-			if s.carries != nil {
-				s.carries(&held, line)
+			if s.eachCarried != nil {
+				s.eachCarried(&held, line)
 			}
 		}
 	}
-	if lines == nil && r.Seq > s.seq+1+s.lost && s.carries != nil {
+	if lines == nil && r.Seq > s.seq+1+s.unreadable && s.eachCarried != nil {
 		reset := newRecord(Entry{Op: Reset, Seq: r.Seq - 1, At: r.At, Note: noteReset})
 		line := reset.appendLine(nil)
-		s.carries(reset, line[:len(line)-1])
+		s.eachCarried(reset, line[:len(line)-1])
 	}
 }
 
 // refuse skips a line. It accepts the claimed number and hash of an altered line for the chain, so that one altered
 // line is one damage.
-func (s *scan) refuse(seq uint64, hash string, why error) {
+func (s *scan) refuse(seq uint64, hash string, reason error) {
 	kind := unreadableLine
-	if errors.Is(why, errHash) {
+	if errors.Is(reason, errHash) {
 		kind = altered
 	}
-	s.report(kind, seq, 0, why.Error())
+	s.report(kind, seq, 0, reason.Error())
 	if kind == altered && seq == s.seq+1 {
 		s.advance(seq, hash)
 	} else {
-		s.lost++
+		s.unreadable++
 	}
 }
 
@@ -154,8 +155,8 @@ func (s *scan) refuse(seq uint64, hash string, why error) {
 func (s *scan) link(r *record) {
 	switch seq := r.Seq; {
 	case seq == s.seq+1 && r.Prev == s.prev:
-	case r.Op == Archive && s.high == 0 && s.lost == 0:
-	case s.lost > 0 && seq == s.seq+1+s.lost:
+	case r.Op == Archive && s.high == 0 && s.unreadable == 0:
+	case s.unreadable > 0 && seq == s.seq+1+s.unreadable:
 	case seq > s.seq+1:
 		s.report(Missing, s.seq+1, seq-1, "the line before it is not there")
 	case seq <= s.seq:
@@ -167,20 +168,20 @@ func (s *scan) link(r *record) {
 }
 
 func (s *scan) advance(seq uint64, hash string) {
-	s.prev, s.seq, s.lost = hash, seq, 0
+	s.prev, s.seq, s.unreadable = hash, seq, 0
 	s.high = max(s.high, seq)
 }
 
-func (s *scan) report(kind string, seq, last uint64, why string) {
-	d := Damage{Kind: kind, File: s.file, Line: s.line, Offset: s.offset, Seq: seq, Last: max(seq, last), Why: why}
+func (s *scan) report(kind string, seq, last uint64, reason string) {
+	d := Damage{Kind: kind, File: s.file, Line: s.line, Offset: s.offset, Seq: seq, Last: max(seq, last), Why: reason}
 	s.damage = append(s.damage, d)
 }
 
 // reportTorn reports a last line without an end.
-func (s *scan) reportTorn(bytes int, what string) {
+func (s *scan) reportTorn(bytes int, suffix string) {
 	if bytes > 0 {
 		s.line++
-		s.report(Torn, 0, 0, fmt.Sprintf("%d bytes of a line that was never finished%s", bytes, what))
+		s.report(Torn, 0, 0, fmt.Sprintf("%d bytes of a line that was never finished%s", bytes, suffix))
 		s.line--
 	}
 }
@@ -194,7 +195,7 @@ func (t toolObjects) resolve(r *record) {
 	}
 	known := t[r.Sum]
 	if r.body != nil && known == nil {
-		known = recorded(&r.Entry, toolbox.Wire{Format: r.format, JSON: bytes.Clone(r.body)})
+		known = capabilityFromLog(&r.Entry, toolbox.Wire{Format: r.format, JSON: bytes.Clone(r.body)})
 		t[r.Sum] = known
 	}
 	switch {
@@ -202,6 +203,6 @@ func (t toolObjects) resolve(r *record) {
 	case known.Name == r.Name && known.Server == r.Server && known.Tool == r.Tool && known.Wire.Format == r.format:
 		r.Capability = known
 	default:
-		r.Capability = recorded(&r.Entry, toolbox.Wire{Format: r.format, JSON: known.Wire.JSON})
+		r.Capability = capabilityFromLog(&r.Entry, toolbox.Wire{Format: r.format, JSON: known.Wire.JSON})
 	}
 }

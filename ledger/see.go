@@ -41,42 +41,48 @@ func (f *File) See(ctx context.Context, fleet *interop.Fleet) error {
 				tools = append(tools, d.Wire)
 			}
 		}
-		if raw := state.seen(e, tools, known(st.Server)); raw != nil {
+		if raw := state.describeSeen(e, tools, known(st.Server)); raw != nil {
 			c := &Capability{Server: st.Server, Wire: toolbox.Wire{Format: describeFormat, JSON: raw}}
-			news = append(news, Entry{Op: Describe, Server: st.Server, Config: Fingerprint(e.Server()), Capability: c, Run: run, Note: noteSeen})
+			news = append(news, Entry{
+				Op: Describe, Server: st.Server, Config: Fingerprint(e.Server()), Capability: c, Run: run, Note: noteSeen,
+			})
 		}
 	}
 	_, err = f.Append(ctx, news...)
 	return err
 }
 
-// seen returns the description of a server with its tools. It returns nil if the log has all of it, or if it is too
-// long.
-func (s *State) seen(e *interop.Endpoint, tools, known []toolbox.Wire) json.RawMessage {
-	was := json.RawMessage(`{}`)
-	h := s.of(e.Server())
-	if h != nil && h.says != nil && h.says.Capability != nil && wire.Valid(h.says.Capability.Wire.JSON) {
-		was = h.says.Capability.Wire.JSON
+// describeSeen returns the description of a server with its tools. It returns nil if the log has all of it, or if it is
+// too long.
+func (s *State) describeSeen(e *interop.Endpoint, tools, known []toolbox.Wire) json.RawMessage {
+	previous := json.RawMessage(`{}`)
+	h := s.historyOf(e.Server())
+	if raw := h.descriptionJSON(); wire.Valid(raw) {
+		previous = raw
 	}
-	edits := []wire.Edit{{Key: "capabilities", Value: e.Capabilities()}, {Key: "instructions"}, {Key: "info", Value: e.ServerInfo()}}
-	if says := e.Instructions(); says != "" {
-		edits[1].Value = wire.Quote(says)
+	edits := []wire.Edit{
+		{Key: "capabilities", Value: e.Capabilities()}, {Key: "instructions"}, {Key: "info", Value: e.ServerInfo()},
 	}
-	if _, ok := wire.Lookup(was, "lists"); !ok {
+	if instructions := e.Instructions(); instructions != "" {
+		edits[1].Value = wire.Quote(instructions)
+	}
+	if _, ok := wire.Lookup(previous, "lists"); !ok {
 		edits = append(edits, wire.Edit{Key: "lists", Value: json.RawMessage(`{}`)})
 	}
-	same := slices.EqualFunc(tools, known, func(a, b toolbox.Wire) bool { return a.Format == b.Format && bytes.Equal(a.JSON, b.JSON) })
-	if !same || h == nil || h.seen || len(tools) == 0 {
+	same := slices.EqualFunc(tools, known, func(a, b toolbox.Wire) bool {
+		return a.Format == b.Format && bytes.Equal(a.JSON, b.JSON)
+	})
+	if !same || h == nil || h.seenLater || len(tools) == 0 {
 		edits = append(edits, wire.Edit{Key: seenTools, Value: rowsOf(tools)})
 		if len(tools) > 0 {
 			edits = append(edits, wire.Edit{Key: seenFormat, Value: wire.Quote(tools[0].Format)})
 		}
 	}
-	is, err := wire.Rewrite(was, edits...)
-	if err != nil || bytes.Equal(is, was) || len(is) > maxBody {
+	rewritten, err := wire.Rewrite(previous, edits...)
+	if err != nil || bytes.Equal(rewritten, previous) || len(rewritten) > maxBody {
 		return nil
 	}
-	return is
+	return rewritten
 }
 
 // rowsOf returns tool objects as an array.
@@ -92,13 +98,10 @@ func rowsOf(tools []toolbox.Wire) json.RawMessage {
 }
 
 // tools returns the tools of a description that a command saw.
-func (h *heard) tools() (tools []toolbox.Wire) {
-	if h.says == nil || h.says.Capability == nil {
-		return nil
-	}
-	said := h.says.Capability.Wire.JSON
-	list, _ := wire.Lookup(said, seenTools)
-	format, _ := wire.Lookup(said, seenFormat)
+func (h *serverHistory) tools() (tools []toolbox.Wire) {
+	description := h.descriptionJSON()
+	list, _ := wire.Lookup(description, seenTools)
+	format, _ := wire.Lookup(description, seenFormat)
 	text, _ := wire.Unquote(format)
 	rows, _ := wire.Elements(list)
 	for _, row := range rows {
@@ -108,9 +111,9 @@ func (h *heard) tools() (tools []toolbox.Wire) {
 }
 
 // withoutTools returns a description as its writer gave it, without the tools that a command saw.
-func withoutTools(said json.RawMessage) json.RawMessage {
-	if is, err := wire.Rewrite(said, wire.Edit{Key: seenTools}, wire.Edit{Key: seenFormat}); err == nil {
-		return is
+func withoutTools(description json.RawMessage) json.RawMessage {
+	if stripped, err := wire.Rewrite(description, wire.Edit{Key: seenTools}, wire.Edit{Key: seenFormat}); err == nil {
+		return stripped
 	}
-	return said
+	return description
 }

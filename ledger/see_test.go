@@ -9,8 +9,8 @@ import (
 	"github.com/indusagi/indus/ledger"
 )
 
-// see connects to servers as a command does, and stores the tools that it saw.
-func see(t *testing.T, log *ledger.File, servers []interop.Server) {
+// runSee connects to servers as a command does, and stores the tools that it saw.
+func runSee(t *testing.T, log *ledger.File, servers []interop.Server) {
 	t.Helper()
 	m := interop.Mount(t.Context(), servers, &interop.MountOptions{Wait: giveUp})
 	defer m.Close()
@@ -32,14 +32,14 @@ func recalled(t *testing.T, log *ledger.File, servers []interop.Server) (names [
 func TestWhatACommandSaw(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log, servers := open(t, path), configs(s)
-	see(t, log, servers)
+	runSee(t, log, servers)
 	if got := recalled(t, open(t, path), servers); !slices.Equal(got, []string{"mcp/modern " + row("echo", "Echoes.")}) {
 		t.Errorf("it knows %q", got)
 	}
 	if all := read(t, log); len(ledger.Live(all)) != 0 || len(ledger.Changed(all)) != 0 || len(all) != 1 || all[0].Op != ledger.Describe {
 		t.Errorf("the log has %+v", all)
 	}
-	see(t, log, servers)
+	runSee(t, log, servers)
 	if n := len(read(t, log)); n != 1 {
 		t.Errorf("the same was written again: %d entries", n)
 	}
@@ -56,7 +56,7 @@ func TestWhatACommandSaw(t *testing.T) {
 		t.Errorf("it knows %q", got)
 	}
 	s.fill(t, row("hang", "Hangs."))
-	see(t, log, servers) // later than the run
+	runSee(t, log, servers) // later than the run
 	if got := recalled(t, log, servers); !slices.Equal(got, []string{"mcp/modern " + row("hang", "Hangs.")}) {
 		t.Errorf("it knows %q", got)
 	}
@@ -77,9 +77,9 @@ func TestWhatACommandSaw(t *testing.T) {
 func TestACommandSawNoTools(t *testing.T) {
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log, servers := open(t, path), configs(s)
-	see(t, log, servers)
+	runSee(t, log, servers)
 	s.fill(t)
-	see(t, log, servers)
+	runSee(t, log, servers)
 	if got := recalled(t, log, servers); len(got) != 0 {
 		t.Errorf("it knows %q", got)
 	}

@@ -23,7 +23,7 @@ type Snapshot struct {
 func Reduce(entries []Entry) Snapshot {
 	f := resume(Snapshot{})
 	for _, e := range sortedLog(entries) {
-		f.take(e)
+		f.apply(e)
 	}
 	return f.snapshot()
 }
@@ -38,27 +38,27 @@ func sortedLog(entries []Entry) []Entry {
 
 // fold takes entries in the order of the log.
 type fold struct {
-	live  map[Key]placed
+	live  map[Key]placedEntry
 	count int // number of keys that came
 	high  uint64
 }
 
-// placed is a live entry with its place, by the time at which its key came.
-type placed struct {
+// placedEntry is a live entry with its place, by the time at which its key came.
+type placedEntry struct {
 	Entry
 	place int
 }
 
 // resume returns a fold that continues from s.
 func resume(s Snapshot) *fold {
-	f := &fold{live: make(map[Key]placed, len(s.Live)), count: len(s.Live), high: s.HighWater}
+	f := &fold{live: make(map[Key]placedEntry, len(s.Live)), count: len(s.Live), high: s.HighWater}
 	for i, e := range s.Live {
-		f.live[e.Key] = placed{e, i}
+		f.live[e.Key] = placedEntry{e, i}
 	}
 	return f
 }
 
-func (f *fold) take(e Entry) {
+func (f *fold) apply(e Entry) {
 	f.high = max(f.high, e.Seq)
 	switch e.Op {
 	case Enroll:
@@ -66,7 +66,7 @@ func (f *fold) take(e Entry) {
 		if old, ok := f.live[e.Key]; ok {
 			place = old.place
 		}
-		f.live[e.Key] = placed{e, place}
+		f.live[e.Key] = placedEntry{e, place}
 		f.count++
 	case Retire:
 		delete(f.live, e.Key)
@@ -77,7 +77,7 @@ func (f *fold) take(e Entry) {
 
 func (f *fold) snapshot() Snapshot {
 	s := Snapshot{ByServer: map[string]int{}, HighWater: f.high}
-	inOrder := slices.SortedFunc(maps.Values(f.live), func(a, b placed) int { return cmp.Compare(a.place, b.place) })
+	inOrder := slices.SortedFunc(maps.Values(f.live), func(a, b placedEntry) int { return cmp.Compare(a.place, b.place) })
 	for _, p := range inOrder {
 		s.Live = append(s.Live, p.Entry)
 		s.ByServer[p.Server]++

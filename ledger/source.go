@@ -15,8 +15,8 @@ var _ toolbox.Source = (*Attachment)(nil)
 func (a *Attachment) Snapshot(toolbox.Principal) *toolbox.Snapshot {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.current()
-	return a.shown
+	a.reconcileIfStale()
+	return a.visible
 }
 
 // Watch implements [toolbox.Source].
@@ -35,9 +35,10 @@ func (a *Attachment) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.current()
-	if _, kept := a.guard.kept[c.Name]; kept {
-		return toolbox.ErrorResult(c.Name + " is kept back: it is new or changed since its server was approved. A person has to accept it.")
+	a.reconcileIfStale()
+	if _, isHeld := a.guard.heldByName[c.Name]; isHeld {
+		return toolbox.ErrorResult(c.Name +
+			" is kept back: it is new or changed since its server was approved. A person has to accept it.")
 	}
 	return nil
 }
@@ -47,17 +48,17 @@ func (a *Attachment) startPolling() {
 	if a.opts.Log == nil || !a.guard.active {
 		return
 	}
-	a.polling.Do(func() { a.background.Go(a.pollAll) })
+	a.pollOnce.Do(func() { a.background.Go(a.pollLoop) })
 }
 
-func (a *Attachment) pollAll() {
+func (a *Attachment) pollLoop() {
 	tick := time.NewTicker(a.opts.Poll)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 			a.poll()
-		case <-a.done:
+		case <-a.closing:
 			return
 		}
 	}
@@ -65,7 +66,7 @@ func (a *Attachment) pollAll() {
 
 func (a *Attachment) poll() {
 	a.mu.Lock()
-	held, accepts, polled := len(a.guard.held), a.guard.accepts, a.guard.polled
+	held, accepts, polled := len(a.guard.recorded), a.guard.acceptCount, a.guard.polled
 	a.mu.Unlock()
 	if held == 0 {
 		return
@@ -77,7 +78,8 @@ func (a *Attachment) poll() {
 		return
 	}
 	a.mu.Lock()
-	news := a.guard.take(entries, accepts, func(server string) bool { return a.Policy(server) == interop.DenyChanges })
+	isDenied := func(server string) bool { return a.Policy(server) == interop.DenyChanges }
+	news := a.guard.addApprovals(entries, accepts, isDenied)
 	a.mu.Unlock()
 	if news {
 		a.update()

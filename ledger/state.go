@@ -13,59 +13,59 @@ import (
 // State is the knowledge that a log has about servers that did not answer yet: the approved versions of their tools,
 // and the last list of each server. It is a pure function of the log.
 type State struct {
-	approved approvals
-	high     uint64
-	heard    map[origin]*heard
+	approved  approvals
+	high      uint64
+	histories map[origin]*serverHistory
 }
 
 // origin is a server under one configuration.
 type origin struct{ server, config string }
 
-// heard is the list of a server in the newest run that enrolled one of its tools.
-type heard struct {
-	at       time.Time // of the last Enroll, in any run
-	enrolled Entry     // the last Enroll of that run
-	events   []Entry   // of that run, except tools lost with a connection: these may be back
-	says     *Entry    // the last Describe, of any run; nil: there is none
-	seen     bool      // says has the tools, as a command saw them after events
+// serverHistory is the list of a server in the newest run that enrolled one of its tools.
+type serverHistory struct {
+	lastListed  time.Time // of the last Enroll, in any run
+	enrolled    Entry     // the last Enroll of that run
+	events      []Entry   // of that run, except tools lost with a connection: these may be back
+	description *Entry    // the last Describe, of any run; nil: there is none
+	seenLater   bool      // says has the tools, as a command saw them after events
 }
 
 // StateOf returns the state after these entries.
 func StateOf(entries []Entry) *State {
 	entries = sortedLog(entries)
-	s := &State{approved: approvalsOf(entries), heard: heardIn(Runs(entries))}
+	s := &State{approved: approvalsOf(entries), histories: newestHistories(Runs(entries))}
 	for _, e := range entries {
 		s.high = e.Seq
-		if from := (origin{e.Server, e.Config}); e.Op == Describe && s.heard[from] != nil {
-			s.heard[from].says = &e
+		if from := (origin{e.Server, e.Config}); e.Op == Describe && s.histories[from] != nil {
+			s.histories[from].description = &e
 		} else if e.Op == Describe {
-			s.heard[from] = &heard{says: &e}
+			s.histories[from] = &serverHistory{description: &e}
 		}
 	}
-	for _, h := range s.heard {
-		h.see()
+	for _, h := range s.histories {
+		h.markSeen()
 	}
 	return s
 }
 
-// heardIn returns the list of each server in the newest run that enrolled tools of it.
-func heardIn(runs []Run) map[origin]*heard {
-	newest := map[origin]*heard{}
+// newestHistories returns the list of each server in the newest run that enrolled tools of it.
+func newestHistories(runs []Run) map[origin]*serverHistory {
+	newest := map[origin]*serverHistory{}
 	for _, r := range runs {
-		own := map[origin]*heard{}
+		own := map[origin]*serverHistory{}
 		for _, e := range r.Entries {
 			from := origin{e.Server, e.Config}
 			if own[from] == nil && e.Op == Enroll {
-				own[from] = &heard{}
+				own[from] = &serverHistory{}
 			}
 			if h := own[from]; h != nil {
-				h.take(e)
+				h.add(e)
 			}
 		}
 		for from, h := range own {
-			h.at = h.enrolled.At
-			if old := newest[from]; old != nil && old.at.After(h.at) {
-				h.at = old.at
+			h.lastListed = h.enrolled.At
+			if old := newest[from]; old != nil && old.lastListed.After(h.lastListed) {
+				h.lastListed = old.lastListed
 			}
 			newest[from] = h
 		}
@@ -73,27 +73,28 @@ func heardIn(runs []Run) map[origin]*heard {
 	return newest
 }
 
-func (h *heard) take(e Entry) {
+func (h *serverHistory) add(e Entry) {
 	if e.Op == Enroll {
 		h.enrolled = e
 	}
-	if e.Op == Enroll && !strings.HasPrefix(e.Note, noteSome) || e.Op == Retire && e.Note != NoteLost {
+	if e.Op == Enroll && !strings.HasPrefix(e.Note, noteDeclared) || e.Op == Retire && e.Note != NoteLost {
 		h.events = append(h.events, e)
 	}
 }
 
-// see uses the description if it has tools that a command saw after events.
-func (h *heard) see() {
+// markSeen uses the description if it has tools that a command saw after events.
+func (h *serverHistory) markSeen() {
 	n := len(h.events)
-	h.seen = h.says != nil && h.says.Note == noteSeen && (n == 0 || h.events[n-1].Seq < h.says.Seq)
-	if h.seen && h.says.At.After(h.at) {
-		h.at = h.says.At
+	h.seenLater = h.description != nil && h.description.Note == noteSeen &&
+		(n == 0 || h.events[n-1].Seq < h.description.Seq)
+	if h.seenLater && h.description.At.After(h.lastListed) {
+		h.lastListed = h.description.At
 	}
 }
 
-// of returns the knowledge about a server under this configuration, or nil.
-func (s *State) of(server interop.Server) *heard {
-	return s.heard[origin{server.ID, Fingerprint(server)}]
+// historyOf returns the knowledge about a server under this configuration, or nil.
+func (s *State) historyOf(server interop.Server) *serverHistory {
+	return s.histories[origin{server.ID, Fingerprint(server)}]
 }
 
 // Known returns a function for MountOptions.Known, for a warm start. It returns the tools of a server in the newest run
@@ -103,7 +104,7 @@ func (s *State) Known(servers []interop.Server) func(server string) []toolbox.Wi
 	known := map[string][]toolbox.Wire{}
 	for _, server := range servers {
 		var tools []toolbox.Wire
-		if h := s.of(server); h != nil && h.hasSeen() {
+		if h := s.historyOf(server); h != nil && h.usesDescription() {
 			tools = h.tools()
 		} else if h != nil {
 			for _, e := range Reduce(h.events).Live {
@@ -117,21 +118,29 @@ func (s *State) Known(servers []interop.Server) func(server string) []toolbox.Wi
 	return func(server string) []toolbox.Wire { return known[server] }
 }
 
-// hasSeen reports whether the description has the newest list of tools.
-func (h *heard) hasSeen() bool {
-	if !h.seen || h.says.Capability == nil {
+// usesDescription reports whether the description has the newest list of tools.
+func (h *serverHistory) usesDescription() bool {
+	if !h.seenLater || h.description.Capability == nil {
 		return false
 	}
-	_, ok := wire.Lookup(h.says.Capability.Wire.JSON, seenTools)
+	_, ok := wire.Lookup(h.description.Capability.Wire.JSON, seenTools)
 	return ok
 }
 
-// described returns the last description of each server under its present configuration.
-func (s *State) described(servers []interop.Server) map[origin]json.RawMessage {
+// descriptionJSON returns the object of the last description, or nil if there is none. h may be nil.
+func (h *serverHistory) descriptionJSON() json.RawMessage {
+	if h == nil || h.description == nil || h.description.Capability == nil {
+		return nil
+	}
+	return h.description.Capability.Wire.JSON
+}
+
+// descriptions returns the last description of each server under its present configuration.
+func (s *State) descriptions(servers []interop.Server) map[origin]json.RawMessage {
 	out := map[origin]json.RawMessage{}
 	for _, server := range servers {
-		if h := s.of(server); h != nil && h.says != nil && h.says.Capability != nil && len(h.says.Capability.Wire.JSON) > 0 {
-			out[origin{server.ID, Fingerprint(server)}] = withoutTools(h.says.Capability.Wire.JSON)
+		if raw := s.historyOf(server).descriptionJSON(); len(raw) > 0 {
+			out[origin{server.ID, Fingerprint(server)}] = withoutTools(raw)
 		}
 	}
 	return out
@@ -140,8 +149,8 @@ func (s *State) described(servers []interop.Server) map[origin]json.RawMessage {
 // Heard returns the time at which a server last listed something new under this configuration. It is zero if it never
 // did.
 func (s *State) Heard(server interop.Server) time.Time {
-	if h := s.of(server); h != nil {
-		return h.at
+	if h := s.historyOf(server); h != nil {
+		return h.lastListed
 	}
 	return time.Time{}
 }

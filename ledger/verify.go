@@ -62,24 +62,24 @@ type Report struct {
 // unreadable. The chain shows this, because each entry has the hash of the one before it. Verify also checks that the
 // approvals in an Archive entry result from the entries before it. The last lines can be removed unnoticed, because
 // nothing follows them. A program that may write the file can also replace all of it. Therefore Verify checks that the
-// heads in kept are in the log.
+// given heads are in the log.
 //
 // The error is about reading only. Damage is not an error.
-func (f *File) Verify(ctx context.Context, kept ...Head) (*Report, error) {
+func (f *File) Verify(ctx context.Context, heads ...Head) (*Report, error) {
 	v := verifier{scan: newScan(), hashes: map[uint64]bool{}, heads: map[Head]bool{}, approved: newApprovals()}
-	v.scan.each = v.take
-	v.scan.carries = func(r *record, _ []byte) { v.approved.take(r.Entry) }
+	v.scan.each = v.addEntry
+	v.scan.eachCarried = func(r *record, _ []byte) { v.approved.add(r.Entry) }
 	_, missing, err := f.readAll(ctx, v.scan, 0)
 	if err != nil {
 		return nil, err
 	}
 	if missing != "" {
-		lost := Damage{Kind: Missing, Line: 1, Seq: 1, Last: v.scan.begins.Seq - 1, Why: "the archive is not there"}
+		lost := Damage{Kind: Missing, Line: 1, Seq: 1, Last: v.scan.first.Seq - 1, Why: "the archive is not there"}
 		lost.File = filepath.Base(missing)
 		v.scan.damage = append([]Damage{lost}, v.scan.damage...)
 	}
 	v.scan.line++
-	v.check(kept)
+	v.checkHeads(heads)
 	v.report.Damage = findReordered(v.scan.damage, v.hashes)
 	return &v.report, nil
 }
@@ -93,15 +93,15 @@ type verifier struct {
 	approved approvals // the result of the entries so far
 }
 
-func (v *verifier) take(e *record, _ []byte) {
+func (v *verifier) addEntry(e *record, _ []byte) {
 	v.report.Entries++
 	switch {
 	case e.Op == Reset:
 		v.scan.report(Missing, 0, 0, noteReset)
-	case e.Op == Archive && len(v.scan.damage) == 0 && !v.approves(e):
+	case e.Op == Archive && len(v.scan.damage) == 0 && !v.approvalsMatch(e):
 		v.scan.report(altered, e.Seq, 0, "what it holds as approved is not what the entries before it come to")
 	}
-	v.approved.take(e.Entry)
+	v.approved.add(e.Entry)
 	v.hashes[e.Seq] = true
 	v.heads[Head{e.Seq, e.Hash}] = true
 	if e.Seq >= v.report.Head.Seq {
@@ -109,20 +109,20 @@ func (v *verifier) take(e *record, _ []byte) {
 	}
 }
 
-// approves reports whether an Archive entry holds the approvals of the entries before it.
-func (v *verifier) approves(e *record) bool {
+// approvalsMatch reports whether an Archive entry holds the approvals of the entries before it.
+func (v *verifier) approvalsMatch(e *record) bool {
 	held := newApprovals()
-	for _, line := range e.carried() {
+	for _, line := range e.archivedLines() {
 		if r, err := readLine(line, v.scan.text); err == nil {
-			held.take(r.Entry)
+			held.add(r.Entry)
 		}
 	}
 	return maps.Equal(held.sums, v.approved.sums) && maps.Equal(held.enrolled, v.approved.enrolled)
 }
 
-// check checks that kept heads are in the log.
-func (v *verifier) check(kept []Head) {
-	for _, h := range kept {
+// checkHeads checks that the heads are in the log.
+func (v *verifier) checkHeads(heads []Head) {
+	for _, h := range heads {
 		switch {
 		case h.Seq == 0 || v.heads[h]:
 		case v.hashes[h.Seq]:
@@ -134,14 +134,14 @@ func (v *verifier) check(kept []Head) {
 }
 
 // findReordered changes the kind of missing entries that are elsewhere in the log.
-func findReordered(damage []Damage, there map[uint64]bool) []Damage {
+func findReordered(damage []Damage, present map[uint64]bool) []Damage {
 	for i, d := range damage {
-		if d.Kind != Missing || d.Last-d.Seq >= uint64(len(there)) {
+		if d.Kind != Missing || d.Last-d.Seq >= uint64(len(present)) {
 			continue
 		}
 		all := true
 		for seq := d.Seq; seq <= d.Last; seq++ {
-			all = all && there[seq]
+			all = all && present[seq]
 		}
 		if all {
 			damage[i].Kind, damage[i].Why = reordered, "what belongs before it is elsewhere"

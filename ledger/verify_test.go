@@ -15,8 +15,8 @@ import (
 func TestVerifyFindsTampering(t *testing.T) {
 	path := logPath(t)
 	f := open(t, path)
-	kept := story(t, f)
-	head := ledger.Head{Seq: 11, Hash: kept[10].Hash}
+	stored := twoRuns(t, f)
+	head := ledger.Head{Seq: 11, Hash: stored[10].Hash}
 	whole := contents(t, path)
 	replace := func(old, by string) func([][]byte) [][]byte {
 		return func(lines [][]byte) [][]byte {
@@ -34,7 +34,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 		{"a body", replace("Reads a file.", "Reads a life."), []string{"line 2: altered (entry 2)"}},
 		{"a body in base64", replace(`"bytes":"eyJ`, `"bytes":"eyK`), []string{"line 6: altered (entry 6)"}},
 		{"a body that is taken out", replace(`,"body":{"name":"read","description":"Reads any file.","inputSchema":{"type":"object"}}`, `,"x":1`), []string{"line 8: altered (entry 8)"}},
-		{"a hash", replace(kept[3].Hash, strings.Repeat("0", 64)), []string{"line 4: altered (entry 4)", "line 5: altered (entry 5)"}},
+		{"a hash", replace(stored[3].Hash, strings.Repeat("0", 64)), []string{"line 4: altered (entry 4)", "line 5: altered (entry 5)"}},
 		{"a number", replace(`{"seq":4,`, `{"seq":9000,`), []string{"line 4: altered (entry 9000)"}},
 		{"a line that is nonsense", replace(`{"seq":4,`, `nonsense`), []string{"line 4: unreadable"}},
 		{"a line in between", func(l [][]byte) [][]byte { return slices.Insert(l, 3, []byte("hello\n")) }, []string{"line 4: unreadable"}},
@@ -48,11 +48,11 @@ func TestVerifyFindsTampering(t *testing.T) {
 			[]string{"line 7: reordered (entry 3)", "line 8: reordered (entries 4 to 6)"}},
 		{"written anew from the fifth on", func(l [][]byte) [][]byte {
 			at := logPath(t)
-			story(t, open(t, at)) // the same log, but then
+			twoRuns(t, open(t, at)) // the same log, but then
 			forged := open(t, at)
 			write(t, at, bytes.Join(bytes.SplitAfter(contents(t, at), []byte("\n"))[:4], nil))
 			for range 7 {
-				put(t, forged, ledger.Entry{Op: ledger.Health})
+				appendTo(t, forged, ledger.Entry{Op: ledger.Health})
 			}
 			return bytes.SplitAfter(contents(t, at), []byte("\n"))
 		}, []string{"line 12: altered (entry 11)"}},
@@ -71,7 +71,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			put(t, open(t, at), ledger.Entry{Op: ledger.Health}) // never fatal
+			appendTo(t, open(t, at), ledger.Entry{Op: ledger.Health}) // never fatal
 		})
 	}
 }
@@ -79,7 +79,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 // A change of any single byte is found.
 func TestVerifyFindsEveryByte(t *testing.T) {
 	path := logPath(t)
-	story(t, ledger.Unsynced(open(t, path)))
+	twoRuns(t, ledger.Unsynced(open(t, path)))
 	whole := contents(t, path)
 	for i := range whole {
 		changed := bytes.Clone(whole)
