@@ -50,7 +50,7 @@ var roomBudget = map[string]int{
 	"interop":   12200,
 	"ledger":    4300,
 	"mcpconfig": 10100,
-	"oauth":     4100,
+	"oauth":     4200,
 	"operation": 2700,
 	"schema":    9300,
 	"toolbox":   7600,

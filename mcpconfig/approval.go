@@ -82,8 +82,8 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 // not exist.
 func StateDir(o *Options) string { return newPlace(o).State }
 
-// remembered returns the approvals that a reading uses. If they cannot be trusted, it returns none and adds a note.
-func (p *readContext) remembered() []Approved {
+// loadApproved returns the approvals that a reading uses. If they cannot be trusted, it returns none and adds a note.
+func (p *readContext) loadApproved() []Approved {
 	list, err := p.store().Read()
 	if err != nil {
 		p.notes = append(p.notes, Note{Reason: "approvals: " + err.Error()})
@@ -91,7 +91,7 @@ func (p *readContext) remembered() []Approved {
 	return list
 }
 
-func (a Approved) at() string { return a.At.UTC().Format("2006-01-02 15:04:05 UTC") }
+func (a Approved) approvedAt() string { return a.At.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // covers reports whether a is an approval of the row, as far as that is known before anything is fetched.
 func (a Approved) covers(approval string) bool {
@@ -100,9 +100,9 @@ func (a Approved) covers(approval string) bool {
 	return is == was && pinned == wasPinned && (wasPin == pin || pin == "" && wasPin != "")
 }
 
-// find returns the approval of a row, if there is one.
-func find(list []Approved, file, id, here string) (Approved, bool) {
-	i := slices.IndexFunc(list, func(a Approved) bool { return a.File == file && a.ID == id && a.Project == here })
+// findApproval returns the approval of a row, if there is one.
+func findApproval(list []Approved, file, id, project string) (Approved, bool) {
+	i := slices.IndexFunc(list, func(a Approved) bool { return a.File == file && a.ID == id && a.Project == project })
 	if i < 0 {
 		return Approved{}, false
 	}

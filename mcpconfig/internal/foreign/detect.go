@@ -40,7 +40,7 @@ func Detect(doc *tree.Doc, p *Place) string {
 	if !tree.Has(&doc.Root, '{') {
 		return ""
 	}
-	content, place := detectContent(doc), byPlace(filepath.ToSlash(p.Path))
+	content, place := detectContent(doc), clientOfPath(filepath.ToSlash(p.Path))
 	if place == Native {
 		return Native
 	}
@@ -48,7 +48,7 @@ func Detect(doc *tree.Doc, p *Place) string {
 		return content
 	}
 	if d := find(place); d != nil {
-		for _, path := range d.where {
+		for _, path := range d.paths {
 			if v := tree.At(&doc.Root, path...); v != nil && len(path) > 0 && !tree.Has(v, 'n') {
 				return place
 			}

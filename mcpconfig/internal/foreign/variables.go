@@ -249,11 +249,11 @@ func nativePart(p part) (string, bool) {
 
 // input is a value that Visual Studio Code asks its user for.
 type input struct {
-	name     string // of the variable that replaces it
-	about    string
-	fallback *string
-	command  bool
-	options  []string
+	name        string // of the variable that replaces it
+	description string
+	fallback    *string
+	command     bool
+	options     []string
 }
 
 // readInputs collects the inputs, and gives each a variable of its own.
@@ -277,7 +277,7 @@ func (r *reading) input(v *hujson.Value, used map[string]int) {
 		r.remark(v.StartOffset, "an input without an id is left out", "")
 		return
 	}
-	in := &input{about: cmp.Or(tree.TextAt(v, "description"), id), command: tree.TextAt(v, "type") == "command"}
+	in := &input{description: cmp.Or(tree.TextAt(v, "description"), id), command: tree.TextAt(v, "type") == "command"}
 	if d := tree.At(v, "default"); tree.Has(d, '"') {
 		s := tree.Text(*d)
 		in.fallback = &s
@@ -322,8 +322,8 @@ func variableName(id string) string {
 	return name[:min(len(name), 64)]
 }
 
-// ask returns a variable that replaces an input, or a value that only the client has.
-func (m *serverRow) ask(where string, p part, offset int) part {
+// inputVariable returns a variable that replaces an input, or a value that only the client has.
+func (m *serverRow) inputVariable(where string, p part, offset int) part {
 	in := m.inputs[p.text]
 	if p.kind == clientPart || in == nil {
 		name, quoted := variableName(p.text), tree.Quote(p.text)
@@ -338,7 +338,7 @@ func (m *serverRow) ask(where string, p part, offset int) part {
 	if _, ok := nativePart(out); !ok {
 		out.fallback = nil
 	}
-	hint := fmt.Sprintf("set the variable %s: %s", in.name, tree.Quote(in.about))
+	hint := fmt.Sprintf("set the variable %s: %s", in.name, tree.Quote(in.description))
 	if len(in.options) > 0 {
 		hint += ", one of " + tree.Quote(strings.Join(in.options, ", "))
 	}

@@ -83,18 +83,18 @@ func TextAt(v *hujson.Value, path ...string) string {
 }
 
 // String returns a string with an offset.
-func String(at int, s string) hujson.Value {
-	return hujson.Value{StartOffset: at, Value: hujson.String(s)}
+func String(offset int, s string) hujson.Value {
+	return hujson.Value{StartOffset: offset, Value: hujson.String(s)}
 }
 
 // List returns a list with an offset.
-func List(at int, elements []hujson.Value) hujson.Value {
-	return hujson.Value{StartOffset: at, Value: &hujson.Array{Elements: elements}}
+func List(offset int, elements []hujson.Value) hujson.Value {
+	return hujson.Value{StartOffset: offset, Value: &hujson.Array{Elements: elements}}
 }
 
 // Object returns an object with an offset.
-func Object(at int, members []hujson.ObjectMember) hujson.Value {
-	return hujson.Value{StartOffset: at, Value: &hujson.Object{Members: members}}
+func Object(offset int, members []hujson.ObjectMember) hujson.Value {
+	return hujson.Value{StartOffset: offset, Value: &hujson.Object{Members: members}}
 }
 
 // Member returns a member. Its name has the offset of its value.
