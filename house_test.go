@@ -49,7 +49,7 @@ var roomBudget = map[string]int{
 	"internal":  10000,
 	"interop":   12200,
 	"ledger":    4300,
-	"mcpconfig": 10100,
+	"mcpconfig": 10300,
 	"oauth":     4200,
 	"operation": 2700,
 	"schema":    9300,

@@ -42,10 +42,12 @@ type Approved struct {
 func Approve(o *Options, rows ...Row) error {
 	for _, r := range rows {
 		if r.Approval == "" {
-			return fmt.Errorf("approve: server %s of %s has nothing to approve: it is %s", tree.Quote(r.Server.ID), r.File, r.State)
+			return fmt.Errorf("approve: server %s of %s has nothing to approve: it is %s", tree.Quote(r.Server.ID), r.File,
+				r.State)
 		}
 		if r.Pinned() {
-			return fmt.Errorf("approve: server %s of %s is not resolved: call Config.Resolve first", tree.Quote(r.Server.ID), r.File)
+			return fmt.Errorf("approve: server %s of %s is not resolved: call Config.Resolve first", tree.Quote(r.Server.ID),
+				r.File)
 		}
 	}
 	return changeApprovals(o, rows, approvals.Approve)

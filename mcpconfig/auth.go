@@ -101,13 +101,14 @@ func (f *configFile) readAuth(m *hujson.ObjectMember) {
 // methods reads a list of authentication methods.
 func (r *reading) methods(field string, v *hujson.Value) []string {
 	known := []string{"none", "keys", "jwt", "introspect"}
-	ways := r.strings(field, v)
-	for _, method := range ways {
+	methods := r.strings(field, v)
+	for _, method := range methods {
 		if !slices.Contains(known, method) {
-			r.skip(v.StartOffset, "unknown method "+tree.Quote(method), choices(method, "there are none, keys, jwt and introspect", known))
+			r.skip(v.StartOffset, "unknown method "+tree.Quote(method),
+				choices(method, "there are none, keys, jwt and introspect", known))
 		}
 	}
-	return ways
+	return methods
 }
 
 // authServer reads one authorization server. It has the common fields and some of the others: the fields in own.
@@ -117,7 +118,8 @@ func (r *reading) authServer(field string, v *hujson.Value, own ...string) (out 
 		{"audience", storeIn(&out.Audience, r.strings)},
 		{"claim", storeIn(&out.Claim, r.value)},
 		{"apps", func(_ string, v *hujson.Value) {
-			if out.Apps = tree.Has(v, 't'); !tree.Has(v, 't', 'f') {
+			out.Apps = tree.Has(v, 't')
+			if !tree.Has(v, 't', 'f') {
 				r.skip(v.StartOffset, field+`.apps is neither true nor false`, "")
 			}
 		}},

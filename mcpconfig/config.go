@@ -60,7 +60,8 @@ type Config struct {
 	Avoided []string
 
 	isSelected func(id string) bool // nil: all
-	entries    func() []*entry      // the entries of Rows; it is a func because entries hold values that must not be printed
+	// entries returns the entries of Rows. It is a func because entries hold values that must not be printed.
+	entries func() []*entry
 }
 
 // Load reads the configuration of MCP servers for target, a file or a directory. It returns the servers that may start.
@@ -102,7 +103,11 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		return nil, err
 	}
 	raiseTimeouts(found.sources)
-	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Auth: resolveAuth(slices.Concat(found.sources, found.unreadable)), Watched: watched, Notes: place.notes, isSelected: place.Only}
+	c := &Config{
+		Searched: found.searched, Views: resolveViews(found.sources),
+		Auth:    resolveAuth(slices.Concat(found.sources, found.unreadable)),
+		Watched: watched, Notes: place.notes, isSelected: place.Only,
+	}
 	c.Notes = append(c.Notes, found.notes...)
 	_, c.Avoided = place.paths()
 	var entries []*entry

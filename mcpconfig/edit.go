@@ -111,7 +111,9 @@ func PathOf(scope Scope, o *Options) (string, error) {
 	if path := p.pathOf(scope, p.Dir); path != "" {
 		return path, nil
 	}
-	return "", &fileError{note: Note{Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file"}}
+	return "", &fileError{note: Note{
+		Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file",
+	}}
 }
 
 // fault returns an error about the text, with its position if it has one.
@@ -128,10 +130,16 @@ func (e *Edit) fault(err error) error {
 func (e *Edit) misplacedError() *tree.Note {
 	root := &e.servers.Doc.Root
 	if !tree.Has(root, '{') {
-		return &tree.Note{At: root.StartOffset, Reason: "holds " + tree.KindOf(root.Value) + " where an object is expected", Hint: exampleHint}
+		reason := "holds " + tree.KindOf(root.Value) + " where an object is expected"
+		return &tree.Note{At: root.StartOffset, Reason: reason, Hint: exampleHint}
 	}
-	if client := foreign.Detect(e.servers.Doc, newPlace(nil).foreign(e.original.Path)); client != "" && client != foreign.Native {
-		return &tree.Note{At: root.StartOffset, Reason: "is written in the words of " + client + ", which are not indus's", Hint: "write the server into a file of indus, and give that client indus: indus mcp export --to " + client}
+	client := foreign.Detect(e.servers.Doc, newPlace(nil).foreign(e.original.Path))
+	if client != "" && client != foreign.Native {
+		return &tree.Note{
+			At: root.StartOffset, Reason: "is written in the words of " + client + ", which are not indus's",
+			Hint: "write the server into a file of indus, and give that client indus: " +
+				"indus mcp export --to " + client,
+		}
 	}
 	held, other := false, ""
 	for name, m := range tree.Members(root) {
@@ -141,13 +149,16 @@ func (e *Edit) misplacedError() *tree.Note {
 				other = name
 			}
 		case !tree.Has(&m.Value, '{', '['):
-			return &tree.Note{At: m.Value.StartOffset, Reason: fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, tree.KindOf(m.Value.Value))}
+			reason := fmt.Sprintf("%q is %s where a list or an object of servers is expected",
+				name, tree.KindOf(m.Value.Value))
+			return &tree.Note{At: m.Value.StartOffset, Reason: reason}
 		default:
 			held = true
 		}
 	}
 	if !held && other != "" {
-		return &tree.Note{At: root.StartOffset, Reason: `holds neither "servers" nor "mcpServers", but ` + tree.Quote(other), Hint: "name a file that is for servers"}
+		reason := `holds neither "servers" nor "mcpServers", but ` + tree.Quote(other)
+		return &tree.Note{At: root.StartOffset, Reason: reason, Hint: "name a file that is for servers"}
 	}
 	return nil
 }

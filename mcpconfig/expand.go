@@ -58,7 +58,8 @@ func (x *expansion) replace(s string, lookup bool, depth int) string {
 	for s != "" && x.reason == "" {
 		at := text.VariableIndex(s)
 		out.WriteString(strings.ReplaceAll(s[:at], "$${", "${"))
-		if s = s[at:]; s != "" {
+		s = s[at:]
+		if s != "" {
 			n := text.VariableLength(s)
 			out.WriteString(x.expandVariable(s[:n], lookup, depth))
 			s = s[n:]
@@ -72,10 +73,12 @@ func (x *expansion) replace(s string, lookup bool, depth int) string {
 func (x *expansion) expandVariable(s string, lookup bool, depth int) string {
 	kind, rest := "", s[2:max(2, len(s)-1)]
 	before, behind, _ := strings.Cut(rest, ":")
-	if slices.Contains([]string{"env", "file", "cmd", "input"}, before) && before != rest && !strings.HasPrefix(behind, "-") {
+	if slices.Contains([]string{"env", "file", "cmd", "input"}, before) && before != rest &&
+		!strings.HasPrefix(behind, "-") {
 		kind, rest = before, behind
 	}
-	switch closed := text.VariableLength(s+" ") == len(s); {
+	closed := text.VariableLength(s+" ") == len(s)
+	switch {
 	case depth > maxNest:
 		x.fail("defaults are nested too deep", "")
 	case kind == "cmd" && x.inPath:
@@ -114,7 +117,8 @@ func (x *expansion) expandNamed(kind, s string, lookup bool, depth int) string {
 	}
 	value, ok := "", false
 	if lookup {
-		if value, ok = x.lookupFixed(name); !ok || kind == "env" {
+		value, ok = x.lookupFixed(name)
+		if !ok || kind == "env" {
 			value, ok = x.env(name)
 			x.report(value)
 		}
@@ -145,7 +149,8 @@ func (x *expansion) expandFile(path, written string, lookup bool, depth int) str
 		x.fail(`"${file:…}" names no file`, "")
 		return ""
 	}
-	if path = x.tilde(path); !filepath.IsAbs(path) {
+	path = x.tilde(path)
+	if !filepath.IsAbs(path) {
 		path = filepath.Join(x.dir(), path)
 	}
 	return x.expandFetch(fetch{kind: "file", target: path, root: x.root(path)}, written, lookup)
@@ -176,7 +181,8 @@ func (x *expansion) expandFetch(f fetch, written string, lookup bool) string {
 
 func (x *expansion) charge(value string) string {
 	x.nul = x.nul || strings.Contains(value, "\x00")
-	if *x.budget -= len(value); *x.budget < 0 {
+	*x.budget -= len(value)
+	if *x.budget < 0 {
 		x.fail("the variables of this file add more than 4 MiB", "")
 		return ""
 	}

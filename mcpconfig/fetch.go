@@ -74,13 +74,15 @@ func (f *configFile) reread(e *entry, fetched func(fetch) fetchResult) {
 	r := second.reading(entry{n: e.n, key: e.key, v: e.v}, fetched)
 	f.rereadBudget = second.budget
 	if takes := r.describeProjectUse(); takes != "" && e.projectUse == "" {
-		r.skip(r.offset, "what was fetched for it leads into a project: it "+takes, `write "${workspaceFolder}" where the project is meant`)
+		r.skip(r.offset, "what was fetched for it leads into a project: it "+takes,
+			`write "${workspaceFolder}" where the project is meant`)
 		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
 	}
 	if e.Pinned() && r.State == Active && !s.approved {
 		a, _ := findApproval(f.place.approved(), atomicfile.Real(s.path), e.Server.ID, e.Project)
 		if a.Fingerprint != e.Approval+pinOf(r.Server) {
-			f.setState(e, Held, "found in a project's file, and what was fetched for it has changed since it was approved at "+a.approvedAt(), fmt.Sprintf(approveHint, ""))
+			f.setState(e, Held, "found in a project's file, and what was fetched for it has changed since it was approved at "+
+				a.approvedAt(), fmt.Sprintf(approveHint, ""))
 			return
 		}
 	}
@@ -152,7 +154,8 @@ func (p *readContext) fetchAll(ctx context.Context, fetches []fetch) (func(fetch
 		}
 		result := &fetchResult{reason: limitReasons[kind]}
 		results[w] = result
-		if remaining[kind]--; remaining[kind] >= 0 {
+		remaining[kind]--
+		if remaining[kind] >= 0 {
 			running.Go(func() error {
 				*result = p.get(ctx, w)
 				return nil
@@ -249,7 +252,7 @@ func usable(text []byte, verb string) fetchResult {
 	return fetchResult{value: value}
 }
 
-// limited keeps the output of a command, and calls full if it is too long. The buffer is not embedded, because its
+// limited keeps the output of a command, and calls onFull if it is too long. The buffer is not embedded, because its
 // ReadFrom would ignore the limit.
 type limited struct {
 	text   bytes.Buffer
@@ -258,7 +261,8 @@ type limited struct {
 }
 
 func (l *limited) Write(b []byte) (int, error) {
-	if l.isFull = l.isFull || l.text.Len()+len(b) > maxFetched+2; l.isFull { // a line break may follow
+	l.isFull = l.isFull || l.text.Len()+len(b) > maxFetched+2 // a line break may follow
+	if l.isFull {
 		l.onFull()
 		return len(b), nil
 	}

@@ -85,7 +85,9 @@ func (r *reading) expect(kind hujson.Kind, expected, field string, v *hujson.Val
 }
 
 // listOf reads the elements of a value that must be a list.
-func listOf[T any](r *reading, expected, field string, v *hujson.Value, read func(field string, v *hujson.Value) T) (out []T) {
+func listOf[T any](
+	r *reading, expected, field string, v *hujson.Value, read func(field string, v *hujson.Value) T,
+) (out []T) {
 	if r.expect('[', expected, field, v) {
 		for i, e := range tree.Elements(v) {
 			out = append(out, read(fmt.Sprintf("%s[%d]", field, i), e))
@@ -226,7 +228,8 @@ func (r *reading) flag(field string) (on, present bool) {
 		r.note(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", field, word), "remove the quotes")
 		return word == "true", true
 	}
-	r.note(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected, and is left out", field, tree.KindOf(v.Value)), "")
+	r.note(v.StartOffset,
+		fmt.Sprintf("%q is %s where true or false is expected, and is left out", field, tree.KindOf(v.Value)), "")
 	return false, false
 }
 
@@ -237,7 +240,8 @@ func (r *reading) count(minimum, maximum int) func(field string, v *hujson.Value
 		if n, ok := wholeNumber(v); ok && n >= minimum && n <= maximum {
 			return n
 		}
-		r.note(v.StartOffset, fmt.Sprintf("%q is no whole number from %d to %d, and is left out", field, minimum, maximum), "")
+		r.note(v.StartOffset,
+			fmt.Sprintf("%q is no whole number from %d to %d, and is left out", field, minimum, maximum), "")
 		delete(r.fields, field)
 		return 0
 	}
@@ -255,7 +259,8 @@ func wholeNumber(v *hujson.Value) (int, bool) {
 // is skipped.
 func (r *reading) expand(s string, offset int, field string) string {
 	x := expansion{
-		env: r.variable, lookupFixed: r.fixedVariable, dir: r.base, root: r.rootOf, path: r.ownPath(), tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
+		env: r.variable, lookupFixed: r.fixedVariable, dir: r.base, root: r.rootOf, path: r.ownPath(),
+		tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
 		report: func(value string) { r.Server.Secrets = append(r.Server.Secrets, interop.NewSecret(value)) },
 	}
 	out := x.run(s)
@@ -282,7 +287,8 @@ func (r *reading) expand(s string, offset int, field string) string {
 	if strings.Contains(s, "workspaceFolder") {
 		r.workspaceTexts[out] = s
 		if dir := atomicfile.Real(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
-			r.skip(offset, field+": ${workspaceFolder} is "+dir+" here, which is no project", "run indus in a project, or write the directory itself")
+			r.skip(offset, field+": ${workspaceFolder} is "+dir+" here, which is no project",
+				"run indus in a project, or write the directory itself")
 		}
 	}
 	return out

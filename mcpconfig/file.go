@@ -68,9 +68,11 @@ func (f *configFile) parse(ctx context.Context) *fileError {
 		return err
 	}
 	if !tree.Has(&f.doc.Root, '{') {
-		return &fileError{note: f.noteAt(f.doc.Root.StartOffset, "holds "+tree.KindOf(f.doc.Root.Value)+" where an object is expected", exampleHint)}
+		return &fileError{note: f.noteAt(f.doc.Root.StartOffset,
+			"holds "+tree.KindOf(f.doc.Root.Value)+" where an object is expected", exampleHint)}
 	}
-	if client := foreign.Detect(f.doc, f.place.foreign(f.path)); f.scope == Explicit && client != "" && client != foreign.Native {
+	client := foreign.Detect(f.doc, f.place.foreign(f.path))
+	if f.scope == Explicit && client != "" && client != foreign.Native {
 		return f.foreign(client)
 	}
 	if len(text) > maxFile { // only a file of another program may be larger
@@ -85,9 +87,10 @@ func (f *configFile) decode(text []byte, syntax tree.Syntax) *fileError {
 	if syntax != tree.JSON && len(text) > maxFile {
 		return f.large()
 	}
-	var wrong *tree.Note
-	if f.doc, wrong = tree.Parse(text, syntax); wrong != nil {
-		return f.errorAt(wrong)
+	doc, fault := tree.Parse(text, syntax)
+	f.doc = doc
+	if fault != nil {
+		return f.errorAt(fault)
 	}
 	return nil
 }
@@ -132,7 +135,8 @@ func (f *configFile) rows() {
 		case name == "auth":
 			f.readAuth(m)
 		default:
-			if near := f.noteMember(name, m); near == "auth" || slices.Contains([]string{"authentication", "authorization", "authn", "authz"}, name) {
+			similar := []string{"authentication", "authorization", "authn", "authz"}
+			if f.noteMember(name, m) == "auth" || slices.Contains(similar, name) {
 				misspelt = m
 			}
 		}

@@ -92,7 +92,9 @@ const pinSeparator = "."
 func decidesStart(field string) bool {
 	name, _, _ := strings.Cut(field, "[")
 	return slices.Contains([]string{
-		"command", "args", "cwd", "url", "oauth.issuer", "oauth.clientMetadataUrl", "oauth.identityProvider.issuer", "tls.ca", "tls.cert", "tls.key",
+		"command", "args", "cwd", "url",
+		"oauth.issuer", "oauth.clientMetadataUrl", "oauth.identityProvider.issuer",
+		"tls.ca", "tls.cert", "tls.key",
 	}, name)
 }
 

@@ -61,7 +61,8 @@ func unknownClient(client string) error {
 	for _, c := range foreign.All() {
 		names = append(names, c.Name)
 	}
-	return fmt.Errorf("unknown client %s; %s", tree.Quote(client), choices(client, "one of "+strings.Join(names, ", "), names))
+	return fmt.Errorf("unknown client %s; %s", tree.Quote(client),
+		choices(client, "one of "+strings.Join(names, ", "), names))
 }
 
 // imports is an import that is in progress.
@@ -102,7 +103,8 @@ func (i *imports) readOwn(client string) error {
 	case len(files) == 0:
 		return errors.New("no file to import is named")
 	}
-	return &fileError{note: Note{Reason: "no file of " + client + " is there", Hint: "looked for " + strings.Join(files, ", ")}, err: fs.ErrNotExist}
+	note := Note{Reason: "no file of " + client + " is there", Hint: "looked for " + strings.Join(files, ", ")}
+	return &fileError{note: note, err: fs.ErrNotExist}
 }
 
 func (i *imports) file(path, client string) error {
@@ -116,7 +118,8 @@ func (i *imports) file(path, client string) error {
 	}
 	f := &configFile{source: &source{path: path, scope: Explicit}, place: i.readContext}
 	syntax := foreign.SyntaxFor(path, text)
-	if named := foreign.SyntaxOf(client); named != "" && !strings.Contains(path[strings.LastIndexAny(path, `/\`)+1:], ".") {
+	if named := foreign.SyntaxOf(client); named != "" &&
+		!strings.Contains(path[strings.LastIndexAny(path, `/\`)+1:], ".") {
 		syntax = named // the client is named, and the file's name does not show the syntax
 	}
 	if err := f.decode(text, syntax); err != nil {
@@ -153,7 +156,8 @@ func (i *imports) addServers(f *configFile, mapped *foreign.File) {
 		}
 		packed, _ := edit.Row(&row.Value)
 		d := Definition{ID: row.ID, JSON: packed}
-		claimed := idClaim{index: len(i.out.Definitions), first: row.First, note: f.rowNote(tree.Note{At: row.At}, row.ID, n+1, Shadowed)}
+		claimed := idClaim{index: len(i.out.Definitions), first: row.First,
+			note: f.rowNote(tree.Note{At: row.At}, row.ID, n+1, Shadowed)}
 		previous, taken := i.owner[row.ID]
 		switch {
 		case !taken:

@@ -43,11 +43,13 @@ func (r *reading) timeouts(field string, v *hujson.Value) (t interop.Timeouts) {
 func (r *reading) bound(field string, v *hujson.Value) time.Duration {
 	d, err := duration(v)
 	if tree.Has(v, '0') && d > 0 && d < minPlausible {
-		r.note(v.StartOffset, fmt.Sprintf("%q counts milliseconds, and this is less than a second", field), `write "30s" for seconds`)
+		r.note(v.StartOffset, fmt.Sprintf("%q counts milliseconds, and this is less than a second", field),
+			`write "30s" for seconds`)
 	}
 	switch {
 	case err != nil:
-		r.note(v.StartOffset, fmt.Sprintf("%q is neither a number of milliseconds nor a duration, and is left out", field), `write 90000 or "90s"`)
+		r.note(v.StartOffset, fmt.Sprintf("%q is neither a number of milliseconds nor a duration, and is left out", field),
+			`write 90000 or "90s"`)
 		return 0
 	case d > maxTimeout:
 		r.note(v.StartOffset, fmt.Sprintf("%q is longer than 30 days, and is left out", field), `write -1 for none`)
@@ -79,7 +81,8 @@ func (r *reading) pool() (p interop.Pool) {
 		p.MaxQueue = -1
 	}
 	if v := r.fields["per"]; v != nil {
-		if p.Per = tree.Text(*v); p.Per != interop.PerPrincipal {
+		p.Per = tree.Text(*v)
+		if p.Per != interop.PerPrincipal {
 			r.skip(v.StartOffset, `"per" is not "principal"`, `write "principal", or leave it out`)
 		}
 		r.remarkUnused("each principal has a connection of its own, so", "instances")

@@ -194,7 +194,8 @@ func (r *reading) enabled() bool {
 	enabled, present := r.flag("enabled")
 	disabled, _ := r.flag("disabled")
 	if present && enabled && disabled {
-		r.note(r.fields["enabled"].StartOffset, `the row is both "enabled" and "disabled"; it is disabled`, "remove one of the two")
+		r.note(r.fields["enabled"].StartOffset, `the row is both "enabled" and "disabled"; it is disabled`,
+			"remove one of the two")
 	}
 	return (enabled || !present) && !disabled
 }
@@ -214,7 +215,8 @@ func (r *reading) skip(offset int, reason, hint string) {
 
 // addLimited adds a note, unless the row has too many of them.
 func (r *reading) addLimited(offset int, state State, reason, hint string) {
-	switch r.noteCount++; {
+	r.noteCount++
+	switch {
 	case r.noteCount <= maxNotes:
 		r.add(offset, state, reason, hint)
 	case r.noteCount == maxNotes+1:

@@ -30,7 +30,9 @@ type owner struct{ group, source, row int }
 
 // outranks reports whether a row takes precedence over another one with its id.
 func (o owner) outranks(other owner) bool {
-	return cmp.Or(cmp.Compare(o.group, other.group), cmp.Compare(other.source, o.source), cmp.Compare(o.row, other.row)) > 0
+	return cmp.Or(
+		cmp.Compare(o.group, other.group), cmp.Compare(other.source, o.source), cmp.Compare(o.row, other.row),
+	) > 0
 }
 
 // eachClaim yields the rows that were not skipped.

@@ -58,7 +58,8 @@ func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
 	for tool, m := range tree.Members(v) {
 		name := names[tool]
 		if other, taken := from[name]; taken && other != tool && name != "" {
-			r.skip(m.Value.StartOffset, fmt.Sprintf("tools.rename gives %s and %s one name, %s", tree.Quote(other), tree.Quote(tool), tree.Quote(name)), "")
+			r.skip(m.Value.StartOffset,
+				fmt.Sprintf("tools.rename gives %s and %s one name, %s", tree.Quote(other), tree.Quote(tool), tree.Quote(name)), "")
 		}
 		from[name] = tool
 	}

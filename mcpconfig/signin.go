@@ -94,7 +94,9 @@ func (r *reading) provider(field string, v *hujson.Value, o *interop.OAuth) {
 func (r *reading) redirect(field string, v *hujson.Value) string {
 	s := r.value(field, v)
 	u, err := url.Parse(s)
-	if r.State == Active && !r.pending[s] && (err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+	fits := err == nil && u.Scheme == "http" && isLoopback(u.Hostname()) &&
+		u.RawQuery == "" && u.Fragment == "" && u.User == nil
+	if r.State == Active && !r.pending[s] && !fits {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is no address at which indus can wait for the browser", field),
 			"write one of this machine that is known to the authorization server, such as http://localhost:8085/callback")
 	}
@@ -158,7 +160,8 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 		}
 		return path
 	}
-	if path = r.tilde(path); path != "" && !filepath.IsAbs(path) {
+	path = r.tilde(path)
+	if path != "" && !filepath.IsAbs(path) {
 		path = filepath.Join(r.base(), path)
 	}
 	root := r.rootOf(path)

@@ -28,12 +28,14 @@ func (r *reading) transport() {
 		r.remarkUnused(reason, append([]string{"url"}, remoteKeys...)...)
 		r.stdio()
 	case hasURL && hasCommand:
-		r.remarkUnused(`the row has both "url" and "command"; it is a url, and`, append([]string{"command"}, processKeys...)...)
+		r.remarkUnused(`the row has both "url" and "command"; it is a url, and`,
+			append([]string{"command"}, processKeys...)...)
 		r.remote(declared)
 	case hasURL && declared == interop.KindStdio:
 		r.skip(r.offset, `transport "stdio" needs a "command", and the row has a "url"`, `remove "transport"`)
 	case hasCommand && declared != "" && declared != interop.KindStdio:
-		r.skip(r.offset, fmt.Sprintf(`transport %q needs a "url", and the row has a "command"`, declared), `remove "transport"`)
+		r.skip(r.offset, fmt.Sprintf(`transport %q needs a "url", and the row has a "command"`, declared),
+			`remove "transport"`)
 	case hasURL:
 		r.remarkUnused("a server with a url is not started, so", processKeys...)
 		r.remote(declared)
@@ -120,10 +122,12 @@ func (r *reading) stdio() {
 	)
 	at, pending := r.fields["command"].StartOffset, r.pending[s.Command]
 	s.Command = r.tilde(s.Command)
-	if s.InheritEnv, _ = r.flag("inheritEnv"); s.InheritEnv {
+	s.InheritEnv, _ = r.flag("inheritEnv")
+	if s.InheritEnv {
 		s.Without = KeyVariables(nil)
 	}
-	if s.Dir, s.Fresh = r.dir(); s.Fresh {
+	s.Dir, s.Fresh = r.dir()
+	if s.Fresh {
 		r.noteRelativePaths(s.Command, pending)
 	}
 	if r.scope != Project { // in another project, a project's own row is another server

@@ -103,12 +103,15 @@ func resolveViews(sources []*source) (out []View) {
 			}
 			old := claims[i]
 			loser := v
-			if old.source == s || s.approved && !old.source.approved || s.approved == old.source.approved && s.group > old.source.group {
+			if old.source == s || s.approved && !old.source.approved ||
+				s.approved == old.source.approved && s.group > old.source.group {
 				claims[i], loser = viewClaim{v, s}, old.viewEntry
 			}
 			by := claims[i]
 			s.notes = append(s.notes, Note{
-				File: loser.File, Line: loser.Line, Column: 1, Reason: fmt.Sprintf("view %s: defined at %s:%d too, which takes precedence", tree.Quote(v.Name), by.File, by.Line),
+				File: loser.File, Line: loser.Line, Column: 1,
+				Reason: fmt.Sprintf("view %s: defined at %s:%d too, which takes precedence",
+					tree.Quote(v.Name), by.File, by.Line),
 				Hint: "remove or rename one of the two",
 			})
 		}

@@ -152,7 +152,8 @@ func CheckPrivate(path string) error {
 	case err != nil:
 		return err
 	case runtime.GOOS != "windows" && info.Mode().Perm()&otherWriters != 0: // on Windows the mode has no such meaning
-		return fmt.Errorf("%s: others may write here (mode %04o), so nothing in it counts; look through it, then: chmod go-w %s",
+		return fmt.Errorf("%s: others may write here (mode %04o), so nothing in it counts; "+
+			"look through it, then: chmod go-w %s",
 			path, info.Mode().Perm(), tree.QuoteWord(path))
 	case !isOwn(info):
 		return fmt.Errorf("%s: belongs to another user, so nothing in it counts; look through it, then: chown %d %s",

@@ -152,7 +152,10 @@ func (t *jsonText) insert(list itemList, write func(indent string, inline bool) 
 		return []tree.Cut{{From: at, To: at, By: t.newline + indent + write(indent, false) + ","}}
 	}
 	at := t.tail(last.end)
-	return []tree.Cut{{From: last.end, To: last.end, By: ","}, {From: at, To: at, By: t.newline + indent + write(indent, false)}}
+	return []tree.Cut{
+		{From: last.end, To: last.end, By: ","},
+		{From: at, To: at, By: t.newline + indent + write(indent, false)},
+	}
 }
 
 // insertFirst adds an item to an empty object or list.

@@ -199,7 +199,9 @@ func (e *Servers) appendRow(id string, row *hujson.Object) error {
 				field = "id"
 			}
 		}
-		row, key = &hujson.Object{Members: append([]hujson.ObjectMember{tree.Member(field, tree.String(0, id))}, row.Members...)}, ""
+		members := []hujson.ObjectMember{tree.Member(field, tree.String(0, id))}
+		row = &hujson.Object{Members: append(members, row.Members...)}
+		key = ""
 	}
 	return e.add(in, key, hujson.Value{Value: row}, e.text().isExpanded(in))
 }
@@ -211,7 +213,8 @@ func (e *Servers) replaceRow(id string, row *hujson.Object) error {
 	old := func() *hujson.Value { return e.Of(id)[at].Body }
 	if object, ok := old().Value.(*hujson.Object); !ok || len(object.Members) > maxTwins {
 		v, t := old(), e.text()
-		return e.apply([]tree.Cut{{From: v.StartOffset, To: v.EndOffset, By: t.value(value, t.indentAt(v.StartOffset), false, false)}})
+		written := t.value(value, t.indentAt(v.StartOffset), false, false)
+		return e.apply([]tree.Cut{{From: v.StartOffset, To: v.EndOffset, By: written}})
 	}
 	for i := 0; i < len(old().Value.(*hujson.Object).Members); {
 		name := tree.Text(old().Value.(*hujson.Object).Members[i].Name)

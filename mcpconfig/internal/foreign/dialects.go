@@ -31,12 +31,14 @@ func allDialects() []*dialect {
 			paths:   [][]string{{}},
 			command: "command", args: "args", env: "environment env", cwd: "cwd", url: "url", headers: "headers",
 			kind: "type transport", enabled: "enabled", disabled: "disabled",
-			timeouts:   []timeout{{"timeout", inMillis, nil}},
-			extraRules: map[string]rule{"command": asEither, "serverUrl": asText("url"), "httpUrl": asText("url"), "uri": asText("url")},
-			vars:       []string{"{env:VAR}", "{file:PATH}", "${env://VAR:-default}", "${env:VAR}", "${VAR:-default}"},
+			timeouts: []timeout{{"timeout", inMillis, nil}},
+			extraRules: map[string]rule{"command": asEither, "serverUrl": asText("url"), "httpUrl": asText("url"),
+				"uri": asText("url")},
+			vars: []string{"{env:VAR}", "{file:PATH}", "${env://VAR:-default}", "${env:VAR}", "${VAR:-default}"},
 		},
 		{ // https://ampcode.com/manual#mcp
-			name: "amp", title: "Amp", files: "./.amp/settings.jsonc ./.amp/settings.json config:amp/settings.jsonc config:amp/settings.json",
+			name: "amp", title: "Amp",
+			files: "./.amp/settings.jsonc ./.amp/settings.json config:amp/settings.jsonc config:amp/settings.json",
 			paths: [][]string{{"amp.mcpServers"}}, // one name, with a dot in it
 			allow: "includeTools", disabled: "disabled",
 			vars: []string{"${VAR}"}, optional: true,
@@ -63,8 +65,9 @@ func allDialects() []*dialect {
 		},
 		{
 			name: "cline", title: "Cline", pathEnd: "cline_mcp_settings.json",
-			files: storage("saoudrizwan.claude-dev/settings/cline_mcp_settings.json") + " ~/.cline/data/settings/cline_mcp_settings.json",
-			kind:  "type transportType", http: "streamableHttp", disabled: "disabled",
+			files: storage("saoudrizwan.claude-dev/settings/cline_mcp_settings.json") +
+				" ~/.cline/data/settings/cline_mcp_settings.json",
+			kind: "type transportType", http: "streamableHttp", disabled: "disabled",
 			timeouts:       []timeout{{"timeout", inSeconds, []string{"call"}}},
 			withoutMeaning: map[string]string{noApprove: "autoApprove alwaysAllow"},
 			vars:           []string{"${env:VAR}"}, optional: true,
@@ -92,7 +95,8 @@ func allDialects() []*dialect {
 			name: "continue", title: "Continue", syntax: tree.YAML, list: true,
 			files:   blocks("./") + " " + blocks("~/"),
 			begin:   []field{{"name", "Local Config"}, {"version", "1.0.0"}, {"schema", "v1"}},
-			command: "command", args: "args", env: "env", cwd: "cwd", url: "url", headers: "headers", headersIn: "requestOptions",
+			command: "command", args: "args", env: "env", cwd: "cwd", url: "url",
+			headers: "headers", headersIn: "requestOptions",
 			kind: "type", stdio: "stdio", http: "streamable-http",
 			timeouts:   []timeout{{"connectionTimeout", inMillis, []string{"connect"}}},
 			extraRules: map[string]rule{"requestOptions": continueOptions, "transport": continueTransport},
@@ -105,15 +109,17 @@ func allDialects() []*dialect {
 		},
 		{ // https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers: "local" and
 			// "stdio" mean the same, and "stdio" is also read by other clients that share .mcp.json
-			name: "copilot-cli", title: "GitHub Copilot CLI", files: "./.mcp.json ./.github/mcp.json ~/.copilot/mcp-config.json|COPILOT_HOME",
-			kind: "type", stdio: "stdio", http: "http", cwd: "cwd", allow: "tools",
+			name: "copilot-cli", title: "GitHub Copilot CLI",
+			files: "./.mcp.json ./.github/mcp.json ~/.copilot/mcp-config.json|COPILOT_HOME",
+			kind:  "type", stdio: "stdio", http: "http", cwd: "cwd", allow: "tools",
 			timeouts:  []timeout{{"timeout", inMillis, []string{"call"}}},
 			starIsAll: true, withoutMeaning: map[string]string{noSecret: "oauthPublicClient"},
 			extraRules: map[string]rule{"oauthClientId": asOAuthText("clientId")},
 			vars:       []string{"${VAR:-default}"}, optional: true,
 		},
 		{
-			name: "crush", title: "Crush", files: "./.crush.json ./crush.json config:crush/crush.json", paths: [][]string{{"mcp"}},
+			name: "crush", title: "Crush",
+			files: "./.crush.json ./crush.json config:crush/crush.json", paths: [][]string{{"mcp"}},
 			kind: "type", stdio: "stdio", http: "http", disabled: "disabled",
 			allow: "enabled_tools", deny: "disabled_tools", emptyIsAll: true,
 			timeouts:       []timeout{{"timeout", inSeconds, []string{"connect", "list"}}},
@@ -133,7 +139,8 @@ func allDialects() []*dialect {
 			timeouts: []timeout{{"timeoutMs", inMillis, []string{"call"}}},
 			vars:     []string{"${VAR:-default}"}, optional: true,
 		},
-		geminiDialect("gemini-cli", "Gemini CLI", "./.gemini/settings.json ~/.gemini/settings.json", timeout{"timeout", inMillis, nil}),
+		geminiDialect("gemini-cli", "Gemini CLI", "./.gemini/settings.json ~/.gemini/settings.json",
+			timeout{"timeout", inMillis, nil}),
 		{ // "timeout" is in seconds, and SSE is not supported: https://goose-docs.ai/docs/guides/config-files
 			name: "goose", title: "Goose", pathEnd: "goose/config/config.yaml",
 			files:  "windows=roaming:Block/goose/config/config.yaml unix=config:goose/config.yaml",
@@ -164,8 +171,9 @@ func allDialects() []*dialect {
 		},
 		opencodeDialect("kilo", "Kilo Code", // https://kilo.ai/docs/automate/mcp/using-in-kilo-code
 			"./kilo.jsonc ./kilo.json ./.kilo/kilo.jsonc ./.kilo/kilo.json config:kilo/kilo.jsonc config:kilo/kilo.json"),
-		rooDialect("kilo-legacy", "Kilo Code (legacy)", "./.kilocode/mcp.json "+storage("kilocode.kilo-code/settings/mcp_settings.json")+
-			" ~/.kilocode/cli/global/settings/mcp_settings.json"),
+		rooDialect("kilo-legacy", "Kilo Code (legacy)",
+			"./.kilocode/mcp.json "+storage("kilocode.kilo-code/settings/mcp_settings.json")+
+				" ~/.kilocode/cli/global/settings/mcp_settings.json"),
 		{ // milliseconds, like its predecessor: https://github.com/aws/amazon-q-developer-cli/blob/main/docs/agent-format.md
 			name: "kiro", title: "Kiro", files: "./.kiro/settings/mcp.json ~/.kiro/settings/mcp.json",
 			kind: "type", disabled: "disabled", deny: "disabledTools",
@@ -174,7 +182,8 @@ func allDialects() []*dialect {
 			vars:           []string{"${VAR}"}, optional: true,
 		},
 		{
-			name: "lmstudio", title: "LM Studio", files: "~/.lmstudio/mcp.json ~/.cache/lm-studio/mcp.json", pathEnd: "lm-studio/mcp.json",
+			name: "lmstudio", title: "LM Studio",
+			files: "~/.lmstudio/mcp.json ~/.cache/lm-studio/mcp.json", pathEnd: "lm-studio/mcp.json",
 			kind:     "type",
 			timeouts: []timeout{{"timeout", inMillis, nil}},
 			vars:     []string{"${env:VAR}", "${userHome}"}, optional: true,
@@ -190,10 +199,12 @@ func allDialects() []*dialect {
 			vars:           []string{"${env://VAR:-default}"},
 		},
 		mcporterDialect(),
-		opencodeDialect("opencode", "opencode", "./opencode.jsonc ./opencode.json |OPENCODE_CONFIG config:opencode/opencode.jsonc config:opencode/opencode.json"),
+		opencodeDialect("opencode", "opencode",
+			"./opencode.jsonc ./opencode.json |OPENCODE_CONFIG config:opencode/opencode.jsonc config:opencode/opencode.json"),
 		// a fork of Gemini CLI: https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp
 		geminiDialect("qwen-code", "Qwen Code", "./.qwen/settings.local.json ./.qwen/settings.json ~/.qwen/settings.json",
-			timeout{"timeout", inMillis, []string{"call"}}, timeout{"discoveryTimeoutMs", inMillis, []string{"connect", "list"}}),
+			timeout{"timeout", inMillis, []string{"call"}},
+			timeout{"discoveryTimeoutMs", inMillis, []string{"connect", "list"}}),
 		rooDialect("roo", "Roo Code", "./.roo/mcp.json "+storage("rooveterinaryinc.roo-cline/settings/mcp_settings.json")),
 		{
 			name: "vscode", title: "Visual Studio Code",
@@ -225,9 +236,11 @@ func allDialects() []*dialect {
 		},
 		{ // "timeout" is in seconds: ContextServerCommand in crates/settings_content/src/project.rs of zed-industries/zed
 			name: "zed", title: "Zed", paths: [][]string{{"context_servers"}}, pathEnd: "zed/settings.json",
-			files:   "./.zed/settings.json linux=config:zed/settings.json darwin=~/.config/zed/settings.json windows=roaming:Zed/settings.json",
+			files: "./.zed/settings.json linux=config:zed/settings.json darwin=~/.config/zed/settings.json " +
+				"windows=roaming:Zed/settings.json",
 			enabled: "enabled", timeouts: []timeout{{"timeout", inSeconds, []string{"call"}}},
-			extraRules:     map[string]rule{"command": zedCommand, "source": zedSource, "settings": zedSettings, "timeout": zedTimeout},
+			extraRules: map[string]rule{"command": zedCommand, "source": zedSource, "settings": zedSettings,
+				"timeout": zedTimeout},
 			withoutMeaning: map[string]string{noRemote: "remote"},
 			extra:          zedFields,
 		},
@@ -304,12 +317,15 @@ func mcporterDialect() *dialect {
 	return &dialect{
 		name: "mcporter", title: "mcporter", pathEnd: "mcporter.json mcporter.jsonc",
 		files: "./config/mcporter.json ./config/mcporter.jsonc ~/.mcporter/mcporter.json ~/.mcporter/mcporter.jsonc",
-		url:   "baseUrl url base_url serverUrl server_url", cwd: "cwd", allow: "allowedTools allowed_tools", deny: "blockedTools blocked_tools", cutsLine: true,
+		url:   "baseUrl url base_url serverUrl server_url", cwd: "cwd",
+		allow: "allowedTools allowed_tools", deny: "blockedTools blocked_tools", cutsLine: true,
 		extraRules: map[string]rule{
-			"auth": mcporterAuth, "oauthClientId": asOAuthText("clientId"), "oauthClientSecret": asOAuthText("clientSecret"), "oauthClientSecretEnv": mcporterSecret,
+			"auth": mcporterAuth, "oauthClientId": asOAuthText("clientId"),
+			"oauthClientSecret": asOAuthText("clientSecret"), "oauthClientSecretEnv": mcporterSecret,
 			"oauthScope": asScopes, "oauthRedirectUrl": asRedirect,
 			"cwd": mcporterDir, "command": mcporterCommand, "executable": unlessPresent("command", mcporterCommand),
-			"bearerToken": asBearer(false), "bearer_token": asBearer(false), "bearerTokenEnv": asBearer(true), "bearer_token_env": asBearer(true),
+			"bearerToken": asBearer(false), "bearer_token": asBearer(false),
+			"bearerTokenEnv": asBearer(true), "bearer_token_env": asBearer(true),
 		},
 		withoutMeaning: map[string]string{
 			noOwnTokens:                             "refresh oauthTokenEndpointAuthMethod oauthCommand tokenCacheDir",

@@ -15,7 +15,8 @@ type nativeKey struct{ name, kinds string }
 // nativeKeys returns the keys in the order in which they are written.
 func nativeKeys() []nativeKey {
 	return []nativeKey{
-		{"command", `"`}, {"args", "["}, {"env", "{"}, {"envFile", `"`}, {"cwd", `"`}, {"inheritEnv", `tf"`}, {"url", `"`}, {"headers", "{"},
+		{"command", `"`}, {"args", "["}, {"env", "{"}, {"envFile", `"`}, {"cwd", `"`}, {"inheritEnv", `tf"`},
+		{"url", `"`}, {"headers", "{"},
 		{"oauth", "{f"}, {"tls", "{"}, {"forwardHeaders", "["}, {"authorization", `"`},
 		{"type", `"`}, {"era", ""}, {"timeout", `"0{`}, {"lazy", `tf"`}, {"idle", `"0`},
 		{"per", `"`}, {"instances", "0"}, {"maxPrincipals", "0"}, {"maxConcurrent", "0"}, {"maxQueue", "0"},
@@ -34,8 +35,10 @@ func NativeKeys() (names []string) {
 
 // nativeDialect returns the dialect of indus. Its rows are copied, and checked by their reader.
 func nativeDialect() *dialect {
-	d := &dialect{name: Native, title: "indus", paths: [][]string{{"servers"}, {"mcpServers"}}, readOnly: true, ignored: "id name",
-		pathEnd: ".indusvx/mcp.json indusvx/mcp.json .indusvx/agent/mcp.json .indusvx/agent/mcp-servers.json .indusagi/mcp.json"}
+	d := &dialect{name: Native, title: "indus", paths: [][]string{{"servers"}, {"mcpServers"}}, readOnly: true,
+		ignored: "id name",
+		pathEnd: ".indusvx/mcp.json indusvx/mcp.json .indusvx/agent/mcp.json .indusvx/agent/mcp-servers.json " +
+			".indusagi/mcp.json"}
 	d.extraRules = map[string]rule{"disabled": asDisabled, "transport": asKind}
 	for _, key := range nativeKeys() {
 		d.extraRules[key.name] = asItself
@@ -66,7 +69,8 @@ func (m *serverRow) moved(key string, v hujson.Value) {
 	path := tree.Text(v)
 	relative := (key == "cwd" || key == "envFile") && !isAnywhere(path) && !strings.HasPrefix(path, "${")
 	if relative || namesDirectory(v.String()) {
-		m.remark(v.StartOffset, fmt.Sprintf("%q begins at the directory of this file, and elsewhere in another one", key), "write the whole path if the server moves")
+		m.remark(v.StartOffset, fmt.Sprintf("%q begins at the directory of this file, and elsewhere in another one", key),
+			"write the whole path if the server moves")
 	}
 }
 

@@ -32,13 +32,15 @@ func asOAuth(m *serverRow, key string, v *hujson.Value) {
 	case 't':
 	case '{':
 		if off := tree.At(v, "enabled"); tree.Has(off, 'f') { // Gemini CLI still signs in if the server requires it
-			m.remark(off.StartOffset, fmt.Sprintf("%q is not taken over: indus signs in where the server wants it", key+".enabled"), `write "oauth": false if nobody shall`)
+			m.remark(off.StartOffset, fmt.Sprintf("%q is not taken over: indus signs in where the server wants it",
+				key+".enabled"), `write "oauth": false if nobody shall`)
 		}
 		m.applyRules(v, oauthKeys(), func(name string) string {
 			return tree.Quote(key+"."+name) + " is not taken over: indus finds out from the server where and how to sign in"
 		})
 	default:
-		m.remark(v.StartOffset, fmt.Sprintf("%q is %s where an object is expected, and is left out", key, tree.KindOf(v.Value)), "")
+		m.remark(v.StartOffset,
+			fmt.Sprintf("%q is %s where an object is expected, and is left out", key, tree.KindOf(v.Value)), "")
 	}
 }
 
@@ -93,7 +95,8 @@ func (m *serverRow) remarkRedirect() {
 	had := m.out["oauth"]
 	id := tree.At(&had, "clientId")
 	if id != nil && tree.At(&had, "redirectUri") == nil && m.place.Moving && m.name != Native {
-		m.remark(id.StartOffset, "the client id may be known with the address alone at which "+m.title+" waits for the browser",
+		m.remark(id.StartOffset,
+			"the client id may be known with the address alone at which "+m.title+" waits for the browser",
 			`write that address as "redirectUri" of "oauth", such as http://localhost:PORT/callback`)
 	}
 }
@@ -127,11 +130,13 @@ func asRedirectPort(m *serverRow, key string, v *hujson.Value) {
 func asRedirect(m *serverRow, key string, v *hujson.Value) {
 	s := tree.Text(*v)
 	u, err := url.Parse(s)
-	if err == nil && u.Scheme == "http" && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()) && u.RawQuery == "" && u.Fragment == "" {
+	if err == nil && u.Scheme == "http" && u.RawQuery == "" && u.Fragment == "" &&
+		slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()) {
 		m.oauthMember("redirectUri", tree.String(v.StartOffset, s))
 		return
 	}
-	m.remark(v.StartOffset, fmt.Sprintf("%q is not taken over: it is no http:// address of this machine, at which indus could wait for the browser", key), "")
+	m.remark(v.StartOffset, fmt.Sprintf("%q is not taken over: it is no http:// address of this machine, "+
+		"at which indus could wait for the browser", key), "")
 }
 
 // mcporterAuth reads the sign-in of mcporter. "oauth" needs no rule, because indus signs in if the server requires it.

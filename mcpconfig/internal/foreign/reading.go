@@ -40,7 +40,8 @@ type reading struct {
 func Read(doc *tree.Doc, client string, p *Place) (*File, *tree.Note) {
 	d := find(client)
 	if d == nil || !tree.Has(&doc.Root, '{') {
-		return nil, &tree.Note{At: doc.Root.StartOffset, Reason: "holds " + tree.KindOf(doc.Root.Value) + " where an object is expected"}
+		return nil, &tree.Note{At: doc.Root.StartOffset,
+			Reason: "holds " + tree.KindOf(doc.Root.Value) + " where an object is expected"}
 	}
 	r := &reading{
 		dialect: d, doc: doc, forms: formsOf(d.vars), root: &doc.Root, place: p,
@@ -107,20 +108,26 @@ func (r *reading) remarkTwice() {
 	for name, m := range tree.Members(r.root) {
 		holds := slices.ContainsFunc(r.paths, func(path []string) bool { return len(path) > 0 && path[0] == name })
 		if holds && counts[name] != &m.Value {
-			r.remark(m.Name.StartOffset, tree.Quote(name)+" comes again in this file, and the last counts: the servers here are left out", "put them together")
+			r.remark(m.Name.StartOffset, tree.Quote(name)+
+				" comes again in this file, and the last counts: the servers here are left out", "put them together")
 		}
 	}
 }
 
 // remarkElsewhere adds a note about servers at a place where other clients keep their servers.
 func (r *reading) remarkElsewhere() {
-	for _, path := range [][]string{{"mcpServers"}, {"servers"}, {"mcp_servers"}, {"context_servers"}, {"mcp"}, {"mcp", "servers"}, {"extensions"}} {
-		isOwn := slices.ContainsFunc(r.paths, func(keeps []string) bool { return len(keeps) == 0 || slices.Equal(keeps, path) })
+	places := [][]string{
+		{"mcpServers"}, {"servers"}, {"mcp_servers"}, {"context_servers"}, {"mcp"}, {"mcp", "servers"}, {"extensions"},
+	}
+	for _, path := range places {
+		isOwn := slices.ContainsFunc(r.paths,
+			func(keeps []string) bool { return len(keeps) == 0 || slices.Equal(keeps, path) })
 		v := tree.At(r.root, path...)
 		if !isOwn && rowsHave(v, "command", "cmd", "url", "serverUrl", "httpUrl", "uri") {
 			name := tree.Quote(strings.Join(path, "."))
 			r.elsewhere = &tree.Note{At: v.StartOffset, Hint: "those in " + name + " belong there"}
-			r.remark(v.StartOffset, name+" is not where "+r.title+" keeps its servers, and those in it are left out", "move them to "+quotePaths(r.paths))
+			r.remark(v.StartOffset, name+" is not where "+r.title+" keeps its servers, and those in it are left out",
+				"move them to "+quotePaths(r.paths))
 		}
 	}
 }
@@ -134,7 +141,8 @@ func (r *reading) section(path []string) bool {
 // rows reads the rows of one section, which begins at index base.
 func (r *reading) rows(name string, v *hujson.Value, base int) bool {
 	if !tree.Has(v, '{', '[') {
-		r.remark(v.StartOffset, fmt.Sprintf("%s is %s where servers are expected", tree.Quote(name), tree.KindOf(v.Value)), "")
+		r.remark(v.StartOffset,
+			fmt.Sprintf("%s is %s where servers are expected", tree.Quote(name), tree.KindOf(v.Value)), "")
 	}
 	for id, m := range tree.Members(v) {
 		if name != "mcp" || !slices.Contains(r.otherMembers, id) {
@@ -174,11 +182,13 @@ func (r *reading) row(base int, id string, offset int, v *hujson.Value) {
 	case out.ID == "" || !taken:
 	case i < base:
 		line, _ := r.doc.Position(r.file.Rows[i].At)
-		r.remark(offset, fmt.Sprintf("%s is left out: line %d has it too, and takes precedence", tree.Quote(out.ID), line), "")
+		r.remark(offset,
+			fmt.Sprintf("%s is left out: line %d has it too, and takes precedence", tree.Quote(out.ID), line), "")
 		return
 	default:
 		line, _ := r.doc.Position(offset)
-		r.remark(r.file.Rows[i].At, fmt.Sprintf("%s is left out: defined again in line %d", tree.Quote(out.ID), line), "remove or rename one of the two")
+		r.remark(r.file.Rows[i].At, fmt.Sprintf("%s is left out: defined again in line %d", tree.Quote(out.ID), line),
+			"remove or rename one of the two")
 		r.file.Rows[i] = out
 		return
 	}
@@ -296,7 +306,8 @@ func (m *serverRow) finish() Row {
 	if m.noEmptyHeaders {
 		m.pairs["headers"] = slices.DeleteFunc(m.pairs["headers"], func(h hujson.ObjectMember) bool {
 			if tree.Text(h.Value) == "" {
-				m.remark(h.Name.StartOffset, "the header "+tree.Quote(tree.Text(h.Name))+" is empty and is left out, as by "+m.title, "")
+				m.remark(h.Name.StartOffset,
+					"the header "+tree.Quote(tree.Text(h.Name))+" is empty and is left out, as by "+m.title, "")
 			}
 			return tree.Text(h.Value) == ""
 		})
@@ -361,7 +372,8 @@ func (m *serverRow) transport() {
 	case hasCommand && hasURL && (m.kind == "stdio" || m.kind == "" && m.name == "claude-code"):
 		m.dropKeys(url.StartOffset, "the row has both a command and a url; it is a command", "url", "headers")
 	case hasCommand && hasURL:
-		m.dropKeys(command.StartOffset, "the row has both a command and a url; it is a url", "command", "args", "env", "envFile", "cwd")
+		m.dropKeys(command.StartOffset, "the row has both a command and a url; it is a url",
+			"command", "args", "env", "envFile", "cwd")
 		hasCommand = false
 	case hasURL && m.kind == "stdio":
 		m.fail(m.offset, "by its type it is a command, and it has a url", "")
@@ -377,7 +389,8 @@ func (m *serverRow) transport() {
 		m.dropKeys(m.offset, "a command takes no sign-in", "oauth")
 		m.relative()
 	default:
-		m.dropKeys(m.offset, "a server with a url is not started, so args, env and cwd are left out", "args", "env", "envFile", "cwd")
+		m.dropKeys(m.offset, "a server with a url is not started, so args, env and cwd are left out",
+			"args", "env", "envFile", "cwd")
 	}
 	if m.kind == "sse" {
 		m.out["type"] = tree.String(m.offset, "sse")
@@ -390,7 +403,8 @@ func (m *serverRow) relative() {
 		return
 	}
 	warn := func(subject string, v hujson.Value) {
-		m.remark(v.StartOffset, subject+" begins where "+m.title+" starts the server, which need not be where indus does", "write the whole path")
+		m.remark(v.StartOffset, subject+" begins where "+m.title+" starts the server, which need not be where indus does",
+			"write the whole path")
 	}
 	for _, key := range []string{"envFile", "cwd"} {
 		if v, ok := m.out[key]; ok && !isAnywhere(tree.Text(v)) && !strings.HasPrefix(tree.Text(v), "${") {

@@ -20,9 +20,12 @@ type rule func(m *serverRow, key string, v *hujson.Value)
 func (d *dialect) rules() map[string]rule {
 	ignore := func(*serverRow, string, *hujson.Value) {}
 	out := map[string]rule{
-		d.command: asText("command"), d.args: asArgs, d.env: asPairs("env"), d.cwd: asText("cwd"), d.envFile: asText("envFile"),
-		d.headers: asPairs("headers"), d.url: asURL, d.sseURL: asSSE, d.kind: asKind, d.enabled: asEnabled, d.disabled: asDisabled,
-		d.allow: asAllow, d.deny: asDeny, d.forwardedVars: asHandOn, d.headerVars: asHeaderVariables, d.bearerVar: asBearerVariable,
+		d.command: asText("command"), d.args: asArgs, d.env: asPairs("env"),
+		d.cwd: asText("cwd"), d.envFile: asText("envFile"),
+		d.headers: asPairs("headers"), d.url: asURL, d.sseURL: asSSE, d.kind: asKind,
+		d.enabled: asEnabled, d.disabled: asDisabled,
+		d.allow: asAllow, d.deny: asDeny,
+		d.forwardedVars: asHandOn, d.headerVars: asHeaderVariables, d.bearerVar: asBearerVariable,
 	}
 	if d.joined {
 		out[d.command] = asCommandLine
@@ -46,7 +49,8 @@ func (d *dialect) rules() map[string]rule {
 	}
 	maps.Copy(out, d.extraRules)
 	for key, primary := range d.otherKeys {
-		if out[key] = out[primary]; primary == d.url {
+		out[key] = out[primary]
+		if primary == d.url {
 			out[key] = unlessPresent(primary, asText("url"))
 		}
 	}
@@ -64,7 +68,8 @@ func (d *dialect) rules() map[string]rule {
 func remarkDisabled(r rule) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		before := m.disable
-		if r(m, key, v); m.disable && !before {
+		r(m, key, v)
+		if m.disable && !before {
 			m.remark(v.StartOffset, fmt.Sprintf("is disabled by %q, which %s may not heed", key, m.title), "")
 		}
 	}
@@ -245,7 +250,8 @@ func asHandOn(m *serverRow, key string, v *hujson.Value) {
 		return
 	}
 	if m.place.Moving && !m.keepsSecrets && len(v.Value.(*hujson.Array).Elements) > 0 {
-		m.remark(v.StartOffset, fmt.Sprintf("%q hands on what is set; indus skips the server where one of them is not", key), "write ${NAME:-} in env where nothing will do")
+		m.remark(v.StartOffset, fmt.Sprintf("%q hands on what is set; indus skips the server where one of them is not", key),
+			"write ${NAME:-} in env where nothing will do")
 	}
 	for _, e := range tree.Elements(v) {
 		name := tree.Text(*e)
@@ -257,7 +263,8 @@ func asHandOn(m *serverRow, key string, v *hujson.Value) {
 			m.remark(e.StartOffset, key+": "+tree.Quote(name)+" is no variable's name and is left out", "")
 			continue
 		case tree.TextAt(e, "source") == "remote":
-			m.remark(e.StartOffset, key+": "+tree.Quote(name)+" comes from the remote side of "+m.title+"; it is taken from here", "")
+			m.remark(e.StartOffset,
+				key+": "+tree.Quote(name)+" comes from the remote side of "+m.title+"; it is taken from here", "")
 		case m.keepsSecrets:
 			m.remark(e.StartOffset, m.title+" keeps the value of "+name+" itself", "set the variable "+name)
 		}
@@ -288,7 +295,8 @@ func asBearerVariable(m *serverRow, key string, v *hujson.Value) {
 
 func asURL(m *serverRow, key string, v *hujson.Value) {
 	if m.fields[m.sseURL] != nil && m.sseURL != "" && m.sseURL != key {
-		defer m.remark(m.fields[m.sseURL].StartOffset, fmt.Sprintf("%q is not used, because the row has %q", m.sseURL, key), "")
+		defer m.remark(m.fields[m.sseURL].StartOffset,
+			fmt.Sprintf("%q is not used, because the row has %q", m.sseURL, key), "")
 	}
 	asText("url")(m, key, v)
 }
@@ -340,7 +348,8 @@ func (m *serverRow) flag(key string, v *hujson.Value, absent bool) bool {
 		m.remark(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", key, word), "")
 		return word == "true"
 	}
-	m.remark(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected, and is left out", key, tree.KindOf(v.Value)), "")
+	m.remark(v.StartOffset,
+		fmt.Sprintf("%q is %s where true or false is expected, and is left out", key, tree.KindOf(v.Value)), "")
 	return absent
 }
 
@@ -380,7 +389,8 @@ func (m *serverRow) nameList(key string, v *hujson.Value) []hujson.Value {
 func asTimeout(unit float64, steps ...string) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		if v.Value.Kind() != '0' {
-			m.remark(v.StartOffset, fmt.Sprintf("%q is %s where a number is expected, and is left out", key, tree.KindOf(v.Value)), "")
+			m.remark(v.StartOffset,
+				fmt.Sprintf("%q is %s where a number is expected, and is left out", key, tree.KindOf(v.Value)), "")
 			return
 		}
 		n := v.Value.(hujson.Literal).Float() * unit
@@ -414,7 +424,8 @@ func (m *serverRow) convert(where, s string, offset int) string {
 		switch p := &parts[i]; p.kind {
 		case literalPart:
 			if begin := strings.Index(p.text, "${"); begin >= 0 {
-				m.remark(offset, fmt.Sprintf("%s: %s takes \"${\" for these characters themselves here, and so does indus now: it is written \"$${\"", where, m.title), "")
+				m.remark(offset, fmt.Sprintf("%s: %s takes \"${\" for these characters themselves here, and so does indus now: "+
+					"it is written \"$${\"", where, m.title), "")
 			}
 		case inputPart, clientPart:
 			*p = m.inputVariable(where, *p, offset)
@@ -427,13 +438,16 @@ func (m *serverRow) convert(where, s string, offset int) string {
 		case projectPart, baseNamePart:
 			hint := "" // an argument does not run
 			if where == "cwd" || where == "command" || where == "envFile" {
-				hint = "a server of your own file then waits for approval in each project; with ${workspaceFolder} as an argument alone it does not"
+				hint = "a server of your own file then waits for approval in each project; with ${workspaceFolder} " +
+					"as an argument alone it does not"
 			}
 			switch {
 			case m.place.ofUser():
-				m.remark(offset, where+": ${workspaceFolder} is the folder that is open in "+m.title+"; in indus it is the project in which indus runs", hint)
+				m.remark(offset, where+": ${workspaceFolder} is the folder that is open in "+m.title+
+					"; in indus it is the project in which indus runs", hint)
 			case m.place.Moving:
-				m.remark(offset, where+": ${workspaceFolder} is the project of the file that the server is written to; in your own file it is the project in which indus runs", hint)
+				m.remark(offset, where+": ${workspaceFolder} is the project of the file that the server is written to; "+
+					"in your own file it is the project in which indus runs", hint)
 			}
 		}
 	}
@@ -448,6 +462,7 @@ func (m *serverRow) convert(where, s string, offset int) string {
 func (m *serverRow) remarkUnset(p *part, offset int) {
 	if m.optional && m.place.Moving && p.fallback == nil && !m.warnedUnset {
 		m.warnedUnset = true
-		m.reading.remark(offset, "a server with a variable that is not set is skipped, where "+m.title+" may start it without", "set "+p.text+" and the like, or write ${NAME:-} where nothing will do")
+		m.reading.remark(offset, "a server with a variable that is not set is skipped, where "+m.title+
+			" may start it without", "set "+p.text+" and the like, or write ${NAME:-} where nothing will do")
 	}
 }

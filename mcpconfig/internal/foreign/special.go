@@ -26,7 +26,8 @@ func remarkOtherProjects(r *reading) {
 				r.disabledIDs[tree.Text(*e)] = "this project's disabledMcpServers"
 			}
 			if off := tree.At(&m.Value, "disabledMcpjsonServers"); count(off) > 0 {
-				r.remark(off.StartOffset, "this project's disabledMcpjsonServers are servers of .mcp.json, and are not switched off here", "indus mcp disable does it")
+				r.remark(off.StartOffset, "this project's disabledMcpjsonServers are servers of .mcp.json, "+
+					"and are not switched off here", "indus mcp disable does it")
 			}
 		} else if n := count(tree.At(&m.Value, "mcpServers")); n > 0 {
 			reason := fmt.Sprintf("the servers of the project %s are not taken over (%d)", tree.Quote(name), n)
@@ -71,8 +72,10 @@ const denyHint = `put them into "tools": {"deny": […]} of their server`
 func (r *reading) patterns(name string) (match func(id string) bool, present bool) {
 	exact, globs := map[string]bool{}, []string{}
 	if v := tree.At(r.root, strings.Split(name, ".")...); v != nil {
-		if present = tree.Has(v, '['); !present {
-			r.remark(v.StartOffset, tree.Quote(name)+" is "+tree.KindOf(v.Value)+" where a list is expected, and is left out", "")
+		present = tree.Has(v, '[')
+		if !present {
+			r.remark(v.StartOffset,
+				tree.Quote(name)+" is "+tree.KindOf(v.Value)+" where a list is expected, and is left out", "")
 		}
 		for _, e := range tree.Elements(v) {
 			exact[tree.Text(*e)] = true
@@ -92,7 +95,8 @@ func (r *reading) patterns(name string) (match func(id string) bool, present boo
 // mcporterImports adds notes about the servers that mcporter takes from other clients.
 func mcporterImports(r *reading) {
 	for _, e := range tree.Elements(tree.At(r.root, "imports")) {
-		r.remark(e.StartOffset, "what mcporter takes from "+tree.Quote(tree.Text(*e))+" is not in this file", "import from that client itself")
+		r.remark(e.StartOffset, "what mcporter takes from "+tree.Quote(tree.Text(*e))+" is not in this file",
+			"import from that client itself")
 	}
 }
 
@@ -283,7 +287,9 @@ func zedFields(e Entry) []field {
 // server of opencode 1 with that name. See https://opencode.ai/v2/docs/mcp-servers.
 func isOpencode2(root *hujson.Value) bool {
 	servers := tree.At(root, "mcp", "servers")
-	return tree.Has(servers, '{') && tree.At(servers, "command") == nil && tree.At(servers, "url") == nil && !tree.Has(tree.At(servers, "type"), '"') &&
+	return tree.Has(servers, '{') &&
+		tree.At(servers, "command") == nil && tree.At(servers, "url") == nil &&
+		!tree.Has(tree.At(servers, "type"), '"') &&
 		!tree.Has(tree.At(servers, "enabled"), 't', 'f')
 }
 
@@ -317,7 +323,8 @@ func (r *reading) opencodeTools() {
 		if len(r.file.Notes) >= maxRemarks || ids == nil {
 			return
 		}
-		about := strings.HasPrefix(name, "*") || slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(name, id) })
+		about := strings.HasPrefix(name, "*") ||
+			slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(name, id) })
 		if about && tree.Has(&m.Value, 'f') {
 			r.remark(m.Name.StartOffset, tree.Quote("tools."+name)+" switches tools off and is not taken over", denyHint)
 		}

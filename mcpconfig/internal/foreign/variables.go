@@ -122,7 +122,8 @@ func split(s string, forms ...form) (out []part) {
 		var p part
 		var n int
 		for _, f := range forms {
-			if p, n = f.match(s[at:min(len(s), at+maxVariable)]); n > 0 {
+			p, n = f.match(s[at:min(len(s), at+maxVariable)])
+			if n > 0 {
 				break
 			}
 		}
@@ -132,7 +133,10 @@ func split(s string, forms ...form) (out []part) {
 			}
 			out = append(out, p)
 			plain = at + n
-		} else if n = 1 + strings.IndexAny(s[at+1:], "${%"); n == 0 {
+		} else {
+			n = 1 + strings.IndexAny(s[at+1:], "${%")
+		}
+		if n == 0 {
 			break
 		}
 		at += n
@@ -167,7 +171,8 @@ func readEditor(s string) (part, int) {
 	p, n := form{open: "${", close: "}", kind: clientPart}.match(s)
 	about, _, more := strings.Cut(p.text, ":")
 	withMore := []string{"config", "command", "workspaceFolder", "env"}
-	alone := []string{"file", "fileBasename", "fileDirname", "fileWorkspaceFolder", "relativeFile", "selectedText", "lineNumber", "execPath", "cwd", "userDataDir"}
+	alone := []string{"file", "fileBasename", "fileDirname", "fileWorkspaceFolder", "relativeFile", "selectedText",
+		"lineNumber", "execPath", "cwd", "userDataDir"}
 	if more && slices.Contains(withMore, about) || !more && slices.Contains(alone, about) {
 		return p, n
 	}
@@ -193,11 +198,13 @@ func readSubstitution(s string) (part, int) {
 	for i, c := range s {
 		switch c {
 		case '(':
-			if depth++; depth > maxNest {
+			depth++
+			if depth > maxNest {
 				return part{}, 0
 			}
 		case ')':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return part{kind: commandPart, text: s[2:i]}, i + 1
 			}
 		}
@@ -286,7 +293,8 @@ func (r *reading) input(v *hujson.Value, used map[string]int) {
 		in.options = append(in.options, cmp.Or(tree.TextAt(e, "value"), tree.Text(*e)))
 	}
 	if old := r.inputs[id]; old != nil {
-		r.remark(v.StartOffset, "the input "+tree.Quote(id)+" comes again; the last counts", "remove or rename one of the two")
+		r.remark(v.StartOffset, "the input "+tree.Quote(id)+" comes again; the last counts",
+			"remove or rename one of the two")
 		in.name = old.name
 	} else {
 		in.name = newName(variableName(id), used)
@@ -329,7 +337,8 @@ func (m *serverRow) inputVariable(where string, p part, offset int) part {
 		name, quoted := variableName(p.text), tree.Quote(p.text)
 		reason := fmt.Sprintf("%s: the input %s is not defined; it has become ${%s}", where, quoted, name)
 		if p.kind == clientPart {
-			reason = fmt.Sprintf("%s: ${%s} is known to %s alone and has become ${%s}", where, quoted[1:len(quoted)-1], m.title, name)
+			reason = fmt.Sprintf("%s: ${%s} is known to %s alone and has become ${%s}",
+				where, quoted[1:len(quoted)-1], m.title, name)
 		}
 		m.remark(offset, reason, "set the variable "+name)
 		return part{kind: variablePart, text: name}

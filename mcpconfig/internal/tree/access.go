@@ -76,8 +76,8 @@ func Has(v *hujson.Value, kinds ...hujson.Kind) bool {
 
 // TextAt returns the string at a path. It is "" if there is none.
 func TextAt(v *hujson.Value, path ...string) string {
-	if v = At(v, path...); v != nil {
-		return Text(*v)
+	if found := At(v, path...); found != nil {
+		return Text(*found)
 	}
 	return ""
 }

@@ -35,7 +35,8 @@ func checkLimits(text []byte) *Note {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '{', '[':
-			if depth++; depth > MaxDepth {
+			depth++
+			if depth > MaxDepth {
 				return tooDeepFault(i)
 			}
 			values++
@@ -116,7 +117,8 @@ func (d *Doc) errorOffset(err error) int {
 // literal returns a note about a bad token at an offset, without showing the token.
 func (d *Doc) literal(offset int) *Note {
 	if offset >= len(d.Text) || d.Text[offset] != '"' {
-		return &Note{offset, "a word that is neither true, false, null nor a number", "write strings and names in double quotes"}
+		return &Note{offset, "a word that is neither true, false, null nor a number",
+			"write strings and names in double quotes"}
 	}
 	end := min(skipString(d.Text, offset), len(d.Text))
 	for i := offset + 1; i < end; i++ {

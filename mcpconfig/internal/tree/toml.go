@@ -77,7 +77,8 @@ func (d *Doc) tomlSyntax(err error) *Note {
 	}
 	row, column := bad.Position()
 	at := min(d.lineStarts[min(row, len(d.lineStarts))-1]+column-1, len(d.Text))
-	if key := bad.Key(); len(key) > 0 && strings.Contains(err.Error(), "already") || strings.Contains(err.Error(), "should be a table") {
+	key, reason := bad.Key(), err.Error()
+	if len(key) > 0 && strings.Contains(reason, "already") || strings.Contains(reason, "should be a table") {
 		return &Note{at, definedTwice(strings.Join(key, ".")), twiceHint}
 	}
 	return &Note{at, "is not valid TOML from here on", "look for a quote, a bracket or a \"=\" that is missing"}

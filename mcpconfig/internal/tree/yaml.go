@@ -55,7 +55,8 @@ func (d *Doc) yamlSyntax(err error) *Note {
 	if _, e := fmt.Sscanf(err.Error(), "yaml: line %d:", &line); e != nil {
 		line = 1
 	}
-	reason, hint := "is not valid YAML from about this line on", "look at the indentation, and put text with : # { [ & * in quotes"
+	reason := "is not valid YAML from about this line on"
+	hint := "look at the indentation, and put text with : # { [ & * in quotes"
 	if strings.Contains(err.Error(), "unknown anchor") {
 		reason, hint = "has an alias (*…) without its anchor (&…)", `put text that begins with "*" in quotes`
 	}
@@ -83,7 +84,8 @@ func (n *nodes) fail(node *yaml.Node, reason, hint string) hujson.Value {
 }
 
 func (n *nodes) value(node *yaml.Node, depth int) hujson.Value {
-	if n.remaining--; n.remaining < 0 {
+	n.remaining--
+	if n.remaining < 0 {
 		return n.fail(node, fmt.Sprintf("has more than %d values, with its aliases written out", maxNodes), "")
 	}
 	if depth > MaxDepth {
