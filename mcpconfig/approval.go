@@ -42,10 +42,12 @@ type Approved struct {
 func Approve(o *Options, rows ...Row) error {
 	for _, r := range rows {
 		if r.Approval == "" {
-			return fmt.Errorf("approve: server %s of %s has nothing to approve: it is %s", tree.Quote(r.Server.ID), r.File, r.State)
+			return fmt.Errorf("approve: server %s of %s has nothing to approve: it is %s", tree.Quote(r.Server.ID), r.File,
+				r.State)
 		}
 		if r.Pinned() {
-			return fmt.Errorf("approve: server %s of %s is not resolved: call Config.Resolve first", tree.Quote(r.Server.ID), r.File)
+			return fmt.Errorf("approve: server %s of %s is not resolved: call Config.Resolve first", tree.Quote(r.Server.ID),
+				r.File)
 		}
 	}
 	return changeApprovals(o, rows, approvals.Approve)
@@ -82,8 +84,8 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 // not exist.
 func StateDir(o *Options) string { return newPlace(o).State }
 
-// remembered returns the approvals that a reading uses. If they cannot be trusted, it returns none and adds a note.
-func (p *readContext) remembered() []Approved {
+// loadApproved returns the approvals that a reading uses. If they cannot be trusted, it returns none and adds a note.
+func (p *readContext) loadApproved() []Approved {
 	list, err := p.store().Read()
 	if err != nil {
 		p.notes = append(p.notes, Note{Reason: "approvals: " + err.Error()})
@@ -91,7 +93,7 @@ func (p *readContext) remembered() []Approved {
 	return list
 }
 
-func (a Approved) at() string { return a.At.UTC().Format("2006-01-02 15:04:05 UTC") }
+func (a Approved) approvedAt() string { return a.At.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // covers reports whether a is an approval of the row, as far as that is known before anything is fetched.
 func (a Approved) covers(approval string) bool {
@@ -100,9 +102,9 @@ func (a Approved) covers(approval string) bool {
 	return is == was && pinned == wasPinned && (wasPin == pin || pin == "" && wasPin != "")
 }
 
-// find returns the approval of a row, if there is one.
-func find(list []Approved, file, id, here string) (Approved, bool) {
-	i := slices.IndexFunc(list, func(a Approved) bool { return a.File == file && a.ID == id && a.Project == here })
+// findApproval returns the approval of a row, if there is one.
+func findApproval(list []Approved, file, id, project string) (Approved, bool) {
+	i := slices.IndexFunc(list, func(a Approved) bool { return a.File == file && a.ID == id && a.Project == project })
 	if i < 0 {
 		return Approved{}, false
 	}

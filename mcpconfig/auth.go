@@ -70,17 +70,17 @@ func (f *configFile) readAuth(m *hujson.ObjectMember) {
 	}
 	r := f.newReading("auth cannot be used: ", m.Name.StartOffset)
 	out := &Auth{File: f.path}
-	out.Line, _ = f.doc.Position(r.at)
+	out.Line, _ = f.doc.Position(r.offset)
 	r.object("auth", &m.Value, true,
 		member{"methods", storeIn(&out.Methods, r.methods)},
 		member{"publicUrl", storeIn(&out.URL, r.value)},
 		member{"scopes", storeIn(&out.Scopes, r.strings)},
 		member{"issuers", func(field string, v *hujson.Value) {
 			seen := map[string]bool{}
-			out.Issuers = listOf(r, "a list of objects", field, v, func(where string, e *hujson.Value) AuthServer {
-				one := r.authServer(where, e, "jwksUri", "algorithms")
+			out.Issuers = listOf(r, "a list of objects", field, v, func(field string, e *hujson.Value) AuthServer {
+				one := r.authServer(field, e, "jwksUri", "algorithms")
 				if seen[one.Issuer] {
-					r.skip(e.StartOffset, where+" has the issuer of another", "make one of the two: audience may be a list")
+					r.skip(e.StartOffset, field+" has the issuer of another", "make one of the two: audience may be a list")
 				}
 				seen[one.Issuer] = true
 				return one
@@ -91,7 +91,7 @@ func (f *configFile) readAuth(m *hujson.ObjectMember) {
 			out.Introspection = &one
 		}},
 	)
-	if len(r.wants) > 0 {
+	if len(r.fetches) > 0 {
 		r.skip(m.Name.StartOffset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
 	}
 	out.Broken = r.State == Skipped
@@ -101,24 +101,26 @@ func (f *configFile) readAuth(m *hujson.ObjectMember) {
 // methods reads a list of authentication methods.
 func (r *reading) methods(field string, v *hujson.Value) []string {
 	known := []string{"none", "keys", "jwt", "introspect"}
-	ways := r.strings(field, v)
-	for _, way := range ways {
-		if !slices.Contains(known, way) {
-			r.skip(v.StartOffset, "unknown method "+tree.Quote(way), choices(way, "there are none, keys, jwt and introspect", known))
+	methods := r.strings(field, v)
+	for _, method := range methods {
+		if !slices.Contains(known, method) {
+			r.skip(v.StartOffset, "unknown method "+tree.Quote(method),
+				choices(method, "there are none, keys, jwt and introspect", known))
 		}
 	}
-	return ways
+	return methods
 }
 
 // authServer reads one authorization server. It has the common fields and some of the others: the fields in own.
-func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out AuthServer) {
+func (r *reading) authServer(field string, v *hujson.Value, own ...string) (out AuthServer) {
 	all := []member{
 		{"issuer", storeIn(&out.Issuer, r.value)},
 		{"audience", storeIn(&out.Audience, r.strings)},
 		{"claim", storeIn(&out.Claim, r.value)},
 		{"apps", func(_ string, v *hujson.Value) {
-			if out.Apps = tree.Has(v, 't'); !tree.Has(v, 't', 'f') {
-				r.skip(v.StartOffset, where+`.apps is neither true nor false`, "")
+			out.Apps = tree.Has(v, 't')
+			if !tree.Has(v, 't', 'f') {
+				r.skip(v.StartOffset, field+`.apps is neither true nor false`, "")
 			}
 		}},
 	}
@@ -133,9 +135,9 @@ func (r *reading) authServer(where string, v *hujson.Value, own ...string) (out 
 			all = append(all, m)
 		}
 	}
-	r.object(where, v, true, all...)
+	r.object(field, v, true, all...)
 	if tree.Has(v, '{') && out.Issuer == "" {
-		r.skip(v.StartOffset, where+" has no issuer", "write it as its tokens have it in iss")
+		r.skip(v.StartOffset, field+" has no issuer", "write it as its tokens have it in iss")
 	}
 	return out
 }

@@ -94,7 +94,7 @@ func (f *configFile) foreign(client string) *fileError {
 			f.row(key, &row.Value)
 			continue
 		}
-		e := entry{n: len(f.entries) + 1, from: f, key: key, v: &row.Value}
+		e := entry{n: len(f.entries) + 1, file: f, key: key, v: &row.Value}
 		e.Row = Row{File: f.path, Scope: f.scope, State: Skipped, Reason: row.Bad.Reason, Hint: row.Bad.Hint}
 		e.Server.ID = row.ID
 		e.Line, e.column = f.doc.Position(row.At)
@@ -125,9 +125,9 @@ func (f *configFile) rowNote(m tree.Note, id string, n int, state State) Note {
 	return note
 }
 
-// project returns the directory that a file in dir belongs to. If dir is a directory in which a program keeps its
+// projectRoot returns the directory that a file in dir belongs to. If dir is a directory in which a program keeps its
 // settings in a project, that is the directory around it.
-func project(dir string) string {
+func projectRoot(dir string) string {
 	for _, settings := range append(foreign.SettingsDirs(), ".indusvx") {
 		up := dir
 		for settings != "." && filepath.Base(up) == path.Base(settings) {
@@ -164,7 +164,7 @@ type Entry struct {
 // [fs.ErrExist].
 //
 // A note names a part of the entry that the client would read in another way. The notes have no File.
-func Export(client string, e Entry, into []byte) (out []byte, notes []Note, err error) {
+func Export(client string, e Entry, existing []byte) (out []byte, notes []Note, err error) {
 	syntax := foreign.SyntaxOf(client)
 	if syntax == "" || client == foreign.Native {
 		return nil, nil, unknownClient(client)
@@ -173,11 +173,11 @@ func Export(client string, e Entry, into []byte) (out []byte, notes []Note, err 
 	if syntax == tree.JSON {
 		limit = maxForeign
 	}
-	if len(into) > limit {
+	if len(existing) > limit {
 		return nil, nil, fmt.Errorf("the file is %w", atomicfile.TooLarge(int64(limit)))
 	}
 	var there *hujson.Value
-	if doc, wrong := tree.Parse(into, syntax); wrong == nil { // if the text is wrong, Merge returns the error
+	if doc, wrong := tree.Parse(existing, syntax); wrong == nil { // if the text is wrong, Merge returns the error
 		there = &doc.Root
 	}
 	written, err := foreign.Write(client, foreign.Entry{
@@ -189,6 +189,6 @@ func Export(client string, e Entry, into []byte) (out []byte, notes []Note, err 
 	for _, n := range written.Notes {
 		notes = append(notes, Note{Server: e.ID, Reason: n.Reason, Hint: n.Hint})
 	}
-	out, err = edit.Merge(written, into, e.Replace)
+	out, err = edit.Merge(written, existing, e.Replace)
 	return out, notes, err
 }

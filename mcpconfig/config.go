@@ -59,8 +59,9 @@ type Config struct {
 	// look for programs there.
 	Avoided []string
 
-	only    func(id string) bool // nil: all
-	entries func() []*entry      // the entries of Rows; it is a func because entries hold values that must not be printed
+	isSelected func(id string) bool // nil: all
+	// entries returns the entries of Rows. It is a func because entries hold values that must not be printed.
+	entries func() []*entry
 }
 
 // Load reads the configuration of MCP servers for target, a file or a directory. It returns the servers that may start.
@@ -97,12 +98,16 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		}
 	}
 	place.resolve(found.sources)
-	watched := place.watched(found)
+	watched := place.watchedPaths(found)
 	if err := place.fetch(ctx, found.sources); err != nil {
 		return nil, err
 	}
-	raise(found.sources)
-	c := &Config{Searched: found.searched, Views: resolveViews(found.sources), Auth: resolveAuth(slices.Concat(found.sources, found.lost)), Watched: watched, Notes: place.notes, only: place.Only}
+	raiseTimeouts(found.sources)
+	c := &Config{
+		Searched: found.searched, Views: resolveViews(found.sources),
+		Auth:    resolveAuth(slices.Concat(found.sources, found.unreadable)),
+		Watched: watched, Notes: place.notes, isSelected: place.Only,
+	}
 	c.Notes = append(c.Notes, found.notes...)
 	_, c.Avoided = place.paths()
 	var entries []*entry
@@ -110,7 +115,7 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		for i := range s.entries {
 			c.Rows, entries = append(c.Rows, s.entries[i].Row), append(entries, &s.entries[i])
 		}
-		c.Notes = append(c.Notes, s.sorted()...)
+		c.Notes = append(c.Notes, s.sortedNotes()...)
 	}
 	c.entries = func() []*entry { return entries }
 	return c, nil
@@ -120,7 +125,7 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 func (c *Config) Servers() []interop.Server {
 	var servers []interop.Server
 	for _, r := range c.Rows {
-		if r.State == Active && (c.only == nil || c.only(r.Server.ID)) {
+		if r.State == Active && (c.isSelected == nil || c.isSelected(r.Server.ID)) {
 			servers = append(servers, r.Server)
 		}
 	}
@@ -168,7 +173,7 @@ func newPlace(opts *Options) *readContext {
 		return value, ok
 	}
 	p.locate()
-	p.approved = sync.OnceValue(p.remembered)
+	p.approved = sync.OnceValue(p.loadApproved)
 	p.paths = sync.OnceValues(func() (string, []string) { return p.cutPath(os.Getenv("PATH")) })
 	return p
 }

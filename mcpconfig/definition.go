@@ -30,11 +30,11 @@ func (d Definition) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, d.Str
 // Find returns the row that counts among the rows with an id for which in returns true. A row that may start comes
 // first, then a disabled row. After them come held, shadowed and skipped rows. If in is nil, all rows are candidates.
 // It returns false if there is no such row.
-func (c *Config) Find(id string, in func(Row) bool) (Row, bool) {
+func (c *Config) Find(id string, matches func(Row) bool) (Row, bool) {
 	ranks := []State{Active, Disabled, Held, Shadowed, Skipped}
 	best := -1
 	for i, r := range c.Rows {
-		if r.Server.ID != id || in != nil && !in(r) {
+		if r.Server.ID != id || matches != nil && !matches(r) {
 			continue
 		}
 		if best < 0 || slices.Index(ranks, r.State) < slices.Index(ranks, c.Rows[best].State) {

@@ -62,7 +62,7 @@ func Open(path string) (*Edit, error) {
 	doc, wrong := tree.Parse(text, tree.JSON)
 	e.servers = edit.Servers{JSON: edit.JSON{Doc: doc, Limit: maxFile}}
 	if wrong == nil {
-		wrong = e.misplaced()
+		wrong = e.misplacedError()
 	}
 	if wrong != nil {
 		return nil, e.fault(wrong)
@@ -111,7 +111,9 @@ func PathOf(scope Scope, o *Options) (string, error) {
 	if path := p.pathOf(scope, p.Dir); path != "" {
 		return path, nil
 	}
-	return "", &fileError{note: Note{Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file"}}
+	return "", &fileError{note: Note{
+		Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file",
+	}}
 }
 
 // fault returns an error about the text, with its position if it has one.
@@ -124,14 +126,20 @@ func (e *Edit) fault(err error) error {
 	return faultOf(e.original.Path, err)
 }
 
-// misplaced returns an error if the file is not one of indus's files of servers.
-func (e *Edit) misplaced() *tree.Note {
+// misplacedError returns an error if the file is not one of indus's files of servers.
+func (e *Edit) misplacedError() *tree.Note {
 	root := &e.servers.Doc.Root
 	if !tree.Has(root, '{') {
-		return &tree.Note{At: root.StartOffset, Reason: "holds " + tree.KindOf(root.Value) + " where an object is expected", Hint: exampleHint}
+		reason := "holds " + tree.KindOf(root.Value) + " where an object is expected"
+		return &tree.Note{At: root.StartOffset, Reason: reason, Hint: exampleHint}
 	}
-	if client := foreign.Detect(e.servers.Doc, newPlace(nil).foreign(e.original.Path)); client != "" && client != foreign.Native {
-		return &tree.Note{At: root.StartOffset, Reason: "is written in the words of " + client + ", which are not indus's", Hint: "write the server into a file of indus, and give that client indus: indus mcp export --to " + client}
+	client := foreign.Detect(e.servers.Doc, newPlace(nil).foreign(e.original.Path))
+	if client != "" && client != foreign.Native {
+		return &tree.Note{
+			At: root.StartOffset, Reason: "is written in the words of " + client + ", which are not indus's",
+			Hint: "write the server into a file of indus, and give that client indus: " +
+				"indus mcp export --to " + client,
+		}
 	}
 	held, other := false, ""
 	for name, m := range tree.Members(root) {
@@ -141,13 +149,16 @@ func (e *Edit) misplaced() *tree.Note {
 				other = name
 			}
 		case !tree.Has(&m.Value, '{', '['):
-			return &tree.Note{At: m.Value.StartOffset, Reason: fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, tree.KindOf(m.Value.Value))}
+			reason := fmt.Sprintf("%q is %s where a list or an object of servers is expected",
+				name, tree.KindOf(m.Value.Value))
+			return &tree.Note{At: m.Value.StartOffset, Reason: reason}
 		default:
 			held = true
 		}
 	}
 	if !held && other != "" {
-		return &tree.Note{At: root.StartOffset, Reason: `holds neither "servers" nor "mcpServers", but ` + tree.Quote(other), Hint: "name a file that is for servers"}
+		reason := `holds neither "servers" nor "mcpServers", but ` + tree.Quote(other)
+		return &tree.Note{At: root.StartOffset, Reason: reason, Hint: "name a file that is for servers"}
 	}
 	return nil
 }
@@ -224,24 +235,24 @@ func (e *Edit) changed(id string, err error) error {
 // Check reads the last row with an id, as it is in the text now, and returns the notes. Notes in wrong are mistakes.
 // Notes in advice may be intended: variables that are not set here, and paths relative to a directory that is empty.
 // Nothing is run.
-func (e *Edit) Check(id string, o *Options) (wrong, advice []Note) {
+func (e *Edit) Check(id string, o *Options) (faults, advice []Note) {
 	r, ok := e.row(id)
 	if !ok {
 		return nil, nil
 	}
 	f := &configFile{
 		source: &source{path: e.original.Path, scope: Explicit, approved: true},
-		place:  newPlace(o), doc: e.servers.Doc, budget: maxExpand, later: maxExpand,
+		place:  newPlace(o), doc: e.servers.Doc, budget: maxExpand, rereadBudget: maxExpand,
 	}
 	f.reading(entry{n: 1, key: r.Key, v: r.Body}, nil)
-	for _, n := range f.sorted() {
+	for _, n := range f.sortedNotes() {
 		if strings.HasSuffix(n.Reason, " is not set") || n.State == "" && strings.HasSuffix(n.Reason, ownDirectory) {
 			advice = append(advice, n)
 		} else {
-			wrong = append(wrong, n)
+			faults = append(faults, n)
 		}
 	}
-	return wrong, advice
+	return faults, advice
 }
 
 // Save writes the file, and creates the directories that it needs. A reader always finds the old text or the new one,

@@ -27,8 +27,8 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	path := r.expand(written, v.StartOffset, "envFile")
 	pending := r.pending[path]
 	path = r.tilde(path)
-	skip := func(why, hint string) []interop.Pair {
-		r.skip(v.StartOffset, "envFile "+tree.Quote(written)+": "+why, hint)
+	skip := func(reason, hint string) []interop.Pair {
+		r.skip(v.StartOffset, "envFile "+tree.Quote(written)+": "+reason, hint)
 		return nil
 	}
 	switch {
@@ -39,19 +39,19 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	case !filepath.IsAbs(path):
 		path = filepath.Join(r.base(), path)
 	}
-	want := fetch{kind: "env", what: path, root: r.rootOf(path)}
-	r.wants = append(r.wants, want)
-	r.hold(want)
+	want := fetch{kind: "env", target: path, root: r.rootOf(path)}
+	r.fetches = append(r.fetches, want)
+	r.coverFile(want)
 	if r.fetched == nil {
 		return nil
 	}
 	got := r.fetched(want)
-	if got.wrong != "" {
+	if got.reason != "" {
 		hint := ""
 		if !anchored(written) {
 			hint = "relative paths begin at " + tree.QuoteWord(r.base())
 		}
-		return skip(got.wrong, hint)
+		return skip(got.reason, hint)
 	}
 	vars, err := envparse.Parse(strings.NewReader(strings.TrimPrefix(got.value, "\ufeff")))
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 		if strings.Contains(vars[name], "\x00") {
 			return skip("holds a NUL character", "")
 		}
-		own := func(p interop.Pair) bool { return folded("env", p.Name) == folded("env", name) }
+		own := func(p interop.Pair) bool { return foldKey("env", p.Name) == foldKey("env", name) }
 		if !slices.ContainsFunc(s.Env, own) {
 			out = append(out, interop.Pair{Name: name, Value: interop.NewSecret(vars[name])})
 		}

@@ -14,30 +14,30 @@ const maxNest = 20
 
 // fetch is a request of a ${file:…} or ${cmd:…}.
 type fetch struct {
-	kind string // "file", "env" (a file of variables) or "cmd"
-	what string // an absolute path, or a command line
-	dir  string // where the command runs
-	path string // of a command: the PATH of its environment; "": the PATH of this process
-	root string // of a file: the project that it must not leave; "": there is no such bound
+	kind   string // "file", "env" (a file of variables) or "cmd"
+	target string // an absolute path, or a command line
+	dir    string // where the command runs
+	path   string // of a command: the PATH of its environment; "": the PATH of this process
+	root   string // of a file: the project that it must not leave; "": there is no such bound
 }
 
 // expansion replaces the variables of one text. No other code does that.
 type expansion struct {
-	env     func(string) (string, bool)
-	fixed   func(string) (string, bool) // ${userHome} and the like
-	dir     func() string               // where relative paths begin
-	root    func(path string) string    // [fetch.root] of a path
-	path    string                      // [fetch.path]
-	tilde   func(string) string         // replaces "~/"
-	fetched func(fetch) fetchResult     // nil: ${file:…} and ${cmd:…} stay as they are
-	given   func(value string)          // is called with the values of the environment, of files and of commands
-	budget  *int                        // bytes that values may still add
-	wants   []fetch                     // the fetches that the text needs
-	inPath  bool                        // whether the path of a ${file:…} is being read
-	missing []string                    // variables without a value and without a default
-	nul     bool                        // whether a NUL is in the text or a value
-	reason  string                      // why the text is wrong; "" if it is not
-	hint    string
+	env         func(string) (string, bool)
+	lookupFixed func(string) (string, bool) // ${userHome} and the like
+	dir         func() string               // where relative paths begin
+	root        func(path string) string    // [fetch.root] of a path
+	path        string                      // [fetch.path]
+	tilde       func(string) string         // replaces "~/"
+	fetched     func(fetch) fetchResult     // nil: ${file:…} and ${cmd:…} stay as they are
+	report      func(value string)          // is called with the values of the environment, of files and of commands
+	budget      *int                        // bytes that values may still add
+	fetches     []fetch                     // the fetches that the text needs
+	inPath      bool                        // whether the path of a ${file:…} is being read
+	missing     []string                    // variables without a value and without a default
+	nul         bool                        // whether a NUL is in the text or a value
+	reason      string                      // why the text is wrong; "" if it is not
+	hint        string
 }
 
 // run returns a text with its variables replaced and "$${" turned into "${". It returns "" if anything is missing or
@@ -51,31 +51,34 @@ func (x *expansion) run(s string) string {
 	return out
 }
 
-// replace returns a text, or a part of one, with its variables replaced. If live is false, the text is checked but no
+// replace returns a text, or a part of one, with its variables replaced. If lookup is false, the text is checked but no
 // variable is looked up: it is the default of a variable that has a value.
-func (x *expansion) replace(s string, live bool, depth int) string {
+func (x *expansion) replace(s string, lookup bool, depth int) string {
 	var out strings.Builder
 	for s != "" && x.reason == "" {
 		at := text.VariableIndex(s)
 		out.WriteString(strings.ReplaceAll(s[:at], "$${", "${"))
-		if s = s[at:]; s != "" {
+		s = s[at:]
+		if s != "" {
 			n := text.VariableLength(s)
-			out.WriteString(x.variable(s[:n], live, depth))
+			out.WriteString(x.expandVariable(s[:n], lookup, depth))
 			s = s[n:]
 		}
 	}
 	return out.String()
 }
 
-// variable returns the value of a variable. s begins with "${" and ends with "}". It is "${KIND:REST}", or a name with
-// or without a default.
-func (x *expansion) variable(s string, live bool, depth int) string {
+// expandVariable returns the value of a variable. s begins with "${" and ends with "}". It is "${KIND:REST}", or a name
+// with or without a default.
+func (x *expansion) expandVariable(s string, lookup bool, depth int) string {
 	kind, rest := "", s[2:max(2, len(s)-1)]
 	before, behind, _ := strings.Cut(rest, ":")
-	if slices.Contains([]string{"env", "file", "cmd", "input"}, before) && before != rest && !strings.HasPrefix(behind, "-") {
+	if slices.Contains([]string{"env", "file", "cmd", "input"}, before) && before != rest &&
+		!strings.HasPrefix(behind, "-") {
 		kind, rest = before, behind
 	}
-	switch closed := text.VariableLength(s+" ") == len(s); {
+	closed := text.VariableLength(s+" ") == len(s)
+	switch {
 	case depth > maxNest:
 		x.fail("defaults are nested too deep", "")
 	case kind == "cmd" && x.inPath:
@@ -87,25 +90,25 @@ func (x *expansion) variable(s string, live bool, depth int) string {
 	case kind == "" && rest == "/":
 		return string(filepath.Separator)
 	case kind == "" || kind == "env":
-		return x.named(kind, rest, live, depth)
+		return x.expandNamed(kind, rest, lookup, depth)
 	case kind == "file":
-		return x.file(rest, s, live, depth)
+		return x.expandFile(rest, s, lookup, depth)
 	case kind == "input":
 		x.fail(`"${input:…}" is asked for by editors, and nobody asks here`, "set a variable and write ${NAME}")
 	case strings.TrimSpace(rest) == "":
 		x.fail(`"${cmd:…}" names no command`, "")
 	default:
-		return x.fetch(fetch{kind: "cmd", what: rest, dir: x.dir(), path: x.path}, s, live)
+		return x.expandFetch(fetch{kind: "cmd", target: rest, dir: x.dir(), path: x.path}, s, lookup)
 	}
 	return ""
 }
 
 const unclosed = `"${" is not closed`
 
-// named returns the value of a variable by its name. Unless the kind is "env", the variables that every file has come
-// first. All others are variables of the environment, and their values may be secrets. A variable that is set to "" has
-// a value, unless a default is given.
-func (x *expansion) named(kind, s string, live bool, depth int) string {
+// expandNamed returns the value of a variable by its name. Unless the kind is "env", the variables that every file has
+// come first. All others are variables of the environment, and their values may be secrets. A variable that is set to
+// "" has a value, unless a default is given.
+func (x *expansion) expandNamed(kind, s string, lookup bool, depth int) string {
 	name := s[:text.NameLength(s)]
 	fallback, hasFallback := strings.CutPrefix(s[len(name):], ":-")
 	if name == "" || name != s && !hasFallback {
@@ -113,70 +116,73 @@ func (x *expansion) named(kind, s string, live bool, depth int) string {
 		return ""
 	}
 	value, ok := "", false
-	if live {
-		if value, ok = x.fixed(name); !ok || kind == "env" {
+	if lookup {
+		value, ok = x.lookupFixed(name)
+		if !ok || kind == "env" {
 			value, ok = x.env(name)
-			x.given(value)
+			x.report(value)
 		}
 	}
 	if hasFallback {
-		if other := x.replace(fallback, live && value == "", depth+1); value == "" {
+		if other := x.replace(fallback, lookup && value == "", depth+1); value == "" {
 			return other
 		}
-	} else if live && !ok {
+	} else if lookup && !ok {
 		x.missing = append(x.missing, name)
 	}
-	return x.spend(value)
+	return x.charge(value)
 }
 
-// file returns the content of a file. Its path may have variables.
-func (x *expansion) file(path, shown string, live bool, depth int) string {
+// expandFile returns the content of a file. Its path may have variables.
+func (x *expansion) expandFile(path, written string, lookup bool, depth int) string {
 	if x.inPath {
 		x.fail(`"${file:…}" stands in another`, "")
 		return ""
 	}
 	x.inPath = true
-	path = x.replace(path, live, depth+1)
+	path = x.replace(path, lookup, depth+1)
 	x.inPath = false
 	switch {
 	case x.reason != "" || len(x.missing) > 0:
 		return ""
-	case live && strings.TrimSpace(path) == "":
+	case lookup && strings.TrimSpace(path) == "":
 		x.fail(`"${file:…}" names no file`, "")
 		return ""
 	}
-	if path = x.tilde(path); !filepath.IsAbs(path) {
+	path = x.tilde(path)
+	if !filepath.IsAbs(path) {
 		path = filepath.Join(x.dir(), path)
 	}
-	return x.fetch(fetch{kind: "file", what: path, root: x.root(path)}, shown, live)
+	return x.expandFetch(fetch{kind: "file", target: path, root: x.root(path)}, written, lookup)
 }
 
-// fetch returns the fetched value. If nothing was fetched, it returns the text of the file.
-func (x *expansion) fetch(f fetch, shown string, live bool) string {
-	if !live {
+// expandFetch returns the fetched value. If nothing was fetched, it returns the text of the file.
+func (x *expansion) expandFetch(f fetch, written string, lookup bool) string {
+	if !lookup {
 		return ""
 	}
-	x.wants = append(x.wants, f)
+	x.fetches = append(x.fetches, f)
 	if x.fetched == nil {
-		return shown
+		return written
 	}
 	switch got := x.fetched(f); {
-	case got.wrong == "":
-		x.given(got.value)
-		return x.spend(got.value)
+	case got.reason == "":
+		x.report(got.value)
+		return x.charge(got.value)
 	case f.kind == "cmd":
-		x.fail("${cmd:…} "+got.wrong, "run the command by itself to see what it says")
-	case strings.HasPrefix(shown, "${file:/"):
-		x.fail(tree.Quote(shown)+": "+got.wrong, "")
+		x.fail("${cmd:…} "+got.reason, "run the command by itself to see what it says")
+	case strings.HasPrefix(written, "${file:/"):
+		x.fail(tree.Quote(written)+": "+got.reason, "")
 	default:
-		x.fail(tree.Quote(shown)+": "+got.wrong, "relative paths begin at "+tree.QuoteWord(x.dir()))
+		x.fail(tree.Quote(written)+": "+got.reason, "relative paths begin at "+tree.QuoteWord(x.dir()))
 	}
 	return ""
 }
 
-func (x *expansion) spend(value string) string {
+func (x *expansion) charge(value string) string {
 	x.nul = x.nul || strings.Contains(value, "\x00")
-	if *x.budget -= len(value); *x.budget < 0 {
+	*x.budget -= len(value)
+	if *x.budget < 0 {
 		x.fail("the variables of this file add more than 4 MiB", "")
 		return ""
 	}

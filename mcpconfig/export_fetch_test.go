@@ -8,8 +8,8 @@ import (
 
 // RunSecret runs a command line as ${cmd:…} does, with the given time limit.
 func RunSecret(ctx context.Context, line string, wait time.Duration) (value, wrong string) {
-	got := runSecret(ctx, fetch{what: line}, wait)
-	return got.value, got.wrong
+	got := runSecret(ctx, fetch{target: line}, wait)
+	return got.value, got.reason
 }
 
 // Fetch is a request of a ${file:…} or ${cmd:…}.
@@ -21,15 +21,15 @@ func Expand(text string, env func(string) (string, bool), fetched func(Fetch) st
 	budget := maxExpand
 	none := func(string) (string, bool) { return "", false }
 	x := expansion{
-		given: func(string) {}, env: env, fixed: none, budget: &budget,
+		report: func(string) {}, env: env, lookupFixed: none, budget: &budget,
 		dir: func() string { return "/dir" }, root: func(string) string { return "" }, tilde: func(path string) string { return path },
 	}
 	if fetched != nil {
-		x.fetched = func(f fetch) fetchResult { return fetchResult{value: fetched(Fetch{f.kind, f.what})} }
+		x.fetched = func(f fetch) fetchResult { return fetchResult{value: fetched(Fetch{f.kind, f.target})} }
 	}
 	out = x.run(text)
-	for _, w := range x.wants {
-		wants = append(wants, Fetch{w.kind, w.what})
+	for _, w := range x.fetches {
+		wants = append(wants, Fetch{w.kind, w.target})
 	}
 	if x.reason != "" || x.nul || len(x.missing) > 0 {
 		wrong = fmt.Sprint(x.reason, x.nul, x.missing)

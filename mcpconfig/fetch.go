@@ -25,14 +25,14 @@ const (
 	maxFetched  = 64 << 10         // bytes of one file's content or one command's output
 	commandWait = 10 * time.Second // a keyring that waits for a person takes longer; it can be unlocked first
 	commandTerm = time.Second      // from SIGTERM to SIGKILL
-	atOnce      = 4                // commands that run at the same time
+	maxParallel = 4                // commands that run at the same time
 	maxCommands = 100              // of one reading, so that it ends in minutes even if every command is slow
 	maxFiles    = 1000             // of one reading, because 100,000 fit into 1 MiB
 )
 
 // fetchResult is the outcome of a fetch: a value, or the reason why there is none. The reason never shows a part of the
 // value.
-type fetchResult struct{ value, wrong string }
+type fetchResult struct{ value, reason string }
 
 // fetch replaces each ${file:…} and ${cmd:…} in the rows that may start, and in no others. Each file is read and each
 // command run once. The error is the context's.
@@ -40,23 +40,23 @@ func (p *readContext) fetch(ctx context.Context, sources []*source) error {
 	if p.Dry {
 		return nil
 	}
-	var wants []fetch
-	p.each(sources, func(e *entry) { wants = append(wants, e.wants...) })
-	got, err := p.fetchAll(ctx, wants)
+	var fetches []fetch
+	p.eachActive(sources, func(e *entry) { fetches = append(fetches, e.fetches...) })
+	results, err := p.fetchAll(ctx, fetches)
 	if err != nil {
 		return err
 	}
-	p.each(sources, func(e *entry) {
-		if len(e.wants) > 0 {
-			e.from.again(e, got)
+	p.eachActive(sources, func(e *entry) {
+		if len(e.fetches) > 0 {
+			e.file.reread(e, results)
 		}
 	})
-	p.each(sources, p.prepare)
+	p.eachActive(sources, p.prepare)
 	return nil
 }
 
-// each calls do for every row that may start and that Only selects.
-func (p *readContext) each(sources []*source, do func(*entry)) {
+// eachActive calls do for every row that may start and that Only selects.
+func (p *readContext) eachActive(sources []*source, do func(*entry)) {
 	for _, s := range sources {
 		for i := range s.entries {
 			if e := &s.entries[i]; e.State == Active && (p.Only == nil || p.Only(e.Server.ID)) {
@@ -66,21 +66,23 @@ func (p *readContext) each(sources []*source, do func(*entry)) {
 	}
 }
 
-// again reads a row once more, with the fetched values. Advice about the row was noted in the first reading.
-func (f *configFile) again(e *entry, fetched func(fetch) fetchResult) {
+// reread reads a row once more, with the fetched values. Advice about the row was noted in the first reading.
+func (f *configFile) reread(e *entry, fetched func(fetch) fetchResult) {
 	s, second := *f.source, *f
 	s.notes = nil
-	second.source, second.budget = &s, f.later
+	second.source, second.budget = &s, f.rereadBudget
 	r := second.reading(entry{n: e.n, key: e.key, v: e.v}, fetched)
-	f.later = second.budget
-	if takes := r.takes(); takes != "" && e.taking == "" {
-		r.skip(r.at, "what was fetched for it leads into a project: it "+takes, `write "${workspaceFolder}" where the project is meant`)
+	f.rereadBudget = second.budget
+	if takes := r.describeProjectUse(); takes != "" && e.projectUse == "" {
+		r.skip(r.offset, "what was fetched for it leads into a project: it "+takes,
+			`write "${workspaceFolder}" where the project is meant`)
 		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
 	}
 	if e.Pinned() && r.State == Active && !s.approved {
-		a, _ := find(f.place.approved(), atomicfile.Real(s.path), e.Server.ID, e.Project)
+		a, _ := findApproval(f.place.approved(), atomicfile.Real(s.path), e.Server.ID, e.Project)
 		if a.Fingerprint != e.Approval+pinOf(r.Server) {
-			f.settle(e, Held, "found in a project's file, and what was fetched for it has changed since it was approved at "+a.at(), fmt.Sprintf(approveHint, ""))
+			f.setState(e, Held, "found in a project's file, and what was fetched for it has changed since it was approved at "+
+				a.approvedAt(), fmt.Sprintf(approveHint, ""))
 			return
 		}
 	}
@@ -105,54 +107,55 @@ func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
 	if e == nil || !e.Pinned() {
 		return r, nil
 	}
-	got, err := e.from.place.fetchAll(ctx, e.pinned)
+	results, err := e.file.place.fetchAll(ctx, e.pinned)
 	if err != nil {
 		return e.Row, err
 	}
-	s, second := *e.from.source, *e.from
+	s, second := *e.file.source, *e.file
 	s.approved, second.source = true, &s
 	again := *e
-	second.again(&again, got)
+	second.reread(&again, results)
 	if again.State != Active {
 		return e.Row, fmt.Errorf("%s: server %s: %s", e.File, tree.Quote(e.Server.ID), again.Reason)
 	}
 	row := e.Row
 	row.Server, row.Approval = again.Server, e.Approval+pinOf(again.Server)
 	for _, f := range e.pinned {
-		gave := RowFile{Path: f.what, Text: got(f).value}
+		content := RowFile{Path: f.target, Text: results(f).value}
 		if f.kind == "cmd" {
-			gave.Path = "${cmd:" + f.what + "}"
+			content.Path = "${cmd:" + f.target + "}"
 		} else { // a file of the user
-			gave.Text = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(gave.Text)))
+			content.Text = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(content.Text)))
 		}
-		row.Files = append(slices.Clip(row.Files), gave)
+		row.Files = append(slices.Clip(row.Files), content)
 	}
 	return row, nil
 }
 
-// tooMany has the reason why a fetch beyond the limits of a reading fails.
-var tooMany = map[string]string{
+// limitReasons has the reason why a fetch beyond the limits of a reading fails.
+var limitReasons = map[string]string{
 	"cmd":  fmt.Sprintf("is not run: a reading runs at most %d commands", maxCommands),
 	"file": fmt.Sprintf("is not read: a reading reads at most %d files", maxFiles),
 }
 
 // fetchAll runs each fetch once, a few at a time. The error is the context's.
-func (p *readContext) fetchAll(ctx context.Context, wants []fetch) (func(fetch) fetchResult, error) {
-	got := map[fetch]*fetchResult{}
-	left := map[string]int{"cmd": maxCommands, "file": maxFiles}
+func (p *readContext) fetchAll(ctx context.Context, fetches []fetch) (func(fetch) fetchResult, error) {
+	results := map[fetch]*fetchResult{}
+	remaining := map[string]int{"cmd": maxCommands, "file": maxFiles}
 	var running errgroup.Group
-	running.SetLimit(atOnce)
-	for _, w := range wants {
-		if got[w] != nil {
+	running.SetLimit(maxParallel)
+	for _, w := range fetches {
+		if results[w] != nil {
 			continue
 		}
 		kind := "file"
 		if w.kind == "cmd" {
 			kind = "cmd"
 		}
-		result := &fetchResult{wrong: tooMany[kind]}
-		got[w] = result
-		if left[kind]--; left[kind] >= 0 {
+		result := &fetchResult{reason: limitReasons[kind]}
+		results[w] = result
+		remaining[kind]--
+		if remaining[kind] >= 0 {
 			running.Go(func() error {
 				*result = p.get(ctx, w)
 				return nil
@@ -161,7 +164,7 @@ func (p *readContext) fetchAll(ctx context.Context, wants []fetch) (func(fetch) 
 	}
 	_ = running.Wait() // no fetch returns an error
 	return func(f fetch) (out fetchResult) {
-		if result := got[f]; result != nil { // otherwise it was not requested
+		if result := results[f]; result != nil { // otherwise it was not requested
 			out = *result
 		}
 		return out
@@ -179,13 +182,13 @@ func (p *readContext) get(ctx context.Context, f fetch) fetchResult {
 	if f.root != "" {
 		read = p.projectFile
 	}
-	switch got := read(f); {
-	case got.wrong != "" || f.kind == "env":
-		return got
-	case got.value == "":
-		return fetchResult{wrong: "is empty"}
+	switch results := read(f); {
+	case results.reason != "" || f.kind == "env":
+		return results
+	case results.value == "":
+		return fetchResult{reason: "is empty"}
 	default:
-		return usable([]byte(got.value), "holds")
+		return usable([]byte(results.value), "holds")
 	}
 }
 
@@ -195,20 +198,20 @@ func (p *readContext) get(ctx context.Context, f fetch) fetchResult {
 func runSecret(ctx context.Context, f fetch, wait time.Duration) fetchResult {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	out := &limited{full: cancel}
+	out := &limited{onFull: cancel}
 	exit, err := proc.Run(ctx, proc.Command{
-		Path: shell()[0], Args: append(shell()[1:], f.what), Dir: f.dir, Env: shellEnv(f.path),
+		Path: shell()[0], Args: append(shell()[1:], f.target), Dir: f.dir, Env: shellEnv(f.path),
 		Grace: proc.Grace{Term: commandTerm},
 	}, nil, out, nil)
 	switch {
-	case out.over:
-		return fetchResult{wrong: fmt.Sprintf("printed more than %d KiB", maxFetched>>10)}
+	case out.isFull:
+		return fetchResult{reason: fmt.Sprintf("printed more than %d KiB", maxFetched>>10)}
 	case errors.Is(err, context.DeadlineExceeded):
-		return fetchResult{wrong: fmt.Sprintf("took longer than %.0f s", wait.Seconds())}
+		return fetchResult{reason: fmt.Sprintf("took longer than %.0f s", wait.Seconds())}
 	case err != nil:
-		return fetchResult{wrong: "cannot be run: " + edit.Reason(err)}
+		return fetchResult{reason: "cannot be run: " + edit.Reason(err)}
 	case exit != 0:
-		return fetchResult{wrong: fmt.Sprintf("ended with exit status %d", exit)}
+		return fetchResult{reason: fmt.Sprintf("ended with exit status %d", exit)}
 	}
 	return usable(out.text.Bytes(), "printed")
 }
@@ -240,33 +243,34 @@ func usable(text []byte, verb string) fetchResult {
 	value = strings.TrimSuffix(value, "\r")
 	switch {
 	case len(value) > maxFetched:
-		return fetchResult{wrong: fmt.Sprintf("%s more than %d KiB", verb, maxFetched>>10)}
+		return fetchResult{reason: fmt.Sprintf("%s more than %d KiB", verb, maxFetched>>10)}
 	case value == "":
-		return fetchResult{wrong: verb + " nothing"}
+		return fetchResult{reason: verb + " nothing"}
 	case strings.Contains(value, "\x00"):
-		return fetchResult{wrong: verb + " a NUL character"}
+		return fetchResult{reason: verb + " a NUL character"}
 	}
 	return fetchResult{value: value}
 }
 
-// limited keeps the output of a command, and calls full if it is too long. The buffer is not embedded, because its
+// limited keeps the output of a command, and calls onFull if it is too long. The buffer is not embedded, because its
 // ReadFrom would ignore the limit.
 type limited struct {
-	text bytes.Buffer
-	full func()
-	over bool
+	text   bytes.Buffer
+	onFull func()
+	isFull bool
 }
 
 func (l *limited) Write(b []byte) (int, error) {
-	if l.over = l.over || l.text.Len()+len(b) > maxFetched+2; l.over { // a line break may follow
-		l.full()
+	l.isFull = l.isFull || l.text.Len()+len(b) > maxFetched+2 // a line break may follow
+	if l.isFull {
+		l.onFull()
 		return len(b), nil
 	}
 	return l.text.Write(b)
 }
 
-// watched returns the paths of the files that can change the outcome.
-func (p *readContext) watched(found *searchResult) []string {
+// watchedPaths returns the paths of the files that can change the outcome.
+func (p *readContext) watchedPaths(found *searchResult) []string {
 	files := slices.Clone(found.searched)
 	if p.State != "" {
 		files = append(files, p.store().Path())
@@ -278,10 +282,10 @@ func (p *readContext) watched(found *searchResult) []string {
 			files = append(files, path)
 		}
 	}
-	p.each(found.sources, func(e *entry) {
-		for _, w := range e.wants {
+	p.eachActive(found.sources, func(e *entry) {
+		for _, w := range e.fetches {
 			if w.kind != "cmd" {
-				add(w.what)
+				add(w.target)
 			}
 		}
 	})

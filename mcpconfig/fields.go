@@ -22,8 +22,8 @@ type member struct {
 }
 
 // storeIn returns the function that reads a value and stores it.
-func storeIn[T any](to *T, read func(field string, v *hujson.Value) T) func(string, *hujson.Value) {
-	return func(field string, v *hujson.Value) { *to = read(field, v) }
+func storeIn[T any](target *T, read func(field string, v *hujson.Value) T) func(string, *hujson.Value) {
+	return func(field string, v *hujson.Value) { *target = read(field, v) }
 }
 
 // take reads the fields of the row that are there, in the order of members.
@@ -45,7 +45,7 @@ func (r *reading) object(field string, v *hujson.Value, strict bool, members ...
 	if strict {
 		note, again = r.skip, ""
 	}
-	if r.about != "" { // about names the object already
+	if r.context != "" { // about names the object already
 		prefix = ""
 	}
 	var known []string
@@ -68,27 +68,29 @@ func (r *reading) object(field string, v *hujson.Value, strict bool, members ...
 }
 
 // choices returns a hint for an unknown name: the nearest known name, or else all.
-func choices(name, all string, known []string) string {
-	if near := text.Nearest(name, known, 1); len(near) == 1 {
+func choices(name, all string, allowed []string) string {
+	if near := text.Nearest(name, allowed, 1); len(near) == 1 {
 		return fmt.Sprintf("did you mean %q?", near[0])
 	}
 	return all
 }
 
 // expect skips the row if a field is of another kind.
-func (r *reading) expect(kind hujson.Kind, what, field string, v *hujson.Value) bool {
+func (r *reading) expect(kind hujson.Kind, expected, field string, v *hujson.Value) bool {
 	if v.Value.Kind() == kind {
 		return true
 	}
-	r.skip(v.StartOffset, fmt.Sprintf("%q is %s where %s is expected", field, tree.KindOf(v.Value), what), "")
+	r.skip(v.StartOffset, fmt.Sprintf("%q is %s where %s is expected", field, tree.KindOf(v.Value), expected), "")
 	return false
 }
 
 // listOf reads the elements of a value that must be a list.
-func listOf[T any](r *reading, what, field string, v *hujson.Value, each func(field string, v *hujson.Value) T) (out []T) {
-	if r.expect('[', what, field, v) {
+func listOf[T any](
+	r *reading, expected, field string, v *hujson.Value, read func(field string, v *hujson.Value) T,
+) (out []T) {
+	if r.expect('[', expected, field, v) {
 		for i, e := range tree.Elements(v) {
-			out = append(out, each(fmt.Sprintf("%s[%d]", field, i), e))
+			out = append(out, read(fmt.Sprintf("%s[%d]", field, i), e))
 		}
 	}
 	return out
@@ -106,8 +108,8 @@ func (r *reading) text(field string, v *hujson.Value) string {
 	return r.expand(s, v.StartOffset, field)
 }
 
-// filled returns a string that must not be empty. Otherwise the row is skipped.
-func (r *reading) filled(field string, v *hujson.Value) string {
+// nonEmpty returns a string that must not be empty. Otherwise the row is skipped.
+func (r *reading) nonEmpty(field string, v *hujson.Value) string {
 	switch s := tree.Text(*v); {
 	case v.Value.Kind() != '"':
 		r.skip(v.StartOffset, field+" is "+tree.KindOf(v.Value)+" where a string is expected", "")
@@ -121,7 +123,7 @@ func (r *reading) filled(field string, v *hujson.Value) string {
 
 // value returns a string that must not be empty, with its variables replaced.
 func (r *reading) value(field string, v *hujson.Value) string {
-	return r.expand(r.filled(field, v), v.StartOffset, field)
+	return r.expand(r.nonEmpty(field, v), v.StartOffset, field)
 }
 
 // secret returns a value that is never shown.
@@ -138,11 +140,11 @@ func (r *reading) strings(field string, v *hujson.Value) []string {
 }
 
 // oneOf returns a function that reads a text. The text must be one of the known words.
-func (r *reading) oneOf(known ...string) func(field string, v *hujson.Value) string {
+func (r *reading) oneOf(allowed ...string) func(field string, v *hujson.Value) string {
 	return func(field string, v *hujson.Value) string {
-		name := r.filled(field, v)
-		if name != "" && !slices.Contains(known, name) {
-			hint := choices(name, "there are "+strings.Join(known, ", "), known)
+		name := r.nonEmpty(field, v)
+		if name != "" && !slices.Contains(allowed, name) {
+			hint := choices(name, "there are "+strings.Join(allowed, ", "), allowed)
 			r.skip(v.StartOffset, fmt.Sprintf("unknown %s %s", field, tree.Quote(name)), hint)
 		}
 		return name
@@ -170,7 +172,7 @@ func (r *reading) pairs(valid func(name string) string) func(field string, v *hu
 		}
 		counts := map[string]*hujson.ObjectMember{}
 		for name, m := range tree.Members(v) {
-			counts[folded(field, name)] = m
+			counts[foldKey(field, name)] = m
 		}
 		for name, m := range tree.Members(v) {
 			wrong, shown := valid(name), name
@@ -178,21 +180,21 @@ func (r *reading) pairs(valid func(name string) string) func(field string, v *hu
 				shown = name[:i] + "…"
 			}
 			where := field + " " + tree.Quote(shown)
-			if counts[folded(field, name)] != m {
+			if counts[foldKey(field, name)] != m {
 				r.note(m.Name.StartOffset, where+" comes again; the last counts", "")
 			} else if wrong != "" {
 				r.note(m.Name.StartOffset, where+" is left out: "+wrong, "")
 			} else if s, ok := r.scalar(where, &m.Value); ok {
-				out, r.named = append(out, interop.Pair{Name: name, Value: interop.NewSecret(s)}), append(r.named, name)
+				out, r.usedNames = append(out, interop.Pair{Name: name, Value: interop.NewSecret(s)}), append(r.usedNames, name)
 			}
 		}
 		return out
 	}
 }
 
-// folded returns a name in the form in which receivers compare names. Headers are not case-sensitive (RFC 9110, section
-// 5.1), and neither are the variables of Windows.
-func folded(field, name string) string {
+// foldKey returns a name in the form in which receivers compare names. Headers are not case-sensitive (RFC 9110,
+// section 5.1), and neither are the variables of Windows.
+func foldKey(field, name string) string {
 	if field == "headers" || runtime.GOOS == "windows" {
 		return strings.ToLower(name)
 	}
@@ -214,7 +216,7 @@ func (r *reading) scalar(where string, v *hujson.Value) (string, bool) {
 }
 
 // flag returns a field that must be true or false, and whether it is there. Any other value counts as absent.
-func (r *reading) flag(field string) (on, there bool) {
+func (r *reading) flag(field string) (on, present bool) {
 	v := r.fields[field]
 	if v == nil {
 		return false, false
@@ -226,18 +228,20 @@ func (r *reading) flag(field string) (on, there bool) {
 		r.note(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", field, word), "remove the quotes")
 		return word == "true", true
 	}
-	r.note(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected, and is left out", field, tree.KindOf(v.Value)), "")
+	r.note(v.StartOffset,
+		fmt.Sprintf("%q is %s where true or false is expected, and is left out", field, tree.KindOf(v.Value)), "")
 	return false, false
 }
 
 // count returns a function that reads a whole number. Any other value is noted, and the row is read as if the field
 // were absent.
-func (r *reading) count(least, most int) func(field string, v *hujson.Value) int {
+func (r *reading) count(minimum, maximum int) func(field string, v *hujson.Value) int {
 	return func(field string, v *hujson.Value) int {
-		if n, ok := wholeNumber(v); ok && n >= least && n <= most {
+		if n, ok := wholeNumber(v); ok && n >= minimum && n <= maximum {
 			return n
 		}
-		r.note(v.StartOffset, fmt.Sprintf("%q is no whole number from %d to %d, and is left out", field, least, most), "")
+		r.note(v.StartOffset,
+			fmt.Sprintf("%q is no whole number from %d to %d, and is left out", field, minimum, maximum), "")
 		delete(r.fields, field)
 		return 0
 	}
@@ -253,43 +257,45 @@ func wholeNumber(v *hujson.Value) (int, bool) {
 
 // expand replaces the variables in a value of the row. Notes name the field. If a variable cannot be replaced, the row
 // is skipped.
-func (r *reading) expand(s string, at int, field string) string {
+func (r *reading) expand(s string, offset int, field string) string {
 	x := expansion{
-		env: r.variable, fixed: r.fixed, dir: r.base, root: r.rootOf, path: r.ownPath(), tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
-		given: func(value string) { r.Server.Secrets = append(r.Server.Secrets, interop.NewSecret(value)) },
+		env: r.variable, lookupFixed: r.fixedVariable, dir: r.base, root: r.rootOf, path: r.ownPath(),
+		tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
+		report: func(value string) { r.Server.Secrets = append(r.Server.Secrets, interop.NewSecret(value)) },
 	}
 	out := x.run(s)
 	if x.reason != "" {
-		r.skip(at, field+": "+x.reason, x.hint)
+		r.skip(offset, field+": "+x.reason, x.hint)
 	}
 	slices.Sort(x.missing)
 	for _, name := range slices.Compact(x.missing) {
-		r.skip(at, field+": the variable "+name+" is not set", "set it, or give a default: ${"+name+":-…}")
+		r.skip(offset, field+": the variable "+name+" is not set", "set it, or give a default: ${"+name+":-…}")
 	}
 	if x.nul {
-		r.skip(at, field+" holds a NUL character", "")
+		r.skip(offset, field+" holds a NUL character", "")
 	}
-	r.wants = append(r.wants, x.wants...)
-	for _, w := range x.wants {
-		r.hold(w)
-		if w.root == "" && decides(field) {
+	r.fetches = append(r.fetches, x.fetches...)
+	for _, w := range x.fetches {
+		r.coverFile(w)
+		if w.root == "" && decidesStart(field) {
 			r.pinned = append(r.pinned, w)
 		}
 	}
-	if len(x.wants) > 0 && r.fetched == nil {
+	if len(x.fetches) > 0 && r.fetched == nil {
 		r.pending[out] = true
 	}
 	if strings.Contains(s, "workspaceFolder") {
-		r.placed[out] = s
+		r.workspaceTexts[out] = s
 		if dir := atomicfile.Real(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
-			r.skip(at, field+": ${workspaceFolder} is "+dir+" here, which is no project", "run indus in a project, or write the directory itself")
+			r.skip(offset, field+": ${workspaceFolder} is "+dir+" here, which is no project",
+				"run indus in a project, or write the directory itself")
 		}
 	}
 	return out
 }
 
-// fixed returns the value of a variable that every file has.
-func (f *configFile) fixed(name string) (string, bool) {
+// fixedVariable returns the value of a variable that every file has.
+func (f *configFile) fixedVariable(name string) (string, bool) {
 	switch name {
 	case "userHome":
 		return f.place.Home, f.place.Home != ""

@@ -24,20 +24,20 @@ const (
 // configFile is a source that is being read.
 type configFile struct {
 	*source
-	place  *readContext
-	doc    *tree.Doc
-	budget int  // the rest of maxExpand
-	later  int  // the same, for the rows that are read again
-	cut    bool // rows beyond maxRows were left out
+	place        *readContext
+	doc          *tree.Doc
+	budget       int  // the rest of maxExpand
+	rereadBudget int  // the same, for the rows that are read again
+	truncated    bool // rows beyond maxRows were left out
 
-	part      *bool   // whether it belongs to a project; nil: not yet known
-	territory *string // see territoryHere; nil: not yet known
+	part       *bool   // whether it belongs to a project; nil: not yet known
+	rowProject *string // see rowTerritory; nil: not yet known
 }
 
 // read reads the rows of a source. If a whole file cannot be used, that is an error for a named file, and otherwise a
 // note.
 func (p *readContext) read(ctx context.Context, s *source) error {
-	f := &configFile{source: s, place: p, budget: maxExpand, later: maxExpand}
+	f := &configFile{source: s, place: p, budget: maxExpand, rereadBudget: maxExpand}
 	failed := f.parse(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (p *readContext) read(ctx context.Context, s *source) error {
 		return failed
 	}
 	s.notes = append(s.notes, failed.note)
-	if s.own() { // its rules for clients are unknown
+	if s.isUserFile() { // its rules for clients are unknown
 		s.auth = &Auth{File: s.path, Line: max(failed.note.Line, 1), Broken: true}
 	}
 	return nil
@@ -68,9 +68,11 @@ func (f *configFile) parse(ctx context.Context) *fileError {
 		return err
 	}
 	if !tree.Has(&f.doc.Root, '{') {
-		return &fileError{note: f.noteAt(f.doc.Root.StartOffset, "holds "+tree.KindOf(f.doc.Root.Value)+" where an object is expected", exampleHint)}
+		return &fileError{note: f.noteAt(f.doc.Root.StartOffset,
+			"holds "+tree.KindOf(f.doc.Root.Value)+" where an object is expected", exampleHint)}
 	}
-	if client := foreign.Detect(f.doc, f.place.foreign(f.path)); f.scope == Explicit && client != "" && client != foreign.Native {
+	client := foreign.Detect(f.doc, f.place.foreign(f.path))
+	if f.scope == Explicit && client != "" && client != foreign.Native {
 		return f.foreign(client)
 	}
 	if len(text) > maxFile { // only a file of another program may be larger
@@ -85,9 +87,10 @@ func (f *configFile) decode(text []byte, syntax tree.Syntax) *fileError {
 	if syntax != tree.JSON && len(text) > maxFile {
 		return f.large()
 	}
-	var wrong *tree.Note
-	if f.doc, wrong = tree.Parse(text, syntax); wrong != nil {
-		return f.errorAt(wrong)
+	doc, fault := tree.Parse(text, syntax)
+	f.doc = doc
+	if fault != nil {
+		return f.errorAt(fault)
 	}
 	return nil
 }
@@ -132,7 +135,8 @@ func (f *configFile) rows() {
 		case name == "auth":
 			f.readAuth(m)
 		default:
-			if near := f.noteMember(name, m); near == "auth" || slices.Contains([]string{"authentication", "authorization", "authn", "authz"}, name) {
+			similar := []string{"authentication", "authorization", "authn", "authz"}
+			if f.noteMember(name, m) == "auth" || slices.Contains(similar, name) {
 				misspelt = m
 			}
 		}
@@ -164,21 +168,21 @@ func (f *configFile) rows() {
 }
 
 // note adds a note about the file.
-func (f *configFile) note(at int, reason, hint string) {
-	f.notes = append(f.notes, f.noteAt(at, reason, hint))
+func (f *configFile) note(offset int, reason, hint string) {
+	f.notes = append(f.notes, f.noteAt(offset, reason, hint))
 }
 
 // noteMember notes a member with a misspelt name, and returns the name that was meant. Other unknown names belong to
 // other programs.
-func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (meant string) {
+func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended string) {
 	known := []string{"servers", "mcpServers", "views", "auth", "changes"}
 	for _, near := range text.Nearest(name, known, 1) {
 		if d := len(near) - len(name); !slices.Contains(known, name) && d*d <= 1 {
 			f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", near))
-			meant = near
+			intended = near
 		}
 	}
-	return meant
+	return intended
 }
 
 // list reads the rows of one member.
@@ -188,27 +192,27 @@ func (f *configFile) list(name string, v *hujson.Value) {
 		f.note(v.StartOffset, reason, "")
 	}
 	for _, m := range tree.Members(v) {
-		if f.full(m.Name.StartOffset) {
+		if f.tooManyRows(m.Name.StartOffset) {
 			return
 		}
 		f.row(&m.Name, &m.Value)
 	}
 	for _, e := range tree.Elements(v) {
-		if f.full(e.StartOffset) {
+		if f.tooManyRows(e.StartOffset) {
 			return
 		}
 		f.row(nil, e)
 	}
 }
 
-// full reports whether the file has too many rows, and notes that once.
-func (f *configFile) full(at int) bool {
+// tooManyRows reports whether the file has too many rows, and notes that once.
+func (f *configFile) tooManyRows(offset int) bool {
 	if len(f.entries) < maxRows {
 		return false
 	}
-	if !f.cut {
-		f.cut = true
-		f.note(at, fmt.Sprintf("more than %d rows; from here on they are not read", maxRows), "")
+	if !f.truncated {
+		f.truncated = true
+		f.note(offset, fmt.Sprintf("more than %d rows; from here on they are not read", maxRows), "")
 	}
 	return true
 }

@@ -27,11 +27,11 @@ var (
 	expandedKeys = []string{"command", "args", "cwd", "url"}
 )
 
-// fetches reports whether a value may have a ${file:…} or ${cmd:…}. Such a value counts as it is written, even if the
+// hasFetch reports whether a value may have a ${file:…} or ${cmd:…}. Such a value counts as it is written, even if the
 // variable is not needed today.
-func fetches(v *hujson.Value) bool {
+func hasFetch(v *hujson.Value) bool {
 	for _, e := range tree.Elements(v) {
-		if fetches(e) {
+		if hasFetch(e) {
 			return true
 		}
 	}
@@ -59,20 +59,20 @@ func (r *reading) fingerprint() string {
 	_ = json.Unmarshal(text, &row) // a row that is not an object is skipped
 	maps.DeleteFunc(row, func(name string, _ any) bool {
 		v := r.fields[name]
-		return v == nil || slices.Contains(uncoveredKeys, name) || slices.Contains(expandedKeys, name) && !fetches(v)
+		return v == nil || slices.Contains(uncoveredKeys, name) || slices.Contains(expandedKeys, name) && !hasFetch(v)
 	})
 	written, _ := json.Marshal(row)
-	slices.Sort(r.named)
-	parts := append([]string{"indus approval 3", base, string(r.Kind), string(written), pinOf(r.Server)}, r.named...)
-	if r.taking != "" {
+	slices.Sort(r.usedNames)
+	parts := append([]string{"indus approval 3", base, string(r.Kind), string(written), pinOf(r.Server)}, r.usedNames...)
+	if r.projectUse != "" {
 		parts = append(parts, "in the project", atomicfile.Real(r.workspace()))
 	}
 	for _, f := range r.Files {
 		parts = append(parts, "file", atomicfile.Real(f.Path), f.Text, f.Wrong)
 	}
-	for _, w := range r.wants {
+	for _, w := range r.fetches {
 		if w.kind == "env" {
-			parts = append(parts, "envFile", w.what)
+			parts = append(parts, "envFile", w.target)
 		}
 	}
 	if r.Server.Changes.Guards() {
@@ -87,11 +87,14 @@ func (r *reading) fingerprint() string {
 // pinSeparator is between the fingerprint of the written row and the fingerprint of the fetched values.
 const pinSeparator = "."
 
-// decides reports whether a value of the field decides the command line, its directory, or the destination of data.
-func decides(field string) bool {
+// decidesStart reports whether a value of the field decides the command line, its directory, or the destination of
+// data.
+func decidesStart(field string) bool {
 	name, _, _ := strings.Cut(field, "[")
 	return slices.Contains([]string{
-		"command", "args", "cwd", "url", "oauth.issuer", "oauth.clientMetadataUrl", "oauth.identityProvider.issuer", "tls.ca", "tls.cert", "tls.key",
+		"command", "args", "cwd", "url",
+		"oauth.issuer", "oauth.clientMetadataUrl", "oauth.identityProvider.issuer",
+		"tls.ca", "tls.cert", "tls.key",
 	}, name)
 }
 

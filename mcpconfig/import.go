@@ -45,8 +45,8 @@ func Import(path, client string, o *Options) (*Imported, error) {
 	if client != "" && client != foreign.Native && foreign.SyntaxOf(client) == "" {
 		return nil, unknownClient(client)
 	}
-	i := &imports{readContext: newPlace(o), out: &Imported{Client: client, File: path}, owner: map[string]claim{}}
-	read := i.own
+	i := &imports{readContext: newPlace(o), out: &Imported{Client: client, File: path}, owner: map[string]idClaim{}}
+	read := i.readOwn
 	if path != "" {
 		read = func(client string) error { return i.file(path, client) }
 	}
@@ -61,25 +61,26 @@ func unknownClient(client string) error {
 	for _, c := range foreign.All() {
 		names = append(names, c.Name)
 	}
-	return fmt.Errorf("unknown client %s; %s", tree.Quote(client), choices(client, "one of "+strings.Join(names, ", "), names))
+	return fmt.Errorf("unknown client %s; %s", tree.Quote(client),
+		choices(client, "one of "+strings.Join(names, ", "), names))
 }
 
 // imports is an import that is in progress.
 type imports struct {
 	*readContext
 	out   *Imported
-	owner map[string]claim
+	owner map[string]idClaim
 }
 
-// claim is the server that has an id.
-type claim struct {
-	at    int // index in Definitions
+// idClaim is the server that has an id.
+type idClaim struct {
+	index int // index in Definitions
 	first bool
 	note  Note // has the position
 }
 
-// own reads the client's own files that exist.
-func (i *imports) own(client string) error {
+// readOwn reads the client's own files that exist.
+func (i *imports) readOwn(client string) error {
 	files := i.filesOf(client)
 	var last error
 	for _, path := range files {
@@ -102,7 +103,8 @@ func (i *imports) own(client string) error {
 	case len(files) == 0:
 		return errors.New("no file to import is named")
 	}
-	return &fileError{note: Note{Reason: "no file of " + client + " is there", Hint: "looked for " + strings.Join(files, ", ")}, err: fs.ErrNotExist}
+	note := Note{Reason: "no file of " + client + " is there", Hint: "looked for " + strings.Join(files, ", ")}
+	return &fileError{note: note, err: fs.ErrNotExist}
 }
 
 func (i *imports) file(path, client string) error {
@@ -116,36 +118,37 @@ func (i *imports) file(path, client string) error {
 	}
 	f := &configFile{source: &source{path: path, scope: Explicit}, place: i.readContext}
 	syntax := foreign.SyntaxFor(path, text)
-	if of := foreign.SyntaxOf(client); of != "" && !strings.Contains(path[strings.LastIndexAny(path, `/\`)+1:], ".") {
-		syntax = of // the client is named, and the file's name does not show the syntax
+	if named := foreign.SyntaxOf(client); named != "" &&
+		!strings.Contains(path[strings.LastIndexAny(path, `/\`)+1:], ".") {
+		syntax = named // the client is named, and the file's name does not show the syntax
 	}
 	if err := f.decode(text, syntax); err != nil {
 		return err
 	}
-	at := i.foreign(path)
-	at.Moving = true
+	place := i.foreign(path)
+	place.Moving = true
 	if client == "" {
-		client = foreign.Detect(f.doc, at)
+		client = foreign.Detect(f.doc, place)
 	}
 	if client == "" {
 		return &fileError{note: f.noteAt(0, "holds no servers of any client that is known", "looked for "+foreign.Names())}
 	}
 	i.out.Client = client
-	mapped, wrong := foreign.Read(f.doc, client, at)
-	if wrong != nil {
-		err := f.errorAt(wrong)
-		if wrong.Hint == "" { // otherwise there are servers, but not where the client looks for them
+	mapped, fault := foreign.Read(f.doc, client, place)
+	if fault != nil {
+		err := f.errorAt(fault)
+		if fault.Hint == "" { // otherwise there are servers, but not where the client looks for them
 			err.err = ErrNoServer
 		}
 		return err
 	}
 	i.out.Files = append(i.out.Files, path)
-	i.take(f, mapped)
+	i.addServers(f, mapped)
 	return nil
 }
 
-// take adds the servers of a file.
-func (i *imports) take(f *configFile, mapped *foreign.File) {
+// addServers adds the servers of a file.
+func (i *imports) addServers(f *configFile, mapped *foreign.File) {
 	f.remarks(mapped)
 	for n, row := range mapped.Rows {
 		if row.Bad != nil {
@@ -153,20 +156,21 @@ func (i *imports) take(f *configFile, mapped *foreign.File) {
 		}
 		packed, _ := edit.Row(&row.Value)
 		d := Definition{ID: row.ID, JSON: packed}
-		mine := claim{at: len(i.out.Definitions), first: row.First, note: f.rowNote(tree.Note{At: row.At}, row.ID, n+1, Shadowed)}
-		other, taken := i.owner[row.ID]
+		claimed := idClaim{index: len(i.out.Definitions), first: row.First,
+			note: f.rowNote(tree.Note{At: row.At}, row.ID, n+1, Shadowed)}
+		previous, taken := i.owner[row.ID]
 		switch {
 		case !taken:
 			i.out.Definitions = append(i.out.Definitions, d)
 			i.out.From = append(i.out.From, f.path)
-			i.owner[row.ID] = mine
-		case row.First && !other.first:
-			mine.at = other.at
-			i.out.Definitions[mine.at], i.out.From[mine.at] = d, f.path
-			i.owner[row.ID] = mine
-			f.notes = append(f.notes, shadowedBy(other.note, mine.note))
+			i.owner[row.ID] = claimed
+		case row.First && !previous.first:
+			claimed.index = previous.index
+			i.out.Definitions[claimed.index], i.out.From[claimed.index] = d, f.path
+			i.owner[row.ID] = claimed
+			f.notes = append(f.notes, shadowedBy(previous.note, claimed.note))
 		default:
-			f.notes = append(f.notes, shadowedBy(mine.note, other.note))
+			f.notes = append(f.notes, shadowedBy(claimed.note, previous.note))
 		}
 	}
 	slices.SortStableFunc(f.notes, func(a, b Note) int { return a.Row - b.Row })
@@ -174,7 +178,7 @@ func (i *imports) take(f *configFile, mapped *foreign.File) {
 }
 
 // shadowedBy returns a note that a row yields its id to another row.
-func shadowedBy(loser, winner Note) Note {
-	loser.Reason = fmt.Sprintf("is defined at %s:%d too, which goes first", winner.File, winner.Line)
-	return loser
+func shadowedBy(shadowed, winning Note) Note {
+	shadowed.Reason = fmt.Sprintf("is defined at %s:%d too, which goes first", winning.File, winning.Line)
+	return shadowed
 }

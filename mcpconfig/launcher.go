@@ -45,20 +45,20 @@ func kindOf(word string) launcherKind {
 	return noLauncher
 }
 
-// runsOf returns the first word of a command line by which it runs something for which in returns true. Such a word is
-// the program itself, the code of a launcher or an argument before it, or any argument of a builder. Launchers are also
-// found behind others ("env node …").
-func runsOf(words []string, in func(string) bool) (word string, found bool) {
-	if in(words[0]) {
+// executedWord returns the first word of a command line by which it runs something for which isInProject returns true.
+// Such a word is the program itself, the code of a launcher or an argument before it, or any argument of a builder.
+// Launchers are also found behind others ("env node …").
+func executedWord(words []string, isInProject func(string) bool) (word string, found bool) {
+	if isInProject(words[0]) {
 		return words[0], true
 	}
 	for i, w := range words {
-		if first, _, several := strings.Cut(w, " "); several && kindOf(first) != noLauncher && in(w) {
+		if first, _, several := strings.Cut(w, " "); several && kindOf(first) != noLauncher && isInProject(w) {
 			return w, true // a command line in one argument, as in supergateway --stdio "node server.js"
 		}
 		rest := words[i+1:]
 		kind := kindOf(w)
-		if slices.Contains([]string{"docker", "podman"}, filepath.Base(w)) && slices.ContainsFunc(rest, composes) {
+		if slices.Contains([]string{"docker", "podman"}, filepath.Base(w)) && slices.ContainsFunc(rest, isComposer) {
 			kind = builder
 		}
 		switch kind {
@@ -66,14 +66,14 @@ func runsOf(words []string, in func(string) bool) (word string, found bool) {
 			if i := slices.Index(rest, "--"); i >= 0 && !slices.Contains(rest[:i], "exec") {
 				rest = rest[:i] // arguments behind that belong to the built program
 			}
-			word, found = firstIn(rest, in)
+			word, found = firstMatch(rest, isInProject)
 		case runner:
-			word, found = runnerArgument(rest, in)
+			word, found = runnerArgument(rest, isInProject)
 		case wrapper:
 			if next := slices.IndexFunc(rest, func(w string) bool { return kindOf(w) != noLauncher }); next >= 0 {
 				rest = rest[:next]
 			}
-			word, found = firstIn(rest, in)
+			word, found = firstMatch(rest, isInProject)
 		}
 		if found {
 			return word, true
@@ -82,13 +82,13 @@ func runsOf(words []string, in func(string) bool) (word string, found bool) {
 	return "", false
 }
 
-// composes reports whether an argument builds a container from files, or reads its variables from a file.
-func composes(word string) bool {
+// isComposer reports whether an argument builds a container from files, or reads its variables from a file.
+func isComposer(word string) bool {
 	return word == "compose" || word == "build" || word == "buildx" || strings.HasPrefix(word, "--env-file")
 }
 
-func firstIn(words []string, in func(string) bool) (string, bool) {
-	i := slices.IndexFunc(words, in)
+func firstMatch(words []string, isInProject func(string) bool) (string, bool) {
+	i := slices.IndexFunc(words, isInProject)
 	if i < 0 {
 		return "", false
 	}
@@ -97,17 +97,17 @@ func firstIn(words []string, in func(string) bool) (string, bool) {
 
 // runnerArgument checks the words up to the word that names the code. An option may have a value, so a word behind an
 // option is taken for its value. In doubt, more words are checked.
-func runnerArgument(words []string, in func(string) bool) (string, bool) {
+func runnerArgument(words []string, isInProject func(string) bool) (string, bool) {
 	value := false
 	for i, w := range words {
 		switch {
-		case in(w) && !strings.HasPrefix(w, "--allow-"):
+		case isInProject(w) && !strings.HasPrefix(w, "--allow-"):
 			return w, true
 		case value:
 			value = false
 		case w == "--" || slices.Contains(subcommands, w) || assignment().MatchString(w):
 		case slices.Contains(codeOptions, strings.ToLower(w)) && i+1 < len(words):
-			return words[i+1], in(words[i+1])
+			return words[i+1], isInProject(words[i+1])
 		case strings.HasPrefix(w, "-") || strings.HasPrefix(w, "/") && len(w) == 2:
 			value = !strings.Contains(w, "=") && !switches().MatchString(w)
 		default:
@@ -121,12 +121,16 @@ var (
 	subcommands = []string{"run", "exec", "x", "tool", "dlx", "dev"}
 	// codeOptions are the options that name code to run.
 	codeOptions = []string{"-m", "-c", "-lc", "-ic", "-e", "-jar", "/c", "-command", "-file"}
-	switches    = expression(`^(-[ysqvuisSIEABOP]|--(yes|quiet|silent|verbose|offline|bun|isolated|refresh|unstable|(no|allow|enable|experimental|prefer)-.*))$`)
-	assignment  = expression(`^\w+=`)
+	switches    = expression(`^(-[ysqvuisSIEABOP]|--(yes|quiet|silent|verbose|offline|bun|isolated|refresh|unstable|` +
+		`(no|allow|enable|experimental|prefer)-.*))$`)
+	assignment = expression(`^\w+=`)
 	// loaders matches variables by which programs find code, or directories with code. Other variables hold data.
-	loaders = expression(`(?i)^(PATH|HOME|ENV|BASH_ENV|ZDOTDIR|CLASSPATH|VIRTUAL_ENV|.*PRELOAD|.*LIBRARY_PATH|.*_OPTIONS|` +
-		`(NODE|NPM|PNPM|YARN|COREPACK|BUN|DENO|PYTHON|UV|PIP|PIPX|CONDA|LD|DYLD|PERL|PERL5|RUBY|GEM|BUNDLE|JAVA|JDK|GO|CARGO|RUST|MAKE|` +
-		`COMPOSE|DOCKER|GIT|XDG|DOTNET|LUA|PHP|NIX|MISE|ASDF|PYENV|NODENV|DIRENV)(_.*|PATH|HOME|OPT|LIB|FLAGS|ENV|RC|STARTUP|USERBASE)?)$`)
+	loaders = expression(`(?i)^(PATH|HOME|ENV|BASH_ENV|ZDOTDIR|CLASSPATH|VIRTUAL_ENV|` +
+		`.*PRELOAD|.*LIBRARY_PATH|.*_OPTIONS|` +
+		`(NODE|NPM|PNPM|YARN|COREPACK|BUN|DENO|PYTHON|UV|PIP|PIPX|CONDA|` +
+		`LD|DYLD|PERL|PERL5|RUBY|GEM|BUNDLE|JAVA|JDK|GO|CARGO|RUST|MAKE|` +
+		`COMPOSE|DOCKER|GIT|XDG|DOTNET|LUA|PHP|NIX|MISE|ASDF|PYENV|NODENV|DIRENV)` +
+		`(_.*|PATH|HOME|OPT|LIB|FLAGS|ENV|RC|STARTUP|USERBASE)?)$`)
 )
 
 // expression returns a function that compiles a regular expression on first use.

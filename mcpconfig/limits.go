@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	maxTimeout     = 30 * 24 * time.Hour     // a longer time is a mistaken unit
-	totalFloor     = 10 * time.Minute        // the default of interop.Timeouts.Total, which a longer call must raise
-	leastPlausible = 1000 * time.Millisecond // a shorter time was probably meant in seconds
+	maxTimeout   = 30 * 24 * time.Hour     // a longer time is a mistaken unit
+	minTotal     = 10 * time.Minute        // the default of interop.Timeouts.Total, which a longer call must raise
+	minPlausible = 1000 * time.Millisecond // a shorter time was probably meant in seconds
 
 	maxInstances = 64      // processes of one server
 	maxPooled    = 100_000 // of all other counts; a larger number is a mistake
@@ -33,7 +33,7 @@ func (r *reading) timeouts(field string, v *hujson.Value) (t interop.Timeouts) {
 		d := r.bound(field, v)
 		t = interop.Timeouts{Connect: d, List: d, Call: d}
 	}
-	if t.Total == 0 && (t.Call < 0 || t.Call > totalFloor) { // a whole call may take at least as long
+	if t.Total == 0 && (t.Call < 0 || t.Call > minTotal) { // a whole call may take at least as long
 		t.Total = t.Call
 	}
 	return t
@@ -42,12 +42,14 @@ func (r *reading) timeouts(field string, v *hujson.Value) (t interop.Timeouts) {
 // bound reads a duration. It is 0 if the value cannot be read.
 func (r *reading) bound(field string, v *hujson.Value) time.Duration {
 	d, err := duration(v)
-	if tree.Has(v, '0') && d > 0 && d < leastPlausible {
-		r.note(v.StartOffset, fmt.Sprintf("%q counts milliseconds, and this is less than a second", field), `write "30s" for seconds`)
+	if tree.Has(v, '0') && d > 0 && d < minPlausible {
+		r.note(v.StartOffset, fmt.Sprintf("%q counts milliseconds, and this is less than a second", field),
+			`write "30s" for seconds`)
 	}
 	switch {
 	case err != nil:
-		r.note(v.StartOffset, fmt.Sprintf("%q is neither a number of milliseconds nor a duration, and is left out", field), `write 90000 or "90s"`)
+		r.note(v.StartOffset, fmt.Sprintf("%q is neither a number of milliseconds nor a duration, and is left out", field),
+			`write 90000 or "90s"`)
 		return 0
 	case d > maxTimeout:
 		r.note(v.StartOffset, fmt.Sprintf("%q is longer than 30 days, and is left out", field), `write -1 for none`)
@@ -79,15 +81,16 @@ func (r *reading) pool() (p interop.Pool) {
 		p.MaxQueue = -1
 	}
 	if v := r.fields["per"]; v != nil {
-		if p.Per = tree.Text(*v); p.Per != interop.PerPrincipal {
+		p.Per = tree.Text(*v)
+		if p.Per != interop.PerPrincipal {
 			r.skip(v.StartOffset, `"per" is not "principal"`, `write "principal", or leave it out`)
 		}
-		r.unused("each principal has a connection of its own, so", "instances")
+		r.remarkUnused("each principal has a connection of its own, so", "instances")
 	} else {
-		r.unused(`without "per": "principal"`, "maxPrincipals")
+		r.remarkUnused(`without "per": "principal"`, "maxPrincipals")
 	}
 	if r.fields["maxConcurrent"] == nil {
-		r.unused(`without "maxConcurrent"`, "maxQueue")
+		r.remarkUnused(`without "maxConcurrent"`, "maxQueue")
 	}
 	return p
 }

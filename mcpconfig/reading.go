@@ -18,36 +18,36 @@ import (
 type reading struct {
 	*configFile
 	entry
-	at     int                      // where the row begins
-	about  string                   // the name of a part that is not a row, for notes
-	noted  int                      // notes on the row so far
-	fields map[string]*hujson.Value // by name; null is the same as absent
-	twice  []*hujson.Value          // earlier names of keys that occur again in the row
-	extra  []*hujson.Value          // unknown names
+	offset     int                      // where the row begins
+	context    string                   // the name of a part that is not a row, for notes
+	noteCount  int                      // notes on the row so far
+	fields     map[string]*hujson.Value // by name; null is the same as absent
+	duplicates []*hujson.Value          // earlier names of keys that occur again in the row
+	extra      []*hujson.Value          // unknown names
 
-	fetched func(fetch) fetchResult // nil: variables of this kind stay as they are
-	pending map[string]bool         // texts in which a variable stays as it is
-	placed  map[string]string       // texts that name the workspace, mapped to their form in the file
-	named   []string                // names of the variables and headers that are used
+	fetched        func(fetch) fetchResult // nil: variables of this kind stay as they are
+	pending        map[string]bool         // texts in which a variable stays as it is
+	workspaceTexts map[string]string       // texts that name the workspace, mapped to their form in the file
+	usedNames      []string                // names of the variables and headers that are used
 }
 
 // newReading begins to read a part of the file.
-func (f *configFile) newReading(about string, at int) *reading {
+func (f *configFile) newReading(context string, offset int) *reading {
 	return &reading{
-		configFile: f, about: about, at: at,
-		fields: map[string]*hujson.Value{}, pending: map[string]bool{}, placed: map[string]string{},
+		configFile: f, context: context, offset: offset,
+		fields: map[string]*hujson.Value{}, pending: map[string]bool{}, workspaceTexts: map[string]string{},
 	}
 }
 
 // row reads one row. key is its name in an object of rows, and nil in a list.
 func (f *configFile) row(key, v *hujson.Value) {
-	r := f.reading(entry{n: len(f.entries) + 1, from: f, key: key, v: v}, nil)
+	r := f.reading(entry{n: len(f.entries) + 1, file: f, key: key, v: v}, nil)
 	r.Files = sortFiles(r.Files)
-	r.taking = r.takes()
-	if r.taking != "" || (r.State == Active || r.State == Disabled) && (f.scope == Project || f.scope == Explicit) {
+	r.projectUse = r.describeProjectUse()
+	if r.projectUse != "" || (r.State == Active || r.State == Disabled) && (f.scope == Project || f.scope == Explicit) {
 		r.Approval = r.fingerprint()
 	}
-	if r.taking != "" {
+	if r.projectUse != "" {
 		r.Project = atomicfile.Real(r.workspace())
 	}
 	f.entries = append(f.entries, r.entry)
@@ -57,11 +57,11 @@ func (f *configFile) row(key, v *hujson.Value) {
 func (f *configFile) reading(e entry, fetched func(fetch) fetchResult) *reading {
 	r := f.newReading("", e.v.StartOffset)
 	if e.key != nil {
-		r.at = e.key.StartOffset
+		r.offset = e.key.StartOffset
 	}
 	r.entry, r.fetched = e, fetched
 	r.Row = Row{File: f.path, Scope: f.scope, State: Active}
-	r.Line, r.column = f.doc.Position(r.at)
+	r.Line, r.column = f.doc.Position(r.offset)
 	r.read()
 	if r.State != Active {
 		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
@@ -79,17 +79,17 @@ func (r *reading) read() {
 		return
 	}
 	r.collect()
-	r.identify(r.key != nil)
+	r.readID(r.key != nil)
 	r.describe()
 	if !r.enabled() {
 		if r.State == Active {
-			r.settle(&r.entry, Disabled, "disabled", "")
+			r.setState(&r.entry, Disabled, "disabled", "")
 		}
 		return
 	}
 	r.noteUnknown()
 	r.take(member{"era", storeIn(&s.Era, r.era)}, member{"timeout", storeIn(&s.Timeouts, r.timeouts)})
-	if on, there := r.flag("lazy"); there { // otherwise the program that mounts the server decides
+	if on, present := r.flag("lazy"); present { // otherwise the program that mounts the server decides
 		s.Lazy = &on
 	}
 	r.take(member{"idle", storeIn(&s.Idle, r.bound)})
@@ -110,7 +110,7 @@ func (r *reading) collect() {
 	known, seen := rowKeys(), map[string]*hujson.Value{}
 	for name, m := range tree.Members(r.v) {
 		if before := seen[name]; before != nil {
-			r.twice = append(r.twice, before)
+			r.duplicates = append(r.duplicates, before)
 			delete(r.fields, name)
 		}
 		seen[name] = &m.Name
@@ -127,7 +127,7 @@ func (r *reading) collect() {
 
 // noteUnknown notes the names that have no effect.
 func (r *reading) noteUnknown() {
-	for _, v := range r.twice {
+	for _, v := range r.duplicates {
 		if tree.Text(*v) == "tools" { // leaving a rule out would admit tools
 			r.skip(v.StartOffset, `"tools" comes twice in this row`, "make one of the two")
 		} else {
@@ -136,23 +136,23 @@ func (r *reading) noteUnknown() {
 	}
 	for _, v := range r.extra[:min(len(r.extra), maxNotes+1)] {
 		name, hint := tree.Text(*v), ""
-		if meant := meantKey(name); meant != "" {
-			hint = fmt.Sprintf("did you mean %q?", meant)
+		if suggested := suggestKey(name); suggested != "" {
+			hint = fmt.Sprintf("did you mean %q?", suggested)
 		}
 		r.note(v.StartOffset, "unknown key "+tree.Quote(name), hint)
 	}
 }
 
-// otherWords are the words of other programs for the keys of a row, in lower case.
-var otherWords = map[string]string{
+// foreignWords are the words of other programs for the keys of a row, in lower case.
+var foreignWords = map[string]string{
 	"url": "serverurl httpurl uri endpoint", "command": "cmd executable", "args": "arguments", "env": "environment envs",
 	"envFile": "env_file dotenv", "headers": "http_headers", "cwd": "workdir workingdirectory working_directory",
 	"tools": "includetools excludetools enabledtools disabledtools enabled_tools disabled_tools allowedtools",
 }
 
-// meantKey returns the key that was probably meant by a wrong one: a misspelt key, or another program's word.
-func meantKey(name string) string {
-	for key, words := range otherWords {
+// suggestKey returns the key that was probably meant by a wrong one: a misspelt key, or another program's word.
+func suggestKey(name string) string {
+	for key, words := range foreignWords {
 		if slices.Contains(strings.Fields(words), strings.ToLower(name)) {
 			return key
 		}
@@ -163,8 +163,8 @@ func meantKey(name string) string {
 	return ""
 }
 
-// identify finds the row's id: the key, else id, else name.
-func (r *reading) identify(keyed bool) {
+// readID finds the row's id: the key, else id, else name.
+func (r *reading) readID(keyed bool) {
 	for _, field := range []string{"id", "name"} {
 		v := r.fields[field]
 		if v == nil {
@@ -186,45 +186,47 @@ func (r *reading) identify(keyed bool) {
 		if keyed {
 			hint = fmt.Sprintf("write its name in the place of %q", r.Server.ID)
 		}
-		r.skip(r.at, "the row has no name", hint)
+		r.skip(r.offset, "the row has no name", hint)
 	}
 }
 
 func (r *reading) enabled() bool {
-	enabled, there := r.flag("enabled")
+	enabled, present := r.flag("enabled")
 	disabled, _ := r.flag("disabled")
-	if there && enabled && disabled {
-		r.note(r.fields["enabled"].StartOffset, `the row is both "enabled" and "disabled"; it is disabled`, "remove one of the two")
+	if present && enabled && disabled {
+		r.note(r.fields["enabled"].StartOffset, `the row is both "enabled" and "disabled"; it is disabled`,
+			"remove one of the two")
 	}
-	return (enabled || !there) && !disabled
+	return (enabled || !present) && !disabled
 }
 
 // note adds advice. The row is still used.
-func (r *reading) note(at int, reason, hint string) { r.addOne(at, "", reason, hint) }
+func (r *reading) note(offset int, reason, hint string) { r.addLimited(offset, "", reason, hint) }
 
 // skip marks the row as skipped, with the reason. Further mistakes in it are still noted.
-func (r *reading) skip(at int, reason, hint string) {
+func (r *reading) skip(offset int, reason, hint string) {
 	if r.State != Skipped {
 		r.State, r.Reason, r.Hint = Skipped, reason, hint
-		r.add(at, Skipped, reason, hint) // never left out
+		r.add(offset, Skipped, reason, hint) // never left out
 		return
 	}
-	r.addOne(at, Skipped, reason, hint)
+	r.addLimited(offset, Skipped, reason, hint)
 }
 
-// addOne adds a note, unless the row has too many of them.
-func (r *reading) addOne(at int, state State, reason, hint string) {
-	switch r.noted++; {
-	case r.noted <= maxNotes:
-		r.add(at, state, reason, hint)
-	case r.noted == maxNotes+1:
-		r.add(at, state, fmt.Sprintf("more than %d notes; from here on they are left out", maxNotes), "")
+// addLimited adds a note, unless the row has too many of them.
+func (r *reading) addLimited(offset int, state State, reason, hint string) {
+	r.noteCount++
+	switch {
+	case r.noteCount <= maxNotes:
+		r.add(offset, state, reason, hint)
+	case r.noteCount == maxNotes+1:
+		r.add(offset, state, fmt.Sprintf("more than %d notes; from here on they are left out", maxNotes), "")
 	}
 }
 
-func (r *reading) add(at int, state State, reason, hint string) {
-	n := r.noteAt(at, r.about+reason, hint)
-	if r.about == "" {
+func (r *reading) add(offset int, state State, reason, hint string) {
+	n := r.noteAt(offset, r.context+reason, hint)
+	if r.context == "" {
 		n.Server, n.Row, n.State = r.Server.ID, r.n, state
 	}
 	r.notes = append(r.notes, n)

@@ -15,13 +15,13 @@ import (
 // entry is a row with the values that only the reading needs.
 type entry struct {
 	Row
-	n, column int
-	from      *configFile
-	key, v    *hujson.Value // in the file's tree; key is nil in a list
-	wants     []fetch       // the fetches before it starts
-	waits     string        // why it must wait for approval; "" if it need not
-	taking    string        // see takes
-	pinned    []fetch       // the fetches in wants that decide the command line or the address
+	n, column  int
+	file       *configFile
+	key, v     *hujson.Value // in the file's tree; key is nil in a list
+	fetches    []fetch       // the fetches before it starts
+	waitReason string        // why it must wait for approval; "" if it need not
+	projectUse string        // see describeProjectUse
+	pinned     []fetch       // the fetches that decide the command line or the address
 }
 
 // owner is the row that has an id. Of several searches the later one has it, in one search the first file, and in one
@@ -30,7 +30,9 @@ type owner struct{ group, source, row int }
 
 // outranks reports whether a row takes precedence over another one with its id.
 func (o owner) outranks(other owner) bool {
-	return cmp.Or(cmp.Compare(o.group, other.group), cmp.Compare(other.source, o.source), cmp.Compare(o.row, other.row)) > 0
+	return cmp.Or(
+		cmp.Compare(o.group, other.group), cmp.Compare(other.source, o.source), cmp.Compare(o.row, other.row),
+	) > 0
 }
 
 // eachClaim yields the rows that were not skipped.
@@ -54,97 +56,97 @@ func (p *readContext) resolve(sources []*source) {
 		source int
 		id     string
 	}
-	last := map[inFile]owner{} // in one file the last row counts, even if it waits
-	all, trusted := map[string]owner{}, map[string]owner{}
-	give := func(of map[string]owner, id string, me owner) {
-		if other, taken := of[id]; !taken || me.outranks(other) {
-			of[id] = me
+	lastInFile := map[inFile]owner{} // in one file the last row counts, even if it waits
+	owners, trustedOwners := map[string]owner{}, map[string]owner{}
+	assign := func(owners map[string]owner, id string, candidate owner) {
+		if previous, taken := owners[id]; !taken || candidate.outranks(previous) {
+			owners[id] = candidate
 		}
 	}
-	for me, e := range eachClaim(sources) {
-		give(all, e.Server.ID, me)
-		last[inFile{me.source, e.Server.ID}] = me
-		if s := sources[me.source]; !s.approved || e.taking != "" && !p.Trust {
-			e.waits = p.waits(s, e)
+	for candidate, e := range eachClaim(sources) {
+		assign(owners, e.Server.ID, candidate)
+		lastInFile[inFile{candidate.source, e.Server.ID}] = candidate
+		if s := sources[candidate.source]; !s.approved || e.projectUse != "" && !p.Trust {
+			e.waitReason = p.approvalReason(s, e)
 		}
 	}
-	for me, e := range eachClaim(sources) {
-		if e.waits == "" && last[inFile{me.source, e.Server.ID}] == me {
-			give(trusted, e.Server.ID, me)
+	for candidate, e := range eachClaim(sources) {
+		if e.waitReason == "" && lastInFile[inFile{candidate.source, e.Server.ID}] == candidate {
+			assign(trustedOwners, e.Server.ID, candidate)
 		}
 	}
-	for me, e := range eachClaim(sources) {
-		s, first := sources[me.source], all[e.Server.ID]
-		counts, any := trusted[e.Server.ID]
+	for candidate, e := range eachClaim(sources) {
+		s, first := sources[candidate.source], owners[e.Server.ID]
+		winner, hasWinner := trustedOwners[e.Server.ID]
 		switch {
-		case e.waits != "" && (first == me || e.taking != "" && !(any && counts.outranks(me))):
-			s.hold(e, any, sources, counts)
-		case any && counts == me:
-		case any && e.waits == "":
-			s.settle(e, Shadowed, shadowReason(sources, counts, me.source), "remove or rename one of the two")
+		case e.waitReason != "" && (first == candidate || e.projectUse != "" && !(hasWinner && winner.outranks(candidate))):
+			s.holdBack(e, hasWinner, sources, winner)
+		case hasWinner && winner == candidate:
+		case hasWinner && e.waitReason == "":
+			s.setState(e, Shadowed, shadowReason(sources, winner, candidate.source), "remove or rename one of the two")
 		default:
-			s.settle(e, Shadowed, shadowReason(sources, first, me.source), "remove or rename one of the two")
+			s.setState(e, Shadowed, shadowReason(sources, first, candidate.source), "remove or rename one of the two")
 		}
 	}
 }
 
 const approveHint = `approve it with "indus mcp approve SERVER%s", or start it with --trust`
 
-// hold keeps a row back until it is approved. A disabled row that would switch off no server need not be approved.
-func (s *source) hold(e *entry, any bool, sources []*source, counts owner) {
+// holdBack keeps a row back until it is approved. A disabled row that would switch off no server need not be approved.
+func (s *source) holdBack(e *entry, hasWinner bool, sources []*source, winner owner) {
 	off := e.State == Disabled
-	if off && !any {
+	if off && !hasWinner {
 		return
 	}
-	reason := e.waits
+	reason := e.waitReason
 	if off {
 		reason += ", and would switch the server off"
 	}
-	if any {
-		by := sources[counts.source]
-		reason += fmt.Sprintf("; until then the one at %s:%d counts", by.path, by.entries[counts.row].Line)
+	if hasWinner {
+		by := sources[winner.source]
+		reason += fmt.Sprintf("; until then the one at %s:%d counts", by.path, by.entries[winner.row].Line)
 	}
 	file := ""
 	if s.scope == Explicit {
 		file = " --mcp FILE"
 	}
-	s.settle(e, Held, reason, fmt.Sprintf(approveHint, file))
+	s.setState(e, Held, reason, fmt.Sprintf(approveHint, file))
 }
 
-// waits returns why a row of a project's file must wait for approval. It is "" if the row is approved.
-func (p *readContext) waits(s *source, e *entry) string {
+// approvalReason returns why a row of a project's file must wait for approval. It is "" if the row is approved.
+func (p *readContext) approvalReason(s *source, e *entry) string {
 	found := "found in a project's file, and "
 	file := atomicfile.Real(s.path)
-	if !isWithin(atomicfile.Real(e.from.base()), file) {
+	if !isWithin(atomicfile.Real(e.file.base()), file) {
 		found = "found in a project's file that is a link to " + tree.QuoteWord(file) + ", and "
 	}
 	here := ""
-	if e.taking != "" {
-		found, here = e.taking+", and ", " for this project"
+	if e.projectUse != "" {
+		found, here = e.projectUse+", and ", " for this project"
 	}
-	switch a, ok := find(p.approved(), file, e.Server.ID, e.Project); {
+	switch a, ok := findApproval(p.approved(), file, e.Server.ID, e.Project); {
 	case !ok:
 		return found + "not approved yet" + here
 	case !a.covers(e.Approval):
-		return found + "changed since it was approved at " + a.at()
+		return found + "changed since it was approved at " + a.approvedAt()
 	}
 	return ""
 }
 
-func shadowReason(sources []*source, o owner, loser int) string {
+func shadowReason(sources []*source, o owner, shadowed int) string {
 	by := sources[o.source]
 	where := fmt.Sprintf("%s:%d", by.path, by.entries[o.row].Line)
 	switch {
-	case o.source == loser:
+	case o.source == shadowed:
 		return "defined again at " + where + "; of one file the last counts"
-	case o.group != sources[loser].group:
+	case o.group != sources[shadowed].group:
 		return "defined at " + where + " too, which was named later"
 	}
 	return "defined at " + where + " too, which takes precedence"
 }
 
-// settle sets the state of a row, and notes the reason.
-func (s *source) settle(e *entry, state State, reason, hint string) {
+// setState sets the state of a row, and notes the reason.
+func (s *source) setState(e *entry, state State, reason, hint string) {
 	e.State, e.Reason, e.Hint = state, reason, hint
 	s.notes = append(s.notes, Note{
 		File: s.path, Line: e.Line, Column: e.column,
@@ -152,8 +154,8 @@ func (s *source) settle(e *entry, state State, reason, hint string) {
 	})
 }
 
-// sorted returns the notes in the order of the file.
-func (s *source) sorted() []Note {
+// sortedNotes returns the notes in the order of the file.
+func (s *source) sortedNotes() []Note {
 	slices.SortStableFunc(s.notes, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})

@@ -123,9 +123,9 @@ func (r *reading) describe() {
 		}
 	}
 	switch {
-	case r.has("command") && (declared == interop.KindStdio || !r.has("url")):
+	case r.isSet("command") && (declared == interop.KindStdio || !r.isSet("url")):
 		r.Kind, r.Target = interop.KindStdio, r.commandLine()
-	case r.has("url"):
+	case r.isSet("url"):
 		r.Kind = interop.KindHTTP
 		if url := tree.Text(*r.fields["url"]); url != "" { // otherwise the row will be skipped
 			r.Target = tree.QuoteWord(secret.Target(url))

@@ -23,21 +23,21 @@ func (r *reading) rules(field string, v *hujson.Value) (t interop.ToolRules) {
 		}},
 		member{"deny", storeIn(&t.Deny, r.patterns)},
 		member{"rename", func(field string, v *hujson.Value) {
-			t.Rename = r.words(field, v)
+			t.Rename = r.nameMap(field, v)
 			r.checkRenames(v, t.Rename)
 		}},
-		member{"describe", storeIn(&t.Describe, r.words)},
+		member{"describe", storeIn(&t.Describe, r.nameMap)},
 	)
 	return t
 }
 
 // patterns reads a list of names, in which "*" and "?" are wildcards. It is not nil.
 func (r *reading) patterns(field string, v *hujson.Value) []string {
-	return append([]string{}, listOf(r, "a list of patterns", field, v, r.filled)...)
+	return append([]string{}, listOf(r, "a list of patterns", field, v, r.nonEmpty)...)
 }
 
-// words reads an object of strings that are not empty.
-func (r *reading) words(field string, v *hujson.Value) map[string]string {
+// nameMap reads an object of strings that are not empty.
+func (r *reading) nameMap(field string, v *hujson.Value) map[string]string {
 	if !r.expect('{', "an object", field, v) {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (r *reading) words(field string, v *hujson.Value) map[string]string {
 		if _, again := out[name]; again {
 			r.skip(m.Name.StartOffset, where+" comes again", "make one of the two")
 		}
-		out[name] = r.filled(where, &m.Value)
+		out[name] = r.nonEmpty(where, &m.Value)
 	}
 	return out
 }
@@ -58,7 +58,8 @@ func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
 	for tool, m := range tree.Members(v) {
 		name := names[tool]
 		if other, taken := from[name]; taken && other != tool && name != "" {
-			r.skip(m.Value.StartOffset, fmt.Sprintf("tools.rename gives %s and %s one name, %s", tree.Quote(other), tree.Quote(tool), tree.Quote(name)), "")
+			r.skip(m.Value.StartOffset,
+				fmt.Sprintf("tools.rename gives %s and %s one name, %s", tree.Quote(other), tree.Quote(tool), tree.Quote(name)), "")
 		}
 		from[name] = tool
 	}
@@ -132,12 +133,12 @@ func policyOf(v *hujson.Value) (p interop.ChangePolicy, ok bool) {
 	return p, p == interop.AcceptChanges || p == interop.HoldChanges || p == interop.DenyChanges
 }
 
-// raise gives each row at least the policy that the user's own files have for its id, or in general. A project's file
-// cannot lower it.
-func raise(sources []*source) {
+// raiseTimeouts gives each row at least the policy that the user's own files have for its id, or in general. A
+// project's file cannot lower it.
+func raiseTimeouts(sources []*source) {
 	least, all := map[string]interop.ChangePolicy{}, interop.ChangePolicy("")
 	for _, s := range sources {
-		if !s.own() {
+		if !s.isUserFile() {
 			continue
 		}
 		if p, ok := policyOf(s.changes); ok {
@@ -150,7 +151,7 @@ func raise(sources []*source) {
 	for _, s := range sources {
 		for i := range s.entries {
 			e := &s.entries[i].Server
-			if p := least[e.ID].Strictest(all); !s.own() && p.Guards() {
+			if p := least[e.ID].Strictest(all); !s.isUserFile() && p.Guards() {
 				e.Changes = e.Changes.Strictest(p)
 			}
 		}

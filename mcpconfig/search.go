@@ -33,10 +33,10 @@ type source struct {
 
 // searchResult is the outcome of a search.
 type searchResult struct {
-	sources  []*source // in order of precedence within a group
-	searched []string
-	notes    []Note
-	lost     []*source // files of the user that cannot be opened, so their rules for clients are unknown
+	sources    []*source // in order of precedence within a group
+	searched   []string
+	notes      []Note
+	unreadable []*source // files of the user that cannot be opened, so their rules for clients are unknown
 
 	directories bool // a directory was named; the first is the project of the user's own rows
 }
@@ -108,10 +108,10 @@ func (f *searchResult) directory(p *readContext, dir string, group int) {
 
 // search looks in the four conventional places.
 func (f *searchResult) search(p *readContext, dir string, group int) {
-	f.discover(p.pathOf(Project, dir), Project, p.Trust, group)
+	f.addDiscovered(p.pathOf(Project, dir), Project, p.Trust, group)
 	for _, scope := range []Scope{User, Legacy, LegacyAlt} {
 		if path := p.pathOf(scope, dir); path != "" {
-			f.discover(path, scope, true, group)
+			f.addDiscovered(path, scope, true, group)
 		}
 	}
 }
@@ -132,8 +132,8 @@ func (p *readContext) pathOf(scope Scope, dir string) string {
 	return ""
 }
 
-// discover adds a file if it exists.
-func (f *searchResult) discover(path string, scope Scope, approved bool, group int) {
+// addDiscovered adds a file if it exists.
+func (f *searchResult) addDiscovered(path string, scope Scope, approved bool, group int) {
 	if slices.Contains(f.searched, path) && scope != Project {
 		return
 	}
@@ -157,9 +157,9 @@ func (f *searchResult) discover(path string, scope Scope, approved bool, group i
 		return
 	}
 	f.notes = append(f.notes, Note{File: path, Reason: wrong})
-	if s.own() {
+	if s.isUserFile() {
 		s.auth = &Auth{File: path, Line: 1, Broken: true}
-		f.lost = append(f.lost, s)
+		f.unreadable = append(f.unreadable, s)
 	}
 }
 
@@ -177,12 +177,12 @@ func (f *searchResult) add(s *source) {
 	old := f.sources[i]
 	s.approved = s.approved || old.approved
 	switch {
-	case old.own() && s.scope == Project:
+	case old.isUserFile() && s.scope == Project:
 		return
-	case old.scope == Project && s.own():
+	case old.scope == Project && s.isUserFile():
 		old.path, old.scope, old.approved = s.path, s.scope, true
 		return
-	case s.own():
+	case s.isUserFile():
 		old.approved = true
 		return
 	case old.scope == Explicit && s.scope == Project:
@@ -191,8 +191,8 @@ func (f *searchResult) add(s *source) {
 	f.sources = append(slices.Delete(f.sources, i, i+1), s)
 }
 
-// own reports whether the file is one of the user's own files at their conventional places.
-func (s *source) own() bool { return s.scope != Explicit && s.scope != Project }
+// isUserFile reports whether the file is one of the user's own files at their conventional places.
+func (s *source) isUserFile() bool { return s.scope != Explicit && s.scope != Project }
 
 // similarNames returns a hint with existing names that resemble the name of the path.
 func similarNames(path string) string {

@@ -44,7 +44,7 @@ func (r *reading) oauth(field string, v *hujson.Value) (o interop.OAuth) {
 		member{"identityProvider", func(field string, v *hujson.Value) { r.provider(field, v, &o) }},
 	)
 	there := func(name string) bool { return has[name] != nil && !tree.Has(has[name], 'n') }
-	if wrong := oddSignIn(o.Grant, there); wrong != "" {
+	if wrong := signInConflict(o.Grant, there); wrong != "" {
 		r.skip(v.StartOffset, `"oauth" `+wrong, "")
 	} else if o.Grant == "token_exchange" && r.fields["per"] != nil {
 		r.skip(v.StartOffset, `"oauth" exchanges one token, and "per" is for callers with their own`, "remove one of the two")
@@ -52,9 +52,10 @@ func (r *reading) oauth(field string, v *hujson.Value) (o interop.OAuth) {
 	return o
 }
 
-// oddSignIn returns why the fields of "oauth" do not fit together, or "". If no person sees the authorization server of
-// a sign-in, it must be named. Otherwise the secret could go to any authorization server that the server names.
-func oddSignIn(grant string, has func(name string) bool) string {
+// signInConflict returns why the fields of "oauth" do not fit together, or "". If no person sees the authorization
+// server of a sign-in, it must be named. Otherwise the secret could go to any authorization server that the server
+// names.
+func signInConflict(grant string, has func(name string) bool) string {
 	proof := has("clientSecret") || has("privateKey")
 	switch exchange := grant == "token_exchange"; {
 	case has("clientSecret") && has("privateKey"):
@@ -93,7 +94,9 @@ func (r *reading) provider(field string, v *hujson.Value, o *interop.OAuth) {
 func (r *reading) redirect(field string, v *hujson.Value) string {
 	s := r.value(field, v)
 	u, err := url.Parse(s)
-	if r.State == Active && !r.pending[s] && (err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+	fits := err == nil && u.Scheme == "http" && isLoopback(u.Hostname()) &&
+		u.RawQuery == "" && u.Fragment == "" && u.User == nil
+	if r.State == Active && !r.pending[s] && !fits {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is no address at which indus can wait for the browser", field),
 			"write one of this machine that is known to the authorization server, such as http://localhost:8085/callback")
 	}
@@ -115,10 +118,10 @@ func isLoopback(host string) bool { return host == "localhost" || host == "127.0
 // scopes reads a list, or words in one string as in RFC 6749.
 func (r *reading) scopes(field string, v *hujson.Value) []string {
 	if tree.Has(v, '"') {
-		return strings.Fields(r.filled(field, v))
+		return strings.Fields(r.nonEmpty(field, v))
 	}
 	return listOf(r, "a list of scopes", field, v, func(where string, e *hujson.Value) string {
-		s := r.filled(where, e)
+		s := r.nonEmpty(where, e)
 		if strings.ContainsAny(s, " \t\r\n") {
 			r.skip(e.StartOffset, where+" has a space", "write each scope by itself")
 		}
@@ -157,7 +160,8 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 		}
 		return path
 	}
-	if path = r.tilde(path); path != "" && !filepath.IsAbs(path) {
+	path = r.tilde(path)
+	if path != "" && !filepath.IsAbs(path) {
 		path = filepath.Join(r.base(), path)
 	}
 	root := r.rootOf(path)
@@ -182,11 +186,11 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 
 // forwarded reads the name of a header that is forwarded from a client's request.
 func (r *reading) forwarded(field string, v *hujson.Value) string {
-	name := r.filled(field, v)
+	name := r.nonEmpty(field, v)
 	switch one := (interop.Forward{Headers: []string{name}}); {
 	case name == "":
-	case badHeader(name) != "":
-		r.skip(v.StartOffset, field+": "+badHeader(name), "")
+	case headerNameReason(name) != "":
+		r.skip(v.StartOffset, field+": "+headerNameReason(name), "")
 	case strings.EqualFold(name, "Authorization"):
 		r.skip(v.StartOffset, `"forwardHeaders" never forwards Authorization`,
 			`write "authorization": "forward" if this server takes the tokens of those who call here`)

@@ -15,8 +15,8 @@ import (
 )
 
 // A row starts at once if its start takes nothing from a project: no text of the row, no directory to start in, no
-// program and no file. Everything else is first shown to a person. The approval covers the shown content: see takes,
-// resolve and fingerprint.
+// program and no file. Everything else is first shown to a person. The approval covers the shown content: see
+// describeProjectUse, resolve and fingerprint.
 
 // RowFile is a file or a value that an approval covers by its content. It is a file of the project that a row names, or
 // the file of authorities of a project's row. After [Config.Resolve] it can also be a fetched value.
@@ -49,69 +49,69 @@ func (p *readContext) territoryOf(dir string) string {
 	return root
 }
 
-// territoryHere returns the project of the file's rows. For a row of the user, it returns the project in which the row
+// rowTerritory returns the project of the file's rows. For a row of the user, it returns the project in which the row
 // would start.
-func (f *configFile) territoryHere() string {
-	if f.territory == nil {
+func (f *configFile) rowTerritory() string {
+	if f.rowProject == nil {
 		root := f.place.territoryOf(f.workspace())
 		if root == "" && f.inProject() {
 			root = atomicfile.Real(f.workspace())
 		}
-		f.territory = &root
+		f.rowProject = &root
 	}
-	return *f.territory
+	return *f.rowProject
 }
 
 // rootOf returns the project that contains a path, by its name or by its real path. It is "" if there is none.
 func (f *configFile) rootOf(path string) string {
-	root := f.territoryHere()
+	root := f.rowTerritory()
 	if root == "" || !filepath.IsAbs(path) || !isWithin(root, path) && !isWithin(root, atomicfile.Real(path)) {
 		return ""
 	}
 	return root
 }
 
-// names reports whether a text contains a path in the project.
-func (r *reading) names(text string) bool {
-	root := r.territoryHere()
+// namesProject reports whether a text contains a path in the project.
+func (r *reading) namesProject(text string) bool {
+	root := r.rowTerritory()
 	if root == "" {
 		return false
 	}
 	for _, dir := range []string{r.workspace(), root} {
-		for _, behind := range strings.Split(text, dir)[1:] {
-			if behind == "" || !isNameByte(behind[0]) {
+		for _, rest := range strings.Split(text, dir)[1:] {
+			if rest == "" || !isNameByte(rest[0]) {
 				return true
 			}
 		}
 	}
 	_, value, ok := strings.Cut(text, "=")
-	return r.rootOf(text) != "" || ok && r.names(value)
+	return r.rootOf(text) != "" || ok && r.namesProject(value)
 }
 
 func isNameByte(c byte) bool {
 	return c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
 }
 
-// takes describes the first thing that the start of a row takes from a project. It is "" if the row belongs to the
-// project or takes nothing.
-func (r *reading) takes() string {
-	if r.inProject() || r.State != Active || r.territoryHere() == "" {
+// describeProjectUse describes the first thing that the start of a row takes from a project. It is "" if the row
+// belongs to the project or takes nothing.
+func (r *reading) describeProjectUse() string {
+	if r.inProject() || r.State != Active || r.rowTerritory() == "" {
 		return ""
 	}
 	in := ", the project " + tree.QuoteWord(r.workspace())
 	if t, ok := r.Server.Transport.(interop.Stdio); ok {
-		_, placed := r.placed[t.Dir]
+		_, placed := r.workspaceTexts[t.Dir]
 		if !t.Fresh && (placed || r.rootOf(t.Dir) != "") {
 			return "starts in " + tree.QuoteWord(t.Dir) + in
 		}
-		if word, runs := runsOf(append([]string{t.Command}, t.Args...), r.names); runs {
+		if word, runs := executedWord(append([]string{t.Command}, t.Args...), r.namesProject); runs {
 			return "runs what it finds by " + tree.QuoteWord(word) + in
 		}
 		for _, variable := range t.Environ() {
 			name, value, _ := strings.Cut(variable, "=")
 			own := slices.ContainsFunc(t.Env, func(p interop.Pair) bool { return p.Name == name })
 			inherited := t.InheritEnv && name != "PATH" // PATH is cut: see cutPath
-			if (own || inherited) && loaders().MatchString(name) && r.names(value) {
+			if (own || inherited) && loaders().MatchString(name) && r.namesProject(value) {
 				return fmt.Sprintf("finds code by %s%s", tree.Quote(name), in)
 			}
 		}
@@ -122,13 +122,13 @@ func (r *reading) takes() string {
 	return ""
 }
 
-// hold adds a file of the project to the files that an approval covers by their content.
-func (r *reading) hold(f fetch) {
+// coverFile adds a file of the project to the files that an approval covers by their content.
+func (r *reading) coverFile(f fetch) {
 	if f.root == "" || f.kind == "cmd" {
 		return
 	}
-	got := r.place.projectFile(f)
-	r.Files = append(r.Files, RowFile{Path: f.what, Text: got.value, Wrong: got.wrong})
+	result := r.place.projectFile(f)
+	r.Files = append(r.Files, RowFile{Path: f.target, Text: result.value, Wrong: result.reason})
 }
 
 // projectFile returns the content of a file of the project. It is read once in a reading, so the content that is shown,
@@ -136,55 +136,55 @@ func (r *reading) hold(f fetch) {
 func (p *readContext) projectFile(f fetch) fetchResult {
 	p.reading.Lock()
 	defer p.reading.Unlock()
-	if got, ok := p.files[f.what]; ok {
-		return got
+	if result, ok := p.files[f.target]; ok {
+		return result
 	}
 	if len(p.files) >= maxFiles {
-		return fetchResult{wrong: tooMany["file"]}
+		return fetchResult{reason: limitReasons["file"]}
 	}
-	got := readFrom(f)
-	p.files[f.what] = got
-	return got
+	result := readFrom(f)
+	p.files[f.target] = result
+	return result
 }
 
 func readFrom(f fetch) fetchResult {
-	path, err := filepath.EvalSymlinks(f.what)
+	path, err := filepath.EvalSymlinks(f.target)
 	if err != nil {
-		path = f.what // reading it returns the error
+		path = f.target // reading it returns the error
 	} else if f.root != "" && !isWithin(f.root, path) {
-		return fetchResult{wrong: "is a link that leads out of the project"}
+		return fetchResult{reason: "is a link that leads out of the project"}
 	}
 	text, err := atomicfile.ReadPlain(path, maxFetched)
 	if err != nil {
-		return fetchResult{wrong: edit.Reason(err)}
+		return fetchResult{reason: edit.Reason(err)}
 	}
 	return fetchResult{value: string(text)}
 }
 
 // cutPath returns a list of directories in which to look for programs. Relative directories are left out, and so are
 // directories of the project beside which a row of the user would start. avoided holds the directories of the project.
-func (p *readContext) cutPath(list string) (path string, avoided []string) {
-	here, around := p.territoryOf(p.Dir), p.territoryOf(".") // p.Dir may be in another project than the working directory
-	theirs := func(dir string) bool {
-		return here != "" && isWithin(here, dir) || around != "" && isWithin(around, dir)
+func (p *readContext) cutPath(list string) (path string, excluded []string) {
+	project, current := p.territoryOf(p.Dir), p.territoryOf(".") // p.Dir may have been named, and be in another project
+	isInProject := func(dir string) bool {
+		return project != "" && isWithin(project, dir) || current != "" && isWithin(current, dir)
 	}
-	var kept []string
+	var paths []string
 	for _, dir := range filepath.SplitList(list) {
 		switch {
 		case !filepath.IsAbs(dir):
-		case theirs(dir) || theirs(atomicfile.Real(dir)):
-			avoided = append(avoided, dir)
+		case isInProject(dir) || isInProject(atomicfile.Real(dir)):
+			excluded = append(excluded, dir)
 		default:
-			kept = append(kept, dir)
+			paths = append(paths, dir)
 		}
 	}
-	if avoided == nil {
+	if excluded == nil {
 		return list, nil
 	}
-	if kept == nil {
-		return proc.Command{}.SearchPath(), avoided
+	if paths == nil {
+		return proc.Command{}.SearchPath(), excluded
 	}
-	return strings.Join(kept, string(filepath.ListSeparator)), avoided
+	return strings.Join(paths, string(filepath.ListSeparator)), excluded
 }
 
 // ownPath returns the PATH of a row that does not belong to the project. It is "" if that is the PATH of this process.
@@ -192,8 +192,8 @@ func (f *configFile) ownPath() string {
 	if f.inProject() {
 		return ""
 	}
-	path, avoided := f.place.paths()
-	if avoided == nil {
+	path, excluded := f.place.paths()
+	if excluded == nil {
 		return ""
 	}
 	return path

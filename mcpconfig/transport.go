@@ -21,31 +21,33 @@ func (r *reading) transport() {
 	if !ok {
 		return
 	}
-	hasURL, hasCommand := r.has("url"), r.has("command")
+	hasURL, hasCommand := r.isSet("url"), r.isSet("command")
 	switch {
 	case hasURL && hasCommand && declared == interop.KindStdio:
-		why := `the row has both "url" and "command"; by its transport it is a command, and`
-		r.unused(why, append([]string{"url"}, remoteKeys...)...)
+		reason := `the row has both "url" and "command"; by its transport it is a command, and`
+		r.remarkUnused(reason, append([]string{"url"}, remoteKeys...)...)
 		r.stdio()
 	case hasURL && hasCommand:
-		r.unused(`the row has both "url" and "command"; it is a url, and`, append([]string{"command"}, processKeys...)...)
+		r.remarkUnused(`the row has both "url" and "command"; it is a url, and`,
+			append([]string{"command"}, processKeys...)...)
 		r.remote(declared)
 	case hasURL && declared == interop.KindStdio:
-		r.skip(r.at, `transport "stdio" needs a "command", and the row has a "url"`, `remove "transport"`)
+		r.skip(r.offset, `transport "stdio" needs a "command", and the row has a "url"`, `remove "transport"`)
 	case hasCommand && declared != "" && declared != interop.KindStdio:
-		r.skip(r.at, fmt.Sprintf(`transport %q needs a "url", and the row has a "command"`, declared), `remove "transport"`)
+		r.skip(r.offset, fmt.Sprintf(`transport %q needs a "url", and the row has a "command"`, declared),
+			`remove "transport"`)
 	case hasURL:
-		r.unused("a server with a url is not started, so", processKeys...)
+		r.remarkUnused("a server with a url is not started, so", processKeys...)
 		r.remote(declared)
 	case hasCommand:
-		r.unused("a server with a command is not called over HTTP, so", remoteKeys...)
+		r.remarkUnused("a server with a command is not called over HTTP, so", remoteKeys...)
 		r.stdio()
 	case r.fields["command"] != nil:
 		r.skip(r.fields["command"].StartOffset, `"command" is empty`, "")
 	case r.fields["url"] != nil:
 		r.skip(r.fields["url"].StartOffset, `"url" is empty`, "")
 	default:
-		r.skip(r.at, `the row has neither "url" nor "command"`, "")
+		r.skip(r.offset, `the row has neither "url" nor "command"`, "")
 	}
 }
 
@@ -84,16 +86,16 @@ func kindNamed(name string) (kind interop.TransportKind, ok bool) {
 	return "", false
 }
 
-// has reports whether a field is present. "" counts as absent, because forms write it.
-func (r *reading) has(field string) bool {
+// isSet reports whether a field is present. "" counts as absent, because forms write it.
+func (r *reading) isSet(field string) bool {
 	v := r.fields[field]
 	return v != nil && (v.Value.Kind() != '"' || tree.Text(*v) != "")
 }
 
-// unused notes the fields that have no effect, in one sentence that begins with why.
-func (r *reading) unused(why string, fields ...string) {
+// remarkUnused notes the fields that have no effect, in one sentence that begins with reason.
+func (r *reading) remarkUnused(reason string, fields ...string) {
 	var there []string
-	at := r.at
+	at := r.offset
 	for _, f := range fields {
 		if v := r.fields[f]; v != nil {
 			if there == nil {
@@ -105,9 +107,9 @@ func (r *reading) unused(why string, fields ...string) {
 	switch n := len(there); n {
 	case 0:
 	case 1:
-		r.note(at, why+" "+there[0]+" is not used", "")
+		r.note(at, reason+" "+there[0]+" is not used", "")
 	default:
-		r.note(at, why+" "+strings.Join(there[:n-1], ", ")+" and "+there[n-1]+" are not used", "")
+		r.note(at, reason+" "+strings.Join(there[:n-1], ", ")+" and "+there[n-1]+" are not used", "")
 	}
 }
 
@@ -120,11 +122,13 @@ func (r *reading) stdio() {
 	)
 	at, pending := r.fields["command"].StartOffset, r.pending[s.Command]
 	s.Command = r.tilde(s.Command)
-	if s.InheritEnv, _ = r.flag("inheritEnv"); s.InheritEnv {
+	s.InheritEnv, _ = r.flag("inheritEnv")
+	if s.InheritEnv {
 		s.Without = KeyVariables(nil)
 	}
-	if s.Dir, s.Fresh = r.dir(); s.Fresh {
-		r.relatives(s.Command, pending)
+	s.Dir, s.Fresh = r.dir()
+	if s.Fresh {
+		r.noteRelativePaths(s.Command, pending)
 	}
 	if r.scope != Project { // in another project, a project's own row is another server
 		r.Server.Identity = r.identityOf(s)
@@ -148,7 +152,7 @@ func (r *reading) identityOf(s interop.Stdio) (parts []interop.Secret) {
 		list[1] = ""
 	}
 	for _, text := range list {
-		if raw, ok := r.placed[text]; ok {
+		if raw, ok := r.workspaceTexts[text]; ok {
 			text = raw
 		}
 		parts = append(parts, interop.NewSecret(text))
@@ -167,7 +171,7 @@ func badVariable(name string) string {
 func (r *reading) remote(declared interop.TransportKind) {
 	var address string
 	var headers []interop.Pair
-	r.take(member{"url", storeIn(&address, r.text)}, member{"headers", storeIn(&headers, r.pairs(badHeader))})
+	r.take(member{"url", storeIn(&address, r.text)}, member{"headers", storeIn(&headers, r.pairs(headerNameReason))})
 	pending := r.pending[address]
 	address = strings.TrimSpace(address)
 	for i, h := range headers {
@@ -203,8 +207,8 @@ func (r *reading) checkURL(address string) {
 	}
 }
 
-// badHeader returns why a name is not a token of RFC 9110, section 5.6.2, or "".
-func badHeader(name string) string {
+// headerNameReason returns why a name is not a token of RFC 9110, section 5.6.2, or "".
+func headerNameReason(name string) string {
 	for _, c := range []byte(name) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
 			return "no header can have this name"

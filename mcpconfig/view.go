@@ -35,7 +35,7 @@ type View struct {
 // viewEntry is a view with the values that only the reading needs.
 type viewEntry struct {
 	View
-	broken bool // it cannot be read; its name stays taken, or a wider view might get it
+	unreadable bool // it cannot be read; its name stays taken, or a wider view might get it
 }
 
 const maxViews = 100 // of one file: each has clients and lists of its own
@@ -82,39 +82,42 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 			out.Profile = schema.ProfileNamed(r.oneOf(profileNames()...)(field, v))
 		}},
 	)
-	out.broken = r.State == Skipped
+	out.unreadable = r.State == Skipped
 	f.views = append(f.views, out)
 }
 
 // resolveViews returns the views that count, one for each name. The file with the higher precedence for servers wins. A
 // project's file that was only discovered comes last, so that a cloned repository widens no view of the user.
 func resolveViews(sources []*source) (out []View) {
-	type claim struct {
+	type viewClaim struct {
 		viewEntry
-		from *source
+		source *source
 	}
-	var claims []claim
+	var claims []viewClaim
 	for _, s := range sources {
 		for _, v := range s.views {
-			i := slices.IndexFunc(claims, func(c claim) bool { return c.Name == v.Name })
+			i := slices.IndexFunc(claims, func(c viewClaim) bool { return c.Name == v.Name })
 			if i < 0 {
-				claims = append(claims, claim{v, s})
+				claims = append(claims, viewClaim{v, s})
 				continue
 			}
 			old := claims[i]
 			loser := v
-			if old.from == s || s.approved && !old.from.approved || s.approved == old.from.approved && s.group > old.from.group {
-				claims[i], loser = claim{v, s}, old.viewEntry
+			if old.source == s || s.approved && !old.source.approved ||
+				s.approved == old.source.approved && s.group > old.source.group {
+				claims[i], loser = viewClaim{v, s}, old.viewEntry
 			}
 			by := claims[i]
 			s.notes = append(s.notes, Note{
-				File: loser.File, Line: loser.Line, Column: 1, Reason: fmt.Sprintf("view %s: defined at %s:%d too, which takes precedence", tree.Quote(v.Name), by.File, by.Line),
+				File: loser.File, Line: loser.Line, Column: 1,
+				Reason: fmt.Sprintf("view %s: defined at %s:%d too, which takes precedence",
+					tree.Quote(v.Name), by.File, by.Line),
 				Hint: "remove or rename one of the two",
 			})
 		}
 	}
 	for _, c := range claims {
-		if !c.broken {
+		if !c.unreadable {
 			out = append(out, c.View)
 		}
 	}

@@ -27,7 +27,7 @@ func (f *configFile) base() string {
 	if err != nil { // the working directory is gone
 		return filepath.Dir(f.path)
 	}
-	return project(base)
+	return projectRoot(base)
 }
 
 // workspace returns the directory for ${workspaceFolder} in the file's rows. It is the project of the file, or else the
@@ -52,7 +52,7 @@ func (f *configFile) inProject() bool {
 	if f.part == nil {
 		base, dir, isProject := atomicfile.Real(f.base()), atomicfile.Real(f.place.Dir), f.place.isProject
 		settings, _ := filepath.Abs(filepath.Dir(f.path))
-		part := isProject(base) && (project(settings) != settings || isProject(dir) && isWithin(dir, base))
+		part := isProject(base) && (projectRoot(settings) != settings || isProject(dir) && isWithin(dir, base))
 		f.part = &part
 	}
 	return *f.part
@@ -81,16 +81,16 @@ func (r *reading) dir() (dir string, fresh bool) {
 	case dir == "" && r.inProject():
 		return atomicfile.Real(r.base()), false // an approval holds through a link, too
 	case dir == "":
-		return r.place.ownDir(r.Server.ID), true
+		return r.place.processDir(r.Server.ID), true
 	case filepath.IsAbs(dir):
 		return dir, false
 	}
 	return filepath.Join(r.base(), dir), false
 }
 
-// ownDir returns the directory that has the directories of a server's processes. It is "" if there is no place for
+// processDir returns the directory that has the directories of a server's processes. It is "" if there is no place for
 // them. Ids may be any text.
-func (p *readContext) ownDir(id string) string {
+func (p *readContext) processDir(id string) string {
 	if p.State == "" {
 		return ""
 	}
@@ -120,34 +120,35 @@ func (p *readContext) prepare(e *entry) {
 		return
 	}
 	hint := `set XDG_STATE_HOME to a directory that you alone can write, or give the server a "cwd"`
-	give := func(why string) {
+	fail := func(reason string) {
 		e.Server = interop.Server{ID: e.Server.ID}
 		e.Approval = ""
-		e.from.settle(e, Skipped, "it has no directory to start in: "+why, hint)
+		e.file.setState(e, Skipped, "it has no directory to start in: "+reason, hint)
 	}
 	if t.Dir == "" {
-		give("there is no home directory")
+		fail("there is no home directory")
 		return
 	}
 	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
-		give(fmt.Sprintf("%s: %s", t.Dir, edit.Reason(err)))
+		fail(fmt.Sprintf("%s: %s", t.Dir, edit.Reason(err)))
 		return
 	}
 	for _, dir := range []string{p.State, filepath.Dir(t.Dir), t.Dir} {
 		info, err := os.Lstat(dir)
 		if err == nil && dir != p.State && !info.IsDir() {
-			give(dir + " is no directory but a link")
+			fail(dir + " is no directory but a link")
 			return
 		}
 		if err := approvals.CheckPrivate(dir); err != nil {
-			give(err.Error())
+			fail(err.Error())
 			return
 		}
 	}
 }
 
-// relatives notes the relative paths in a command line. The server starts in an empty directory, so they lead nowhere.
-func (r *reading) relatives(command string, pending bool) {
+// noteRelativePaths notes the relative paths in a command line. The server starts in an empty directory, so they lead
+// nowhere.
+func (r *reading) noteRelativePaths(command string, pending bool) {
 	const hint = `write the whole path; the project's is "${workspaceFolder}"`
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !pending {
 		r.skip(r.fields["command"].StartOffset, `"command" is a relative path`+ownDirectory, hint)

@@ -20,13 +20,13 @@ type challenge struct {
 	metadata string   // the address of its metadata; "" if it has none
 	scopes   []string // the scopes that the request needs; nil if it has none
 	err      string   // "insufficient_scope" and the like
-	foreign  bool     // it names schemes, and Bearer is not among them
+	noBearer bool     // it names schemes, and Bearer is not among them
 }
 
-func challengeOf(h http.Header) challenge {
+func parseChallenge(h http.Header) challenge {
 	headers, size := h["Www-Authenticate"], 0
-	for _, one := range headers {
-		size += len(one)
+	for _, header := range headers {
+		size += len(header)
 	}
 	if size > maxChallenge {
 		return challenge{}
@@ -34,18 +34,18 @@ func challengeOf(h http.Header) challenge {
 	var c challenge
 	bearer := false
 	for _, header := range headers {
-		all, _ := oauthex.ParseWWWAuthenticate([]string{header}) // a header that cannot be parsed is ignored
-		for _, one := range all {
+		challenges, _ := oauthex.ParseWWWAuthenticate([]string{header}) // a header that cannot be parsed is ignored
+		for _, parsed := range challenges {
 			if c.metadata == "" {
-				c.metadata = one.Params["resource_metadata"]
+				c.metadata = parsed.Params["resource_metadata"]
 			}
-			c.foreign, bearer = true, bearer || one.Scheme == "bearer"
-			if one.Scheme == "bearer" && c.err == "" && c.scopes == nil {
-				c.err, c.scopes = one.Params["error"], scopesOf(one.Params["scope"])
+			c.noBearer, bearer = true, bearer || parsed.Scheme == "bearer"
+			if parsed.Scheme == "bearer" && c.err == "" && c.scopes == nil {
+				c.err, c.scopes = parsed.Params["error"], scopesOf(parsed.Params["scope"])
 			}
 		}
 	}
-	c.foreign = c.foreign && !bearer
+	c.noBearer = c.noBearer && !bearer
 	return c
 }
 
@@ -55,15 +55,15 @@ func scopesOf(list string) []string { return union(strings.Fields(list)) }
 
 // union returns the scopes of all lists, each once, in their order.
 func union(lists ...[]string) []string {
-	var all []string
+	var scopes []string
 	for _, list := range lists {
 		for _, s := range list {
-			if len(all) < maxScopes && isScope(s) && !slices.Contains(all, s) {
-				all = append(all, s)
+			if len(scopes) < maxScopes && isScope(s) && !slices.Contains(scopes, s) {
+				scopes = append(scopes, s)
 			}
 		}
 	}
-	return all
+	return scopes
 }
 
 func isScope(s string) bool {
@@ -72,7 +72,7 @@ func isScope(s string) bool {
 	})
 }
 
-// contains reports whether all has every element of some.
-func contains(all, some []string) bool {
-	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+// contains reports whether set has every element of subset.
+func contains(set, subset []string) bool {
+	return !slices.ContainsFunc(subset, func(s string) bool { return !slices.Contains(set, s) })
 }

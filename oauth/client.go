@@ -77,7 +77,7 @@ type Options struct {
 	AllowPrivate bool
 	// SignedIn is called when a token of a new sign-in is stored, so that waiting requests can be repeated. It must not
 	// block. It may be nil.
-	SignedIn func(resource, who string)
+	SignedIn func(resource, principal string)
 	// Logger logs events that no caller gets as an error. It never logs a secret. If it is nil, nothing is logged.
 	Logger *slog.Logger
 }
@@ -139,10 +139,15 @@ func (o *Options) check() error {
 	case o.Grant != AuthorizationCode && o.Grant != ClientCredentials && o.Grant != TokenExchange:
 		return errors.New("no such grant: " + string(o.Grant))
 	}
-	if u, err := url.Parse(o.MetadataDocument); o.MetadataDocument != "" && (err != nil || u.Scheme != "https" || u.Path == "" || u.Path == "/" || u.Fragment != "") {
+	if o.MetadataDocument != "" && !isDocumentAddress(o.MetadataDocument) {
 		return errors.New("the client's metadata document must be at an https:// address with a path")
 	}
 	return nil
+}
+
+func isDocumentAddress(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "https" && u.Path != "" && u.Path != "/" && u.Fragment == ""
 }
 
 // Close ends all running flows, and waits for them. It may be called twice.
@@ -152,8 +157,8 @@ func (c *Client) Close() {
 	c.mu.Unlock()
 	c.cancel()
 	c.running.Wait()
-	for _, one := range c.clients {
-		one.CloseIdleConnections()
+	for _, httpClient := range c.clients {
+		httpClient.CloseIdleConnections()
 	}
 }
 
@@ -167,29 +172,29 @@ func (c *Client) web(ctx context.Context, resource string) *web {
 }
 
 // key returns the key under which the tokens of a principal are kept.
-func (c *Client) key(resource, who string) Key {
-	return Key{Resource: resource, Principal: who, Account: c.options.Account}
+func (c *Client) key(resource, principal string) Key {
+	return Key{Resource: resource, Principal: principal, Account: c.options.Account}
 }
 
 // sessionAt returns the session of a server and a principal. All transports share it.
-func (c *Client) sessionAt(address, who string) (*session, error) {
+func (c *Client) sessionAt(address, principal string) (*session, error) {
 	resource, err := Resource(address)
 	if err != nil {
 		return nil, err
 	}
-	key := c.key(resource, who)
+	key := c.key(resource, principal)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.sessions[key].Value(); s != nil {
 		return s, nil
 	}
 	s := &session{client: c, key: key}
-	at := weak.Make(s)
-	c.sessions[key] = at
+	pointer := weak.Make(s)
+	c.sessions[key] = pointer
 	runtime.AddCleanup(s, func(k Key) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.sessions[k] == at { // otherwise there is a newer one
+		if c.sessions[k] == pointer { // otherwise there is a newer one
 			delete(c.sessions, k)
 		}
 	}, key)
@@ -200,17 +205,17 @@ func (c *Client) sessionAt(address, who string) (*session, error) {
 // was signed out there is signed out here too. If a principal signed in with another account, its requests use that
 // account. If the store cannot be read, nothing changes.
 func (c *Client) Reread(ctx context.Context) {
-	var all []*session
+	var sessions []*session
 	c.mu.Lock()
-	for _, at := range c.sessions {
-		if s := at.Value(); s != nil {
-			all = append(all, s)
+	for _, pointer := range c.sessions {
+		if s := pointer.Value(); s != nil {
+			sessions = append(sessions, s)
 		}
 	}
 	c.mu.Unlock()
-	for _, s := range all {
+	for _, s := range sessions {
 		last := s.current.Load()
-		if b, err := c.kept(ctx, s.key); err == nil {
+		if b, err := c.readStored(ctx, s.key); err == nil {
 			s.current.CompareAndSwap(last, decodeGrant(b)) // otherwise there is a newer one
 		}
 	}
@@ -226,12 +231,12 @@ type Status struct {
 }
 
 // Status returns the status of a sign-in from the store.
-func (c *Client) Status(ctx context.Context, resource, who string) (Status, error) {
+func (c *Client) Status(ctx context.Context, resource, principal string) (Status, error) {
 	resource, err := Resource(resource)
 	if err != nil {
 		return Status{}, err
 	}
-	b, err := c.kept(ctx, c.key(resource, who))
+	b, err := c.readStored(ctx, c.key(resource, principal))
 	if err != nil {
 		return Status{}, err
 	}
@@ -250,8 +255,8 @@ func StatusOf(value []byte) Status {
 // SignOut deletes a principal's tokens for a server, and has the authorization server revoke them if it can (RFC 7009).
 // It also deletes the registration of this program there, so that the next sign-in registers anew. If revocation fails,
 // it returns an error, but the tokens are deleted all the same.
-func (c *Client) SignOut(ctx context.Context, resource, who string) error {
-	s, err := c.sessionAt(resource, who)
+func (c *Client) SignOut(ctx context.Context, resource, principal string) error {
+	s, err := c.sessionAt(resource, principal)
 	if err != nil {
 		return err
 	}
@@ -266,13 +271,13 @@ func (c *Client) SignOut(ctx context.Context, resource, who string) error {
 	}
 	w := c.web(ctx, s.key.Resource)
 	if g == nil {
-		return c.forgetAll(ctx, w, s.key.Resource)
+		return c.deleteRegistrations(ctx, w, s.key.Resource)
 	}
 	s.current.Store(nil)
 	if err := c.options.Store.Delete(ctx, s.key); err != nil {
 		return err
 	}
-	if err := c.forget(ctx, g.Issuer, g.client.Redirect, ""); err != nil || g.Revocation == "" {
+	if err := c.deleteRegistration(ctx, g.Issuer, g.client.Redirect, ""); err != nil || g.Revocation == "" {
 		return err
 	}
 	token, kind := g.refresh, "refresh_token"
@@ -280,28 +285,28 @@ func (c *Client) SignOut(ctx context.Context, resource, who string) error {
 		token, kind = g.access, "access_token"
 	}
 	form, header := url.Values{"token": {token.Reveal()}, "token_type_hint": {kind}}, http.Header{}
-	if err := c.prove(g.client, g.Issuer, form, header); err != nil {
+	if err := c.authenticate(g.client, g.Issuer, form, header); err != nil {
 		return err
 	}
-	err = w.post(ctx, g.Revocation, "application/x-www-form-urlencoded", []byte(form.Encode()), header, []string{token.Reveal(), g.client.secret.Reveal()}, nil)
-	if err != nil {
+	secrets := []string{token.Reveal(), g.client.secret.Reveal()}
+	if err := w.post(ctx, g.Revocation, formType, []byte(form.Encode()), header, secrets, nil); err != nil {
 		return &StepError{"revocation", g.Revocation, err}
 	}
 	return nil
 }
 
-// forgetAll deletes the registrations at all authorization servers that a server names. It is used if there is no
-// sign-in that names one.
-func (c *Client) forgetAll(ctx context.Context, w *web, resource string) error {
+// deleteRegistrations deletes the registrations at all authorization servers that a server names. It is used if there
+// is no sign-in that names one.
+func (c *Client) deleteRegistrations(ctx context.Context, w *web, resource string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	d, err := w.resource(ctx, resource, challenge{})
+	d, err := w.readResource(ctx, resource, challenge{})
 	if err != nil {
 		return nil // nothing is signed in, even if the server is down
 	}
-	var failed []error
+	var failures []error
 	for _, issuer := range d.Servers {
-		failed = append(failed, c.forget(ctx, issuer, "", ""))
+		failures = append(failures, c.deleteRegistration(ctx, issuer, "", ""))
 	}
-	return errors.Join(failed...)
+	return errors.Join(failures...)
 }

@@ -35,7 +35,7 @@ func (c *Client) Discover(ctx context.Context, resource string) (*Discovery, err
 		return nil, err
 	}
 	w := c.web(ctx, resource)
-	d, err := w.resource(ctx, resource, challenge{})
+	d, err := w.readResource(ctx, resource, challenge{})
 	if err != nil {
 		return nil, err
 	}
@@ -66,22 +66,23 @@ func queryOf(u *url.URL) string {
 	return "?" + u.RawQuery
 }
 
-// resource reads the metadata of a protected resource. If the challenge has an address, that address is used.
+// readResource reads the metadata of a protected resource. If the challenge has an address, that address is used.
 // Otherwise the well-known places for its path and for its origin are tried (specification 2026-07-28,
 // basic/authorization/authorization-server-discovery).
-func (w *web) resource(ctx context.Context, resource string, ch challenge) (*Discovery, error) {
+func (w *web) readResource(ctx context.Context, resource string, ch challenge) (*Discovery, error) {
 	u, err := url.Parse(resource)
 	if err != nil {
 		return nil, err
 	}
 	origin := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
-	if _, err := w.reach.check(origin); err != nil && ch.metadata == "" { // such as by http: it may require a key in a header
+	if _, err := w.reach.check(origin); err != nil && ch.metadata == "" {
+		// The server is reached by http, for example. It may require a key in a header.
 		return nil, &StepError{StepResource, origin, fmt.Errorf("%w: %w", ErrNoOAuth, err)}
 	}
 	const name = "oauth-protected-resource"
 	places := []string{ch.metadata, wellKnown(origin, name, u.EscapedPath()) + queryOf(u), wellKnown(origin, name, "")}
 	var m oauthex.ProtectedResourceMetadata
-	found, err := w.first(ctx, StepResource, places, &m, func() error { return w.checkResource(u, &m) })
+	found, err := w.firstDocument(ctx, StepResource, places, &m, func() error { return w.checkResource(u, &m) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -92,14 +93,14 @@ func (w *web) resource(ctx context.Context, resource string, ch challenge) (*Dis
 	return &Discovery{Resource: m.Resource, Scopes: union(m.ScopesSupported), Servers: servers}, nil
 }
 
-// first reads the document at the first place that has one, and reports whether there is one. If check refuses
+// firstDocument reads the document at the first place that has one, and reports whether there is one. If check refuses
 // the document, no other place is tried.
-func (w *web) first(ctx context.Context, step Step, places []string, v any, check func() error) (bool, error) {
+func (w *web) firstDocument(ctx context.Context, step Step, places []string, v any, check func() error) (bool, error) {
 	for i, address := range places {
 		if address == "" || slices.Contains(places[:i], address) {
 			continue
 		}
-		err := w.document(ctx, address, v)
+		err := w.readDocument(ctx, address, v)
 		if isAbsent(err) {
 			continue
 		}
@@ -124,7 +125,8 @@ func wellKnown(origin, name, path string) string {
 // everything below.
 func (w *web) checkResource(u *url.URL, m *oauthex.ProtectedResourceMetadata) error {
 	named, err := url.Parse(m.Resource)
-	if err != nil || len(m.Resource) > maxAddress || !sameOrigin(named, u) || !isAbove(named.EscapedPath(), u.EscapedPath()) ||
+	if err != nil || len(m.Resource) > maxAddress ||
+		!sameOrigin(named, u) || !isAbove(named.EscapedPath(), u.EscapedPath()) ||
 		queryOf(named) != "" && queryOf(named) != queryOf(u) || named.Fragment != "" || named.User != nil {
 		return errors.New("the metadata are of another server: " + bareURL(m.Resource))
 	}
@@ -148,18 +150,18 @@ type authServer struct {
 // firstServer returns the first authorization server with usable metadata. If prefer is one of them, it is
 // tried first.
 func (w *web) firstServer(ctx context.Context, d *Discovery, prefer string) (*authServer, error) {
-	var failed []error
-	for _, issuer := range d.ordered(prefer) {
-		as, err := w.server(ctx, issuer, d.Legacy)
+	var failures []error
+	for _, issuer := range d.orderedServers(prefer) {
+		as, err := w.readServer(ctx, issuer, d.Legacy)
 		if err == nil {
 			return as, nil
 		}
-		failed = append(failed, err)
+		failures = append(failures, err)
 	}
-	return nil, errors.Join(failed...)
+	return nil, errors.Join(failures...)
 }
 
-func (d *Discovery) ordered(prefer string) []string {
+func (d *Discovery) orderedServers(prefer string) []string {
 	list := slices.Clone(d.Servers)
 	rank := func(issuer string) int {
 		if sameIssuer(issuer, prefer) {
@@ -171,19 +173,24 @@ func (d *Discovery) ordered(prefer string) []string {
 	return list
 }
 
-// server reads the metadata of an authorization server, from the places and in the order of the specification.
-func (w *web) server(ctx context.Context, issuer string, legacy bool) (*authServer, error) {
+// readServer reads the metadata of an authorization server, from the places and in the order of the specification.
+func (w *web) readServer(ctx context.Context, issuer string, legacy bool) (*authServer, error) {
 	u, err := w.reach.check(issuer)
 	if err != nil {
 		return nil, &StepError{StepServer, issuer, err}
 	}
-	origin, path := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String(), strings.TrimSuffix(u.EscapedPath(), "/")
-	places := []string{wellKnown(origin, "oauth-authorization-server", path), wellKnown(origin, "openid-configuration", path)}
+	origin := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	places := []string{
+		wellKnown(origin, "oauth-authorization-server", path),
+		wellKnown(origin, "openid-configuration", path),
+	}
 	if path != "" {
 		places = append(places, origin+path+"/.well-known/openid-configuration")
 	}
 	as := &authServer{}
-	found, err := w.first(ctx, StepServer, places, &as.AuthServerMeta, func() error { return w.checkServer(issuer, as) })
+	check := func() error { return w.checkServer(issuer, as) }
+	found, err := w.firstDocument(ctx, StepServer, places, &as.AuthServerMeta, check)
 	switch {
 	case err != nil:
 		return nil, err
@@ -194,7 +201,10 @@ func (w *web) server(ctx context.Context, issuer string, legacy bool) (*authServ
 	}
 	// Revision 2025-03-26, "Fallbacks for Servers without Metadata Discovery".
 	return &authServer{assumed: true, AuthServerMeta: oauthex.AuthServerMeta{
-		Issuer: origin, AuthorizationEndpoint: origin + "/authorize", TokenEndpoint: origin + "/token", RegistrationEndpoint: origin + "/register",
+		Issuer:                        origin,
+		AuthorizationEndpoint:         origin + "/authorize",
+		TokenEndpoint:                 origin + "/token",
+		RegistrationEndpoint:          origin + "/register",
 		CodeChallengeMethodsSupported: []string{"S256"}, // every client of OAuth 2.1 supports it
 	}}, nil
 }
@@ -207,7 +217,8 @@ func (w *web) checkServer(issuer string, as *authServer) error {
 	if as.TokenEndpoint == "" {
 		return errors.New("the metadata name no token endpoint")
 	}
-	for _, endpoint := range []string{as.AuthorizationEndpoint, as.TokenEndpoint, as.RegistrationEndpoint, as.RevocationEndpoint} {
+	endpoints := []string{as.AuthorizationEndpoint, as.TokenEndpoint, as.RegistrationEndpoint, as.RevocationEndpoint}
+	for _, endpoint := range endpoints {
 		if endpoint == "" {
 			continue
 		}

@@ -42,7 +42,7 @@ func (e *SignInError) Unwrap() error { return e.Err }
 
 // SignIn returns the server's URL and the principal. Packages that do not import this one recognize the error by this
 // method.
-func (e *SignInError) SignIn() (resource, who string) { return e.Resource, e.Principal }
+func (e *SignInError) SignIn() (resource, principal string) { return e.Resource, e.Principal }
 
 // Step is a step of a sign-in.
 type Step string
@@ -84,11 +84,11 @@ type ServerError struct {
 }
 
 func (e *ServerError) Error() string {
-	said := slices.DeleteFunc([]string{e.Code, e.Description}, func(s string) bool { return s == "" })
-	if len(said) == 0 {
+	parts := slices.DeleteFunc([]string{e.Code, e.Description}, func(s string) bool { return s == "" })
+	if len(parts) == 0 {
 		return fmt.Sprintf("HTTP %d", e.Status)
 	}
-	return strings.Join(said, ": ")
+	return strings.Join(parts, ": ")
 }
 
 // maxShown bounds text of servers that is shown, in bytes.
@@ -143,7 +143,8 @@ func statusOf(err error) int {
 func isRefused(err error) bool {
 	status := statusOf(err)
 	if refused, ok := errors.AsType[*ServerError](err); ok {
-		if status = refused.Status; status/100 == 2 || status == 0 {
+		status = refused.Status
+		if status/100 == 2 || status == 0 {
 			return true
 		}
 	}
@@ -152,10 +153,10 @@ func isRefused(err error) bool {
 
 // isUnreachable reports whether there is no answer, or an answer that does not decide the request.
 func isUnreachable(err error) bool {
-	_, silent := errors.AsType[*networkError](err)
+	_, unanswered := errors.AsType[*networkError](err)
 	_, status := errors.AsType[*statusError](err)
 	_, server := errors.AsType[*ServerError](err)
-	return silent || (status || server) && !isRefused(err)
+	return unanswered || (status || server) && !isRefused(err)
 }
 
 // mayHaveMoved reports whether the metadata may name another token endpoint after this answer.
@@ -176,13 +177,13 @@ func (i identity) isDiscarded(err error) bool {
 // refusal returns the error in an answer. That is the error of RFC 6749 section 5.2, which some servers send with
 // status 200, or else the status.
 func refusal(status int, body []byte, secrets []string) error {
-	var said struct {
+	var answer struct {
 		Error       any `json:"error"`
 		Description any `json:"error_description"`
 	}
-	_ = json.Unmarshal(body, &said)
-	code, _ := said.Error.(string)
-	description, _ := said.Description.(string)
+	_ = json.Unmarshal(body, &answer)
+	code, _ := answer.Error.(string)
+	description, _ := answer.Description.(string)
 	switch {
 	case status/100 == 2 && code == "":
 		return nil
@@ -194,6 +195,6 @@ func refusal(status int, body []byte, secrets []string) error {
 
 func newServerError(status int, code, description string, secrets []string) *ServerError {
 	mask := secret.New(secrets...)
-	shown := func(s string) string { return protocol.Printable(mask.Mask(s[:min(len(s), 8*maxShown)]), maxShown) }
-	return &ServerError{Code: shown(code), Description: shown(description), Status: status}
+	clean := func(s string) string { return protocol.Printable(mask.Mask(s[:min(len(s), 8*maxShown)]), maxShown) }
+	return &ServerError{Code: clean(code), Description: clean(description), Status: status}
 }

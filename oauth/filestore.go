@@ -111,10 +111,10 @@ func (s *FileStore) Keys(ctx context.Context) ([]Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.sorted(), nil
+	return c.sortedKeys(), nil
 }
 
-func (c *fileContent) sorted() (keys []Key) {
+func (c *fileContent) sortedKeys() (keys []Key) {
 	for k := range c.entries {
 		keys = append(keys, k)
 	}
@@ -130,9 +130,9 @@ func (s *FileStore) Put(ctx context.Context, k Key, value []byte) error {
 // Delete implements [Store].
 func (s *FileStore) Delete(ctx context.Context, k Key) error {
 	return s.change(ctx, func(entries map[Key][]byte) (bool, error) {
-		_, had := entries[k]
+		_, existed := entries[k]
 		delete(entries, k)
-		return had, nil
+		return existed, nil
 	})
 }
 
@@ -176,11 +176,12 @@ func (s *FileStore) decode(ctx context.Context, text []byte) (*fileContent, erro
 	var e fileEnvelope
 	switch err := json.Unmarshal(text, &e); {
 	case err != nil:
-		return nil, s.broken("it is damaged")
+		return nil, s.unusable("it is damaged")
 	case e.Version > fileVersion:
-		return nil, fmt.Errorf("%s: a newer indus has written it (version %d, and this one knows %d): update indus", s.path, e.Version, fileVersion)
+		return nil, fmt.Errorf("%s: a newer indus has written it (version %d, and this one knows %d): update indus",
+			s.path, e.Version, fileVersion)
 	case e.Version < 1:
-		return nil, s.broken("it is no store of sign-ins")
+		return nil, s.unusable("it is no store of sign-ins")
 	}
 	c.source = e.Key
 	var err error
@@ -193,11 +194,11 @@ func (s *FileStore) decode(ctx context.Context, text []byte) (*fileContent, erro
 func (s *FileStore) open(c *fileContent, text string) error {
 	t, err := c.keys.Open(text, sealed.Want{Kind: sealed.Store})
 	if err != nil {
-		return s.broken("it is damaged, or was sealed with another key than that of " + s.where(c.source))
+		return s.unusable("it is damaged, or was sealed with another key than that of " + s.keyPlace(c.source))
 	}
 	var entries []fileEntry
 	if err := json.Unmarshal(t.Data, &entries); err != nil {
-		return s.broken("what is sealed in it cannot be read")
+		return s.unusable("what is sealed in it cannot be read")
 	}
 	for _, e := range entries {
 		c.entries[e.Key] = e.Value
@@ -205,25 +206,27 @@ func (s *FileStore) open(c *fileContent, text string) error {
 	return nil
 }
 
-// broken returns the error of a file that is left as it is.
-func (s *FileStore) broken(why string) error {
-	return fmt.Errorf("%s: %s, and is left as it is: bring the right one back, or move it away and sign in again", s.path, why)
+// unusable returns the error of a file that is left as it is.
+func (s *FileStore) unusable(reason string) error {
+	return fmt.Errorf("%s: %s, and is left as it is: bring the right one back, or move it away and sign in again",
+		s.path, reason)
 }
 
 // encode seals the new content of the file. Call it with the lock held.
 func (s *FileStore) encode(ctx context.Context, c *fileContent) ([]byte, error) {
-	if err := s.sealing(ctx, c); err != nil {
+	if err := s.chooseKey(ctx, c); err != nil {
 		return nil, err
 	}
 	entries := []fileEntry{}
-	for _, k := range c.sorted() {
+	for _, k := range c.sortedKeys() {
 		entries = append(entries, fileEntry{k, c.entries[k]})
 	}
 	plain, err := json.Marshal(entries)
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(fileEnvelope{fileAbout, fileVersion, c.source, c.keys.Seal(sealed.Token{Kind: sealed.Store, Data: plain})})
+	token := c.keys.Seal(sealed.Token{Kind: sealed.Store, Data: plain})
+	text, err := json.Marshal(fileEnvelope{fileAbout, fileVersion, c.source, token})
 	if err == nil && len(text) >= maxFile {
 		err = fmt.Errorf("%s: it would be larger than 8 MiB: indus mcp logout forgets sign-ins", s.path)
 	}

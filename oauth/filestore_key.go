@@ -26,34 +26,36 @@ const (
 )
 
 // keys returns the keys of an existing file.
-func (s *FileStore) keys(ctx context.Context, from keySource) (*sealed.Keys, error) {
-	switch from {
+func (s *FileStore) keys(ctx context.Context, source keySource) (*sealed.Keys, error) {
+	switch source {
 	case keyGiven:
 		if s.opts.Key == "" {
-			return nil, s.broken("it was sealed with a key that was given (in the command's environment: INDUS_STORE_KEY), and none is")
+			return nil, s.unusable("it was sealed with a key that was given " +
+				"(in the command's environment: INDUS_STORE_KEY), and none is")
 		}
 		return s.parseKeys(s.opts.Key)
 	case keyKeychain:
 		text, err := s.opts.keychain.get(ctx)
 		if errors.Is(err, errNoKey) {
-			return nil, s.broken("its key is gone from the keychain")
+			return nil, s.unusable("its key is gone from the keychain")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: its key is in the keychain, which does not give it: %w; unlock it, or run in a session that has it", s.path, err)
+			return nil, fmt.Errorf("%s: its key is in the keychain, which does not give it: %w; "+
+				"unlock it, or run in a session that has it", s.path, err)
 		}
 		return s.parseKeys(text)
 	case keyFile:
 		k, err := sealed.ReadKeyFile(s.keyPath())
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, s.broken("its key is gone: " + s.keyPath())
+			return nil, s.unusable("its key is gone: " + s.keyPath())
 		}
 		return k, err
 	}
-	return nil, s.broken("it does not say where its key is")
+	return nil, s.unusable("it does not say where its key is")
 }
 
-// sealing sets the key to seal with: a given key, or else the key of the file, or else a new one.
-func (s *FileStore) sealing(ctx context.Context, c *fileContent) (err error) {
+// chooseKey sets the key to seal with: a given key, or else the key of the file, or else a new one.
+func (s *FileStore) chooseKey(ctx context.Context, c *fileContent) (err error) {
 	switch {
 	case s.opts.Key != "":
 		c.source = keyGiven
@@ -63,7 +65,7 @@ func (s *FileStore) sealing(ctx context.Context, c *fileContent) (err error) {
 		return nil
 	}
 	if _, err := os.Lstat(s.keyPath()); err != nil && !s.opts.NoKeychain {
-		if text, err := s.opts.keychain.getOrMake(ctx); err == nil {
+		if text, err := s.opts.keychain.getOrCreate(ctx); err == nil {
 			c.source = keyKeychain
 			c.keys, err = s.parseKeys(text)
 			return err
@@ -76,14 +78,14 @@ func (s *FileStore) sealing(ctx context.Context, c *fileContent) (err error) {
 
 func (s *FileStore) keyPath() string { return s.path + ".key" }
 
-func (s *FileStore) where(from keySource) string {
-	switch from {
+func (s *FileStore) keyPlace(source keySource) string {
+	switch source {
 	case keyGiven:
 		return "the environment (INDUS_STORE_KEY)"
 	case keyFile:
 		return s.keyPath()
 	}
-	return "the " + string(from)
+	return "the " + string(source)
 }
 
 // parseKeys reads keys. Its errors never show the text.
@@ -101,8 +103,8 @@ type keychain struct {
 	write func(text string) error
 	wait  time.Duration
 
-	mu    sync.Mutex
-	asked chan keychainAnswer // the request that is not answered yet; nil: none
+	mu      sync.Mutex
+	pending chan keychainAnswer // the request that is not answered yet; nil: none
 }
 
 type keychainAnswer struct {
@@ -126,7 +128,7 @@ var (
 func systemKeychain() *keychain {
 	return &keychain{
 		read: func() (string, error) {
-			if !keychainHere() {
+			if !hasKeychain() {
 				return "", errNoKeychain
 			}
 			text, err := keyring.Get(keychainService, keychainUser)
@@ -140,9 +142,9 @@ func systemKeychain() *keychain {
 	}
 }
 
-// keychainHere reports whether a request to the keychain starts no process. Without a session bus the library would
+// hasKeychain reports whether a request to the keychain starts no process. Without a session bus the library would
 // start one.
-func keychainHere() bool {
+func hasKeychain() bool {
 	switch runtime.GOOS {
 	case "darwin", "windows":
 		return true
@@ -154,11 +156,11 @@ func keychainHere() bool {
 	return os.Getenv("XDG_RUNTIME_DIR") != "" && err == nil
 }
 
-func (k *keychain) get(ctx context.Context) (string, error) { return k.bounded(ctx, k.read) }
+func (k *keychain) get(ctx context.Context) (string, error) { return k.withTimeout(ctx, k.read) }
 
-// getOrMake returns the key. If the keychain works and has none, it makes one.
-func (k *keychain) getOrMake(ctx context.Context) (string, error) {
-	return k.bounded(ctx, func() (string, error) {
+// getOrCreate returns the key. If the keychain works and has none, it makes one.
+func (k *keychain) getOrCreate(ctx context.Context) (string, error) {
+	return k.withTimeout(ctx, func() (string, error) {
 		text, err := k.read()
 		if !errors.Is(err, errNoKey) {
 			return text, err
@@ -171,37 +173,37 @@ func (k *keychain) getOrMake(ctx context.Context) (string, error) {
 	})
 }
 
-// bounded gives up after k.wait. The library cannot be stopped: a call that hangs stays until the process ends, and no
-// other call is made meanwhile. Later calls take its answer if it has arrived, and do not wait again.
-func (k *keychain) bounded(ctx context.Context, ask func() (string, error)) (string, error) {
+// withTimeout gives up after k.wait. The library cannot be stopped: a call that hangs stays until the process ends, and
+// no other call is made meanwhile. Later calls take its answer if it has arrived, and do not wait again.
+func (k *keychain) withTimeout(ctx context.Context, request func() (string, error)) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	wait := k.wait
-	if k.asked != nil {
+	if k.pending != nil {
 		wait = 0
 	} else {
-		got := make(chan keychainAnswer, 1)
-		k.asked = got
+		answer := make(chan keychainAnswer, 1)
+		k.pending = answer
 		go func() {
-			text, err := ask()
-			got <- keychainAnswer{text, err}
+			text, err := request()
+			answer <- keychainAnswer{text, err}
 		}()
 	}
-	late := time.NewTimer(wait)
-	defer late.Stop()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
 	select {
-	case a := <-k.asked: // the answer goes first, even if the time is over
-		k.asked = nil
+	case a := <-k.pending: // the answer goes first, even if the time is over
+		k.pending = nil
 		return a.text, a.err
 	default:
 	}
 	select {
-	case a := <-k.asked:
-		k.asked = nil
+	case a := <-k.pending:
+		k.pending = nil
 		return a.text, a.err
 	case <-ctx.Done():
 		return "", ctx.Err()
-	case <-late.C:
+	case <-timer.C:
 		return "", fmt.Errorf("no answer within %v", k.wait)
 	}
 }

@@ -38,7 +38,7 @@ func (s *session) signIn(ctx context.Context, n need) (*grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	w := c.web(ctx, s.key.Resource)
-	d, err := w.resource(ctx, s.key.Resource, n.said)
+	d, err := w.readResource(ctx, s.key.Resource, n.challenge)
 	if err != nil {
 		return nil, err
 	}
@@ -46,22 +46,28 @@ func (s *session) signIn(ctx context.Context, n need) (*grant, error) {
 	if last == nil || !d.has(last.Issuer) {
 		last = &grant{} // scopes of another authorization server do not count here
 	}
-	ask := &signInFlow{session: s, web: w, Discovery: d, last: last, need: n}
-	if person && (c.options.Interact == nil && n.show == nil || n.quiet) {
-		return nil, ask.person(ctx)
+	flow := &signInFlow{session: s, web: w, Discovery: d, last: last, need: n}
+	if person && (c.options.Interact == nil && n.show == nil || n.noPerson) {
+		return nil, flow.personNeeded(ctx)
 	}
-	var failed []error
-	for _, issuer := range d.ordered(last.Issuer) {
-		g, err := ask.server(ctx, issuer)
-		if refused, ok := errors.AsType[*ServerError](err); ok && (refused.Code == "invalid_scope" || refused.Code == "access_denied") {
-			err = errors.Join(err, ask.want(ctx, nil)) // the former scopes can be granted again
+	var failures []error
+	for _, issuer := range d.orderedServers(last.Issuer) {
+		g, err := flow.signInAt(ctx, issuer)
+		if refused, ok := errors.AsType[*ServerError](err); ok && refused.isScopeRefusal() {
+			err = errors.Join(err, flow.saveRequired(ctx, nil)) // the former scopes can be granted again
 		}
-		if step, ok := errors.AsType[*StepError](err); !ok || ctx.Err() != nil || step.Step != StepServer && step.Step != StepRegistration {
+		step, ok := errors.AsType[*StepError](err)
+		if !ok || ctx.Err() != nil || step.Step != StepServer && step.Step != StepRegistration {
 			return g, err // may be nil; after a refusal by one server, no other is asked
 		}
-		failed = append(failed, err)
+		failures = append(failures, err)
 	}
-	return nil, errors.Join(failed...)
+	return nil, errors.Join(failures...)
+}
+
+// isScopeRefusal reports whether other scopes may be granted.
+func (e *ServerError) isScopeRefusal() bool {
+	return e.Code == "invalid_scope" || e.Code == "access_denied"
 }
 
 // signInFlow is one sign-in.
@@ -75,24 +81,25 @@ type signInFlow struct {
 
 // scopes returns the scopes to request (specification 2026-07-28, "Scope Selection Strategy", and SEP-2350).
 func (a *signInFlow) scopes(as *authServer) []string {
-	first := a.client.options.Scopes
+	configured := a.client.options.Scopes
 	switch {
-	case len(first) > 0:
-	case len(a.need.said.scopes) > 0:
-		first = a.need.said.scopes
+	case len(configured) > 0:
+	case len(a.need.challenge.scopes) > 0:
+		configured = a.need.challenge.scopes
 	default:
-		first = a.Scopes
+		configured = a.Scopes
 	}
-	all := union(a.last.Asked, first, a.need.said.scopes, a.last.Wanted)
-	if as != nil && a.client.options.Grant == AuthorizationCode && slices.Contains(as.ScopesSupported, offlineAccess) {
-		all = union(all, []string{offlineAccess}) // "Refresh Tokens"
+	scopes := union(a.last.Requested, configured, a.need.challenge.scopes, a.last.Required)
+	person := a.client.options.Grant == AuthorizationCode
+	if as != nil && person && slices.Contains(as.ScopesSupported, offlineAccess) {
+		scopes = union(scopes, []string{offlineAccess}) // "Refresh Tokens"
 	}
-	return all
+	return scopes
 }
 
-// person returns an error that a person is needed. The required scopes are stored for a later sign-in in another
+// personNeeded returns an error that a person is needed. The required scopes are stored for a later sign-in in another
 // place.
-func (a *signInFlow) person(ctx context.Context) error {
+func (a *signInFlow) personNeeded(ctx context.Context) error {
 	as, err := a.web.firstServer(ctx, a.Discovery, a.last.Issuer)
 	if err != nil {
 		return err
@@ -104,7 +111,7 @@ func (a *signInFlow) person(ctx context.Context) error {
 	switch {
 	case a.need.stepUp:
 		needed.Err = errors.New("what was granted does not reach so far")
-		if err := a.want(ctx, a.need.said.scopes); err != nil {
+		if err := a.saveRequired(ctx, a.need.challenge.scopes); err != nil {
 			return err
 		}
 	case a.last.Issuer != "":
@@ -113,9 +120,9 @@ func (a *signInFlow) person(ctx context.Context) error {
 	return needed
 }
 
-// want stores the scopes that the server requires, for the next sign-in. If scopes is nil, it deletes the stored
-// scopes.
-func (a *signInFlow) want(ctx context.Context, scopes []string) error {
+// saveRequired stores the scopes that the server requires, for the next sign-in. If scopes is nil, it deletes the
+// stored scopes.
+func (a *signInFlow) saveRequired(ctx context.Context, scopes []string) error {
 	unlock, err := a.client.options.Store.Lock(ctx, a.key)
 	if err != nil {
 		return err
@@ -125,19 +132,20 @@ func (a *signInFlow) want(ctx context.Context, scopes []string) error {
 	if err != nil || g == nil {
 		return err
 	}
-	more := *g
-	if more.Wanted = union(g.Wanted, scopes); scopes == nil {
-		more.Wanted = nil
+	updated := *g
+	updated.Required = union(g.Required, scopes)
+	if scopes == nil {
+		updated.Required = nil
 	}
-	if len(more.Wanted) == len(g.Wanted) { // all are stored already, or there is no room
+	if len(updated.Required) == len(g.Required) { // all are stored already, or there is no room
 		return nil
 	}
-	return a.keep(ctx, &more)
+	return a.save(ctx, &updated)
 }
 
-// server signs in at one authorization server.
-func (a *signInFlow) server(ctx context.Context, issuer string) (*grant, error) {
-	as, err := a.web.server(ctx, issuer, a.Legacy)
+// signInAt signs in at one authorization server.
+func (a *signInFlow) signInAt(ctx context.Context, issuer string) (*grant, error) {
+	as, err := a.web.readServer(ctx, issuer, a.Legacy)
 	if err != nil {
 		return nil, err
 	}
@@ -145,35 +153,35 @@ func (a *signInFlow) server(ctx context.Context, issuer string) (*grant, error) 
 		return nil, err
 	}
 	if a.client.options.Grant == AuthorizationCode {
-		return a.byPerson(ctx, as)
+		return a.grantByPerson(ctx, as)
 	}
-	return a.byItself(ctx, as)
+	return a.grantByMachine(ctx, as)
 }
 
-// byPerson runs the authorization code grant with PKCE (OAuth 2.1 section 4.1).
-func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (g *grant, err error) {
+// grantByPerson runs the authorization code grant with PKCE (OAuth 2.1 section 4.1).
+func (a *signInFlow) grantByPerson(ctx context.Context, as *authServer) (g *grant, err error) {
 	if !slices.Contains(as.CodeChallengeMethodsSupported, "S256") || as.AuthorizationEndpoint == "" {
 		return nil, &StepError{StepServer, as.Issuer, errors.New("it does not support authorization codes with PKCE (S256)")}
 	}
-	if as.assumed && a.need.open {
+	if as.assumed && a.need.openServer {
 		return nil, ErrNoOAuth
 	}
 	interact, registration := a.interaction(as)
-	known, err := a.client.registration(ctx, registration)
+	registered, err := a.client.registration(ctx, registration)
 	if err != nil {
 		return nil, err
 	}
-	back, err := interact.Begin(ctx, known.Redirect, a.client.ownPath(as))
+	redirection, err := interact.Begin(ctx, registered.Redirect, a.client.callbackSuffix(as))
 	if err != nil {
 		return nil, &StepError{StepAuthorization, "", err}
 	}
 	defer func() {
-		if page, ok := back.(interface{ ended(error) }); ok {
-			page.ended(err)
+		if page, ok := redirection.(interface{ finish(error) }); ok {
+			page.finish(err)
 		}
-		_ = back.Close()
+		_ = redirection.Close()
 	}()
-	i, err := a.client.identify(ctx, a.web, as, back.URI())
+	i, err := a.client.identify(ctx, a.web, as, redirection.URI())
 	if err != nil && as.assumed {
 		err = fmt.Errorf("%w, and none of before 2025-06-18 either: %w", ErrNoOAuth, err)
 	}
@@ -181,18 +189,21 @@ func (a *signInFlow) byPerson(ctx context.Context, as *authServer) (g *grant, er
 		return nil, &StepError{StepRegistration, as.Issuer, err}
 	}
 	defer func() { // even if the caller has gone
-		if i.isDiscarded(err) || i.Dynamic && i.ID == known.ID && errors.As(err, new(*unansweredError)) {
+		if i.isDiscarded(err) || i.Dynamic && i.ID == registered.ID && errors.As(err, new(*unansweredError)) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime)
 			defer cancel()
-			err = errors.Join(err, a.client.forget(ctx, as.Issuer, i.Redirect, i.ID))
+			err = errors.Join(err, a.client.deleteRegistration(ctx, as.Issuer, i.Redirect, i.ID))
 		}
 	}()
 	scopes, verifier := a.scopes(as), oauth2.GenerateVerifier()
-	code, err := a.code(ctx, as, i, back, scopes, verifier)
+	code, err := a.requestCode(ctx, as, i, redirection, scopes, verifier)
 	if err != nil {
 		return nil, &StepError{StepAuthorization, as.Issuer, err}
 	}
-	form := formOf("grant_type", "authorization_code", "code", code, "redirect_uri", back.URI(), "code_verifier", verifier)
+	form := formOf(
+		"grant_type", "authorization_code", "code", code,
+		"redirect_uri", redirection.URI(), "code_verifier", verifier,
+	)
 	return a.exchange(ctx, as, i, form, scopes)
 }
 
@@ -208,15 +219,17 @@ func (a *signInFlow) interaction(as *authServer) (Interaction, Key) {
 	case show == nil:
 		return o.Interact, registrationKey(as.Issuer, "")
 	case o.Site != nil:
-		ask := &siteSignIn{site: o.Site, who: a.key.Principal, resource: a.key.Resource, issuer: as.Issuer, show: show}
-		return ask, registrationKey(as.Issuer, ask.URI())
+		flow := &siteSignIn{site: o.Site, principal: a.key.Principal, resource: a.key.Resource, issuer: as.Issuer, show: show}
+		return flow, registrationKey(as.Issuer, flow.URI())
 	}
 	open := func(_ context.Context, authorize string) error { show(authorize); return nil }
 	return &Loopback{Redirect: o.Redirect, Open: open}, registrationKey(as.Issuer, "")
 }
 
-// code asks the person to authorize. It checks the answer before any part of it is used.
-func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back Redirection, scopes []string, verifier string) (string, error) {
+// requestCode asks the person to authorize. It checks the answer before any part of it is used.
+func (a *signInFlow) requestCode(
+	ctx context.Context, as *authServer, i identity, redirection Redirection, scopes []string, verifier string,
+) (string, error) {
 	u, err := url.Parse(as.AuthorizationEndpoint)
 	if err != nil {
 		return "", err
@@ -224,7 +237,7 @@ func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back 
 	state, query := rand.Text(), u.Query()
 	query.Del("scope")
 	maps.Copy(query, formOf(
-		"response_type", "code", "client_id", i.ID, "redirect_uri", back.URI(), "state", state, "resource", a.Resource,
+		"response_type", "code", "client_id", i.ID, "redirect_uri", redirection.URI(), "state", state, "resource", a.Resource,
 		"code_challenge", oauth2.S256ChallengeFromVerifier(verifier), "code_challenge_method", "S256",
 		"scope", strings.Join(scopes, " "),
 	))
@@ -232,10 +245,10 @@ func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back 
 		query.Set("prompt", "consent") // otherwise it is ignored (OpenID Connect Core section 11)
 	}
 	u.RawQuery = query.Encode()
-	plainAddress(u)
-	answer, err := back.Ask(ctx, u.String())
+	escapeForShell(u)
+	answer, err := redirection.Ask(ctx, u.String())
 	if err != nil {
-		if page, ok := back.(*siteSignIn); ok && !page.isConfirmed() {
+		if page, ok := redirection.(*siteSignIn); ok && !page.isConfirmed() {
 			return "", err // no browser was sent there
 		}
 		return "", &unansweredError{err}
@@ -243,11 +256,14 @@ func (a *signInFlow) code(ctx context.Context, as *authServer, i identity, back 
 	return checkAnswer(answer, as, state)
 }
 
-// plainAddress leaves no character in an address that is special in a shell. Browsers are often opened by a
+// escapeForShell leaves no character in an address that is special in a shell. Browsers are often opened by a
 // script, on Windows by one of PowerShell (CVE-2025-6514). The query has no such character, and the host has none
 // either: see reach.check.
-func plainAddress(u *url.URL) {
-	u.RawPath = strings.NewReplacer("$", "%24", "&", "%26", "'", "%27", "(", "%28", ")", "%29", "*", "%2A", ";", "%3B", "!", "%21").Replace(u.EscapedPath())
+func escapeForShell(u *url.URL) {
+	escaper := strings.NewReplacer(
+		"$", "%24", "&", "%26", "'", "%27", "(", "%28", ")", "%29", "*", "%2A", ";", "%3B", "!", "%21",
+	)
+	u.RawPath = escaper.Replace(u.EscapedPath())
 	u.Fragment, u.RawFragment = "", "" // it must not have one (RFC 6749 section 3.1)
 }
 
@@ -277,7 +293,9 @@ func checkAnswer(answer url.Values, as *authServer, state string) (string, error
 }
 
 // exchange requests a token with the form, stores it and calls SignedIn.
-func (a *signInFlow) exchange(ctx context.Context, as *authServer, i identity, form url.Values, scopes []string) (*grant, error) {
+func (a *signInFlow) exchange(
+	ctx context.Context, as *authServer, i identity, form url.Values, scopes []string,
+) (*grant, error) {
 	c := a.client
 	if err := c.confine(ctx, a.key.Resource, as.Issuer, true); err != nil {
 		return nil, err
@@ -287,17 +305,20 @@ func (a *signInFlow) exchange(ctx context.Context, as *authServer, i identity, f
 	if err != nil {
 		return nil, err
 	}
-	if err := answer.bearer(); err != nil {
+	if err := answer.checkBearer(); err != nil {
 		return nil, &StepError{StepToken, as.TokenEndpoint, err}
 	}
-	g := answer.into(grant{Resource: a.Resource, Issuer: as.Issuer, Token: as.TokenEndpoint, Revocation: as.RevocationEndpoint, Asked: a.last.Asked, client: i}, scopes)
+	g := answer.applyTo(grant{
+		Resource: a.Resource, Issuer: as.Issuer, Token: as.TokenEndpoint, Revocation: as.RevocationEndpoint,
+		Requested: a.last.Requested, client: i,
+	}, scopes)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // a granted token is stored in any case
 	defer cancel()
 	unlock, err := c.options.Store.Lock(ctx, a.key)
 	if err != nil {
 		return nil, err
 	}
-	err = a.keep(ctx, g)
+	err = a.save(ctx, g)
 	unlock()
 	if err == nil && c.options.SignedIn != nil {
 		c.options.SignedIn(a.key.Resource, a.key.Principal)

@@ -2,11 +2,11 @@ package oauth
 
 import "context"
 
-// handed is a sign-in that goes on without its caller. address is set before ready is closed. err is set before
+// detachedSignIn is a sign-in that goes on without its caller. address is set before ready is closed. err is set before
 // both channels are closed.
-type handed struct {
+type detachedSignIn struct {
 	ready   chan struct{} // closed when there is an address, or when there will be none
-	over    chan struct{}
+	done    chan struct{}
 	address string
 	err     error
 }
@@ -20,20 +20,20 @@ type handed struct {
 // port of this machine (Options.Redirect), and the person's browser has to be on this machine.
 //
 // Until it is used, the address is a secret of the person.
-func (c *Client) SignInAddress(ctx context.Context, resource, who string) (string, error) {
-	s, err := c.sessionAt(resource, who)
+func (c *Client) SignInAddress(ctx context.Context, resource, principal string) (string, error) {
+	s, err := c.sessionAt(resource, principal)
 	if err != nil {
 		return "", err
 	}
 	s.mu.Lock()
-	h := s.handed
+	h := s.detached
 	if h == nil {
-		h = &handed{ready: make(chan struct{}), over: make(chan struct{})}
-		if !c.spawn(func() { s.handOver(h) }) {
+		h = &detachedSignIn{ready: make(chan struct{}), done: make(chan struct{})}
+		if !c.spawn(func() { s.runDetached(h) }) {
 			s.mu.Unlock()
 			return "", errClosed
 		}
-		s.handed = h
+		s.detached = h
 	}
 	s.mu.Unlock()
 	select {
@@ -49,31 +49,31 @@ func (c *Client) SignInAddress(ctx context.Context, resource, who string) (strin
 
 // AwaitSignIn waits for the end of a sign-in that [Client.SignInAddress] began. If there is none, it returns at
 // once. The next request shows whether the principal is signed in.
-func (c *Client) AwaitSignIn(ctx context.Context, resource, who string) error {
-	s, err := c.sessionAt(resource, who)
+func (c *Client) AwaitSignIn(ctx context.Context, resource, principal string) error {
+	s, err := c.sessionAt(resource, principal)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	h := s.handed
+	h := s.detached
 	s.mu.Unlock()
 	if h == nil {
 		return nil
 	}
 	select {
-	case <-h.over:
+	case <-h.done:
 		return h.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// handOver signs in with an address that is handed over. It is not a flight, so requests do not wait for it.
-func (s *session) handOver(h *handed) {
+// runDetached signs in with an address that is handed over. It is not a flight, so requests do not wait for it.
+func (s *session) runDetached(h *detachedSignIn) {
 	ctx := s.client.ctx
 	if _, h.err = s.load(ctx); h.err == nil { // scopes of earlier requests are requested again
-		said, _, _ := s.client.asks(ctx, s.key.Resource)
-		_, h.err = s.signIn(ctx, need{said: said, anew: true, show: func(address string) {
+		answer, _, _ := s.client.probe(ctx, s.key.Resource)
+		_, h.err = s.signIn(ctx, need{challenge: answer, newSignIn: true, show: func(address string) {
 			if h.address == "" {
 				h.address = address
 				close(h.ready)
@@ -81,12 +81,12 @@ func (s *session) handOver(h *handed) {
 		}})
 	}
 	s.mu.Lock()
-	s.handed = nil
+	s.detached = nil
 	s.mu.Unlock()
 	if h.address == "" {
 		close(h.ready)
 	} else if h.err != nil {
 		s.log("nobody has signed in", h.err)
 	}
-	close(h.over)
+	close(h.done)
 }

@@ -509,7 +509,7 @@ func TestSignInAddress(t *testing.T) {
 	t.Parallel()
 	a := attack(t, nil)
 	told := make(chan string, 1)
-	c := newClient(t, oauth.Options{SignedIn: func(resource, who string) { told <- resource + " " + who }})
+	c := newClient(t, oauth.Options{SignedIn: func(resource, principal string) { told <- resource + " " + principal }})
 	first, err := c.SignInAddress(t.Context(), a.URL+"/mcp", "anna")
 	if err != nil {
 		t.Fatal(err)

@@ -56,24 +56,24 @@ func (c *Client) identify(ctx context.Context, w *web, as *authServer, redirect 
 	switch o := &c.options; {
 	case o.ClientID != "":
 		return c.configured(as), nil
-	case c.byDocument(as):
+	case c.usesDocument(as):
 		return identity{ID: o.MetadataDocument, Method: methodNone}, nil
 	case as.RegistrationEndpoint != "" && redirect != "":
-		return c.registered(ctx, w, as, redirect)
+		return c.ensureRegistered(ctx, w, as, redirect)
 	}
 	return identity{}, errors.New("the authorization server registers no clients by itself: it has to give a client id")
 }
 
-func (c *Client) byDocument(as *authServer) bool {
+func (c *Client) usesDocument(as *authServer) bool {
 	return c.options.MetadataDocument != "" && as.ClientIDMetadataDocumentSupported
 }
 
-// ownPath returns the end of the callback path for an authorization server that does not name itself in answers (RFC
-// 9207). Each such server has its own path. If another server redirects the browser to it and wants the code, the
+// callbackSuffix returns the end of the callback path for an authorization server that does not name itself in answers
+// (RFC 9207). Each such server has its own path. If another server redirects the browser to it and wants the code, the
 // answer arrives at the wrong path (mix-up; RFC 9700 sections 4.4.1 and 4.4.2.2). A client that does not register has
 // one fixed address, so the result is "".
-func (c *Client) ownPath(as *authServer) string {
-	if as.AuthorizationResponseIssParameterSupported || c.options.ClientID != "" || c.byDocument(as) {
+func (c *Client) callbackSuffix(as *authServer) string {
+	if as.AuthorizationResponseIssParameterSupported || c.options.ClientID != "" || c.usesDocument(as) {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(strings.TrimSuffix(as.Issuer, "/")))
@@ -87,10 +87,10 @@ var ErrOtherIssuer = errors.New("this client signs in elsewhere")
 // confine returns an error if the authorization server must not see this client's secret or its token for exchange. If
 // no issuer is configured, only the first authorization server that gets them for a server may see them. Its name is
 // stored, because the server may name another person's authorization server later.
-func (c *Client) confine(ctx context.Context, resource, issuer string, keep bool) error {
+func (c *Client) confine(ctx context.Context, resource, issuer string, record bool) error {
 	o := &c.options
 	key := Key{Resource: resource, Client: o.ClientID}
-	first := struct {
+	pinned := struct {
 		Issuer string `json:"issuer"`
 	}{o.Issuer}
 	if o.Issuer == "" && (o.ClientSecret != (secret.Value{}) || o.Exchange != nil) {
@@ -103,19 +103,19 @@ func (c *Client) confine(ctx context.Context, resource, issuer string, keep bool
 		if err != nil {
 			return err
 		}
-		if b == nil && keep {
-			first.Issuer = issuer
-			if b, err = json.Marshal(first); err != nil {
+		if b == nil && record {
+			pinned.Issuer = issuer
+			if b, err = json.Marshal(pinned); err != nil {
 				return err
 			}
 			return c.put(ctx, key, b)
 		}
-		if err := json.Unmarshal(b, &first); b != nil && err != nil {
+		if err := json.Unmarshal(b, &pinned); b != nil && err != nil {
 			return err
 		}
 	}
-	if first.Issuer != "" && !sameIssuer(first.Issuer, issuer) {
-		return &StepError{StepRegistration, issuer, fmt.Errorf("%w: at %s", ErrOtherIssuer, bareURL(first.Issuer))}
+	if pinned.Issuer != "" && !sameIssuer(pinned.Issuer, issuer) {
+		return &StepError{StepRegistration, issuer, fmt.Errorf("%w: at %s", ErrOtherIssuer, bareURL(pinned.Issuer))}
 	}
 	return nil
 }
@@ -144,11 +144,11 @@ func secretMethod(as *authServer) string {
 // registrationKey returns the key of the registration at an issuer. The registration with the address of a [Site] has
 // its own key. So it does not replace the registration of other machines that share the store.
 func registrationKey(issuer, redirect string) Key {
-	site, _, ok := strings.Cut(redirect, pathCallback)
-	if redirect = ""; ok {
-		redirect = site + pathCallback
+	callback := ""
+	if site, _, ok := strings.Cut(redirect, pathCallback); ok {
+		callback = site + pathCallback
 	}
-	return Key{Issuer: strings.TrimSuffix(issuer, "/"), Principal: redirect} // see sameIssuer
+	return Key{Issuer: strings.TrimSuffix(issuer, "/"), Principal: callback} // see sameIssuer
 }
 
 // registration returns the stored registration if it is still valid, or the zero identity.
@@ -164,8 +164,8 @@ func (c *Client) registration(ctx context.Context, key Key) (identity, error) {
 	return s.loaded(), nil
 }
 
-// registered returns the stored registration, or a new one (RFC 7591).
-func (c *Client) registered(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
+// ensureRegistered returns the stored registration, or a new one (RFC 7591).
+func (c *Client) ensureRegistered(ctx context.Context, w *web, as *authServer, redirect string) (identity, error) {
 	key := registrationKey(as.Issuer, redirect)
 	unlock, err := c.options.Store.Lock(ctx, key)
 	if err != nil {
@@ -224,16 +224,16 @@ func (c *Client) register(ctx context.Context, w *web, as *authServer, redirect 
 	return i, nil
 }
 
-// forget deletes the registration at an issuer with the given redirect address. If id is not "", the registration must
-// have that id, because another process may have registered again.
-func (c *Client) forget(ctx context.Context, issuer, redirect, id string) error {
+// deleteRegistration deletes the registration at an issuer with the given redirect address. If id is not "", the
+// registration must have that id, because another process may have registered again.
+func (c *Client) deleteRegistration(ctx context.Context, issuer, redirect, id string) error {
 	key := registrationKey(issuer, redirect)
 	unlock, err := c.options.Store.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if kept, err := c.registration(ctx, key); err != nil || id != "" && kept.ID != id {
+	if current, err := c.registration(ctx, key); err != nil || id != "" && current.ID != id {
 		return err
 	}
 	return c.options.Store.Delete(ctx, key)

@@ -15,7 +15,7 @@ type Interaction interface {
 	// Begin prepares one sign-in. redirect is the registered address of the client at the authorization server, or "".
 	// If URI returns another address, the client registers anew. own is the required end of the path of URI, so that
 	// no two authorization servers share an address. It may be "".
-	Begin(ctx context.Context, redirect, own string) (Redirection, error)
+	Begin(ctx context.Context, redirect, pathSuffix string) (Redirection, error)
 }
 
 // Redirection is one sign-in.
@@ -29,23 +29,23 @@ type Redirection interface {
 	Close() error
 }
 
-// awaited holds the answer to one sign-in, and the outcome for the page on which the browser waits.
-type awaited struct {
+// pendingAnswer holds the answer to one sign-in, and the outcome for the page on which the browser waits.
+type pendingAnswer struct {
 	answers chan url.Values // has room for one answer
-	over    chan struct{}   // closed when err is set
+	done    chan struct{}   // closed when err is set
 	err     error           // why the sign-in failed
 
-	mu    sync.Mutex
-	state string // of the expected sign-in; "": there is none, or it was answered
-	ends  bool
+	mu       sync.Mutex
+	state    string // of the expected sign-in; "": there is none, or it was answered
+	finished bool
 }
 
-func newAwaited() *awaited {
-	return &awaited{answers: make(chan url.Values, 1), over: make(chan struct{})}
+func newPendingAnswer() *pendingAnswer {
+	return &pendingAnswer{answers: make(chan url.Values, 1), done: make(chan struct{})}
 }
 
 // expect begins to wait for the answer to an address.
-func (a *awaited) expect(authorize string) (state string, err error) {
+func (a *pendingAnswer) expect(authorize string) (state string, err error) {
 	u, err := url.Parse(authorize)
 	if err != nil {
 		return "", err
@@ -56,11 +56,11 @@ func (a *awaited) expect(authorize string) (state string, err error) {
 	return a.state, nil
 }
 
-// take delivers the answer, once.
-func (a *awaited) take(answer url.Values) bool {
+// deliver passes the answer on, once.
+func (a *pendingAnswer) deliver(answer url.Values) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.state == "" || !sameText(answer.Get("state"), a.state) {
+	if a.state == "" || !equalText(answer.Get("state"), a.state) {
 		return false
 	}
 	a.state = ""
@@ -68,8 +68,8 @@ func (a *awaited) take(answer url.Values) bool {
 	return true
 }
 
-// answer waits for the answer. shown receives the error of showing the address, or nil.
-func (a *awaited) answer(ctx context.Context, shown <-chan error) (url.Values, error) {
+// wait waits for the answer. shown receives the error of showing the address, or nil.
+func (a *pendingAnswer) wait(ctx context.Context, shown <-chan error) (url.Values, error) {
 	for {
 		select {
 		case answer := <-a.answers:
@@ -88,12 +88,12 @@ func (a *awaited) answer(ctx context.Context, shown <-chan error) (url.Values, e
 	}
 }
 
-// ended sets the outcome for the page. Only the first call counts.
-func (a *awaited) ended(err error) {
+// finish sets the outcome for the page. Only the first call counts.
+func (a *pendingAnswer) finish(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.ends {
-		a.ends, a.err = true, err
-		close(a.over)
+	if !a.finished {
+		a.finished, a.err = true, err
+		close(a.done)
 	}
 }

@@ -31,14 +31,16 @@ type Loopback struct {
 var _ Interaction = (*Loopback)(nil)
 
 // Begin opens the port.
-func (l *Loopback) Begin(ctx context.Context, redirect, own string) (Redirection, error) {
+func (l *Loopback) Begin(ctx context.Context, redirect, pathSuffix string) (Redirection, error) {
 	u, err := url.Parse(cmp.Or(l.Redirect, "http://127.0.0.1/callback"))
-	if err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, errors.New("the address that the browser comes back to has to be one of this machine, such as http://localhost:8085/callback")
+	if err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) ||
+		u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, errors.New("the address that the browser comes back to has to be one of this machine, " +
+			"such as http://localhost:8085/callback")
 	}
-	u.Path += own
+	u.Path += pathSuffix
 	if u.RawPath != "" {
-		u.RawPath += own
+		u.RawPath += pathSuffix
 	}
 	fixed, port := u.Port(), ""
 	if last, err := url.Parse(redirect); err == nil && last.Path == u.Path && last.Hostname() == u.Hostname() {
@@ -53,14 +55,14 @@ func (l *Loopback) Begin(ctx context.Context, redirect, own string) (Redirection
 	}
 	_, port, _ = net.SplitHostPort(listeners[0].Addr().String())
 	u.Host = net.JoinHostPort(u.Hostname(), port)
-	r := &loopback{awaited: newAwaited(), open: l.Open, at: u}
+	r := &loopback{pendingAnswer: newPendingAnswer(), open: l.Open, address: u}
 	r.opening, r.opened = context.WithCancel(ctx)
 	r.server = &http.Server{
 		Handler: r, ReadTimeout: pageTime, WriteTimeout: renewTime, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(io.Discard, "", 0), // only the browser's page matters here
 	}
-	for _, one := range listeners {
-		r.running.Go(func() { _ = r.server.Serve(one) })
+	for _, listener := range listeners {
+		r.running.Go(func() { _ = r.server.Serve(listener) })
 	}
 	return r, nil
 }
@@ -77,10 +79,10 @@ func listen(ctx context.Context, host, port string) ([]net.Listener, error) {
 		return nil, err
 	}
 	_, port, _ = net.SplitHostPort(l.Addr().String())
-	other, err := config.Listen(ctx, "tcp6", net.JoinHostPort("::1", port))
+	v6, err := config.Listen(ctx, "tcp6", net.JoinHostPort("::1", port))
 	switch {
 	case err == nil:
-		return []net.Listener{l, other}, nil
+		return []net.Listener{l, v6}, nil
 	case errors.Is(err, syscall.EADDRINUSE): // another program would get the answer
 		return nil, errors.Join(err, l.Close())
 	}
@@ -91,16 +93,16 @@ func listen(ctx context.Context, host, port string) ([]net.Listener, error) {
 const pageTime = 5 * time.Second
 
 type loopback struct {
-	*awaited
+	*pendingAnswer
 	open    func(context.Context, string) error
 	opening context.Context // of open; opened ends it
 	opened  context.CancelFunc
-	at      *url.URL // the address for the answer
+	address *url.URL // the address for the answer
 	server  *http.Server
 	running sync.WaitGroup
 }
 
-func (r *loopback) URI() string { return r.at.String() }
+func (r *loopback) URI() string { return r.address.String() }
 
 // Ask opens the address and waits for the first answer with its state.
 func (r *loopback) Ask(ctx context.Context, authorize string) (url.Values, error) {
@@ -109,7 +111,7 @@ func (r *loopback) Ask(ctx context.Context, authorize string) (url.Values, error
 	}
 	opened := make(chan error, 1) // open may last as long as the browser, which waits for the last page
 	r.running.Go(func() { opened <- r.open(r.opening, authorize) })
-	return r.answer(ctx, opened)
+	return r.wait(ctx, opened)
 }
 
 // errUnknownEnd is the outcome of a sign-in if its result is not known here.
@@ -117,7 +119,7 @@ var errUnknownEnd = errors.New("closed")
 
 // Close closes the port. The last page is still delivered.
 func (r *loopback) Close() error {
-	r.ended(errUnknownEnd)
+	r.finish(errUnknownEnd)
 	r.opened()
 	ctx, cancel := context.WithTimeout(context.Background(), pageTime)
 	defer cancel()
@@ -134,24 +136,24 @@ func (r *loopback) Close() error {
 func (r *loopback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Connection", "close")
 	switch {
-	case req.URL.Path != cmp.Or(r.at.Path, "/") || req.Method != http.MethodGet || req.Host != r.at.Host:
-		sitePage{Say: "There is nothing here."}.write(w, http.StatusNotFound)
+	case req.URL.Path != cmp.Or(r.address.Path, "/") || req.Method != http.MethodGet || req.Host != r.address.Host:
+		sitePage{Text: "There is nothing here."}.write(w, http.StatusNotFound)
 		return
-	case !r.take(req.URL.Query()):
-		const say = "This is not the answer to a sign-in that is waited for. Begin again."
-		sitePage{Say: say}.write(w, http.StatusBadRequest)
+	case !r.deliver(req.URL.Query()):
+		const text = "This is not the answer to a sign-in that is waited for. Begin again."
+		sitePage{Text: text}.write(w, http.StatusBadRequest)
 		return
 	}
 	select {
-	case <-r.over:
+	case <-r.done:
 	case <-req.Context().Done():
 		return
 	}
-	say := "Signed in. You can close this page."
+	text := "Signed in. You can close this page."
 	if r.err == errUnknownEnd {
-		say = "This page can be closed."
+		text = "This page can be closed."
 	} else if r.err != nil {
-		say = "Not signed in. The program that began this says why. You can close this page."
+		text = "Not signed in. The program that began this says why. You can close this page."
 	}
-	sitePage{Say: say}.write(w, http.StatusOK)
+	sitePage{Text: text}.write(w, http.StatusOK)
 }

@@ -22,7 +22,7 @@ const (
 // Exchange configures the token of a principal that is exchanged for a token of a server.
 type Exchange struct {
 	// Subject returns a token of the principal and its type, such as [TypeIDToken].
-	Subject func(ctx context.Context, who string) (token Secret, kind string, err error)
+	Subject func(ctx context.Context, principal string) (token Secret, kind string, err error)
 	// Provider is the issuer of the token, if that is not the server's own authorization server. The issuer
 	// exchanges the token for an assertion (ID-JAG), which the server's authorization server accepts
 	// (enterprise-managed authorization, SEP-990). If it is "", the server's authorization server exchanges the
@@ -34,8 +34,9 @@ type Exchange struct {
 	ClientSecret Secret
 }
 
-// byItself gets a grant without a person: with the client's credentials (SEP-1046), or for a token of the principal.
-func (a *signInFlow) byItself(ctx context.Context, as *authServer) (*grant, error) {
+// grantByMachine gets a grant without a person: with the client's credentials (SEP-1046), or for a token of the
+// principal.
+func (a *signInFlow) grantByMachine(ctx context.Context, as *authServer) (*grant, error) {
 	i, err := a.client.identify(ctx, a.web, as, "")
 	if err != nil {
 		return nil, &StepError{StepRegistration, as.Issuer, err}
@@ -50,29 +51,33 @@ func (a *signInFlow) byItself(ctx context.Context, as *authServer) (*grant, erro
 	if err != nil {
 		return nil, err
 	}
-	form := formOf("grant_type", grantExchange, "subject_token", token.Reveal(), "subject_token_type", kind, "scope", scope)
+	form := formOf(
+		"grant_type", grantExchange, "subject_token", token.Reveal(), "subject_token_type", kind, "scope", scope,
+	)
 	if x.Provider == "" {
 		return a.exchange(ctx, as, i, form, scopes)
 	}
 	maps.Copy(form, formOf("requested_token_type", typeIDJAG, "audience", as.Issuer, "resource", a.Resource))
 	w := &web{reachLocal, a.client.clients[reachLocal]} // it is configured, and not named by the server
-	provider, err := w.server(ctx, x.Provider, false)
+	provider, err := w.readServer(ctx, x.Provider, false)
 	if err != nil {
 		return nil, err
 	}
-	at := a.client.configured(provider)
+	client := a.client.configured(provider)
 	if x.ClientID != "" {
-		at.ID, at.secret = x.ClientID, x.ClientSecret
-		if at.Method = methodNone; x.ClientSecret != (Secret{}) {
-			at.Method = methodBasic
+		client.ID, client.secret = x.ClientID, x.ClientSecret
+		client.Method = methodNone
+		if x.ClientSecret != (Secret{}) {
+			client.Method = methodBasic
 		}
 	}
-	assertion, err := a.client.requestToken(ctx, w, provider.TokenEndpoint, provider.Issuer, at, form)
+	assertion, err := a.client.requestToken(ctx, w, provider.TokenEndpoint, provider.Issuer, client, form)
 	if err != nil {
 		return nil, err
 	}
 	if strings.EqualFold(assertion.Type, "Bearer") {
-		return nil, &StepError{StepToken, provider.TokenEndpoint, errors.New("the answer is no assertion, but a token to use")}
+		err := errors.New("the answer is no assertion, but a token to use")
+		return nil, &StepError{StepToken, provider.TokenEndpoint, err}
 	}
 	return a.exchange(ctx, as, i, formOf("grant_type", grantBearer, "assertion", assertion.Access, "scope", scope), scopes)
 }

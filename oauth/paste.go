@@ -29,25 +29,25 @@ const (
 )
 
 // Begin asks for nothing yet.
-func (p *Paste) Begin(_ context.Context, redirect, own string) (Redirection, error) {
-	uri := cmp.Or(p.Redirect, pasteRedirect) + own
-	if p.Redirect == "" && redirect != "" && strings.HasSuffix(redirect, own) {
+func (p *Paste) Begin(_ context.Context, redirect, pathSuffix string) (Redirection, error) {
+	uri := cmp.Or(p.Redirect, pasteRedirect) + pathSuffix
+	if p.Redirect == "" && redirect != "" && strings.HasSuffix(redirect, pathSuffix) {
 		uri = redirect
 	}
-	return &pasted{p, uri}, nil
+	return &pasteRedirection{p, uri}, nil
 }
 
-type pasted struct {
+type pasteRedirection struct {
 	*Paste
 	uri string
 }
 
-func (p *pasted) URI() string { return p.uri }
+func (p *pasteRedirection) URI() string { return p.uri }
 
-func (p *pasted) Close() error { return nil }
+func (p *pasteRedirection) Close() error { return nil }
 
 // Ask accepts the whole address, or only its query. If a line is neither, Ask reads another one.
-func (p *pasted) Ask(ctx context.Context, authorize string) (url.Values, error) {
+func (p *pasteRedirection) Ask(ctx context.Context, authorize string) (url.Values, error) {
 	u, err := url.Parse(authorize)
 	if err != nil {
 		return nil, err

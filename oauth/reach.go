@@ -81,14 +81,15 @@ func (r reach) allows(ip netip.Addr) bool {
 	case isPrivate(ip):
 		return r >= reachPrivate
 	}
-	return ip.IsGlobalUnicast() && !translated.Contains(ip) && !translatedHere.Contains(ip) // excludes links, groups and "all"
+	// IsGlobalUnicast excludes links, groups and "all".
+	return ip.IsGlobalUnicast() && !nat64Prefix.Contains(ip) && !localNAT64Prefix.Contains(ip)
 }
 
-// translated is the range in which a network maps IPv4 into IPv6 (RFC 6052), private addresses too.
-// translatedHere is such a range within one network (RFC 8215).
+// nat64Prefix is the range in which a network maps IPv4 into IPv6 (RFC 6052), private addresses too.
+// localNAT64Prefix is such a range within one network (RFC 8215).
 var (
-	translated     = netip.MustParsePrefix("64:ff9b::/96")
-	translatedHere = netip.MustParsePrefix("64:ff9b:1::/48")
+	nat64Prefix      = netip.MustParsePrefix("64:ff9b::/96")
+	localNAT64Prefix = netip.MustParsePrefix("64:ff9b:1::/48")
 )
 
 // check parses an address that a document names. It must begin with https://. If the server is on this
@@ -129,7 +130,7 @@ func newHTTPClient(r reach, config *tls.Config) *http.Client {
 	direct.DialContext = dialer.DialContext
 	proxied := newTransport(config) // the proxy looks names up, and may itself be in a private network
 	proxied.Proxy = http.ProxyFromEnvironment
-	return &http.Client{Transport: &eitherTransport{direct, proxied}, CheckRedirect: followed, Timeout: requestTime}
+	return &http.Client{Transport: &eitherTransport{direct, proxied}, CheckRedirect: checkRedirect, Timeout: requestTime}
 }
 
 func newTransport(config *tls.Config) *http.Transport {
@@ -154,9 +155,9 @@ func (t *eitherTransport) CloseIdleConnections() {
 	t.proxied.CloseIdleConnections()
 }
 
-// followed allows redirects of documents within their origin. Another origin must not speak for an
+// checkRedirect allows redirects of documents within their origin. Another origin must not speak for an
 // issuer. Requests with secrets are not redirected at all.
-func followed(next *http.Request, via []*http.Request) error {
+func checkRedirect(next *http.Request, via []*http.Request) error {
 	if next.Method != http.MethodGet || !sameOrigin(next.URL, via[0].URL) || len(via) > maxRedirects {
 		return fmt.Errorf("it redirects to %s, which is not followed", bareURL(next.URL.String()))
 	}

@@ -30,8 +30,8 @@ func (e *networkError) Unwrap() error {
 	return nil
 }
 
-// document reads a JSON document into v.
-func (w *web) document(ctx context.Context, address string, v any) error {
+// readDocument reads a JSON document into v.
+func (w *web) readDocument(ctx context.Context, address string, v any) error {
 	if _, err := w.reach.check(address); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (w *web) document(ctx context.Context, address string, v any) error {
 	if err != nil {
 		return err
 	}
-	status, body, err := w.do(req)
+	status, body, err := w.send(req)
 	switch {
 	case err != nil:
 		return err
@@ -49,8 +49,13 @@ func (w *web) document(ctx context.Context, address string, v any) error {
 	return decode(body, v)
 }
 
+// formType is the media type of forms.
+const formType = "application/x-www-form-urlencoded"
+
 // post sends a form or a document. secrets are the values in it that no error may repeat.
-func (w *web) post(ctx context.Context, address, contentType string, content []byte, header http.Header, secrets []string, v any) error {
+func (w *web) post(
+	ctx context.Context, address, contentType string, content []byte, header http.Header, secrets []string, v any,
+) error {
 	if _, err := w.reach.check(address); err != nil {
 		return err
 	}
@@ -60,7 +65,7 @@ func (w *web) post(ctx context.Context, address, contentType string, content []b
 	}
 	maps.Copy(req.Header, header)
 	req.Header.Set("Content-Type", contentType)
-	status, body, err := w.do(req)
+	status, body, err := w.send(req)
 	if v == nil && errors.Is(err, errNoDocument) {
 		return nil // the content of the answer to a revocation is ignored (RFC 7009 section 2.2)
 	}
@@ -79,13 +84,13 @@ type web struct {
 	client *http.Client
 }
 
-// do sends a request and reads the whole answer.
-func (w *web) do(req *http.Request) (status int, body []byte, err error) {
+// send sends a request and reads the whole answer.
+func (w *web) send(req *http.Request) (status int, body []byte, err error) {
 	req.Header.Set("Accept", "application/json")
 	res, err := w.client.Do(req)
 	if err != nil {
-		if where, ok := errors.AsType[*url.Error](err); ok { // url.Error repeats the address
-			err = where.Err
+		if urlErr, ok := errors.AsType[*url.Error](err); ok { // url.Error repeats the address
+			err = urlErr.Err
 		}
 		return 0, nil, &networkError{err}
 	}
@@ -109,11 +114,11 @@ func (w *web) do(req *http.Request) (status int, body []byte, err error) {
 // be a token.
 func decode(body []byte, v any) error {
 	err := json.Unmarshal(body, v)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		kind, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5" repeats the value
-		field := protocol.Printable(wrong.Field, maxShown)
-		wanted := nounOf(wrong.Type.Kind().String())
-		return fmt.Errorf("the answer has %s as %q, where it has to be %s", nounOf(kind), field, wanted)
+	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && typeErr.Field != "" {
+		kind, _, _ := strings.Cut(typeErr.Value, " ") // "number 1.5" repeats the value
+		field := protocol.Printable(typeErr.Field, maxShown)
+		expected := nounOf(typeErr.Type.Kind().String())
+		return fmt.Errorf("the answer has %s as %q, where it has to be %s", nounOf(kind), field, expected)
 	}
 	if err != nil {
 		return errNoDocument

@@ -29,49 +29,49 @@ type session struct {
 	client  *Client
 	key     Key
 	current atomic.Pointer[grant] // the last known grant; nil: none
-	looked  atomic.Bool           // the store was read once
+	loaded  atomic.Bool           // the store was read once
 
-	mu     sync.Mutex
-	flight *flight // nil: none
-	handed *handed // nil: none
+	mu       sync.Mutex
+	flight   *flight         // nil: none
+	detached *detachedSignIn // nil: none
 }
 
-// flight is one flow. err and got are set before done is closed.
+// flight is one flow. err and grant are set before done is closed.
 type flight struct {
 	need    need
 	done    chan struct{}
 	cancel  context.CancelFunc
-	waiting int
-	got     *grant
+	waiters int
+	grant   *grant
 	err     error
 }
 
 // need is the requirement of a request that its token does not meet.
 type need struct {
-	refused *grant    // the grant with the refused token; nil: no token was sent
-	said    challenge // the challenge of the server
-	told    bool      // the server's answer is the reason
-	stepUp  bool      // the token is valid but has too few scopes
-	anew    bool      // by a new sign-in in any case
-	renewal bool      // without a new sign-in; a nil grant is then no error
-	quiet   bool      // asks no person
-	open    bool      // the server requires no token, or a token that is not of OAuth
-	show    func(address string)
+	refused       *grant    // the grant with the refused token; nil: no token was sent
+	challenge     challenge // the challenge of the server
+	serverRefused bool      // the server's answer is the reason
+	stepUp        bool      // the token is valid but has too few scopes
+	newSignIn     bool      // by a new sign-in in any case
+	renewOnly     bool      // without a new sign-in; a nil grant is then no error
+	noPerson      bool      // asks no person
+	openServer    bool      // the server requires no token, or a token that is not of OAuth
+	show          func(address string)
 }
 
-// met reports whether a grant meets the need.
-func (n *need) met(g *grant) bool {
-	other := n.refused == nil && !n.anew || n.refused != nil && g != nil && g.access != n.refused.access
-	return other && g.usable(time.Now()) && (!n.stepUp || contains(g.Scopes, n.said.scopes))
+// isMetBy reports whether a grant meets the need.
+func (n *need) isMetBy(g *grant) bool {
+	replaced := n.refused == nil && !n.newSignIn || n.refused != nil && g != nil && g.access != n.refused.access
+	return replaced && g.usable(time.Now()) && (!n.stepUp || contains(g.Scopes, n.challenge.scopes))
 }
 
 // token returns the grant to use now. It is nil if no token is sent. A grant that is about to expire is renewed first.
 func (s *session) token(ctx context.Context) (*grant, error) {
 	g := s.current.Load()
-	if g == nil && s.looked.CompareAndSwap(false, true) {
+	if g == nil && s.loaded.CompareAndSwap(false, true) {
 		var err error
 		if g, err = s.load(ctx); err != nil {
-			s.looked.Store(false)
+			s.loaded.Store(false)
 			return nil, err
 		}
 	}
@@ -81,7 +81,7 @@ func (s *session) token(ctx context.Context) (*grant, error) {
 	}
 	person := s.client.options.Grant == AuthorizationCode
 	if g.renewable() || !person {
-		renewed, err := s.obtain(ctx, need{refused: g, renewal: person})
+		renewed, err := s.obtain(ctx, need{refused: g, renewOnly: person})
 		if renewed != nil || err != nil && !g.usable(now) {
 			return renewed, err
 		}
@@ -100,7 +100,7 @@ func (e *storeError) Unwrap() error { return e.error }
 
 // load reads the grant from the store.
 func (s *session) load(ctx context.Context) (*grant, error) {
-	b, err := s.client.kept(ctx, s.key)
+	b, err := s.client.readStored(ctx, s.key)
 	if err != nil {
 		return nil, &storeError{err}
 	}
@@ -109,9 +109,9 @@ func (s *session) load(ctx context.Context) (*grant, error) {
 	return g, nil
 }
 
-// kept returns the stored value of a sign-in. If there is only one without an account, from before accounts existed, it
-// is moved to the key.
-func (c *Client) kept(ctx context.Context, key Key) ([]byte, error) {
+// readStored returns the stored value of a sign-in. If there is only one without an account, from before accounts
+// existed, it is moved to the key.
+func (c *Client) readStored(ctx context.Context, key Key) ([]byte, error) {
 	store, shared := c.options.Store, key
 	shared.Account = ""
 	b, err := store.Get(ctx, key)
@@ -140,8 +140,8 @@ func (c *Client) kept(ctx context.Context, key Key) ([]byte, error) {
 	return b, store.Delete(ctx, shared)
 }
 
-// keep stores a grant before it is used.
-func (s *session) keep(ctx context.Context, g *grant) error {
+// save stores a grant before it is used.
+func (s *session) save(ctx context.Context, g *grant) error {
 	b, err := g.encode()
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *session) keep(ctx context.Context, g *grant) error {
 // obtain returns a grant that meets the need: from another flow, by renewal, or by a new sign-in.
 func (s *session) obtain(ctx context.Context, n need) (*grant, error) {
 	for {
-		f, mine := s.join(ctx, n)
+		f, started := s.join(ctx, n)
 		if f == nil {
 			return nil, errClosed
 		}
@@ -167,31 +167,31 @@ func (s *session) obtain(ctx context.Context, n need) (*grant, error) {
 			return nil, ctx.Err()
 		}
 		s.leave(f)
-		if mine || f.err != nil || n.met(f.got) || n.anew && f.need.anew {
-			return f.got, f.err
+		if started || f.err != nil || n.isMetBy(f.grant) || n.newSignIn && f.need.newSignIn {
+			return f.grant, f.err
 		} // otherwise the flow was for a smaller need
 	}
 }
 
 // join returns the running flow, or a new one. A new flow has the values of the caller's context.
-func (s *session) join(ctx context.Context, n need) (f *flight, mine bool) {
+func (s *session) join(ctx context.Context, n need) (f *flight, started bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.flight != nil {
-		s.flight.waiting++
+		s.flight.waiters++
 		return s.flight, false
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	closed := context.AfterFunc(s.client.ctx, cancel)
-	f = &flight{need: n, done: make(chan struct{}), cancel: cancel, waiting: 1}
+	stop := context.AfterFunc(s.client.ctx, cancel)
+	f = &flight{need: n, done: make(chan struct{}), cancel: cancel, waiters: 1}
 	if !s.client.spawn(func() {
-		f.got, f.err = s.fly(ctx, n)
-		closed()
+		f.grant, f.err = s.runFlight(ctx, n)
+		stop()
 		cancel()
-		s.over(f)
+		s.endFlight(f)
 		close(f.done)
 	}) {
-		closed()
+		stop()
 		cancel()
 		return nil, false
 	}
@@ -203,17 +203,17 @@ func (s *session) join(ctx context.Context, n need) (f *flight, mine bool) {
 // by then, so its result must be stored.
 func (s *session) leave(f *flight) {
 	s.mu.Lock()
-	f.waiting--
-	last := f.waiting == 0
+	f.waiters--
+	last := f.waiters == 0
 	s.mu.Unlock()
 	if last {
-		s.over(f)
+		s.endFlight(f)
 		f.cancel()
 	}
 }
 
-// over allows the next caller to begin another flow.
-func (s *session) over(f *flight) {
+// endFlight allows the next caller to begin another flow.
+func (s *session) endFlight(f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.flight == f {
@@ -232,19 +232,20 @@ func (c *Client) spawn(run func()) bool {
 	return true
 }
 
-// fly runs one flow.
-func (s *session) fly(ctx context.Context, n need) (*grant, error) {
+// runFlight runs one flow.
+func (s *session) runFlight(ctx context.Context, n need) (*grant, error) {
 	g, err := s.renew(ctx, n)
-	if err == nil && g == nil && !n.renewal {
+	if err == nil && g == nil && !n.renewOnly {
 		return s.signIn(ctx, n)
 	}
 	return g, err
 }
 
 // log logs an event that no caller sees. The server's address is masked, because its path may contain a key.
-func (s *session) log(said string, err error) {
-	why := secret.New(secret.InURL(s.key.Resource)...).Mask(err.Error())
-	s.client.options.Logger.Info(said, "server", secret.Target(s.key.Resource), "caller", s.key.Principal, "why", why)
+func (s *session) log(message string, err error) {
+	reason := secret.New(secret.InURL(s.key.Resource)...).Mask(err.Error())
+	s.client.options.Logger.Info(message,
+		"server", secret.Target(s.key.Resource), "caller", s.key.Principal, "why", reason)
 }
 
 // renew gets a grant without a person, while it holds the lock of all processes that share the store. It returns nil if
@@ -258,37 +259,38 @@ func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 	}
 	defer unlock()
 	g, err := s.load(ctx)
-	if err != nil || n.met(g) {
+	if err != nil || n.isMetBy(g) {
 		return g, err
 	}
-	if n.anew && n.refused != nil && g.renewable() && g.access == n.refused.access {
+	if n.newSignIn && n.refused != nil && g.renewable() && g.access == n.refused.access {
 		useless := *g
 		useless.Useless = true
-		return nil, s.keep(ctx, &useless)
+		return nil, s.save(ctx, &useless)
 	}
-	only := s.client.options.Issuer // it may have been configured since
-	if !g.renewable() || only != "" && !sameIssuer(only, g.Issuer) || n.stepUp || n.anew || n.told && g.Useless {
+	configured := s.client.options.Issuer // it may have been configured since
+	otherIssuer := configured != "" && g != nil && !sameIssuer(configured, g.Issuer)
+	if !g.renewable() || otherIssuer || n.stepUp || n.newSignIn || n.serverRefused && g.Useless {
 		return nil, nil
 	}
 	w := s.client.web(ctx, s.key.Resource)
-	if n.told { // it may have moved to another authorization server
-		d, err := w.resource(ctx, s.key.Resource, n.said)
+	if n.serverRefused { // it may have moved to another authorization server
+		d, err := w.readResource(ctx, s.key.Resource, n.challenge)
 		if err != nil {
 			return nil, err
 		}
 		switch moved := d.check(g.Issuer); moved {
 		case nil:
 		case errMoved:
-			return nil, s.refuse(ctx, g, moved, true)
+			return nil, s.recordRefusal(ctx, g, moved, true)
 		default:
 			return nil, nil // its metadata may be missing for a moment
 		}
 	}
-	return s.refresh(ctx, w, g, n.told)
+	return s.refresh(ctx, w, g, n.serverRefused)
 }
 
 func (d *Discovery) has(issuer string) bool {
-	return slices.ContainsFunc(d.Servers, func(one string) bool { return sameIssuer(one, issuer) })
+	return slices.ContainsFunc(d.Servers, func(server string) bool { return sameIssuer(server, issuer) })
 }
 
 // check returns nil if a server still names an issuer, and ErrNoOAuth if it names none.
@@ -302,9 +304,9 @@ func (d *Discovery) check(issuer string) error {
 	return errMoved
 }
 
-// refresh uses the refresh token (RFC 6749 section 6). told is set if the server refused the access token. It returns
-// nil if the refresh token is refused.
-func (s *session) refresh(ctx context.Context, w *web, g *grant, told bool) (*grant, error) {
+// refresh uses the refresh token (RFC 6749 section 6). serverRefused is set if the server refused the access token. It
+// returns nil if the refresh token is refused.
+func (s *session) refresh(ctx context.Context, w *web, g *grant, serverRefused bool) (*grant, error) {
 	c := s.client
 	ctx = context.WithoutCancel(ctx) // see leave; every request has its own time limit
 	if !g.client.Dynamic && g.client.ID == c.options.ClientID {
@@ -316,18 +318,18 @@ func (s *session) refresh(ctx context.Context, w *web, g *grant, told bool) (*gr
 	}
 	renewed, err := s.refreshAt(ctx, w, g)
 	if mayHaveMoved(err) {
-		switch now, failed := s.rediscover(ctx, w, g); {
-		case errors.Is(failed, errMoved):
-			err = failed
-		case failed == nil && now.Token != g.Token:
-			renewed, err = s.refreshAt(ctx, w, now)
+		switch moved, discoverErr := s.rediscover(ctx, w, g); {
+		case errors.Is(discoverErr, errMoved):
+			err = discoverErr
+		case discoverErr == nil && moved.Token != g.Token:
+			renewed, err = s.refreshAt(ctx, w, moved)
 		}
 	}
 	switch {
 	case err == nil:
-		return renewed, s.keep(ctx, renewed)
+		return renewed, s.save(ctx, renewed)
 	case isRefused(err), errors.Is(err, errMoved):
-		return nil, s.refuse(ctx, g, err, told)
+		return nil, s.recordRefusal(ctx, g, err, serverRefused)
 	}
 	return nil, err
 }
@@ -341,12 +343,12 @@ func (s *session) refreshAt(ctx context.Context, w *web, g *grant) (*grant, erro
 	form := formOf("grant_type", "refresh_token", "refresh_token", g.refresh.Reveal(), "resource", g.Resource)
 	a, err := s.client.requestToken(ctx, w, g.Token, g.Issuer, i, form, g.access.Reveal())
 	if err == nil {
-		err = a.bearer()
+		err = a.checkBearer()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return a.into(*g, g.Scopes), nil
+	return a.applyTo(*g, g.Scopes), nil
 }
 
 // errMoved means that a server no longer names the authorization server of a sign-in.
@@ -356,36 +358,37 @@ var errMoved = errors.New("the server names another authorization server now")
 func (s *session) rediscover(ctx context.Context, w *web, g *grant) (*grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	d, err := w.resource(ctx, s.key.Resource, challenge{})
+	d, err := w.readResource(ctx, s.key.Resource, challenge{})
 	if err == nil {
 		err = d.check(g.Issuer)
 	}
 	if err != nil {
 		return nil, err
 	}
-	as, err := w.server(ctx, g.Issuer, d.Legacy)
+	as, err := w.readServer(ctx, g.Issuer, d.Legacy)
 	if err != nil {
 		return nil, err
 	}
-	now := *g
-	now.Token, now.Revocation = as.TokenEndpoint, as.RevocationEndpoint
-	return &now, nil
+	updated := *g
+	updated.Token, updated.Revocation = as.TokenEndpoint, as.RevocationEndpoint
+	return &updated, nil
 }
 
-// refuse stores that the refresh token was refused. The access token may still be valid, unless the server refused it
-// (told).
-func (s *session) refuse(ctx context.Context, g *grant, why error, told bool) error {
-	s.log("a sign-in can no longer be renewed", why)
+// recordRefusal stores that the refresh token was refused. The access token may still be valid, unless
+// serverRefused is set.
+func (s *session) recordRefusal(ctx context.Context, g *grant, reason error, serverRefused bool) error {
+	s.log("a sign-in can no longer be renewed", reason)
 	var err error
-	if g.client.isDiscarded(why) {
-		err = s.client.forget(ctx, g.Issuer, g.client.Redirect, g.client.ID)
+	if g.client.isDiscarded(reason) {
+		err = s.client.deleteRegistration(ctx, g.Issuer, g.client.Redirect, g.client.ID)
 	}
-	dead := *g
-	if dead.Refused = time.Now(); told {
-		dead.Expiry = dead.Refused
+	updated := *g
+	updated.Refused = time.Now()
+	if serverRefused {
+		updated.Expiry = updated.Refused
 	}
-	if refused, ok := errors.AsType[*ServerError](why); ok && refused.Code == "invalid_scope" {
-		dead.Asked, dead.Wanted = nil, nil // these scopes can be requested, but not renewed
+	if refused, ok := errors.AsType[*ServerError](reason); ok && refused.Code == "invalid_scope" {
+		updated.Requested, updated.Required = nil, nil // these scopes can be requested, but not renewed
 	}
-	return errors.Join(err, s.keep(ctx, &dead))
+	return errors.Join(err, s.save(ctx, &updated))
 }

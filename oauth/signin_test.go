@@ -125,7 +125,7 @@ func TestSignIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		told := make(chan string, 1)
-		c := newClient(t, oauth.Options{Store: store, Interact: newPerson(""), SignedIn: func(resource, who string) { told <- resource + who }})
+		c := newClient(t, oauth.Options{Store: store, Interact: newPerson(""), SignedIn: func(resource, principal string) { told <- resource + principal }})
 		if err := c.SignIn(t.Context(), p.URL+"/mcp/", ""); err != nil {
 			t.Fatal(err)
 		}

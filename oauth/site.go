@@ -30,10 +30,10 @@ type Site struct {
 	// Proof returns a function that checks a key which the person types to prove to be the principal. The error of the
 	// function means that the key cannot be checked at the moment. If Proof is nil or returns nil, the person only
 	// confirms.
-	Proof func(who string) (check func(ctx context.Context, key string) (good bool, err error))
+	Proof func(principal string) (check func(ctx context.Context, key string) (good bool, err error))
 
 	mu      sync.Mutex
-	waiting map[string]*siteSignIn // by link, and by state
+	pending map[string]*siteSignIn // by link, and by state
 	counts  map[string]int         // by principal
 }
 
@@ -41,9 +41,10 @@ const (
 	pathPages    = "/oauth/"
 	pathSignIn   = pathPages + "sign-in/" // followed by the link
 	pathCallback = pathPages + "callback"
-	// maxWaiting bounds all waiting sign-ins, and maxWaitingOf the ones of one principal. Each ends after ten minutes.
-	maxWaiting   = 1000
-	maxWaitingOf = 20
+	// maxPending bounds all waiting sign-ins, and maxPendingPerPrincipal the ones of one principal. Each ends after ten
+	// minutes.
+	maxPending             = 1000
+	maxPendingPerPrincipal = 20
 )
 
 // Callback returns the callback address of this site, which authorization servers must know. For clients that register
@@ -52,47 +53,47 @@ func (s *Site) Callback() string { return strings.TrimSuffix(s.URL, "/") + pathC
 
 // siteSignIn is a sign-in by a site: an [Interaction], and its only [Redirection].
 type siteSignIn struct {
-	*awaited
-	site                  *Site
-	who, resource, issuer string
-	own                   string // the end of the path of the callback
-	show                  func(address string)
+	*pendingAnswer
+	site                        *Site
+	principal, resource, issuer string
+	pathSuffix                  string // the end of the path of the callback
+	show                        func(address string)
 
-	link, name, authorize string // name is the state of the answer
+	link, answerState, authorize string // name is the state of the answer
 
 	browser string // the cookie of the browser that confirmed, or ""; guarded by the lock of the site
 }
 
 func (f *siteSignIn) page() sitePage {
-	return sitePage{Who: f.who, Resource: secret.Target(f.resource), Issuer: bareURL(f.issuer)}
+	return sitePage{Principal: f.principal, Resource: secret.Target(f.resource), Issuer: bareURL(f.issuer)}
 }
 
 // Begin implements [Interaction].
-func (f *siteSignIn) Begin(_ context.Context, _, own string) (Redirection, error) {
-	f.own, f.awaited = own, newAwaited()
+func (f *siteSignIn) Begin(_ context.Context, _, pathSuffix string) (Redirection, error) {
+	f.pathSuffix, f.pendingAnswer = pathSuffix, newPendingAnswer()
 	return f, nil
 }
 
 // URI implements [Redirection].
-func (f *siteSignIn) URI() string { return f.site.Callback() + f.own }
+func (f *siteSignIn) URI() string { return f.site.Callback() + f.pathSuffix }
 
 // Ask implements [Redirection].
 func (f *siteSignIn) Ask(ctx context.Context, authorize string) (_ url.Values, err error) {
 	f.link, f.authorize = rand.Text(), authorize
-	if f.name, err = f.expect(authorize); err != nil {
+	if f.answerState, err = f.expect(authorize); err != nil {
 		return nil, err
 	}
 	if err := f.site.add(f); err != nil {
 		return nil, err
 	}
 	f.show(strings.TrimSuffix(f.site.URL, "/") + pathSignIn + f.link)
-	return f.answer(ctx, nil)
+	return f.wait(ctx, nil)
 }
 
-// ended sets the outcome for the page of the callback. The link is no longer valid by then.
-func (f *siteSignIn) ended(err error) {
+// finish sets the outcome for the page of the callback. The link is no longer valid by then.
+func (f *siteSignIn) finish(err error) {
 	_ = f.Close()
-	f.awaited.ended(err)
+	f.pendingAnswer.finish(err)
 }
 
 // Close implements [Redirection].
@@ -100,54 +101,55 @@ func (f *siteSignIn) Close() error {
 	s := f.site
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.waiting[f.link] != f {
+	if s.pending[f.link] != f {
 		return nil
 	}
-	delete(s.waiting, f.link)
-	delete(s.waiting, f.name)
-	if s.counts[f.who]--; s.counts[f.who] == 0 {
-		delete(s.counts, f.who)
+	delete(s.pending, f.link)
+	delete(s.pending, f.answerState)
+	s.counts[f.principal]--
+	if s.counts[f.principal] == 0 {
+		delete(s.counts, f.principal)
 	}
 	return nil
 }
 
-var errManySignIns = errors.New("too many sign-ins wait for their people; each ends after ten minutes")
+var errTooManySignIns = errors.New("too many sign-ins wait for their people; each ends after ten minutes")
 
 func (s *Site) add(f *siteSignIn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.waiting == nil {
-		s.waiting, s.counts = map[string]*siteSignIn{}, map[string]int{}
+	if s.pending == nil {
+		s.pending, s.counts = map[string]*siteSignIn{}, map[string]int{}
 	}
-	if len(s.waiting) >= 2*maxWaiting || s.counts[f.who] >= maxWaitingOf {
-		return errManySignIns
+	if len(s.pending) >= 2*maxPending || s.counts[f.principal] >= maxPendingPerPrincipal {
+		return errTooManySignIns
 	}
-	s.waiting[f.link], s.waiting[f.name] = f, f
-	s.counts[f.who]++
+	s.pending[f.link], s.pending[f.answerState] = f, f
+	s.counts[f.principal]++
 	return nil
 }
 
-// of returns the sign-in that waits under a link or a state, or nil.
-func (s *Site) of(name string) *siteSignIn {
+// find returns the sign-in that waits under a link or a state, or nil.
+func (s *Site) find(name string) *siteSignIn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.waiting[name]
+	return s.pending[name]
 }
 
-// confirmed binds a sign-in to the browser in which it was confirmed. It returns false if another browser has confirmed
+// confirm binds a sign-in to the browser in which it was confirmed. It returns false if another browser has confirmed
 // already.
-func (f *siteSignIn) confirmed(browser string) bool {
+func (f *siteSignIn) confirm(browser string) bool {
 	f.site.mu.Lock()
 	defer f.site.mu.Unlock()
 	f.browser = cmp.Or(f.browser, browser)
-	return sameText(f.browser, browser)
+	return equalText(f.browser, browser)
 }
 
 // confirmedBy reports whether the person confirmed in this browser, and whether no browser has confirmed yet.
 func (f *siteSignIn) confirmedBy(browser string) (same, none bool) {
 	f.site.mu.Lock()
 	defer f.site.mu.Unlock()
-	return f.browser != "" && sameText(f.browser, browser), f.browser == ""
+	return f.browser != "" && equalText(f.browser, browser), f.browser == ""
 }
 
 // isConfirmed reports whether a browser was sent to the authorization server.
@@ -156,16 +158,16 @@ func (f *siteSignIn) isConfirmed() bool {
 	return !none
 }
 
-func sameText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+func equalText(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // ServeHTTP serves the pages.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	link, isLink := strings.CutPrefix(r.URL.Path, pathSignIn)
-	page, status := sitePage{Say: "There is no such page."}, http.StatusNotFound
+	page, status := sitePage{Text: "There is no such page."}, http.StatusNotFound
 	switch {
 	case r.Method != http.MethodGet && (r.Method != http.MethodPost || !isLink):
 		w.Header().Set("Allow", "GET")
-		page, status = sitePage{Say: "This page can only be opened."}, http.StatusMethodNotAllowed
+		page, status = sitePage{Text: "This page can only be opened."}, http.StatusMethodNotAllowed
 	case isLink:
 		page, status = s.serveLink(w, r, link)
 	case r.URL.Path == pathCallback, strings.HasPrefix(r.URL.Path, pathCallback+"/"):
@@ -176,7 +178,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serveLink shows the question, or accepts the confirmation.
 func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) (page sitePage, status int) {
-	f := s.of(link)
+	f := s.find(link)
 	if f == nil || f.link != link {
 		return noSignIn, http.StatusNotFound
 	}
@@ -188,14 +190,14 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) (p
 	page.Action = pathSignIn + link
 	var check func(context.Context, string) (bool, error)
 	if s.Proof != nil {
-		check = s.Proof(f.who)
+		check = s.Proof(f.principal)
 	}
 	page.Proof = check != nil
 	if r.Method == http.MethodGet {
-		s.mark(w, cmp.Or(browser, rand.Text())) // the cookie lasts anew; it may come from a sign-in minutes ago
+		s.setCookie(w, cmp.Or(browser, rand.Text())) // the cookie lasts anew; it may come from a sign-in minutes ago
 		return page, http.StatusOK
 	}
-	if foreign := http.NewCrossOriginProtection().Check(r); foreign != nil || browser == "" {
+	if originErr := http.NewCrossOriginProtection().Check(r); originErr != nil || browser == "" {
 		return otherForm, http.StatusForbidden
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 2*maxToken)
@@ -205,14 +207,14 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) (p
 	}
 	switch {
 	case err != nil:
-		return sitePage{Say: "Keys cannot be checked at the moment. Try again in a moment."}, http.StatusServiceUnavailable
+		return sitePage{Text: "Keys cannot be checked at the moment. Try again in a moment."}, http.StatusServiceUnavailable
 	case !good:
-		page.Wrong = true
+		page.WrongKey = true
 		return page, http.StatusForbidden
-	case !f.confirmed(browser):
+	case !f.confirm(browser):
 		return otherBrowser, http.StatusForbidden
 	}
-	s.mark(w, browser)
+	s.setCookie(w, browser)
 	w.Header().Set("Location", f.authorize)
 	return sitePage{}, http.StatusSeeOther
 }
@@ -220,18 +222,18 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) (p
 // serveCallback accepts the answer of the authorization server (RFC 6749 section 4.1.2). The flow checks it.
 func (s *Site) serveCallback(r *http.Request) (page sitePage, status int) {
 	answer := r.URL.Query()
-	f := s.of(answer.Get("state"))
-	if f == nil || f.name != answer.Get("state") || r.URL.Path != pathCallback+f.own {
+	f := s.find(answer.Get("state"))
+	if f == nil || f.answerState != answer.Get("state") || r.URL.Path != pathCallback+f.pathSuffix {
 		return noSignIn, http.StatusNotFound
 	}
 	if same, _ := f.confirmedBy(s.browserOf(r)); !same {
 		return otherBrowser, http.StatusForbidden
 	}
-	if !f.take(answer) {
+	if !f.deliver(answer) {
 		return noSignIn, http.StatusNotFound
 	}
 	select {
-	case <-f.over:
+	case <-f.done:
 		page = f.page()
 		page.Done, page.Failed = true, f.err != nil
 	case <-r.Context().Done(): // the browser has gone
@@ -243,14 +245,17 @@ func (s *Site) serveCallback(r *http.Request) (page sitePage, status int) {
 // 127.0.0.1 is one host. It is Lax, because the browser does not send a Strict cookie after the redirect of the
 // authorization server.
 func (s *Site) cookie() *http.Cookie {
-	c := &http.Cookie{Name: "indus-sign-in", Path: "/", MaxAge: int(signInTime.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{
+		Name: "indus-sign-in", Path: "/", MaxAge: int(signInTime.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
 	if strings.HasPrefix(s.URL, "https:") {
 		c.Name, c.Secure = "__Host-"+c.Name, true // no other host of the domain can set it
 	}
 	return c
 }
 
-func (s *Site) mark(w http.ResponseWriter, browser string) {
+func (s *Site) setCookie(w http.ResponseWriter, browser string) {
 	c := s.cookie()
 	c.Value = browser
 	http.SetCookie(w, c)

@@ -15,31 +15,31 @@ import (
 // time.
 func TestSiteIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site, links := &Site{URL: "https://mcp.example.com"}, make(chan string, maxWaitingOf+2)
-		ask := func(who string) error {
+		site, links := &Site{URL: "https://mcp.example.com"}, make(chan string, maxPendingPerPrincipal+2)
+		ask := func(principal string) error {
 			ctx, cancel := context.WithTimeout(t.Context(), signInTime)
 			defer cancel()
-			f := &siteSignIn{site: site, who: who, show: func(address string) { links <- address }}
+			f := &siteSignIn{site: site, principal: principal, show: func(address string) { links <- address }}
 			back, err := f.Begin(ctx, "", "")
 			if err != nil {
 				return err
 			}
 			defer back.Close()
-			_, err = back.Ask(ctx, fmt.Sprintf("https://as.example.com/?state=%s%d", who, len(links)))
+			_, err = back.Ask(ctx, fmt.Sprintf("https://as.example.com/?state=%s%d", principal, len(links)))
 			return err
 		}
-		for range maxWaitingOf {
+		for range maxPendingPerPrincipal {
 			go ask("eve")
 			synctest.Wait()
 		}
-		if err := ask("eve"); !errors.Is(err, errManySignIns) {
+		if err := ask("eve"); !errors.Is(err, errTooManySignIns) {
 			t.Errorf("one more: %v", err)
 		}
 		failed := make(chan error)
 		go func() { failed <- ask("ann") }()
 		synctest.Wait()
 		link := ""
-		for range maxWaitingOf + 1 {
+		for range maxPendingPerPrincipal + 1 {
 			link = <-links
 		}
 		open := func() (int, http.Header) {
@@ -55,8 +55,8 @@ func TestSiteIsBounded(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if status, _ := open(); status != http.StatusNotFound || len(site.waiting)+len(site.counts) != 0 {
-			t.Errorf("%d, %d wait of %d", status, len(site.waiting), len(site.counts))
+		if status, _ := open(); status != http.StatusNotFound || len(site.pending)+len(site.counts) != 0 {
+			t.Errorf("%d, %d wait of %d", status, len(site.pending), len(site.counts))
 		}
 	})
 }
@@ -66,7 +66,7 @@ func TestSiteIsBounded(t *testing.T) {
 func TestCookieLastsForTheSignIn(t *testing.T) {
 	t.Parallel()
 	site := &Site{URL: "https://mcp.example.com"}
-	f := &siteSignIn{site: site, who: "ann", link: "link", name: "state", authorize: "https://as.example.com/"}
+	f := &siteSignIn{site: site, principal: "ann", link: "link", answerState: "state", authorize: "https://as.example.com/"}
 	if err := site.add(f); err != nil {
 		t.Fatal(err)
 	}
@@ -92,10 +92,10 @@ func TestCookieLastsForTheSignIn(t *testing.T) {
 // TestPagesShowTextAsText checks that names from servers and tokens are never markup, in any page.
 func TestPagesShowTextAsText(t *testing.T) {
 	const hostile = `"'><script>alert(1)</script>&amp;`
-	asks := sitePage{Who: hostile, Resource: hostile, Issuer: hostile, Action: hostile, Proof: true, Wrong: true}
+	asks := sitePage{Principal: hostile, Resource: hostile, Issuer: hostile, Action: hostile, Proof: true, WrongKey: true}
 	done, failed := asks, asks
 	done.Done, failed.Done, failed.Failed = true, true, true
-	for name, page := range map[string]sitePage{"asks": asks, "done": done, "failed": failed, "says": {Say: hostile}} {
+	for name, page := range map[string]sitePage{"asks": asks, "done": done, "failed": failed, "says": {Text: hostile}} {
 		text := page.text()
 		const want = `&#34;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;`
 		if strings.Contains(text, "<script") || strings.Contains(text, hostile) || !strings.Contains(text, want) {

@@ -18,15 +18,15 @@ import (
 // NAME".
 func newSite(t *testing.T) *oauth.Site {
 	t.Helper()
-	s := &oauth.Site{Proof: func(who string) func(context.Context, string) (bool, error) {
-		if who == "free" {
+	s := &oauth.Site{Proof: func(principal string) func(context.Context, string) (bool, error) {
+		if principal == "free" {
 			return nil
 		}
 		return func(_ context.Context, key string) (bool, error) {
 			if key == "during an outage" {
 				return false, errors.New("away")
 			}
-			return key == "key of "+who, nil
+			return key == "key of "+principal, nil
 		}
 	}}
 	web := httptest.NewServer(s)
@@ -51,17 +51,17 @@ func TestSite(t *testing.T) {
 	as := authserver.Start(t, nil)
 	p, site := protect(t, as, false), newSite(t)
 	c := newClient(t, oauth.Options{Site: site})
-	begin := func(t *testing.T, who string) string {
+	begin := func(t *testing.T, principal string) string {
 		t.Helper()
-		link, err := c.SignInAddress(t.Context(), p.URL+"/mcp", who)
+		link, err := c.SignInAddress(t.Context(), p.URL+"/mcp", principal)
 		if err != nil || !strings.HasPrefix(link, site.URL+"/oauth/sign-in/") {
 			t.Fatal(link, err)
 		}
 		return link
 	}
-	in := func(t *testing.T, who string) bool {
+	in := func(t *testing.T, principal string) bool {
 		t.Helper()
-		st, err := c.Status(t.Context(), p.URL+"/mcp", who)
+		st, err := c.Status(t.Context(), p.URL+"/mcp", principal)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,16 +74,16 @@ func TestSite(t *testing.T) {
 		}
 	}
 	t.Run("two principals", func(t *testing.T) {
-		for _, who := range []string{"ann", "free"} {
-			link := begin(t, who)
+		for _, principal := range []string{"ann", "free"} {
+			link := begin(t, principal)
 			page, err := authserver.Get(t.Context(), jar(t), link)
-			for _, want := range []string{p.URL + "/mcp", as.Issuer, who} {
+			for _, want := range []string{p.URL + "/mcp", as.Issuer, principal} {
 				shows(t, page, err, want)
 			}
-			page, err = authserver.Browser{User: who + " upstream"}.SignIn(t.Context(), link, "key of "+who)
+			page, err = authserver.Browser{User: principal + " upstream"}.SignIn(t.Context(), link, "key of "+principal)
 			shows(t, page, err, "<h1>Signed in</h1>")
-			wants(t, c.Transport(nil, p.URL+"/mcp", who), p.URL+"/mcp", "", who+" upstream")
-			page, err = authserver.Browser{}.SignIn(t.Context(), link, "key of "+who)
+			wants(t, c.Transport(nil, p.URL+"/mcp", principal), p.URL+"/mcp", "", principal+" upstream")
+			page, err = authserver.Browser{}.SignIn(t.Context(), link, "key of "+principal)
 			shows(t, page, err, "This link has expired")
 		}
 		if n := as.Counts(t)["registered"]; n != 1 {

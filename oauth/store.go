@@ -18,8 +18,8 @@ type Key struct {
 	Resource string `json:"resource,omitempty"`
 	// Issuer is the authorization server of a registration. It is "" for tokens, which have it in their value.
 	Issuer string `json:"issuer,omitempty"`
-	// Principal is the owner of the tokens. It is "" for the user of this program. For a registration it is "", or the callback
-	// address of a [Site].
+	// Principal is the owner of the tokens. It is "" for the user of this program. For a registration it is "", or the
+	// callback address of a [Site].
 	Principal string `json:"principal,omitempty"`
 	// Client is a client id. It is set, with Resource, only for the authorization server that may get the
 	// secret of this client.
@@ -53,28 +53,30 @@ type Store interface {
 // Values from authorization servers can be of any size, and share one store. These are the limits, in bytes:
 const (
 	maxEntry         = 32 << 10 // of a sign-in or a registration
-	maxOfServer      = 2 << 20  // of the sign-ins at one server
+	maxPerServer     = 2 << 20  // of the sign-ins at one server
 	maxRegistrations = 1 << 20  // of all: a server may name a new authorization server each time
 )
 
 // put stores a value among others. A new registration may replace old ones, because they can be made again.
 func put(values map[Key][]byte, k Key, value []byte) error {
-	size, most := k.size(value), maxOfServer
+	size, limit := k.size(value), maxPerServer
 	if k.Resource == "" {
-		most = maxRegistrations
+		limit = maxRegistrations
 	}
-	for other, v := range values {
-		if other.Resource != k.Resource || other == k {
+	for stored, v := range values {
+		if stored.Resource != k.Resource || stored == k {
 			continue
 		}
-		if size += other.size(v); size <= most {
+		size += stored.size(v)
+		if size <= limit {
 			continue
 		}
 		if k.Resource != "" {
-			return fmt.Errorf("the sign-ins at %s would take more than %d bytes: sign somebody out there", secret.Target(k.Resource), most)
+			return fmt.Errorf("the sign-ins at %s would take more than %d bytes: sign somebody out there",
+				secret.Target(k.Resource), limit)
 		}
-		delete(values, other)
-		size -= other.size(v)
+		delete(values, stored)
+		size -= stored.size(v)
 	}
 	values[k] = slices.Clone(value)
 	return nil
@@ -85,7 +87,8 @@ func (k Key) size(value []byte) int { return len(strings.Join(k.parts(), "")) + 
 // put stores a value, unless it is too long.
 func (c *Client) put(ctx context.Context, k Key, value []byte) error {
 	if len(value) > maxEntry {
-		return fmt.Errorf("what the authorization server sent takes %d bytes to keep, which is more than %d", len(value), maxEntry)
+		return fmt.Errorf("what the authorization server sent takes %d bytes to keep, which is more than %d",
+			len(value), maxEntry)
 	}
 	return c.options.Store.Put(ctx, k, value)
 }
@@ -99,9 +102,9 @@ type MemoryStore struct {
 
 var _ Store = (*MemoryStore)(nil)
 
-// heldLock has a place for one holder. users counts the holder and the waiting callers.
+// heldLock has a slot for one holder. users counts the holder and the waiting callers.
 type heldLock struct {
-	place chan struct{}
+	slot  chan struct{}
 	users int
 }
 
@@ -138,14 +141,14 @@ func (s *MemoryStore) Lock(ctx context.Context, k Key) (func(), error) {
 	}
 	l := s.locks[k]
 	if l == nil {
-		l = &heldLock{place: make(chan struct{}, 1)}
+		l = &heldLock{slot: make(chan struct{}, 1)}
 		s.locks[k] = l
 	}
 	l.users++
 	s.mu.Unlock()
 	select {
-	case l.place <- struct{}{}:
-		return sync.OnceFunc(func() { <-l.place; s.leave(k, l) }), nil
+	case l.slot <- struct{}{}:
+		return sync.OnceFunc(func() { <-l.slot; s.leave(k, l) }), nil
 	case <-ctx.Done():
 		s.leave(k, l)
 		return nil, ctx.Err()
@@ -155,7 +158,8 @@ func (s *MemoryStore) Lock(ctx context.Context, k Key) (func(), error) {
 func (s *MemoryStore) leave(k Key, l *heldLock) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.users--; l.users == 0 {
+	l.users--
+	if l.users == 0 {
 		delete(s.locks, k)
 	}
 }

@@ -29,13 +29,13 @@ type grant struct {
 	Issuer     string `json:"issuer"`
 	Token      string `json:"token_endpoint"`
 	Revocation string `json:"revocation_endpoint,omitempty"`
-	// Scopes are the granted scopes. Asked are all scopes that were ever requested and not refused, so that a sign-in
-	// for more loses none (SEP-2350). Wanted are the scopes that the server required since.
-	Scopes []string  `json:"scopes,omitempty"`
-	Asked  []string  `json:"asked,omitempty"`
-	Wanted []string  `json:"wanted,omitempty"`
-	Got    time.Time `json:"got"`
-	Expiry time.Time `json:"expiry,omitzero"` // zero: unknown
+	// Scopes are the granted scopes. Requested are all scopes that were ever requested and not refused, so that a sign-in
+	// for more loses none (SEP-2350). Required are the scopes that the server required since.
+	Scopes    []string  `json:"scopes,omitempty"`
+	Requested []string  `json:"asked,omitempty"`
+	Required  []string  `json:"wanted,omitempty"`
+	Obtained  time.Time `json:"got"`
+	Expiry    time.Time `json:"expiry,omitzero"` // zero: unknown
 	// Useless is set if the server refused the token just after a renewal. It would refuse another one too.
 	Useless bool `json:"useless,omitempty"`
 	// Refused is the time at which the refresh token was last refused. It is zero if it was not refused since it was
@@ -74,7 +74,7 @@ func (g *grant) usable(now time.Time) bool {
 
 // fresh reports whether the token need not be renewed yet.
 func (g *grant) fresh(now time.Time) bool {
-	return g.usable(now) && (g.Expiry.IsZero() || now.Add(min(renewBefore, g.Expiry.Sub(g.Got)/2)).Before(g.Expiry))
+	return g.usable(now) && (g.Expiry.IsZero() || now.Add(min(renewBefore, g.Expiry.Sub(g.Obtained)/2)).Before(g.Expiry))
 }
 
 // renewable reports whether there is a refresh token that can be tried.
@@ -85,34 +85,40 @@ func (g *grant) renewable() bool {
 // renews reports whether there is a refresh token that is not known to be refused.
 func (g *grant) renews() bool { return g.renewable() && g.Refused.IsZero() }
 
-// tokenAnswer is the response of RFC 6749 section 5.1. Some servers write numbers as strings.
-type tokenAnswer struct {
+// tokenResponse is the response of RFC 6749 section 5.1. Some servers write numbers as strings.
+type tokenResponse struct {
 	Access  string          `json:"access_token"`
 	Refresh string          `json:"refresh_token"`
 	Type    string          `json:"token_type"`
 	Expires json.RawMessage `json:"expires_in"`
 	Scope   *string         `json:"scope"`
 
-	asked time.Time // the time of the request; expires_in counts from some time after it
+	sentAt time.Time // the time of the request; expires_in counts from some time after it
 }
 
 // requestToken sends a request to a token endpoint. Errors mask the secret values of the form, and the values in
 // secrets.
-func (c *Client) requestToken(ctx context.Context, w *web, endpoint, audience string, i identity, form url.Values, secrets ...string) (*tokenAnswer, error) {
+func (c *Client) requestToken(
+	ctx context.Context, w *web, endpoint, audience string, i identity, form url.Values, secrets ...string,
+) (*tokenResponse, error) {
 	header := http.Header{}
-	if err := c.prove(i, audience, form, header); err != nil {
+	if err := c.authenticate(i, audience, form, header); err != nil {
 		return nil, &StepError{StepToken, endpoint, err}
 	}
 	secrets = append(secrets, i.secret.Reveal())
-	for _, name := range []string{"code", "code_verifier", "refresh_token", "assertion", "client_assertion", "subject_token"} {
+	secretFields := []string{
+		"code", "code_verifier", "refresh_token", "assertion", "client_assertion", "subject_token",
+	}
+	for _, name := range secretFields {
 		secrets = append(secrets, form.Get(name))
 	}
-	a := &tokenAnswer{asked: time.Now()}
-	err := w.post(ctx, endpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), header, secrets, a)
-	if refused, ok := errors.AsType[*ServerError](err); ok && form.Has("resource") && strings.Contains(refused.Description, "AADSTS9010010") {
+	a := &tokenResponse{sentAt: time.Now()}
+	err := w.post(ctx, endpoint, formType, []byte(form.Encode()), header, secrets, a)
+	refused, ok := errors.AsType[*ServerError](err)
+	if ok && form.Has("resource") && strings.Contains(refused.Description, "AADSTS9010010") {
 		form.Del("resource") // Entra ID accepts either scopes or a resource, but not both
-		a = &tokenAnswer{asked: time.Now()}
-		err = w.post(ctx, endpoint, "application/x-www-form-urlencoded", []byte(form.Encode()), header, secrets, a)
+		a = &tokenResponse{sentAt: time.Now()}
+		err = w.post(ctx, endpoint, formType, []byte(form.Encode()), header, secrets, a)
 	}
 	if err == nil {
 		err = a.check()
@@ -123,8 +129,8 @@ func (c *Client) requestToken(ctx context.Context, w *web, endpoint, audience st
 	return a, nil
 }
 
-// prove adds the client's credentials (RFC 6749 section 2.3, RFC 7523 section 2.2).
-func (c *Client) prove(i identity, audience string, form url.Values, header http.Header) error {
+// authenticate adds the client's credentials (RFC 6749 section 2.3, RFC 7523 section 2.2).
+func (c *Client) authenticate(i identity, audience string, form url.Values, header http.Header) error {
 	switch i.Method {
 	case methodNone:
 		form.Set("client_id", i.ID)
@@ -145,33 +151,34 @@ func (c *Client) prove(i identity, audience string, form url.Values, header http
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", assertion)
 	default:
-		return errors.New("the authorization server wants a way to prove who we are that is not known: " + bareURL(i.Method))
+		return errors.New("the authorization server requires a method of client authentication that is not known: " +
+			bareURL(i.Method))
 	}
 	return nil
 }
 
-func (a *tokenAnswer) check() error {
-	bad := func(token string) bool {
+func (a *tokenResponse) check() error {
+	isUnfit := func(token string) bool {
 		return len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 	}
 	switch {
 	case a.Access == "":
 		return errors.New("the answer has no access token")
-	case bad(a.Access) || bad(a.Refresh):
+	case isUnfit(a.Access) || isUnfit(a.Refresh):
 		return errors.New("the answer has a token that no header can carry")
 	}
 	return nil
 }
 
-// bearer returns an error if the token is not a bearer token (RFC 6750).
-func (a *tokenAnswer) bearer() error {
+// checkBearer returns an error if the token is not a bearer token (RFC 6750).
+func (a *tokenResponse) checkBearer() error {
 	if a.Type != "" && !strings.EqualFold(a.Type, "Bearer") {
 		return errors.New("the answer has a token that is no bearer token")
 	}
 	return nil
 }
 
-func (a *tokenAnswer) life() time.Duration {
+func (a *tokenResponse) lifetime() time.Duration {
 	var seconds float64
 	if json.Unmarshal([]byte(strings.Trim(string(a.Expires), `"`)), &seconds) != nil || seconds <= 0 {
 		return 0
@@ -179,19 +186,20 @@ func (a *tokenAnswer) life() time.Duration {
 	return time.Duration(min(seconds, longestLife.Seconds()) * float64(time.Second))
 }
 
-// into returns g with the values of the answer. asked are the scopes of the request.
-func (a *tokenAnswer) into(g grant, asked []string) *grant {
-	g.access, g.Got, g.Expiry, g.Useless, g.Refused = secret.NewValue(a.Access), a.asked, time.Time{}, false, time.Time{}
-	if life := a.life(); life > 0 {
-		g.Expiry = g.Got.Add(life)
+// applyTo returns g with the values of the answer. requested are the scopes of the request.
+func (a *tokenResponse) applyTo(g grant, requested []string) *grant {
+	g.access, g.Obtained, g.Expiry = secret.NewValue(a.Access), a.sentAt, time.Time{}
+	g.Useless, g.Refused = false, time.Time{}
+	if lifetime := a.lifetime(); lifetime > 0 {
+		g.Expiry = g.Obtained.Add(lifetime)
 	}
 	if a.Refresh != "" { // otherwise the last one stays (RFC 6749 section 6)
 		g.refresh = secret.NewValue(a.Refresh)
 	}
-	g.Scopes = asked
+	g.Scopes = requested
 	if a.Scope != nil {
 		g.Scopes = scopesOf(*a.Scope)
 	}
-	g.Asked = union(g.Asked, asked)
+	g.Requested = union(g.Requested, requested)
 	return &g
 }

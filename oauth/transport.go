@@ -29,22 +29,23 @@ import (
 //
 // If the store cannot be read, requests are sent without a token. If the server then requires one, the error of the
 // store is returned. If resource is not the address of a server, every request fails.
-func (c *Client) Transport(base http.RoundTripper, resource, who string) http.RoundTripper {
+func (c *Client) Transport(base http.RoundTripper, resource, principal string) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
 	}
 	t := &transport{base: base}
-	if t.session, t.wrong = c.sessionAt(resource, who); t.wrong == nil {
-		t.origin, t.wrong = url.Parse(t.session.key.Resource)
+	t.session, t.resourceErr = c.sessionAt(resource, principal)
+	if t.resourceErr == nil {
+		t.origin, t.resourceErr = url.Parse(t.session.key.Resource)
 	}
 	return t
 }
 
 type transport struct {
-	base    http.RoundTripper
-	wrong   error // of the resource; nil: none
-	origin  *url.URL
-	session *session
+	base        http.RoundTripper
+	resourceErr error // of the resource; nil: none
+	origin      *url.URL
+	session     *session
 }
 
 // unsentError is why a request has no token.
@@ -57,9 +58,9 @@ func (e *unsentError) Unsent() {}
 
 // RoundTrip sends a request with the token.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.wrong != nil {
+	if t.resourceErr != nil {
 		closeBody(req)
-		return nil, &unsentError{t.wrong}
+		return nil, &unsentError{t.resourceErr}
 	}
 	if req.Header.Get("Authorization") != "" || !sameOrigin(req.URL, t.origin) {
 		return t.base.RoundTrip(req)
@@ -72,26 +73,27 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a := attempts{began: time.Now()}
 	for body := req.Body; ; {
-		res, err := t.base.RoundTrip(authorized(req, body, g))
+		res, err := t.base.RoundTrip(withToken(req, body, g))
 		if err != nil {
 			return nil, err
 		}
-		n, again := a.need(res, g)
-		if !again || req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
-			return masked(res, g), nil
+		n, retry := a.nextNeed(res, g)
+		if !retry || req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
+			return maskToken(res, g), nil
 		}
 		next, err := t.session.obtain(ctx, n)
 		if errors.Is(err, ErrNoOAuth) {
-			return masked(res, g), nil
+			return maskToken(res, g), nil
 		}
-		discard(res)
+		drain(res)
 		if errors.As(err, new(*storeError)) {
 			err = fmt.Errorf("the server answers HTTP %d, and the sign-ins cannot be read: %w", res.StatusCode, err)
 		}
 		if err != nil {
 			return nil, &unsentError{err}
 		}
-		if g = next; req.GetBody != nil {
+		g = next
+		if req.GetBody != nil {
 			if body, err = req.GetBody(); err != nil {
 				return nil, err
 			}
@@ -99,8 +101,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// authorized returns a copy of a request, with the token if there is one.
-func authorized(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
+// withToken returns a copy of a request, with the token if there is one.
+func withToken(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
 	r := *req
 	r.Body = body
 	if g == nil {
@@ -117,9 +119,9 @@ func authorized(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
 // maxRefusal is the number of bytes of a refusal that are read.
 const maxRefusal = 256 << 10
 
-// masked removes the token from an answer that refuses or redirects, because such answers are logged and shown. Only
+// maskToken removes the token from an answer that refuses or redirects, because such answers are logged and shown. Only
 // the beginning of the body is kept.
-func masked(res *http.Response, g *grant) *http.Response {
+func maskToken(res *http.Response, g *grant) *http.Response {
 	if g == nil || res.StatusCode < http.StatusMultipleChoices {
 		return res
 	}
@@ -139,43 +141,46 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// discard reads the rest of a short answer, so that the connection can be used again.
-func discard(res *http.Response) {
+// drain reads the rest of a short answer, so that the connection can be used again.
+func drain(res *http.Response) {
 	_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
 	_ = res.Body.Close()
 }
 
 // attempts holds the reasons for which a request was already sent again.
 type attempts struct {
-	empty, refused, anew, stepUp bool
-	began                        time.Time
-	late                         int // number of refusals of a token that is old or expires soon, so that its age may be the reason
+	withoutToken, refused, newSignIn, stepUp bool
+	began                                    time.Time
+	// oldTokens counts refusals of a token that is old or expires soon, so that its age may be the reason.
+	oldTokens int
 }
 
-// mostLate bounds attempts.late.
-const mostLate = 3
+// maxOldTokens bounds attempts.oldTokens.
+const maxOldTokens = 3
 
-// need returns the need that an answer shows. again is false if nothing can be done.
-func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
+// nextNeed returns the need that an answer shows. retry is false if nothing can be done.
+func (a *attempts) nextNeed(res *http.Response, g *grant) (n need, retry bool) {
 	switch res.StatusCode {
 	case http.StatusUnauthorized:
-		n.refused, n.said, n.told = g, challengeOf(res.Header), true
+		n.refused, n.challenge, n.serverRefused = g, parseChallenge(res.Header), true
 		switch {
-		case g == nil && !a.empty:
-			a.empty = true
+		case g == nil && !a.withoutToken:
+			a.withoutToken = true
 		case g != nil && !a.refused:
-			a.refused, n.quiet = true, a.empty // no person is asked twice
-		case g != nil && a.late < mostLate && g.renewable() && (g.Got.Before(a.began) || !g.fresh(time.Now())): // such as another process's token
-			a.late, n.quiet = a.late+1, a.empty
-		case g != nil && !a.anew && !a.empty:
-			a.anew, n.anew = true, true
+			a.refused, n.noPerson = true, a.withoutToken // no person is asked twice
+		case a.oldTokens < maxOldTokens && a.isOld(g): // such as another process's token
+			a.oldTokens, n.noPerson = a.oldTokens+1, a.withoutToken
+		case g != nil && !a.newSignIn && !a.withoutToken:
+			a.newSignIn, n.newSignIn = true, true
 		default:
 			return n, false
 		}
 		return n, true
 	case http.StatusForbidden:
-		n.refused, n.said, n.told, n.stepUp = g, challengeOf(res.Header), true, true
-		if a.stepUp || n.said.err != "insufficient_scope" || g == nil || len(n.said.scopes) == 0 || contains(g.Scopes, n.said.scopes) {
+		n.refused, n.challenge, n.serverRefused, n.stepUp = g, parseChallenge(res.Header), true, true
+		required := n.challenge.scopes
+		if a.stepUp || n.challenge.err != "insufficient_scope" ||
+			g == nil || len(required) == 0 || contains(g.Scopes, required) {
 			return n, false
 		}
 		a.stepUp = true
@@ -184,57 +189,63 @@ func (a *attempts) need(res *http.Response, g *grant) (n need, again bool) {
 	return n, false
 }
 
+// isOld reports whether a grant can be renewed, and is older than the request or expires soon.
+func (a *attempts) isOld(g *grant) bool {
+	return g.renewable() && (g.Obtained.Before(a.began) || !g.fresh(time.Now()))
+}
+
 // SignIn signs the principal in at the server's authorization server, even if there is a token already, and stores the
 // grant. First it sends a request without a token to get the server's requirements. If the server has no metadata of
 // OAuth, it registers nothing and returns [ErrNoOAuth].
-func (c *Client) SignIn(ctx context.Context, resource, who string) error {
-	s, err := c.sessionAt(resource, who)
+func (c *Client) SignIn(ctx context.Context, resource, principal string) error {
+	s, err := c.sessionAt(resource, principal)
 	if err != nil {
 		return err
 	}
 	if _, err := s.load(ctx); err != nil {
 		return err
 	}
-	said, status, failed := c.asks(ctx, s.key.Resource)
-	_, err = s.obtain(ctx, need{said: said, anew: true, open: isOpen(said, status)})
-	if failed != nil && errors.Is(err, ErrNoOAuth) { // that cannot be known if the server is down
-		return &StepError{StepResource, s.key.Resource, &networkError{failed}}
+	answer, status, probeErr := c.probe(ctx, s.key.Resource)
+	_, err = s.obtain(ctx, need{challenge: answer, newSignIn: true, openServer: isOpen(answer, status)})
+	if probeErr != nil && errors.Is(err, ErrNoOAuth) { // that cannot be known if the server is down
+		return &StepError{StepResource, s.key.Resource, &networkError{probeErr}}
 	}
 	return err
 }
 
 // Renew renews the token of a principal that is about to expire or has expired, if that needs no person.
 // [Client.Status] then has the state that the authorization server reported.
-func (c *Client) Renew(ctx context.Context, resource, who string) error {
-	s, err := c.sessionAt(resource, who)
+func (c *Client) Renew(ctx context.Context, resource, principal string) error {
+	s, err := c.sessionAt(resource, principal)
 	if err == nil {
 		_, err = s.token(ctx)
 	}
 	return err
 }
 
-// asks returns the server's answer to a request without a token. The status is 0 if there is no answer. Any POST will
+// probe returns the server's answer to a request without a token. The status is 0 if there is no answer. Any POST will
 // do, because servers check the token before the content.
-func (c *Client) asks(ctx context.Context, resource string) (said challenge, status int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, resource, strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"ping"}`))
+func (c *Client) probe(ctx context.Context, resource string) (answer challenge, status int, err error) {
+	body := strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"ping"}`)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, resource, body)
 	if err != nil {
 		return challenge{}, 0, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	res, err := c.web(ctx, resource).client.Do(req)
-	if where, ok := errors.AsType[*url.Error](err); ok { // url.Error repeats the address
-		err = where.Err
+	if urlErr, ok := errors.AsType[*url.Error](err); ok { // url.Error repeats the address
+		err = urlErr.Err
 	}
 	if err != nil {
 		return challenge{}, 0, err
 	}
-	discard(res)
-	return challengeOf(res.Header), res.StatusCode, nil
+	drain(res)
+	return parseChallenge(res.Header), res.StatusCode, nil
 }
 
 // isOpen reports whether a server requires no token of OAuth. If there is no metadata either, there is no sign-in.
 // Servers of revision 2025-03-26 have no metadata but answer 401.
-func isOpen(said challenge, status int) bool {
-	return status != http.StatusUnauthorized || said.foreign
+func isOpen(answer challenge, status int) bool {
+	return status != http.StatusUnauthorized || answer.noBearer
 }

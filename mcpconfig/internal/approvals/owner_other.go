@@ -4,5 +4,5 @@ package approvals
 
 import "io/fs"
 
-// isOurs returns true, because there is no owner to check on this system.
-func isOurs(fs.FileInfo) bool { return true }
+// isOwn returns true, because there is no owner to check on this system.
+func isOwn(fs.FileInfo) bool { return true }

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxStore      = 8 << 20 // bytes; ten thousand approvals take a third of it
-	storeVersion  = 1
-	othersMayHere = 0o022 // the mode bits of writers other than the user
+	maxStore     = 8 << 20 // bytes; ten thousand approvals take a third of it
+	storeVersion = 1
+	otherWriters = 0o022 // the mode bits of writers other than the user
 )
 
 // Store is a file of approvals.
@@ -70,7 +70,7 @@ func (s Store[T]) load(path string) ([]byte, error) {
 	}
 	text, err := edit.ReadFilled(path, maxStore)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		err = s.broken(edit.Reason(err))
+		err = s.damaged(edit.Reason(err))
 	}
 	return text, err
 }
@@ -81,10 +81,10 @@ func (s Store[T]) decode(_ context.Context, text []byte) ([]T, error) {
 	}
 	var all stored[T]
 	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, s.broken("it cannot be read")
+		return nil, s.damaged("it cannot be read")
 	}
 	if all.Version != storeVersion {
-		return nil, s.broken(fmt.Sprintf("it has version %d, and this program knows %d", all.Version, storeVersion))
+		return nil, s.damaged(fmt.Sprintf("it has version %d, and this program knows %d", all.Version, storeVersion))
 	}
 	return all.Approvals, nil
 }
@@ -92,14 +92,14 @@ func (s Store[T]) decode(_ context.Context, text []byte) ([]T, error) {
 func (s Store[T]) encode(_ context.Context, list []T) ([]byte, error) {
 	text, err := json.MarshalIndent(stored[T]{storeVersion, list}, "", "  ")
 	if err == nil && len(text) >= maxStore {
-		err = s.broken("it would be larger than 8 MiB")
+		err = s.damaged("it would be larger than 8 MiB")
 	}
 	return text, err
 }
 
 // Change approves or revokes all of these approvals or, with an error, none.
-func (s Store[T]) Change(verb Verb, these ...T) error {
-	if len(these) == 0 {
+func (s Store[T]) Change(verb Verb, entries ...T) error {
+	if len(entries) == 0 {
 		return nil
 	}
 	err := errors.New("there is no home directory to remember it in; set HOME or XDG_STATE_HOME")
@@ -111,7 +111,7 @@ func (s Store[T]) Change(verb Verb, these ...T) error {
 	}
 	if err == nil {
 		err = s.file().Update(context.Background(), func(list []T) ([]T, error) {
-			for _, one := range these {
+			for _, one := range entries {
 				list = slices.DeleteFunc(list, func(other T) bool { return s.Compare(one, other) == 0 })
 				if verb == Approve {
 					list = append(list, one)
@@ -151,16 +151,17 @@ func CheckPrivate(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case runtime.GOOS != "windows" && info.Mode().Perm()&othersMayHere != 0: // on Windows the mode has no such meaning
-		return fmt.Errorf("%s: others may write here (mode %04o), so nothing in it counts; look through it, then: chmod go-w %s",
+	case runtime.GOOS != "windows" && info.Mode().Perm()&otherWriters != 0: // on Windows the mode has no such meaning
+		return fmt.Errorf("%s: others may write here (mode %04o), so nothing in it counts; "+
+			"look through it, then: chmod go-w %s",
 			path, info.Mode().Perm(), tree.QuoteWord(path))
-	case !isOurs(info):
+	case !isOwn(info):
 		return fmt.Errorf("%s: belongs to another user, so nothing in it counts; look through it, then: chown %d %s",
 			path, os.Geteuid(), tree.QuoteWord(path))
 	}
 	return nil
 }
 
-func (s Store[T]) broken(why string) error {
-	return fmt.Errorf("%s: %s, so nothing in it counts; mend it, or remove it and approve again", s.Path(), why)
+func (s Store[T]) damaged(reason string) error {
+	return fmt.Errorf("%s: %s, so nothing in it counts; mend it, or remove it and approve again", s.Path(), reason)
 }

@@ -19,19 +19,19 @@ type JSON struct {
 	Limit int
 }
 
-// Put sets an object's member of that name, or adds it. If broad is set, the value takes several lines, unless the
+// Put sets an object's member of that name, or adds it. If expanded is set, the value takes several lines, unless the
 // object is on one line.
-func (j *JSON) Put(in *hujson.Value, name string, value hujson.Value, broad bool) error {
-	if old := tree.At(in, name); old != nil {
+func (j *JSON) Put(list *hujson.Value, name string, value hujson.Value, expanded bool) error {
+	if old := tree.At(list, name); old != nil {
 		return j.replace(old, value)
 	}
-	return j.add(in, string(hujson.String(name)), value, broad)
+	return j.add(list, string(hujson.String(name)), value, expanded)
 }
 
 // replace writes a value in the layout of the old one, on one line or several.
 func (j *JSON) replace(old *hujson.Value, value hujson.Value) error {
 	t := j.text()
-	if bytes.Equal(pack(*old), pack(value)) { // both mean the same to every reader
+	if bytes.Equal(packed(*old), packed(value)) { // both mean the same to every reader
 		return nil
 	}
 	inline := !bytes.Contains(t.text[old.StartOffset:old.EndOffset], []byte("\n"))
@@ -40,20 +40,20 @@ func (j *JSON) replace(old *hujson.Value, value hujson.Value) error {
 }
 
 // add adds an item behind the last one of an object, or of a list if there is no key.
-func (j *JSON) add(in *hujson.Value, key string, value hujson.Value, broad bool) error {
-	return j.apply(j.adding(in, key, value, broad))
+func (j *JSON) add(list *hujson.Value, key string, value hujson.Value, expanded bool) error {
+	return j.apply(j.additionCuts(list, key, value, expanded))
 }
 
-func (j *JSON) adding(in *hujson.Value, key string, value hujson.Value, broad bool) []tree.Cut {
+func (j *JSON) additionCuts(list *hujson.Value, key string, value hujson.Value, expanded bool) []tree.Cut {
 	t := j.text()
-	return t.insert(itemsOf(in), func(indent string, inline bool) string {
-		return t.item(key, value, indent, inline, broad && !inline)
+	return t.insert(itemsOf(list), func(indent string, inline bool) string {
+		return t.item(key, value, indent, inline, expanded && !inline)
 	})
 }
 
 // remove removes an item.
-func (j *JSON) remove(in *hujson.Value, i int) error {
-	return j.apply(j.text().remove(itemsOf(in), i))
+func (j *JSON) remove(list *hujson.Value, i int) error {
+	return j.apply(j.text().remove(itemsOf(list), i))
 }
 
 // apply changes the text in some places, and parses it again.
@@ -73,8 +73,8 @@ func (j *JSON) apply(cuts []tree.Cut) error {
 	return nil
 }
 
-// pack returns a value without comments and blanks.
-func pack(v hujson.Value) []byte {
+// packed returns a value without comments and blanks.
+func packed(v hujson.Value) []byte {
 	v = v.Clone()
 	v.BeforeExtra, v.AfterExtra = nil, nil
 	v.Minimize()
@@ -84,7 +84,7 @@ func pack(v hujson.Value) []byte {
 // itemList holds the items of an object or a list, by offsets.
 type itemList struct {
 	open, close int // of the brackets
-	each        []span
+	items       []span
 	trailing    bool // a comma follows the last item
 }
 
@@ -94,7 +94,7 @@ type span struct{ start, end, comma int }
 func itemsOf(v *hujson.Value) itemList {
 	it := itemList{open: v.StartOffset, close: v.EndOffset - 1}
 	add := func(start int, v *hujson.Value) {
-		it.each = append(it.each, span{start, v.EndOffset, v.EndOffset + len(v.AfterExtra)})
+		it.items = append(it.items, span{start, v.EndOffset, v.EndOffset + len(v.AfterExtra)})
 		it.trailing = v.AfterExtra != nil
 	}
 	for _, m := range tree.Members(v) {
@@ -124,7 +124,7 @@ func (j *JSON) text() *jsonText {
 		return t
 	}
 	first := top.Members[0]
-	if indent := t.indentAt(first.Name.StartOffset); indent != "" && t.leads(first.Name.StartOffset) {
+	if indent := t.indentAt(first.Name.StartOffset); indent != "" && t.startsLine(first.Name.StartOffset) {
 		t.unit = indent
 	}
 	if len(first.Value.BeforeExtra) == 0 {
@@ -135,49 +135,52 @@ func (j *JSON) text() *jsonText {
 }
 
 // insert adds an item behind the last one. write returns its text.
-func (t *jsonText) insert(in itemList, write func(indent string, inline bool) string) []tree.Cut {
-	n := len(in.each)
+func (t *jsonText) insert(list itemList, write func(indent string, inline bool) string) []tree.Cut {
+	n := len(list.items)
 	if n == 0 {
-		return t.insertFirst(in, write)
+		return t.insertFirst(list, write)
 	}
-	last := in.each[n-1]
+	last := list.items[n-1]
 	indent := t.indentAt(last.start)
-	switch inline := !t.leads(last.start); {
-	case inline && in.trailing:
+	switch inline := !t.startsLine(last.start); {
+	case inline && list.trailing:
 		return []tree.Cut{{From: last.comma + 1, To: last.comma + 1, By: t.comma[1:] + write(indent, true) + ","}}
 	case inline:
 		return []tree.Cut{{From: last.end, To: last.end, By: t.comma + write(indent, true)}}
-	case in.trailing:
+	case list.trailing:
 		at := t.tail(last.comma + 1)
 		return []tree.Cut{{From: at, To: at, By: t.newline + indent + write(indent, false) + ","}}
 	}
 	at := t.tail(last.end)
-	return []tree.Cut{{From: last.end, To: last.end, By: ","}, {From: at, To: at, By: t.newline + indent + write(indent, false)}}
+	return []tree.Cut{
+		{From: last.end, To: last.end, By: ","},
+		{From: at, To: at, By: t.newline + indent + write(indent, false)},
+	}
 }
 
 // insertFirst adds an item to an empty object or list.
-func (t *jsonText) insertFirst(in itemList, write func(indent string, inline bool) string) []tree.Cut {
-	at, base := t.tail(in.open+1), t.indentAt(in.open)
+func (t *jsonText) insertFirst(list itemList, write func(indent string, inline bool) string) []tree.Cut {
+	at, base := t.tail(list.open+1), t.indentAt(list.open)
 	indent := base + t.unit
 	by := t.newline + indent + write(indent, false)
 	if t.trailing {
 		by += ","
 	}
-	if rest := t.text[at:in.close]; len(bytes.TrimLeft(rest, " \t")) == 0 {
-		return []tree.Cut{{From: at, To: in.close, By: by + t.newline + base}}
+	if rest := t.text[at:list.close]; len(bytes.TrimLeft(rest, " \t")) == 0 {
+		return []tree.Cut{{From: at, To: list.close, By: by + t.newline + base}}
 	}
 	return []tree.Cut{{From: at, To: at, By: by}}
 }
 
 // remove removes an item, with its comma and the rest of its lines.
-func (t *jsonText) remove(in itemList, i int) []tree.Cut {
-	item, final := in.each[i], i == len(in.each)-1
+func (t *jsonText) remove(list itemList, i int) []tree.Cut {
+	item, final := list.items[i], i == len(list.items)-1
 	end := item.comma + 1
 	var cuts []tree.Cut
-	if final && !in.trailing {
+	if final && !list.trailing {
 		end = item.end
 		if i > 0 {
-			comma := in.each[i-1].comma
+			comma := list.items[i-1].comma
 			cuts = append(cuts, tree.Cut{From: comma, To: comma + 1})
 		}
 	}
@@ -186,10 +189,10 @@ func (t *jsonText) remove(in itemList, i int) []tree.Cut {
 		next++
 	}
 	ends := t.text[next] == '\n'
-	start := t.back(item.start)
-	switch leads := t.leads(item.start); {
+	start := t.blankStart(item.start)
+	switch leads := t.startsLine(item.start); {
 	case leads && ends:
-		cuts = append(cuts, tree.Cut{From: t.upTo(start, next+1), To: t.downTo(in, i, next+1)})
+		cuts = append(cuts, tree.Cut{From: t.upTo(start, next+1), To: t.downTo(list, i, next+1)})
 	case !leads && (final || ends):
 		cuts = append(cuts, tree.Cut{From: start, To: end})
 	case final:
@@ -207,9 +210,9 @@ func (t *jsonText) upTo(start, end int) int {
 	if !bytes.ContainsAny(t.text[next:next+1], "\r\n}]") || start == 0 {
 		return start
 	}
-	before := t.back(start - 1)
+	before := t.blankStart(start - 1)
 	if before > 0 && t.text[before-1] == '\r' {
-		before = t.back(before - 1)
+		before = t.blankStart(before - 1)
 	}
 	if before > 0 && t.text[before-1] == '\n' {
 		return before
@@ -218,48 +221,48 @@ func (t *jsonText) upTo(start, end int) int {
 }
 
 // downTo returns where a removal of whole lines ends. For the first item, it includes the empty line behind it.
-func (t *jsonText) downTo(in itemList, i, end int) int {
+func (t *jsonText) downTo(list itemList, i, end int) int {
 	next := t.blanks(end)
 	if t.text[next] == '\r' {
 		next++
 	}
-	if i == 0 && len(bytes.TrimSpace(t.text[in.open+1:in.each[0].start])) == 0 && t.text[next] == '\n' {
+	if i == 0 && len(bytes.TrimSpace(t.text[list.open+1:list.items[0].start])) == 0 && t.text[next] == '\n' {
 		return next + 1
 	}
 	return end
 }
 
-// back returns the start of the blanks in front of an offset.
-func (t *jsonText) back(at int) int {
-	for at > 0 && (t.text[at-1] == ' ' || t.text[at-1] == '\t') {
-		at--
+// blankStart returns the start of the blanks in front of an offset.
+func (t *jsonText) blankStart(offset int) int {
+	for offset > 0 && (t.text[offset-1] == ' ' || t.text[offset-1] == '\t') {
+		offset--
 	}
-	return at
+	return offset
 }
 
 // blanks returns the end of the blanks behind an offset.
-func (t *jsonText) blanks(at int) int {
-	for at < len(t.text) && (t.text[at] == ' ' || t.text[at] == '\t') {
-		at++
+func (t *jsonText) blanks(offset int) int {
+	for offset < len(t.text) && (t.text[offset] == ' ' || t.text[offset] == '\t') {
+		offset++
 	}
-	return at
+	return offset
 }
 
-// leads reports whether an offset is the first on its line.
-func (t *jsonText) leads(at int) bool {
-	at = t.back(at)
-	return at == 0 || t.text[at-1] == '\n'
+// startsLine reports whether an offset is the first on its line.
+func (t *jsonText) startsLine(offset int) bool {
+	offset = t.blankStart(offset)
+	return offset == 0 || t.text[offset-1] == '\n'
 }
 
 // indentAt returns the indentation of the line of an offset.
-func (t *jsonText) indentAt(at int) string {
-	start := bytes.LastIndexByte(t.text[:at], '\n') + 1
+func (t *jsonText) indentAt(offset int) string {
+	start := bytes.LastIndexByte(t.text[:offset], '\n') + 1
 	return string(t.text[start:t.blanks(start)])
 }
 
 // tail returns the end of the comments behind an offset, on the same line.
-func (t *jsonText) tail(at int) int {
-	end := at
+func (t *jsonText) tail(offset int) int {
+	end := offset
 	for {
 		i := t.blanks(end)
 		rest := t.text[i:]
@@ -285,37 +288,37 @@ func (t *jsonText) tail(at int) int {
 // maxLine is the largest number of characters in a line that this package lays out itself.
 const maxLine = 100
 
-// broad reports whether the rows of a list take several lines each.
-func (t *jsonText) broad(in *hujson.Value) (broad bool) {
+// isExpanded reports whether the rows of a list take several lines each.
+func (t *jsonText) isExpanded(list *hujson.Value) (expanded bool) {
 	each := func(v *hujson.Value) {
 		if v.Value.Kind() == '{' && v.EndOffset-v.StartOffset > 2 {
-			broad = bytes.IndexByte(t.text[v.StartOffset:v.EndOffset], '\n') >= 0
+			expanded = bytes.IndexByte(t.text[v.StartOffset:v.EndOffset], '\n') >= 0
 		}
 	}
-	for _, m := range tree.Members(in) {
+	for _, m := range tree.Members(list) {
 		each(&m.Value)
 	}
-	for _, e := range tree.Elements(in) {
+	for _, e := range tree.Elements(list) {
 		each(e)
 	}
-	return broad
+	return expanded
 }
 
 // item returns the text of a member, or of an element if there is no key.
-func (t *jsonText) item(key string, v hujson.Value, indent string, inline, broad bool) string {
+func (t *jsonText) item(key string, v hujson.Value, indent string, inline, expanded bool) string {
 	if key != "" {
 		key += t.colon
 	}
-	if !inline && !broad && utf8.RuneCountInString(indent+key+t.flat(v)) > maxLine {
-		broad = true
+	if !inline && !expanded && utf8.RuneCountInString(indent+key+t.inlineText(v)) > maxLine {
+		expanded = true
 	}
-	return key + t.value(v, indent, inline, broad)
+	return key + t.value(v, indent, inline, expanded)
 }
 
-// value returns the text of a value. It is on one line if inline is set, or if it fits and broad is not set.
-func (t *jsonText) value(v hujson.Value, indent string, inline, broad bool) string {
-	flat := t.flat(v)
-	if inline || !broad && utf8.RuneCountInString(indent+flat) <= maxLine {
+// value returns the text of a value. It is on one line if inline is set, or if it fits and expanded is not set.
+func (t *jsonText) value(v hujson.Value, indent string, inline, expanded bool) string {
+	flat := t.inlineText(v)
+	if inline || !expanded && utf8.RuneCountInString(indent+flat) <= maxLine {
 		return flat
 	}
 	var items []string
@@ -339,14 +342,14 @@ func (t *jsonText) value(v hujson.Value, indent string, inline, broad bool) stri
 	return brackets[:1] + t.newline + deeper + strings.Join(items, between) + end + t.newline + indent + brackets[1:]
 }
 
-// flat returns a value on one line.
-func (t *jsonText) flat(v hujson.Value) string {
+// inlineText returns a value on one line.
+func (t *jsonText) inlineText(v hujson.Value) string {
 	var items []string
 	for _, m := range tree.Members(&v) {
-		items = append(items, string(m.Name.Value.(hujson.Literal))+t.colon+t.flat(m.Value))
+		items = append(items, string(m.Name.Value.(hujson.Literal))+t.colon+t.inlineText(m.Value))
 	}
 	for _, e := range tree.Elements(&v) {
-		items = append(items, t.flat(*e))
+		items = append(items, t.inlineText(*e))
 	}
 	switch v.Value.Kind() {
 	case '{':

@@ -26,9 +26,9 @@ type Server struct {
 	Key  *hujson.Value // the key; nil in a list
 	Body *hujson.Value
 
-	list string        // the name of the list or object that has the row
-	in   *hujson.Value // that list or object
-	at   int           // the index in it
+	list      string        // the name of the list or object that has the row
+	container *hujson.Value // that list or object
+	index     int           // the index in it
 }
 
 // lists yields the values that hold servers.
@@ -111,13 +111,13 @@ const maxTwins = 100
 
 // Remove removes all rows with an id, together with the comments on their lines. Comments on lines of their own stay.
 func (e *Servers) Remove(id string) error {
-	if _, err := e.few(id); err != nil {
+	if _, err := e.findFew(id); err != nil {
 		return err
 	}
 	return e.atomically(func() error {
 		for rows := e.Of(id); len(rows) > 0; rows = e.Of(id) {
 			r := rows[len(rows)-1]
-			if err := e.remove(r.in, r.at); err != nil {
+			if err := e.remove(r.container, r.index); err != nil {
 				return err
 			}
 		}
@@ -127,8 +127,8 @@ func (e *Servers) Remove(id string) error {
 
 // Enable switches the rows with an id on or off. If a row has "enabled" or "disabled" already, its value is changed in
 // place.
-func (e *Servers) Enable(id string, on bool) error {
-	rows, err := e.few(id)
+func (e *Servers) Enable(id string, enabled bool) error {
+	rows, err := e.findFew(id)
 	if err != nil {
 		return err
 	}
@@ -142,23 +142,23 @@ func (e *Servers) Enable(id string, on bool) error {
 		for name, m := range tree.Members(r.Body) {
 			if name == "enabled" || name == "disabled" {
 				said = true
-				by := fmt.Sprint(on == (name == "enabled"))
+				by := fmt.Sprint(enabled == (name == "enabled"))
 				cuts = append(cuts, tree.Cut{From: m.Value.StartOffset, To: m.Value.EndOffset, By: by})
 			}
 		}
 		switch {
-		case said || on:
+		case said || enabled:
 		case r.list == "mcpServers": // the key that other programs use in such files
-			cuts = append(cuts, e.adding(r.Body, `"disabled"`, hujson.Value{Value: hujson.Bool(true)}, false)...)
+			cuts = append(cuts, e.additionCuts(r.Body, `"disabled"`, hujson.Value{Value: hujson.Bool(true)}, false)...)
 		default:
-			cuts = append(cuts, e.adding(r.Body, `"enabled"`, hujson.Value{Value: hujson.Bool(false)}, false)...)
+			cuts = append(cuts, e.additionCuts(r.Body, `"enabled"`, hujson.Value{Value: hujson.Bool(false)}, false)...)
 		}
 	}
 	return e.apply(cuts)
 }
 
-// few returns the rows with an id. It returns an error if there are none or too many.
-func (e *Servers) few(id string) ([]Server, error) {
+// findFew returns the rows with an id. It returns an error if there are none or too many.
+func (e *Servers) findFew(id string) ([]Server, error) {
 	rows := e.Of(id)
 	switch n := len(rows); {
 	case n == 0:
@@ -199,9 +199,11 @@ func (e *Servers) appendRow(id string, row *hujson.Object) error {
 				field = "id"
 			}
 		}
-		row, key = &hujson.Object{Members: append([]hujson.ObjectMember{tree.Member(field, tree.String(0, id))}, row.Members...)}, ""
+		members := []hujson.ObjectMember{tree.Member(field, tree.String(0, id))}
+		row = &hujson.Object{Members: append(members, row.Members...)}
+		key = ""
 	}
-	return e.add(in, key, hujson.Value{Value: row}, e.text().broad(in))
+	return e.add(in, key, hujson.Value{Value: row}, e.text().isExpanded(in))
 }
 
 // replaceRow replaces the members of the last row with an id.
@@ -211,7 +213,8 @@ func (e *Servers) replaceRow(id string, row *hujson.Object) error {
 	old := func() *hujson.Value { return e.Of(id)[at].Body }
 	if object, ok := old().Value.(*hujson.Object); !ok || len(object.Members) > maxTwins {
 		v, t := old(), e.text()
-		return e.apply([]tree.Cut{{From: v.StartOffset, To: v.EndOffset, By: t.value(value, t.indentAt(v.StartOffset), false, false)}})
+		written := t.value(value, t.indentAt(v.StartOffset), false, false)
+		return e.apply([]tree.Cut{{From: v.StartOffset, To: v.EndOffset, By: written}})
 	}
 	for i := 0; i < len(old().Value.(*hujson.Object).Members); {
 		name := tree.Text(old().Value.(*hujson.Object).Members[i].Name)

@@ -48,27 +48,27 @@ func (m *merge) toml() ([]byte, error) {
 }
 
 // replaced returns the expressions that the row replaces, and the first header among them, or -1. If all servers are on
-// one line, that line is replaced too, and behind holds the other servers.
-func (m *merge) replaced(doc *tree.Doc) (gone []bool, first int, behind []hujson.ObjectMember) {
+// one line, that line is replaced too, and after holds the other servers.
+func (m *merge) replaced(doc *tree.Doc) (removed []bool, first int, after []hujson.ObjectMember) {
 	in := append(slices.Clip(m.path), m.ID)
-	gone, first = make([]bool, len(doc.Expressions)), -1
+	removed, first = make([]bool, len(doc.Expressions)), -1
 	for i, e := range doc.Expressions {
 		switch {
 		case !e.Header && slices.Equal(e.Path, m.path):
-			gone[i] = true
+			removed[i] = true
 			for id, one := range tree.Members(tree.At(&doc.Root, m.path...)) {
 				if id != m.ID {
-					behind = append(behind, *one)
+					after = append(after, *one)
 				}
 			}
 		case len(e.Path) >= len(in) && slices.Equal(e.Path[:len(in)], in):
-			gone[i] = true
+			removed[i] = true
 			if first < 0 && e.Header {
 				first = i
 			}
 		}
 	}
-	return gone, first, behind
+	return removed, first, after
 }
 
 // table returns a server as a table of its own.

@@ -67,7 +67,8 @@ func (m *merge) yamlLines(v *hujson.Value) (from, to, indent int, ok bool) {
 		if !mine && len(words) > 0 && words[0] != '#' {
 			break
 		}
-		if end += len(line); mine && len(words) > 0 {
+		end += len(line)
+		if mine && len(words) > 0 {
 			to = end // comments and blank lines behind it do not belong to it
 		}
 	}

@@ -40,7 +40,7 @@ func Detect(doc *tree.Doc, p *Place) string {
 	if !tree.Has(&doc.Root, '{') {
 		return ""
 	}
-	content, place := detectContent(doc), byPlace(filepath.ToSlash(p.Path))
+	content, place := detectContent(doc), clientOfPath(filepath.ToSlash(p.Path))
 	if place == Native {
 		return Native
 	}
@@ -48,7 +48,7 @@ func Detect(doc *tree.Doc, p *Place) string {
 		return content
 	}
 	if d := find(place); d != nil {
-		for _, path := range d.where {
+		for _, path := range d.paths {
 			if v := tree.At(&doc.Root, path...); v != nil && len(path) > 0 && !tree.Has(v, 'n') {
 				return place
 			}
@@ -90,7 +90,11 @@ func signsOf(name string) []signs {
 	case "servers":
 		return []signs{{"vscode", "sandbox sandboxEnabled dev gallery", "", "inputs"}, {client: Native}}
 	case "mcp":
-		return []signs{{"opencode", "environment", "local remote", ""}, {"crush", "", "stdio http sse", ""}, {client: "opencode"}}
+		return []signs{
+			{"opencode", "environment", "local remote", ""},
+			{"crush", "", "stdio http sse", ""},
+			{client: "opencode"},
+		}
 	case "extensions":
 		return []signs{{"goose", "cmd uri env_keys bundled type", "", ""}}
 	}
@@ -98,7 +102,10 @@ func signsOf(name string) []signs {
 }
 
 func detectContent(doc *tree.Doc) string {
-	for _, name := range []string{"mcpServers", "amp.mcpServers", "mcp_servers", "context_servers", "servers", "mcp", "extensions"} {
+	members := []string{
+		"mcpServers", "amp.mcpServers", "mcp_servers", "context_servers", "servers", "mcp", "extensions",
+	}
+	for _, name := range members {
 		servers := tree.At(&doc.Root, name)
 		switch {
 		case name == "mcpServers" && tree.Has(servers, '['):
@@ -107,11 +114,14 @@ func detectContent(doc *tree.Doc) string {
 			return "opencode"
 		case name == "mcp" && tree.Has(tree.At(servers, "servers"), '{') && tree.At(servers, "servers", "command") == nil:
 			return "vscode"
-		case name == "mcp" && strings.Contains(tree.TextAt(&doc.Root, "$schema"), "crush") && !rowsHave(servers, "environment") && !rowsTyped(servers, "local", "remote"):
+		case name == "mcp" && strings.Contains(tree.TextAt(&doc.Root, "$schema"), "crush") &&
+			!rowsHave(servers, "environment") && !rowsTyped(servers, "local", "remote"):
 			return "crush"
 		case tree.Has(servers, '{'):
 			for _, s := range signsOf(name) {
-				if s == (signs{client: s.client}) || rowsHave(servers, strings.Fields(s.keys)...) || rowsTyped(servers, strings.Fields(s.types)...) ||
+				if s == (signs{client: s.client}) ||
+					rowsHave(servers, strings.Fields(s.keys)...) ||
+					rowsTyped(servers, strings.Fields(s.types)...) ||
 					s.siblings != "" && tree.At(&doc.Root, s.siblings) != nil {
 					return s.client
 				}
@@ -129,7 +139,8 @@ func detectContent(doc *tree.Doc) string {
 // isOpencodes reports whether the servers in "mcp.servers" belong to opencode. Visual Studio Code has settings of that
 // name too.
 func isOpencodes(doc *tree.Doc, servers *hujson.Value) bool {
-	return rowsTyped(servers, "local", "remote") || rowsHave(servers, "environment") || strings.Contains(tree.TextAt(&doc.Root, "$schema"), "opencode")
+	return rowsTyped(servers, "local", "remote") || rowsHave(servers, "environment") ||
+		strings.Contains(tree.TextAt(&doc.Root, "$schema"), "opencode")
 }
 
 // detectList returns the client of a list of servers. JSON begins with a bracket, and Continue writes YAML.
@@ -140,7 +151,8 @@ func detectList(doc *tree.Doc, servers *hujson.Value) string {
 	case rowsHave(servers, "requestOptions"):
 		return "continue"
 	}
-	if text := strings.TrimLeft(string(doc.Text[:min(len(doc.Text), 1000)]), " \t\r\n"); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "/") {
+	text := strings.TrimLeft(string(doc.Text[:min(len(doc.Text), 1000)]), " \t\r\n")
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "/") {
 		return Native
 	}
 	return "continue"
@@ -186,7 +198,9 @@ func rowsTyped(servers *hujson.Value, words ...string) bool {
 
 func countServers(root *hujson.Value) (n int) {
 	for row := range eachRow(root) {
-		if fields := tree.Fields(row); fields["command"] != nil || fields["url"] != nil || fields["serverUrl"] != nil || fields["httpUrl"] != nil || fields["uri"] != nil {
+		fields := tree.Fields(row)
+		isField := func(key string) bool { return fields[key] != nil }
+		if slices.ContainsFunc([]string{"command", "url", "serverUrl", "httpUrl", "uri"}, isField) {
 			n++
 		}
 	}

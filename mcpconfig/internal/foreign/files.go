@@ -105,11 +105,11 @@ func SettingsDirs() []string {
 	return out
 }
 
-// byPlace returns the client that keeps a file of this name. The longest matching path wins.
-func byPlace(file string) (client string) {
+// clientOfPath returns the client that keeps a file of this name. The longest matching path wins.
+func clientOfPath(file string) (client string) {
 	most := 0
 	for _, d := range dialects() {
-		ends := strings.Fields(d.ends)
+		ends := strings.Fields(d.pathEnd)
 		for _, s := range d.spots() {
 			ends = append(ends, s.path)
 		}

@@ -58,9 +58,9 @@ type Row struct {
 type dialect struct {
 	name, title string
 	syntax      tree.Syntax
-	// where holds the paths of names from the root to the servers. The first is used for writing if the file has none.
+	// paths holds the paths of names from the root to the servers. The first is used for writing if the file has none.
 	// An empty path is the root itself.
-	where [][]string
+	paths [][]string
 	// list is set if the servers are a list, with the id as "name".
 	list bool
 	// begin holds the other members that an empty file must have.
@@ -86,21 +86,21 @@ type dialect struct {
 	// and there must be a list.
 	emptyIsAll, starIsAll bool
 	timeouts              []timeout
-	// also has rules for other keys, or other rules for the keys above.
-	also map[string]rule
-	// handOn is the key for names of variables that the server gets. headerVars is the key for headers: their values
-	// are names of variables. bearerVar is the key for the name of a token's variable.
-	handOn, headerVars, bearerVar string
+	// extraRules has rules for other keys, or other rules for the keys above.
+	extraRules map[string]rule
+	// forwardedVars is the key for names of variables that the server gets. headerVars is the key for headers: their
+	// values are names of variables. bearerVar is the key for the name of a token's variable.
+	forwardedVars, headerVars, bearerVar string
 	// keepsSecrets is set if the client itself stores the values of these variables.
 	keepsSecrets bool
 	// noEmptyHeaders is set if headers without a value are not sent.
 	noEmptyHeaders bool
-	// others maps further words for the keys above to their keys.
-	others map[string]string
-	// none maps the effect of leaving keys out to these keys, which indus does not have.
-	none map[string]string
-	// quiet holds the keys that do not affect how the server runs.
-	quiet string
+	// otherKeys maps further words for the keys above to their keys.
+	otherKeys map[string]string
+	// withoutMeaning maps the effect of leaving keys out to these keys, which indus does not have.
+	withoutMeaning map[string]string
+	// ignored holds the keys that do not affect how the server runs.
+	ignored string
 
 	// vars holds the variables that the client replaces, in the words that formsOf reads. The first of a kind is used
 	// for writing.
@@ -109,17 +109,17 @@ type dialect struct {
 	optional bool
 	// inHeadersOnly is set if variables are replaced in headers only.
 	inHeadersOnly bool
-	// sections returns further paths to servers, in order of precedence. They come before where.
+	// sections returns further paths to servers, in order of precedence. They come before paths.
 	sections func(*reading) [][]string
 	// before is called with the file, and after with each row once its keys are read.
 	before func(*reading)
 	after  func(*serverRow)
-	// writtenAt returns the paths for an entry in an existing file. If it is nil, where is used.
+	// writtenAt returns the paths for an entry in an existing file. If it is nil, paths is used.
 	writtenAt func(into *hujson.Value) [][]string
 	// extra returns the members that a written row has beyond the keys above.
 	extra func(Entry) []field
-	// files are the files of the client; the first wins: see spot. ends are endings of other paths that its files have.
-	files, ends string
+	// files are the files of the client; the first wins: see spot. pathEnd has endings of other paths that its files have.
+	files, pathEnd string
 	// readOnly is set if the dialect cannot be written.
 	readOnly bool
 }

@@ -15,7 +15,8 @@ type nativeKey struct{ name, kinds string }
 // nativeKeys returns the keys in the order in which they are written.
 func nativeKeys() []nativeKey {
 	return []nativeKey{
-		{"command", `"`}, {"args", "["}, {"env", "{"}, {"envFile", `"`}, {"cwd", `"`}, {"inheritEnv", `tf"`}, {"url", `"`}, {"headers", "{"},
+		{"command", `"`}, {"args", "["}, {"env", "{"}, {"envFile", `"`}, {"cwd", `"`}, {"inheritEnv", `tf"`},
+		{"url", `"`}, {"headers", "{"},
 		{"oauth", "{f"}, {"tls", "{"}, {"forwardHeaders", "["}, {"authorization", `"`},
 		{"type", `"`}, {"era", ""}, {"timeout", `"0{`}, {"lazy", `tf"`}, {"idle", `"0`},
 		{"per", `"`}, {"instances", "0"}, {"maxPrincipals", "0"}, {"maxConcurrent", "0"}, {"maxQueue", "0"},
@@ -34,13 +35,15 @@ func NativeKeys() (names []string) {
 
 // nativeDialect returns the dialect of indus. Its rows are copied, and checked by their reader.
 func nativeDialect() *dialect {
-	d := &dialect{name: Native, title: "indus", where: [][]string{{"servers"}, {"mcpServers"}}, readOnly: true, quiet: "id name",
-		ends: ".indusvx/mcp.json indusvx/mcp.json .indusvx/agent/mcp.json .indusvx/agent/mcp-servers.json .indusagi/mcp.json"}
-	d.also = map[string]rule{"disabled": asDisabled, "transport": asKind}
+	d := &dialect{name: Native, title: "indus", paths: [][]string{{"servers"}, {"mcpServers"}}, readOnly: true,
+		ignored: "id name",
+		pathEnd: ".indusvx/mcp.json indusvx/mcp.json .indusvx/agent/mcp.json .indusvx/agent/mcp-servers.json " +
+			".indusagi/mcp.json"}
+	d.extraRules = map[string]rule{"disabled": asDisabled, "transport": asKind}
 	for _, key := range nativeKeys() {
-		d.also[key.name] = asItself
+		d.extraRules[key.name] = asItself
 	}
-	d.also["type"], d.also["enabled"] = asKind, asEnabled
+	d.extraRules["type"], d.extraRules["enabled"] = asKind, asEnabled
 	return d
 }
 
@@ -65,13 +68,14 @@ func asItself(m *serverRow, key string, v *hujson.Value) {
 func (m *serverRow) moved(key string, v hujson.Value) {
 	path := tree.Text(v)
 	relative := (key == "cwd" || key == "envFile") && !isAnywhere(path) && !strings.HasPrefix(path, "${")
-	if relative || namesHere(v.String()) {
-		m.remark(v.StartOffset, fmt.Sprintf("%q begins at the directory of this file, and elsewhere in another one", key), "write the whole path if the server moves")
+	if relative || namesDirectory(v.String()) {
+		m.remark(v.StartOffset, fmt.Sprintf("%q begins at the directory of this file, and elsewhere in another one", key),
+			"write the whole path if the server moves")
 	}
 }
 
-// namesHere reports whether a text has a variable that means another place in another file.
-func namesHere(s string) bool {
+// namesDirectory reports whether a text has a variable that means another place in another file.
+func namesDirectory(s string) bool {
 	for _, inner := range strings.Split(strings.ReplaceAll(s, "$${", ""), "${")[1:] {
 		path, isFile := strings.CutPrefix(inner, "file:")
 		if strings.HasPrefix(inner, "workspaceFolder") || isFile && !isAnywhere(path) {
@@ -85,7 +89,7 @@ func namesHere(s string) bool {
 func Names() string {
 	var names []string
 	for _, d := range dialects() {
-		for _, path := range d.where {
+		for _, path := range d.paths {
 			name := fmt.Sprintf("%q", strings.Join(path, "."))
 			if len(path) > 0 && !strings.Contains(strings.Join(names, " "), name) {
 				names = append(names, name)

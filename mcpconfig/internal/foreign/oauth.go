@@ -32,19 +32,21 @@ func asOAuth(m *serverRow, key string, v *hujson.Value) {
 	case 't':
 	case '{':
 		if off := tree.At(v, "enabled"); tree.Has(off, 'f') { // Gemini CLI still signs in if the server requires it
-			m.remark(off.StartOffset, fmt.Sprintf("%q is not taken over: indus signs in where the server wants it", key+".enabled"), `write "oauth": false if nobody shall`)
+			m.remark(off.StartOffset, fmt.Sprintf("%q is not taken over: indus signs in where the server wants it",
+				key+".enabled"), `write "oauth": false if nobody shall`)
 		}
-		m.eachIn(v, oauthKeys(), func(name string) string {
+		m.applyRules(v, oauthKeys(), func(name string) string {
 			return tree.Quote(key+"."+name) + " is not taken over: indus finds out from the server where and how to sign in"
 		})
 	default:
-		m.remark(v.StartOffset, fmt.Sprintf("%q is %s where an object is expected, and is left out", key, tree.KindOf(v.Value)), "")
+		m.remark(v.StartOffset,
+			fmt.Sprintf("%q is %s where an object is expected, and is left out", key, tree.KindOf(v.Value)), "")
 	}
 }
 
 // oauthMember adds a member to "oauth" once all keys are read, unless it is there already.
 func (m *serverRow) oauthMember(name string, v hujson.Value) {
-	m.later = append(m.later, func() {
+	m.deferred = append(m.deferred, func() {
 		had := m.out["oauth"]
 		if had.Value != nil && !tree.Has(&had, '{') {
 			return // it is false
@@ -60,9 +62,9 @@ func (m *serverRow) oauthMember(name string, v hujson.Value) {
 	})
 }
 
-// secretOfNobody leaves out a client secret without a client id. Such a secret belongs to a client that its program
+// dropUnownedSecret leaves out a client secret without a client id. Such a secret belongs to a client that its program
 // registers itself.
-func (m *serverRow) secretOfNobody() {
+func (m *serverRow) dropUnownedSecret() {
 	had := m.out["oauth"]
 	secret := tree.At(&had, "clientSecret")
 	if secret == nil || tree.At(&had, "clientId") != nil || m.name == Native {
@@ -88,12 +90,13 @@ func asOAuthText(name string) rule {
 	}
 }
 
-// addressOfClient adds a note about a client id that was registered by hand, if the row has no redirect address.
-func (m *serverRow) addressOfClient() {
+// remarkRedirect adds a note about a client id that was registered by hand, if the row has no redirect address.
+func (m *serverRow) remarkRedirect() {
 	had := m.out["oauth"]
 	id := tree.At(&had, "clientId")
 	if id != nil && tree.At(&had, "redirectUri") == nil && m.place.Moving && m.name != Native {
-		m.remark(id.StartOffset, "the client id may be known with the address alone at which "+m.title+" waits for the browser",
+		m.remark(id.StartOffset,
+			"the client id may be known with the address alone at which "+m.title+" waits for the browser",
 			`write that address as "redirectUri" of "oauth", such as http://localhost:PORT/callback`)
 	}
 }
@@ -110,7 +113,7 @@ func asScopes(m *serverRow, key string, v *hujson.Value) {
 			m.oauthMember("scopes", tree.List(v.StartOffset, words))
 		}
 	case m.expect('[', "a list of scopes", key, v) && count(v) > 0:
-		m.oauthMember("scopes", tree.List(v.StartOffset, m.names(key, v)))
+		m.oauthMember("scopes", tree.List(v.StartOffset, m.nameList(key, v)))
 	}
 }
 
@@ -127,17 +130,19 @@ func asRedirectPort(m *serverRow, key string, v *hujson.Value) {
 func asRedirect(m *serverRow, key string, v *hujson.Value) {
 	s := tree.Text(*v)
 	u, err := url.Parse(s)
-	if err == nil && u.Scheme == "http" && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()) && u.RawQuery == "" && u.Fragment == "" {
+	if err == nil && u.Scheme == "http" && u.RawQuery == "" && u.Fragment == "" &&
+		slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()) {
 		m.oauthMember("redirectUri", tree.String(v.StartOffset, s))
 		return
 	}
-	m.remark(v.StartOffset, fmt.Sprintf("%q is not taken over: it is no http:// address of this machine, at which indus could wait for the browser", key), "")
+	m.remark(v.StartOffset, fmt.Sprintf("%q is not taken over: it is no http:// address of this machine, "+
+		"at which indus could wait for the browser", key), "")
 }
 
 // mcporterAuth reads the sign-in of mcporter. "oauth" needs no rule, because indus signs in if the server requires it.
 func mcporterAuth(m *serverRow, key string, v *hujson.Value) {
 	if tree.Text(*v) != "oauth" {
-		notTaken(noOAuth)(m, key, v)
+		notImported(noOAuth)(m, key, v)
 	}
 }
 

@@ -19,17 +19,17 @@ const (
 // reading is a file that is being converted.
 type reading struct {
 	*dialect
-	doc    *tree.Doc
-	forms  []form
-	root   *hujson.Value
-	place  *Place
-	inputs map[string]*input
-	off    map[string]string // ids that are switched off elsewhere in the file, and the place
-	file   File
-	owner  map[string]int    // index of each id's row
-	keysOf map[string]string // titles of the clients that have a key
-	aside  []string          // members of "mcp" that are not servers
-	first  bool              // the rows go before the rows of other files
+	doc          *tree.Doc
+	forms        []form
+	root         *hujson.Value
+	place        *Place
+	inputs       map[string]*input
+	disabledIDs  map[string]string // ids that are switched off elsewhere in the file, and the place
+	file         File
+	owner        map[string]int    // index of each id's row
+	keysOf       map[string]string // titles of the clients that have a key
+	otherMembers []string          // members of "mcp" that are not servers
+	first        bool              // the rows go before the rows of other files
 
 	elsewhere   *tree.Note // servers at a place where the client does not look
 	warnedUnset bool       // the note that variables must be set is there
@@ -40,22 +40,23 @@ type reading struct {
 func Read(doc *tree.Doc, client string, p *Place) (*File, *tree.Note) {
 	d := find(client)
 	if d == nil || !tree.Has(&doc.Root, '{') {
-		return nil, &tree.Note{At: doc.Root.StartOffset, Reason: "holds " + tree.KindOf(doc.Root.Value) + " where an object is expected"}
+		return nil, &tree.Note{At: doc.Root.StartOffset,
+			Reason: "holds " + tree.KindOf(doc.Root.Value) + " where an object is expected"}
 	}
 	r := &reading{
 		dialect: d, doc: doc, forms: formsOf(d.vars), root: &doc.Root, place: p,
-		off: map[string]string{}, owner: map[string]int{}, file: File{Client: client},
+		disabledIDs: map[string]string{}, owner: map[string]int{}, file: File{Client: client},
 	}
 	if d.before != nil {
 		d.before(r)
 	}
 	found := false
 	if client == Native {
-		found = r.everywhere()
+		found = r.readNative()
 	} else {
-		found = r.everySection()
+		found = r.readSections()
 	}
-	none := fmt.Sprintf("has no %s, where %s keeps its servers", whereNamed(r.where), d.title)
+	none := fmt.Sprintf("has no %s, where %s keeps its servers", quotePaths(r.paths), d.title)
 	switch {
 	case !found && r.elsewhere != nil:
 		return nil, &tree.Note{At: r.elsewhere.At, Reason: none, Hint: r.elsewhere.Hint}
@@ -65,16 +66,16 @@ func Read(doc *tree.Doc, client string, p *Place) (*File, *tree.Note) {
 	return &r.file, nil
 }
 
-func whereNamed(where [][]string) string {
+func quotePaths(paths [][]string) string {
 	var names []string
-	for _, path := range where {
+	for _, path := range paths {
 		names = append(names, tree.Quote(strings.Join(path, ".")))
 	}
 	return strings.Join(names, " or ")
 }
 
-// everySection reads the rows of each place where the client keeps servers.
-func (r *reading) everySection() (found bool) {
+// readSections reads the rows of each place where the client keeps servers.
+func (r *reading) readSections() (found bool) {
 	r.remarkTwice()
 	r.remarkElsewhere()
 	if r.dialect.sections != nil {
@@ -84,14 +85,14 @@ func (r *reading) everySection() (found bool) {
 		}
 		r.first = false
 	}
-	for _, path := range r.where {
+	for _, path := range r.paths {
 		found = r.section(path) || found
 	}
 	return found
 }
 
-// everywhere reads every member of indus's own file that holds servers. If two members have one name, both are read.
-func (r *reading) everywhere() (found bool) {
+// readNative reads every member of indus's own file that holds servers. If two members have one name, both are read.
+func (r *reading) readNative() (found bool) {
 	for name, m := range tree.Members(r.root) {
 		if name == "servers" || name == "mcpServers" {
 			found = r.rows(name, &m.Value, 0) || found
@@ -105,22 +106,28 @@ func (r *reading) everywhere() (found bool) {
 func (r *reading) remarkTwice() {
 	counts := tree.Fields(r.root)
 	for name, m := range tree.Members(r.root) {
-		holds := slices.ContainsFunc(r.where, func(path []string) bool { return len(path) > 0 && path[0] == name })
+		holds := slices.ContainsFunc(r.paths, func(path []string) bool { return len(path) > 0 && path[0] == name })
 		if holds && counts[name] != &m.Value {
-			r.remark(m.Name.StartOffset, tree.Quote(name)+" comes again in this file, and the last counts: the servers here are left out", "put them together")
+			r.remark(m.Name.StartOffset, tree.Quote(name)+
+				" comes again in this file, and the last counts: the servers here are left out", "put them together")
 		}
 	}
 }
 
 // remarkElsewhere adds a note about servers at a place where other clients keep their servers.
 func (r *reading) remarkElsewhere() {
-	for _, path := range [][]string{{"mcpServers"}, {"servers"}, {"mcp_servers"}, {"context_servers"}, {"mcp"}, {"mcp", "servers"}, {"extensions"}} {
-		mine := slices.ContainsFunc(r.where, func(of []string) bool { return len(of) == 0 || slices.Equal(of, path) })
+	places := [][]string{
+		{"mcpServers"}, {"servers"}, {"mcp_servers"}, {"context_servers"}, {"mcp"}, {"mcp", "servers"}, {"extensions"},
+	}
+	for _, path := range places {
+		isOwn := slices.ContainsFunc(r.paths,
+			func(keeps []string) bool { return len(keeps) == 0 || slices.Equal(keeps, path) })
 		v := tree.At(r.root, path...)
-		if !mine && rowsHave(v, "command", "cmd", "url", "serverUrl", "httpUrl", "uri") {
+		if !isOwn && rowsHave(v, "command", "cmd", "url", "serverUrl", "httpUrl", "uri") {
 			name := tree.Quote(strings.Join(path, "."))
 			r.elsewhere = &tree.Note{At: v.StartOffset, Hint: "those in " + name + " belong there"}
-			r.remark(v.StartOffset, name+" is not where "+r.title+" keeps its servers, and those in it are left out", "move them to "+whereNamed(r.where))
+			r.remark(v.StartOffset, name+" is not where "+r.title+" keeps its servers, and those in it are left out",
+				"move them to "+quotePaths(r.paths))
 		}
 	}
 }
@@ -134,10 +141,11 @@ func (r *reading) section(path []string) bool {
 // rows reads the rows of one section. base is the index of its first row in the file's rows.
 func (r *reading) rows(name string, v *hujson.Value, base int) bool {
 	if !tree.Has(v, '{', '[') {
-		r.remark(v.StartOffset, fmt.Sprintf("%s is %s where servers are expected", tree.Quote(name), tree.KindOf(v.Value)), "")
+		r.remark(v.StartOffset,
+			fmt.Sprintf("%s is %s where servers are expected", tree.Quote(name), tree.KindOf(v.Value)), "")
 	}
 	for id, m := range tree.Members(v) {
-		if name != "mcp" || !slices.Contains(r.aside, id) {
+		if name != "mcp" || !slices.Contains(r.otherMembers, id) {
 			r.row(base, id, m.Name.StartOffset, &m.Value)
 		}
 	}
@@ -164,8 +172,8 @@ func (r *reading) row(base int, id string, offset int, v *hujson.Value) {
 		return
 	}
 	m := &serverRow{
-		reading: r, id: id, at: offset, out: map[string]hujson.Value{}, steps: map[string]hujson.Value{},
-		pairs: map[string][]hujson.ObjectMember{}, given: map[string]map[string]bool{},
+		reading: r, id: id, offset: offset, out: map[string]hujson.Value{}, steps: map[string]hujson.Value{},
+		pairs: map[string][]hujson.ObjectMember{}, pairNames: map[string]map[string]bool{},
 	}
 	m.read(v)
 	out := m.finish()
@@ -174,11 +182,13 @@ func (r *reading) row(base int, id string, offset int, v *hujson.Value) {
 	case out.ID == "" || !taken:
 	case i < base:
 		line, _ := r.doc.Position(r.file.Rows[i].At)
-		r.remark(offset, fmt.Sprintf("%s is left out: line %d has it too, and takes precedence", tree.Quote(out.ID), line), "")
+		r.remark(offset,
+			fmt.Sprintf("%s is left out: line %d has it too, and takes precedence", tree.Quote(out.ID), line), "")
 		return
 	default:
 		line, _ := r.doc.Position(offset)
-		r.remark(r.file.Rows[i].At, fmt.Sprintf("%s is left out: defined again in line %d", tree.Quote(out.ID), line), "remove or rename one of the two")
+		r.remark(r.file.Rows[i].At, fmt.Sprintf("%s is left out: defined again in line %d", tree.Quote(out.ID), line),
+			"remove or rename one of the two")
 		r.file.Rows[i] = out
 		return
 	}
@@ -189,21 +199,21 @@ func (r *reading) row(base int, id string, offset int, v *hujson.Value) {
 // serverRow is a server that is being converted.
 type serverRow struct {
 	*reading
-	id      string
-	at      int
-	fields  map[string]*hujson.Value
-	out     map[string]hujson.Value          // by native key
-	pairs   map[string][]hujson.ObjectMember // of "env" and "headers"
-	given   map[string]map[string]bool       // their names, for give
-	allow   []hujson.Value
-	deny    []hujson.Value
-	steps   map[string]hujson.Value // by step of "timeout"; "" is all steps
-	kind    string                  // stdio, http, sse; "" if the row does not have it
-	disable bool
-	later   []func() // work that waits until all keys are read
-	bad     *tree.Note
-	remarks []tree.Note
-	made    map[string]bool // remarks, so that each is made once
+	id        string
+	offset    int
+	fields    map[string]*hujson.Value
+	out       map[string]hujson.Value          // by native key
+	pairs     map[string][]hujson.ObjectMember // of "env" and "headers"
+	pairNames map[string]map[string]bool       // their names, for addPair
+	allow     []hujson.Value
+	deny      []hujson.Value
+	steps     map[string]hujson.Value // by step of "timeout"; "" is all steps
+	kind      string                  // stdio, http, sse; "" if the row does not have it
+	disable   bool
+	deferred  []func() // work that waits until all keys are read
+	fault     *tree.Note
+	remarks   []tree.Note
+	remarked  map[string]bool // remarks, so that each is made once
 }
 
 func (m *serverRow) read(v *hujson.Value) {
@@ -224,10 +234,10 @@ func (m *serverRow) read(v *hujson.Value) {
 		case known && value.Value.Kind() != 'n':
 			apply(m, name, value)
 		case !known && !tree.IsComment(name):
-			m.remark(member.Name.StartOffset, "unknown key "+tree.Quote(name), m.whoseKey(name))
+			m.remark(member.Name.StartOffset, "unknown key "+tree.Quote(name), m.unknownKeyReason(name))
 		}
 	}
-	for _, f := range m.later {
+	for _, f := range m.deferred {
 		f()
 	}
 	if m.after != nil {
@@ -235,8 +245,8 @@ func (m *serverRow) read(v *hujson.Value) {
 	}
 }
 
-// whoseKey returns a hint for a key that this client does not have.
-func (m *serverRow) whoseKey(name string) string {
+// unknownKeyReason returns a hint for a key that this client does not have.
+func (m *serverRow) unknownKeyReason(name string) string {
 	if m.keysOf == nil {
 		m.keysOf = map[string]string{}
 		for _, d := range slices.Backward(dialects()) {
@@ -254,13 +264,13 @@ func (m *serverRow) whoseKey(name string) string {
 // remark adds a note. The row is still converted.
 func (m *serverRow) remark(offset int, reason, hint string) {
 	key := fmt.Sprint(offset, reason)
-	if m.made == nil {
-		m.made = map[string]bool{}
+	if m.remarked == nil {
+		m.remarked = map[string]bool{}
 	}
-	if m.made[key] || len(m.remarks) > maxRemarks {
+	if m.remarked[key] || len(m.remarks) > maxRemarks {
 		return
 	}
-	m.made[key] = true
+	m.remarked[key] = true
 	if len(m.remarks) == maxRemarks {
 		reason, hint = fmt.Sprintf("more than %d notes; from here on they are left out", maxRemarks), ""
 	}
@@ -269,34 +279,35 @@ func (m *serverRow) remark(offset int, reason, hint string) {
 
 // fail marks the row as unusable.
 func (m *serverRow) fail(offset int, reason, hint string) {
-	if m.bad != nil {
+	if m.fault != nil {
 		m.remark(offset, reason, hint)
 		return
 	}
-	m.bad = &tree.Note{At: offset, Reason: reason, Hint: hint}
+	m.fault = &tree.Note{At: offset, Reason: reason, Hint: hint}
 }
 
 // finish builds the row, with its members in the same order for all clients.
 func (m *serverRow) finish() Row {
-	m.secretOfNobody()
-	m.addressOfClient()
-	if m.bad == nil {
+	m.dropUnownedSecret()
+	m.remarkRedirect()
+	if m.fault == nil {
 		m.transport()
 	}
-	if strings.TrimSpace(m.id) == "" && m.bad == nil {
-		m.fail(m.at, "the row has no name", `add "name": "…"`)
+	if strings.TrimSpace(m.id) == "" && m.fault == nil {
+		m.fail(m.offset, "the row has no name", `add "name": "…"`)
 	}
-	if where, off := m.off[m.id]; off {
+	if where, off := m.disabledIDs[m.id]; off {
 		m.disable = true
-		m.remark(m.at, "is disabled, because "+where+" says so", "")
+		m.remark(m.offset, "is disabled, because "+where+" says so", "")
 	}
 	if m.disable {
-		m.out["enabled"] = hujson.Value{StartOffset: m.at, Value: hujson.Bool(false)}
+		m.out["enabled"] = hujson.Value{StartOffset: m.offset, Value: hujson.Bool(false)}
 	}
 	if m.noEmptyHeaders {
 		m.pairs["headers"] = slices.DeleteFunc(m.pairs["headers"], func(h hujson.ObjectMember) bool {
 			if tree.Text(h.Value) == "" {
-				m.remark(h.Name.StartOffset, "the header "+tree.Quote(tree.Text(h.Name))+" is empty and is left out, as by "+m.title, "")
+				m.remark(h.Name.StartOffset,
+					"the header "+tree.Quote(tree.Text(h.Name))+" is empty and is left out, as by "+m.title, "")
 			}
 			return tree.Text(h.Value) == ""
 		})
@@ -309,13 +320,13 @@ func (m *serverRow) finish() Row {
 	m.timeouts()
 	var tools, all []hujson.ObjectMember
 	if m.allow != nil {
-		tools = append(tools, tree.Member("allow", tree.List(m.at, m.allow)))
+		tools = append(tools, tree.Member("allow", tree.List(m.offset, m.allow)))
 	}
 	if len(m.deny) > 0 {
-		tools = append(tools, tree.Member("deny", tree.List(m.at, m.deny)))
+		tools = append(tools, tree.Member("deny", tree.List(m.offset, m.deny)))
 	}
 	if tools != nil {
-		m.out["tools"] = tree.Object(m.at, tools)
+		m.out["tools"] = tree.Object(m.offset, tools)
 	}
 	for _, key := range nativeKeys() {
 		if v, ok := m.out[key.name]; ok {
@@ -323,10 +334,10 @@ func (m *serverRow) finish() Row {
 		}
 	}
 	if m.first && m.place.Moving {
-		m.remark(m.at, "is this project's alone in "+m.title, "")
+		m.remark(m.offset, "is this project's alone in "+m.title, "")
 	}
 	slices.SortStableFunc(m.remarks, func(a, b tree.Note) int { return a.At - b.At })
-	return Row{ID: m.id, At: m.at, First: m.first, Value: tree.Object(m.at, all), Bad: m.bad, Notes: m.remarks}
+	return Row{ID: m.id, At: m.offset, First: m.first, Value: tree.Object(m.offset, all), Bad: m.fault, Notes: m.remarks}
 }
 
 // timeouts writes one time for all steps, or a time for each.
@@ -359,28 +370,30 @@ func (m *serverRow) transport() {
 	url, hasURL := m.out["url"]
 	switch {
 	case hasCommand && hasURL && (m.kind == "stdio" || m.kind == "" && m.name == "claude-code"):
-		m.drop(url.StartOffset, "the row has both a command and a url; it is a command", "url", "headers")
+		m.dropKeys(url.StartOffset, "the row has both a command and a url; it is a command", "url", "headers")
 	case hasCommand && hasURL:
-		m.drop(command.StartOffset, "the row has both a command and a url; it is a url", "command", "args", "env", "envFile", "cwd")
+		m.dropKeys(command.StartOffset, "the row has both a command and a url; it is a url",
+			"command", "args", "env", "envFile", "cwd")
 		hasCommand = false
 	case hasURL && m.kind == "stdio":
-		m.fail(m.at, "by its type it is a command, and it has a url", "")
+		m.fail(m.offset, "by its type it is a command, and it has a url", "")
 	case hasCommand && m.kind != "" && m.kind != "stdio":
-		m.fail(m.at, "by its type it is a url, and it has a command", "")
+		m.fail(m.offset, "by its type it is a url, and it has a command", "")
 	case !hasURL && !hasCommand:
-		m.fail(m.at, "the row has neither a command nor a url", "")
+		m.fail(m.offset, "the row has neither a command nor a url", "")
 	}
 	switch {
-	case m.bad != nil:
+	case m.fault != nil:
 	case hasCommand:
-		m.drop(m.at, "a command takes no headers", "headers")
-		m.drop(m.at, "a command takes no sign-in", "oauth")
+		m.dropKeys(m.offset, "a command takes no headers", "headers")
+		m.dropKeys(m.offset, "a command takes no sign-in", "oauth")
 		m.relative()
 	default:
-		m.drop(m.at, "a server with a url is not started, so args, env and cwd are left out", "args", "env", "envFile", "cwd")
+		m.dropKeys(m.offset, "a server with a url is not started, so args, env and cwd are left out",
+			"args", "env", "envFile", "cwd")
 	}
 	if m.kind == "sse" {
-		m.out["type"] = tree.String(m.at, "sse")
+		m.out["type"] = tree.String(m.offset, "sse")
 	}
 }
 
@@ -389,8 +402,9 @@ func (m *serverRow) relative() {
 	if m.name == Native || !m.place.Moving {
 		return
 	}
-	warn := func(what string, v hujson.Value) {
-		m.remark(v.StartOffset, what+" begins where "+m.title+" starts the server, which need not be where indus does", "write the whole path")
+	warn := func(subject string, v hujson.Value) {
+		m.remark(v.StartOffset, subject+" begins where "+m.title+" starts the server, which need not be where indus does",
+			"write the whole path")
 	}
 	for _, key := range []string{"envFile", "cwd"} {
 		if v, ok := m.out[key]; ok && !isAnywhere(tree.Text(v)) && !strings.HasPrefix(tree.Text(v), "${") {
@@ -417,8 +431,8 @@ func (m *serverRow) relative() {
 	}
 }
 
-// drop removes members that have no use, with a note if any was there.
-func (m *serverRow) drop(offset int, why string, names ...string) {
+// dropKeys removes members that have no use, with a note if any was there.
+func (m *serverRow) dropKeys(offset int, reason string, names ...string) {
 	there := false
 	for _, name := range names {
 		_, had := m.out[name]
@@ -427,6 +441,6 @@ func (m *serverRow) drop(offset int, why string, names ...string) {
 		delete(m.pairs, name)
 	}
 	if there {
-		m.remark(offset, why, "")
+		m.remark(offset, reason, "")
 	}
 }

@@ -20,9 +20,12 @@ type rule func(m *serverRow, key string, v *hujson.Value)
 func (d *dialect) rules() map[string]rule {
 	ignore := func(*serverRow, string, *hujson.Value) {}
 	out := map[string]rule{
-		d.command: asText("command"), d.args: asArgs, d.env: asPairs("env"), d.cwd: asText("cwd"), d.envFile: asText("envFile"),
-		d.headers: asPairs("headers"), d.url: asURL, d.sseURL: asSSE, d.kind: asKind, d.enabled: asEnabled, d.disabled: asDisabled,
-		d.allow: asAllow, d.deny: asDeny, d.handOn: asHandOn, d.headerVars: asHeaderVariables, d.bearerVar: asBearerVariable,
+		d.command: asText("command"), d.args: asArgs, d.env: asPairs("env"),
+		d.cwd: asText("cwd"), d.envFile: asText("envFile"),
+		d.headers: asPairs("headers"), d.url: asURL, d.sseURL: asSSE, d.kind: asKind,
+		d.enabled: asEnabled, d.disabled: asDisabled,
+		d.allow: asAllow, d.deny: asDeny,
+		d.forwardedVars: asHandOn, d.headerVars: asHeaderVariables, d.bearerVar: asBearerVariable,
 	}
 	if d.joined {
 		out[d.command] = asCommandLine
@@ -30,12 +33,12 @@ func (d *dialect) rules() map[string]rule {
 	for _, t := range d.timeouts {
 		out[t.key] = asTimeout(t.unit, t.steps...)
 	}
-	for meaning, keys := range d.none {
+	for meaning, keys := range d.withoutMeaning {
 		for key := range strings.FieldsSeq(keys) {
-			out[key] = notTaken(meaning)
+			out[key] = notImported(meaning)
 		}
 	}
-	for key := range strings.FieldsSeq(d.quiet) {
+	for key := range strings.FieldsSeq(d.ignored) {
 		out[key] = ignore
 	}
 	if d.list {
@@ -44,35 +47,37 @@ func (d *dialect) rules() map[string]rule {
 	if !d.commandsOnly {
 		out["oauth"] = asOAuth
 	}
-	maps.Copy(out, d.also)
-	for key, primary := range d.others {
-		if out[key] = out[primary]; primary == d.url {
-			out[key] = yieldsTo(primary, asText("url"))
+	maps.Copy(out, d.extraRules)
+	for key, primary := range d.otherKeys {
+		out[key] = out[primary]
+		if primary == d.url {
+			out[key] = unlessPresent(primary, asText("url"))
 		}
 	}
 	delete(out, "")
 	for key, r := range map[string]rule{"enabled": asEnabled, "disabled": asDisabled} {
 		if out[key] == nil {
-			out[key] = offAnyway(r)
+			out[key] = remarkDisabled(r)
 		}
 	}
 	return out
 }
 
-// offAnyway returns the rule of a switch that a client does not have, or not in all of its releases. The author of such
-// a switch does not want the server to start.
-func offAnyway(r rule) rule {
+// remarkDisabled returns the rule of a switch that a client does not have, or not in all of its releases. The author of
+// such a switch does not want the server to start.
+func remarkDisabled(r rule) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		before := m.disable
-		if r(m, key, v); m.disable && !before {
+		r(m, key, v)
+		if m.disable && !before {
 			m.remark(v.StartOffset, fmt.Sprintf("is disabled by %q, which %s may not heed", key, m.title), "")
 		}
 	}
 }
 
-// notTaken returns the rule of a key that has no counterpart. If the value is false, nothing is lost, except for calls
-// in parallel.
-func notTaken(meaning string) rule {
+// notImported returns the rule of a key that has no counterpart. If the value is false, nothing is lost, except for
+// calls in parallel.
+func notImported(meaning string) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		if v.Value.Kind() == 'f' && key != "supports_parallel_tool_calls" {
 			return
@@ -81,8 +86,8 @@ func notTaken(meaning string) rule {
 	}
 }
 
-// yieldsTo returns a rule that applies only if another key is absent.
-func yieldsTo(other string, r rule) rule {
+// unlessPresent returns a rule that applies only if another key is absent.
+func unlessPresent(other string, r rule) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		if m.fields[other] != nil {
 			m.remark(v.StartOffset, fmt.Sprintf("%q is not used, because the row has %q", key, other), "")
@@ -93,11 +98,11 @@ func yieldsTo(other string, r rule) rule {
 }
 
 // expect marks the row as unusable if a value is of another kind.
-func (m *serverRow) expect(kind hujson.Kind, what, key string, v *hujson.Value) bool {
+func (m *serverRow) expect(kind hujson.Kind, expected, key string, v *hujson.Value) bool {
 	if v.Value.Kind() == kind {
 		return true
 	}
-	m.fail(v.StartOffset, fmt.Sprintf("%q is %s where %s is expected", key, tree.KindOf(v.Value), what), "")
+	m.fail(v.StartOffset, fmt.Sprintf("%q is %s where %s is expected", key, tree.KindOf(v.Value), expected), "")
 	return false
 }
 
@@ -172,7 +177,7 @@ func asEither(m *serverRow, key string, v *hujson.Value) {
 		asText("command")(m, key, v)
 		return
 	}
-	m.later = append(m.later, func() {
+	m.deferred = append(m.deferred, func() {
 		list := m.texts(key, v)
 		if args := m.fields["args"]; args != nil && len(list) > 0 {
 			list = append(list, m.texts("args", args)...)
@@ -223,17 +228,17 @@ func (m *serverRow) pairsOf(key string, v *hujson.Value) []hujson.ObjectMember {
 	return out
 }
 
-// give adds a pair to env or headers after the row's own pairs, unless the name has a value already.
-func (m *serverRow) give(list, name, value string, offset int) {
-	m.later = append(m.later, func() {
-		if m.given[list] == nil {
-			m.given[list] = map[string]bool{}
+// addPair adds a pair to env or headers after the row's own pairs, unless the name has a value already.
+func (m *serverRow) addPair(list, name, value string, offset int) {
+	m.deferred = append(m.deferred, func() {
+		if m.pairNames[list] == nil {
+			m.pairNames[list] = map[string]bool{}
 			for _, pair := range m.pairs[list] {
-				m.given[list][tree.Text(pair.Name)] = true
+				m.pairNames[list][tree.Text(pair.Name)] = true
 			}
 		}
-		if !m.given[list][name] {
-			m.given[list][name] = true
+		if !m.pairNames[list][name] {
+			m.pairNames[list][name] = true
 			m.pairs[list] = append(m.pairs[list], tree.Member(name, tree.String(offset, value)))
 		}
 	})
@@ -245,7 +250,8 @@ func asHandOn(m *serverRow, key string, v *hujson.Value) {
 		return
 	}
 	if m.place.Moving && !m.keepsSecrets && len(v.Value.(*hujson.Array).Elements) > 0 {
-		m.remark(v.StartOffset, fmt.Sprintf("%q hands on what is set; indus skips the server where one of them is not", key), "write ${NAME:-} in env where nothing will do")
+		m.remark(v.StartOffset, fmt.Sprintf("%q hands on what is set; indus skips the server where one of them is not", key),
+			"write ${NAME:-} in env where nothing will do")
 	}
 	for _, e := range tree.Elements(v) {
 		name := tree.Text(*e)
@@ -257,11 +263,12 @@ func asHandOn(m *serverRow, key string, v *hujson.Value) {
 			m.remark(e.StartOffset, key+": "+tree.Quote(name)+" is no variable's name and is left out", "")
 			continue
 		case tree.TextAt(e, "source") == "remote":
-			m.remark(e.StartOffset, key+": "+tree.Quote(name)+" comes from the remote side of "+m.title+"; it is taken from here", "")
+			m.remark(e.StartOffset,
+				key+": "+tree.Quote(name)+" comes from the remote side of "+m.title+"; it is taken from here", "")
 		case m.keepsSecrets:
 			m.remark(e.StartOffset, m.title+" keeps the value of "+name+" itself", "set the variable "+name)
 		}
-		m.give("env", name, "${"+name+"}", e.StartOffset)
+		m.addPair("env", name, "${"+name+"}", e.StartOffset)
 	}
 }
 
@@ -273,14 +280,14 @@ func asHeaderVariables(m *serverRow, key string, v *hujson.Value) {
 			m.remark(pair.Value.StartOffset, key+" "+tree.Quote(header)+" is no variable's name and is left out", "")
 			continue
 		}
-		m.give("headers", header, "${"+name+"}", pair.Value.StartOffset)
+		m.addPair("headers", header, "${"+name+"}", pair.Value.StartOffset)
 	}
 }
 
 // asBearerVariable reads the name of the variable that holds a token.
 func asBearerVariable(m *serverRow, key string, v *hujson.Value) {
 	if name := tree.Text(*v); isName(name) {
-		m.give("headers", "Authorization", "Bearer ${"+name+"}", v.StartOffset)
+		m.addPair("headers", "Authorization", "Bearer ${"+name+"}", v.StartOffset)
 	} else {
 		m.fail(v.StartOffset, fmt.Sprintf("%q is no variable's name", key), "")
 	}
@@ -288,7 +295,8 @@ func asBearerVariable(m *serverRow, key string, v *hujson.Value) {
 
 func asURL(m *serverRow, key string, v *hujson.Value) {
 	if m.fields[m.sseURL] != nil && m.sseURL != "" && m.sseURL != key {
-		defer m.remark(m.fields[m.sseURL].StartOffset, fmt.Sprintf("%q is not used, because the row has %q", m.sseURL, key), "")
+		defer m.remark(m.fields[m.sseURL].StartOffset,
+			fmt.Sprintf("%q is not used, because the row has %q", m.sseURL, key), "")
 	}
 	asText("url")(m, key, v)
 }
@@ -299,7 +307,7 @@ func asSSE(m *serverRow, key string, v *hujson.Value) {
 		return
 	}
 	asText("url")(m, key, v)
-	m.later = append(m.later, func() {
+	m.deferred = append(m.deferred, func() {
 		if m.kind == "" {
 			m.kind = "sse"
 		}
@@ -340,12 +348,13 @@ func (m *serverRow) flag(key string, v *hujson.Value, absent bool) bool {
 		m.remark(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", key, word), "")
 		return word == "true"
 	}
-	m.remark(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected, and is left out", key, tree.KindOf(v.Value)), "")
+	m.remark(v.StartOffset,
+		fmt.Sprintf("%q is %s where true or false is expected, and is left out", key, tree.KindOf(v.Value)), "")
 	return absent
 }
 
 func asAllow(m *serverRow, key string, v *hujson.Value) {
-	list := m.names(key, v)
+	list := m.nameList(key, v)
 	switch {
 	case list == nil, len(list) == 0 && m.emptyIsAll:
 	case m.starIsAll && slices.ContainsFunc(list, func(e hujson.Value) bool { return tree.Text(e) == "*" }):
@@ -356,10 +365,12 @@ func asAllow(m *serverRow, key string, v *hujson.Value) {
 	}
 }
 
-func asDeny(m *serverRow, key string, v *hujson.Value) { m.deny = append(m.deny, m.names(key, v)...) }
+func asDeny(m *serverRow, key string, v *hujson.Value) {
+	m.deny = append(m.deny, m.nameList(key, v)...)
+}
 
-// names reads names of tools. Variables are not replaced in them.
-func (m *serverRow) names(key string, v *hujson.Value) []hujson.Value {
+// nameList reads names of tools. Variables are not replaced in them.
+func (m *serverRow) nameList(key string, v *hujson.Value) []hujson.Value {
 	if !m.expect('[', "a list of tools", key, v) {
 		return nil
 	}
@@ -375,10 +386,11 @@ func (m *serverRow) names(key string, v *hujson.Value) []hujson.Value {
 }
 
 // asTimeout returns a rule that reads a number in a unit. It bounds the given steps, or all steps if there are none.
-func asTimeout(unit float64, of ...string) rule {
+func asTimeout(unit float64, steps ...string) rule {
 	return func(m *serverRow, key string, v *hujson.Value) {
 		if v.Value.Kind() != '0' {
-			m.remark(v.StartOffset, fmt.Sprintf("%q is %s where a number is expected, and is left out", key, tree.KindOf(v.Value)), "")
+			m.remark(v.StartOffset,
+				fmt.Sprintf("%q is %s where a number is expected, and is left out", key, tree.KindOf(v.Value)), "")
 			return
 		}
 		n := v.Value.(hujson.Literal).Float() * unit
@@ -388,10 +400,10 @@ func asTimeout(unit float64, of ...string) rule {
 		}
 		d := time.Duration(math.Round(n*1000)) * time.Millisecond
 		out := tree.String(v.StartOffset, d.String())
-		if len(of) == 0 {
+		if len(steps) == 0 {
 			m.steps[""] = out
 		}
-		for _, step := range of {
+		for _, step := range steps {
 			if _, there := m.steps[step]; !there {
 				m.steps[step] = out
 			}
@@ -412,12 +424,13 @@ func (m *serverRow) convert(where, s string, offset int) string {
 		switch p := &parts[i]; p.kind {
 		case literalPart:
 			if begin := strings.Index(p.text, "${"); begin >= 0 {
-				m.remark(offset, fmt.Sprintf("%s: %s takes \"${\" for these characters themselves here, and so does indus now: it is written \"$${\"", where, m.title), "")
+				m.remark(offset, fmt.Sprintf("%s: %s takes \"${\" for these characters themselves here, and so does indus now: "+
+					"it is written \"$${\"", where, m.title), "")
 			}
 		case inputPart, clientPart:
-			*p = m.ask(where, *p, offset)
+			*p = m.inputVariable(where, *p, offset)
 		case variablePart:
-			m.unset(p, offset)
+			m.remarkUnset(p, offset)
 		case filePart:
 			p.text = m.place.absolute(p.text)
 		case commandPart:
@@ -425,13 +438,16 @@ func (m *serverRow) convert(where, s string, offset int) string {
 		case projectPart, baseNamePart:
 			hint := "" // an argument does not run
 			if where == "cwd" || where == "command" || where == "envFile" {
-				hint = "a server of your own file then waits for approval in each project; with ${workspaceFolder} as an argument alone it does not"
+				hint = "a server of your own file then waits for approval in each project; with ${workspaceFolder} " +
+					"as an argument alone it does not"
 			}
 			switch {
 			case m.place.ofUser():
-				m.remark(offset, where+": ${workspaceFolder} is the folder that is open in "+m.title+"; in indus it is the project in which indus runs", hint)
+				m.remark(offset, where+": ${workspaceFolder} is the folder that is open in "+m.title+
+					"; in indus it is the project in which indus runs", hint)
 			case m.place.Moving:
-				m.remark(offset, where+": ${workspaceFolder} is the project of the file that the server is written to; in your own file it is the project in which indus runs", hint)
+				m.remark(offset, where+": ${workspaceFolder} is the project of the file that the server is written to; "+
+					"in your own file it is the project in which indus runs", hint)
 			}
 		}
 	}
@@ -442,10 +458,11 @@ func (m *serverRow) convert(where, s string, offset int) string {
 	return out
 }
 
-// unset adds a note, once for a file, that indus is stricter about unset variables than its client.
-func (m *serverRow) unset(p *part, offset int) {
+// remarkUnset adds a note, once for a file, that indus is stricter about unset variables than its client.
+func (m *serverRow) remarkUnset(p *part, offset int) {
 	if m.optional && m.place.Moving && p.fallback == nil && !m.warnedUnset {
 		m.warnedUnset = true
-		m.reading.remark(offset, "a server with a variable that is not set is skipped, where "+m.title+" may start it without", "set "+p.text+" and the like, or write ${NAME:-} where nothing will do")
+		m.reading.remark(offset, "a server with a variable that is not set is skipped, where "+m.title+
+			" may start it without", "set "+p.text+" and the like, or write ${NAME:-} where nothing will do")
 	}
 }

@@ -17,16 +17,17 @@ import (
 // claudeProject returns the path of the project's own servers in ~/.claude.json.
 func claudeProject(r *reading) [][]string { return [][]string{{"projects", r.place.Dir, "mcpServers"}} }
 
-// otherProjects adds notes about servers of other projects in ~/.claude.json. It finds the servers that the project
-// switches off.
-func otherProjects(r *reading) {
+// remarkOtherProjects adds notes about servers of other projects in ~/.claude.json. It finds the servers that the
+// project switches off.
+func remarkOtherProjects(r *reading) {
 	for name, m := range tree.Members(tree.At(r.root, "projects")) {
 		if name == r.place.Dir {
 			for _, e := range tree.Elements(tree.At(&m.Value, "disabledMcpServers")) {
-				r.off[tree.Text(*e)] = "this project's disabledMcpServers"
+				r.disabledIDs[tree.Text(*e)] = "this project's disabledMcpServers"
 			}
 			if off := tree.At(&m.Value, "disabledMcpjsonServers"); count(off) > 0 {
-				r.remark(off.StartOffset, "this project's disabledMcpjsonServers are servers of .mcp.json, and are not switched off here", "indus mcp disable does it")
+				r.remark(off.StartOffset, "this project's disabledMcpjsonServers are servers of .mcp.json, "+
+					"and are not switched off here", "indus mcp disable does it")
 			}
 		} else if n := count(tree.At(&m.Value, "mcpServers")); n > 0 {
 			reason := fmt.Sprintf("the servers of the project %s are not taken over (%d)", tree.Quote(name), n)
@@ -58,9 +59,9 @@ func geminiLists(r *reading) {
 	for id := range tree.Members(tree.At(r.root, "mcpServers")) {
 		switch {
 		case excluded(id):
-			r.off[id] = "mcp.excluded"
+			r.disabledIDs[id] = "mcp.excluded"
 		case limited && !allowed(id):
-			r.off[id] = "mcp.allowed"
+			r.disabledIDs[id] = "mcp.allowed"
 		}
 	}
 }
@@ -68,11 +69,13 @@ func geminiLists(r *reading) {
 const denyHint = `put them into "tools": {"deny": […]} of their server`
 
 // patterns reads a list of names. In Qwen Code they may have "*" and "?". It returns false if there is no list.
-func (r *reading) patterns(name string) (match func(id string) bool, there bool) {
+func (r *reading) patterns(name string) (match func(id string) bool, present bool) {
 	exact, globs := map[string]bool{}, []string{}
 	if v := tree.At(r.root, strings.Split(name, ".")...); v != nil {
-		if there = tree.Has(v, '['); !there {
-			r.remark(v.StartOffset, tree.Quote(name)+" is "+tree.KindOf(v.Value)+" where a list is expected, and is left out", "")
+		present = tree.Has(v, '[')
+		if !present {
+			r.remark(v.StartOffset,
+				tree.Quote(name)+" is "+tree.KindOf(v.Value)+" where a list is expected, and is left out", "")
 		}
 		for _, e := range tree.Elements(v) {
 			exact[tree.Text(*e)] = true
@@ -86,13 +89,14 @@ func (r *reading) patterns(name string) (match func(id string) bool, there bool)
 			ok, _ := path.Match(glob, id)
 			return ok
 		})
-	}, there
+	}, present
 }
 
 // mcporterImports adds notes about the servers that mcporter takes from other clients.
 func mcporterImports(r *reading) {
 	for _, e := range tree.Elements(tree.At(r.root, "imports")) {
-		r.remark(e.StartOffset, "what mcporter takes from "+tree.Quote(tree.Text(*e))+" is not in this file", "import from that client itself")
+		r.remark(e.StartOffset, "what mcporter takes from "+tree.Quote(tree.Text(*e))+" is not in this file",
+			"import from that client itself")
 	}
 }
 
@@ -104,8 +108,8 @@ func refuseSockets(m *serverRow) {
 	}
 }
 
-// eachIn reads the members of a value that are not null, each by its rule.
-func (m *serverRow) eachIn(v *hujson.Value, rules map[string]rule, unknown func(name string) string) {
+// applyRules reads the members of a value that are not null, each by its rule.
+func (m *serverRow) applyRules(v *hujson.Value, rules map[string]rule, unknown func(name string) string) {
 	for name, member := range tree.Members(v) {
 		if apply := rules[name]; apply == nil && !tree.Has(&member.Value, 'n') {
 			m.remark(member.Name.StartOffset, unknown(name), "")
@@ -122,7 +126,7 @@ func zedCommand(m *serverRow, key string, v *hujson.Value) {
 		return
 	}
 	rules := map[string]rule{"path": asText("command"), "args": asArgs, "env": asPairs("env"), "timeout": zedTimeout}
-	m.eachIn(v, rules, func(name string) string { return "unknown key " + tree.Quote("command."+name) })
+	m.applyRules(v, rules, func(name string) string { return "unknown key " + tree.Quote("command."+name) })
 }
 
 func zedSource(m *serverRow, _ string, v *hujson.Value) {
@@ -133,9 +137,9 @@ func zedSource(m *serverRow, _ string, v *hujson.Value) {
 
 // zedSettings reads settings of an extension, which has no command of its own.
 func zedSettings(m *serverRow, key string, v *hujson.Value) {
-	notTaken("they are those of an extension of Zed")(m, key, v)
+	notImported("they are those of an extension of Zed")(m, key, v)
 	if m.fields["source"] == nil {
-		m.extension(m.at)
+		m.extension(m.offset)
 	}
 }
 
@@ -159,7 +163,7 @@ func zedTimeout(m *serverRow, key string, v *hujson.Value) {
 // continueOptions reads the headers. The other options are for Continue's own requests.
 func continueOptions(m *serverRow, key string, v *hujson.Value) {
 	if m.expect('{', "an object", key, v) {
-		m.eachIn(v, map[string]rule{"headers": asPairs("headers")}, func(name string) string {
+		m.applyRules(v, map[string]rule{"headers": asPairs("headers")}, func(name string) string {
 			return tree.Quote(key+"."+name) + " is not taken over: indus has no such option"
 		})
 	}
@@ -173,7 +177,7 @@ func continueTransport(m *serverRow, key string, v *hujson.Value) {
 	}
 	rules := m.rules()
 	delete(rules, key)
-	m.eachIn(v, rules, func(name string) string { return "unknown key " + tree.Quote(key+"."+name) })
+	m.applyRules(v, rules, func(name string) string { return "unknown key " + tree.Quote(key+"."+name) })
 }
 
 // mcporterDir reads a path that is relative to the directory of the file.
@@ -253,7 +257,7 @@ func asBearer(named bool) rule {
 			m.fail(v.StartOffset, fmt.Sprintf("%q is no variable's name", key), "")
 			return
 		}
-		m.later = append(m.later, func() {
+		m.deferred = append(m.deferred, func() {
 			others := slices.DeleteFunc(m.pairs["headers"], func(h hujson.ObjectMember) bool {
 				return tree.Text(h.Name) == "Authorization"
 			})
@@ -283,7 +287,9 @@ func zedFields(e Entry) []field {
 // server of opencode 1 with that name. See https://opencode.ai/v2/docs/mcp-servers.
 func isOpencode2(root *hujson.Value) bool {
 	servers := tree.At(root, "mcp", "servers")
-	return tree.Has(servers, '{') && tree.At(servers, "command") == nil && tree.At(servers, "url") == nil && !tree.Has(tree.At(servers, "type"), '"') &&
+	return tree.Has(servers, '{') &&
+		tree.At(servers, "command") == nil && tree.At(servers, "url") == nil &&
+		!tree.Has(tree.At(servers, "type"), '"') &&
 		!tree.Has(tree.At(servers, "enabled"), 't', 'f')
 }
 
@@ -293,12 +299,12 @@ func opencodeForm(r *reading) {
 	d := *r.dialect
 	r.dialect = &d
 	if isOpencode2(r.root) {
-		r.aside = []string{"servers", "timeout"}
+		r.otherMembers = []string{"servers", "timeout"}
 		if v := tree.At(r.root, "mcp", "timeout"); v != nil {
 			r.remark(v.StartOffset, `"mcp.timeout" is not taken over`, `give each server its "timeout"`)
 		}
 	} else {
-		d.where = [][]string{{"mcp"}}
+		d.paths = [][]string{{"mcp"}}
 	}
 	r.opencodeTools()
 }
@@ -306,9 +312,9 @@ func opencodeForm(r *reading) {
 // opencodeTools adds notes about tools that are switched off outside of their server.
 func (r *reading) opencodeTools() {
 	var ids []string
-	for _, path := range r.where {
+	for _, path := range r.paths {
 		for id := range tree.Members(tree.At(r.root, path...)) {
-			if len(ids) < maxRows && !slices.Contains(r.aside, id) {
+			if len(ids) < maxRows && !slices.Contains(r.otherMembers, id) {
 				ids = append(ids, id)
 			}
 		}
@@ -317,7 +323,8 @@ func (r *reading) opencodeTools() {
 		if len(r.file.Notes) >= maxRemarks || ids == nil {
 			return
 		}
-		about := strings.HasPrefix(name, "*") || slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(name, id) })
+		about := strings.HasPrefix(name, "*") ||
+			slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(name, id) })
 		if about && tree.Has(&m.Value, 'f') {
 			r.remark(m.Name.StartOffset, tree.Quote("tools."+name)+" switches tools off and is not taken over", denyHint)
 		}
@@ -340,7 +347,7 @@ func opencodeTimeout(m *serverRow, key string, v *hujson.Value) {
 	for _, t := range opencode2Steps {
 		rules[t.key] = func(m *serverRow, name string, v *hujson.Value) { asTimeout(t.unit, t.steps...)(m, key+"."+name, v) }
 	}
-	m.eachIn(v, rules, func(name string) string { return "unknown key " + tree.Quote(key+"."+name) })
+	m.applyRules(v, rules, func(name string) string { return "unknown key " + tree.Quote(key+"."+name) })
 }
 
 // opencodeProtocol reads the era of the server.

@@ -122,7 +122,8 @@ func split(s string, forms ...form) (out []part) {
 		var p part
 		var n int
 		for _, f := range forms {
-			if p, n = f.match(s[at:min(len(s), at+maxVariable)]); n > 0 {
+			p, n = f.match(s[at:min(len(s), at+maxVariable)])
+			if n > 0 {
 				break
 			}
 		}
@@ -132,7 +133,10 @@ func split(s string, forms ...form) (out []part) {
 			}
 			out = append(out, p)
 			plain = at + n
-		} else if n = 1 + strings.IndexAny(s[at+1:], "${%"); n == 0 {
+		} else {
+			n = 1 + strings.IndexAny(s[at+1:], "${%")
+		}
+		if n == 0 {
 			break
 		}
 		at += n
@@ -167,7 +171,8 @@ func readEditor(s string) (part, int) {
 	p, n := form{open: "${", close: "}", kind: clientPart}.match(s)
 	about, _, more := strings.Cut(p.text, ":")
 	withMore := []string{"config", "command", "workspaceFolder", "env"}
-	alone := []string{"file", "fileBasename", "fileDirname", "fileWorkspaceFolder", "relativeFile", "selectedText", "lineNumber", "execPath", "cwd", "userDataDir"}
+	alone := []string{"file", "fileBasename", "fileDirname", "fileWorkspaceFolder", "relativeFile", "selectedText",
+		"lineNumber", "execPath", "cwd", "userDataDir"}
 	if more && slices.Contains(withMore, about) || !more && slices.Contains(alone, about) {
 		return p, n
 	}
@@ -193,11 +198,13 @@ func readSubstitution(s string) (part, int) {
 	for i, c := range s {
 		switch c {
 		case '(':
-			if depth++; depth > maxNest {
+			depth++
+			if depth > maxNest {
 				return part{}, 0
 			}
 		case ')':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return part{kind: commandPart, text: s[2:i]}, i + 1
 			}
 		}
@@ -249,11 +256,11 @@ func nativePart(p part) (string, bool) {
 
 // input is a value that Visual Studio Code asks its user for.
 type input struct {
-	name     string // of the variable that replaces it
-	about    string
-	fallback *string
-	command  bool
-	options  []string
+	name        string // of the variable that replaces it
+	description string
+	fallback    *string
+	command     bool
+	options     []string
 }
 
 // readInputs collects the inputs, and gives each a variable of its own.
@@ -277,7 +284,7 @@ func (r *reading) input(v *hujson.Value, used map[string]int) {
 		r.remark(v.StartOffset, "an input without an id is left out", "")
 		return
 	}
-	in := &input{about: cmp.Or(tree.TextAt(v, "description"), id), command: tree.TextAt(v, "type") == "command"}
+	in := &input{description: cmp.Or(tree.TextAt(v, "description"), id), command: tree.TextAt(v, "type") == "command"}
 	if d := tree.At(v, "default"); tree.Has(d, '"') {
 		s := tree.Text(*d)
 		in.fallback = &s
@@ -286,7 +293,8 @@ func (r *reading) input(v *hujson.Value, used map[string]int) {
 		in.options = append(in.options, cmp.Or(tree.TextAt(e, "value"), tree.Text(*e)))
 	}
 	if old := r.inputs[id]; old != nil {
-		r.remark(v.StartOffset, "the input "+tree.Quote(id)+" comes again; the last counts", "remove or rename one of the two")
+		r.remark(v.StartOffset, "the input "+tree.Quote(id)+" comes again; the last counts",
+			"remove or rename one of the two")
 		in.name = old.name
 	} else {
 		in.name = newName(variableName(id), used)
@@ -322,14 +330,15 @@ func variableName(id string) string {
 	return name[:min(len(name), 64)]
 }
 
-// ask returns a variable that replaces an input, or a value that only the client has.
-func (m *serverRow) ask(where string, p part, offset int) part {
+// inputVariable returns a variable that replaces an input, or a value that only the client has.
+func (m *serverRow) inputVariable(where string, p part, offset int) part {
 	in := m.inputs[p.text]
 	if p.kind == clientPart || in == nil {
 		name, quoted := variableName(p.text), tree.Quote(p.text)
 		reason := fmt.Sprintf("%s: the input %s is not defined; it has become ${%s}", where, quoted, name)
 		if p.kind == clientPart {
-			reason = fmt.Sprintf("%s: ${%s} is known to %s alone and has become ${%s}", where, quoted[1:len(quoted)-1], m.title, name)
+			reason = fmt.Sprintf("%s: ${%s} is known to %s alone and has become ${%s}",
+				where, quoted[1:len(quoted)-1], m.title, name)
 		}
 		m.remark(offset, reason, "set the variable "+name)
 		return part{kind: variablePart, text: name}
@@ -338,7 +347,7 @@ func (m *serverRow) ask(where string, p part, offset int) part {
 	if _, ok := nativePart(out); !ok {
 		out.fallback = nil
 	}
-	hint := fmt.Sprintf("set the variable %s: %s", in.name, tree.Quote(in.about))
+	hint := fmt.Sprintf("set the variable %s: %s", in.name, tree.Quote(in.description))
 	if len(in.options) > 0 {
 		hint += ", one of " + tree.Quote(strings.Join(in.options, ", "))
 	}

@@ -47,7 +47,7 @@ type writing struct {
 }
 
 // Write returns an entry in a client's format. Into is the client's file, or nil if there is none.
-func Write(client string, e Entry, into *hujson.Value) (*Written, error) {
+func Write(client string, e Entry, existing *hujson.Value) (*Written, error) {
 	d := find(client)
 	switch {
 	case d.readOnly:
@@ -56,9 +56,9 @@ func Write(client string, e Entry, into *hujson.Value) (*Written, error) {
 		return nil, fmt.Errorf("%s starts commands only, and cannot be given a URL", d.title)
 	}
 	w := &writing{dialect: d, entry: e}
-	out := &Written{Syntax: d.syntax, Where: d.where, List: d.list, ID: e.ID, Row: valueOf(w.row())}
+	out := &Written{Syntax: d.syntax, Where: d.paths, List: d.list, ID: e.ID, Row: valueOf(w.row())}
 	if d.writtenAt != nil {
-		out.Where = d.writtenAt(into)
+		out.Where = d.writtenAt(existing)
 	}
 	for _, f := range d.begin {
 		out.Begin = append(out.Begin, tree.Member(f.key, valueOf(f.value)))

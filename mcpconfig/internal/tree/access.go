@@ -76,25 +76,25 @@ func Has(v *hujson.Value, kinds ...hujson.Kind) bool {
 
 // TextAt returns the string at a path. It is "" if there is none.
 func TextAt(v *hujson.Value, path ...string) string {
-	if v = At(v, path...); v != nil {
-		return Text(*v)
+	if found := At(v, path...); found != nil {
+		return Text(*found)
 	}
 	return ""
 }
 
 // String returns a string with an offset.
-func String(at int, s string) hujson.Value {
-	return hujson.Value{StartOffset: at, Value: hujson.String(s)}
+func String(offset int, s string) hujson.Value {
+	return hujson.Value{StartOffset: offset, Value: hujson.String(s)}
 }
 
 // List returns a list with an offset.
-func List(at int, elements []hujson.Value) hujson.Value {
-	return hujson.Value{StartOffset: at, Value: &hujson.Array{Elements: elements}}
+func List(offset int, elements []hujson.Value) hujson.Value {
+	return hujson.Value{StartOffset: offset, Value: &hujson.Array{Elements: elements}}
 }
 
 // Object returns an object with an offset.
-func Object(at int, members []hujson.ObjectMember) hujson.Value {
-	return hujson.Value{StartOffset: at, Value: &hujson.Object{Members: members}}
+func Object(offset int, members []hujson.ObjectMember) hujson.Value {
+	return hujson.Value{StartOffset: offset, Value: &hujson.Object{Members: members}}
 }
 
 // Member returns a member. Its name has the offset of its value.

@@ -12,7 +12,7 @@ import (
 
 // parseJSON reads JSON with comments and trailing commas.
 func (d *Doc) parseJSON() *Note {
-	if f := tooMuch(d.Text); f != nil {
+	if f := checkLimits(d.Text); f != nil {
 		return f
 	}
 	// A line comment must end in a line break. The last line may lack it.
@@ -28,14 +28,15 @@ func (d *Doc) parseJSON() *Note {
 // thousands of values.
 const maxValues = 500_000
 
-// tooMuch returns a note if the text has levels below MaxDepth, or too many values. Up to the parser's first error, it
-// finds strings and comments at the same places as the parser.
-func tooMuch(text []byte) *Note {
+// checkLimits returns a note if the text has levels below MaxDepth, or too many values. Up to the parser's first error,
+// it finds strings and comments at the same places as the parser.
+func checkLimits(text []byte) *Note {
 	depth, values := 0, 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '{', '[':
-			if depth++; depth > MaxDepth {
+			depth++
+			if depth > MaxDepth {
 				return tooDeepFault(i)
 			}
 			values++
@@ -107,19 +108,20 @@ func (d *Doc) errorOffset(err error) int {
 	if _, e := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); e != nil {
 		return 0
 	}
-	if line < 1 || line > len(d.starts) {
+	if line < 1 || line > len(d.lineStarts) {
 		return len(d.Text)
 	}
-	return min(d.starts[line-1]+column-1, len(d.Text))
+	return min(d.lineStarts[line-1]+column-1, len(d.Text))
 }
 
 // literal returns a note about a bad token at an offset, without showing the token.
-func (d *Doc) literal(at int) *Note {
-	if at >= len(d.Text) || d.Text[at] != '"' {
-		return &Note{at, "a word that is neither true, false, null nor a number", "write strings and names in double quotes"}
+func (d *Doc) literal(offset int) *Note {
+	if offset >= len(d.Text) || d.Text[offset] != '"' {
+		return &Note{offset, "a word that is neither true, false, null nor a number",
+			"write strings and names in double quotes"}
 	}
-	end := min(skipString(d.Text, at), len(d.Text))
-	for i := at + 1; i < end; i++ {
+	end := min(skipString(d.Text, offset), len(d.Text))
+	for i := offset + 1; i < end; i++ {
 		switch c := d.Text[i]; {
 		case c < ' ':
 			return &Note{i, "a line break or control character in a string", `write it as \n, \t or \u00XX`}
@@ -129,7 +131,7 @@ func (d *Doc) literal(at int) *Note {
 			i++
 		}
 	}
-	return &Note{at, "a bad string", ""}
+	return &Note{offset, "a bad string", ""}
 }
 
 // escapeEnd returns the end of the escape that begins at i, but at most end.

@@ -15,10 +15,10 @@ import (
 
 // tables is a TOML document that is being read. It is known to be valid.
 type tables struct {
-	doc   *Doc
-	root  *hujson.Object
-	names map[*hujson.Object]map[string]int // index of each member
-	fault *Note
+	doc     *Doc
+	root    *hujson.Object
+	indexes map[*hujson.Object]map[string]int // index of each member
+	fault   *Note
 }
 
 // Expression is a line of a TOML text, or several lines that belong together.
@@ -36,7 +36,7 @@ func (d *Doc) parseTOML() *Note {
 	if err := toml.Unmarshal(d.Text, &map[string]any{}); err != nil {
 		return d.tomlSyntax(err)
 	}
-	t := &tables{doc: d, root: &hujson.Object{}, names: map[*hujson.Object]map[string]int{}}
+	t := &tables{doc: d, root: &hujson.Object{}, indexes: map[*hujson.Object]map[string]int{}}
 	var p unstable.Parser
 	p.Reset(d.Text)
 	here, path := t.root, []string(nil)
@@ -61,7 +61,7 @@ func (d *Doc) expression(e *unstable.Node, table []string) []string {
 	for _, part := range key {
 		x.Path = append(x.Path, part.name)
 	}
-	x.Start, x.End = bytes.LastIndexByte(d.Text[:key[0].at], '\n')+1, len(d.Text)
+	x.Start, x.End = bytes.LastIndexByte(d.Text[:key[0].offset], '\n')+1, len(d.Text)
 	if n := len(d.Expressions); n > 0 {
 		d.Expressions[n-1].End = x.Start
 	}
@@ -76,8 +76,9 @@ func (d *Doc) tomlSyntax(err error) *Note {
 		return &Note{0, "is not valid TOML", ""}
 	}
 	row, column := bad.Position()
-	at := min(d.starts[min(row, len(d.starts))-1]+column-1, len(d.Text))
-	if key := bad.Key(); len(key) > 0 && strings.Contains(err.Error(), "already") || strings.Contains(err.Error(), "should be a table") {
+	at := min(d.lineStarts[min(row, len(d.lineStarts))-1]+column-1, len(d.Text))
+	key, reason := bad.Key(), err.Error()
+	if len(key) > 0 && strings.Contains(reason, "already") || strings.Contains(reason, "should be a table") {
 		return &Note{at, definedTwice(strings.Join(key, ".")), twiceHint}
 	}
 	return &Note{at, "is not valid TOML from here on", "look for a quote, a bracket or a \"=\" that is missing"}
@@ -87,17 +88,17 @@ func definedTwice(name string) string { return Quote(name) + " is defined twice"
 
 const twiceHint = "remove or rename one of the two"
 
-func (t *tables) fail(at int, reason, hint string) {
+func (t *tables) fail(offset int, reason, hint string) {
 	if t.fault == nil {
-		t.fault = &Note{at, reason, hint}
+		t.fault = &Note{offset, reason, hint}
 	}
 }
 
 // keyPart is a step of a key, with its offsets.
 type keyPart struct {
-	name string
-	at   int
-	end  int
+	name   string
+	offset int
+	end    int
 }
 
 func keyParts(it unstable.Iterator) []keyPart {
@@ -118,16 +119,16 @@ func (t *tables) header(e *unstable.Node) *hujson.Object {
 	}
 	last := path[len(path)-1]
 	up, o := t.walk(t.root, path[:len(path)-1]), &hujson.Object{}
-	value := hujson.Value{StartOffset: last.at, Value: o}
+	value := hujson.Value{StartOffset: last.offset, Value: o}
 	if old, taken := t.member(up, last.name); taken {
 		list, ok := old.Value.(*hujson.Array)
 		if !ok {
-			t.fail(last.at, definedTwice(last.name), twiceHint)
+			t.fail(last.offset, definedTwice(last.name), twiceHint)
 			return o
 		}
 		list.Elements = append(list.Elements, value)
 	} else {
-		t.add(up, last, List(last.at, []hujson.Value{value}))
+		t.add(up, last, List(last.offset, []hujson.Value{value}))
 	}
 	return o
 }
@@ -135,13 +136,13 @@ func (t *tables) header(e *unstable.Node) *hujson.Object {
 // walk goes down a path and makes the missing tables. In a list of tables it takes the last one.
 func (t *tables) walk(o *hujson.Object, path []keyPart) *hujson.Object {
 	if len(path) > MaxDepth {
-		t.fail(path[MaxDepth].at, tooDeepFault(0).Reason, "")
+		t.fail(path[MaxDepth].offset, tooDeepFault(0).Reason, "")
 		return o
 	}
 	for _, p := range path {
 		v, ok := t.member(o, p.name)
 		if !ok {
-			v = Object(p.at, nil)
+			v = Object(p.offset, nil)
 			t.add(o, p, v)
 		}
 		if list, isList := v.Value.(*hujson.Array); isList && len(list.Elements) > 0 {
@@ -149,7 +150,7 @@ func (t *tables) walk(o *hujson.Object, path []keyPart) *hujson.Object {
 		}
 		next, ok := v.Value.(*hujson.Object)
 		if !ok {
-			t.fail(p.at, definedTwice(p.name), twiceHint)
+			t.fail(p.offset, definedTwice(p.name), twiceHint)
 			return o
 		}
 		o = next
@@ -158,7 +159,7 @@ func (t *tables) walk(o *hujson.Object, path []keyPart) *hujson.Object {
 }
 
 func (t *tables) member(o *hujson.Object, name string) (hujson.Value, bool) {
-	i, ok := t.names[o][name]
+	i, ok := t.indexes[o][name]
 	if !ok {
 		return hujson.Value{}, false
 	}
@@ -166,11 +167,11 @@ func (t *tables) member(o *hujson.Object, name string) (hujson.Value, bool) {
 }
 
 func (t *tables) add(o *hujson.Object, p keyPart, v hujson.Value) {
-	if t.names[o] == nil {
-		t.names[o] = map[string]int{}
+	if t.indexes[o] == nil {
+		t.indexes[o] = map[string]int{}
 	}
-	t.names[o][p.name] = len(o.Members)
-	name := hujson.Value{StartOffset: p.at, Value: hujson.String(p.name)}
+	t.indexes[o][p.name] = len(o.Members)
+	name := hujson.Value{StartOffset: p.offset, Value: hujson.String(p.name)}
 	o.Members = append(o.Members, hujson.ObjectMember{Name: name, Value: v})
 }
 
@@ -187,13 +188,13 @@ func (t *tables) assign(o *hujson.Object, e *unstable.Node, depth int) {
 }
 
 // value converts a value. If the node has no offset, at is used.
-func (t *tables) value(n *unstable.Node, at, depth int) hujson.Value {
+func (t *tables) value(n *unstable.Node, offset, depth int) hujson.Value {
 	if n.Raw.Length > 0 {
-		at = int(n.Raw.Offset)
+		offset = int(n.Raw.Offset)
 	}
-	v := hujson.Value{StartOffset: at}
+	v := hujson.Value{StartOffset: offset}
 	if depth > MaxDepth {
-		t.fail(at, tooDeepFault(0).Reason, "")
+		t.fail(offset, tooDeepFault(0).Reason, "")
 		v.Value = hujson.Literal("null")
 		return v
 	}
@@ -201,7 +202,7 @@ func (t *tables) value(n *unstable.Node, at, depth int) hujson.Value {
 	case unstable.Array:
 		list := &hujson.Array{}
 		for it := n.Children(); it.Next(); {
-			list.Elements = append(list.Elements, t.value(it.Node(), at, depth+1))
+			list.Elements = append(list.Elements, t.value(it.Node(), offset, depth+1))
 		}
 		v.Value = list
 	case unstable.InlineTable:

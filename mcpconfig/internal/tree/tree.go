@@ -23,7 +23,7 @@ type Doc struct {
 	Root hujson.Value
 	// Expressions are the lines of a TOML text.
 	Expressions []Expression
-	starts      []int // offset of each line
+	lineStarts  []int // offset of each line
 }
 
 // Note is about a place in a text. It shows names, never values. As an error, it is the reason why the text cannot be
@@ -62,19 +62,19 @@ const (
 )
 
 func newDoc(text []byte) *Doc {
-	d := &Doc{Text: bytes.TrimPrefix(text, []byte("\ufeff")), starts: []int{0}}
+	d := &Doc{Text: bytes.TrimPrefix(text, []byte("\ufeff")), lineStarts: []int{0}}
 	for i, c := range d.Text {
 		if c == '\n' {
-			d.starts = append(d.starts, i+1)
+			d.lineStarts = append(d.lineStarts, i+1)
 		}
 	}
 	return d
 }
 
 // Position returns a line and a column. Both count from 1, the column in bytes.
-func (d *Doc) Position(at int) (line, column int) {
-	line = sort.SearchInts(d.starts, at+1)
-	return line, at - d.starts[line-1] + 1
+func (d *Doc) Position(offset int) (line, column int) {
+	line = sort.SearchInts(d.lineStarts, offset+1)
+	return line, offset - d.lineStarts[line-1] + 1
 }
 
 // unreadable returns a note if a text cannot or must not be parsed.
@@ -100,8 +100,8 @@ func (d *Doc) unreadable() *Note {
 	return nil
 }
 
-func tooDeepFault(at int) *Note {
-	return &Note{at, fmt.Sprintf("nested deeper than %d levels", MaxDepth), ""}
+func tooDeepFault(offset int) *Note {
+	return &Note{offset, fmt.Sprintf("nested deeper than %d levels", MaxDepth), ""}
 }
 
 // KindOf names the kind of a value, for messages.

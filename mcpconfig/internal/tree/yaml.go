@@ -19,10 +19,10 @@ const maxNodes = 100_000
 
 // nodes is a YAML document that is being converted.
 type nodes struct {
-	doc   *Doc
-	left  int
-	open  map[*yaml.Node]bool // anchors that are being written out
-	fault *Note
+	doc       *Doc
+	remaining int
+	expanding map[*yaml.Node]bool // anchors that are being written out
+	fault     *Note
 }
 
 // parseYAML reads one document of YAML. Names that are not text become text. The values inf, nan, dates and binary data
@@ -39,7 +39,7 @@ func (d *Doc) parseYAML() *Note {
 		}
 		return &Note{d.offset(&second), "holds more than one document", `keep one, without "---" between`}
 	}
-	n := &nodes{doc: d, left: maxNodes, open: map[*yaml.Node]bool{}}
+	n := &nodes{doc: d, remaining: maxNodes, expanding: map[*yaml.Node]bool{}}
 	root.Line = max(root.Line, 1)
 	d.Root = n.value(&root, 0)
 	return n.fault
@@ -55,19 +55,20 @@ func (d *Doc) yamlSyntax(err error) *Note {
 	if _, e := fmt.Sscanf(err.Error(), "yaml: line %d:", &line); e != nil {
 		line = 1
 	}
-	reason, hint := "is not valid YAML from about this line on", "look at the indentation, and put text with : # { [ & * in quotes"
+	reason := "is not valid YAML from about this line on"
+	hint := "look at the indentation, and put text with : # { [ & * in quotes"
 	if strings.Contains(err.Error(), "unknown anchor") {
 		reason, hint = "has an alias (*…) without its anchor (&…)", `put text that begins with "*" in quotes`
 	}
-	return &Note{d.starts[min(max(line, 1), len(d.starts))-1], reason, hint}
+	return &Note{d.lineStarts[min(max(line, 1), len(d.lineStarts))-1], reason, hint}
 }
 
 // offset returns the offset at which a node begins. The parser counts characters, and the tree counts bytes.
 func (d *Doc) offset(n *yaml.Node) int {
-	if n.Line < 1 || n.Line > len(d.starts) {
+	if n.Line < 1 || n.Line > len(d.lineStarts) {
 		return 0
 	}
-	at := d.starts[n.Line-1]
+	at := d.lineStarts[n.Line-1]
 	for range n.Column - 1 {
 		_, size := utf8.DecodeRune(d.Text[at:])
 		at += size
@@ -83,7 +84,8 @@ func (n *nodes) fail(node *yaml.Node, reason, hint string) hujson.Value {
 }
 
 func (n *nodes) value(node *yaml.Node, depth int) hujson.Value {
-	if n.left--; n.left < 0 {
+	n.remaining--
+	if n.remaining < 0 {
 		return n.fail(node, fmt.Sprintf("has more than %d values, with its aliases written out", maxNodes), "")
 	}
 	if depth > MaxDepth {
@@ -97,24 +99,24 @@ func (n *nodes) value(node *yaml.Node, depth int) hujson.Value {
 	case yaml.DocumentNode:
 		return n.value(node.Content[0], depth)
 	case yaml.AliasNode:
-		if n.open[node.Alias] {
+		if n.expanding[node.Alias] {
 			return n.fail(node, "has an alias that stands for what it is in", "")
 		}
 		out := n.value(node.Alias, depth)
 		out.StartOffset = v.StartOffset
 		return out
 	case yaml.SequenceNode:
-		n.open[node] = true
+		n.expanding[node] = true
 		list := &hujson.Array{}
 		for _, e := range node.Content {
 			list.Elements = append(list.Elements, n.value(e, depth+1))
 		}
-		delete(n.open, node)
+		delete(n.expanding, node)
 		v.Value = list
 	case yaml.MappingNode:
-		n.open[node] = true
+		n.expanding[node] = true
 		v.Value = n.mapping(node, depth)
-		delete(n.open, node)
+		delete(n.expanding, node)
 	default:
 		v.Value = scalar(node)
 	}
@@ -155,12 +157,12 @@ func (n *nodes) mapping(node *yaml.Node, depth int) *hujson.Object {
 	return o
 }
 
-func (n *nodes) merge(o *hujson.Object, from hujson.Value, here map[string]bool, node *yaml.Node) {
+func (n *nodes) merge(o *hujson.Object, from hujson.Value, own map[string]bool, node *yaml.Node) {
 	switch from := from.Value.(type) {
 	case *hujson.Object:
 		for _, m := range from.Members {
-			if name := Text(m.Name); !here[name] {
-				here[name] = true
+			if name := Text(m.Name); !own[name] {
+				own[name] = true
 				o.Members = append(o.Members, m)
 			}
 		}
@@ -170,7 +172,7 @@ func (n *nodes) merge(o *hujson.Object, from hujson.Value, here map[string]bool,
 				n.fail(node, `has a "<<" that is no map`, "")
 				return
 			}
-			n.merge(o, e, here, node)
+			n.merge(o, e, own, node)
 		}
 	default:
 		n.fail(node, `has a "<<" that is no map`, "")
