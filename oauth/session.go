@@ -243,7 +243,7 @@ func (s *session) fly(ctx context.Context, n need) (*grant, error) {
 
 // log logs an event that no caller sees. The server's address is masked, because its path may contain a key.
 func (s *session) log(said string, err error) {
-	why := secret.New(secret.InURL(s.key.Resource)...).Mask(err.Error())
+	why := secret.New(secret.FindInURL(s.key.Resource)...).Mask(err.Error())
 	s.client.options.Logger.Info(said, "server", secret.Target(s.key.Resource), "caller", s.key.Principal, "why", why)
 }
 
