@@ -81,8 +81,8 @@ func (v *view) own(server string) (caps json.RawMessage, says string) {
 }
 
 // sayings returns the instructions of the servers. It omits servers that have nothing in the view.
-func (v *view) sayings(who asker) []protocol.Saying {
-	var all []protocol.Saying
+func (v *view) sayings(who asker) []protocol.ServerInstructions {
+	var all []protocol.ServerInstructions
 	for _, server := range v.servers() {
 		d := v.gateway.says(server)
 		if d.instructions == "" || !v.belongs(server, who) {
@@ -93,7 +93,7 @@ func (v *view) sayings(who asker) []protocol.Saying {
 			of = "tools"
 		}
 		prefix := interop.Server{ID: server}.Prefixes()[0]
-		all = append(all, protocol.Saying{Server: server, Of: of, Prefix: prefix, Text: d.instructions})
+		all = append(all, protocol.ServerInstructions{Server: server, Kind: of, Prefix: prefix, Text: d.instructions})
 	}
 	return all
 }

@@ -54,7 +54,7 @@ func (v *view) relayed(ctx context.Context, m interop.Message, back interop.Peer
 	if v.gateway.opts.SignIn != nil && (m.Era != interop.Modern || protocol.MayRequireInput(m.Method)) {
 		next = v.gateway.signingIn(m.Client, next)
 	}
-	if protocol.CanBeAsked(m.Client.Capabilities) && v.scope.server == "" {
+	if protocol.AcceptsRequests(m.Client.Capabilities) && v.scope.server == "" {
 		ctx = context.WithValue(ctx, severalKey{}, true)
 		m.Client = reachedBy(m.Client, namingPeer)
 	}

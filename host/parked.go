@@ -104,7 +104,7 @@ func newExchanges(p *parking) *exchanges {
 // handle handles the request of a modern client, or resumes a parked call.
 func (all *exchanges) handle(ctx context.Context, m interop.Message, back interop.Peer, next handling) (json.RawMessage, error) {
 	handled := next
-	if protocol.CanBeAsked(m.Client.Capabilities) {
+	if protocol.AcceptsRequests(m.Client.Capabilities) {
 		handled = func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 			return all.asking(ctx, m, back, next)
 		}
@@ -470,7 +470,7 @@ func (x *exchange) peer(ctx context.Context, m interop.Message) (json.RawMessage
 
 // ask waits for the client's answer.
 func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	if err := protocol.MayAsk(x.caps, m.Method, m.Params); err != nil {
+	if err := protocol.CheckClientRequest(x.caps, m.Method, m.Params); err != nil {
 		return nil, err
 	}
 	q := &question{method: m.Method, params: withoutToken(withoutElicitationID(m)), answer: make(chan json.RawMessage, 1)}

@@ -170,7 +170,7 @@ func (m *member) declares(ctx context.Context, base *Endpoint) (capabilities str
 	shake := base.handshake()
 	dual = m.mayBeDual(shake, c.Era)
 	declared := c.declaredTo(Legacy)
-	if shake.Era != Legacy && !dual || !protocol.CanBeAsked(declared) || !m.lanes.due(askedLane) {
+	if shake.Era != Legacy && !dual || !protocol.AcceptsRequests(declared) || !m.lanes.due(askedLane) {
 		return "", false
 	}
 	return string(declared), dual

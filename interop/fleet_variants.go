@@ -39,7 +39,7 @@ func (c *Client) Declared() Declared {
 		return Declared{}
 	}
 	d := Declared{era: c.Era, modern: string(c.declaredTo(Modern))}
-	if legacy := c.declaredTo(Legacy); c.Back != nil && protocol.CanBeAsked(legacy) {
+	if legacy := c.declaredTo(Legacy); c.Back != nil && protocol.AcceptsRequests(legacy) {
 		d.legacy = string(legacy)
 	}
 	if d.legacy == "" && d.modern == "" {

@@ -237,7 +237,7 @@ func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bo
 // for all clients.
 func (e *Endpoint) pages(ctx context.Context, client *Client) (*listing, error) {
 	l, first := newListing(), true
-	pages := protocol.Pages{Method: protocol.MethodToolsList, Key: "tools", Most: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage}
+	pages := protocol.Pages{Method: protocol.MethodToolsList, Key: "tools", MaxPages: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage}
 	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		return e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, bounded: client == nil})
 	}, func(page []wire.Member, rows []json.RawMessage) {
@@ -251,7 +251,7 @@ func (e *Endpoint) pages(ctx context.Context, client *Client) (*listing, error) 
 	var bad *protocol.PageError
 	switch {
 	case errors.As(err, &bad):
-		return nil, &conn.ProtocolError{What: bad.What, Cause: bad.Cause}
+		return nil, &conn.ProtocolError{What: bad.Problem, Cause: bad.Cause}
 	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !protocol.Has(e.Capabilities(), []string{"tools"}):
 	case err != nil:
 		return nil, err

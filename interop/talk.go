@@ -427,7 +427,7 @@ func (e *Endpoint) untilRetired(ctx context.Context) (until context.Context, sto
 // question passes a server's question to the client of a lane. A client is never asked for a capability that it has not
 // declared.
 func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMessage, error) {
-	if err := protocol.MayAsk(e.opts.Capabilities, m.Method, m.Params); err != nil {
+	if err := protocol.CheckClientRequest(e.opts.Capabilities, m.Method, m.Params); err != nil {
 		return nil, err
 	}
 	ask := Peer(nil)
@@ -449,7 +449,7 @@ func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMe
 	defer retired()
 	to := m
 	if t != nil && t.client != nil {
-		if t.client.Back == nil || protocol.MayAsk(t.client.declaredTo(Legacy), m.Method, m.Params) != nil {
+		if t.client.Back == nil || protocol.CheckClientRequest(t.client.declaredTo(Legacy), m.Method, m.Params) != nil {
 			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method} // another client has opened the connection
 		}
 		to.Of, to.Caller, ask = t.of, t.caller, t.client.Back

@@ -97,7 +97,7 @@ func (c *stream) readAll() {
 		case err == nil:
 			c.dispatch(&env)
 		case errors.As(err, &bad):
-			if !bad.Asks {
+			if !bad.HasMethod {
 				c.unmatched(nil)
 			}
 			c.refuse(bad)
@@ -170,7 +170,7 @@ func (c *stream) unmatched(env *wire.Envelope) {
 // refuse counts a frame that is no message, and fails the call that it seems to answer.
 func (c *stream) refuse(bad *wire.BadFrame) {
 	c.s.noise.Add(1)
-	if bad.Asks {
+	if bad.HasMethod {
 		return // the ids of the server's requests are its own
 	}
 	for _, id := range append([]json.RawMessage{bad.ID}, bad.More...) {
