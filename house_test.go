@@ -46,7 +46,7 @@ var roomBudget = map[string]int{
 	"gateway":   4400,
 	"host":      7200,
 	"identity":  1600,
-	"internal":  10000,
+	"internal":  10100,
 	"interop":   12200,
 	"ledger":    4300,
 	"mcpconfig": 10100,
@@ -109,7 +109,8 @@ func TestPackagesStaySmall(t *testing.T) {
 			t.Errorf("%s has %d lines, over %d: cut it, or give the reason in ARCHITECTURE.md", p.path, n, maxLines)
 		}
 		if large && (n <= maxLines-maxLines/10 || !strings.Contains(architecture, "`"+p.path+"` is large")) {
-			t.Errorf("%s (%d lines) is among the large packages, and ARCHITECTURE.md gives no reason, or it no longer is", p.path, n)
+			t.Errorf("%s (%d lines) is among the large packages, and ARCHITECTURE.md gives no reason, or it no longer is",
+				p.path, n)
 		}
 	}
 }
@@ -151,7 +152,8 @@ func TestDocNamesAllPackages(t *testing.T) {
 func TestDependenciesHaveReasons(t *testing.T) {
 	required := goList(t, `{{if not (or .Indirect .Main)}}{{.Path}}{{end}}`, "-m", "all")
 	rows := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.*?) \\|").FindAllStringSubmatch(read(t, "docs/dependencies.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.*?) \\|").FindAllStringSubmatch(read(t,
+		"docs/dependencies.md"), -1) {
 		rows[row[1]] = row[2]
 	}
 	for module := range rows {
