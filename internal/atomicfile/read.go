@@ -24,8 +24,8 @@ func ReadPlain(path string, limit int64) ([]byte, error) {
 func ReadPrivate(path string, limit int64) ([]byte, error) {
 	text, err := readChecked(path, limit, func(info fs.FileInfo) error {
 		if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-			return fmt.Errorf("others may read or write it (mode %04o); see that what it holds is yours and was nobody "+
-				"else's, then: chmod 600 %s", mode, path)
+			return fmt.Errorf("others may read or write it (mode %04o): check that only you wrote it, then run chmod 600 %s",
+				mode, path)
 		}
 		return nil
 	})

@@ -111,7 +111,7 @@ func openCursor(cursor json.RawMessage, size int, sealed Cursors) (digests []byt
 	s, _ := wire.Unquote(cursor)
 	digests, err = sealed.Open(s)
 	if err == nil && (len(digests) == 0 || len(digests)%digestSize != 0) {
-		err = errors.New("it says nothing")
+		err = errors.New("it has no digests")
 	}
 	return digests, err
 }
@@ -217,7 +217,7 @@ func (p Pages) split(result json.RawMessage) (
 		switch m := &members[i]; m.Key {
 		case p.Key:
 			if rows, err = wire.Elements(m.Value); err != nil {
-				return nil, nil, nil, &PageError{p.Method + " whose " + p.Key + " are no array", err}
+				return nil, nil, nil, &PageError{"a " + p.Method + " result with " + p.Key + " that are no array", err}
 			}
 			found = true
 		case "nextCursor":
