@@ -53,7 +53,8 @@ func TestTheDocsNameRealTests(t *testing.T) {
 // TestTheDocsNameRealFiles checks that every file that a page names in code, such as host/front.go, is in the tree. It
 // also checks every file and heading that a page links to.
 func TestTheDocsNameRealFiles(t *testing.T) {
-	named := regexp.MustCompile("`(?:go run |go test )?(?:\\./)?([a-zA-Z0-9_.-]+/[a-zA-Z0-9_./-]*\\.(?:go|md|json|mjs|txt|yml))`")
+	named := regexp.MustCompile("`(?:go run |go test )?(?:\\./)?" +
+		"([a-zA-Z0-9_.-]+/[a-zA-Z0-9_./-]*\\.(?:go|md|json|mjs|txt|yml))`")
 	linked := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	found := 0
 	for _, page := range tracked(t, "*.md") {

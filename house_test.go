@@ -26,12 +26,15 @@ var exportedBudget = map[string]struct {
 	max int
 	why string
 }{
-	"agent":     {60, "34 names, and 26 constants of five enumerations and the defaults: roles, stops, events, verdicts"},
-	"interop":   {86, "49 names, and 37 constants of eight enumerations: kinds, phases, eras, transports, events, policies, codes, who shares a connection"},
-	"ledger":    {60, "43 names, and 17 constants of three enumerations: operations, changes, damage; the seed names most"},
+	"agent": {60, "34 names, and 26 constants of five enumerations and the defaults: roles, stops, events, verdicts"},
+	"interop": {86, "49 names, and 37 constants of eight enumerations: kinds, phases, eras, transports, events, policies, " +
+		"codes, sharing of connections"},
+	"ledger": {60, "43 names, and 17 constants of three enumerations: operations, changes, damage; " +
+		"the seed names most"},
 	"mcpconfig": {47, "37 names, and 10 constants of two enumerations: states, scopes"},
 	"schema":    {83, "32 names, and three enumerations that are data: 27 rules, 21 profiles, three classes"},
-	"toolbox":   {60, "the author of a tool imports one package: tools, their context, results and media, and asking the client"},
+	"toolbox": {60, "the author of a tool imports one package: tools, their context, results and media, and questions to " +
+		"the client"},
 }
 
 // largePackages lists the packages with more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
@@ -45,9 +48,9 @@ var roomBudget = map[string]int{
 	"examples":  300,
 	"gateway":   4600,
 	"host":      7200,
-	"identity":  1700,
-	"internal":  10000,
-	"interop":   12300,
+	"identity":  1600,
+	"internal":  10100,
+	"interop":   12200,
 	"ledger":    4300,
 	"mcpconfig": 10300,
 	"oauth":     4200,
@@ -109,7 +112,8 @@ func TestPackagesStaySmall(t *testing.T) {
 			t.Errorf("%s has %d lines, over %d: cut it, or give the reason in ARCHITECTURE.md", p.path, n, maxLines)
 		}
 		if large && (n <= maxLines-maxLines/10 || !strings.Contains(architecture, "`"+p.path+"` is large")) {
-			t.Errorf("%s (%d lines) is among the large packages, and ARCHITECTURE.md gives no reason, or it no longer is", p.path, n)
+			t.Errorf("%s (%d lines) is among the large packages, and ARCHITECTURE.md gives no reason, or it no longer is",
+				p.path, n)
 		}
 	}
 }
@@ -151,7 +155,8 @@ func TestDocNamesAllPackages(t *testing.T) {
 func TestDependenciesHaveReasons(t *testing.T) {
 	required := goList(t, `{{if not (or .Indirect .Main)}}{{.Path}}{{end}}`, "-m", "all")
 	rows := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.*?) \\|").FindAllStringSubmatch(read(t, "docs/dependencies.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.*?) \\|").FindAllStringSubmatch(read(t,
+		"docs/dependencies.md"), -1) {
 		rows[row[1]] = row[2]
 	}
 	for module := range rows {

@@ -81,9 +81,9 @@ func (v *view) ownCapabilities(server string) (caps json.RawMessage, instruction
 	return d.capabilities, d.instructions
 }
 
-// serverInstructions returns the instructions of the servers. It omits servers that have nothing in the view.
-func (v *view) serverInstructions(requester listRequester) []protocol.Saying {
-	var all []protocol.Saying
+// sayings returns the instructions of the servers. It omits servers that have nothing in the view.
+func (v *view) sayings(who asker) []protocol.ServerInstructions {
+	var all []protocol.ServerInstructions
 	for _, server := range v.servers() {
 		d := v.gateway.description(server)
 		if d.instructions == "" || !v.hasPart(server, requester) {
@@ -94,7 +94,7 @@ func (v *view) serverInstructions(requester listRequester) []protocol.Saying {
 			entries = "tools"
 		}
 		prefix := interop.Server{ID: server}.Prefixes()[0]
-		all = append(all, protocol.Saying{Server: server, Of: entries, Prefix: prefix, Text: d.instructions})
+		all = append(all, protocol.ServerInstructions{Server: server, Kind: of, Prefix: prefix, Text: d.instructions})
 	}
 	return all
 }

@@ -56,7 +56,7 @@ func (v *view) relay(
 	if v.gateway.opts.SignIn != nil && (m.Era != interop.Modern || protocol.MayRequireInput(m.Method)) {
 		next = v.gateway.withSignIn(m.Client, next)
 	}
-	if protocol.CanBeAsked(m.Client.Capabilities) && v.scope.server == "" {
+	if protocol.AcceptsRequests(m.Client.Capabilities) && v.scope.server == "" {
 		ctx = context.WithValue(ctx, severalKey{}, true)
 		m.Client = wrapPeers(m.Client, namingPeer)
 	}

@@ -256,9 +256,9 @@ func shownOwners(s *toolbox.Snapshot) []toolbox.Owner {
 
 // instructionsOf returns the instructions of the servers that have answered so far.
 func instructionsOf(s *toolbox.Snapshot) string {
-	var all []protocol.Saying
+	var all []protocol.ServerInstructions
 	for _, o := range shownOwners(s) {
-		all = append(all, protocol.Saying{Server: o.Server, Of: "tools", Prefix: o.Prefix, Text: o.Instructions})
+		all = append(all, protocol.ServerInstructions{Server: o.Server, Kind: "tools", Prefix: o.Prefix, Text: o.Instructions})
 	}
 	return protocol.JoinInstructions(all)
 }

@@ -111,7 +111,7 @@ func (es *exchanges) handle(
 	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
 ) (json.RawMessage, error) {
 	handled := next
-	if protocol.CanBeAsked(m.Client.Capabilities) {
+	if protocol.AcceptsRequests(m.Client.Capabilities) {
 		handled = func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 			return es.handleAskable(ctx, m, back, next)
 		}
@@ -487,7 +487,7 @@ func (x *exchange) peer(ctx context.Context, m interop.Message) (json.RawMessage
 
 // ask waits for the client's answer.
 func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	if err := protocol.MayAsk(x.caps, m.Method, m.Params); err != nil {
+	if err := protocol.CheckClientRequest(x.caps, m.Method, m.Params); err != nil {
 		return nil, err
 	}
 	q := &question{method: m.Method, params: withoutToken(withoutElicitationID(m)), answer: make(chan json.RawMessage, 1)}

@@ -313,7 +313,7 @@ func (s sdkWire) read() (wire.Envelope, error) {
 	env, err := s.c.Read()
 	for _, raw := range [...]json.RawMessage{env.Params, env.Result, env.Error} {
 		if bad := wire.CheckUTF8(raw); err == nil && bad != nil {
-			return wire.Envelope{}, &wire.BadFrame{ID: env.ID, Asks: env.Method != nil, Err: bad}
+			return wire.Envelope{}, &wire.BadFrame{ID: env.ID, HasMethod: env.Method != nil, Err: bad}
 		}
 	}
 	return env, err

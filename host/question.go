@@ -57,7 +57,7 @@ func (s *frontSession) ask(ctx context.Context, request *frontRequest, m interop
 	s.mu.Lock()
 	caps := s.caps
 	s.mu.Unlock()
-	if err := protocol.MayAsk(caps, m.Method, m.Params); err != nil {
+	if err := protocol.CheckClientRequest(caps, m.Method, m.Params); err != nil {
 		return nil, err
 	}
 	id, q, err := s.registerQuestion(request)
@@ -250,9 +250,9 @@ func (s *frontSession) receiveResponse(env *wire.Envelope) {
 	s.resolve(env.ID, end)
 }
 
-// rejectAnswer ends the question of an unreadable answer. It returns false if the message answers no open question.
-func (s *frontSession) rejectAnswer(bad *wire.BadFrame) bool {
-	return bad.ID != nil && !bad.Asks && s.resolve(bad.ID, questionEnd{
+// spoilt ends the question of an unreadable answer. It returns false if the message answers no open question.
+func (s *frontSession) spoilt(bad *wire.BadFrame) bool {
+	return bad.ID != nil && !bad.HasMethod && s.resolve(bad.ID, questionEnd{
 		err: &interop.RPCError{Code: interop.CodeInternal, Message: "the client's answer cannot be read: " + bad.Error()},
 	})
 }

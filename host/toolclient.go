@@ -47,7 +47,7 @@ func (t *toolClient) ask(ctx context.Context, method string, params any) (json.R
 	if t.client == nil || t.back == nil {
 		return nil, toolbox.ErrCannotAsk
 	}
-	if err := protocol.MayAsk(t.client.Capabilities, method, raw); err != nil {
+	if err := protocol.CheckClientRequest(t.client.Capabilities, method, raw); err != nil {
 		return nil, fmt.Errorf("%w: %w", toolbox.ErrCannotAsk, err)
 	}
 	answer, err := t.back(ctx, interop.Message{Method: method, Params: raw, Era: t.client.Era})

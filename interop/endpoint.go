@@ -174,10 +174,10 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	e.opts.MaxMessage = cmp.Or(e.opts.MaxMessage, MaxMessage)
 	e.opts.MaxPages = cmp.Or(e.opts.MaxPages, 1000)
 	if learn := e.opts.Credential; learn != nil {
-		e.secrets.Reporting(func(value string) { learn(NewSecret(value)) })
+		e.secrets.OnLearn(func(value string) { learn(NewSecret(value)) })
 	}
 	e.opts.Logger = e.secrets.Logger(cmp.Or(e.opts.Logger, slog.New(slog.DiscardHandler)))
-	if e.opts.onQuestion != nil && protocol.MayAsk(e.opts.Capabilities, protocol.MethodRoots, nil) == nil {
+	if e.opts.lane != nil && protocol.CheckClientRequest(e.opts.Capabilities, protocol.MethodRoots, nil) == nil {
 		e.greeted = make(chan struct{})
 	}
 	meta := conn.ModernMeta(e.opts.Info, e.opts.Capabilities)

@@ -239,10 +239,8 @@ func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bo
 // for all clients.
 func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, error) {
 	l, first := newListing(), true
-	pages := protocol.Pages{
-		Method: protocol.MethodToolsList, Key: "tools", Most: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage,
-	}
-	remainder, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
+	pages := protocol.Pages{Method: protocol.MethodToolsList, Key: "tools", MaxPages: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage}
+	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		return e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, bounded: client == nil})
 	}, func(page []wire.Member, rows []json.RawMessage) {
 		l.owner = e.ownerOf(page, l.owner, first)
@@ -254,10 +252,9 @@ func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, err
 	var rpc *RPCError
 	var pageErr *protocol.PageError
 	switch {
-	case errors.As(err, &pageErr):
-		return nil, &conn.ProtocolError{What: pageErr.What, Cause: pageErr.Cause}
-	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound &&
-		!protocol.Has(e.Capabilities(), []string{"tools"}): // it has no tools
+	case errors.As(err, &bad):
+		return nil, &conn.ProtocolError{What: bad.Problem, Cause: bad.Cause}
+	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !protocol.Has(e.Capabilities(), []string{"tools"}):
 	case err != nil:
 		return nil, err
 	case remainder != "":

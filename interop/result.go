@@ -111,7 +111,7 @@ func decodeResult(w toolbox.Wire) toolbox.Decoded {
 		switch m.Key {
 		case "content":
 			blocks, err := wire.Elements(m.Value)
-			if errors.Is(err, wire.ErrCrowded) { // too many blocks to separate, so they stay together
+			if errors.Is(err, wire.ErrTooManyParts) { // too many blocks to separate, so they stay together
 				d.Blocks = []toolbox.Block{toolbox.JSON(m.Value)}
 			}
 			if err != nil {

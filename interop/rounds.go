@@ -47,8 +47,8 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 		capabilities, ask = client.capabilitiesFor(Modern), client.Back
 	}
 	switch {
-	case ask != nil && protocol.CanBeAsked(capabilities):
-		return e.runRounds(ctx, m, result, capabilities, ask)
+	case ask != nil && protocol.AcceptsRequests(capabilities):
+		return e.rounds(ctx, m, result, capabilities, ask)
 	case client != nil:
 		return nil, "", e.resultFault(m, errInputRequired)
 	}
@@ -192,9 +192,8 @@ func readQuestions(result, capabilities json.RawMessage) (questions []inputReque
 		if err != nil { // the client could read another question than the one checked here
 			return nil, nil, &conn.ProtocolError{What: "inputRequests of two meanings", Cause: err}
 		}
-		if err := protocol.MayAsk(capabilities, q.method, q.params); err != nil {
-			what := "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare"
-			return nil, nil, &conn.ProtocolError{What: what, Cause: err}
+		if err := protocol.CheckClientRequest(capabilities, q.method, q.params); err != nil {
+			return nil, nil, &conn.ProtocolError{What: "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare", Cause: err}
 		}
 		questions = append(questions, q)
 	}

@@ -28,7 +28,7 @@ func (s *Server) secrets() *secret.Set {
 	var values []string
 	pairs := func(list []Pair) {
 		for _, p := range list {
-			if _, env := s.Transport.(Stdio); env || !secret.Ordinary(p.Name) {
+			if _, env := s.Transport.(Stdio); env || !secret.IsOrdinaryHeader(p.Name) {
 				values = append(values, p.Value.Reveal())
 			}
 		}
@@ -42,19 +42,19 @@ func (s *Server) secrets() *secret.Set {
 	switch t := s.Transport.(type) {
 	case Stdio:
 		pairs(t.Env)
-		values = append(values, secret.In(t.Command)...)
-		values = append(values, secret.InArgs(t.Args)...)
+		values = append(values, secret.Find(t.Command)...)
+		values = append(values, secret.FindInArgs(t.Args)...)
 		for _, pair := range os.Environ() {
-			if name, value, _ := strings.Cut(pair, "="); t.InheritEnv && (secret.Named(name) || secret.Like(value)) {
+			if name, value, _ := strings.Cut(pair, "="); t.InheritEnv && (secret.IsSecretName(name) || secret.HasSecretFormat(value)) {
 				values = append(values, value)
 			}
 		}
 	case HTTP:
 		pairs(t.Headers)
-		values = append(values, secret.InURL(t.URL)...)
+		values = append(values, secret.FindInURL(t.URL)...)
 	case SSE:
 		pairs(t.Headers)
-		values = append(values, secret.InURL(t.URL)...)
+		values = append(values, secret.FindInURL(t.URL)...)
 	}
 	return secret.New(values...)
 }

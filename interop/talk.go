@@ -431,10 +431,10 @@ func (e *Endpoint) withRetirement(ctx context.Context) (until context.Context, s
 	return ctx, func() { unwatch(); cancel(nil) }
 }
 
-// relayQuestion passes a server's question to the client of a lane. A client is never asked for a capability that it
+// question passes a server's question to the client of a lane. A client is never asked for a capability that it
 // has not declared.
-func (e *Endpoint) relayQuestion(ctx context.Context, t *activeRequest, m Message) (json.RawMessage, error) {
-	if err := protocol.MayAsk(e.opts.Capabilities, m.Method, m.Params); err != nil {
+func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMessage, error) {
+	if err := protocol.CheckClientRequest(e.opts.Capabilities, m.Method, m.Params); err != nil {
 		return nil, err
 	}
 	ask := Peer(nil)
@@ -457,9 +457,8 @@ func (e *Endpoint) relayQuestion(ctx context.Context, t *activeRequest, m Messag
 	defer stop()
 	to := m
 	if t != nil && t.client != nil {
-		if t.client.Back == nil || protocol.MayAsk(t.client.capabilitiesFor(Legacy), m.Method, m.Params) != nil {
-			// Another client has opened the connection.
-			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
+		if t.client.Back == nil || protocol.CheckClientRequest(t.client.declaredTo(Legacy), m.Method, m.Params) != nil {
+			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method} // another client has opened the connection
 		}
 		to.Of, to.Caller = t.exchange, t.caller
 		ask = t.client.Back

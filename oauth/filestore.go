@@ -147,7 +147,7 @@ func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
 		parts = parts[:4] // the same name as before accounts existed
 	}
 	sum := sha256.Sum256([]byte(strings.Trim(fmt.Sprintf("%q", parts), "[]")))
-	unlock, err := filelock.Passing(ctx, filepath.Join(dir, hex.EncodeToString(sum[:16])))
+	unlock, err := filelock.LockTemporary(ctx, filepath.Join(dir, hex.EncodeToString(sum[:16])))
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (s *FileStore) change(ctx context.Context, edit func(map[Key][]byte) (bool,
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.path, err)
 		} else if !changed {
-			return nil, statefile.ErrSame
+			return nil, statefile.ErrUnchanged
 		}
 		return c, nil
 	})

@@ -193,7 +193,7 @@ func mergedSchemas(x, y *node) *node {
 func allOf(x, y *node) *node { return madeFor(x, newMember("allOf", newArray(x, y))) }
 
 func mergedProperties(x, y *node) *node {
-	out := &node{Kind: '{', Fields: slices.Clone(x.Fields), Like: x}
+	out := &node{Kind: '{', Fields: slices.Clone(x.Fields), Original: x}
 	places := make(map[string]int, len(out.Fields))
 	for i := range out.Fields {
 		places[out.Fields[i].Name] = i

@@ -180,7 +180,7 @@ func (o *objectAdapter) mentioned() {
 
 // renamedIn returns a list of names, or an object keyed by names, with the new names.
 func renamedIn(v *node, names map[string]string) *node {
-	out := &node{Kind: v.Kind, Like: v}
+	out := &node{Kind: v.Kind, Original: v}
 	for _, f := range v.Fields {
 		if name, ok := names[f.Name]; ok {
 			f.Key, f.Name = text.Quote(name), name
@@ -333,7 +333,7 @@ func takesNull(n *node) bool {
 
 // withNull returns an adapted schema that also accepts null.
 func withNull(n *node) *node {
-	out := &node{Kind: '{', Fields: slices.Clone(n.Fields), Like: n}
+	out := &node{Kind: '{', Fields: slices.Clone(n.Fields), Original: n}
 	alone := newTyped("null")
 	if union := n.Get("anyOf"); union != nil {
 		return withValue(out, "anyOf", newArray(append(slices.Clone(union.Elems), alone)...))

@@ -86,12 +86,12 @@ type frame struct {
 
 // around returns the frame that contains n, or nil. Schemas merged beside n do not count.
 func (a *adapter) around(n *node) *frame {
-	for n.Like != nil {
-		n = n.Like
+	for n.Original != nil {
+		n = n.Original
 	}
 	for i := len(a.inside) - 1; i >= 0; i-- {
 		f := a.inside[i]
-		for at := n; at != nil; at = at.Up {
+		for at := n; at != nil; at = at.Parent {
 			if at == f.target {
 				return f
 			}
@@ -349,7 +349,7 @@ func (a *adapter) holdsLoop(n *node) bool {
 }
 
 func (a *adapter) underDefinitions(n *node) bool {
-	return n.Up != nil && (n.Up == a.Root.Get("$defs") || n.Up == a.Root.Get("definitions"))
+	return n.Parent != nil && (n.Parent == a.Root.Get("$defs") || n.Parent == a.Root.Get("definitions"))
 }
 
 // refTarget returns the target of a schema's $ref, or nil if there is none.

@@ -82,7 +82,7 @@ func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
 		own = madeFor(d.from)
 	}
 	isDeclared := lookUpFields(own.Fields)
-	merged := &node{Kind: '{', Fields: slices.Clone(own.Fields), Like: own}
+	merged := &node{Kind: '{', Fields: slices.Clone(own.Fields), Original: own}
 	for _, f := range props.Fields {
 		if !isDeclared(f.Name) && f.Value.Kind != 'f' {
 			merged.Fields = append(merged.Fields, f)
@@ -136,8 +136,8 @@ func (a *adapter) leftovers(d *builder) bool {
 
 // whence returns the schema that contained a keyword before schemas were merged.
 func (d *builder) whence(f field) *node {
-	if f.Value.Up != nil {
-		return f.Value.Up
+	if f.Value.Parent != nil {
+		return f.Value.Parent
 	}
 	return d.from
 }

@@ -42,7 +42,7 @@ var (
 )
 
 // madeFor returns a schema made by an adapter. Its path in reports is the path of n.
-func madeFor(n *node, fields ...field) *node { return &node{Kind: '{', Fields: fields, Like: n} }
+func madeFor(n *node, fields ...field) *node { return &node{Kind: '{', Fields: fields, Original: n} }
 
 // withoutWords returns n without some of its keywords, at the same place.
 func withoutWords(n *node, drop func(w string) bool) *node {
@@ -95,4 +95,4 @@ func isLess(x, y *node) bool { return numberOf(x) < numberOf(y) }
 
 // hasHalf reports whether JSON contains half of a surrogate pair without its other half. No text can contain such a
 // character, and some consumers refuse the whole request for one (RFC 8259, section 8.2).
-func hasHalf(raw []byte) bool { return len(raw) > 0 && &wire.Whole(raw)[0] != &raw[0] }
+func hasHalf(raw []byte) bool { return len(raw) > 0 && &wire.WithoutLoneSurrogates(raw)[0] != &raw[0] }

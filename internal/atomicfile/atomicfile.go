@@ -46,18 +46,18 @@ func Replace(path string, text []byte, old fs.FileInfo) error {
 	return nil
 }
 
-// maxLost limits the steps, through links and directories, to a path that does not exist.
-const maxLost = 40
+// maxMissingSteps limits the steps, through links and directories, to a path that does not exist.
+const maxMissingSteps = 40
 
 // Real returns the absolute path to which a path leads after all links, even if nothing is there.
 func Real(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	return realWithin(path, maxLost)
+	return resolveLinks(path, maxMissingSteps)
 }
 
-func realWithin(path string, steps int) string {
+func resolveLinks(path string, steps int) string {
 	real, err := filepath.EvalSymlinks(path)
 	switch {
 	case err == nil:
@@ -65,7 +65,7 @@ func realWithin(path string, steps int) string {
 	case steps == 0 || path == filepath.Dir(path):
 		return path
 	}
-	dir := realWithin(filepath.Dir(path), steps-1)
+	dir := resolveLinks(filepath.Dir(path), steps-1)
 	path = filepath.Join(dir, filepath.Base(path))
 	to, err := os.Readlink(path)
 	if err != nil {
@@ -74,5 +74,5 @@ func realWithin(path string, steps int) string {
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(dir, to)
 	}
-	return realWithin(to, steps-1)
+	return resolveLinks(to, steps-1)
 }

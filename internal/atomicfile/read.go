@@ -24,7 +24,8 @@ func ReadPlain(path string, limit int64) ([]byte, error) {
 func ReadPrivate(path string, limit int64) ([]byte, error) {
 	text, err := readChecked(path, limit, func(info fs.FileInfo) error {
 		if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-			return fmt.Errorf("others may read or write it (mode %04o); see that what it holds is yours and was nobody else's, then: chmod 600 %s", mode, path)
+			return fmt.Errorf("others may read or write it (mode %04o): check that only you wrote it, then run chmod 600 %s",
+				mode, path)
 		}
 		return nil
 	})
@@ -77,7 +78,8 @@ func readChecked(path string, limit int64, check func(fs.FileInfo) error) ([]byt
 		return nil, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err == nil {
+	info, err = f.Stat()
+	if err == nil {
 		err = cmp.Or(CheckRegular(info), check(info))
 	}
 	switch {

@@ -35,7 +35,8 @@ func TestReadPrivate(t *testing.T) {
 		dir:                                "not a file but a directory",
 		filepath.Join(dir, "not", "there"): "no such file",
 	} {
-		if text, err := atomicfile.ReadPrivate(path, 4<<10); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if text, err := atomicfile.ReadPrivate(path, 4<<10); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %q, %v; want an error with the path and %q", path, text, err, want)
 		}
 	}

@@ -2,7 +2,7 @@
 //
 // [Lock] waits until the lock is free, [Try] does not. The lock ends when it is released, or when the process ends for
 // any reason. The lock file stands beside the file that it guards, so that the guarded file can be replaced. Only
-// [Passing] removes the lock file.
+// [LockTemporary] removes the lock file.
 //
 // On systems without such locks, only one process at a time may use the file.
 //
@@ -22,11 +22,11 @@ import (
 // ErrHeld is returned if another holder has the lock.
 var ErrHeld = errors.New("the lock is held")
 
-// The pause between two checks of a lock begins with firstLook and doubles up to lastLook. Work under a lock takes
+// The pause between two checks of a lock begins with firstPause and doubles up to lastPause. Work under a lock takes
 // about as long as one sync of the disk.
 const (
-	firstLook = 200 * time.Microsecond
-	lastLook  = 10 * time.Millisecond
+	firstPause = 200 * time.Microsecond
+	lastPause  = 10 * time.Millisecond
 )
 
 // Lock waits for the lock at path. It creates the lock file if there is none. If the context ends first, it returns
@@ -43,9 +43,9 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { file.Close() }, nil // closing unlocks
 }
 
-// Passing is [Lock] for a lock file that guards no other file. The lock file is removed with the lock, except on
+// LockTemporary is [Lock] for a lock file that guards no other file. The lock file is removed with the lock, except on
 // Windows, which keeps open files.
-func Passing(ctx context.Context, path string) (unlock func(), err error) {
+func LockTemporary(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
@@ -56,7 +56,7 @@ func Passing(ctx context.Context, path string) (unlock func(), err error) {
 			return nil, err
 		}
 		own, _ := file.Stat()
-		if there, err := os.Stat(path); err == nil && os.SameFile(own, there) {
+		if current, err := os.Stat(path); err == nil && os.SameFile(own, current) {
 			return func() {
 				if runtime.GOOS != "windows" {
 					_ = os.Remove(path)
@@ -74,7 +74,7 @@ func Passing(ctx context.Context, path string) (unlock func(), err error) {
 // Wait waits for the lock of an open file. The file holds the lock until it is closed. If the context ends first, Wait
 // returns ctx.Err().
 func Wait(ctx context.Context, file *os.File) error {
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		if err := Try(file); !errors.Is(err, ErrHeld) {
 			return err
 		}

@@ -24,7 +24,8 @@ func (d *Document) LookUp(ref string) *Node {
 	base, fragment, _ := strings.Cut(ref, "#")
 	from := d.Root
 	if base != "" {
-		if from = d.names()[base]; from == nil {
+		from = d.names()[base]
+		if from == nil {
 			return nil
 		}
 	}
@@ -39,7 +40,8 @@ func (d *Document) LookUp(ref string) *Node {
 		return d.names()["#"+fragment]
 	}
 	for step := range strings.SplitSeq(pointer, "/") {
-		if from = from.Child(text.FromPointerStep(step)); from == nil {
+		from = from.Child(text.FromPointerStep(step))
+		if from == nil {
 			return nil
 		}
 	}

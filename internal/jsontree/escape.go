@@ -59,8 +59,8 @@ func appendUnicode(out, text []byte) ([]byte, int) {
 	if !utf16.IsSurrogate(first) {
 		return utf8.AppendRune(out, first), 6
 	}
-	if second, ok := unicodeEscape(text[6:]); ok {
-		if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
+	if low, ok := unicodeEscape(text[6:]); ok {
+		if r := utf16.DecodeRune(first, low); r != utf8.RuneError {
 			return utf8.AppendRune(out, r), 12
 		}
 	}

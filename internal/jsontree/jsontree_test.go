@@ -12,7 +12,8 @@ import (
 func ExampleDocument_LookUp() {
 	root := jsontree.Parse([]byte(`{"$defs": {"a/b": {"type": "string"}, "c": {"$anchor": "named", "items": [1, 2.0]}}}`))
 	doc := jsontree.NewDocument(root)
-	fmt.Println(doc.LookUp("#/$defs/a~1b").Compact(), doc.LookUp("#named").Path(), doc.LookUp("#/$defs/c/items/1").Compact())
+	fmt.Println(doc.LookUp("#/$defs/a~1b").Compact(), doc.LookUp("#named").Path(),
+		doc.LookUp("#/$defs/c/items/1").Compact())
 	// Output: {"type":"string"} /$defs/c 2.0
 }
 

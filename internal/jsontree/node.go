@@ -25,10 +25,10 @@ type Node struct {
 	Fields []Field // of an object
 	Elems  []*Node // of an array
 
-	// Up is the container of a value that was read. It is nil for the root.
-	Up *Node
-	// Like is the value that was read, if this value was made to replace it. Otherwise it is nil.
-	Like *Node
+	// Parent is the container of a value that was read. It is nil for the root.
+	Parent *Node
+	// Original is the value that was read, if this value was made to replace it. Otherwise it is nil.
+	Original *Node
 }
 
 // Field is a member of an object.
@@ -110,19 +110,19 @@ func (n *Node) Content() string {
 
 // All returns the value and all values inside it. Each container comes before its contents.
 func (n *Node) All() iter.Seq[*Node] {
-	return func(yield func(*Node) bool) { n.each(yield) }
+	return func(yield func(*Node) bool) { n.walk(yield) }
 }
 
-func (n *Node) each(yield func(*Node) bool) bool {
+func (n *Node) walk(yield func(*Node) bool) bool {
 	if !yield(n) {
 		return false
 	}
 	for i := range n.Fields {
-		if !n.Fields[i].Value.each(yield) {
+		if !n.Fields[i].Value.walk(yield) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(n.Elems, func(e *Node) bool { return !e.each(yield) })
+	return !slices.ContainsFunc(n.Elems, func(e *Node) bool { return !e.walk(yield) })
 }
 
 // Child returns the member or the element of that name, or nil.
@@ -142,31 +142,31 @@ func (n *Node) Child(step string) *Node {
 func (n *Node) Path() string { return string(n.appendPath(nil)) }
 
 func (n *Node) appendPath(out []byte) []byte {
-	for n.Like != nil {
-		n = n.Like
+	for n.Original != nil {
+		n = n.Original
 	}
-	if n.Up == nil {
+	if n.Parent == nil {
 		return out
 	}
-	return append(append(n.Up.appendPath(out), '/'), text.PointerStep(n.step())...)
+	return append(append(n.Parent.appendPath(out), '/'), text.PointerStep(n.step())...)
 }
 
 // Steps returns the names and indexes that lead to a value that was read.
 func (n *Node) Steps() []string {
-	if n.Up == nil {
+	if n.Parent == nil {
 		return nil
 	}
-	return append(n.Up.Steps(), n.step())
+	return append(n.Parent.Steps(), n.step())
 }
 
 // step returns the name or the index of a value in its container.
 func (n *Node) step() string {
-	for i := range n.Up.Fields {
-		if f := &n.Up.Fields[i]; f.Value == n {
+	for i := range n.Parent.Fields {
+		if f := &n.Parent.Fields[i]; f.Value == n {
 			return f.Name
 		}
 	}
-	return strconv.Itoa(slices.Index(n.Up.Elems, n))
+	return strconv.Itoa(slices.Index(n.Parent.Elems, n))
 }
 
 // Compact returns the value as compact JSON.
@@ -195,7 +195,8 @@ func (n *Node) AppendUpTo(out []byte, limit int) []byte {
 		}
 		key := n.Fields[i].Key
 		out = append(append(out, key[:min(len(key), limit)]...), ':')
-		if out = n.Fields[i].Value.AppendUpTo(out, limit); len(out) > limit {
+		out = n.Fields[i].Value.AppendUpTo(out, limit)
+		if len(out) > limit {
 			return out
 		}
 	}
@@ -203,7 +204,8 @@ func (n *Node) AppendUpTo(out []byte, limit int) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		if out = e.AppendUpTo(out, limit); len(out) > limit {
+		out = e.AppendUpTo(out, limit)
+		if len(out) > limit {
 			return out
 		}
 	}

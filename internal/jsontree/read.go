@@ -22,7 +22,7 @@ type Excess struct {
 type reader struct {
 	text         []byte
 	depth, limit int  // maximum depth of containers, and maximum number of nodes
-	makes        bool // whether to make nodes, not only count them
+	build        bool // whether to make nodes, not only count them
 	nodes        int
 	open         []container
 	root         *Node
@@ -46,7 +46,7 @@ func Parse(valid []byte) *Node {
 // Read reads JSON up to a depth of containers and up to a number of values. It takes any bytes: the caller checks
 // whether JSON within the bounds is valid.
 func Read(raw []byte, depth, nodes int) (*Node, *Excess) {
-	r := reader{text: raw, depth: depth, limit: nodes, makes: true}
+	r := reader{text: raw, depth: depth, limit: nodes, build: true}
 	excess := r.read()
 	return r.root, excess
 }
@@ -65,9 +65,9 @@ func (r *reader) read() *Excess {
 			continue
 		case ',':
 			if len(r.open) > 0 {
-				around := &r.open[len(r.open)-1]
-				around.key = nil
-				around.index++
+				parent := &r.open[len(r.open)-1]
+				parent.key = nil
+				parent.index++
 			}
 			continue
 		case '}', ']':
@@ -76,8 +76,8 @@ func (r *reader) read() *Excess {
 		case '"':
 			i = endOfString(r.text, start)
 			if len(r.open) > 0 {
-				if around := &r.open[len(r.open)-1]; around.object && around.key == nil {
-					around.key = r.text[start:i]
+				if parent := &r.open[len(r.open)-1]; parent.object && parent.key == nil {
+					parent.key = r.text[start:i]
 					continue
 				}
 			}
@@ -96,13 +96,14 @@ func (r *reader) read() *Excess {
 func (r *reader) value(start, end int) *Excess {
 	c := r.text[start]
 	isContainer := c == '{' || c == '['
-	if r.nodes++; r.nodes > r.limit {
+	r.nodes++
+	if r.nodes > r.limit {
 		return r.excess("nodes", r.nodes, r.limit, start)
 	} else if depth := len(r.open) + 1; isContainer && depth > r.depth {
 		return r.excess("depth", depth, r.depth, start)
 	}
 	inner := container{object: c == '{', start: start}
-	if r.makes {
+	if r.build {
 		inner.node = r.add(c, r.text[start:end])
 	}
 	if isContainer {
@@ -123,12 +124,12 @@ func (r *reader) add(kind byte, written []byte) *Node {
 		r.root = n
 		return n
 	}
-	around := &r.open[len(r.open)-1]
-	n.Up = around.node
-	if around.key != nil {
-		around.node.Fields = append(around.node.Fields, Field{around.key, Unquote(around.key), n})
+	parent := &r.open[len(r.open)-1]
+	n.Parent = parent.node
+	if parent.key != nil {
+		parent.node.Fields = append(parent.node.Fields, Field{parent.key, Unquote(parent.key), n})
 	} else {
-		around.node.Elems = append(around.node.Elems, n)
+		parent.node.Elems = append(parent.node.Elems, n)
 	}
 	return n
 }
@@ -203,25 +204,25 @@ const FewMembers = 16
 
 // WithoutRepeats puts the last value of a repeated key at the place of the first. It changes its argument.
 func WithoutRepeats(all []Field) []Field {
-	var places map[string]int
+	var indexes map[string]int
 	if len(all) > FewMembers {
-		places = make(map[string]int, len(all))
+		indexes = make(map[string]int, len(all))
 	}
-	kept := all[:0]
+	unique := all[:0]
 	for _, f := range all {
-		i, repeats := places[f.Name]
-		if places == nil {
-			i = IndexOf(kept, f.Name)
-			repeats = i >= 0
+		i, repeated := indexes[f.Name]
+		if indexes == nil {
+			i = IndexOf(unique, f.Name)
+			repeated = i >= 0
 		}
-		if repeats {
-			kept[i].Value = f.Value
+		if repeated {
+			unique[i].Value = f.Value
 			continue
 		}
-		if places != nil {
-			places[f.Name] = len(kept)
+		if indexes != nil {
+			indexes[f.Name] = len(unique)
 		}
-		kept = append(kept, f)
+		unique = append(unique, f)
 	}
-	return kept
+	return unique
 }

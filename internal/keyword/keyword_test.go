@@ -33,7 +33,8 @@ func TestSchemasAreWhereAKeywordHoldsThem(t *testing.T) {
 			t.Errorf("%s: %s has %d schemas, want %d", c.keyword, c.value, got, c.want)
 		}
 	}
-	if !keyword.IsNamed("$defs") || !keyword.IsNamed("dependencies") || keyword.IsNamed("items") || keyword.IsNamed("enum") {
+	if !keyword.IsNamed("$defs") || !keyword.IsNamed("dependencies") || keyword.IsNamed("items") ||
+		keyword.IsNamed("enum") {
 		t.Error("IsNamed")
 	}
 }

@@ -1,10 +1,10 @@
 package memory
 
-// Take takes n bytes without an owner.
-func (b *Budget) Take(n int64) bool { return b.take(n, "", 0) }
+// Reserve takes n bytes without an owner.
+func (b *Budget) Reserve(n int64) bool { return b.reserve(n, "", 0) }
 
-// Give gives them back.
-func (b *Budget) Give(n int64) { b.give("", n) }
+// Release gives them back.
+func (b *Budget) Release(n int64) { b.release("", n) }
 
 // Used returns the number of bytes in use.
 func (b *Budget) Used() int64 {

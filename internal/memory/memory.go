@@ -15,15 +15,15 @@ const (
 	// Default is the default budget in bytes.
 	Default = 256 << 20
 
-	// maxOwned is the maximum ratio of the bytes of one owner with several messages to the bytes that remain. An owner alone
-	// gets three quarters of the budget, so that messages of other owners find room.
+	// maxOwned is the maximum ratio of the bytes of one owner with several messages to the bytes that remain. An owner
+	// alone gets three quarters of the budget, so that messages of other owners find room.
 	maxOwned = 3
 
-	takeWait  = 3 * time.Second       // maximum wait for room
-	takeTick  = 50 * time.Millisecond // interval between two attempts
-	ownTries  = 5                     // attempts of Own to find room
-	stallTime = time.Second           // maximum wait for [Small] bytes of a client; after it, room is made
-	giveEvery = 5 * time.Second       // interval for returning free memory to the system while much is in use
+	reserveWait   = 3 * time.Second       // maximum wait for room
+	retryInterval = 50 * time.Millisecond // interval between two attempts
+	ownAttempts   = 5                     // attempts of Own to find room
+	stallTime     = time.Second           // maximum wait for [Small] bytes of a client; after it, room is made
+	freeEvery     = 5 * time.Second       // interval for returning free memory to the system while much is in use
 )
 
 // Budget bounds the bytes of messages that are held at once. Bytes count until the garbage collector frees them,
@@ -34,9 +34,9 @@ type Budget struct {
 	mu        sync.Mutex
 	used      int64
 	owned     map[string]int64   // the part of used that has an owner
-	collected time.Time          // time of the last collection by take
+	collected time.Time          // time of the last collection by reserve
 	transfers map[*Transfer]bool // the transfers that wait for their clients
-	giving    bool               // a timer is set
+	freeing   bool               // a timer is set
 }
 
 // New returns a budget of limit bytes. If limit is 0, it is [Default]. If it is negative, the budget counts without a
@@ -51,44 +51,45 @@ func New(limit int64) *Budget {
 	return &Budget{limit: limit, owned: map[string]int64{}, transfers: map[*Transfer]bool{}}
 }
 
-// take takes n bytes for a message that already holds taken bytes. If owner is "", the bytes have no owner. If there is
-// no room, it ends stalled transfers and waits up to three seconds. It returns false if there is still no room.
-func (b *Budget) take(n int64, owner string, taken int64) bool {
-	if b == nil || n <= 0 || b.try(n, owner, taken) {
+// reserve takes n bytes for a message that already holds reserved bytes. If owner is "", the bytes have no owner. If
+// there is no room, it ends stalled transfers and waits up to three seconds. It returns false if there is still no
+// room.
+func (b *Budget) reserve(n int64, owner string, reserved int64) bool {
+	if b == nil || n <= 0 || b.tryReserve(n, owner, reserved) {
 		return true
 	}
 	if n > b.limit {
 		return false
 	}
-	for late := time.Now().Add(takeWait); time.Now().Before(late); time.Sleep(takeTick) {
+	for deadline := time.Now().Add(reserveWait); time.Now().Before(deadline); time.Sleep(retryInterval) {
 		b.makeRoom(n)
-		if b.try(n, owner, taken) {
+		if b.tryReserve(n, owner, reserved) {
 			return true
 		}
 	}
-	return b.try(n, owner, taken)
+	return b.tryReserve(n, owner, reserved)
 }
 
-func (b *Budget) try(n int64, owner string, taken int64) bool {
+func (b *Budget) tryReserve(n int64, owner string, reserved int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	own := b.owned[owner] // 0 without an owner
-	if left := b.limit - b.used - n; left < 0 || own > taken && own+n > maxOwned*left {
+	if left := b.limit - b.used - n; left < 0 || own > reserved && own+n > maxOwned*left {
 		return false
 	}
 	b.used += n
 	if owner != "" {
 		b.owned[owner] += n
 	}
-	if b.much() && !b.giving {
-		b.giving = true
-		time.AfterFunc(giveEvery, b.giveBack)
+	if b.isBusy() && !b.freeing {
+		b.freeing = true
+		time.AfterFunc(freeEvery, b.freeMemory)
 	}
 	return true
 }
 
-// give returns n bytes to the budget.
-func (b *Budget) give(owner string, n int64) {
+// release returns n bytes to the budget.
+func (b *Budget) release(owner string, n int64) {
 	if b == nil {
 		return
 	}
@@ -100,11 +101,11 @@ func (b *Budget) give(owner string, n int64) {
 	}
 }
 
-// keep returns the bytes of p to the budget once the garbage collector frees p.
-func (b *Budget) keep(owner string, p []byte) {
+// releaseWhenFreed returns the bytes of p to the budget once the garbage collector frees p.
+func (b *Budget) releaseWhenFreed(owner string, p []byte) {
 	if b != nil && len(p) > 0 {
 		n := int64(len(p))
-		runtime.AddCleanup(&p[0], func(owner string) { b.give(owner, n) }, owner)
+		runtime.AddCleanup(&p[0], func(owner string) { b.release(owner, n) }, owner)
 	}
 }
 
@@ -115,7 +116,7 @@ func (b *Budget) Own(owner string, p []byte) bool {
 	if b == nil || owner == "" || n <= Small {
 		return true
 	}
-	for range ownTries {
+	for range ownAttempts {
 		b.mu.Lock()
 		own := b.owned[owner]
 		ok := own == 0 || own+n <= maxOwned*(b.limit-b.used)
@@ -128,7 +129,7 @@ func (b *Budget) Own(owner string, p []byte) bool {
 			return true
 		}
 		b.makeRoom(0)
-		time.Sleep(takeTick)
+		time.Sleep(retryInterval)
 	}
 	return false
 }
@@ -137,7 +138,8 @@ func (b *Budget) Own(owner string, p []byte) bool {
 func (b *Budget) disown(owner string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.owned[owner] -= n; b.owned[owner] == 0 {
+	b.owned[owner] -= n
+	if b.owned[owner] == 0 {
 		delete(b.owned, owner)
 	}
 }
@@ -147,55 +149,56 @@ type NoRoom struct{}
 
 func (NoRoom) Error() string { return "no room for the message, because too many bytes are held" }
 
-// takenAhead limits how many bytes a meter takes in advance.
-const takenAhead = 1 << 20
+// reservedAhead limits how many bytes a meter takes in advance.
+const reservedAhead = 1 << 20
 
 // Meter takes bytes for one message while it grows.
 type Meter struct {
-	Budget *Budget
-	Owner  string // the owner that pays; "" means that only the budget bounds the message
-	taken  int64
+	Budget   *Budget
+	Owner    string // the owner that pays; "" means that only the budget bounds the message
+	reserved int64
 }
 
 // Grow takes the bytes for a message of this size, some of them in advance. It returns false if there is no room.
 func (m *Meter) Grow(size int64) bool {
-	if size <= Small || size <= m.taken {
+	if size <= Small || size <= m.reserved {
 		return true
 	}
-	n := size + min(size, takenAhead) - m.taken
-	if !m.Budget.take(n, m.Owner, m.taken) {
+	n := size + min(size, reservedAhead) - m.reserved
+	if !m.Budget.reserve(n, m.Owner, m.reserved) {
 		return false
 	}
-	m.taken += n
+	m.reserved += n
 	return true
 }
 
 // Keep is called with the whole message, which counts until the garbage collector frees it.
 func (m *Meter) Keep(p []byte) {
-	if m.taken > 0 {
-		m.Budget.give(m.Owner, m.taken-int64(len(p)))
-		m.Budget.keep(m.Owner, p)
-		m.taken = 0
+	if m.reserved > 0 {
+		m.Budget.release(m.Owner, m.reserved-int64(len(p)))
+		m.Budget.releaseWhenFreed(m.Owner, p)
+		m.reserved = 0
 	}
 }
 
 // Drop is called when the message is discarded.
 func (m *Meter) Drop() {
-	m.Budget.give(m.Owner, m.taken)
-	m.taken = 0
+	m.Budget.release(m.Owner, m.reserved)
+	m.reserved = 0
 }
 
-// much reports whether so much is in use that a collection is worthwhile. Call it with mu held.
-func (b *Budget) much() bool { return b.used > b.limit/4 }
+// isBusy reports whether so much is in use that a collection is worthwhile. Call it with mu held.
+func (b *Budget) isBusy() bool { return b.used > b.limit/4 }
 
-// giveBack returns memory to the system. Otherwise the runtime would keep the memory of one burst of large messages for
-// minutes.
-func (b *Budget) giveBack() {
+// freeMemory returns memory to the system. Otherwise the runtime would keep the memory of one burst of large messages
+// for minutes.
+func (b *Budget) freeMemory() {
 	debug.FreeOSMemory()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.giving = b.much(); b.giving {
-		time.AfterFunc(giveEvery, b.giveBack)
+	b.freeing = b.isBusy()
+	if b.freeing {
+		time.AfterFunc(freeEvery, b.freeMemory)
 	}
 }
 
@@ -203,20 +206,20 @@ func (b *Budget) giveBack() {
 func (b *Budget) makeRoom(n int64) {
 	b.mu.Lock()
 	now := time.Now()
-	var over []*Transfer
+	var stalled []*Transfer
 	for t := range b.transfers {
 		if n > b.limit-b.used && t.waited+now.Sub(t.since) > stallTime {
-			over = append(over, t)
+			stalled = append(stalled, t)
 			delete(b.transfers, t)
 		}
 	}
-	collect := now.Sub(b.collected) >= 2*takeTick
+	collect := now.Sub(b.collected) >= 2*retryInterval
 	if collect {
 		b.collected = now
 	}
 	b.mu.Unlock()
-	for _, t := range over {
-		t.cut()
+	for _, t := range stalled {
+		t.abort()
 	}
 	if collect {
 		runtime.GC()
@@ -260,7 +263,8 @@ func (t *Transfer) Moved(n int) {
 	defer t.b.mu.Unlock()
 	delete(t.b.transfers, t)
 	t.waited += time.Since(t.since)
-	if t.moved += int64(n); t.moved >= Small {
+	t.moved += int64(n)
+	if t.moved >= Small {
 		t.waited, t.moved = 0, 0
 	}
 }
@@ -273,7 +277,7 @@ func (t *Transfer) End() {
 	t.Moved(0)
 }
 
-func (t *Transfer) cut() {
+func (t *Transfer) abort() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.end != nil {

@@ -53,11 +53,11 @@ func TestBounds(t *testing.T) {
 		ok          bool
 	}{{0, memory.Default, true}, {0, memory.Default + 1, false}, {-1, 1 << 40, true}, {10, 11, false}} {
 		b := memory.New(tt.limit)
-		if got := b.Take(tt.take); got != tt.ok {
+		if got := b.Reserve(tt.take); got != tt.ok {
 			t.Errorf("%d of %d: %v", tt.take, tt.limit, got)
 		}
 		if tt.ok {
-			b.Give(tt.take)
+			b.Release(tt.take)
 		}
 		if b.Used() != 0 {
 			t.Errorf("%d are used", b.Used())
@@ -75,9 +75,9 @@ func TestBounds(t *testing.T) {
 func TestWhatHasStalledMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(10)
-		b.Take(10)
+		b.Reserve(10)
 		ended := ""
-		stalled := b.Transfer(func() { ended += "stalled "; b.Give(10) })
+		stalled := b.Transfer(func() { ended += "stalled "; b.Release(10) })
 		over := b.Transfer(func() { ended += "over " })
 		slow := b.Transfer(func() { ended += "slow " })
 		for _, t := range []*memory.Transfer{stalled, over, slow} {
@@ -94,13 +94,13 @@ func TestWhatHasStalledMakesRoom(t *testing.T) {
 			stalled.Moved(1)
 			stalled.Waits()
 		}
-		if !b.Take(10) || ended != "stalled " {
+		if !b.Reserve(10) || ended != "stalled " {
 			t.Errorf("ended: %s", ended)
 		}
 		stalled.End()
 		start := time.Now()
 		slow.End()
-		if b.Take(1) || time.Since(start) < 3*time.Second || ended != "stalled " {
+		if b.Reserve(1) || time.Since(start) < 3*time.Second || ended != "stalled " {
 			t.Errorf("after %v, ended: %s", time.Since(start), ended)
 		}
 	})

@@ -63,7 +63,8 @@ func (c Command) Find() (string, error) {
 // resolve finds the program and its working directory. Its error names the missing one, because
 // after a fork both errors are "no such file".
 func (c Command) resolve() (path, dir string, err error) {
-	if dir = c.Dir; dir != "" {
+	dir = c.Dir
+	if dir != "" {
 		if dir, err = directory(dir); err != nil {
 			return "", "", err
 		}

@@ -109,7 +109,8 @@ func TestCloseEndsWhatLeftTheGroup(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only the group can be found")
 	}
-	const gentle, rude = `sh -c 'trap "echo asked >&2; exit" TERM; echo $$; while :; do sleep 0.01; done'`, `sh -c 'trap "" TERM; echo $$; exec sleep 1000 >/dev/null 2>&1'`
+	const gentle, rude = `sh -c 'trap "echo asked >&2; exit" TERM; echo $$; while :; do sleep 0.01; done'`,
+		`sh -c 'trap "" TERM; echo $$; exec sleep 1000 >/dev/null 2>&1'`
 	for name, script := range map[string]string{
 		"group":                 `set -m; ` + gentle + ` & cat`,
 		"group, no environment": `set -m; exec 3>&1; PATH=$PATH env -i PATH="$PATH" ` + gentle + ` & cat`,

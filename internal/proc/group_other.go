@@ -46,6 +46,6 @@ type watcher struct{}
 
 var processWatcher watcher
 
-func (watcher) add(string)          {}
-func (watcher) remove(string)       {}
-func (watcher) watches(string) bool { return false }
+func (watcher) add(string)             {}
+func (watcher) remove(string)          {}
+func (watcher) isWatching(string) bool { return false }

@@ -23,7 +23,8 @@ const (
 func ownGroup(session bool) *syscall.SysProcAttr {
 	if !session {
 		tty, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-		if session = err == nil; session {
+		session = err == nil
+		if session {
 			_ = unix.Close(tty)
 		}
 	}

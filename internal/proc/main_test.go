@@ -130,7 +130,8 @@ func waitGone(t *testing.T, pids ...int) {
 	for _, pid := range pids {
 		for alive(pid) {
 			if time.Now().After(end) {
-				out, _ := exec.Command("ps", "-o", "pid,ppid,pgid,sess,stat,wchan:30,lstart,args", "-p", strconv.Itoa(pid)).CombinedOutput()
+				out, _ := exec.Command("ps", "-o", "pid,ppid,pgid,sess,stat,wchan:30,lstart,args", "-p",
+					strconv.Itoa(pid)).CombinedOutput()
 				t.Fatalf("process %d is not gone:\n%s", pid, out)
 			}
 			time.Sleep(5 * time.Millisecond)

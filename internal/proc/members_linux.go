@@ -46,9 +46,9 @@ func (p *Process) alone() bool {
 // processes with its mark. unsure reports that there may be more, because a process that started after p is about to
 // execute a program.
 func (p *Process) members() (found []member, unsure bool) {
-	asked := time.Now()
+	requested := time.Now()
 	lastScan.mu.Lock()
-	if !lastScan.began.After(asked) {
+	if !lastScan.began.After(requested) {
 		lastScan.began = time.Now()
 		lastScan.found = scanProcesses()
 	}
@@ -112,7 +112,8 @@ func memberOf(pid int, buf *[]byte) member {
 	for tries := 0; err == nil && len(env) == 0 && tries < 3; tries++ {
 		// When a program is executed, its environment is set last.
 		var empty bool
-		if m.executing, empty = environState(pid); m.executing || empty {
+		m.executing, empty = environState(pid)
+		if m.executing || empty {
 			break
 		}
 		m.executing = true // until its environment is read
@@ -144,7 +145,7 @@ func environOf(pid int, buf *[]byte) ([]byte, error) {
 
 // environState reads the place of a process's environment in memory. It reports whether there is none yet, and whether
 // it is empty.
-func environState(pid int) (none, empty bool) {
+func environState(pid int) (missing, empty bool) {
 	f := statFields(pid)
 	return len(f) > 48 && f[48] == "0", len(f) > 48 && f[47] == f[48]
 }
@@ -161,24 +162,24 @@ func living(state string) bool { return state != "" && state != "Z" && state != 
 
 // signalMembers signals the members outside of the leader's group that are not in asked. It reports whether there are
 // any, and whether there may be more. It uses a pidfd, so a process that reuses the number is not signaled.
-func (p *Process) signalMembers(s signal, asked map[int]bool) (any, unsure bool) {
+func (p *Process) signalMembers(s signal, signaled map[int]bool) (sent, unsure bool) {
 	var buf []byte
 	found, unsure := p.members()
 	for _, m := range found {
-		if m.group == p.Pid() || asked[m.pid] {
+		if m.group == p.Pid() || signaled[m.pid] {
 			continue
 		}
-		if asked != nil {
-			asked[m.pid] = true
+		if signaled != nil {
+			signaled[m.pid] = true
 		}
 		if h, err := os.FindProcess(m.pid); err == nil {
 			if p.owns(memberOf(m.pid, &buf)) {
-				any = h.Signal(s) == nil || any
+				sent = h.Signal(s) == nil || sent
 			}
 			_ = h.Release()
 		}
 	}
-	return any, unsure
+	return sent, unsure
 }
 
 // startOf returns the start time of a process, in clock ticks since the start of the system.
@@ -241,9 +242,9 @@ func reapOrphans() {
 
 // reapOrphan reaps a child that has exited, unless it is one of ours.
 func reapOrphan(pid int) {
-	ourChildren.starting.Lock()
-	defer ourChildren.starting.Unlock()
-	if _, ours := ourChildren.pids.Load(pid); !ours {
+	ownChildren.starting.Lock()
+	defer ownChildren.starting.Unlock()
+	if _, own := ownChildren.pids.Load(pid); !own {
 		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 	}
 }

@@ -38,12 +38,12 @@ const (
 // A Process is a running child and the group that it leads. It holds open files until Close is called, even if the
 // child has ended.
 type Process struct {
-	leader leader
-	grace  Grace
-	stdin  *os.File   // our ends of the pipes; nil if Run needs none
-	stdout *os.File   // likewise
-	ends   []*os.File // the ends that we read from: a process that holds the other side belongs to us
-	stderr tail
+	leader  leader
+	grace   Grace
+	stdin   *os.File   // our ends of the pipes; nil if Run needs none
+	stdout  *os.File   // likewise
+	outputs []*os.File // the ends that we read from: a process that holds the other side belongs to us
+	stderr  tail
 
 	exited chan struct{} // closed when the leader has exited, before it is reaped
 	killed chan struct{} // closed by Kill
@@ -61,9 +61,9 @@ type Process struct {
 
 	killing, closing sync.Once
 
-	mu     sync.Mutex
-	gone   bool      // the leader's number may be reused: send no signals
-	termed time.Time // time of the only SIGTERM
+	mu           sync.Mutex
+	ended        bool      // the leader's number may be reused: send no signals
+	terminatedAt time.Time // time of the only SIGTERM
 }
 
 // Start starts a command. The context applies to the start only: the process lives until Close. An error names the
@@ -72,13 +72,13 @@ type Process struct {
 func Start(ctx context.Context, c Command) (*Process, error) {
 	p := newProcess(c)
 	var s streams
-	defer s.closeTheirs()
+	defer s.closeChildEnds()
 	p.stdin = s.writer(&s.in)
 	p.stdout = s.reader(&s.out)
 	stderr := s.reader(&s.err)
-	p.ends = []*os.File{p.stdout, stderr}
+	p.outputs = []*os.File{p.stdout, stderr}
 	if err := p.launch(ctx, c, &s, false, ""); err != nil {
-		s.closeOurs()
+		s.closeParentEnds()
 		return nil, err
 	}
 	read := make(chan struct{})
@@ -147,11 +147,11 @@ func (p *Process) supervise(collect func()) {
 	defer close(p.done)
 	p.leader.await()
 	close(p.exited)
-	alone := p.outlast()
+	alone := p.awaitRemaining()
 	p.signal(sigKill)
 	p.killMembers(alone)
 	p.mu.Lock()
-	p.gone = true
+	p.ended = true
 	p.mu.Unlock()
 	processWatcher.remove(p.session)
 	processWatcher.remove(p.mark)
@@ -167,60 +167,60 @@ func (p *Process) supervise(collect func()) {
 
 // killMembers kills the members outside of the leader's group until none are left.
 func (p *Process) killMembers(alone bool) {
-	for late := time.Now().Add(reapWait); !alone && time.Now().Before(late); {
+	for deadline := time.Now().Add(reapWait); !alone && time.Now().Before(deadline); {
 		p.signalMembers(sigKill, nil)
 		alone = waitUntil(p.alone, killTick, nil)
 	}
 }
 
-// outlast waits for the processes that remain after the leader. While they hold a pipe, it first waits for them to
-// end by themselves, and then sends SIGTERM. It reports whether no process remains.
-func (p *Process) outlast() (alone bool) {
+// awaitRemaining waits for the processes that remain after the leader. While they hold a pipe, it first waits for them
+// to end by themselves, and then sends SIGTERM. It reports whether no process remains.
+func (p *Process) awaitRemaining() (alone bool) {
 	if waitUntil(p.released, settleWait, p.killed) && p.alone() {
 		return true
 	}
 	termed := p.terminate()
-	if p.askMembers() {
+	if p.terminateMembers() {
 		termed = time.Now()
 	}
 	return waitUntil(func() bool { return p.released() && p.alone() }, p.grace.Term-time.Since(termed), p.killed)
 }
 
-// askMembers sends SIGTERM once to each member outside of the leader's group, and to members that were just
+// terminateMembers sends SIGTERM once to each member outside of the leader's group, and to members that were just
 // executing a program. It reports whether there were any.
-func (p *Process) askMembers() (any bool) {
-	asked := map[int]bool{}
+func (p *Process) terminateMembers() (sent bool) {
+	signaled := map[int]bool{}
 	waitUntil(func() bool {
-		some, unsure := p.signalMembers(sigTerm, asked)
-		any = any || some
+		sentNow, unsure := p.signalMembers(sigTerm, signaled)
+		sent = sent || sentNow
 		return !unsure
 	}, execWait, p.killed)
-	return any
+	return sent
 }
 
 // released reports whether no process holds the other side of our ends.
-func (p *Process) released() bool { return !slices.ContainsFunc(p.ends, pipeHeld) }
+func (p *Process) released() bool { return !slices.ContainsFunc(p.outputs, pipeHeld) }
 
 // terminate sends SIGTERM to the group, once, and returns the time of that signal.
 func (p *Process) terminate() time.Time {
 	p.mu.Lock()
-	first := p.termed.IsZero()
+	first := p.terminatedAt.IsZero()
 	if first {
-		p.termed = time.Now()
+		p.terminatedAt = time.Now()
 	}
-	at := p.termed
+	sentAt := p.terminatedAt
 	p.mu.Unlock()
 	if first {
 		p.signal(sigTerm)
 	}
-	return at
+	return sentAt
 }
 
 // signal sends a signal to the group while its number cannot be reused.
 func (p *Process) signal(s signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.gone {
+	if !p.ended {
 		p.leader.signalGroup(s)
 	}
 }
@@ -261,7 +261,7 @@ func (p *Process) Err() error {
 
 // Watched reports whether the watcher will kill the group if our own process dies without closing it. It is false
 // without /bin/sh, and after Done.
-func (p *Process) Watched() bool { return processWatcher.watches(p.session) }
+func (p *Process) Watched() bool { return processWatcher.isWatching(p.session) }
 
 // Close ends the child and its group, gently at first (see [Grace]), and closes the pipes. It returns when the
 // child is reaped. Concurrent calls of Close and Kill are safe, also after the end of the child.
@@ -287,7 +287,7 @@ func (p *Process) finish() {
 	if !waitFor(p.exited, p.grace.Term) {
 		p.Kill()
 	}
-	// Includes the leader's own time in outlast.
+	// Includes the leader's own time in awaitRemaining.
 	waitFor(p.done, settleWait+max(0, p.grace.Term)+drainWait+reapWait)
 }
 
@@ -306,26 +306,26 @@ func waitFor(event <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// ourChildren holds the children that this package waits for. It is package-level state because a process has one set
+// ownChildren holds the children that this package waits for. It is package-level state because a process has one set
 // of children.
-var ourChildren struct {
+var ownChildren struct {
 	starting sync.RWMutex // held for reading from the start of a child until pids contains it
 	pids     sync.Map     // int → *os.Process
 }
 
 // startChild starts a process. ReapOrphans leaves it to reapChild.
 func startChild(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
-	ourChildren.starting.RLock()
-	defer ourChildren.starting.RUnlock()
+	ownChildren.starting.RLock()
+	defer ownChildren.starting.RUnlock()
 	child, err := os.StartProcess(path, argv, attr)
 	if err == nil {
-		ourChildren.pids.Store(child.Pid, child)
+		ownChildren.pids.Store(child.Pid, child)
 	}
 	return child, err
 }
 
 // reapChild waits until a process of startChild has ended, and returns its status.
 func reapChild(child *os.Process) (*os.ProcessState, error) {
-	defer ourChildren.pids.CompareAndDelete(child.Pid, child) // a later child may have the same number
+	defer ownChildren.pids.CompareAndDelete(child.Pid, child) // a later child may have the same number
 	return child.Wait()
 }

@@ -30,13 +30,13 @@ func Run(ctx context.Context, c Command, stdin io.Reader, stdout, stderr io.Writ
 		p.mark = ""
 	}
 	var s streams
-	defer s.closeTheirs()
+	defer s.closeChildEnds()
 	copies := p.connect(&s, stdin, stdout, stderr)
 	if err := p.launch(ctx, c, &s, true, strays); err != nil {
-		s.closeOurs()
+		s.closeParentEnds()
 		return -1, err
 	}
-	s.closeTheirs()
+	s.closeChildEnds()
 	if p.mark != "" {
 		processWatcher.remove(p.mark) // processes that leave the session may live on: agents, daemons
 		p.mark = ""
@@ -50,14 +50,14 @@ func Run(ctx context.Context, c Command, stdin io.Reader, stdout, stderr io.Writ
 		defer close(fed)
 		p.feed(stdin)
 	}()
-	go p.supervise(func() { drain(p.ends...) })
+	go p.supervise(func() { drain(p.outputs...) })
 	select {
 	case <-p.done:
 	case <-ctx.Done():
 		err = ctx.Err()
 		p.terminate()
 		p.finish()
-		drain(p.ends...) // in case the command hangs in the kernel
+		drain(p.outputs...) // in case the command hangs in the kernel
 	}
 	for range copies {
 		if failed := <-results; err == nil {
@@ -80,7 +80,7 @@ func (p *Process) connect(s *streams, stdin io.Reader, stdout, stderr io.Writer)
 	}
 	output := func(child **os.File, w io.Writer) {
 		end := s.reader(child)
-		p.ends = append(p.ends, end)
+		p.outputs = append(p.outputs, end)
 		copies = append(copies, func() error { return copyOutput(w, end) })
 	}
 	output(&s.out, stdout)

@@ -49,7 +49,8 @@ func TestRunGivesAFileAsItIs(t *testing.T) {
 	}
 	defer f.Close()
 	var out bytes.Buffer
-	if exit, err := proc.Run(t.Context(), sh("test -p /dev/stdin; echo $?"), f, &out, nil); exit != 0 || err != nil || out.String() != "1\n" {
+	if exit, err := proc.Run(t.Context(), sh("test -p /dev/stdin; echo $?"), f, &out, nil); exit != 0 || err != nil ||
+		out.String() != "1\n" {
 		t.Errorf("exit %d, %v, %q", exit, err, &out)
 	}
 }
@@ -158,7 +159,9 @@ func TestRunEndsTheSession(t *testing.T) {
 		t.Skip("only the group can be found")
 	}
 	var out strings.Builder
-	_, err := proc.Run(t.Context(), sh(`set -m; sleep 1000 >/dev/null 2>&1 & echo $!; setsid -f sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' | cat`), nil, &out, nil)
+	_, err := proc.Run(t.Context(),
+		sh(`set -m; sleep 1000 >/dev/null 2>&1 & echo $!; setsid -f sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' | cat`),
+		nil, &out, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@ type Strays struct {
 // NewStrays returns an empty set of strays.
 func NewStrays() *Strays {
 	return &Strays{p: &Process{
-		mark: rand.Text(), session: ":" + startOf(os.Getpid()), leader: leader{Process: &os.Process{Pid: -1}}, killed: make(chan struct{}),
+		mark: rand.Text(), session: ":" + startOf(os.Getpid()), leader: leader{Process: &os.Process{Pid: -1}},
+		killed: make(chan struct{}),
 	}}
 }
 
@@ -34,7 +35,7 @@ func (s *Strays) Within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, straysKey{}, s)
 }
 
-var errStraysEnded = errors.New("what it belongs to has ended")
+var errOwnerEnded = errors.New("its owner has ended")
 
 // markFor returns the mark for a command that is about to start. It is "" if ctx has no Strays.
 func markFor(ctx context.Context) (string, error) {
@@ -45,7 +46,7 @@ func markFor(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		return "", errStraysEnded
+		return "", errOwnerEnded
 	}
 	if !s.watched {
 		s.watched = true
@@ -65,7 +66,7 @@ func (s *Strays) End(grace time.Duration) {
 		return
 	}
 	if !s.p.alone() {
-		s.p.askMembers()
+		s.p.terminateMembers()
 		s.p.killMembers(waitUntil(s.p.alone, Grace{Term: grace}.orDefaults().Term, nil))
 	}
 	processWatcher.remove(s.p.mark)

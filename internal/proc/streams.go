@@ -13,23 +13,23 @@ import (
 // streams holds the child's standard streams while it is being started, and our ends of them. It
 // keeps the first fault, so that one check at the end suffices.
 type streams struct {
-	in, out, err *os.File // the child's ends
-	theirs, ours []*os.File
-	fault        error
+	in, out, err          *os.File // the child's ends
+	childEnds, parentEnds []*os.File
+	fault                 error
 }
 
 // writer opens a pipe from us to the child.
-func (s *streams) writer(child **os.File) (our *os.File) {
-	*child, our = s.pipe()
-	s.theirs, s.ours = append(s.theirs, *child), append(s.ours, our)
-	return our
+func (s *streams) writer(child **os.File) (parent *os.File) {
+	*child, parent = s.pipe()
+	s.childEnds, s.parentEnds = append(s.childEnds, *child), append(s.parentEnds, parent)
+	return parent
 }
 
 // reader opens a pipe from the child to us.
-func (s *streams) reader(child **os.File) (our *os.File) {
-	our, *child = s.pipe()
-	s.theirs, s.ours = append(s.theirs, *child), append(s.ours, our)
-	return our
+func (s *streams) reader(child **os.File) (parent *os.File) {
+	parent, *child = s.pipe()
+	s.childEnds, s.parentEnds = append(s.childEnds, *child), append(s.parentEnds, parent)
+	return parent
 }
 
 func (s *streams) pipe() (r, w *os.File) {
@@ -39,8 +39,8 @@ func (s *streams) pipe() (r, w *os.File) {
 	return r, w
 }
 
-func (s *streams) closeTheirs() { closeAll(s.theirs) }
-func (s *streams) closeOurs()   { closeAll(s.ours) }
+func (s *streams) closeChildEnds()  { closeAll(s.childEnds) }
+func (s *streams) closeParentEnds() { closeAll(s.parentEnds) }
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
@@ -64,12 +64,12 @@ func drain(ends ...*os.File) {
 // waitUntil waits for a condition. It reports whether the condition held before the limit and
 // before the interruption.
 func waitUntil(holds func() bool, limit time.Duration, interrupt <-chan struct{}) bool {
-	late := time.After(limit)
+	timeout := time.After(limit)
 	for tick := firstTick; !holds(); tick = min(2*tick, lastTick) {
 		select {
 		case <-interrupt:
 			return false
-		case <-late:
+		case <-timeout:
 			return false
 		case <-time.After(tick):
 		}

@@ -80,7 +80,8 @@ func TestWatcherIsOutOfReachOfTheTerminal(t *testing.T) {
 	if !p.Watched() || proc.WatcherPid() != pid || !alive(pid) {
 		t.Error("it is gone")
 	}
-	if line, err := exec.Command("ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output(); err != nil || strings.Contains(string(line), "indus") {
+	if line, err := exec.Command("ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output(); err != nil ||
+		strings.Contains(string(line), "indus") {
 		t.Errorf("pkill -9 -f indus ends it with us: %s, %v", line, err)
 	}
 }
@@ -133,7 +134,8 @@ func TestWatcherScript(t *testing.T) {
 				for _, p := range dead[:2] {
 					pids = append(pids, numbers(t, line(p))...)
 				}
-				leaderless := exec.Command("sh", "-c", `sleep 1000 >/dev/null 2>&1 & echo $! "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)"`)
+				leaderless := exec.Command("sh", "-c",
+					`sleep 1000 >/dev/null 2>&1 & echo $! "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)"`)
 				leaderless.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 				out, err := leaderless.Output()
 				if err != nil {

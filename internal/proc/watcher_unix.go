@@ -24,23 +24,23 @@ const watcherPath = "PATH=/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/b
 const (
 	// sendWait bounds a write to the watcher, which reads at once unless it was stopped.
 	sendWait = time.Second
-	// askEvery is the interval at which a watcher is asked for a sign of life while there is
+	// probeInterval is the interval at which a watcher is asked for a sign of life while there is
 	// something to watch. Its death is noticed at once. A stop is noticed within this time and
-	// answerWait.
-	askEvery   = 5 * time.Second
-	answerWait = 3 * time.Second
+	// probeTimeout.
+	probeInterval = 5 * time.Second
+	probeTimeout  = 3 * time.Second
 )
 
 // A watcher is a shell that ends the registered children when we die. It is our child. While it has
 // something to watch, a goroutine reads its answers, and replaces a watcher that died or does not
 // answer.
 type watcher struct {
-	mu       sync.Mutex // held while sending, so that messages keep the order of changes of live
-	live     map[string]bool
-	shell    *os.Process // nil if none runs
-	pipe     *os.File    // to its stdin; closed on exec, so that it ends when we end
-	answers  *os.File    // from its stdout
-	attended bool        // a goroutine reads answers
+	mu        sync.Mutex // held while sending, so that messages keep the order of changes of live
+	live      map[string]bool
+	shell     *os.Process // nil if none runs
+	pipe      *os.File    // to its stdin; closed on exec, so that it ends when we end
+	answers   *os.File    // from its stdout
+	monitored bool        // a goroutine reads answers
 }
 
 // add registers a mark or a session that must end when we die. It is sent before add returns. If no
@@ -55,9 +55,9 @@ func (w *watcher) add(id string) {
 	if w.send("+"+id) != nil {
 		w.restart()
 	}
-	if w.shell != nil && !w.attended {
-		w.attended = true
-		go w.attend(w.answers)
+	if w.shell != nil && !w.monitored {
+		w.monitored = true
+		go w.monitor(w.answers)
 	}
 }
 
@@ -71,25 +71,25 @@ func (w *watcher) remove(id string) {
 		w.restart()
 	}
 	if len(w.live) == 0 && w.answers != nil {
-		_ = w.answers.SetReadDeadline(time.Unix(1, 0)) // wakes attend, which has nothing left to do
+		_ = w.answers.SetReadDeadline(time.Unix(1, 0)) // wakes monitor, which has nothing left to do
 	}
 }
 
-func (w *watcher) watches(id string) bool {
+func (w *watcher) isWatching(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.live[id] && w.send("") == nil
 }
 
-// attend replaces a watcher that has died or does not answer. It ends when there is nothing to
+// monitor replaces a watcher that has died or does not answer. It ends when there is nothing to
 // watch or another watcher runs.
-func (w *watcher) attend(answers *os.File) {
+func (w *watcher) monitor(answers *os.File) {
 	buf := make([]byte, 64)
-	for asked := false; w.await(answers, asked); {
+	for probed := false; w.awaitAnswer(answers, probed); {
 		_, err := answers.Read(buf)
-		late := errors.Is(err, os.ErrDeadlineExceeded)
-		if err == nil || late && !asked {
-			asked = late
+		timedOut := errors.Is(err, os.ErrDeadlineExceeded)
+		if err == nil || timedOut && !probed {
+			probed = timedOut
 			continue
 		}
 		w.mu.Lock()
@@ -100,21 +100,21 @@ func (w *watcher) attend(answers *os.File) {
 	}
 }
 
-// await sets the deadline of the next answer, and asks for a sign of life if ask is set. It returns
+// awaitAnswer sets the deadline of the next answer, and asks for a sign of life if probe is set. It returns
 // false if no answer is needed any more.
-func (w *watcher) await(answers *os.File, ask bool) bool {
+func (w *watcher) awaitAnswer(answers *os.File, probe bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.answers != answers {
 		return false
 	}
 	if len(w.live) == 0 {
-		w.attended = false
+		w.monitored = false
 		return false
 	}
-	wait := askEvery
-	if ask {
-		wait = answerWait
+	wait := probeInterval
+	if probe {
+		wait = probeTimeout
 		_ = w.send("?") // the reader notices a failure
 	}
 	_ = answers.SetReadDeadline(time.Now().Add(wait))
@@ -143,8 +143,8 @@ func (w *watcher) restart() {
 			return
 		}
 	}
-	w.attended = true
-	go w.attend(w.answers)
+	w.monitored = true
+	go w.monitor(w.answers)
 }
 
 // stop kills a watcher before its pipe ends, or it would act.
@@ -155,12 +155,12 @@ func (w *watcher) stop() {
 	_ = w.shell.Kill()
 	_, _ = reapChild(w.shell)
 	closeAll([]*os.File{w.pipe, w.answers})
-	w.shell, w.pipe, w.answers, w.attended = nil, nil, nil, false
+	w.shell, w.pipe, w.answers, w.monitored = nil, nil, nil, false
 }
 
 func (w *watcher) start() error {
 	var s streams
-	defer s.closeTheirs()
+	defer s.closeChildEnds()
 	in, answers := s.writer(&s.in), s.reader(&s.out)
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err == nil {
@@ -169,15 +169,16 @@ func (w *watcher) start() error {
 	}
 	if err == nil {
 		// It does not carry our name: "pkill -9 -f indus" would end it with us.
-		w.shell, err = startChild("/bin/sh", []string{"sh", "-c", watcherScript, "orphan-watcher", startOf(os.Getpid())}, &os.ProcAttr{
-			Dir:   "/",
-			Env:   []string{watcherPath},
-			Files: []*os.File{s.in, s.out, null},
-			Sys:   &syscall.SysProcAttr{Setsid: true},
-		})
+		w.shell, err = startChild("/bin/sh", []string{"sh", "-c", watcherScript, "orphan-watcher", startOf(os.Getpid())},
+			&os.ProcAttr{
+				Dir:   "/",
+				Env:   []string{watcherPath},
+				Files: []*os.File{s.in, s.out, null},
+				Sys:   &syscall.SysProcAttr{Setsid: true},
+			})
 	}
 	if err != nil {
-		s.closeOurs()
+		s.closeParentEnds()
 		w.shell = nil
 		return err
 	}

@@ -15,23 +15,25 @@ const (
 	MethodRoots  = "roots/list"
 )
 
-// MayAsk returns an error if a request of a server may not be sent to a client with these capabilities. The error is
-// the [RPCError] that the client itself would return. If the request may be sent, it is nil. A request with a repeated
-// member is refused too, because it is unknown which of the two the client reads (2025-11-25, client/elicitation
-// "Capabilities", client/sampling "Capabilities").
-func MayAsk(capabilities json.RawMessage, method string, params json.RawMessage) error {
-	feature := methods[method].asks
+// CheckClientRequest returns an error if a request of a server may not be sent to a client with these capabilities.
+// The error is the [RPCError] that the client itself would return. If the request may be sent, it is nil. A request
+// with a repeated member is refused too, because it is unknown which of the two the client reads (2025-11-25,
+// client/elicitation "Capabilities", client/sampling "Capabilities").
+func CheckClientRequest(capabilities json.RawMessage, method string, params json.RawMessage) error {
+	feature := methods[method].capability
 	own, ok := wire.Lookup(capabilities, feature)
 	switch {
 	case feature == "":
 		return &RPCError{Code: CodeMethodNotFound, Message: "a client cannot be asked " + Printable(method, 80)}
 	case !ok || own[0] != '{':
-		return &RPCError{Code: CodeMethodNotFound, Message: fmt.Sprintf("this client cannot be asked %s: it did not declare the capability %q", method, feature)}
+		return &RPCError{Code: CodeMethodNotFound,
+			Message: fmt.Sprintf("this client cannot be asked %s: it did not declare the capability %q", method, feature)}
 	}
 	var members []wire.Member
 	if len(params) > 0 {
 		var err error
-		if members, err = wire.Members(params); err == nil {
+		members, err = wire.Members(params)
+		if err == nil {
 			err = wire.Unique(members)
 		}
 		if err != nil {
@@ -53,8 +55,8 @@ func MayAsk(capabilities json.RawMessage, method string, params json.RawMessage)
 	return nil
 }
 
-// CanBeAsked reports whether a client with these capabilities accepts any requests of servers.
-func CanBeAsked(capabilities json.RawMessage) bool {
+// AcceptsRequests reports whether a client with these capabilities accepts any requests of servers.
+func AcceptsRequests(capabilities json.RawMessage) bool {
 	return hasPart(capabilities, "elicitation") || hasPart(capabilities, "sampling") || hasPart(capabilities, "roots")
 }
 

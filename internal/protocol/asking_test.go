@@ -33,7 +33,7 @@ func TestMayAsk(t *testing.T) {
 		{`{"sampling":{"tools":{}}}`, "sampling/createMessage", `{"tools":[],"toolChoice":{}}`, 0},
 		{`{"sampling":{}}`, "sampling/createMessage", `[]`, -32602},
 	} {
-		err := protocol.MayAsk(json.RawMessage(tt.capabilities), tt.method, json.RawMessage(tt.params))
+		err := protocol.CheckClientRequest(json.RawMessage(tt.capabilities), tt.method, json.RawMessage(tt.params))
 		var rpc *protocol.RPCError
 		if errors.As(err, &rpc) != (tt.code != 0) || rpc != nil && rpc.Code != tt.code {
 			t.Errorf("%s asked %s %s: %v, want %d", tt.capabilities, tt.method, tt.params, err, tt.code)

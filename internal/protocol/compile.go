@@ -44,22 +44,26 @@ type compiler struct {
 // walk visits all values, even if no keyword leads to them. Ajv registers the ids and anchors of
 // all values below the root, and fails if one is invalid.
 func (c *compiler) walk(v any, depth int) (why string) {
-	if c.nodes++; depth == 0 || c.nodes > maxCompileNodes {
+	c.nodes++
+	if depth == 0 || c.nodes > maxCompileNodes {
 		return "it is too large"
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for key, below := range v {
-			if _, is := below.(string); is && depth < maxCompileDepth && (key == "$id" || key == "$anchor" || key == "$dynamicAnchor") {
+		for key, child := range v {
+			if _, is := child.(string); is && depth < maxCompileDepth &&
+				(key == "$id" || key == "$anchor" || key == "$dynamicAnchor") {
 				return key + " is not supported below the root"
 			}
-			if why = c.walk(below, depth-1); why != "" {
+			why = c.walk(child, depth-1)
+			if why != "" {
 				return why
 			}
 		}
 	case []any:
-		for _, below := range v {
-			if why = c.walk(below, depth-1); why != "" {
+		for _, child := range v {
+			why = c.walk(child, depth-1)
+			if why != "" {
 				return why
 			}
 		}
@@ -81,11 +85,11 @@ func (c *compiler) schema(v any) string {
 		}
 		return "a schema that is neither an object nor a boolean"
 	}
-	at := reflect.ValueOf(s).Pointer()
-	if c.seen[at] {
+	address := reflect.ValueOf(s).Pointer()
+	if c.seen[address] {
 		return ""
 	}
-	c.seen[at] = true
+	c.seen[address] = true
 	for key, v := range s {
 		if why := c.keyword(s, key, v); why != "" {
 			return why
@@ -98,8 +102,9 @@ func (c *compiler) schema(v any) string {
 // any value, or are not read.
 var keywordKinds = map[string]reflect.Kind{
 	"maxLength": reflect.Float64, "minLength": reflect.Float64, "maxItems": reflect.Float64, "minItems": reflect.Float64,
-	"maxProperties": reflect.Float64, "minProperties": reflect.Float64, "minimum": reflect.Float64, "maximum": reflect.Float64,
-	"exclusiveMinimum": reflect.Float64, "exclusiveMaximum": reflect.Float64, "multipleOf": reflect.Float64,
+	"maxProperties": reflect.Float64, "minProperties": reflect.Float64,
+	"minimum": reflect.Float64, "maximum": reflect.Float64, "exclusiveMinimum": reflect.Float64,
+	"exclusiveMaximum": reflect.Float64, "multipleOf": reflect.Float64,
 	"uniqueItems": reflect.Bool, "format": reflect.String, "required": reflect.Slice, "enum": reflect.Slice,
 	"$id": reflect.String, "$ref": reflect.String, "pattern": reflect.String,
 	"allOf": reflect.Slice, "anyOf": reflect.Slice, "oneOf": reflect.Slice,
@@ -108,7 +113,8 @@ var keywordKinds = map[string]reflect.Kind{
 
 // laterKeywords hold schemas only in later drafts, or schemas that Ajv does not compile at their
 // place.
-var laterKeywords = []string{"$defs", "definitions", "prefixItems", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
+var laterKeywords = []string{"$defs", "definitions", "prefixItems", "dependentSchemas", "unevaluatedItems",
+	"unevaluatedProperties", "contentSchema"}
 
 // keyword checks one keyword of draft 7 as Ajv reads it. Ajv ignores other keywords.
 func (c *compiler) keyword(s map[string]any, key string, v any) string {
@@ -153,18 +159,19 @@ func (c *compiler) keyword(s map[string]any, key string, v any) string {
 
 // typesAgree reports whether type and nullable of a schema are consistent.
 func typesAgree(s map[string]any) bool {
-	nullable, said := s["nullable"]
+	nullable, hasNullable := s["nullable"]
 	null, is := nullable.(bool)
 	list, ok := s["type"].([]any)
 	if one, single := s["type"].(string); single {
 		list, ok = []any{one}, true
 	}
-	if _, hasType := s["type"]; hasType != ok || said && (!is || len(list) == 0) {
+	if _, hasType := s["type"]; hasType != ok || hasNullable && (!is || len(list) == 0) {
 		return false
 	}
 	return !slices.ContainsFunc(list, func(t any) bool {
 		name, _ := t.(string)
-		return !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, name) || name == "null" && said && !null
+		return !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, name) ||
+			name == "null" && hasNullable && !null
 	})
 }
 
@@ -178,7 +185,8 @@ func (c *compiler) reference(ref string) string {
 		if !chained {
 			break
 		}
-		if target = c.resolve(next); target == nil {
+		target = c.resolve(next)
+		if target == nil {
 			break
 		}
 		ref = next
@@ -193,27 +201,30 @@ func (c *compiler) reference(ref string) string {
 }
 
 func (c *compiler) resolve(ref string) any {
-	at := c.root
+	current := c.root
 	for i, step := range strings.Split(ref, "/") {
 		if i == 0 && step == "#" {
 			continue
 		}
-		object, _ := at.(map[string]any)
-		if at = object[text.FromPointerStep(step)]; i == 0 || strings.Contains(step, "%") {
+		object, _ := current.(map[string]any)
+		current = object[text.FromPointerStep(step)]
+		if i == 0 || strings.Contains(step, "%") {
 			return nil
 		}
 	}
-	return at
+	return current
 }
 
 // The parts of a regular expression that ECMAScript 2018 in Unicode mode (its section 21.2.1) and
 // Go read alike, and look-around, which only ECMAScript has.
 const (
-	patternCategory  = `\\[pP]\{(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfos]?)\}`
-	patternSet       = `(?:\\[dDsSwW]|` + patternCategory + `)`
-	patternEscape    = `\\(?:[tnvfr^$\\.*+?()\[\]{}|/]|x[0-9a-fA-F]{2}|u[0-9a-cA-CefEF][0-9a-fA-F]{3}|u[dD][0-7][0-9a-fA-F]{2}|u\{[0-9a-fA-F]{1,6}\})`
-	patternMember    = `(?:[^\[\]\\-]|\\-|` + patternEscape + `)`
-	patternClass     = `\[\^?-?(?:` + patternMember + `-` + patternMember + `|` + patternMember + `|` + patternSet + `)*-?\]`
+	patternCategory = `\\[pP]\{(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfos]?)\}`
+	patternSet      = `(?:\\[dDsSwW]|` + patternCategory + `)`
+	patternEscape   = `\\(?:[tnvfr^$\\.*+?()\[\]{}|/]|x[0-9a-fA-F]{2}|u[0-9a-cA-CefEF][0-9a-fA-F]{3}` +
+		`|u[dD][0-7][0-9a-fA-F]{2}|u\{[0-9a-fA-F]{1,6}\})`
+	patternMember = `(?:[^\[\]\\-]|\\-|` + patternEscape + `)`
+	patternClass  = `\[\^?-?(?:` + patternMember + `-` + patternMember + `|` + patternMember + `|` +
+		patternSet + `)*-?\]`
 	patternRepeated  = `(?:[^\\^$*+?()\[\]{}|]|\)|` + patternEscape + `|` + patternSet + `|` + patternClass + `)`
 	patternQuantity  = `(?:(?:[*+?]|\{[0-9]{1,3}(?:,(?:[0-9]{1,3})?)?\})\??)?`
 	patternOther     = `(?:[\^$|]|\\[bB]|\((?:\?(?:[:=!]|<[=!]|<[A-Za-z_][A-Za-z0-9_]*>))?)`
@@ -234,7 +245,8 @@ var patternParts = sync.OnceValue(func() (p struct{ shared, lookAround, quantifi
 // back references and other syntax of JavaScript only are not sure.
 func ecmaPattern(s string) bool {
 	parts := patternParts()
-	if len(s) > maxPatternLength || !parts.shared.MatchString(s) || parts.lookAround.MatchString(s) && parts.quantifiedEnd.MatchString(s) {
+	if len(s) > maxPatternLength || !parts.shared.MatchString(s) ||
+		parts.lookAround.MatchString(s) && parts.quantifiedEnd.MatchString(s) {
 		return false
 	}
 	s = parts.escapes.ReplaceAllStringFunc(s, func(escape string) string {

@@ -10,7 +10,8 @@ import (
 )
 
 func TestPickHeaders(t *testing.T) {
-	from := http.Header{"X-A": {"1", "2"}, "X-B": {"b\r\nAuthorization: Bearer stolen"}, "X-C": {"c\x00"}, "X-D": {"tab\tand ü"}, "Authorization": {"Bearer t"}}
+	from := http.Header{"X-A": {"1", "2"}, "X-B": {"b\r\nAuthorization: Bearer stolen"}, "X-C": {"c\x00"},
+		"X-D": {"tab\tand ü"}, "Authorization": {"Bearer t"}}
 	want := http.Header{"X-A": {"1", "2"}, "X-D": {"tab\tand ü"}}
 	if diff := cmp.Diff(want, protocol.PickHeaders(from, []string{"X-A", "X-B", "X-C", "X-D", "X-E"})); diff != "" {
 		t.Error(diff)

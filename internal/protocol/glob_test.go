@@ -31,7 +31,8 @@ func FuzzMatches(f *testing.F) {
 				expr.WriteString(regexp.QuoteMeta(string(r)))
 			}
 		}
-		if got, want := protocol.Matches(pattern, name), regexp.MustCompile(`(?s)\A`+expr.String()+`\z`).MatchString(name); got != want {
+		if got, want := protocol.Matches(pattern, name),
+			regexp.MustCompile(`(?s)\A`+expr.String()+`\z`).MatchString(name); got != want {
 			t.Errorf("%q stands for %q: %t, want %t", pattern, name, got, want)
 		}
 	})

@@ -13,21 +13,22 @@ const (
 	maxAllInstructions = 16 << 10
 )
 
-// Saying holds the instructions of one server.
-type Saying struct {
+// ServerInstructions holds the instructions of one server.
+type ServerInstructions struct {
 	Server string
-	Of     string // the kind of things that they are about: "tools"
+	Kind   string // the kind of things that they are about: "tools"
 	Prefix string // prefix of the names of these things
 	Text   string // "" if there are none
 }
 
 // JoinInstructions joins the instructions of several servers, each under the name of its server. They are
 // quoted so that no server can pose as another.
-func JoinInstructions(all []Saying) string {
+func JoinInstructions(all []ServerInstructions) string {
 	var b strings.Builder
 	for _, s := range all {
-		says, _ := text.Visible(text.Lines(s.Text))
-		if says = strings.TrimSpace(says); says == "" {
+		instructions, _ := text.Visible(text.Lines(s.Text))
+		instructions = strings.TrimSpace(instructions)
+		if instructions == "" {
 			continue
 		}
 		if b.Len() > maxAllInstructions {
@@ -37,8 +38,8 @@ func JoinInstructions(all []Saying) string {
 		if b.Len() > 0 {
 			b.WriteString("\n\n")
 		}
-		fmt.Fprintf(&b, "The server %q says of its %s, whose names here begin with %q:\n> %s", s.Server, s.Of, s.Prefix,
-			strings.ReplaceAll(text.Clip(says, maxInstructions), "\n", "\n> "))
+		fmt.Fprintf(&b, "The server %q says of its %s, whose names here begin with %q:\n> %s", s.Server, s.Kind, s.Prefix,
+			strings.ReplaceAll(text.Clip(instructions, maxInstructions), "\n", "\n> "))
 	}
 	return b.String()
 }

@@ -43,7 +43,8 @@ const maxFlaws = 20
 // The flaws were observed with the TypeScript SDK 1.32 and 2.4, which use the schemas of the specification.
 func Mend(tool json.RawMessage, legacy bool) (mended json.RawMessage, flaws []Flaw) {
 	m := mender{legacy: legacy}
-	if mended = wire.Whole(tool); !bytes.Equal(mended, tool) {
+	mended = wire.WithoutLoneSurrogates(tool)
+	if !bytes.Equal(mended, tool) {
 		m.flaw("", "it has half a character (a lone surrogate)", false)
 	}
 	finite, depth := wire.Finite(mended)
@@ -54,7 +55,7 @@ func Mend(tool json.RawMessage, legacy bool) (mended json.RawMessage, flaws []Fl
 		m.flaw("", fmt.Sprintf("it nests %d levels deep, more than %d", depth, maxMendDepth), false)
 		return nil, m.flaws
 	}
-	return m.each("", finite, m.member), m.flaws
+	return m.mapMembers("", finite, m.member), m.flaws
 }
 
 type mender struct {
@@ -71,15 +72,15 @@ func (m *mender) flaw(path, why string, legacy bool) {
 // visitor returns the replacement of v, or nil to leave v out. An element has the path of its array.
 type visitor func(path string, v json.RawMessage) json.RawMessage
 
-// each returns an object or an array with the values that visit returns.
-func (m *mender) each(path string, v json.RawMessage, visit visitor) json.RawMessage {
-	at, parts := func(key string) string { return path + "/" + text.PointerStep(key) }, "members"
+// mapMembers returns an object or an array with the values that visit returns.
+func (m *mender) mapMembers(path string, v json.RawMessage, visit visitor) json.RawMessage {
+	pathOf, noun := func(key string) string { return path + "/" + text.PointerStep(key) }, "members"
 	if v[0] == '[' {
-		at, parts = func(string) string { return path }, "elements"
+		pathOf, noun = func(string) string { return path }, "elements"
 	}
-	out, err := wire.MapParts(v, func(key string, v json.RawMessage) json.RawMessage { return visit(at(key), v) })
+	out, err := wire.MapParts(v, func(key string, v json.RawMessage) json.RawMessage { return visit(pathOf(key), v) })
 	if err != nil {
-		m.flaw(path, strings.TrimSpace(nameOf(path)+" has too many "+parts), false)
+		m.flaw(path, strings.TrimSpace(nameOf(path)+" has too many "+noun), false)
 		return nil
 	}
 	return out
@@ -96,16 +97,16 @@ var kinds = map[string]string{
 	"/outputSchema/$schema": `"`, "/outputSchema/properties": "{", "/outputSchema/required": "[",
 }
 
-// memberWords lists the allowed values of members with a fixed set of values.
-var memberWords = map[string][]string{
+// memberValues lists the allowed values of members with a fixed set of values.
+var memberValues = map[string][]string{
 	"/execution/taskSupport": {"required", "optional", "forbidden"},
 	"/icons/theme":           {"light", "dark"},
 }
 
 // member returns v, mended, or nil if the protocol requires another value there.
 func (m *mender) member(path string, v json.RawMessage) json.RawMessage {
-	isWord := func(word string) bool { said, _ := wire.Unquote(v); return said == word }
-	switch kind, choice := kinds[path], memberWords[path]; {
+	isWord := func(word string) bool { value, _ := wire.Unquote(v); return value == word }
+	switch kind, choice := kinds[path], memberValues[path]; {
 	case kind != "" && v[0] == 'n':
 		m.flaw(path, nameOf(path)+" is null", false)
 		return nil
@@ -118,15 +119,15 @@ func (m *mender) member(path string, v json.RawMessage) json.RawMessage {
 	}
 	switch path {
 	case "/annotations", "/execution", "/inputSchema":
-		return m.each(path, v, m.member)
+		return m.mapMembers(path, v, m.member)
 	case "/outputSchema":
 		return m.output(path, v)
 	case "/icons":
-		return m.each(path, v, m.icon)
+		return m.mapMembers(path, v, m.icon)
 	case "/icons/sizes", "/inputSchema/required", "/outputSchema/required":
-		return m.each(path, v, m.text)
+		return m.mapMembers(path, v, m.text)
 	case "/inputSchema/properties", "/outputSchema/properties":
-		return m.each(path, v, m.property)
+		return m.mapMembers(path, v, m.property)
 	}
 	return v
 }
@@ -136,7 +137,7 @@ func (m *mender) icon(path string, v json.RawMessage) json.RawMessage {
 		m.flaw(path, "an icon has no src", false)
 		return nil
 	}
-	return m.each(path, v, m.member)
+	return m.mapMembers(path, v, m.member)
 }
 
 // text returns an element that has to be a string, or nil if it is not.
@@ -171,7 +172,8 @@ func (m *mender) property(path string, v json.RawMessage) json.RawMessage {
 // output returns an outputSchema. Before 2026-07-28 its root must be of type "object". The TypeScript SDK 1 compiles
 // every outputSchema of a list when it reads the list (SEP-2106).
 func (m *mender) output(path string, v json.RawMessage) json.RawMessage {
-	if v = m.each(path, v, m.member); v == nil || !m.legacy {
+	v = m.mapMembers(path, v, m.member)
+	if v == nil || !m.legacy {
 		return v
 	}
 	if typ, _ := LookupString(v, "type"); typ != "object" {
@@ -191,30 +193,31 @@ func (m *mender) output(path string, v json.RawMessage) json.RawMessage {
 // (SEP-2106). If the result has no other content, its JSON becomes a text. members are the members of raw.
 func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.RawMessage {
 	var edits []wire.Edit
-	var content, lost json.RawMessage
-	bare := true // without content or a replacement for it
-	whole := wire.Whole(raw)
+	var content, dropped json.RawMessage
+	noContent := true // without content or a replacement for it
+	valid := wire.WithoutLoneSurrogates(raw)
 	for i := range members {
 		switch m := &members[i]; m.Key {
 		case "content":
-			bare = false
-			if content = m.Value; content[0] == 'n' {
+			noContent = false
+			content = m.Value
+			if content[0] == 'n' {
 				content = nil
 				edits = append(edits, wire.Edit{Key: m.Key, Value: json.RawMessage("[]")})
 			} else if content[0] == '[' && m.Null {
 				if to, err := wire.MapParts(content, withoutNulls); err == nil && &to[0] != &content[0] {
-					edits = append(edits, wire.Edit{Key: m.Key, Value: wire.Whole(to)})
+					edits = append(edits, wire.Edit{Key: m.Key, Value: wire.WithoutLoneSurrogates(to)})
 				}
 			}
 		case "structuredContent":
 			if legacy && m.Value[0] != '{' {
-				lost = m.Value
+				dropped = m.Value
 				edits = append(edits, wire.Edit{Key: m.Key})
 			}
 		case "task", "toolResult": // 2025-11-25 and 2024-10-07
-			bare = false
+			noContent = false
 		case "resultType":
-			bare = bare && string(m.Value) == `"complete"`
+			noContent = noContent && string(m.Value) == `"complete"`
 		case "isError":
 			if m.Value[0] != 't' && m.Value[0] != 'f' {
 				edits = append(edits, wire.Edit{Key: m.Key})
@@ -231,21 +234,21 @@ func MendResult(raw json.RawMessage, members []wire.Member, legacy bool) json.Ra
 			}
 		}
 	}
-	if bare {
+	if noContent {
 		edits = append(edits, wire.Edit{Key: "content", Value: json.RawMessage("[]")})
 	}
-	mended := whole
-	if len(raw) == 0 || &whole[0] == &raw[0] {
+	mended := valid
+	if len(raw) == 0 || &valid[0] == &raw[0] {
 		mended = nil
 	}
 	if edits == nil {
 		return mended
 	}
-	if list, err := wire.Elements(content); lost != nil && len(list) == 0 && (err == nil || content == nil) {
-		block := wire.Object{}.Text("type", "text").Text("text", string(wire.Whole(lost))).JSON()
+	if list, err := wire.Elements(content); dropped != nil && len(list) == 0 && (err == nil || content == nil) {
+		block := wire.Object{}.Text("type", "text").Text("text", string(wire.WithoutLoneSurrogates(dropped))).JSON()
 		edits = append(edits, wire.Edit{Key: "content", Value: slices.Concat([]byte("["), block, []byte("]"))})
 	}
-	out, err := wire.Rewrite(whole, edits...)
+	out, err := wire.Rewrite(valid, edits...)
 	if err != nil { // a key is repeated, so it is unknown which value counts
 		return mended
 	}

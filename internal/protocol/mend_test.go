@@ -49,7 +49,8 @@ func TestMend(t *testing.T) {
 			}
 			return s
 		}
-		if diff := cmp.Diff([]string{want(tt.legacy), want(tt.modern), tt.flaws}, []string{string(legacy), string(modern), strings.Join(found, "|")}); diff != "" {
+		if diff := cmp.Diff([]string{want(tt.legacy), want(tt.modern), tt.flaws},
+			[]string{string(legacy), string(modern), strings.Join(found, "|")}); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", tt.tool, diff)
 		}
 		if again, flaws := protocol.Mend(legacy, true); string(again) != string(legacy) || flaws != nil {
@@ -60,7 +61,8 @@ func TestMend(t *testing.T) {
 
 func TestADeepToolIsNotShown(t *testing.T) {
 	for depth, shown := range map[int]bool{98: true, 99: false, 9_000: false} {
-		tool := `{"name":"t","_meta":{"a":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `},"inputSchema":{"type":"object"}}`
+		tool := `{"name":"t","_meta":{"a":` + strings.Repeat("[", depth) + strings.Repeat("]",
+			depth) + `},"inputSchema":{"type":"object"}}`
 		if mended, flaws := protocol.Mend(json.RawMessage(tool), false); (mended != nil) != shown || shown != (flaws == nil) {
 			t.Errorf("%d: %s %v", depth, mended, flaws)
 		}
@@ -121,16 +123,20 @@ func TestWhatIsShownCompiles(t *testing.T) {
 		minItems maxItems uniqueItems minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format
 		allOf anyOf oneOf not if then else $ref $id id $schema $comment $defs definitions $anchor $dynamicRef $recursiveRef $async title default examples
 		readOnly contentEncoding discriminator unevaluatedProperties x-note`) {
-		for _, value := range []string{"null", "true", "false", "0", "-1", "1.5", `""`, `"string"`, `"(?i)x"`, `"#"`, `"#/properties/a"`, "[]", "{}", `["string","null"]`,
+		for _, value := range []string{"null", "true", "false", "0", "-1", "1.5", `""`, `"string"`, `"(?i)x"`, `"#"`,
+			`"#/properties/a"`, "[]", "{}", `["string","null"]`,
 			`["a"]`, "[{}]", `[null]`, `{"a":{}}`, `{"a":["b"]}`, `{"a":null}`, `{"type":"string"}`, `{"(":{}}`, `{"$data":"1/a"}`} {
 			add(fmt.Sprintf(`{"type":"object","properties":{"a":{%q:%s}}}`, key, value))
-			add(fmt.Sprintf(`{"type":"object","properties":{"a":{"type":"string",%q:%s},"b":{"$ref":"#/properties/a"}}}`, key, value))
+			add(fmt.Sprintf(`{"type":"object","properties":{"a":{"type":"string",%q:%s},"b":{"$ref":"#/properties/a"}}}`, key,
+				value))
 		}
 	}
-	for _, ref := range []string{"#/$defs/a", "#/$defs/a~1b", "#/$defs/%25", "#/$defs/%", "#a", "a.json", "#/$defs", "#/$defs/list/0", "#/$defs/list/01", "#/$defs/list/9", "#/", "", "#/$defs/loop", "#/$defs/text"} {
+	for _, ref := range []string{"#/$defs/a", "#/$defs/a~1b", "#/$defs/%25", "#/$defs/%", "#a", "a.json", "#/$defs",
+		"#/$defs/list/0", "#/$defs/list/01", "#/$defs/list/9", "#/", "", "#/$defs/loop", "#/$defs/text"} {
 		add(fmt.Sprintf(`{"type":"object","$defs":{"a":{},"a/b":{"$ref":"#"},"%%":{},"list":[{}],"loop":{"$ref":"#/$defs/loop","title":"x"},"text":"x"},"properties":{"x":{"$ref":%q}}}`, ref))
 	}
-	for _, id := range []string{"", "#", "x", "a/b.json", "https://example.com/a.json", "https://example.com/a.json#", "https://example.com:8080/", "https://example.com", "urn:x:y", "urn:uuid:1", "urn:x",
+	for _, id := range []string{"", "#", "x", "a/b.json", "https://example.com/a.json", "https://example.com/a.json#",
+		"https://example.com:8080/", "https://example.com", "urn:x:y", "urn:uuid:1", "urn:x",
 		"2020-01-01T00:00:00Z", "a:b:c", "://", "https://[", "http://a b/", "%", "#a", "https://example.com/#a", "//example.com/a", "/a", "../a", "?a", "http://json-schema.org/draft-07/schema#", "mailto:a@b", "data:,"} {
 		add(fmt.Sprintf(`{"type":"object","$id":%q,"$defs":{"a":{}},"properties":{"a":{"$ref":"#/$defs/a"}}}`, id))
 		for _, key := range []string{"title", "x-note", "default", "$defs", "properties"} {
@@ -138,7 +144,8 @@ func TestWhatIsShownCompiles(t *testing.T) {
 			add(fmt.Sprintf(`{"type":"object",%[1]q:{"a":{"$anchor":%[2]q},"b":{"$anchor":%[2]q}}}`, key, id))
 		}
 	}
-	atoms := []string{"a", ".", `\d`, `\-`, `\_`, `\/`, `\1`, `\0`, `\01`, `\x41`, `\x4`, `\u0041`, `\u{1f600}`, `\u{110000}`, `\ud83d\ude00`, `\p{L}`, `\p{Lu}`, `\pL`, `\p{x}`,
+	atoms := []string{"a", ".", `\d`, `\-`, `\_`, `\/`, `\1`, `\0`, `\01`, `\x41`, `\x4`, `\u0041`, `\u{1f600}`,
+		`\u{110000}`, `\ud83d\ude00`, `\p{L}`, `\p{Lu}`, `\pL`, `\p{x}`,
 		`\cA`, `\c1`, `\k<n>`, `\b`, `\B`, `\A`, `\z`, `\Z`, `\Q`, "^", "$", "(a)", "(?:a)", "(?=a)", "(?!a)", "(?<=a)", "(?<!a)", "(?<n>a)", "(?P<n>a)", "(?i)a", "(?i:a)", "(?#a)",
 		"(", ")", "[", "]", "{", "}", "[]", "[^]", "[a-z]", "[z-a]", `[\w-]`, `[\w-z]`, `[a-\d]`, `[\-a]`, `[\_]`, `[[:alpha:]]`, `[\b]`, `[\1]`, `[-a]`, `[a-]`, `[--a]`, `[^\]]`, "|", "é", "😀", `[😀-😂]`, `[\ud83d\ude00-\ud83d\ude02]`}
 	for _, a := range atoms {

@@ -82,11 +82,12 @@ func joinRows(key string, rows [][]byte, members ...string) json.RawMessage {
 func (l *List) Page(method string, cursor json.RawMessage, size int, sealed Cursors) (json.RawMessage, error) {
 	from := 0
 	if len(cursor) > 0 && string(cursor) != "null" && string(cursor) != `""` {
-		place, err := openCursor(cursor, size, sealed)
+		digests, err := openCursor(cursor, size, sealed)
 		if err != nil {
-			return nil, &RPCError{Code: CodeInvalidParams, Message: method + ": unknown cursor: " + err.Error() + "; begin with the first page"}
+			return nil, &RPCError{Code: CodeInvalidParams,
+				Message: method + ": unknown cursor: " + err.Error() + "; begin with the first page"}
 		}
-		from = l.behind(place)
+		from = l.indexAfter(digests)
 	}
 	if size == 0 || from == 0 && size >= len(l.Rows) {
 		return l.Result, nil
@@ -94,24 +95,25 @@ func (l *List) Page(method string, cursor json.RawMessage, size int, sealed Curs
 	to := min(from+size, len(l.Rows))
 	members := slices.Clone(l.members)
 	if to < len(l.Rows) {
-		members = append(members, `"nextCursor":"`+sealed.Seal(l.place(to))+`"`)
+		members = append(members, `"nextCursor":"`+sealed.Seal(l.sentDigests(to))+`"`)
 	}
 	return joinRows(l.key, l.Rows[from:to], members...), nil
 }
 
-// sumSize is the length of the digest of a name in a cursor. It is so long that a server cannot choose a name with the
-// digest of another name.
-const sumSize = 6
+// digestSize is the length of the digest of a name in a cursor. It is so long that a server cannot choose a name with
+// the digest of another name.
+const digestSize = 6
 
-func openCursor(cursor json.RawMessage, size int, sealed Cursors) (place []byte, err error) {
+func openCursor(cursor json.RawMessage, size int, sealed Cursors) (digests []byte, err error) {
 	if size == 0 {
 		return nil, errors.New("the list has one page")
 	}
 	s, _ := wire.Unquote(cursor)
-	if place, err = sealed.Open(s); err == nil && (len(place) == 0 || len(place)%sumSize != 0) {
-		err = errors.New("it says nothing")
+	digests, err = sealed.Open(s)
+	if err == nil && (len(digests) == 0 || len(digests)%digestSize != 0) {
+		err = errors.New("it has no digests")
 	}
-	return place, err
+	return digests, err
 }
 
 // Cursors seals the content of a cursor, in characters that need no escape in JSON, and opens it.
@@ -120,35 +122,35 @@ type Cursors interface {
 	Open(cursor string) (place []byte, err error)
 }
 
-// place lists the digests of the rows before to, all of which were sent. With it, the next page starts at the right row
-// even if the list changed in between: no remaining row is skipped, and none is sent twice.
-func (l *List) place(to int) []byte {
-	b := make([]byte, 0, to*sumSize)
+// sentDigests lists the digests of the rows before to, all of which were sent. With it, the next page starts at the
+// right row even if the list changed in between: no remaining row is skipped, and none is sent twice.
+func (l *List) sentDigests(to int) []byte {
+	b := make([]byte, 0, to*digestSize)
 	for _, name := range l.Names[:to] {
-		sum := nameSum(name)
+		sum := nameDigest(name)
 		b = append(b, sum[:]...)
 	}
 	return b
 }
 
-func nameSum(name string) [sumSize]byte {
+func nameDigest(name string) [digestSize]byte {
 	sum := sha256.Sum256([]byte(name))
-	return [sumSize]byte(sum[:])
+	return [digestSize]byte(sum[:])
 }
 
-// behind returns the index of the page after the rows of a place. The page starts after the last of these rows that
-// still exists.
-func (l *List) behind(place []byte) int {
-	at := make(map[[sumSize]byte]int, len(l.Names))
+// indexAfter returns the index of the page after the rows with these digests. The page starts after the last of these
+// rows that still exists.
+func (l *List) indexAfter(digests []byte) int {
+	indexes := make(map[[digestSize]byte]int, len(l.Names))
 	for i, name := range l.Names {
-		at[nameSum(name)] = i
+		indexes[nameDigest(name)] = i
 	}
-	for len(place) > 0 {
-		last := len(place) - sumSize
-		if i, ok := at[[sumSize]byte(place[last:])]; ok {
+	for len(digests) > 0 {
+		last := len(digests) - digestSize
+		if i, ok := indexes[[digestSize]byte(digests[last:])]; ok {
 			return i + 1
 		}
-		place = place[:last]
+		digests = digests[:last]
 	}
 	return 0
 }
@@ -156,19 +158,22 @@ func (l *List) behind(place []byte) int {
 // Pages reads a list of a server page by page until its end.
 type Pages struct {
 	Method, Key string // name of the request, and of the member with the rows in its results
-	Most        int    // maximum number of pages
+	MaxPages    int    // maximum number of pages
 	MaxBytes    int    // limit for all pages together
 }
 
-// Read requests one page after the other. params is nil for the first page. each receives the members and the rows of a
-// page. If a server repeats a cursor, or the list has no end, rest is the reason why the remaining pages were not read.
-// It is "" if all were read. An error comes from ask, or is a [*PageError]. A cursor is any string, even an empty one
-// (2025-11-25, server/utilities/pagination).
-func (p Pages) Read(ask func(params json.RawMessage) (json.RawMessage, error), each func(page []wire.Member, rows []json.RawMessage)) (rest string, err error) {
+// Read requests one page after the other. params is nil for the first page. handle receives the members and the rows
+// of a page. If a server repeats a cursor, or the list has no end, stopReason is the reason why the remaining pages
+// were not read. It is "" if all were read. An error comes from request, or is a [*PageError]. A cursor is any string,
+// even an empty one (2025-11-25, server/utilities/pagination).
+func (p Pages) Read(
+	request func(params json.RawMessage) (json.RawMessage, error),
+	handle func(page []wire.Member, rows []json.RawMessage),
+) (stopReason string, err error) {
 	seen := map[string]bool{}
 	size, count := 0, 0
 	for page, params := 1, json.RawMessage(nil); ; page++ {
-		result, err := ask(params)
+		result, err := request(params)
 		if err != nil {
 			return "", err
 		}
@@ -176,17 +181,20 @@ func (p Pages) Read(ask func(params json.RawMessage) (json.RawMessage, error), e
 		if err != nil {
 			return "", err
 		}
-		if count += len(rows); count > wire.MaxParts {
+		count += len(rows)
+		if count > wire.MaxParts {
 			return fmt.Sprintf("%s has more than %d rows: from page %d on they are not read", p.Method, wire.MaxParts, page), nil
 		}
-		each(members, rows)
+		handle(members, rows)
 		size += len(result)
 		switch key := string(cursor); {
 		case cursor == nil:
 			return "", nil
 		case seen[key]:
-			return fmt.Sprintf("%s repeats the cursor %s: reading stopped after page %d", p.Method, Printable(key, 60), page), nil
-		case page >= p.Most:
+			stopReason = fmt.Sprintf("%s repeats the cursor %s: reading stopped after page %d",
+				p.Method, Printable(key, 60), page)
+			return stopReason, nil
+		case page >= p.MaxPages:
 			return fmt.Sprintf("%s goes on after %d pages: the rest is not read", p.Method, page), nil
 		case size > p.MaxBytes:
 			return fmt.Sprintf("%s is over %d bytes: the rest is not read", p.Method, p.MaxBytes), nil
@@ -198,7 +206,9 @@ func (p Pages) Read(ask func(params json.RawMessage) (json.RawMessage, error), e
 }
 
 // split parses a page. cursor is nil on the last page.
-func (p Pages) split(result json.RawMessage) (members []wire.Member, rows []json.RawMessage, cursor json.RawMessage, err error) {
+func (p Pages) split(result json.RawMessage) (
+	members []wire.Member, rows []json.RawMessage, cursor json.RawMessage, err error,
+) {
 	if members, err = wire.Members(result); err != nil {
 		return nil, nil, nil, &PageError{"a " + p.Method + " result that is no object", err}
 	}
@@ -207,11 +217,12 @@ func (p Pages) split(result json.RawMessage) (members []wire.Member, rows []json
 		switch m := &members[i]; m.Key {
 		case p.Key:
 			if rows, err = wire.Elements(m.Value); err != nil {
-				return nil, nil, nil, &PageError{p.Method + " whose " + p.Key + " are no array", err}
+				return nil, nil, nil, &PageError{"a " + p.Method + " result with " + p.Key + " that are no array", err}
 			}
 			found = true
 		case "nextCursor":
-			if cursor = m.Value; cursor[0] != '"' {
+			cursor = m.Value
+			if cursor[0] != '"' {
 				cursor = nil
 			}
 		}
@@ -224,15 +235,15 @@ func (p Pages) split(result json.RawMessage) (members []wire.Member, rows []json
 
 // PageError reports a result that is not a page.
 type PageError struct {
-	What  string
-	Cause error // nil if there is no further cause
+	Problem string
+	Cause   error // nil if there is no further cause
 }
 
 func (e *PageError) Error() string {
 	if e.Cause == nil {
-		return e.What
+		return e.Problem
 	}
-	return e.What + ": " + e.Cause.Error()
+	return e.Problem + ": " + e.Cause.Error()
 }
 
 func (e *PageError) Unwrap() error { return e.Cause }

@@ -96,8 +96,8 @@ func (w *paramWalk) add(header, typ any, path []string) error {
 	if !primitiveType(typ) {
 		return errors.New("only a string, an integer or a boolean can be a header")
 	}
-	for _, other := range w.found {
-		if strings.EqualFold(other.Name, name) {
+	for _, existing := range w.found {
+		if strings.EqualFold(existing.Name, name) {
 			return fmt.Errorf("%q is used twice", name)
 		}
 	}
@@ -115,7 +115,7 @@ func primitiveType(typ any) bool {
 	if !ok {
 		return typ == "string" || typ == "integer" || typ == "boolean"
 	}
-	good := 0
+	primitives := 0
 	for _, t := range list {
 		if t == "null" {
 			continue
@@ -123,14 +123,15 @@ func primitiveType(typ any) bool {
 		if !primitiveType(t) {
 			return false
 		}
-		good++
+		primitives++
 	}
-	return good > 0
+	return primitives > 0
 }
 
 // tokenByte reports whether a header's name may contain the byte (RFC 9110, section 5.6.2).
 func tokenByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+		strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }
 
 // PrimitiveText returns a string, a boolean or a safe integer as the text of a header.
@@ -187,7 +188,8 @@ func PickHeaders(from http.Header, names []string) http.Header {
 			if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 				continue // net/http cannot send such a value, but other front ends may
 			}
-			if size += len(name) + len(value); size > maxForwarded {
+			size += len(name) + len(value)
+			if size > maxForwarded {
 				return nil
 			}
 			if out == nil {

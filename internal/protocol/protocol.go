@@ -58,7 +58,7 @@ func LogSeverities() []string {
 var methods = map[string]struct {
 	naming          string // see NamingParam
 	mayRequireInput bool
-	asks            string // the capability that a client declares to accept this request
+	capability      string // the capability that a client declares to accept this request
 }{
 	MethodToolsCall:  {naming: "name", mayRequireInput: true},
 	"prompts/get":    {naming: "name", mayRequireInput: true},
@@ -66,9 +66,9 @@ var methods = map[string]struct {
 	"tasks/get":      {naming: "taskId"},
 	"tasks/update":   {naming: "taskId"},
 	"tasks/cancel":   {naming: "taskId"},
-	MethodElicit:     {asks: "elicitation"},
-	MethodSample:     {asks: "sampling"},
-	MethodRoots:      {asks: "roots"},
+	MethodElicit:     {capability: "elicitation"},
+	MethodSample:     {capability: "sampling"},
+	MethodRoots:      {capability: "roots"},
 }
 
 // NamingParam returns the member of a request's params that names its object, which HTTP also has in

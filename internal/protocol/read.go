@@ -70,7 +70,8 @@ func Reserved(key string) bool {
 // Printable returns s on one line, without terminal controls and invisible characters, cut to about limit bytes.
 func Printable(s string, limit int) string {
 	shown, _ := text.Visible(text.OneLine(strings.ToValidUTF8(text.Cut(s, limit), "")))
-	if shown = strings.Join(strings.Fields(shown), " "); len(s) > limit {
+	shown = strings.Join(strings.Fields(shown), " ")
+	if len(s) > limit {
 		shown += "…"
 	}
 	return shown

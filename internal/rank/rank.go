@@ -194,7 +194,8 @@ func fold(name string) string {
 }
 
 func withoutPlural(w string) string {
-	if len(w) > 3 && w[len(w)-1] == 's' && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is") {
+	if len(w) > 3 && w[len(w)-1] == 's' && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") &&
+		!strings.HasSuffix(w, "is") {
 		return w[:len(w)-1]
 	}
 	return w

@@ -83,7 +83,8 @@ func TestTheRightToolIsInTheFirstFive(t *testing.T) {
 					plainGood++
 				}
 			}
-			t.Logf("%d tools, %d questions: in the first five %d (plain BM25: %d), the first %d", len(documents), len(questions), good, plainGood, first)
+			t.Logf("%d tools, %d questions: in the first five %d (plain BM25: %d), the first %d", len(documents),
+				len(questions), good, plainGood, first)
 			if good < wanted {
 				t.Errorf("%d in the first five, wanted %d; plain BM25 has %d", good, wanted, plainGood)
 			}
@@ -146,7 +147,8 @@ func lines(t testing.TB, file string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(strings.Split(strings.TrimSpace(string(raw)), "\n"), func(line string) bool { return line[0] == '#' })
+	return slices.DeleteFunc(strings.Split(strings.TrimSpace(string(raw)), "\n"),
+		func(line string) bool { return line[0] == '#' })
 }
 
 func tools(t testing.TB) (list []rank.Document) {

@@ -13,12 +13,12 @@ import (
 // lines reads and writes lines over an injected [mcp.IOTransport]. It does not use the codec of the
 // SDK, which rewrites strings and treats the first invalid line as the end.
 type lines struct {
-	t       *mcp.IOTransport
-	came    chan lineRead
-	writing turn
-	ctx     context.Context // ends with Close; its cause is the reason
-	stop    context.CancelCauseFunc
-	once    sync.Once
+	t        *mcp.IOTransport
+	received chan lineRead
+	writing  turn
+	ctx      context.Context // ends with Close; its cause is the reason
+	stop     context.CancelCauseFunc
+	once     sync.Once
 }
 
 type lineRead struct {
@@ -32,7 +32,7 @@ func newLines(t *mcp.IOTransport, max int) *lines {
 	if t.MaxLineLength > 0 {
 		max = t.MaxLineLength
 	}
-	f := &lines{t: t, came: make(chan lineRead), writing: make(turn, 1)}
+	f := &lines{t: t, received: make(chan lineRead), writing: make(turn, 1)}
 	f.ctx, f.stop = context.WithCancelCause(context.Background())
 	go f.readAll(wire.NewLines(t.Reader, max))
 	return f
@@ -43,11 +43,11 @@ func (f *lines) readAll(in *wire.Lines) {
 	for {
 		env, err := wire.ReadEnvelope(in)
 		select {
-		case f.came <- lineRead{env, err}:
+		case f.received <- lineRead{env, err}:
 		case <-f.ctx.Done():
 			return
 		}
-		if _, bad := errors.AsType[*wire.BadFrame](err); err != nil && !bad {
+		if _, invalid := errors.AsType[*wire.BadFrame](err); err != nil && !invalid {
 			return
 		}
 	}
@@ -55,7 +55,7 @@ func (f *lines) readAll(in *wire.Lines) {
 
 func (f *lines) Read() (wire.Envelope, error) {
 	select {
-	case l := <-f.came:
+	case l := <-f.received:
 		return l.env, l.err
 	case <-f.ctx.Done():
 		return wire.Envelope{}, context.Cause(f.ctx)

@@ -129,7 +129,8 @@ func TestKeyFileThatOthersMayUseIsRefused(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if keys, err := sealed.KeyFile(t.Context(), path); err == nil || keys != nil || !strings.Contains(err.Error(), "others may read or write") {
+		if keys, err := sealed.KeyFile(t.Context(), path); err == nil || keys != nil ||
+			!strings.Contains(err.Error(), "others may read or write") {
 			t.Errorf("%04o: %v", mode, err)
 		}
 	}

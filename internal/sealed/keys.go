@@ -32,7 +32,7 @@ type Keys struct{ all atomic.Pointer[[]sealing] }
 // sealing holds the ciphers of one key.
 type sealing struct {
 	cipher.AEAD             // puts a random nonce in front
-	given       cipher.AEAD // takes a given nonce
+	fixed       cipher.AEAD // takes a given nonce
 	nonces      []byte      // the key for deriving nonces
 }
 
@@ -60,7 +60,7 @@ func NewKeys(keys ...[]byte) (*Keys, error) {
 		if err != nil {
 			return nil, err
 		}
-		given, err := cipher.NewGCM(block)
+		fixed, err := cipher.NewGCM(block)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func NewKeys(keys ...[]byte) (*Keys, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, sealing{aead, given, nonces})
+		all = append(all, sealing{aead, fixed, nonces})
 	}
 	k := &Keys{}
 	k.all.Store(&all)
@@ -106,9 +106,9 @@ func (k *Keys) SealSame(t Token) string {
 	plain := t.encode(nil)
 	mac := hmac.New(sha256.New, key.nonces)
 	mac.Write(plain)
-	nonce := mac.Sum(nil)[:key.given.NonceSize()]
+	nonce := mac.Sum(nil)[:key.fixed.NonceSize()]
 	b := append([]byte{tokenVersion}, nonce...)
-	return tokenEncoding.EncodeToString(key.given.Seal(b, nonce, plain, b[:1]))
+	return tokenEncoding.EncodeToString(key.fixed.Seal(b, nonce, plain, b[:1]))
 }
 
 // Want holds the required kind, principal and digest of a token. Each must be equal to the token's field, even if it

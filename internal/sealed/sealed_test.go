@@ -201,12 +201,14 @@ func TestSealSame(t *testing.T) {
 	keys := sealed.Random()
 	token, want := aliceToken()
 	text := keys.SealSame(token)
-	if got, err := keys.Open(text, want); err != nil || !cmp.Equal(got, token, cmpopts.EquateApproxTime(time.Millisecond)) {
+	if got, err := keys.Open(text, want); err != nil ||
+		!cmp.Equal(got, token, cmpopts.EquateApproxTime(time.Millisecond)) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	other := token
 	other.Principal = "bob"
-	if keys.SealSame(token) != text || keys.SealSame(other) == text || sealed.Random().SealSame(token) == text || keys.Seal(token) == text {
+	if keys.SealSame(token) != text || keys.SealSame(other) == text || sealed.Random().SealSame(token) == text ||
+		keys.Seal(token) == text {
 		t.Error("one token has two texts, or two have one")
 	}
 	if _, err := keys.Open(text[:len(text)-1]+"A", want); err == nil {
@@ -220,7 +222,8 @@ func TestPartsOfARequestAreTheirDigest(t *testing.T) {
 	if sum != sealed.Digest(b("ab"), b("c")) {
 		t.Error("one request has two digests")
 	}
-	for _, other := range [][32]byte{sealed.Digest(b("a"), b("bc")), sealed.Digest(b("abc")), sealed.Digest(b("ab"), b("c"), nil), sealed.Digest()} {
+	for _, other := range [][32]byte{sealed.Digest(b("a"), b("bc")), sealed.Digest(b("abc")),
+		sealed.Digest(b("ab"), b("c"), nil), sealed.Digest()} {
 		if sum == other {
 			t.Error("two requests have one digest")
 		}

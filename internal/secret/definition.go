@@ -10,12 +10,12 @@ import (
 // Definition returns a server's row of a configuration in a form that a person may see. Variables
 // stay as they are written. Values are masked if they belong to env or headers, or look like a
 // secret.
-func Definition(row json.RawMessage) json.RawMessage { return eachPart(row, definitionField) }
+func Definition(row json.RawMessage) json.RawMessage { return mapParts(row, maskField) }
 
-func definitionField(name string, raw json.RawMessage) json.RawMessage {
+func maskField(name string, raw json.RawMessage) json.RawMessage {
 	switch name {
 	case "env", "headers":
-		return eachPart(raw, func(_ string, raw json.RawMessage) json.RawMessage {
+		return mapParts(raw, func(_ string, raw json.RawMessage) json.RawMessage {
 			if s, ok := wire.Unquote(raw); ok {
 				return wire.Quote(Literal(s))
 			}
@@ -34,36 +34,37 @@ func definitionField(name string, raw json.RawMessage) json.RawMessage {
 	case "args":
 		args := argsOf(raw)
 		shown, i := Args(args), -1
-		return eachPart(raw, func(_ string, raw json.RawMessage) json.RawMessage {
-			if i++; i < len(args) && shown[i] != args[i] {
+		return mapParts(raw, func(_ string, raw json.RawMessage) json.RawMessage {
+			i++
+			if i < len(args) && shown[i] != args[i] {
 				return wire.Quote(shown[i])
 			}
-			return definitionValue(name, raw)
+			return maskValue(name, raw)
 		})
 	}
-	return definitionValue(name, raw)
+	return maskValue(name, raw)
 }
 
-// definitionValue masks values that look like a secret or have the name of a secret, at any depth.
-func definitionValue(name string, raw json.RawMessage) json.RawMessage {
+// maskValue masks values that look like a secret or have the name of a secret, at any depth.
+func maskValue(name string, raw json.RawMessage) json.RawMessage {
 	switch raw[0] {
 	case '{':
-		return eachPart(raw, definitionValue)
+		return mapParts(raw, maskValue)
 	case '[':
-		return eachPart(raw, func(_ string, raw json.RawMessage) json.RawMessage { return definitionValue(name, raw) })
+		return mapParts(raw, func(_ string, raw json.RawMessage) json.RawMessage { return maskValue(name, raw) })
 	}
 	s, ok := wire.Unquote(raw)
 	switch {
 	case !ok:
 		return raw
-	case Named(name) || Like(s):
+	case IsSecretName(name) || HasSecretFormat(s):
 		return wire.Quote(Literal(s))
 	}
 	return wire.Quote(Text(s))
 }
 
-// eachPart returns an object or a list with its values replaced. Any other value is masked.
-func eachPart(raw json.RawMessage, replace wire.Editor) json.RawMessage {
+// mapParts returns an object or a list with its values replaced. Any other value is masked.
+func mapParts(raw json.RawMessage, replace wire.Editor) json.RawMessage {
 	out, err := wire.MapParts(raw, replace)
 	if err != nil {
 		return wire.Quote(Mask)
@@ -84,20 +85,21 @@ func argsOf(raw json.RawMessage) []string {
 	return out
 }
 
-// Pasted names the place of a likely secret in plain text, and the variable to write instead.
-type Pasted struct{ Where, Variable string }
+// PlainSecret names the place of a likely secret in plain text, and the variable to write instead.
+type PlainSecret struct{ Where, Variable string }
 
-// InDefinition returns the values of a server's row that look like secrets in plain text.
-func InDefinition(row json.RawMessage) (found []Pasted) {
+// FindInDefinition returns the values of a server's row that look like secrets in plain text.
+func FindInDefinition(row json.RawMessage) (found []PlainSecret) {
 	field := func(name string) json.RawMessage {
 		v, _ := wire.Lookup(row, name)
 		return v
 	}
-	pairs := func(object json.RawMessage, what string, variable func(name, value string) string) {
+	pairs := func(object json.RawMessage, kind string, variable func(name, value string) string) {
 		list, _ := wire.Members(object)
 		for _, m := range list {
-			if v, ok := wire.Unquote(m.Value); ok && (Named(m.Key) && Worth(v) || Like(v) || Text(v) != v) {
-				found = append(found, Pasted{what + " " + m.Key, variable(m.Key, v)})
+			if v, ok := wire.Unquote(m.Value); ok &&
+				(IsSecretName(m.Key) && IsLongEnough(v) || HasSecretFormat(v) || Text(v) != v) {
+				found = append(found, PlainSecret{kind + " " + m.Key, variable(m.Key, v)})
 			}
 		}
 	}
@@ -109,13 +111,13 @@ func InDefinition(row json.RawMessage) (found []Pasted) {
 		pairs(object, "oauth", func(string, string) string { return "${VAR}" })
 	}
 	if v, _ := wire.Unquote(field("url")); Text(v) != v {
-		found = append(found, Pasted{"the URL", "${VAR} in that place"})
+		found = append(found, PlainSecret{"the URL", "${VAR} in that place"})
 	}
 	if v, _ := wire.Unquote(field("command")); Text(v) != v {
-		found = append(found, Pasted{"the command", "${VAR} in its place"})
+		found = append(found, PlainSecret{"the command", "${VAR} in its place"})
 	}
 	if args := argsOf(field("args")); !slices.Equal(args, Args(args)) {
-		found = append(found, Pasted{"an argument", "${VAR} in its place"})
+		found = append(found, PlainSecret{"an argument", "${VAR} in its place"})
 	}
 	return found
 }

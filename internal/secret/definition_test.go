@@ -57,7 +57,7 @@ func TestInDefinition(t *testing.T) {
 		{`{"args":"abcdef","env":5,"headers":[],"url":null}`, ""},
 	} {
 		var where []string
-		for _, p := range secret.InDefinition(json.RawMessage(tt.row)) {
+		for _, p := range secret.FindInDefinition(json.RawMessage(tt.row)) {
 			where = append(where, p.Where)
 		}
 		if got := strings.Join(where, ", "); got != tt.want {

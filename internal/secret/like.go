@@ -13,16 +13,19 @@ import (
 
 // Scheme returns the word in front of a credential, such as "Bearer ".
 func Scheme(v string) string {
-	if word, _, ok := strings.Cut(v, " "); ok && slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word)) {
+	if word, _, ok := strings.Cut(v, " "); ok &&
+		slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word)) {
 		return word + " "
 	}
 	return ""
 }
 
-// Named reports whether a name is typical for a secret.
-func Named(name string) bool {
+// IsSecretName reports whether a name is typical for a secret.
+func IsSecretName(name string) bool {
 	name = strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
-	for _, end := range []string{"file", "path", "url", "limit", "ttl", "count", "type", "mode", "id", "name", "tokens", "dir"} {
+	for _, end := range []string{
+		"file", "path", "url", "limit", "ttl", "count", "type", "mode", "id", "name", "tokens", "dir",
+	} {
 		if strings.HasSuffix(name, end) {
 			return false
 		}
@@ -34,25 +37,29 @@ func Named(name string) bool {
 			return true
 		}
 	}
-	return name == "key" || strings.HasSuffix(name, "auth") || strings.HasSuffix(name, "pat") || strings.HasSuffix(name, "pwd")
+	return name == "key" || strings.HasSuffix(name, "auth") || strings.HasSuffix(name, "pat") ||
+		strings.HasSuffix(name, "pwd")
 }
 
-// Worth reports whether a literal is long enough to be a secret.
-func Worth(v string) bool {
+// IsLongEnough reports whether a literal is long enough to be a secret.
+func IsLongEnough(v string) bool {
 	return len(v) >= Least && text.VariableIndex(v) == len(v) && v != "false"
 }
 
-// forms matches the formats of secrets of well-known services.
-const forms = `gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[abposr]-[\w-]{10,}|xapp-[\w-]{10,}|sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}` +
-	`|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|npm_\w{20,}|pypi-[\w-]{20,}|hf_\w{16,}|figd_[\w-]{16,}` +
-	`|lin_api_\w{16,}|ntn_\w{16,}|dop_v1_\w{16,}|SG\.[\w-]{16,}\.[\w-]+|ya29\.[\w-]{16,}|tvly-[\w-]{12,}|sbp_\w{16,}|sntry[su]_[\w-]{16,}` +
-	`|gl(?:sa|c)_\w{16,}|gsk_\w{16,}|pplx-\w{16,}|nvapi-[\w-]{16,}|napi_\w{16,}|fc-[0-9a-f]{24,}|ATATT3x[\w-]{16,}|shp(?:at|ca|pa|ss)_\w{16,}`
+// secretFormats matches the formats of secrets of well-known services.
+const secretFormats = `gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[abposr]-[\w-]{10,}|xapp-[\w-]{10,}` +
+	`|sk-[\w-]{16,}|[sr]k_(?:live|test)_\w{10,}` +
+	`|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|npm_\w{20,}|pypi-[\w-]{20,}|hf_\w{16,}` +
+	`|figd_[\w-]{16,}|lin_api_\w{16,}|ntn_\w{16,}|dop_v1_\w{16,}|SG\.[\w-]{16,}\.[\w-]+|ya29\.[\w-]{16,}` +
+	`|tvly-[\w-]{12,}|sbp_\w{16,}|sntry[su]_[\w-]{16,}` +
+	`|gl(?:sa|c)_\w{16,}|gsk_\w{16,}|pplx-\w{16,}|nvapi-[\w-]{16,}|napi_\w{16,}|fc-[0-9a-f]{24,}|ATATT3x[\w-]{16,}` +
+	`|shp(?:at|ca|pa|ss)_\w{16,}`
 
 // These match the name of a value in flags, shells, headers, queries and JSON, even in JSON inside a JSON string. They
 // also match the value itself.
 var (
-	tokens       = lazily(`^(?:(?i:bearer|basic|token) +)?(?:` + forms + `|-----BEGIN [A-Z ]*PRIVATE KEY)`)
-	tokensInside = lazily(`(^|[^\w-])((?:` + forms + `)[\w./+=-]*)`)
+	tokens       = lazily(`^(?:(?i:bearer|basic|token) +)?(?:` + secretFormats + `|-----BEGIN [A-Z ]*PRIVATE KEY)`)
+	tokensInside = lazily(`(^|[^\w-])((?:` + secretFormats + `)[\w./+=-]*)`)
 	valueName    = lazily(`([\w.-]+)["'\\]*[ \t]*[=:][ \t]*["'\\]*(?:(?i:bearer|basic|token)[ \t]+)?`)
 	namedValue   = lazily(`^[^\s"'\\&;|]+`)
 	bearers      = lazily("(^|[\"'`=: ])((?i:bearer|basic) +)([^\\s\"'`\\\\,;<>(){}]{6,})")
@@ -68,11 +75,11 @@ func lazily(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// Like reports whether a text has the format of a secret.
-func Like(v string) bool { return tokens().MatchString(v) }
+// HasSecretFormat reports whether a text has the format of a secret.
+func HasSecretFormat(v string) bool { return tokens().MatchString(v) }
 
-// keyLike reports whether a part of a path looks like a key. Some services give each user a secret URL.
-func keyLike(part string) bool {
+// looksLikeKey reports whether a part of a path looks like a key. Some services give each user a secret URL.
+func looksLikeKey(part string) bool {
 	return len(part) >= 20 && strings.ContainsAny(part, digits) && strings.ContainsFunc(part, unicode.IsLetter)
 }
 
@@ -105,7 +112,7 @@ func replaceLikely(s string, f func(string) string) string {
 	}
 	s = replaceEach(valueName, s, f, func(m []int) (from, to int) {
 		value := namedValue().FindString(s[m[1]:])
-		if !Named(s[m[2]:m[3]]) || !Worth(value) {
+		if !IsSecretName(s[m[2]:m[3]]) || !IsLongEnough(value) {
 			return 0, 0
 		}
 		return m[1], m[1] + len(value)
@@ -114,8 +121,8 @@ func replaceLikely(s string, f func(string) string) string {
 	// only if it is not a word of a language, because of phrases such as "basic authentication".
 	s = replaceEach(bearers, s, f, func(m []int) (from, to int) {
 		alone := m[4] == 0 || strings.IndexByte("\"'`", s[m[4]-1]) >= 0
-		ends := m[7] == len(s) || strings.IndexByte("\"'`\\", s[m[7]]) >= 0
-		if alone && ends || isCoined(s[m[6]:m[7]]) {
+		atEnd := m[7] == len(s) || strings.IndexByte("\"'`\\", s[m[7]]) >= 0
+		if alone && atEnd || isNoWord(s[m[6]:m[7]]) {
 			return m[6], m[7]
 		}
 		return 0, 0
@@ -126,39 +133,44 @@ func replaceLikely(s string, f func(string) string) string {
 	return s
 }
 
-// isCoined reports whether a text is not a word of a language: it has a digit or inner capitals, or is longer than
+// isNoWord reports whether a text is not a word of a language: it has a digit or inner capitals, or is longer than
 // words are.
-func isCoined(v string) bool {
-	return len(v) >= 20 || len(v) >= 8 && (strings.ContainsAny(v, digits) || strings.ContainsFunc(v[1:], unicode.IsUpper) && strings.ContainsFunc(v, unicode.IsLower))
+func isNoWord(v string) bool {
+	if len(v) < 8 || len(v) >= 20 {
+		return len(v) >= 20
+	}
+	mixedCase := strings.ContainsFunc(v[1:], unicode.IsUpper) && strings.ContainsFunc(v, unicode.IsLower)
+	return mixedCase || strings.ContainsAny(v, digits)
 }
 
-// In returns the likely credentials in a text.
-func In(text string) (found []string) {
+// Find returns the likely credentials in a text.
+func Find(text string) (found []string) {
 	replaceLikely(text, func(v string) string { found = append(found, v); return Mask })
 	return found
 }
 
-// InArgs returns the likely credentials in the arguments of a command.
-func InArgs(args []string) (found []string) {
+// FindInArgs returns the likely credentials in the arguments of a command.
+func FindInArgs(args []string) (found []string) {
 	for i, a := range args {
-		if afterName(args, i) && Worth(a) {
+		if followsSecretFlag(args, i) && IsLongEnough(a) {
 			found = append(found, a)
 		} else {
-			found = append(found, In(a)...)
+			found = append(found, Find(a)...)
 		}
 	}
 	return found
 }
 
-// afterName reports whether an argument is the value of the flag before it, and the name of that flag is typical for a
-// secret.
-func afterName(args []string, i int) bool {
-	return i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && Named(args[i-1]) && !strings.HasPrefix(args[i], "-")
+// followsSecretFlag reports whether an argument is the value of the flag before it, and the name of that flag is
+// typical for a secret.
+func followsSecretFlag(args []string, i int) bool {
+	return i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && IsSecretName(args[i-1]) &&
+		!strings.HasPrefix(args[i], "-")
 }
 
-// Likely returns a JSON document with likely credentials masked.
-func Likely(raw json.RawMessage) json.RawMessage {
-	if found := In(string(raw)); found != nil {
+// MaskLikely returns a JSON document with likely credentials masked.
+func MaskLikely(raw json.RawMessage) json.RawMessage {
+	if found := Find(string(raw)); found != nil {
 		return New(found...).JSON(raw)
 	}
 	return raw

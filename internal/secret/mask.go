@@ -29,7 +29,7 @@ func (s *Set) mask(text string, tail bool) string {
 		return text
 	}
 	s.once.Do(s.build)
-	text = s.layer(text, tail)
+	text = s.maskOnce(text, tail)
 	if plain := percent().ReplaceAllStringFunc(text, func(escape string) string {
 		b, _ := unhex(escape, 1, 2)
 		return string([]byte{byte(b)})
@@ -43,8 +43,8 @@ func (s *Set) mask(text string, tail bool) string {
 
 var percent = lazily(`%[0-9a-fA-F]{2}`)
 
-// layer masks secrets that are escaped once.
-func (s *Set) layer(text string, tail bool) string {
+// maskOnce masks secrets that are escaped once.
+func (s *Set) maskOnce(text string, tail bool) string {
 	var out strings.Builder
 	done := 0
 	hide := func(from, to int) {
@@ -55,12 +55,12 @@ func (s *Set) layer(text string, tail bool) string {
 		done = to
 	}
 	if tail {
-		if end := s.rest(text); end > 0 {
+		if end := s.partialEnd(text); end > 0 {
 			hide(0, end)
 		}
 	}
 	for i := done; i < len(text); i++ {
-		if n, end := s.at(text, i); end > 0 {
+		if n, end := s.longestAt(text, i); end > 0 {
 			from := i
 			if n.before && from > done && isBase64(text[from-1]) {
 				from--
@@ -109,16 +109,16 @@ func (s *Set) Header(h http.Header) {
 	}
 }
 
-// at returns the longest secret that begins at i, and its end. If none begins there, the end is 0.
-func (s *Set) at(text string, i int) (longest *needle, end int) {
-	var second byte // set if it can only stand for itself
+// longestAt returns the longest secret that begins at i, and its end. If none begins there, the end is 0.
+func (s *Set) longestAt(text string, i int) (longest *needle, end int) {
+	var nextByte byte // set if it can only stand for itself
 	if i+1 < len(text) && alphanumeric(text[i+1]) && alphanumeric(text[i]) {
-		second = text[i+1]
+		nextByte = text[i+1]
 	}
 	try := func(first byte) {
-		list := s.by[first]
+		list := s.byFirstByte[first]
 		for k := range list {
-			if second != 0 && second != list[k].text[1] {
+			if nextByte != 0 && nextByte != list[k].text[1] {
 				continue
 			}
 			if to, ok := list[k].match(text, i, 0); ok && to > end {
@@ -129,7 +129,7 @@ func (s *Set) at(text string, i int) (longest *needle, end int) {
 	try(text[i])
 	switch text[i] {
 	case '\\', '%', '&':
-		escapes(text[i:], func(is string, _ int) {
+		decodeEscape(text[i:], func(is string, _ int) {
 			if is[0] != text[i] {
 				try(is[0])
 			}
@@ -138,8 +138,8 @@ func (s *Set) at(text string, i int) (longest *needle, end int) {
 	return longest, end
 }
 
-// rest returns the end of a secret that begins before the text, or 0 if there is none.
-func (s *Set) rest(text string) (end int) {
+// partialEnd returns the end of a secret that begins before the text, or 0 if there is none.
+func (s *Set) partialEnd(text string) (end int) {
 	for _, v := range s.plain {
 		n := needle{text: v}
 		for from := 1; from <= len(v)-Least && end == 0; from++ {
@@ -163,17 +163,17 @@ func (n *needle) match(text string, i, j int) (end int, ok bool) {
 			return i, j-from >= Least && isCut(text[i:])
 		}
 		for _, w := range steps[1:] {
-			if end, ok := n.match(text, i+w.read, j+w.of); ok {
+			if end, ok := n.match(text, i+w.read, j+w.matched); ok {
 				return end, true
 			}
 		}
-		i, j = i+steps[0].read, j+steps[0].of
+		i, j = i+steps[0].read, j+steps[0].matched
 	}
 	return i, true
 }
 
-// step is one way to match the next bytes: read bytes of the text stand for of bytes of the needle.
-type step struct{ read, of int }
+// step is one way to match the next bytes: read bytes of the text stand for matched bytes of the needle.
+type step struct{ read, matched int }
 
 // steps returns the steps at the beginning of s, nearly always just one.
 func (n *needle) steps(s, want string) (out []step) {
@@ -193,7 +193,7 @@ func (n *needle) steps(s, want string) (out []step) {
 			return []step{{have, need}}
 		}
 	case c == '\\', c == '%', c == '&':
-		escapes(s, func(is string, read int) {
+		decodeEscape(s, func(is string, read int) {
 			if strings.HasPrefix(want, is) || is == "+" && want[0] == ' ' {
 				out = append(out[:len(out):len(out)], step{read, len(is)})
 			}
@@ -234,60 +234,60 @@ func backslashes(s string) int {
 	return n
 }
 
-// escapes calls is with each possible meaning of the escape at the beginning of s, and with its
+// decodeEscape calls report with each possible meaning of the escape at the beginning of s, and with its
 // length. It reads escapes of JSON and most languages, of URLs and of HTML. Escapes may be escaped
 // themselves.
-func escapes(s string, is func(text string, read int)) {
+func decodeEscape(s string, report func(text string, read int)) {
 	switch s[0] {
 	case '%':
-		for at := 1; ; at += 2 {
-			if b, ok := unhex(s, at, 2); ok {
-				is(string([]byte{byte(b)}), at+2)
+		for offset := 1; ; offset += 2 {
+			if b, ok := unhex(s, offset, 2); ok {
+				report(string([]byte{byte(b)}), offset+2)
 			}
-			if !strings.HasPrefix(s[at:], "25") {
+			if !strings.HasPrefix(s[offset:], "25") {
 				return
 			}
 		}
 	case '&':
 		if end := strings.IndexByte(s[:min(len(s), 12)], ';'); end > 0 {
 			if text := html.UnescapeString(s[:end+1]); text != s[:end+1] {
-				is(text, end+1)
+				report(text, end+1)
 			}
 		}
 	case '\\':
-		at := backslashes(s)
-		if at == len(s) {
+		offset := backslashes(s)
+		if offset == len(s) {
 			return
 		}
-		switch c := s[at]; c {
+		switch c := s[offset]; c {
 		case 'n', 'r', 't':
-			is(string("\n\r\t"[strings.IndexByte("nrt", c)]), at+1)
+			report(string("\n\r\t"[strings.IndexByte("nrt", c)]), offset+1)
 		case 'x':
-			if b, ok := unhex(s, at+1, 2); ok {
-				is(string([]byte{byte(b)}), at+3)
+			if b, ok := unhex(s, offset+1, 2); ok {
+				report(string([]byte{byte(b)}), offset+3)
 			}
 		case 'U':
-			if r, ok := unhex(s, at+1, 8); ok {
-				is(string(r), at+9)
+			if r, ok := unhex(s, offset+1, 8); ok {
+				report(string(r), offset+9)
 			}
 		case 'u':
-			high, ok := unhex(s, at+1, 4)
-			if low, pair := unhex(s, 2*at+6, 4); pair && utf16.IsSurrogate(high) {
-				is(string(utf16.DecodeRune(high, low)), 2*at+10)
+			high, ok := unhex(s, offset+1, 4)
+			if low, pair := unhex(s, 2*offset+6, 4); pair && utf16.IsSurrogate(high) {
+				report(string(utf16.DecodeRune(high, low)), 2*offset+10)
 			} else if ok {
-				is(string(high), at+5)
+				report(string(high), offset+5)
 			}
 		default:
-			is(string(rune(c)), at+1)
+			report(string(rune(c)), offset+1)
 		}
 	}
 }
 
 // unhex reads n hexadecimal digits at s[at:].
-func unhex(s string, at, n int) (rune, bool) {
-	if at+n > len(s) {
+func unhex(s string, offset, n int) (rune, bool) {
+	if offset+n > len(s) {
 		return 0, false
 	}
-	v, err := strconv.ParseUint(s[at:at+n], 16, 32)
+	v, err := strconv.ParseUint(s[offset:offset+n], 16, 32)
 	return rune(v), err == nil
 }

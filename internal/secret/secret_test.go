@@ -120,8 +120,10 @@ func TestSetKnowsWhatStandsInAValue(t *testing.T) {
 }
 
 func TestMaskLeavesTheRest(t *testing.T) {
-	set := secret.New("1", "true", "/usr/lib/x", "https://api.example.com", "", "false", "postgres://joe:s3cr3t@db/x?sslmode=require", "12345678")
-	for _, text := range []string{"", "1", "it is true", "/usr/lib/x is missing", "https://api.example.com does not answer", "a key is required, joe", `{"a":[1,2,"%zz\\"]}`} {
+	set := secret.New("1", "true", "/usr/lib/x", "https://api.example.com", "", "false",
+		"postgres://joe:s3cr3t@db/x?sslmode=require", "12345678")
+	for _, text := range []string{"", "1", "it is true", "/usr/lib/x is missing",
+		"https://api.example.com does not answer", "a key is required, joe", `{"a":[1,2,"%zz\\"]}`} {
 		if got := set.Mask(text); got != text {
 			t.Errorf("%q: %q", text, got)
 		}
@@ -176,7 +178,8 @@ func TestLearnedValues(t *testing.T) {
 	// Results may contain a word that is easy to guess.
 	words := secret.New()
 	words.Learn("Bearer description")
-	if got := `{"description":"description"}`; string(words.Result(json.RawMessage(got))) != got || words.Mask("description") != "<secret>" {
+	if got := `{"description":"description"}`; string(words.Result(json.RawMessage(got))) != got ||
+		words.Mask("description") != "<secret>" {
 		t.Error(string(words.Result(json.RawMessage(got))))
 	}
 	var none *secret.Set
@@ -203,12 +206,15 @@ func BenchmarkResult(b *testing.B) {
 }
 
 func TestArgs(t *testing.T) {
-	args := []string{"-y", "server", "--token", "abcdef", "--api-key=abcdefg", "-e", "DB_PASSWORD=abcdefgh", "-H", "Authorization: Bearer abcdefghi", "Bearer abcdefghij", "postgres://u:s3cr3t@h/", "--max-tokens", "100000", "--token", "${TOKEN}", "--token-file", "/a/b/c/d"}
-	want := []string{"-y", "server", "--token", "<secret>", "--api-key=<secret>", "-e", "DB_PASSWORD=<secret>", "-H", "Authorization: Bearer <secret>", "Bearer <secret>", "postgres://u:<secret>@h/", "--max-tokens", "100000", "--token", "${TOKEN}", "--token-file", "/a/b/c/d"}
+	args := []string{"-y", "server", "--token", "abcdef", "--api-key=abcdefg", "-e", "DB_PASSWORD=abcdefgh", "-H",
+		"Authorization: Bearer abcdefghi", "Bearer abcdefghij", "postgres://u:s3cr3t@h/", "--max-tokens", "100000", "--token", "${TOKEN}", "--token-file", "/a/b/c/d"}
+	want := []string{"-y", "server", "--token", "<secret>", "--api-key=<secret>", "-e", "DB_PASSWORD=<secret>", "-H",
+		"Authorization: Bearer <secret>", "Bearer <secret>", "postgres://u:<secret>@h/", "--max-tokens", "100000", "--token", "${TOKEN}", "--token-file", "/a/b/c/d"}
 	if got := secret.Args(args); !slices.Equal(got, want) {
 		t.Errorf("shown: %q", got)
 	}
-	if got, want := secret.InArgs(args), []string{"abcdef", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghij", "s3cr3t"}; !slices.Equal(got, want) {
+	if got, want := secret.FindInArgs(args), []string{"abcdef", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghij",
+		"s3cr3t"}; !slices.Equal(got, want) {
 		t.Errorf("found: %q", got)
 	}
 }
@@ -225,7 +231,7 @@ func TestABearerIsFoundUnderAnyKey(t *testing.T) {
 		`{"a":"bearer authentication and basic knowledge"}`:  `{"a":"bearer authentication and basic knowledge"}`,
 		`{"a":"Bearer ${TOKEN}","b":"forbearer abcdefgh-1"}`: `{"a":"Bearer ${TOKEN}","b":"forbearer abcdefgh-1"}`,
 	} {
-		if got := string(secret.Likely(json.RawMessage(text))); got != want {
+		if got := string(secret.MaskLikely(json.RawMessage(text))); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
 	}
@@ -239,7 +245,8 @@ func FuzzMask(f *testing.F) {
 		if raw := set.JSON(json.RawMessage(text)); json.Valid([]byte(text)) && !json.Valid(raw) {
 			t.Errorf("%q became %q", text, raw)
 		}
-		if v := strings.TrimSpace(value); len(v) >= secret.Least && !strings.ContainsAny(v, "/<") && !hostAndPort.MatchString(v) && strings.Contains(set.Mask("> "+v+" <"), v) {
+		if v := strings.TrimSpace(value); len(v) >= secret.Least && !strings.ContainsAny(v, "/<") &&
+			!hostAndPort.MatchString(v) && strings.Contains(set.Mask("> "+v+" <"), v) {
 			t.Errorf("%q is shown", v)
 		}
 	})

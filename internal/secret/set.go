@@ -31,14 +31,14 @@ const (
 
 // Set holds the secrets of one server. A nil Set masks nothing. It is safe for concurrent use.
 type Set struct {
-	learned atomic.Pointer[Set] // the set with the learned values after its own; nil if none were learned
-	report  func(string)        // receives each learned value; nil if unused
-	most    int                 // limit of learned values; 0 means maxLearned
+	learned      atomic.Pointer[Set] // the set with the learned values after its own; nil if none were learned
+	report       func(string)        // receives each learned value; nil if unused
+	learnedLimit int                 // limit of learned values; 0 means maxLearned
 
-	values []string
-	once   sync.Once
-	by     [256][]needle // by their first byte
-	plain  []string      // the values and their parts, unencoded
+	values      []string
+	once        sync.Once
+	byFirstByte [256][]needle // the needles, by their first byte
+	plain       []string      // the values and their parts, unencoded
 }
 
 // needle is one form of a secret.
@@ -64,28 +64,28 @@ func (s *Set) With(values ...string) *Set {
 	return New(slices.Concat(all, values)...)
 }
 
-// Reporting makes s call report with every value that it learns. It returns s. Call it before s is in use.
-func (s *Set) Reporting(report func(value string)) *Set {
+// OnLearn makes s call report with every value that it learns. It returns s. Call it before s is in use.
+func (s *Set) OnLearn(report func(value string)) *Set {
 	s.report = report
 	return s
 }
 
-// Keeping makes s keep the last most learned values, instead of 16. It returns s. Call it before s is in use.
-func (s *Set) Keeping(most int) *Set {
-	s.most = most
+// LimitLearned makes s keep the last limit learned values, instead of 16. It returns s. Call it before s is in use.
+func (s *Set) LimitLearned(limit int) *Set {
+	s.learnedLimit = limit
 	return s
 }
 
 // Learn adds a value while s is in use, such as the Authorization header of a sign-in after its token was renewed. The
-// last 16 values are kept, or the number set by [Set.Keeping].
+// last 16 values are kept, or the number set by [Set.LimitLearned].
 func (s *Set) Learn(value string) {
 	for {
 		last, all := s.learned.Load(), s.all()
 		if value == "" || slices.Contains(all, value) {
 			return
 		}
-		kept := all[max(len(s.values), len(all)+1-cmp.Or(s.most, maxLearned)):]
-		if s.learned.CompareAndSwap(last, New(slices.Concat(s.values, kept, []string{value})...)) {
+		recent := all[max(len(s.values), len(all)+1-cmp.Or(s.learnedLimit, maxLearned)):]
+		if s.learned.CompareAndSwap(last, New(slices.Concat(s.values, recent, []string{value})...)) {
 			if s.report != nil {
 				s.report(value)
 			}
@@ -128,23 +128,23 @@ func (s *Set) build() {
 		s.add(v, seen, 0)
 	}
 	for _, v := range s.plain {
-		s.needle(needle{text: v})
-		s.needle(needle{text: hex.EncodeToString([]byte(v))})
-		s.needle(needle{text: strings.ToUpper(hex.EncodeToString([]byte(v)))})
+		s.addNeedle(needle{text: v})
+		s.addNeedle(needle{text: hex.EncodeToString([]byte(v))})
+		s.addNeedle(needle{text: strings.ToUpper(hex.EncodeToString([]byte(v)))})
 		for shift := range 3 { // bits 8*shift to 8*(shift+len) of a longer text, six bits to a character
 			raw := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), v...))
 			from, to := (8*shift+5)/6, 8*(shift+len(v))/6
-			s.needle(needle{text: raw[from:to], base64: true, before: shift > 0, after: to < len(raw)})
+			s.addNeedle(needle{text: raw[from:to], base64: true, before: shift > 0, after: to < len(raw)})
 		}
 	}
 }
 
-func (s *Set) needle(n needle) { s.by[n.text[0]] = append(s.by[n.text[0]], n) }
+func (s *Set) addNeedle(n needle) { s.byFirstByte[n.text[0]] = append(s.byFirstByte[n.text[0]], n) }
 
 // add adds a value and its parts.
 func (s *Set) add(v string, seen map[string]bool, depth int) {
 	v = strings.TrimSpace(v)
-	if len(v) < Least || depth > 3 || seen[v] || len(seen) > maxValues || isPlace(v) {
+	if len(v) < Least || depth > 3 || seen[v] || len(seen) > maxValues || isAddress(v) {
 		return
 	}
 	seen[v] = true
@@ -159,13 +159,14 @@ func (s *Set) add(v string, seen map[string]bool, depth int) {
 	}
 	if word := Scheme(v); word != "" {
 		inner(v[len(word):])
-		if login, err := base64.StdEncoding.DecodeString(strings.TrimSpace(v[len(word):])); err == nil && strings.EqualFold(word, "basic ") {
+		if login, err := base64.StdEncoding.DecodeString(strings.TrimSpace(v[len(word):])); err == nil &&
+			strings.EqualFold(word, "basic ") {
 			_, password, _ := strings.Cut(string(login), ":")
 			inner(string(login), password)
 		}
 	}
 	if strings.Contains(v, "://") {
-		inner(InURL(v)...)
+		inner(FindInURL(v)...)
 	}
 	if v[0] == '{' || v[0] == '[' {
 		d := json.NewDecoder(strings.NewReader(v))
@@ -175,11 +176,11 @@ func (s *Set) add(v string, seen map[string]bool, depth int) {
 			}
 		}
 	}
-	inner(In(v)...)
+	inner(Find(v)...)
 }
 
-// InURL returns the secrets of a URL: login, values of the query, and parts of the path that look like a key.
-func InURL(address string) []string {
+// FindInURL returns the secrets of a URL: login, values of the query, and parts of the path that look like a key.
+func FindInURL(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil
@@ -192,21 +193,21 @@ func InURL(address string) []string {
 	}
 	for name, list := range u.Query() {
 		for _, v := range list {
-			if Named(name) || len(v) >= 2*Least || strings.ContainsAny(v, digits) { // otherwise a word, such as "require"
+			if IsSecretName(name) || len(v) >= 2*Least || strings.ContainsAny(v, digits) { // otherwise a word, such as "require"
 				found = append(found, v)
 			}
 		}
 	}
 	for part := range strings.SplitSeq(u.Path, "/") {
-		if keyLike(part) {
+		if looksLikeKey(part) {
 			found = append(found, part)
 		}
 	}
 	return append(found, u.Fragment)
 }
 
-// Ordinary reports whether a header's value is never a secret.
-func Ordinary(header string) bool {
+// IsOrdinaryHeader reports whether a header's value is never a secret.
+func IsOrdinaryHeader(header string) bool {
 	switch http.CanonicalHeaderKey(header) {
 	case "Host", "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Origin":
 		return true
@@ -223,13 +224,15 @@ func isHost(s string) bool {
 	}) < 0
 }
 
-// isPlace reports whether v is a path in this machine's file system (which need not exist), a host and port, or a URL
+// isAddress reports whether v is a path in this machine's file system (which need not exist), a host and port, or a URL
 // with only an origin.
-func isPlace(v string) bool {
-	if u, err := url.Parse(v); err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" && strings.Trim(u.Path, "/") == "" {
+func isAddress(v string) bool {
+	if u, err := url.Parse(v); err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" &&
+		strings.Trim(u.Path, "/") == "" {
 		return true
 	}
-	if host, port, err := net.SplitHostPort(v); err == nil && isPort(port) && (host == "localhost" || strings.ContainsAny(host, ".:")) && isHost(host) {
+	if host, port, err := net.SplitHostPort(v); err == nil && isPort(port) &&
+		(host == "localhost" || strings.ContainsAny(host, ".:")) && isHost(host) {
 		return true
 	}
 	if !filepath.IsAbs(v) {

@@ -10,16 +10,16 @@ import (
 // Text returns a text of a configuration, such as a command line, with likely credentials masked.
 // Variables stay as they are written, except for their defaults.
 func Text(s string) string {
-	const most = 200 // variables; nested variables are read again at each level
-	if strings.Contains(s, "PRIVATE KEY-----") || strings.Count(s, "${") > most {
+	const maxVariables = 200 // variables; nested variables are read again at each level
+	if strings.Contains(s, "PRIVATE KEY-----") || strings.Count(s, "${") > maxVariables {
 		return Mask
 	}
-	return replaceParts(s, func(s string) string { return replaceLikely(s, hideText) }, func(one string) string {
-		name, standIn, ok := strings.Cut(strings.Trim(one, "${}"), ":-")
-		if ok && (Named(name) || Text(standIn) != standIn) {
-			return replaceDefault(one, Literal)
+	return replaceParts(s, func(s string) string { return replaceLikely(s, hideText) }, func(variable string) string {
+		name, standIn, ok := strings.Cut(strings.Trim(variable, "${}"), ":-")
+		if ok && (IsSecretName(name) || Text(standIn) != standIn) {
+			return replaceDefault(variable, Literal)
 		}
-		return one
+		return variable
 	})
 }
 
@@ -27,7 +27,8 @@ func Text(s string) string {
 // default of a variable is masked like the text.
 func Literal(s string) string {
 	word := Scheme(s)
-	return word + replaceParts(s[len(word):], hideText, func(one string) string { return replaceDefault(one, Literal) })
+	return word + replaceParts(s[len(word):], hideText,
+		func(variable string) string { return replaceDefault(variable, Literal) })
 }
 
 // URL masks the login, the values of the query, the fragment, and parts of the path that look like
@@ -39,7 +40,8 @@ func URL(s string) string {
 		s = path + "#" + Mask
 	}
 	path, query, more := strings.Cut(s, "?")
-	if path = Path(path); more {
+	path = Path(path)
+	if more {
 		path += "?" + query
 	}
 	return path
@@ -48,7 +50,7 @@ func URL(s string) string {
 // Path masks parts of the path of a URL that look like a key.
 func Path(s string) string {
 	return replaceSecond(segments, s, func(part string) string {
-		if keyLike(part) {
+		if looksLikeKey(part) {
 			return Mask
 		}
 		return part
@@ -59,7 +61,8 @@ func Path(s string) string {
 func Args(args []string) []string {
 	out := make([]string, len(args))
 	for i, a := range args {
-		if out[i] = Text(a); afterName(args, i) && Worth(a) {
+		out[i] = Text(a)
+		if followsSecretFlag(args, i) && IsLongEnough(a) {
 			out[i] = Mask
 		}
 	}
@@ -74,16 +77,16 @@ func hideText(s string) string {
 }
 
 // replaceParts returns s with its literals and its variables replaced.
-func replaceParts(s string, literal, one func(string) string) string {
+func replaceParts(s string, literal, variable func(string) string) string {
 	var b strings.Builder
 	for {
-		at := text.VariableIndex(s)
-		b.WriteString(literal(s[:at]))
-		if at == len(s) {
+		start := text.VariableIndex(s)
+		b.WriteString(literal(s[:start]))
+		if start == len(s) {
 			return b.String()
 		}
-		end := at + text.VariableLength(s[at:])
-		b.WriteString(one(s[at:end]))
+		end := start + text.VariableLength(s[start:])
+		b.WriteString(variable(s[start:end]))
 		s = s[end:]
 	}
 }
@@ -136,7 +139,8 @@ func (a *partialURL) literal(s string) string {
 	if !a.path {
 		m := urlStart().FindStringSubmatch(s)
 		s = s[len(m[0]):]
-		if shown = m[1]; m[2] != "" {
+		shown = m[1]
+		if m[2] != "" {
 			shown += "…@"
 		}
 	}

@@ -69,7 +69,8 @@ func (s Schema) Signature(st Style) string {
 	}
 	size := 2
 	for i, one := range all {
-		if size += len(one) + 2; i > 0 && st.Bytes > 0 && size > st.Bytes {
+		size += len(one) + 2
+		if i > 0 && st.Bytes > 0 && size > st.Bytes {
 			all = append(all[:i:i], "…")
 			break
 		}
@@ -159,7 +160,7 @@ func (st Style) alternatives(s Schema, depth int) []string {
 		}
 	}
 	if list := s.Get("allOf"); list != nil && s.Get("type") == nil && s.Get("properties") == nil {
-		return st.all(s, list.Elements(), depth-1)
+		return st.allOf(s, list.Elements(), depth-1)
 	}
 	types := s.Types()
 	if types == nil {
@@ -191,18 +192,18 @@ func (st Style) merge(nodes []*node, write func(*node) []string) []string {
 	return all
 }
 
-// all returns the alternatives of a value that satisfies every schema of an allOf.
-func (st Style) all(s Schema, nodes []*node, depth int) []string {
+// allOf returns the alternatives of a value that satisfies every schema of an allOf.
+func (st Style) allOf(s Schema, nodes []*node, depth int) []string {
 	var parts []string
 	var alone []string
 	for _, n := range nodes[:min(len(nodes), st.Choices)] {
-		each := st.alternatives(s.At(n), depth)
-		one := st.union(each)
-		if len(each) > 1 {
-			one = "(" + one + ")"
+		alternatives := st.alternatives(s.At(n), depth)
+		written := st.union(alternatives)
+		if len(alternatives) > 1 {
+			written = "(" + written + ")"
 		}
-		if one != "any" && !slices.Contains(parts, one) {
-			parts, alone = append(parts, one), each
+		if written != "any" && !slices.Contains(parts, written) {
+			parts, alone = append(parts, written), alternatives
 		}
 	}
 	switch len(parts) {
@@ -242,8 +243,8 @@ func (st Style) array(s Schema, depth int) string {
 	if !items.Is("{") || depth <= 1 {
 		return "array"
 	}
-	each := st.alternatives(s.At(items), depth-1)
-	if one := st.union(each); len(each) > 1 || strings.Contains(one, " & ") && one[0] != '{' {
+	alternatives := st.alternatives(s.At(items), depth-1)
+	if one := st.union(alternatives); len(alternatives) > 1 || strings.Contains(one, " & ") && one[0] != '{' {
 		return "(" + one + ")[]"
 	} else {
 		return one + "[]"
@@ -292,19 +293,19 @@ func (st Style) object(s Schema, depth int) string {
 
 // declaration returns a parameter with its type: limit?: integer.
 func (st Style) declaration(p Parameter, depth int) string {
-	one := st.name(p.Name)
+	written := st.name(p.Name)
 	if !p.Required {
-		one += "?"
+		written += "?"
 	}
-	one += ": " + st.union(st.alternatives(p.declared, depth))
+	written += ": " + st.union(st.alternatives(p.declared, depth))
 	if st.Defaults {
 		if v := p.Schema.Get("default"); v != nil && !v.Is("n") {
-			if short := string(v.AppendUpTo(nil, 20)); len(short) <= 20 {
-				one += " = " + text.OneLine(short)
+			if value := string(v.AppendUpTo(nil, 20)); len(value) <= 20 {
+				written += " = " + text.OneLine(value)
 			}
 		}
 	}
-	return one
+	return written
 }
 
 // Count returns "1 item" or "2 items".

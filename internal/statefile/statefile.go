@@ -27,8 +27,8 @@ import (
 // lockWait limits how long an update waits for updates of other processes. Each takes a few milliseconds.
 const lockWait = 10 * time.Second
 
-// ErrSame is returned by the edit function of [File.Update] if nothing changes. Update then returns nil.
-var ErrSame = errors.New("nothing has changed")
+// ErrUnchanged is returned by the edit function of [File.Update] if nothing changes. Update then returns nil.
+var ErrUnchanged = errors.New("nothing has changed")
 
 // File is a value in a file. Set its first five fields before use, and do not change them afterwards.
 type File[T any] struct {
@@ -101,7 +101,7 @@ func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
 	if err == nil {
 		value, err = edit(value)
 	}
-	if errors.Is(err, ErrSame) {
+	if errors.Is(err, ErrUnchanged) {
 		return nil
 	} else if err != nil {
 		return err

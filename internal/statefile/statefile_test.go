@@ -88,7 +88,7 @@ func TestWhatIsLeftAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n")
 	f, _ := counter(path)
 	refused := errors.New("refused")
-	for _, err := range []error{refused, statefile.ErrSame} {
+	for _, err := range []error{refused, statefile.ErrUnchanged} {
 		got := f.Update(t.Context(), func(int) (int, error) { return 7, err })
 		if _, none := os.Stat(path); none == nil || errors.Is(got, refused) != (err == refused) {
 			t.Errorf("%v became %v", err, got)

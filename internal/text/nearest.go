@@ -41,18 +41,19 @@ func Nearest(name string, candidates []string, n int) []string {
 
 // fold removes differences that people often do not notice.
 func fold(s string) string {
-	return joints.Replace(strings.ToLower(s))
+	return separators.Replace(strings.ToLower(s))
 }
 
-var joints = strings.NewReplacer("-", "", "_", "")
+var separators = strings.NewReplacer("-", "", "_", "")
 
 func resembles(want, have string) (distance int, ok bool) {
 	if len(have) > maxNearestName {
 		return 0, false
 	}
-	most := maxEdits(len(want))
-	if apart := len(have) - len(want); max(apart, -apart) <= utf8.UTFMax*most { // otherwise they differ in more keystrokes
-		if d := edits([]rune(want), []rune(have)); d <= most && d < len(have) {
+	limit := maxEdits(len(want))
+	apart := len(have) - len(want)
+	if max(apart, -apart) <= utf8.UTFMax*limit { // otherwise they differ in more keystrokes
+		if d := edits([]rune(want), []rune(have)); d <= limit && d < len(have) {
 			return d, true
 		}
 	}
@@ -74,7 +75,7 @@ func maxEdits(length int) int {
 // edits counts the insertions, deletions, replacements and swaps of neighbors that turn a into b (optimal string
 // alignment).
 func edits(a, b []rune) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	previous, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j
 	}
@@ -82,16 +83,16 @@ func edits(a, b []rune) int {
 		row := make([]int, len(b)+1)
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
-			same := 1
+			cost := 1
 			if a[i-1] == b[j-1] {
-				same = 0
+				cost = 0
 			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+same)
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
+				row[j] = min(row[j], previous[j-2]+1)
 			}
 		}
-		before, last = last, row
+		previous, last = last, row
 	}
 	return last[len(b)]
 }

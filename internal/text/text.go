@@ -23,8 +23,8 @@ const (
 
 // kinds is the table. The first entry that contains a character decides.
 var kinds = []struct {
-	kind Kind
-	of   []*unicode.RangeTable
+	kind   Kind
+	tables []*unicode.RangeTable
 }{
 	{Control, []*unicode.RangeTable{unicode.Cc}},
 	{Line, []*unicode.RangeTable{unicode.Zl, unicode.Zp}},
@@ -49,7 +49,7 @@ func KindOf(r rune) Kind {
 		return Plain
 	}
 	for _, k := range kinds {
-		if unicode.In(r, k.of...) {
+		if unicode.In(r, k.tables...) {
 			return k.kind
 		}
 	}
@@ -95,24 +95,24 @@ func harmless(s string, space rune) string {
 // and so is hidden text.)
 func Visible(s string) (string, []rune) {
 	var out strings.Builder
-	var taken []rune
+	var removed []rune
 	from := 0 // start of the unwritten part
-	var before rune
+	var previous rune
 	for i, r := range s {
 		kind := KindOf(r)
-		if kind == Plain || r == '\n' || r == '\t' || kind == Invisible && isUsed(r, before, s[i+utf8.RuneLen(r):]) {
-			before = r
+		if kind == Plain || r == '\n' || r == '\t' || kind == Invisible && hasMeaning(r, previous, s[i+utf8.RuneLen(r):]) {
+			previous = r
 			continue
 		}
-		taken = append(taken, r)
+		removed = append(removed, r)
 		out.WriteString(s[from:i])
 		from = i + utf8.RuneLen(r)
 	}
-	if taken == nil {
+	if removed == nil {
 		return s, nil
 	}
 	out.WriteString(s[from:])
-	return out.String(), taken
+	return out.String(), removed
 }
 
 const (
@@ -120,18 +120,19 @@ const (
 	emojiStyle        = 0xFE0F // the selector after many emoji
 )
 
-// isUsed reports whether an invisible character has a meaning between before and rest.
-func isUsed(r, before rune, rest string) bool {
+// hasMeaning reports whether an invisible character has a meaning between before and rest.
+func hasMeaning(r, previous rune, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	switch {
-	case r == joiner && (isSymbol(before) || before == emojiStyle):
+	case r == joiner && (isSymbol(previous) || previous == emojiStyle):
 		return isSymbol(next)
 	case r == joiner, r == nonJoiner:
-		return unicode.In(before, joining...)
+		return unicode.In(previous, joining...)
 	case r == 0xFE0E, r == emojiStyle:
-		return isSymbol(before) || unicode.Is(unicode.Han, before) || strings.ContainsRune("0123456789#*", before) || unicode.Is(unicode.Po, before)
+		return isSymbol(previous) || unicode.Is(unicode.Han, previous) || strings.ContainsRune("0123456789#*", previous) ||
+			unicode.Is(unicode.Po, previous)
 	case unicode.Is(unicode.Variation_Selector, r):
-		return unicode.Is(unicode.Han, before) || unicode.Is(unicode.Mongolian, before) && unicode.IsLetter(before)
+		return unicode.Is(unicode.Han, previous) || unicode.Is(unicode.Mongolian, previous) && unicode.IsLetter(previous)
 	}
 	return false
 }
@@ -146,11 +147,11 @@ var joining = []*unicode.RangeTable{
 }
 
 // Cut returns the beginning of s in at most most bytes, in whole characters. If s is not longer, it returns s.
-func Cut(s string, most int) string {
-	if len(s) <= most {
+func Cut(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	end := max(most, 0)
+	end := max(limit, 0)
 	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}
@@ -161,9 +162,9 @@ func Cut(s string, most int) string {
 // because the beginning of an output identifies it, and its end shows the outcome. The text begins with head and ends
 // with tail, and missing bytes between them are already lost. For a single text s, pass s, s and -len(s). The note with
 // the number of missing bytes is never cut.
-func Middle(head, tail string, missing, most int) (string, int) {
+func Middle(head, tail string, missing, limit int) (string, int) {
 	note := func(n int) string { return fmt.Sprintf("\n… %d bytes cut …\n", n) }
-	room := max(0, most-len(note(missing+len(head)+len(tail)))) // the final number is smaller, so its note is not longer
+	room := max(0, limit-len(note(missing+len(head)+len(tail)))) // the final number is smaller, so its note is not longer
 	begin, from := Cut(head, room-room/2), max(0, len(tail)-room/2)
 	for from < len(tail) && !utf8.RuneStart(tail[from]) {
 		from++
@@ -173,11 +174,11 @@ func Middle(head, tail string, missing, most int) (string, int) {
 }
 
 // Clip is [Cut] with an ellipsis if something is missing. most does not count the ellipsis.
-func Clip(s string, most int) string {
-	if len(s) <= most {
+func Clip(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	return Cut(s, most) + "…"
+	return Cut(s, limit) + "…"
 }
 
 // escapes matches the control sequences of ECMA-48: CSI, the strings (OSC, DCS, APC, …), and the short sequences.

@@ -5,12 +5,12 @@ import "slices"
 // Backlog is a queue of values for a slow reader. A key is queued once: a later value of the key replaces the earlier
 // value. The zero value is empty. Only one goroutine may use it at a time.
 type Backlog[T any] struct {
-	all   []*waiting[T]
-	keyed map[string]*waiting[T]
+	all   []*entry[T]
+	keyed map[string]*entry[T]
 	bytes int
 }
 
-type waiting[T any] struct {
+type entry[T any] struct {
 	key   string // "" if it has none
 	bytes int
 	value T
@@ -20,12 +20,12 @@ type waiting[T any] struct {
 func (b *Backlog[T]) Put(key string, bytes int, value T) {
 	w := b.keyed[key]
 	if w == nil {
-		w = &waiting[T]{key: key}
+		w = &entry[T]{key: key}
 		b.all = append(b.all, w)
 	}
 	if key != "" {
 		if b.keyed == nil {
-			b.keyed = map[string]*waiting[T]{}
+			b.keyed = map[string]*entry[T]{}
 		}
 		b.keyed[key] = w
 	}
@@ -42,22 +42,22 @@ func (b *Backlog[T]) Get(key string) (value T, ok bool) {
 }
 
 // Size returns the number of values with a key, the number of values without a key, and the bytes of all.
-func (b *Backlog[T]) Size() (keyed, others, bytes int) {
+func (b *Backlog[T]) Size() (keyed, unkeyed, bytes int) {
 	return len(b.keyed), len(b.all) - len(b.keyed), b.bytes
 }
 
 // DropFirst drops the first value with a key, or the first value without a key.
 func (b *Backlog[T]) DropFirst(keyed bool) {
-	if i := slices.IndexFunc(b.all, func(w *waiting[T]) bool { return (w.key != "") == keyed }); i >= 0 {
+	if i := slices.IndexFunc(b.all, func(w *entry[T]) bool { return (w.key != "") == keyed }); i >= 0 {
 		b.forget(b.all[i])
 		b.all = slices.Delete(b.all, i, i+1)
 	}
 }
 
 // Remove removes the values for which meant returns true, and returns them in order.
-func (b *Backlog[T]) Remove(meant func(key string, value T) bool) (removed []T) {
-	b.all = slices.DeleteFunc(b.all, func(w *waiting[T]) bool {
-		if !meant(w.key, w.value) {
+func (b *Backlog[T]) Remove(match func(key string, value T) bool) (removed []T) {
+	b.all = slices.DeleteFunc(b.all, func(w *entry[T]) bool {
+		if !match(w.key, w.value) {
 			return false
 		}
 		b.forget(w)
@@ -77,7 +77,7 @@ func (b *Backlog[T]) Take() []T {
 	return all
 }
 
-func (b *Backlog[T]) forget(w *waiting[T]) {
+func (b *Backlog[T]) forget(w *entry[T]) {
 	b.bytes -= w.bytes
 	delete(b.keyed, w.key)
 }

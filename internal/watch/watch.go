@@ -64,10 +64,10 @@ func (w *List) Notify() {
 	}
 }
 
-func (w *List) drop(one *watcher) {
+func (w *List) drop(target *watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.list = slices.DeleteFunc(slices.Clone(w.list), func(other *watcher) bool { return other == one })
+	w.list = slices.DeleteFunc(slices.Clone(w.list), func(w *watcher) bool { return w == target })
 }
 
 func (w *watcher) call() {

@@ -20,7 +20,8 @@ func fixtures() []struct {
 } {
 	text := func(s string) []byte {
 		q, _ := json.Marshal(strings.Repeat(s, 256<<10/len(s)))
-		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":%s}],"isError":false}}`, q)
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":%s}],"isError":false}}`,
+			q)
 	}
 	var rows bytes.Buffer
 	for i := 0; rows.Len() < 256<<10; i++ {

@@ -54,7 +54,8 @@ func corpus() []string {
 	}
 	for _, n := range []int{6, 7, 8, 9, 15, 16, 31, 32, 33, 40, 63, 64, 65, 100} { // around the sizes of blocks
 		fill := strings.Repeat("x", n)
-		list = append(list, `"`+fill+`"`, `"`+fill, `"`+fill+"\x01\"", `"`+fill+`\"`, `"`+fill+`\\"`, `"`+fill+`\u00e9"`, `"`+fill+`\q"`,
+		list = append(list, `"`+fill+`"`, `"`+fill, `"`+fill+"\x01\"", `"`+fill+`\"`, `"`+fill+`\\"`, `"`+fill+`\u00e9"`,
+			`"`+fill+`\q"`,
 			`{"`+fill+`":[{"]":"`+fill+`"}],"id":1}`, `{"result":["`+fill+`{[",{}],"id":1}`,
 			`{"result":`+strings.Repeat(`[{"a":`, n)+`0`+strings.Repeat(`}]`, n)+`,"id":"`+fill+`"}`,
 			strings.Repeat(" ", n)+`{"id":`+strings.Repeat("1", n)+`}`+strings.Repeat("\n", n))

@@ -47,19 +47,19 @@ func (e *Envelope) Kind() Kind {
 		if len(e.ID) == 0 {
 			return Notification
 		}
-		if named(e.ID) {
+		if isValidID(e.ID) {
 			return Request
 		}
 	case result != failure:
-		if named(e.ID) || failure && string(e.ID) == "null" {
+		if isValidID(e.ID) || failure && string(e.ID) == "null" {
 			return Response
 		}
 	}
 	return Invalid
 }
 
-// named reports whether an id can identify a call.
-func named(id json.RawMessage) bool {
+// isValidID reports whether an id can identify a call.
+func isValidID(id json.RawMessage) bool {
 	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || id[0]-'0' < 10)
 }
 
@@ -83,23 +83,23 @@ func Scan(b []byte) (Envelope, error) {
 	)
 	i := skipSpace(b, 0)
 	if i == len(b) || b[i] != '{' {
-		return Envelope{}, syntax(b, i, whyUnexpected)
+		return Envelope{}, syntaxError(b, i, stopUnexpected)
 	}
 	i = skipSpace(b, i+1)
 	if i < len(b) && b[i] == '}' {
 		return e, trailing(b, i+1)
 	}
 	for {
-		m, end, w := member(b, i)
-		if w != whyNone {
-			return Envelope{}, syntax(b, end, w)
+		m, end, w := scanMember(b, i)
+		if w != stopNone {
+			return Envelope{}, syntaxError(b, end, w)
 		}
 		if err := e.put(b, m); err != nil && doubt == nil {
 			doubt = err
 		}
 		i = skipSpace(b, end)
 		if i == len(b) || b[i] != ',' && b[i] != '}' {
-			return Envelope{}, syntax(b, i, whyUnexpected)
+			return Envelope{}, syntaxError(b, i, stopUnexpected)
 		}
 		if b[i] == '}' {
 			break
@@ -117,8 +117,9 @@ func Scan(b []byte) (Envelope, error) {
 
 // trailing returns an error if bytes other than whitespace follow from i.
 func trailing(b []byte, i int) error {
-	if i = skipSpace(b, i); i < len(b) {
-		err := syntax(b, i, whyUnexpected)
+	i = skipSpace(b, i)
+	if i < len(b) {
+		err := syntaxError(b, i, stopUnexpected)
 		err.Reason += " after the object"
 		return err
 	}
@@ -128,17 +129,19 @@ func trailing(b []byte, i int) error {
 // span is the place of a member: its key at [start,keyEnd) with quotes, its value at [value,end).
 type span struct{ start, keyEnd, value, end int }
 
-// member validates the top-level member that begins at i.
-func member(b []byte, i int) (m span, end int, w why) {
+// scanMember validates the top-level member that begins at i.
+func scanMember(b []byte, i int) (m span, end int, w stopReason) {
 	m.start = i
 	if i == len(b) || b[i] != '"' {
-		return m, i, whyUnexpected
+		return m, i, stopUnexpected
 	}
-	if m.keyEnd, w = scanText(b, i+1); w != whyNone {
+	m.keyEnd, w = scanText(b, i+1)
+	if w != stopNone {
 		return m, m.keyEnd, w
 	}
-	if i = skipSpace(b, m.keyEnd); i == len(b) || b[i] != ':' {
-		return m, i, whyUnexpected
+	i = skipSpace(b, m.keyEnd)
+	if i == len(b) || b[i] != ':' {
+		return m, i, stopUnexpected
 	}
 	m.value = skipSpace(b, i+1)
 	m.end, w = scanValue(b, m.value, 1)
@@ -147,14 +150,14 @@ func member(b []byte, i int) (m span, end int, w why) {
 
 // put stores the value of a member if its key is an envelope key.
 func (e *Envelope) put(b []byte, m span) error {
-	like, exact := envelopeKey(b[m.start:m.keyEnd])
-	field := e.field(like)
+	key, exact := envelopeKey(b[m.start:m.keyEnd])
+	field := e.field(key)
 	if field == nil {
 		return nil
 	}
 	if !exact || *field != nil {
 		k, _ := Unquote(b[m.start:m.keyEnd])
-		return &KeyError{Key: k, Like: like, Offset: m.start}
+		return &KeyError{Key: k, Resembles: key, Offset: m.start}
 	}
 	*field = b[m.value:m.end:m.end]
 	return nil

@@ -17,16 +17,16 @@ func (e *SyntaxError) Error() string {
 // KeyError reports that valid JSON is ambiguous: a key is repeated, or only some readers take it
 // for an envelope key.
 type KeyError struct {
-	Key    string // as written, decoded
-	Like   string // the key it repeats or resembles
-	Offset int    // of the offending key
+	Key       string // as written, decoded
+	Resembles string // the key it repeats or resembles
+	Offset    int    // of the offending key
 }
 
 func (e *KeyError) Error() string {
-	if e.Key == e.Like {
+	if e.Key == e.Resembles {
 		return fmt.Sprintf("wire: key %q stands twice, again at byte %d", e.Key, e.Offset)
 	}
-	return fmt.Sprintf("wire: key %q can be taken for %q, at byte %d", e.Key, e.Like, e.Offset)
+	return fmt.Sprintf("wire: key %q can be taken for %q, at byte %d", e.Key, e.Resembles, e.Offset)
 }
 
 // TooLong reports that a message was discarded, because it exceeded the limit of its [Lines] or
@@ -47,31 +47,31 @@ func (e *TooLong) Error() string {
 // Frame returns the discarded message as a BadFrame, with the fields that its beginning shows.
 func (e *TooLong) Frame() *BadFrame {
 	bad := &BadFrame{Err: e}
-	bad.ID, bad.Asks = probe(e.Prefix)
+	bad.ID, bad.HasMethod = probe(e.Prefix)
 	return bad
 }
 
-// why is the reason why the scanner stopped, or whyNone.
-type why uint8
+// stopReason is the reason why the scanner stopped, or stopNone.
+type stopReason uint8
 
 const (
-	whyNone why = iota
-	whyUnexpected
-	whyTooDeep
-	whyControl
-	whyEscape
+	stopNone stopReason = iota
+	stopUnexpected
+	stopTooDeep
+	stopControl
+	stopEscape
 )
 
-// syntax returns the error for a scan of b that stopped at i.
-func syntax(b []byte, i int, w why) *SyntaxError {
+// syntaxError returns the error for a scan of b that stopped at i.
+func syntaxError(b []byte, i int, w stopReason) *SyntaxError {
 	reason := "unexpected end"
 	switch {
-	case w == whyTooDeep:
+	case w == stopTooDeep:
 		reason = fmt.Sprintf("nested deeper than %d", maxDepth)
 	case i >= len(b):
-	case w == whyControl:
+	case w == stopControl:
 		reason = fmt.Sprintf("control character 0x%02x in a string", b[i])
-	case w == whyEscape:
+	case w == stopEscape:
 		reason = fmt.Sprintf("invalid escape with %s", byteName(b[i]))
 	default:
 		reason = "unexpected " + byteName(b[i])

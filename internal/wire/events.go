@@ -24,20 +24,20 @@ type Events struct {
 	// end. It is for a stream with a single response, which is not read further.
 	AtOnce bool
 
-	feed   feed
-	held   held
-	lastID string
-	begun  bool
+	feed      feed
+	collected collector
+	lastID    string
+	started   bool
 }
 
 // NewEvents returns a reader of events with up to max bytes of data. It reads ahead.
 func NewEvents(r io.Reader, max int) *Events {
-	return &Events{feed: feed{src: r, cr: true}, held: held{limit: max}}
+	return &Events{feed: feed{src: r, cr: true}, collected: collector{limit: max}}
 }
 
 // Within makes the messages take their bytes from a budget. Call it before the first Next.
 func (e *Events) Within(b *memory.Budget) *Events {
-	e.held.meter.Budget = b
+	e.collected.meter.Budget = b
 	return e
 }
 
@@ -47,17 +47,17 @@ func (e *Events) Within(b *memory.Budget) *Events {
 // ignored. At the end of the stream an unterminated event is discarded. Errors of the stream are
 // final.
 func (e *Events) Next() (Event, error) {
-	defer e.feed.rest()
+	defer e.feed.shrink()
 	ev := Event{Name: "message", Retry: -1}
 	var data, seen bool // data: a data field; seen: an id or retry field
 	for {
 		line, end, err := e.feed.fragment()
 		if err != nil {
-			e.held.drop()
+			e.collected.drop()
 			return Event{}, err
 		}
-		if !e.begun {
-			e.begun = true
+		if !e.started {
+			e.started = true
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		if end && len(line) == 0 {
@@ -71,35 +71,35 @@ func (e *Events) Next() (Event, error) {
 		value = bytes.TrimPrefix(value, []byte(" "))
 		if string(field) == "data" {
 			if data {
-				e.held.add([]byte("\n"))
+				e.collected.add([]byte("\n"))
 			}
 			data = true
-			e.held.add(value)
-			if err := e.passed(); err != nil {
+			e.collected.add(value)
+			if err := e.earlyError(); err != nil {
 				return Event{}, err
 			}
 		} else if end {
 			seen = e.set(&ev, string(field), value) || seen
 		}
 		if !end {
-			if err := e.rest(string(field) == "data"); err != nil {
+			if err := e.finishLine(string(field) == "data"); err != nil {
 				return Event{}, err
 			}
 		}
 	}
 }
 
-// rest reads the rest of a long line.
-func (e *Events) rest(data bool) error {
+// finishLine reads the rest of a long line.
+func (e *Events) finishLine(data bool) error {
 	for {
 		p, end, err := e.feed.fragment()
 		if err != nil {
-			e.held.drop()
+			e.collected.drop()
 			return err
 		}
 		if data {
-			e.held.add(p)
-			if err := e.passed(); err != nil {
+			e.collected.add(p)
+			if err := e.earlyError(); err != nil {
 				return err
 			}
 		}
@@ -109,12 +109,12 @@ func (e *Events) rest(data bool) error {
 	}
 }
 
-// passed returns the error of an event that is refused before its end.
-func (e *Events) passed() error {
-	if !e.AtOnce || e.held.over == nil {
+// earlyError returns the error of an event that is refused before its end.
+func (e *Events) earlyError() error {
+	if !e.AtOnce || e.collected.tooLong == nil {
 		return nil
 	}
-	_, err := e.held.take()
+	_, err := e.collected.take()
 	return err
 }
 
@@ -147,7 +147,7 @@ func (e *Events) dispatch(ev Event, data bool) (Event, error) {
 		return ev, nil
 	}
 	var err error
-	ev.Data, err = e.held.take()
+	ev.Data, err = e.collected.take()
 	return ev, err
 }
 

@@ -41,7 +41,7 @@ func standard(b []byte, max int) (want []string) {
 	for i, line := range lines[:len(lines)-1] {
 		if line == "" {
 			if data != nil || surface {
-				want = append(want, tell(name, lastID, data, retry, max))
+				want = append(want, describeEvent(name, lastID, data, retry, max))
 			}
 			name, data, retry, surface = "message", nil, -1, false
 			continue
@@ -76,7 +76,7 @@ func standard(b []byte, max int) (want []string) {
 	return want
 }
 
-func tell(name, id string, data []string, retry, max int) string {
+func describeEvent(name, id string, data []string, retry, max int) string {
 	joined := strings.Join(data, "\n")
 	if len(joined) > max {
 		joined = fmt.Sprintf("%d %s", len(joined), joined[:min(len(joined), 4096)])
@@ -122,7 +122,8 @@ func eventCorpus() []string {
 
 func TestEventsFollowTheStandard(t *testing.T) {
 	for _, s := range eventCorpus() {
-		for _, n := range []uint32{1, 4085, 4090, 4096, 65528, 65529, 65530, 65531, 65532, 65533, 65534, 65535, 65536, 199_999} {
+		for _, n := range []uint32{1, 4085, 4090, 4096, 65528, 65529, 65530, 65531, 65532, 65533, 65534, 65535, 65536,
+			199_999} {
 			b := stretch(s, n)
 			for _, max := range []int{0, 1, 4096, int(n), 1 << 20} {
 				checkEvents(t, bytes.NewReader(b), b, max)
@@ -165,10 +166,12 @@ func TestEventsGoOnAfterTooLong(t *testing.T) {
 	events := wire.NewEvents(strings.NewReader("id: 5\ndata: 123456\n\ndata: 1234\n\n"), 5)
 	e, err := events.Next()
 	var tooLong *wire.TooLong
-	if !errors.As(err, &tooLong) || tooLong.Size != 6 || string(tooLong.Prefix) != "123456" || e.ID != "5" || e.Data != nil {
+	if !errors.As(err, &tooLong) || tooLong.Size != 6 || string(tooLong.Prefix) != "123456" || e.ID != "5" ||
+		e.Data != nil {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if e, err = events.Next(); string(e.Data) != "1234" || e.ID != "5" || err != nil {
+	e, err = events.Next()
+	if string(e.Data) != "1234" || e.ID != "5" || err != nil {
 		t.Errorf("%+v, %v", e, err)
 	}
 }

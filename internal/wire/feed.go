@@ -12,16 +12,16 @@ const (
 
 // feed splits a stream into lines, and lines that are longer than its buffer into fragments.
 type feed struct {
-	src   io.Reader
-	buf   []byte // small, or the buffer of large
-	small []byte
-	large *chunk // nil unless the unread bytes did not fit into small
-	r, w  int    // buf[r:w] is unread
-	lf    int    // no LF is in buf[r:lf]; one is at lf, or lf is w
-	seen  int    // no line end is in buf[r:seen]
-	err   error  // of src
-	cr    bool   // CR and CRLF also end lines
-	skip  bool   // an LF that comes next belongs to the CR before it
+	src     io.Reader
+	buf     []byte // small, or the buffer of large
+	small   []byte
+	large   *chunk // nil unless the unread bytes did not fit into small
+	r, w    int    // buf[r:w] is unread
+	lf      int    // no LF is in buf[r:lf]; one is at lf, or lf is w
+	scanned int    // no line end is in buf[r:scanned]
+	err     error  // of src
+	cr      bool   // CR and CRLF also end lines
+	skip    bool   // an LF that comes next belongs to the CR before it
 }
 
 // fragment returns the next piece of a line, without the line end, and reports whether the line
@@ -56,7 +56,7 @@ func (f *feed) fragment() (p []byte, end bool, err error) {
 // find returns the index of the first line end in buf[r:w], or -1. It checks each byte once for
 // each kind of line end.
 func (f *feed) find() int {
-	f.lf, f.seen = max(f.lf, f.r), max(f.seen, f.r)
+	f.lf, f.scanned = max(f.lf, f.r), max(f.scanned, f.r)
 	if f.lf < f.w && f.buf[f.lf] != '\n' {
 		if n := bytes.IndexByte(f.buf[f.lf:f.w], '\n'); n >= 0 {
 			f.lf += n
@@ -65,10 +65,10 @@ func (f *feed) find() int {
 		}
 	}
 	if f.cr {
-		if n := bytes.IndexByte(f.buf[f.seen:f.lf], '\r'); n >= 0 {
-			return f.seen + n
+		if n := bytes.IndexByte(f.buf[f.scanned:f.lf], '\r'); n >= 0 {
+			return f.scanned + n
 		}
-		f.seen = f.lf
+		f.scanned = f.lf
 	}
 	if f.lf < f.w {
 		return f.lf
@@ -99,8 +99,8 @@ func (f *feed) fill() {
 	f.err = io.ErrNoProgress
 }
 
-// rest returns the large buffer to the pool if no bytes are unread. It is called between messages.
-func (f *feed) rest() {
+// shrink returns the large buffer to the pool if no bytes are unread. It is called between messages.
+func (f *feed) shrink() {
 	if f.large != nil && f.r == f.w {
 		recycle(f.large)
 		f.large = nil
@@ -111,6 +111,6 @@ func (f *feed) rest() {
 // shift moves the unread bytes to the beginning of buf.
 func (f *feed) shift(buf []byte) {
 	f.w = copy(buf, f.buf[f.r:f.w])
-	f.lf, f.seen = max(f.lf-f.r, 0), max(f.seen-f.r, 0)
+	f.lf, f.scanned = max(f.lf-f.r, 0), max(f.scanned-f.r, 0)
 	f.r, f.buf = 0, buf
 }

@@ -14,7 +14,8 @@ func Finite(b []byte) (out []byte, depth int) {
 	for i := 0; i < len(b); {
 		switch c := b[i]; {
 		case c == '"':
-			if i = skipText(b, i+1); i < 0 {
+			i = skipText(b, i+1)
+			if i < 0 {
 				return b, depth
 			}
 		case c == '-' || '0' <= c && c <= '9':

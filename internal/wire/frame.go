@@ -9,10 +9,10 @@ import (
 // BadFrame reports bytes that are not a message: noise, or a broken message. Messages after it may
 // be good.
 type BadFrame struct {
-	ID   json.RawMessage   // the apparent id; nil if unknown
-	More []json.RawMessage // further ids, of a batch of responses
-	Asks bool              // it has a method, so it is not a response
-	Err  error
+	ID        json.RawMessage   // the apparent id; nil if unknown
+	More      []json.RawMessage // further ids, of a batch of responses
+	HasMethod bool              // it has a method, so it is not a response
+	Err       error
 }
 
 var (
@@ -32,7 +32,7 @@ func ReadMessage(b []byte) (Envelope, error) {
 	}
 	parts, noBatch := Elements(b)
 	if noBatch != nil || !Valid(b) {
-		bad.ID, bad.Asks = probe(b)
+		bad.ID, bad.HasMethod = probe(b)
 		return Envelope{}, bad
 	}
 	bad.Err = errBatch
@@ -55,9 +55,9 @@ func (b *BadFrame) Unwrap() error { return b.Err }
 func ReadEnvelope(lines *Lines) (Envelope, error) {
 	line, err := lines.Next()
 	if err != nil {
-		var long *TooLong
-		if errors.As(err, &long) {
-			return Envelope{}, long.Frame()
+		var tooLong *TooLong
+		if errors.As(err, &tooLong) {
+			return Envelope{}, tooLong.Frame()
 		}
 		return Envelope{}, err
 	}

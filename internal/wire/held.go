@@ -31,41 +31,41 @@ func recycle(c *chunk) {
 	chunks.Put(c)
 }
 
-// held collects a message of unknown length. The message is stored in chunks, and is copied out of them
+// collector collects a message of unknown length. The message is stored in chunks, and is copied out of them
 // once. Above half the limit it moves into a buffer with room for the limit, so that it never needs more
 // than one and a half times the limit.
-type held struct {
-	limit int
-	meter memory.Meter
-	size  int64    // of the message so far
-	parts [][]byte // the message, with each part in a chunk
-	large []byte   // instead of parts
-	over  *TooLong // set instead of the message if it is over the limit
+type collector struct {
+	limit   int
+	meter   memory.Meter
+	size    int64    // of the message so far
+	parts   [][]byte // the message, with each part in a chunk
+	large   []byte   // instead of parts
+	tooLong *TooLong // set instead of the message if it is over the limit
 }
 
 // add appends to the message.
-func (h *held) add(p []byte) {
+func (h *collector) add(p []byte) {
 	h.size += int64(len(p))
 	switch {
-	case h.over != nil:
-		h.over.keep(p)
+	case h.tooLong != nil:
+		h.tooLong.addPrefix(p)
 	case h.size > int64(h.limit), !h.meter.Grow(h.size):
-		over := &TooLong{Limit: h.limit}
+		tooLong := &TooLong{Limit: h.limit}
 		for _, part := range append(h.parts, h.large, p) {
-			over.keep(part)
+			tooLong.addPrefix(part)
 		}
 		h.meter.Drop()
 		h.release()
-		h.over = over
+		h.tooLong = tooLong
 	case h.large != nil:
 		h.large = append(h.large, p...)
 	case h.size > 16*chunkSize && h.size > int64(h.limit/2):
-		large := make([]byte, 0, h.limit)
+		buffer := make([]byte, 0, h.limit)
 		for _, part := range append(h.parts, p) {
-			large = append(large, part...)
+			buffer = append(buffer, part...)
 		}
 		h.release()
-		h.large = large
+		h.large = buffer
 	default:
 		for len(p) > 0 {
 			last := len(h.parts) - 1
@@ -81,27 +81,27 @@ func (h *held) add(p []byte) {
 }
 
 // release returns the chunks to the pool.
-func (h *held) release() {
+func (h *collector) release() {
 	for _, part := range h.parts {
 		recycle((*chunk)(part[:chunkSize]))
 	}
 	clear(h.parts)
-	h.parts, h.large, h.over = h.parts[:0], nil, nil
+	h.parts, h.large, h.tooLong = h.parts[:0], nil, nil
 }
 
 // drop discards the message.
-func (h *held) drop() {
+func (h *collector) drop() {
 	h.meter.Drop()
 	h.release()
 	h.size = 0
 }
 
 // take returns the message, which the caller owns, and begins the next.
-func (h *held) take() ([]byte, error) {
+func (h *collector) take() ([]byte, error) {
 	defer h.drop()
-	if h.over != nil {
-		h.over.Size = h.size
-		return nil, h.over
+	if h.tooLong != nil {
+		h.tooLong.Size = h.size
+		return nil, h.tooLong
 	}
 	message := h.large[:len(h.large):len(h.large)]
 	if h.large == nil {
@@ -128,14 +128,14 @@ func ReadAll(r io.Reader, size int64, limit int, m memory.Meter) ([]byte, error)
 		m.Keep(b)
 		return b[:n], err
 	}
-	h := held{limit: limit, meter: m}
+	h := collector{limit: limit, meter: m}
 	c := newChunk()
 	defer recycle(c)
 	for {
 		n, err := r.Read(c[:])
 		h.add(c[:n])
 		switch {
-		case h.over != nil || err == io.EOF:
+		case h.tooLong != nil || err == io.EOF:
 			return h.take()
 		case err != nil:
 			begun, _ := h.take()
@@ -144,6 +144,6 @@ func ReadAll(r io.Reader, size int64, limit int, m memory.Meter) ([]byte, error)
 	}
 }
 
-func (e *TooLong) keep(p []byte) {
+func (e *TooLong) addPrefix(p []byte) {
 	e.Prefix = append(e.Prefix, p[:min(prefixSize-len(e.Prefix), len(p))]...)
 }

@@ -9,7 +9,7 @@ var envelopeKeys = [...]string{"id", "jsonrpc", "result", "method", "params", "e
 // Readers that ignore case differ in their rules. Three of them count here: Unicode's simple folding
 // (ſ is s, as in encoding/json), the upper case of Java and .NET (ı and İ are i), and strings that end
 // at a NUL.
-func envelopeKey(raw []byte) (like string, exact bool) {
+func envelopeKey(raw []byte) (key string, exact bool) {
 	in := raw[1 : len(raw)-1]
 	for _, k := range envelopeKeys {
 		if string(in) == k {

@@ -9,19 +9,19 @@ import (
 
 // Lines reads newline-delimited messages.
 type Lines struct {
-	feed feed
-	held held
-	cr   bool // a fragment ended with a CR that may belong to the line end
+	feed      feed
+	collected collector
+	cr        bool // a fragment ended with a CR that may belong to the line end
 }
 
 // NewLines returns a reader of lines of up to max bytes. It reads ahead.
 func NewLines(r io.Reader, max int) *Lines {
-	return &Lines{feed: feed{src: r}, held: held{limit: max}}
+	return &Lines{feed: feed{src: r}, collected: collector{limit: max}}
 }
 
 // Within makes the messages take their bytes from a budget. Call it before the first Next.
 func (l *Lines) Within(b *memory.Budget) *Lines {
-	l.held.meter.Budget = b
+	l.collected.meter.Budget = b
 	return l
 }
 
@@ -30,26 +30,26 @@ func (l *Lines) Within(b *memory.Budget) *Lines {
 // the end of the stream an unterminated line is returned as a line, and then io.EOF. At any other
 // error it is dropped. Such errors are final.
 func (l *Lines) Next() ([]byte, error) {
-	defer l.feed.rest()
+	defer l.feed.shrink()
 	for {
 		p, end, err := l.feed.fragment()
-		if err != nil && (err != io.EOF || l.held.size == 0) {
-			l.held.drop()
+		if err != nil && (err != io.EOF || l.collected.size == 0) {
+			l.collected.drop()
 			return nil, err
 		}
-		if end && l.held.size == 0 && !l.cr {
+		if end && l.collected.size == 0 && !l.cr {
 			line := bytes.TrimSuffix(p, []byte("\r"))
 			if len(line) == 0 {
 				continue
 			}
-			if len(line) <= l.held.limit {
+			if len(line) <= l.collected.limit {
 				return append([]byte(nil), line...), nil
 			}
 		}
 		l.add(p)
 		if end || err != nil {
 			l.cr = false
-			if line, err := l.held.take(); err != nil || len(line) > 0 {
+			if line, err := l.collected.take(); err != nil || len(line) > 0 {
 				return line, err
 			}
 		}
@@ -62,8 +62,8 @@ func (l *Lines) add(p []byte) {
 		return
 	}
 	if l.cr {
-		l.held.add([]byte("\r"))
+		l.collected.add([]byte("\r"))
 	}
 	p, l.cr = bytes.CutSuffix(p, []byte("\r"))
-	l.held.add(p)
+	l.collected.add(p)
 }

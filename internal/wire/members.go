@@ -19,20 +19,20 @@ type Member struct {
 // bytes of its input.
 const MaxParts = 100_000
 
-// ErrCrowded is returned for an object or an array with more than [MaxParts].
-var ErrCrowded = fmt.Errorf("more than %d members or elements", MaxParts)
+// ErrTooManyParts is returned for an object or an array with more than [MaxParts].
+var ErrTooManyParts = fmt.Errorf("more than %d members or elements", MaxParts)
 
 // Members returns the members of a valid JSON object in their order, including duplicates. It skips
 // values at the speed of memory.
 func Members(obj json.RawMessage) ([]Member, error) {
-	c, ok := enter(obj, '{')
+	c, ok := openContainer(obj, '{')
 	if !ok {
 		return nil, c.fail()
 	}
 	list := make([]Member, 0, 4)
 	for c.next() {
 		if len(list) == MaxParts {
-			return nil, ErrCrowded
+			return nil, ErrTooManyParts
 		}
 		m := c.span
 		raw := obj[m.start:m.keyEnd:m.keyEnd]
@@ -49,14 +49,14 @@ func Members(obj json.RawMessage) ([]Member, error) {
 
 // Elements returns the elements of a valid JSON array.
 func Elements(arr json.RawMessage) ([]json.RawMessage, error) {
-	c, ok := enter(arr, '[')
+	c, ok := openContainer(arr, '[')
 	if !ok {
 		return nil, c.fail()
 	}
 	var list []json.RawMessage
 	for c.next() {
 		if len(list) == MaxParts {
-			return nil, ErrCrowded
+			return nil, ErrTooManyParts
 		}
 		list = append(list, arr[c.value:c.end:c.end])
 	}
@@ -71,13 +71,13 @@ func Elements(arr json.RawMessage) ([]json.RawMessage, error) {
 // JavaScript and Python. If duplicates are dangerous, use [Members] and [Unique]. It allocates only
 // to decode keys with escapes.
 func Lookup(obj json.RawMessage, key string) (json.RawMessage, bool) {
-	c, ok := enter(obj, '{')
+	c, ok := openContainer(obj, '{')
 	if !ok {
 		return nil, false
 	}
 	var found json.RawMessage
 	for c.next() {
-		if keyIs(obj[c.start:c.keyEnd], key) {
+		if equalsKey(obj[c.start:c.keyEnd], key) {
 			found = obj[c.value:c.end:c.end]
 		}
 	}
@@ -110,11 +110,11 @@ func Unique(members []Member) error {
 }
 
 func repeatedKey(m *Member) error {
-	return &KeyError{Key: m.Key, Like: m.Key, Offset: m.Start}
+	return &KeyError{Key: m.Key, Resembles: m.Key, Offset: m.Start}
 }
 
-// keyIs reports whether a quoted key decodes to key.
-func keyIs(raw []byte, key string) bool {
+// equalsKey reports whether a quoted key decodes to key.
+func equalsKey(raw []byte, key string) bool {
 	in := raw[1 : len(raw)-1]
 	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
 		return string(in) == key
@@ -133,8 +133,8 @@ type cursor struct {
 	bad   bool // the container is invalid at i
 }
 
-// enter returns a cursor before the first member of the container in b.
-func enter(b []byte, open byte) (cursor, bool) {
+// openContainer returns a cursor before the first member of the container in b.
+func openContainer(b []byte, open byte) (cursor, bool) {
 	i := skipSpace(b, 0)
 	c := cursor{b: b, close: open + 2, i: i + 1, first: true}
 	if i == len(b) || b[i] != open {
@@ -194,4 +194,4 @@ func (c *cursor) key() bool {
 	return true
 }
 
-func (c *cursor) fail() error { return syntax(c.b, c.i, whyUnexpected) }
+func (c *cursor) fail() error { return syntaxError(c.b, c.i, stopUnexpected) }

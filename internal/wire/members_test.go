@@ -65,7 +65,8 @@ func checkMembers(t *testing.T, b []byte) {
 	}
 	for i, m := range members {
 		var key string
-		if m.Key != want[i].key || string(m.Value) != want[i].value || json.Unmarshal(m.RawKey, &key) != nil || key != m.Key ||
+		if m.Key != want[i].key || string(m.Value) != want[i].value || json.Unmarshal(m.RawKey, &key) != nil ||
+			key != m.Key ||
 			!bytes.HasPrefix(b[m.Start:m.End], m.RawKey) || !bytes.HasSuffix(b[m.Start:m.End], m.Value) {
 			t.Fatalf("Members(%s): member %d is %+v, want %q", clip(b), i, m, want[i])
 		}
@@ -94,7 +95,8 @@ func TestUniqueNamesTheFirstDuplicate(t *testing.T) {
 	for i := range long {
 		long[i] = fmt.Sprintf(`"k%d":%d`, i, i)
 	}
-	for _, obj := range []string{`{"a":1,"b":2,"\u0061":3,"b":4}`, `{` + strings.Join(long, ",") + `,"k7":1,"\u0061":3,"a":4}`} {
+	for _, obj := range []string{`{"a":1,"b":2,"\u0061":3,"b":4}`,
+		`{` + strings.Join(long, ",") + `,"k7":1,"\u0061":3,"a":4}`} {
 		members, err := wire.Members([]byte(obj))
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +137,8 @@ func TestMembersOnRandomDocuments(t *testing.T) {
 	}
 	var value func(depth int) string
 	value = func(depth int) string {
-		pieces := []string{`1`, `-2.5e3`, `null`, `true `, `""`, `"{"`, `"]}"`, `"\\"`, `"\""`, `"\\\"}"`, `"plain text that is a little longer than the rest"`, "\n \"é\u2028\""}
+		pieces := []string{`1`, `-2.5e3`, `null`, `true `, `""`, `"{"`, `"]}"`, `"\\"`, `"\""`, `"\\\"}"`,
+			`"plain text that is a little longer than the rest"`, "\n \"é\u2028\""}
 		if depth == 0 || rnd(3) == 0 {
 			return pieces[rnd(len(pieces))]
 		}
@@ -167,11 +170,11 @@ func TestACrowdIsRefused(t *testing.T) {
 	if list, err := wire.Elements(json.RawMessage("[" + zeros + "]")); err != nil || len(list) != wire.MaxParts {
 		t.Errorf("%d elements, %v: as many as are allowed", len(list), err)
 	}
-	if _, err := wire.Elements(json.RawMessage("[" + zeros + ",0]")); !errors.Is(err, wire.ErrCrowded) {
+	if _, err := wire.Elements(json.RawMessage("[" + zeros + ",0]")); !errors.Is(err, wire.ErrTooManyParts) {
 		t.Errorf("one more gives %v", err)
 	}
 	obj := `{"":0` + strings.Repeat(`,"":0`, wire.MaxParts) + "}"
-	if _, err := wire.Members(json.RawMessage(obj)); !errors.Is(err, wire.ErrCrowded) {
+	if _, err := wire.Members(json.RawMessage(obj)); !errors.Is(err, wire.ErrTooManyParts) {
 		t.Errorf("too many members give %v", err)
 	}
 }

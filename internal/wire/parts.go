@@ -14,14 +14,14 @@ func MapParts(raw json.RawMessage, edit Editor) (json.RawMessage, error) {
 	if i := skipSpace(raw, 0); i < len(raw) && raw[i] == '[' {
 		open = '['
 	}
-	c, ok := enter(raw, open)
+	c, ok := openContainer(raw, open)
 	if !ok {
 		return nil, c.fail()
 	}
 	out, changed := append(make([]byte, 0, len(raw)), open), false
 	for n := 0; c.next(); n++ {
 		if n == MaxParts {
-			return nil, ErrCrowded
+			return nil, ErrTooManyParts
 		}
 		key, value := "", raw[c.value:c.end:c.end]
 		if open == '{' {

@@ -35,7 +35,7 @@ func TestMapParts(t *testing.T) {
 		}
 	}
 	many := "[" + strings.Repeat("1,", wire.MaxParts) + "1]"
-	if _, err := wire.MapParts(json.RawMessage(many), edit); !errors.Is(err, wire.ErrCrowded) {
+	if _, err := wire.MapParts(json.RawMessage(many), edit); !errors.Is(err, wire.ErrTooManyParts) {
 		t.Error(err)
 	}
 }

@@ -6,30 +6,31 @@ import "encoding/json"
 // later. It returns nil if the id is not certain: it must be a string or a number, complete at the top level before
 // the cut, and the only id there. asks reports a method before the cut, which means that the message is not a
 // response.
-func probe(prefix []byte) (id json.RawMessage, asks bool) {
+func probe(prefix []byte) (id json.RawMessage, hasMethod bool) {
 	i := skipSpace(prefix, 0)
 	if i == len(prefix) || prefix[i] != '{' {
 		return nil, false
 	}
 	for {
-		m, end, w := member(prefix, skipSpace(prefix, i+1))
-		if w != whyNone || end == len(prefix) { // a number may continue after the cut
+		m, end, w := scanMember(prefix, skipSpace(prefix, i+1))
+		if w != stopNone || end == len(prefix) { // a number may continue after the cut
 			break
 		}
-		like, exact := envelopeKey(prefix[m.start:m.keyEnd])
-		asks = asks || like == "method"
-		if like == "id" {
+		key, exact := envelopeKey(prefix[m.start:m.keyEnd])
+		hasMethod = hasMethod || key == "method"
+		if key == "id" {
 			if id != nil || !exact {
-				return nil, asks
+				return nil, hasMethod
 			}
 			id = prefix[m.value:m.end:m.end]
 		}
-		if i = skipSpace(prefix, end); i == len(prefix) || prefix[i] != ',' {
+		i = skipSpace(prefix, end)
+		if i == len(prefix) || prefix[i] != ',' {
 			break
 		}
 	}
-	if !named(id) {
-		return nil, asks
+	if !isValidID(id) {
+		return nil, hasMethod
 	}
-	return id, asks
+	return id, hasMethod
 }

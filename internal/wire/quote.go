@@ -76,7 +76,7 @@ func Unquote(raw json.RawMessage) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	if end, w := scanText(raw, 1); w != whyNone || end != len(raw) {
+	if end, w := scanText(raw, 1); w != stopNone || end != len(raw) {
 		return "", false
 	}
 	return decodeInside(raw[1 : len(raw)-1]), true
@@ -103,7 +103,8 @@ func decodeInside(in []byte) string {
 				plain = plain[size:]
 			}
 		}
-		if in = in[n:]; len(in) > 0 {
+		in = in[n:]
+		if len(in) > 0 {
 			r, size := char(in)
 			out.WriteRune(r)
 			in = in[size:]
@@ -163,10 +164,10 @@ func unit(in []byte) rune {
 	return u
 }
 
-// Whole returns valid JSON without lone surrogates. The escape of a lone surrogate is legal JSON,
+// WithoutLoneSurrogates returns valid JSON without lone surrogates. The escape of a lone surrogate is legal JSON,
 // but strict parsers refuse it (Python's pydantic, Rust's serde). It becomes \ufffd. If there are
 // none, it returns b itself.
-func Whole(b []byte) []byte {
+func WithoutLoneSurrogates(b []byte) []byte {
 	if !bytes.Contains(b, []byte(`\u`)) {
 		return b
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 func TestQuoteAgreesWithEncodingJSON(t *testing.T) {
-	for _, s := range append(corpus(), "<a>&</a>", "\u2027\u2028\u2029\u202a", "\x00\x01\b\f\n\r\t\x1f \x7f", "\xff\xc3é\xed\xa0\x80\U0001f600\ufffd") {
+	for _, s := range append(corpus(), "<a>&</a>", "\u2027\u2028\u2029\u202a", "\x00\x01\b\f\n\r\t\x1f \x7f",
+		"\xff\xc3é\xed\xa0\x80\U0001f600\ufffd") {
 		checkQuote(t, s)
 	}
 }
@@ -18,7 +19,8 @@ func TestUnquoteAgreesWithEncodingJSON(t *testing.T) {
 	for _, s := range append(corpus(), deep()...) {
 		checkUnquote(t, []byte(s))
 	}
-	for _, s := range []string{`"é\u00e9"`, "\"\xc3\\n\"", "\"\xe2\x82\\u20ac\"", "\"\xe2\\ud800\xff\\udc00\"", `"\ud800\ud83d\ude00"`} {
+	for _, s := range []string{`"é\u00e9"`, "\"\xc3\\n\"", "\"\xe2\x82\\u20ac\"", "\"\xe2\\ud800\xff\\udc00\"",
+		`"\ud800\ud83d\ude00"`} {
 		checkUnquote(t, []byte(s))
 	}
 }

@@ -44,7 +44,8 @@ func TestReadAll(t *testing.T) {
 			}
 			got, err := wire.ReadAll(r, tt.size, tt.limit, tt.meter)
 			if tooLong, ok := errors.AsType[*wire.TooLong](err); ok || tt.over > 0 {
-				if !ok || tooLong.Size != tt.over || tooLong.Limit != tt.limit || !strings.HasPrefix(tt.text, string(tooLong.Prefix)) {
+				if !ok || tooLong.Size != tt.over || tooLong.Limit != tt.limit ||
+					!strings.HasPrefix(tt.text, string(tooLong.Prefix)) {
 					t.Errorf("%d bytes, %v; want one of %d bytes that is too long", len(got), err, tt.over)
 				}
 			} else if string(got) != tt.text || !errors.Is(err, tt.err) {

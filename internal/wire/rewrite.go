@@ -23,7 +23,7 @@ func Rewrite(obj json.RawMessage, edits ...Edit) (json.RawMessage, error) {
 		}
 		size += len(e.Key) + len(e.Value) + len(`,"":`)
 	}
-	c, ok := enter(obj, '{')
+	c, ok := openContainer(obj, '{')
 	if !ok {
 		return nil, c.fail()
 	}
@@ -54,41 +54,41 @@ func Without(obj json.RawMessage, path ...string) json.RawMessage {
 	return obj
 }
 
-// patch is the state of a rewrite: obj before from is done.
+// patch is the state of a rewrite: obj before copied is done.
 type patch struct {
-	out   []byte
-	obj   []byte
-	edits []Edit
-	done  []bool // which edits found their member
-	from  int
-	last  int  // end of the last member
-	kept  bool // some member before from remains
+	out      []byte
+	obj      []byte
+	edits    []Edit
+	done     []bool // which edits found their member
+	copied   int
+	last     int  // end of the last member
+	nonEmpty bool // some member before copied remains
 }
 
 // member handles the next member of the object.
 func (p *patch) member(m span) error {
 	e := p.edit(p.obj[m.start:m.keyEnd])
-	if !p.kept && p.last > 0 {
-		p.from = m.start // all earlier members were deleted, so the comma before this one goes too
+	if !p.nonEmpty && p.last > 0 {
+		p.copied = m.start // all earlier members were deleted, so the comma before this one goes too
 	}
 	last := p.last
 	p.last = m.end
 	if e < 0 {
-		p.kept = true
+		p.nonEmpty = true
 		return nil
 	}
 	switch {
 	case p.done[e]:
-		return &KeyError{Key: p.edits[e].Key, Like: p.edits[e].Key, Offset: m.start}
+		return &KeyError{Key: p.edits[e].Key, Resembles: p.edits[e].Key, Offset: m.start}
 	case p.edits[e].Value != nil:
-		p.out = append(append(p.out, p.obj[p.from:m.value]...), p.edits[e].Value...)
-		p.kept = true
-	case p.kept:
-		p.out = append(p.out, p.obj[p.from:last]...)
+		p.out = append(append(p.out, p.obj[p.copied:m.value]...), p.edits[e].Value...)
+		p.nonEmpty = true
+	case p.nonEmpty:
+		p.out = append(p.out, p.obj[p.copied:last]...)
 	default:
-		p.out = append(p.out, p.obj[p.from:m.start]...)
+		p.out = append(p.out, p.obj[p.copied:m.start]...)
 	}
-	p.from = m.end
+	p.copied = m.end
 	p.done[e] = true
 	return nil
 }
@@ -96,7 +96,7 @@ func (p *patch) member(m span) error {
 // edit returns the index of the last edit of a quoted key, or -1.
 func (p *patch) edit(raw []byte) int {
 	for i := len(p.edits) - 1; i >= 0; i-- {
-		if keyIs(raw, p.edits[i].Key) {
+		if equalsKey(raw, p.edits[i].Key) {
 			return i
 		}
 	}
@@ -105,23 +105,23 @@ func (p *patch) edit(raw []byte) int {
 
 // finish appends the edits without a member and the rest of the object. The closing brace is at end.
 func (p *patch) finish(end int) []byte {
-	at := max(p.from, p.last)
-	if at == 0 {
-		at = end // the object is empty
+	rest := max(p.copied, p.last)
+	if rest == 0 {
+		rest = end // the object is empty
 	}
-	p.out = append(p.out, p.obj[p.from:at]...)
+	p.out = append(p.out, p.obj[p.copied:rest]...)
 	for i := range p.edits {
 		if p.done[i] || p.edits[i].Value == nil || p.superseded(i) {
 			continue
 		}
-		if p.kept {
+		if p.nonEmpty {
 			p.out = append(p.out, ',')
 		}
-		p.kept = true
+		p.nonEmpty = true
 		p.out = append(AppendQuote(p.out, p.edits[i].Key), ':')
 		p.out = append(p.out, p.edits[i].Value...)
 	}
-	return append(p.out, p.obj[at:]...)
+	return append(p.out, p.obj[rest:]...)
 }
 
 // superseded reports whether a later edit has the same key.

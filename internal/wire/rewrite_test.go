@@ -65,7 +65,8 @@ func TestRewrite(t *testing.T) {
 func TestRewriteRefuses(t *testing.T) {
 	var key *wire.KeyError
 	for _, e := range []wire.Edit{set("a", `1`), cut("a")} {
-		if out, err := wire.Rewrite([]byte(`{"a":1,"b":2,"\u0061":3}`), e); !errors.As(err, &key) || key.Offset != 13 || out != nil {
+		if out, err := wire.Rewrite([]byte(`{"a":1,"b":2,"\u0061":3}`), e); !errors.As(err, &key) || key.Offset != 13 ||
+			out != nil {
 			t.Errorf("%s, %v, want a KeyError", out, err)
 		}
 	}

@@ -50,7 +50,8 @@ func skipContainer(b []byte, i int) (end int, null bool) {
 	for depth := 0; i < len(b); {
 		switch b[i] {
 		case '"':
-			if i = skipText(b, i+1); i < 0 {
+			i = skipText(b, i+1)
+			if i < 0 {
 				return -1, false
 			}
 			continue
@@ -59,7 +60,8 @@ func skipContainer(b []byte, i int) (end int, null bool) {
 		case '{', '[':
 			depth++
 		case '}', ']':
-			if depth--; depth <= 0 {
+			depth--
+			if depth <= 0 {
 				return i + 1, null
 			}
 		}

@@ -56,7 +56,7 @@ func EditStrings(raw json.RawMessage, path []string, edit func(string) string) j
 		}
 		open = '['
 	}
-	c, _ := enter(raw, open)
+	c, _ := openContainer(raw, open)
 	var out []byte
 	from := 0
 	for !c.bad && c.next() {

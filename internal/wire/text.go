@@ -7,12 +7,13 @@ import (
 
 // scanText validates a string with its first inner byte at i. It checks eight bytes at a time (SIMD
 // within a register), and larger blocks if the text is long without an escape.
-func scanText(b []byte, i int) (int, why) {
+func scanText(b []byte, i int) (int, stopReason) {
 	for run := 0; i+8 <= len(b); {
 		m := textEnds(binary.LittleEndian.Uint64(b[i:])) & topBits
 		if m == 0 {
 			i += 8
-			if run++; run == 4 {
+			run++
+			if run == 4 {
 				i, run = skipPlain(b, i), 0
 			}
 			continue
@@ -20,17 +21,18 @@ func scanText(b []byte, i int) (int, why) {
 		i += bits.TrailingZeros64(m) >> 3
 		switch {
 		case b[i] == '"':
-			return i + 1, whyNone
+			return i + 1, stopNone
 		case b[i] != '\\':
-			return i, whyControl
+			return i, stopControl
 		case i+1 < len(b) && simpleEscape(b[i+1]):
 			i += 2
 			for i+1 < len(b) && b[i] == '\\' && simpleEscape(b[i+1]) {
 				i += 2
 			}
 		default:
-			var w why
-			if i, w = escape(b, i); w != whyNone {
+			var w stopReason
+			i, w = escape(b, i)
+			if w != stopNone {
 				return i, w
 			}
 		}
@@ -40,45 +42,46 @@ func scanText(b []byte, i int) (int, why) {
 }
 
 // scanTextEnd is scanText for the last few bytes.
-func scanTextEnd(b []byte, i int) (int, why) {
+func scanTextEnd(b []byte, i int) (int, stopReason) {
 	for i < len(b) {
 		switch {
 		case b[i] == '"':
-			return i + 1, whyNone
+			return i + 1, stopNone
 		case b[i] < ' ':
-			return i, whyControl
+			return i, stopControl
 		case b[i] == '\\':
-			var w why
-			if i, w = escape(b, i); w != whyNone {
+			var w stopReason
+			i, w = escape(b, i)
+			if w != stopNone {
 				return i, w
 			}
 		default:
 			i++
 		}
 	}
-	return i, whyUnexpected
+	return i, stopUnexpected
 }
 
 // escape validates the escape sequence with its backslash at i.
-func escape(b []byte, i int) (int, why) {
+func escape(b []byte, i int) (int, stopReason) {
 	if i+1 >= len(b) {
-		return len(b), whyUnexpected
+		return len(b), stopUnexpected
 	}
 	switch c := b[i+1]; {
 	case simpleEscape(c):
-		return i + 2, whyNone
+		return i + 2, stopNone
 	case c == 'u':
 		for k := i + 2; k < i+6; k++ {
 			if k >= len(b) {
-				return len(b), whyUnexpected
+				return len(b), stopUnexpected
 			}
 			if hexDigit(b[k]) < 0 {
-				return k, whyEscape
+				return k, stopEscape
 			}
 		}
-		return i + 6, whyNone
+		return i + 6, stopNone
 	}
-	return i + 1, whyEscape
+	return i + 1, stopEscape
 }
 
 // simpleEscape reports whether c is valid after a backslash in an escape of two bytes.

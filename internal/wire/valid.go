@@ -8,7 +8,7 @@ const maxDepth = 10_000
 // Valid reports whether b is one JSON value. It agrees with encoding/json.Valid on every input.
 func Valid(b []byte) bool {
 	i, w := scanValue(b, skipSpace(b, 0), 0)
-	return w == whyNone && skipSpace(b, i) == len(b)
+	return w == stopNone && skipSpace(b, i) == len(b)
 }
 
 // CheckUTF8 returns a [*SyntaxError] if b is not UTF-8, which JSON between systems has to be (RFC
@@ -36,7 +36,7 @@ func skipSpace(b []byte, i int) int {
 // scanValue validates the value that begins at i inside depth containers. It returns the index
 // after the value. If the value is invalid, it returns the index of the fault and the reason. The
 // scanning functions below return the same results.
-func scanValue(b []byte, i, depth int) (int, why) {
+func scanValue(b []byte, i, depth int) (int, stopReason) {
 	if i < len(b) && (b[i] == '{' || b[i] == '[') {
 		return scanContainer(b, i, depth)
 	}
@@ -44,52 +44,56 @@ func scanValue(b []byte, i, depth int) (int, why) {
 }
 
 // scanContainer validates the object or array that begins at i.
-func scanContainer(b []byte, i, depth int) (int, why) {
+func scanContainer(b []byte, i, depth int) (int, stopReason) {
 	var open nesting
-	var w why
+	var w stopReason
 	for base := depth; ; { // a value begins at i
 		if i < len(b) && (b[i] == '{' || b[i] == '[') {
 			if depth == maxDepth {
-				return i, whyTooDeep
+				return i, stopTooDeep
 			}
 			open.set(depth, b[i] == '{')
 			depth++
 			end := b[i] + 2 // '{'+2 is '}' and '['+2 is ']'
-			if i = skipSpace(b, i+1); i == len(b) {
-				return i, whyUnexpected
+			i = skipSpace(b, i+1)
+			if i == len(b) {
+				return i, stopUnexpected
 			}
 			if b[i] != end {
 				if open.object(depth - 1) {
-					if i, w = scanKey(b, i); w != whyNone {
+					i, w = scanKey(b, i)
+					if w != stopNone {
 						return i, w
 					}
 				}
 				continue
 			}
-		} else if i, w = scanScalar(b, i); w != whyNone {
+		} else if i, w = scanScalar(b, i); w != stopNone {
 			return i, w
 		}
 		for { // a value ended before i, or a container is empty: close finished containers
 			i = skipSpace(b, i)
 			if i == len(b) {
-				return i, whyUnexpected
+				return i, stopUnexpected
 			}
 			object := open.object(depth - 1)
 			if b[i] == ',' {
 				i = skipSpace(b, i+1)
 				if object {
-					if i, w = scanKey(b, i); w != whyNone {
+					i, w = scanKey(b, i)
+					if w != stopNone {
 						return i, w
 					}
 				}
 				break
 			}
 			if object && b[i] != '}' || !object && b[i] != ']' {
-				return i, whyUnexpected
+				return i, stopUnexpected
 			}
 			i++
-			if depth--; depth == base {
-				return i, whyNone
+			depth--
+			if depth == base {
+				return i, stopNone
 			}
 		}
 	}
@@ -109,25 +113,25 @@ func (n *nesting) set(depth int, object bool) {
 func (n *nesting) object(depth int) bool { return n[depth>>6]>>(depth&63)&1 != 0 }
 
 // scanKey validates a key and its colon and returns the index of its value.
-func scanKey(b []byte, i int) (int, why) {
+func scanKey(b []byte, i int) (int, stopReason) {
 	if i == len(b) || b[i] != '"' {
-		return i, whyUnexpected
+		return i, stopUnexpected
 	}
 	i, w := scanText(b, i+1)
-	if w != whyNone {
+	if w != stopNone {
 		return i, w
 	}
 	i = skipSpace(b, i)
 	if i == len(b) || b[i] != ':' {
-		return i, whyUnexpected
+		return i, stopUnexpected
 	}
-	return skipSpace(b, i+1), whyNone
+	return skipSpace(b, i+1), stopNone
 }
 
 // scanScalar validates a string, number or literal.
-func scanScalar(b []byte, i int) (int, why) {
+func scanScalar(b []byte, i int) (int, stopReason) {
 	if i >= len(b) {
-		return len(b), whyUnexpected
+		return len(b), stopUnexpected
 	}
 	switch b[i] {
 	case '"':
@@ -142,16 +146,16 @@ func scanScalar(b []byte, i int) (int, why) {
 	return scanNumber(b, i)
 }
 
-func scanLiteral(b []byte, i int, word string) (int, why) {
+func scanLiteral(b []byte, i int, word string) (int, stopReason) {
 	for k := range len(word) {
 		if i+k >= len(b) || b[i+k] != word[k] {
-			return i + k, whyUnexpected
+			return i + k, stopUnexpected
 		}
 	}
-	return i + len(word), whyNone
+	return i + len(word), stopNone
 }
 
-func scanNumber(b []byte, i int) (int, why) {
+func scanNumber(b []byte, i int) (int, stopReason) {
 	if i < len(b) && b[i] == '-' {
 		i++
 	}
@@ -159,12 +163,13 @@ func scanNumber(b []byte, i int) (int, why) {
 	if i < len(b) && b[i] == '0' {
 		i++
 	} else if i = scanDigits(b, i); i == start {
-		return i, whyUnexpected
+		return i, stopUnexpected
 	}
 	if i < len(b) && b[i] == '.' {
 		start = i + 1
-		if i = scanDigits(b, start); i == start {
-			return i, whyUnexpected
+		i = scanDigits(b, start)
+		if i == start {
+			return i, stopUnexpected
 		}
 	}
 	if i < len(b) && b[i]|0x20 == 'e' {
@@ -173,11 +178,12 @@ func scanNumber(b []byte, i int) (int, why) {
 			i++
 		}
 		start = i
-		if i = scanDigits(b, start); i == start {
-			return i, whyUnexpected
+		i = scanDigits(b, start)
+		if i == start {
+			return i, stopUnexpected
 		}
 	}
-	return i, whyNone
+	return i, stopNone
 }
 
 func scanDigits(b []byte, i int) int {

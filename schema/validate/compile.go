@@ -276,7 +276,7 @@ func (c *compiler) reference(ref *node) (*rule, error) {
 		return nil, err
 	}
 	if draft != 0 {
-		return &rule{at: ref.Up, draft: draft, unsure: true}, nil
+		return &rule{at: ref.Parent, draft: draft, unsure: true}, nil
 	}
 	r := c.rule(target)
 	r.shared = true

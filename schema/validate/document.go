@@ -85,7 +85,7 @@ func (d *document) index(n *node, base string) {
 // baseOf returns the URI to which references in a schema are relative.
 func (d *document) baseOf(n *node) string {
 	for n != d.root && d.bases[n] == "" {
-		n = n.Up
+		n = n.Parent
 	}
 	return d.bases[n]
 }

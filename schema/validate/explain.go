@@ -123,7 +123,7 @@ func (v *Validator) problem(f fault) Problem {
 			p.Expected = "a name that is " + t
 		}
 	case "false":
-		if !f.at.Up.Is("{") {
+		if !f.at.Parent.Is("{") {
 			p.Expected = "nothing"
 		}
 	default:

@@ -46,7 +46,7 @@ func NewServer(name, address, key string, client *http.Client) *Server {
 		Header:  http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"indus"}},
 		name:    name,
 		address: address,
-		secrets: secret.New(append(secret.InURL(address), key)...),
+		secrets: secret.New(append(secret.FindInURL(address), key)...),
 	}
 	if client != nil {
 		s.client = *client

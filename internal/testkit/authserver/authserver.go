@@ -74,7 +74,8 @@ func Start(t testing.TB, options *Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := fixture.Start(t, fixture.Command{Path: peers.Node(t), Args: []string{peers.File(t, "authserver.mjs"), string(arg)}})
+	p := fixture.Start(t, fixture.Command{Path: peers.Node(t),
+		Args: []string{peers.File(t, "authserver.mjs"), string(arg)}})
 	s := &Server{Issuer: p.Line(), URL: p.Line(), process: p}
 	p.Drain()
 	return s

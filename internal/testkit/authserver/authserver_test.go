@@ -29,7 +29,8 @@ func TestTokensNameTheirResource(t *testing.T) {
 		if err := json.Unmarshal(part, &claims); err != nil {
 			t.Fatal(err)
 		}
-		if claims.Aud != resource || claims.Sub != user || claims.Iss != as.Issuer || !strings.HasPrefix(claims.Scope, "read") {
+		if claims.Aud != resource || claims.Sub != user || claims.Iss != as.Issuer ||
+			!strings.HasPrefix(claims.Scope, "read") {
 			t.Errorf("%s has %+v", user, claims)
 		}
 	}
@@ -52,7 +53,8 @@ func TestRevokedTokensAreNoLongerActive(t *testing.T) {
 }
 
 func introspect(t *testing.T, as *authserver.Server, token string) string {
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, as.URL+"/token/introspection", strings.NewReader(url.Values{"token": {token}}.Encode()))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, as.URL+"/token/introspection",
+		strings.NewReader(url.Values{"token": {token}}.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,8 @@ func (b Browser) Visit(ctx context.Context, authorize string) (*url.URL, error) 
 }
 
 func newSession(jar http.CookieJar) *http.Client {
-	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Jar: jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // SignIn opens the page of a pending sign-in and confirms it. If the page asks for a key, SignIn enters key. Then it
@@ -70,11 +71,15 @@ func (b Browser) SignIn(ctx context.Context, link, key string) (page string, err
 }
 
 // Confirm is SignIn without the last step, with the cookies of jar. If the page refuses, back is nil.
-func (b Browser) Confirm(ctx context.Context, jar http.CookieJar, link, key string) (back *url.URL, page string, err error) {
-	if page, err = Get(ctx, jar, link); err != nil || !strings.Contains(page, "<form") {
+func (b Browser) Confirm(
+	ctx context.Context, jar http.CookieJar, link, key string,
+) (back *url.URL, page string, err error) {
+	page, err = Get(ctx, jar, link)
+	if err != nil || !strings.Contains(page, "<form") {
 		return nil, page, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, link, strings.NewReader(url.Values{"key": {key}}.Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, link,
+		strings.NewReader(url.Values{"key": {key}}.Encode()))
 	if err != nil {
 		return nil, "", err
 	}
@@ -160,7 +165,8 @@ func (b Browser) submit(res *http.Response, page string) (*http.Request, error) 
 		user = "alice"
 	}
 	form := url.Values{"prompt": {prompt[1]}, "login": {user}, "password": {"any"}}
-	req, err := http.NewRequestWithContext(res.Request.Context(), http.MethodPost, to.String(), strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(res.Request.Context(), http.MethodPost, to.String(),
+		strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, err
 	}

@@ -45,10 +45,12 @@ func asker() *mcp.Server {
 			func(_ context.Context, req *mcp.CallToolRequest, in map[string]any) (*mcp.CallToolResult, any, error) {
 				answer, ok := req.Params.InputResponses["question"]
 				if !ok {
-					return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"question": question(in)}, RequestState: "asked"}, nil, nil
+					return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"question": question(in)}, RequestState: "asked"},
+						nil, nil
 				}
 				b, err := json.Marshal(answer)
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("the answer is %s", b)}}}, nil, err
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("the answer is %s", b)}}},
+					nil, err
 			})
 	}
 	add("tools-call-sampling", func(in map[string]any) mcp.InputRequest {
@@ -61,8 +63,10 @@ func asker() *mcp.Server {
 			return &mcp.ElicitParams{Message: fmt.Sprint(in["message"]), RequestedSchema: json.RawMessage(schema)}
 		})
 	}
-	form("tools-call-elicitation", `{"type":"object","properties":{"username":{"type":"string"},"email":{"type":"string"}},"required":["username","email"]}`)
-	form("elicitation-sep1034-defaults", `{"type":"object","properties":{"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},
+	form("tools-call-elicitation",
+		`{"type":"object","properties":{"username":{"type":"string"},"email":{"type":"string"}},"required":["username","email"]}`)
+	form("elicitation-sep1034-defaults",
+		`{"type":"object","properties":{"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},
 		"score":{"type":"number","default":95.5},"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},
 		"verified":{"type":"boolean","default":true}}}`)
 	const titled = `[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"},{"const":"value3","title":"Third Option"}]`
@@ -86,7 +90,8 @@ func throughAsker(t *testing.T, stdio bool) string {
 		return through(t, interop.Modern, askerOnStdio())
 	}
 	s := asker()
-	site := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	site := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true}))
 	t.Cleanup(site.Close)
 	return through(t, interop.Modern, interop.HTTP{URL: site.URL})
 }

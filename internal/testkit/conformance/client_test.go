@@ -57,7 +57,8 @@ func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	list, err := peers.Conformance(t, "list", "--authorization")
 	names := regexp.MustCompile(`(?m)^  - (\S+)`).FindAllString(list, -1)
-	if want := []string{"  - authorization-server-metadata-endpoint", "  - authorization-code-grant"}; err != nil || !slices.Equal(names, want) {
+	if want := []string{"  - authorization-server-metadata-endpoint", "  - authorization-code-grant"}; err != nil ||
+		!slices.Equal(names, want) {
 		t.Errorf("%q: %v", names, err)
 	}
 }

@@ -73,8 +73,8 @@ func suite(t *testing.T, url, revision string) []scenario {
 	return all
 }
 
-// one runs one scenario of a revision.
-func one(t *testing.T, url, revision, name string) scenario {
+// runScenario runs one scenario of a revision.
+func runScenario(t *testing.T, url, revision, name string) scenario {
 	t.Helper()
 	dir := t.TempDir()
 	_, _ = peers.Conformance(t, "server", "--url", url, "--spec-version", revision, "--scenario", name, "-o", dir)

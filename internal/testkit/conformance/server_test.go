@@ -70,10 +70,11 @@ func referenceRuns() []run {
 func through(t *testing.T, era interop.Era, via interop.TransportConfig) string {
 	t.Helper()
 	server := interop.Server{ID: "everything", Transport: via, Era: era}
-	g := gateway.New(t.Context(), []interop.Server{server}, &gateway.Options{Transparent: server.ID, Ledger: &ledger.Options{
-		// The suite abandons questions. Each keeps its connection to a legacy server until it expires.
-		Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{Lanes: 16}},
-	}})
+	g := gateway.New(t.Context(), []interop.Server{server},
+		&gateway.Options{Transparent: server.ID, Ledger: &ledger.Options{
+			// The suite abandons questions. Each keeps its connection to a legacy server until it expires.
+			Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{Lanes: 16}},
+		}})
 	site := httptest.NewServer(g.Handler())
 	t.Cleanup(func() { g.Close(); site.Close() })
 	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
@@ -101,7 +102,7 @@ func perform(t *testing.T, all []run, check func(t *testing.T, of []scenario)) r
 					url := r.asker(t)
 					for i, s := range of {
 						if _, ok := refused()[s.name]; ok {
-							of[i] = one(t, url, r.revision, s.name)
+							of[i] = runScenario(t, url, r.revision, s.name)
 						}
 					}
 				}
@@ -131,7 +132,8 @@ func TestServer(t *testing.T) {
 					t.Errorf("%d scored scenarios, want %d", scored, want)
 				}
 				for _, s := range of {
-					if s.scored && !s.whole() && !(revision == modernRevision && strings.HasSuffix(t.Name(), "legacy") && s.name == keyed) {
+					if s.scored && !s.whole() && !(revision == modernRevision && strings.HasSuffix(t.Name(), "legacy") &&
+						s.name == keyed) {
 						t.Errorf("%s: %d checks passed, %d failed: %s", s.name, s.passed, s.failed, strings.Join(s.faults, "; "))
 					}
 				}
@@ -147,7 +149,8 @@ func TestServer(t *testing.T) {
 // stream.
 func TestServerOfBothEras(t *testing.T) {
 	t.Parallel()
-	of := suite(t, through(t, "", interop.Stdio{Command: peers.Node(t), Args: []string{peers.File(t, "both.mjs")}}), legacyRevision)
+	of := suite(t, through(t, "", interop.Stdio{Command: peers.Node(t), Args: []string{peers.File(t, "both.mjs")}}),
+		legacyRevision)
 	for _, s := range of {
 		if s.scored && !s.whole() {
 			t.Errorf("%s: %d checks passed, %d failed: %s", s.name, s.passed, s.failed, strings.Join(s.faults, "; "))

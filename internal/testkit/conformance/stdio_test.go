@@ -41,9 +41,10 @@ func TestStdio(t *testing.T) {
 		for i := range a.Files {
 			parts[a.Files[i].Name] = &a.Files[i]
 		}
-		asks := string(parts["client"].Data)
+		script := string(parts["client"].Data)
 		for _, scenario := range scoredOf(t, revision) {
-			if !regexp.MustCompile("(?m)^# (.*, )?"+scenario+"(,|$)").MatchString(asks) && !slices.Contains(overHTTP(), scenario) {
+			if !regexp.MustCompile("(?m)^# (.*, )?"+scenario+"(,|$)").MatchString(script) &&
+				!slices.Contains(overHTTP(), scenario) {
 				t.Errorf("%s has no scenario %s of %s", file, scenario, revision)
 			}
 		}
@@ -51,7 +52,7 @@ func TestStdio(t *testing.T) {
 			for _, server := range []interop.Era{interop.Legacy, interop.Modern} {
 				t.Run(string(server)+" server", func(t *testing.T) {
 					t.Parallel()
-					said := converse(t, client, server, asks)
+					said := converse(t, client, server, script)
 					heard := parts["heard from a "+string(server)+" server"]
 					if d := cmp.Diff(strings.Split(string(heard.Data), "\n"), strings.Split(said, "\n")); d != "" && !*update {
 						t.Errorf("-want +got:\n%s", d)
@@ -71,7 +72,8 @@ func TestStdio(t *testing.T) {
 // scoredOf returns the scenarios of servers that a revision requires, by the suite's own list.
 func scoredOf(t *testing.T, revision string) (names []string) {
 	t.Helper()
-	text, err := os.ReadFile(peers.File(t, "node_modules/@modelcontextprotocol/conformance/requirements/"+revision+".yaml"))
+	text, err := os.ReadFile(peers.File(t,
+		"node_modules/@modelcontextprotocol/conformance/requirements/"+revision+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,38 +93,39 @@ func scoredOf(t *testing.T, revision string) (names []string) {
 
 // converse returns the messages that a client of one era receives from a server of another. Requests that go-sdk's
 // server refuses go to an asker.
-func converse(t *testing.T, client, server interop.Era, asks string) string {
+func converse(t *testing.T, client, server interop.Era, script string) string {
 	t.Helper()
 	p := newPipe(t, client, server, interop.Stdio{Command: peers.SDKEverythingServer(t)})
 	at := p
-	for line := range strings.Lines(asks) {
+	for line := range strings.Lines(script) {
 		line = strings.TrimSpace(line)
 		if scenario, ok := strings.CutPrefix(line, "# "); ok {
-			fmt.Fprintf(&p.heard, "# %s\n", scenario)
-			if at = p; refused()[scenario] != "" && server == interop.Modern {
+			fmt.Fprintf(&p.transcript, "# %s\n", scenario)
+			at = p
+			if refused()[scenario] != "" && server == interop.Modern {
 				at = newPipe(t, client, server, askerOnStdio())
-				at.ask(strings.Split(asks, "\n")[1]) // initialize
-				at.heard.Reset()
+				at.request(strings.Split(script, "\n")[1]) // initialize
+				at.transcript.Reset()
 			}
 			continue
 		}
-		at.ask(line)
+		at.request(line)
 		if at != p {
-			p.heard.WriteString(at.heard.String())
+			p.transcript.WriteString(at.transcript.String())
 		}
 	}
-	return p.heard.String()
+	return p.transcript.String()
 }
 
 // pipe is a client of one era. Its stdin and stdout lead to a gateway before one server.
 type pipe struct {
-	t      *testing.T
-	modern bool
-	w      io.Writer
-	r      *bufio.Reader
-	ids    int
-	state  string // the last received requestState
-	heard  strings.Builder
+	t          *testing.T
+	modern     bool
+	w          io.Writer
+	r          *bufio.Reader
+	ids        int
+	state      string // the last received requestState
+	transcript strings.Builder
 	// changes holds the params of notifications that come at any time, until the test waits for them.
 	changes map[string]json.RawMessage
 }
@@ -144,21 +147,22 @@ func newPipe(t *testing.T, client, server interop.Era, via interop.TransportConf
 		_ = toClient.Close()
 		g.Close()
 	})
-	return &pipe{t: t, modern: client == interop.Modern, w: w, r: bufio.NewReader(r), changes: map[string]json.RawMessage{}}
+	return &pipe{t: t, modern: client == interop.Modern, w: w, r: bufio.NewReader(r),
+		changes: map[string]json.RawMessage{}}
 }
 
-// ask sends a request with its method and params, and records the messages until its response. If the response asks for
+// request sends a request with its method and params, and records the messages until its response. If the response asks for
 // input, the request is sent again with the input.
-func (p *pipe) ask(line string) {
+func (p *pipe) request(line string) {
 	p.t.Helper()
 	if method, ok := strings.CutPrefix(line, "< "); ok {
 		if p.changes[method] == nil {
-			p.hear(method)
+			p.receive(method)
 		}
-		fmt.Fprintf(&p.heard, "< %s %s\n", method, stable(p.changes[method]))
+		fmt.Fprintf(&p.transcript, "< %s %s\n", method, stable(p.changes[method]))
 		return
 	}
-	fmt.Fprintf(&p.heard, "> %s\n", line)
+	fmt.Fprintf(&p.transcript, "> %s\n", line)
 	method, text, _ := strings.Cut(line, " ")
 	var params map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(text, "SEALED", p.state)), &params); err != nil {
@@ -166,29 +170,29 @@ func (p *pipe) ask(line string) {
 	}
 	for range 10 {
 		result := p.send(method, params)
-		var asks struct {
+		var input struct {
 			ResultType    string
 			InputRequests map[string]struct{ Method string }
 			RequestState  *string
 		}
-		if result == nil || json.Unmarshal(result, &asks) != nil || asks.ResultType != "input_required" {
+		if result == nil || json.Unmarshal(result, &input) != nil || input.ResultType != "input_required" {
 			return
 		}
 		answers := map[string]json.RawMessage{}
-		for key, q := range asks.InputRequests {
+		for key, q := range input.InputRequests {
 			answers[key] = json.RawMessage(answerTo(q.Method))
 		}
 		params["inputResponses"], _ = json.Marshal(answers)
 		delete(params, "requestState")
-		if asks.RequestState != nil {
-			p.state = *asks.RequestState
+		if input.RequestState != nil {
+			p.state = *input.RequestState
 			params["requestState"], _ = json.Marshal(p.state)
 		}
 	}
 	p.t.Fatalf("%s asks without end", line)
 }
 
-const declares = `{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`
+const clientCapabilities = `{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`
 
 // send returns the result of one request, or nil if it has none.
 func (p *pipe) send(method string, params map[string]json.RawMessage) json.RawMessage {
@@ -197,7 +201,7 @@ func (p *pipe) send(method string, params map[string]json.RawMessage) json.RawMe
 	if p.modern {
 		meta := map[string]json.RawMessage{
 			"io.modelcontextprotocol/protocolVersion":    json.RawMessage(`"2026-07-28"`),
-			"io.modelcontextprotocol/clientCapabilities": json.RawMessage(declares),
+			"io.modelcontextprotocol/clientCapabilities": json.RawMessage(clientCapabilities),
 		}
 		_ = json.Unmarshal(params["_meta"], &meta)
 		maps.DeleteFunc(meta, func(_ string, v json.RawMessage) bool { return string(v) == "null" })
@@ -213,10 +217,10 @@ func (p *pipe) send(method string, params map[string]json.RawMessage) json.RawMe
 	p.ids++
 	p.write(map[string]any{"id": p.ids, "method": method, "params": params})
 	if method == "subscriptions/listen" {
-		p.hear("notifications/subscriptions/acknowledged")
+		p.receive("notifications/subscriptions/acknowledged")
 		return nil
 	}
-	return p.hear("")
+	return p.receive("")
 }
 
 func (p *pipe) write(message map[string]any) {
@@ -225,11 +229,11 @@ func (p *pipe) write(message map[string]any) {
 	fmt.Fprintf(p.w, "%s\n", b)
 }
 
-// hear records messages until a notification. If until is "", it waits for the response to the last request, and
+// receive records messages until a notification. If until is "", it waits for the response to the last request, and
 // returns its result. It answers questions.
-func (p *pipe) hear(until string) json.RawMessage {
+func (p *pipe) receive(until string) json.RawMessage {
 	p.t.Helper()
-	var asked []string // sent at once, so in any order
+	var questions []string // sent at once, so in any order
 	for {
 		line, err := p.r.ReadBytes('\n')
 		if err != nil {
@@ -244,26 +248,27 @@ func (p *pipe) hear(until string) json.RawMessage {
 			p.t.Fatalf("%v in %s", err, line)
 		}
 		if strings.HasSuffix(m.Method, "/list_changed") || m.Method == "notifications/resources/updated" {
-			if p.changes[m.Method] = m.Params; m.Method == until {
+			p.changes[m.Method] = m.Params
+			if m.Method == until {
 				return nil
 			}
 			continue
 		}
 		if m.Method != "" && m.ID != nil {
-			asked = append(asked, fmt.Sprintf("< %s %s\n", m.Method, stable(m.Params)))
+			questions = append(questions, fmt.Sprintf("< %s %s\n", m.Method, stable(m.Params)))
 			p.write(map[string]any{"id": m.ID, "result": json.RawMessage(answerTo(m.Method))})
 			continue
 		}
-		slices.Sort(asked)
-		p.heard.WriteString(strings.Join(asked, ""))
-		asked = nil
+		slices.Sort(questions)
+		p.transcript.WriteString(strings.Join(questions, ""))
+		questions = nil
 		switch {
 		case m.Method != "":
-			fmt.Fprintf(&p.heard, "< %s %s\n", m.Method, stable(m.Params))
+			fmt.Fprintf(&p.transcript, "< %s %s\n", m.Method, stable(m.Params))
 		case m.Error != nil:
-			fmt.Fprintf(&p.heard, "< error %s\n", stable(m.Error))
+			fmt.Fprintf(&p.transcript, "< error %s\n", stable(m.Error))
 		default:
-			fmt.Fprintf(&p.heard, "< %s\n", stable(m.Result))
+			fmt.Fprintf(&p.transcript, "< %s\n", stable(m.Result))
 		}
 		if m.Method == until && (until != "" || string(m.ID) == fmt.Sprint(p.ids)) {
 			return m.Result
@@ -292,16 +297,17 @@ func stable(raw json.RawMessage) string {
 	if obj["requestState"] != nil {
 		obj["requestState"] = json.RawMessage(`"SEALED"`)
 	}
-	var asked map[string]json.RawMessage
-	if json.Unmarshal(obj["inputRequests"], &asked) == nil && asked != nil {
+	var requests map[string]json.RawMessage
+	if json.Unmarshal(obj["inputRequests"], &requests) == nil && requests != nil {
 		var questions []string
-		for _, key := range slices.Sorted(maps.Keys(asked)) {
-			questions = append(questions, string(asked[key]))
+		for _, key := range slices.Sorted(maps.Keys(requests)) {
+			questions = append(questions, string(requests[key]))
 		}
 		slices.Sort(questions)
 		obj["inputRequests"] = json.RawMessage("[" + strings.Join(questions, ",") + "]")
 	}
-	if meta := obj["_meta"]; bytes.HasPrefix(meta, []byte(`{"io.modelcontextprotocol/serverInfo":{"name"`)) && bytes.Count(meta, []byte(":")) == 3 {
+	if meta := obj["_meta"]; bytes.HasPrefix(meta, []byte(`{"io.modelcontextprotocol/serverInfo":{"name"`)) &&
+		bytes.Count(meta, []byte(":")) == 3 {
 		obj["_meta"] = json.RawMessage(`"SERVER"`)
 	}
 	var tools []struct{ Name string }

@@ -98,11 +98,11 @@ func table(all []run, found results, shown func(scenario) bool) string {
 	})
 	b.WriteString("\nNeither passed nor failed:\n\n")
 	for _, r := range all {
-		said := "nothing"
+		remark := "nothing"
 		if remarks := remarks(found[r.name]); remarks != nil {
-			said = strings.Join(remarks, ", ")
+			remark = strings.Join(remarks, ", ")
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", r.name, said)
+		fmt.Fprintf(&b, "- %s: %s\n", r.name, remark)
 	}
 	return b.String()
 }

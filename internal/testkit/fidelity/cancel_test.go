@@ -32,7 +32,8 @@ func (x *exchange) cancel() {
 		x.leave()
 		return
 	}
-	x.session.tell(x.session, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+x.id+`,"reason":"no more"}}`)
+	x.session.notify(x.session,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+x.id+`,"reason":"no more"}}`)
 }
 
 func TestCancellationGoesUp(t *testing.T) {

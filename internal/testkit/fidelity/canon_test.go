@@ -98,20 +98,20 @@ func without(obj []byte, drop func(key string, value []byte) bool) []byte {
 	if len(obj) == 0 || obj[0] != '{' {
 		return obj
 	}
-	var kept [][]byte
+	var members [][]byte
 	for _, m := range parts(obj) {
 		if !drop(member(m)) {
-			kept = append(kept, m)
+			members = append(members, m)
 		}
 	}
-	return append(append([]byte("{"), bytes.Join(kept, []byte(","))...), '}')
+	return append(append([]byte("{"), bytes.Join(members, []byte(","))...), '}')
 }
 
 // canon returns a result or params without whitespace and without the members of the hop. If _meta
 // has no other members, it goes too.
 func canon(raw []byte) string {
 	obj := compact(raw)
-	var kept [][]byte
+	var members [][]byte
 	for _, m := range parts(obj) {
 		switch key, value := member(m); key {
 		case "resultType", "ttlMs", "cacheScope", "progressToken", "name":
@@ -125,9 +125,9 @@ func canon(raw []byte) string {
 			}
 			m = append(m[:len(m)-len(value):len(m)-len(value)], meta...)
 		}
-		kept = append(kept, m)
+		members = append(members, m)
 	}
-	return "{" + string(bytes.Join(kept, []byte(","))) + "}"
+	return "{" + string(bytes.Join(members, []byte(","))) + "}"
 }
 
 // diff describes the first difference of two texts. It returns "" if there is none.

@@ -53,14 +53,16 @@ func resultCases() map[string]string {
 // tenMegabytes returns the inside of a string with everything that a scanner has to check in strings:
 // escapes, quotes, brackets, and characters of several bytes.
 func tenMegabytes() string {
-	piece := `\u0041\/ \"quoted\" {\"\\\": [☃]} \ud83d\ude00 \n1.0 9007199254740993,  x ` + strings.Repeat("plain  text, ", 1000)
+	piece := `\u0041\/ \"quoted\" {\"\\\": [☃]} \ud83d\ude00 \n1.0 9007199254740993,  x ` +
+		strings.Repeat("plain  text, ", 1000)
 	return strings.Repeat(piece, 10_000_000/len(piece)+1)
 }
 
 // argumentCases returns params without the name. "io.modelcontextprotocol/HOP":0 stands for the client's
 // own members.
 func argumentCases() map[string]string {
-	const meta = `"_meta":{"io.modelcontextprotocol/HOP":0,"com.example/n":9007199254740993,"":null,"x":{` + oddValues + `}}`
+	const meta = `"_meta":{"io.modelcontextprotocol/HOP":0,"com.example/n":9007199254740993,"":null,"x":{` +
+		oddValues + `}}`
 	return map[string]string{
 		"pretty-printed":         "{\n\t" + meta + ",\r\n\t\"arguments\": {\r\n\t\t" + oddValues + "\n\t}\n}",
 		"unknown params":         `{"unknown":{` + oddValues + `},"arguments":{},"task":null,"\u0078":1.0,` + meta + `}`,

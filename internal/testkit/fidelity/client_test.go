@@ -17,9 +17,9 @@ import (
 const (
 	modernVersion = "2026-07-28"
 	legacyVersion = "2025-11-25"
-	// patience limits how long anything may take before a test fails. A passing test never waits for
+	// waitLimit limits how long anything may take before a test fails. A passing test never waits for
 	// it.
-	patience = 60 * time.Second
+	waitLimit = 60 * time.Second
 )
 
 // client is one kind of client of a host: raw bytes, in one era.
@@ -28,17 +28,17 @@ type client struct {
 	name   string
 	modern bool
 	begin  func(c *client, id, body, method, tool string) *exchange
-	tell   func(c *client, body string) // sends a notification
+	notify func(c *client, body string) // sends a notification
 
 	ids int
 }
 
 // exchange is a pending request.
 type exchange struct {
-	id      string
-	leave   func()      // disconnects the client; nil if it cannot
-	came    chan []byte // messages for the request, with the response last; closed at the end
-	session *client
+	id       string
+	leave    func()      // disconnects the client; nil if it cannot
+	received chan []byte // messages for the request, with the response last; closed at the end
+	session  *client
 }
 
 // reply holds the messages for a request.
@@ -51,7 +51,8 @@ type reply struct {
 // legacy client gets a reserved key too, so that every client has some.
 func (c *client) hop() string {
 	if c.modern {
-		return `"io.modelcontextprotocol/protocolVersion":"` + modernVersion + `","io.modelcontextprotocol/clientCapabilities":{},`
+		return `"io.modelcontextprotocol/protocolVersion":"` +
+			modernVersion + `","io.modelcontextprotocol/clientCapabilities":{},`
 	}
 	return `"io.modelcontextprotocol/related":{"x":1},`
 }
@@ -109,9 +110,9 @@ func (x *exchange) wait() reply {
 func (x *exchange) next() []byte {
 	x.session.t.Helper()
 	select {
-	case m := <-x.came:
+	case m := <-x.received:
 		return m
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		x.session.t.Fatalf("%s: nothing comes", x.session.name)
 		return nil
 	}
@@ -123,7 +124,7 @@ func httpClient(t testing.TB, name, url string, modern bool, accept string) *cli
 	t.Cleanup(transport.CloseIdleConnections)
 	h := &httpSession{url: url, accept: accept, version: legacyVersion, client: &http.Client{Transport: transport}}
 	c := &client{t: t, name: name, modern: modern, begin: h.begin}
-	c.tell = func(c *client, body string) {
+	c.notify = func(c *client, body string) {
 		resp, err := h.post(t.Context(), body, "", "")
 		if err != nil {
 			t.Fatal(err)
@@ -143,12 +144,13 @@ func httpClient(t testing.TB, name, url string, modern bool, accept string) *cli
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	h.session, h.version = resp.Header.Get("Mcp-Session-Id"), legacyVersion
-	c.tell(c, initializedBody)
+	c.notify(c, initializedBody)
 	return c
 }
 
 const (
-	initializeBody  = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + legacyVersion + `","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
+	initializeBody = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` +
+		legacyVersion + `","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
 	initializedBody = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
@@ -182,9 +184,9 @@ func (h *httpSession) post(ctx context.Context, body, method, tool string) (*htt
 
 func (h *httpSession) begin(c *client, id, body, method, tool string) *exchange {
 	ctx, cancel := context.WithCancel(context.Background())
-	x := &exchange{id: id, leave: cancel, came: make(chan []byte, 1000), session: c}
+	x := &exchange{id: id, leave: cancel, received: make(chan []byte, 1000), session: c}
 	h.running.Go(func() {
-		defer close(x.came)
+		defer close(x.received)
 		defer cancel()
 		resp, err := h.post(ctx, body, method, tool)
 		if err != nil {
@@ -192,11 +194,11 @@ func (h *httpSession) begin(c *client, id, body, method, tool string) *exchange 
 		}
 		defer resp.Body.Close()
 		if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-			readEvents(resp.Body, x.came)
+			readEvents(resp.Body, x.received)
 			return
 		}
 		if b, err := io.ReadAll(resp.Body); err == nil {
-			x.came <- b
+			x.received <- b
 		}
 	})
 	return x
@@ -227,7 +229,7 @@ func pipeClient(t testing.TB, name string, modern bool, in io.WriteCloser, out i
 	t.Cleanup(func() { _ = in.Close() })
 	go p.readAll(t.Context(), out)
 	c := &client{t: t, name: name, modern: modern, begin: p.begin}
-	c.tell = func(_ *client, body string) { p.write(t, body) }
+	c.notify = func(_ *client, body string) { p.write(t, body) }
 	if !modern {
 		p.write(t, initializeBody)
 		<-p.lines
@@ -267,5 +269,5 @@ func (p *pipeSession) write(t testing.TB, body string) {
 func (p *pipeSession) begin(c *client, id, body, _, _ string) *exchange {
 	c.t.Helper()
 	p.write(c.t, body)
-	return &exchange{id: id, came: p.lines, session: c}
+	return &exchange{id: id, received: p.lines, session: c}
 }

@@ -18,8 +18,8 @@ type conversation struct {
 
 // turn is one message of the client and all messages until its response.
 type turn struct {
-	ask  []byte    // a request or a notification of the client
-	then []message // the following messages; for a request the last one is the response
+	request   []byte    // a request or a notification of the client
+	following []message // the following messages; for a request the last one is the response
 }
 
 // message is a message of the server, or the client's answer to a question of the server.
@@ -57,10 +57,10 @@ func (c *conversation) read(t *testing.T, line []byte) {
 	case key == "about":
 		c.about, c.modern = decoded(t, lookup(line, "about")), string(lookup(line, "modern")) == "true"
 	case key == "client" && lookup(raw, "method") != nil:
-		c.turns = append(c.turns, &turn{ask: raw})
+		c.turns = append(c.turns, &turn{request: raw})
 	case (key == "client" || key == "server") && c.turns != nil:
 		last := c.turns[len(c.turns)-1]
-		last.then = append(last.then, message{key == "server", raw})
+		last.following = append(last.following, message{key == "server", raw})
 	default:
 		t.Fatalf("%s: %.80s", c.name, line)
 	}
@@ -93,8 +93,8 @@ func hopless(raw []byte) string {
 	return string(rest) + string(left)
 }
 
-// said returns the content of a message without its id.
-func (m message) said() string {
+// content returns the content of a message without its id.
+func (m message) content() string {
 	for _, part := range []string{"params", "result"} {
 		if raw := lookup(m.raw, part); raw != nil {
 			return method(m.raw) + " " + hopless(raw)

@@ -37,13 +37,14 @@ func checkHop(t *testing.T, c *client, result []byte) {
 		}
 		return
 	}
-	if strings.Contains(string(meta), `"io.modelcontextprotocol/`) || typ != nil || lookup(result, "ttlMs") != nil || lookup(result, "cacheScope") != nil {
+	if strings.Contains(string(meta), `"io.modelcontextprotocol/`) || typ != nil || lookup(result, "ttlMs") != nil ||
+		lookup(result, "cacheScope") != nil {
 		t.Errorf("a legacy client is told of the modern era: %.300s", result)
 	}
 }
 
-// said returns arguments that make the fixture write only these lines.
-func said(lines ...string) string {
+// sayArguments returns arguments that make the fixture write only these lines.
+func sayArguments(lines ...string) string {
 	var flat []string
 	for _, line := range lines {
 		flat = append(flat, string(compact([]byte(line))))
@@ -67,7 +68,8 @@ func TestErrorsComeDownAsTheyAre(t *testing.T) {
 	}
 	everyUpstream(t, func(r *rig) {
 		r.eachCase(cases, func(t *testing.T, c *client, text string) {
-			got := c.call("fx__say", `{"_meta":{"io.modelcontextprotocol/HOP":0,"a":1},`+said(`{"jsonrpc":"2.0","id":$ID,"error":`+text+`}`)+`}`)
+			got := c.call("fx__say",
+				`{"_meta":{"io.modelcontextprotocol/HOP":0,"a":1},`+sayArguments(`{"jsonrpc":"2.0","id":$ID,"error":`+text+`}`)+`}`)
 			if got.result != nil {
 				t.Fatalf("a result: %.300s", got.result)
 			}
@@ -115,7 +117,8 @@ func TestReportsComeDownAsTheyAre(t *testing.T) {
 	everyUpstream(t, func(r *rig) {
 		r.each(r.T, func(t *testing.T, c *client) {
 			for _, token := range tokens() {
-				got := c.call("fx__say", `{"_meta":{"io.modelcontextprotocol/HOP":0,"progressToken":`+token+`},`+said(lines...)+`}`)
+				got := c.call("fx__say",
+					`{"_meta":{"io.modelcontextprotocol/HOP":0,"progressToken":`+token+`},`+sayArguments(lines...)+`}`)
 				if len(got.notes) != len(reports) {
 					t.Fatalf("%d reports, want %d", len(got.notes), len(reports))
 				}
@@ -141,7 +144,9 @@ func TestProgressComesInOrder(t *testing.T) {
 	everyUpstream(t, func(r *rig) {
 		r.each(r.T, func(t *testing.T, c *client) {
 			for _, token := range []string{`"mine"`, `42`} {
-				got := c.call("fx__progress", fmt.Sprintf(`{"arguments":{"steps":%d},"_meta":{"io.modelcontextprotocol/HOP":0,"progressToken":%s}}`, steps, token))
+				got := c.call("fx__progress",
+					fmt.Sprintf(`{"arguments":{"steps":%d},"_meta":{"io.modelcontextprotocol/HOP":0,"progressToken":%s}}`, steps,
+						token))
 				if len(got.notes) != steps || got.error != nil {
 					t.Fatalf("%d reports, want %d; error %s", len(got.notes), steps, got.error)
 				}
@@ -152,7 +157,8 @@ func TestProgressComesInOrder(t *testing.T) {
 					}
 				}
 			}
-			if got := c.call("fx__progress", `{"arguments":{"steps":3},"_meta":{"io.modelcontextprotocol/HOP":0,"a":1}}`); len(got.notes) > 0 {
+			if got := c.call("fx__progress",
+				`{"arguments":{"steps":3},"_meta":{"io.modelcontextprotocol/HOP":0,"a":1}}`); len(got.notes) > 0 {
 				t.Errorf("nobody asked for progress, and there came %s", got.notes[0])
 			}
 		})

@@ -54,7 +54,7 @@ func twoHops(t *testing.T, r *rig, hung *int) {
 		for name, params := range argumentCases() {
 			check(name, canon([]byte(params)), canon(received(t, c.call("two__fx__echo_raw", params))))
 		}
-		got := c.call("two__fx__say", `{"_meta":{"io.modelcontextprotocol/HOP":0,"progressToken":"t"},`+said(
+		got := c.call("two__fx__say", `{"_meta":{"io.modelcontextprotocol/HOP":0,"progressToken":"t"},`+sayArguments(
 			`{"jsonrpc":"2.0","method":"notifications/progress","params":`+report+`}`,
 			`{"jsonrpc":"2.0","id":$ID,"error":`+failure+`}`)+`}`)
 		if len(got.notes) != 1 {

@@ -33,7 +33,8 @@ func prettyServer(w http.ResponseWriter, r *http.Request) {
 	answer := `"result":` + strings.ReplaceAll(kitchenSink, ",\n", "\r,\r\n")
 	switch {
 	case m.Method == "server/discover":
-		answer = `"result":{"resultType":"complete","supportedVersions":["` + modernVersion + `"],"capabilities":{"tools":{}}}`
+		answer = `"result":{"resultType":"complete","supportedVersions":["` +
+			modernVersion + `"],"capabilities":{"tools":{}}}`
 	case m.Method == "tools/list":
 		var rows []string
 		for _, name := range []string{"json", "events", "error"} {
@@ -50,7 +51,8 @@ func prettyServer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = io.WriteString(w, "data: "+strings.NewReplacer("\r\n", "\r\ndata: ", "\n", "\ndata: ", "\r", "\rdata: ").Replace(message)+"\n\n")
+	_, _ = io.WriteString(w, "data: "+strings.NewReplacer("\r\n", "\r\ndata: ", "\n", "\ndata: ", "\r",
+		"\rdata: ").Replace(message)+"\n\n")
 }
 
 // TestLineBreaksAreWhitespace checks that line breaks never cut a message in two, neither on a pipe

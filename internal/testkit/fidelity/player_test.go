@@ -18,8 +18,8 @@ type player struct {
 	t *testing.T
 	c *conversation
 
-	mu    sync.Mutex
-	heard []string // messages that it received and that are not in the conversation
+	mu         sync.Mutex
+	unexpected []string // messages that it received and that are not in the conversation
 }
 
 // Connect implements [mcp.Transport].
@@ -43,7 +43,7 @@ func (p *player) play() (in *io.PipeWriter, out *io.PipeReader) {
 			}
 		}()
 		for line := range s.lines {
-			s.hear(line)
+			s.handle(line)
 		}
 	}()
 	return in, out
@@ -52,65 +52,66 @@ func (p *player) play() (in *io.PipeWriter, out *io.PipeReader) {
 // playing is one connection to a player.
 type playing struct {
 	*player
-	lines chan []byte // of the client, which never waits for us to read
-	w     io.Writer
-	asks  bool // the client accepts questions
+	lines            chan []byte // of the client, which never waits for us to read
+	w                io.Writer
+	acceptsQuestions bool // the client accepts questions
 }
 
-// hear answers one message.
-func (s *playing) hear(line []byte) {
+// handle answers one message.
+func (s *playing) handle(line []byte) {
 	id, name, params := lookup(line, "id"), method(line), lookup(line, "params")
 	switch {
 	case name == "initialize":
-		s.asks = lookup(lookup(params, "capabilities"), "roots") != nil
+		s.acceptsQuestions = lookup(lookup(params, "capabilities"), "roots") != nil
 	case name == "ping":
 		fmt.Fprintf(s.w, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", id)
 		return
-	case name == initialized && s.asks:
+	case name == initialized && s.acceptsQuestions:
 		for _, t := range s.c.turns {
-			if method(t.ask) == initialized {
-				s.say(t, nil, nil)
+			if method(t.request) == initialized {
+				s.play(t, nil, nil)
 			}
 		}
 		return
-	case name == "tools/list" && !s.c.modern && !s.asks: // the recorded client declares capabilities
+	case name == "tools/list" && !s.c.modern && !s.acceptsQuestions: // the recorded client declares capabilities
 		fmt.Fprintf(s.w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`+"\n", id)
 		return
 	case id == nil:
 		return
 	}
-	t := s.c.asked(line)
+	t := s.c.turnOf(line)
 	if t == nil {
 		s.mu.Lock()
-		s.heard = append(s.heard, name+" "+hopless(params))
+		s.unexpected = append(s.unexpected, name+" "+hopless(params))
 		s.mu.Unlock()
-		fmt.Fprintf(s.w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not in the conversation: %s"}}`+"\n", id, name)
+		fmt.Fprintf(s.w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not in the conversation: %s"}}`+"\n",
+			id, name)
 		return
 	}
-	s.say(t, id, lookup(lookup(params, "_meta"), "progressToken"))
+	s.play(t, id, lookup(lookup(params, "_meta"), "progressToken"))
 }
 
-// say sends the recorded messages of a turn. It compares the answers to its questions with the recorded answers.
-func (s *playing) say(t *turn, id, token []byte) {
-	for _, m := range t.then {
+// play sends the recorded messages of a turn. It compares the answers to its questions with the recorded answers.
+func (s *playing) play(t *turn, id, token []byte) {
+	for _, m := range t.following {
 		if m.server {
-			fmt.Fprintf(s.w, "%s\n", t.forNow(m.raw, id, token))
+			fmt.Fprintf(s.w, "%s\n", t.adapt(m.raw, id, token))
 			continue
 		}
 		answer := <-s.lines
 		for ; method(answer) != ""; answer = <-s.lines { // skips messages that came in between
-			s.hear(answer)
+			s.handle(answer)
 		}
-		if was, is := m.said(), (message{raw: answer}).said(); was != is && answer != nil {
-			s.t.Errorf("%s: the server's question is answered with\n%s, and not\n%s", method(t.ask), is, was)
+		if was, is := m.content(), (message{raw: answer}).content(); was != is && answer != nil {
+			s.t.Errorf("%s: the server's question is answered with\n%s, and not\n%s", method(t.request), is, was)
 		}
 	}
 }
 
 const initialized = "notifications/initialized"
 
-// forNow returns a message of a turn with the id and the token of a request.
-func (t *turn) forNow(raw, id, token []byte) []byte {
+// adapt returns a message of a turn with the id and the token of a request.
+func (t *turn) adapt(raw, id, token []byte) []byte {
 	if name := method(raw); name == "" {
 		return replace(raw, "id", id)
 	} else if name == "notifications/progress" {
@@ -121,24 +122,25 @@ func (t *turn) forNow(raw, id, token []byte) []byte {
 
 // replace returns a compact object with another value for a key.
 func replace(obj []byte, key string, value []byte) []byte {
-	var kept [][]byte
+	var members [][]byte
 	for _, m := range parts(obj) {
 		if k, v := member(m); k == key {
 			m = append(m[:len(m)-len(v):len(m)-len(v)], value...)
 		}
-		kept = append(kept, m)
+		members = append(members, m)
 	}
-	return append(append([]byte("{"), bytes.Join(kept, []byte(","))...), '}')
+	return append(append([]byte("{"), bytes.Join(members, []byte(","))...), '}')
 }
 
-// asked returns the turn that began with such a request, or nil.
-func (c *conversation) asked(line []byte) *turn {
+// turnOf returns the turn that began with such a request, or nil.
+func (c *conversation) turnOf(line []byte) *turn {
 	name := method(line)
 	for _, t := range c.turns {
-		if method(t.ask) != name {
+		if method(t.request) != name {
 			continue
 		}
-		if name == "initialize" || name == "server/discover" || hopless(lookup(t.ask, "params")) == hopless(lookup(line, "params")) {
+		if name == "initialize" || name == "server/discover" ||
+			hopless(lookup(t.request, "params")) == hopless(lookup(line, "params")) {
 			return t
 		}
 	}

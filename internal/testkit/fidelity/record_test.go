@@ -13,8 +13,9 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
-var record = flag.String("record", "", "record the conversation of that name anew, with the command line that follows -args, "+
-	"or with that of a peer")
+var record = flag.String("record", "",
+	"record the conversation of that name anew, with the command line that follows -args, "+
+		"or with that of a peer")
 
 // recording describes how a conversation is recorded: the server, and the requests after the lists.
 type recording struct {
@@ -167,20 +168,22 @@ func TestRecord(t *testing.T) {
 	fmt.Fprintf(&r.out, `{"about":%q,"modern":%v}`+"\n", of.about, of.modern)
 	const all = `{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`
 	if of.modern {
-		r.meta = `"io.modelcontextprotocol/protocolVersion":"` + modernVersion + `","io.modelcontextprotocol/clientCapabilities":` + all +
+		r.meta = `"io.modelcontextprotocol/protocolVersion":"` +
+			modernVersion + `","io.modelcontextprotocol/clientCapabilities":` + all +
 			`,"io.modelcontextprotocol/clientInfo":{"name":"recorder","version":"1"}`
-		r.ask("server/discover", "{}")
+		r.request("server/discover", "{}")
 	} else {
-		r.ask("initialize", `{"protocolVersion":"`+legacyVersion+`","capabilities":`+all+`,"clientInfo":{"name":"recorder","version":"1"}}`)
-		r.say(initializedBody)
+		r.request("initialize",
+			`{"protocolVersion":"`+legacyVersion+`","capabilities":`+all+`,"clientInfo":{"name":"recorder","version":"1"}}`)
+		r.send(initializedBody)
 		r.settle()
 	}
 	for _, list := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
-		r.ask(list, "{}")
+		r.request(list, "{}")
 	}
 	for _, a := range of.asks {
 		method, params, _ := strings.Cut(a, " ")
-		r.ask(method, params)
+		r.request(method, params)
 	}
 	file := filepath.Join("testdata", "conversations", *record+".jsonl")
 	text := strings.ReplaceAll(r.out.String(), dir, "/project") // hides the real directory
@@ -199,7 +202,7 @@ type recorder struct {
 	out    bytes.Buffer
 }
 
-func (r *recorder) say(line string) {
+func (r *recorder) send(line string) {
 	fmt.Fprintf(&r.out, `{"client":%s}`+"\n", line)
 	fmt.Fprintln(r.p.Stdin, line)
 }
@@ -208,12 +211,12 @@ func (r *recorder) say(line string) {
 func (r *recorder) settle() {
 	r.t.Helper()
 	fmt.Fprintln(r.p.Stdin, `{"jsonrpc":"2.0","id":"settled","method":"ping"}`)
-	for !r.heard(r.p.Line(), `"settled"`) {
+	for !r.record(r.p.Line(), `"settled"`) {
 	}
 }
 
-// heard records one message, and answers it. It returns true for the response to the request of that id.
-func (r *recorder) heard(line, id string) bool {
+// record records one message, and answers it. It returns true for the response to the request of that id.
+func (r *recorder) record(line, id string) bool {
 	raw := compact([]byte(line))
 	name, of := method(raw), lookup(raw, "id")
 	switch {
@@ -225,21 +228,21 @@ func (r *recorder) heard(line, id string) bool {
 	}
 	fmt.Fprintf(&r.out, `{"server":%s}`+"\n", line)
 	if name != "" && of != nil {
-		r.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, of, answers(name)))
+		r.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, of, answers(name)))
 	}
 	return name == "" && string(of) == id
 }
 
-// ask sends a request, and records the messages until its response. Messages outside of requests are not recorded,
+// request sends a request, and records the messages until its response. Messages outside of requests are not recorded,
 // because their time is not predictable.
-func (r *recorder) ask(name, params string) {
+func (r *recorder) request(name, params string) {
 	r.t.Helper()
 	if r.modern {
 		params = withMeta(params, r.meta)
 	}
 	r.ids++
-	r.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, r.ids, name, params))
-	for !r.heard(r.p.Line(), fmt.Sprint(r.ids)) {
+	r.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, r.ids, name, params))
+	for !r.record(r.p.Line(), fmt.Sprint(r.ids)) {
 	}
 }
 

@@ -29,7 +29,7 @@ func TestTransparent(t *testing.T) {
 			c.replay(t, in, out)
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			for _, m := range p.heard {
+			for _, m := range p.unexpected {
 				if !strings.HasPrefix(m, "subscriptions/listen ") { // the gateway uses it to receive changes
 					t.Errorf("the server is asked what the client did not: %s", m)
 				}
@@ -79,42 +79,44 @@ func (c *conversation) replay(t *testing.T, in io.Writer, out io.Reader) {
 	s := &replaying{t: t, w: in, lines: make(chan []byte)}
 	go s.read(out)
 	for _, of := range c.turns {
-		fmt.Fprintf(in, "%s\n", of.ask)
-		if method(of.ask) == initialized {
+		fmt.Fprintf(in, "%s\n", of.request)
+		if method(of.request) == initialized {
 			s.outside = of // comes when the server is initialized for this client
 		}
-		if lookup(of.ask, "id") == nil {
+		if lookup(of.request, "id") == nil {
 			continue
 		}
-		was, is := of.heard(), s.repeat(of)
-		if name := method(of.ask); name == "initialize" || name == "server/discover" {
+		was, is := of.serverMessages(), s.repeat(of)
+		if name := method(of.request); name == "initialize" || name == "server/discover" {
 			continue // these results name the server and its features
 		}
 		if !slices.Equal(was, is) {
-			t.Errorf("%s: %.200s\n%s", c.name, of.ask, diff(strings.Join(was, "\n"), strings.Join(is, "\n")))
+			t.Errorf("%s: %.200s\n%s", c.name, of.request, diff(strings.Join(was, "\n"), strings.Join(is, "\n")))
 		}
 	}
-	var asked []string
+	var questions []string
 	if s.outside != nil {
-		asked = s.outside.heard()
+		questions = s.outside.serverMessages()
 	}
 	logs := c.logs()
-	for len(s.came) < len(asked) || len(s.logs) < len(logs) {
-		s.waits = fmt.Sprintf("%d of %d questions and %d of %d log messages have come outside of requests", len(s.came), len(asked), len(s.logs), len(logs))
-		s.hear(s.outside)
+	for len(s.questions) < len(questions) || len(s.logs) < len(logs) {
+		s.waitingFor = fmt.Sprintf("%d of %d questions and %d of %d log messages have come outside of requests",
+			len(s.questions), len(questions), len(s.logs), len(logs))
+		s.receive(s.outside)
 	}
-	if !slices.Equal(asked, s.came) || !slices.Equal(logs, s.logs) {
+	if !slices.Equal(questions, s.questions) || !slices.Equal(logs, s.logs) {
 		t.Errorf("%s: outside of requests:\n%s\n%s", c.name,
-			diff(strings.Join(asked, "\n"), strings.Join(s.came, "\n")), diff(strings.Join(logs, "\n"), strings.Join(s.logs, "\n")))
+			diff(strings.Join(questions, "\n"), strings.Join(s.questions, "\n")),
+			diff(strings.Join(logs, "\n"), strings.Join(s.logs, "\n")))
 	}
 }
 
 // logs returns the log messages of a conversation. They name no request, and may come after its response.
 func (c *conversation) logs() (all []string) {
 	for _, t := range c.turns {
-		for _, m := range t.then {
+		for _, m := range t.following {
 			if m.logs() {
-				all = append(all, m.said())
+				all = append(all, m.content())
 			}
 		}
 	}
@@ -123,11 +125,11 @@ func (c *conversation) logs() (all []string) {
 
 func (m message) logs() bool { return m.server && method(m.raw) == "notifications/message" }
 
-// heard returns the messages that the client received in a turn, except for logs.
-func (t *turn) heard() (all []string) {
-	for _, m := range t.then {
+// serverMessages returns the messages that the client received in a turn, except for logs.
+func (t *turn) serverMessages() (all []string) {
+	for _, m := range t.following {
 		if m.server && !m.logs() {
-			all = append(all, m.said())
+			all = append(all, m.content())
 		}
 	}
 	return all
@@ -138,9 +140,9 @@ func (t *turn) answer(question string) []byte {
 	if t == nil {
 		return nil
 	}
-	for i, m := range t.then {
-		if m.server && m.said() == question && i+1 < len(t.then) && !t.then[i+1].server {
-			return t.then[i+1].raw
+	for i, m := range t.following {
+		if m.server && m.content() == question && i+1 < len(t.following) && !t.following[i+1].server {
+			return t.following[i+1].raw
 		}
 	}
 	return nil
@@ -148,13 +150,13 @@ func (t *turn) answer(question string) []byte {
 
 // replaying is the client of a repeated conversation.
 type replaying struct {
-	t       *testing.T
-	w       io.Writer
-	lines   chan []byte // closed at the end
-	waits   string      // for the event with this name
-	outside *turn       // the server's messages and questions after its initialization
-	came    []string
-	logs    []string
+	t          *testing.T
+	w          io.Writer
+	lines      chan []byte // closed at the end
+	waitingFor string      // for the event with this name
+	outside    *turn       // the server's messages and questions after its initialization
+	questions  []string
+	logs       []string
 }
 
 // quiet limits how long no message may come while the client waits. A passing test never waits so long.
@@ -175,11 +177,11 @@ func (s *replaying) read(out io.Reader) {
 
 // repeat returns the messages that the client receives until its request has a response.
 func (s *replaying) repeat(of *turn) (all []string) {
-	for id := string(lookup(of.ask, "id")); ; {
-		s.waits = fmt.Sprintf("%.200s is not answered; so far came:\n%s", of.ask, strings.Join(all, "\n"))
-		line, said := s.hear(of)
-		if said != "" {
-			all = append(all, said)
+	for id := string(lookup(of.request, "id")); ; {
+		s.waitingFor = fmt.Sprintf("%.200s is not answered; so far came:\n%s", of.request, strings.Join(all, "\n"))
+		line, content := s.receive(of)
+		if content != "" {
+			all = append(all, content)
 		}
 		if method(line) == "" && string(lookup(line, "id")) == id {
 			return all
@@ -187,34 +189,36 @@ func (s *replaying) repeat(of *turn) (all []string) {
 	}
 }
 
-// hear returns the next message, and its content if it belongs to a turn. It answers a question as recorded.
-func (s *replaying) hear(of *turn) (line []byte, said string) {
+// receive returns the next message, and its content if it belongs to a turn. It answers a question as recorded.
+func (s *replaying) receive(of *turn) (line []byte, content string) {
 	select {
 	case line = <-s.lines:
 	case <-time.After(quiet):
-		s.t.Fatalf("nothing comes for %v: %s", quiet, s.waits)
+		s.t.Fatalf("nothing comes for %v: %s", quiet, s.waitingFor)
 	}
 	if line == nil {
-		s.t.Fatalf("the connection ends: %s", s.waits)
+		s.t.Fatalf("the connection ends: %s", s.waitingFor)
 	}
 	if strings.HasSuffix(method(line), "/list_changed") {
 		return line, "" // it may come at any time
 	}
 	m := message{server: true, raw: line}
-	if said = m.said(); m.logs() {
-		s.logs = append(s.logs, said)
+	content = m.content()
+	if m.logs() {
+		s.logs = append(s.logs, content)
 		return line, ""
 	}
 	id, answer := lookup(line, "id"), []byte(nil)
 	if question := method(line) != "" && id != nil; question {
-		if answer = of.answer(said); answer == nil || of == s.outside {
-			answer = s.outside.answer(said)
-			s.came, said = append(s.came, said), ""
+		answer = of.answer(content)
+		if answer == nil || of == s.outside {
+			answer = s.outside.answer(content)
+			s.questions, content = append(s.questions, content), ""
 		}
 		if answer == nil {
-			s.t.Fatalf("%.200s: the client is asked what it was not: %s", of.ask, line)
+			s.t.Fatalf("%.200s: the client is asked what it was not: %s", of.request, line)
 		}
 		fmt.Fprintf(s.w, "%s\n", replace(answer, "id", id))
 	}
-	return line, said
+	return line, content
 }

@@ -32,10 +32,11 @@ func checkAnthropic(r Request) error {
 	var open []string // calls of the previous message
 	for i, m := range b.Messages {
 		if len(m.Content) == 0 {
-			return fmt.Errorf("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
+			return fmt.Errorf("messages.%d: all messages must have non-empty content except for the optional final assistant "+
+				"message", i)
 		}
 		var calls, results []string
-		other := false
+		unanswered := false
 		for j, one := range m.Content {
 			if err := checkBlock(one, m.Role); err != nil {
 				return fmt.Errorf("messages.%d.content.%d: %w", i, j, err)
@@ -44,24 +45,27 @@ func checkAnthropic(r Request) error {
 			case "tool_use":
 				calls = append(calls, one.ID)
 			case "tool_result":
-				if !slices.Contains(open, one.Result) || slices.Contains(results, one.Result) || other {
-					return fmt.Errorf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message", i, j, one.Result)
+				if !slices.Contains(open, one.Result) || slices.Contains(results, one.Result) || unanswered {
+					return fmt.Errorf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each "+
+						"`tool_result` block must have a corresponding `tool_use` block in the previous message", i, j, one.Result)
 				}
 				results = append(results, one.Result)
 			default:
-				other = true
+				unanswered = true
 			}
 		}
 		if len(calls) > 0 && len(b.Tools) == 0 {
 			return refusal("Requests which include `tool_use` or `tool_result` blocks must define tools")
 		}
 		if len(results) < len(open) {
-			return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", i-1, strings.Join(open, ", "))
+			return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", i-1,
+				strings.Join(open, ", "))
 		}
 		open = calls
 	}
 	if len(open) > 0 {
-		return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", len(b.Messages)-1, strings.Join(open, ", "))
+		return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s",
+			len(b.Messages)-1, strings.Join(open, ", "))
 	}
 	return nil
 }
@@ -75,7 +79,8 @@ func checkBlock(b block, role string) error {
 		return errors.New("tool_use.input: Input should be a valid dictionary")
 	case b.Type == "thinking" && b.Signature != signature(b.Thinking):
 		return refusal("Invalid `signature` in `thinking` block")
-	case slices.Contains([]string{"tool_use", "thinking", "redacted_thinking"}, b.Type) != (role == "assistant") && b.Type != "text":
+	case slices.Contains([]string{"tool_use", "thinking", "redacted_thinking"}, b.Type) != (role == "assistant") &&
+		b.Type != "text":
 		return fmt.Errorf("%s blocks are not allowed in a message of %s", b.Type, role)
 	}
 	return nil
@@ -91,7 +96,8 @@ func checkOpenAI(r Request) error {
 	for i, m := range b.Messages {
 		switch {
 		case m.Role == "tool" && !slices.Contains(open, m.ID):
-			return refusal(fmt.Sprintf("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls': messages.[%d]", i))
+			return refusal(fmt.Sprintf("Invalid parameter: messages with role 'tool' must be a response to a preceeding "+
+				"message with 'tool_calls': messages.[%d]", i))
 		case m.Role == "tool":
 			open = slices.DeleteFunc(open, func(id string) bool { return id == m.ID })
 			continue
@@ -114,7 +120,8 @@ func checkOpenAI(r Request) error {
 }
 
 func unanswered(ids []string) error {
-	return refusal(fmt.Sprintf("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", ")))
+	return refusal(fmt.Sprintf("An assistant message with 'tool_calls' must be followed by tool messages responding to "+
+		"each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", ")))
 }
 
 // checkBody returns an error if both APIs would refuse the body.

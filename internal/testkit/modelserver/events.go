@@ -29,7 +29,8 @@ func encode(name string, data obj) event {
 func ending(events []event) (n int) {
 	for i := len(events) - 1; i >= 0; i-- {
 		e := string(events[i])
-		if !strings.Contains(e, "_stop") && !strings.Contains(e, "message_delta") && !strings.Contains(e, `"finish_reason":"`) &&
+		if !strings.Contains(e, "_stop") && !strings.Contains(e, "message_delta") &&
+			!strings.Contains(e, `"finish_reason":"`) &&
 			!strings.Contains(e, `"choices":[]`) && !strings.Contains(e, "[DONE]") {
 			break
 		}
@@ -58,18 +59,19 @@ func signature(reasoning string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-var toAnthropic = dialect{check: checkAnthropic, stream: anthropicEvents, fault: func(status int, code, message string) obj {
-	if code == "" {
-		code = map[int]string{
-			400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
-			413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
-		}[status]
-	}
-	if code == "" {
-		code = "api_error"
-	}
-	return obj{"type": "error", "error": obj{"type": code, "message": message}, "request_id": "req_scripted"}
-}}
+var toAnthropic = dialect{check: checkAnthropic, stream: anthropicEvents,
+	fault: func(status int, code, message string) obj {
+		if code == "" {
+			code = map[int]string{
+				400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
+				413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
+			}[status]
+		}
+		if code == "" {
+			code = "api_error"
+		}
+		return obj{"type": "error", "error": obj{"type": code, "message": message}, "request_id": "req_scripted"}
+	}}
 
 func anthropicEvents(req Request, t Turn) (events []event) {
 	add := func(kind string, data obj) {
@@ -96,7 +98,8 @@ func anthropicEvents(req Request, t Turn) (events []event) {
 	}
 	if t.Reasoning != "" {
 		deltas := deltas("thinking_delta", "thinking", t.Reasoning)
-		block(obj{"type": "thinking", "thinking": "", "signature": ""}, append(deltas, obj{"type": "signature_delta", "signature": signature(t.Reasoning)})...)
+		block(obj{"type": "thinking", "thinking": "", "signature": ""},
+			append(deltas, obj{"type": "signature_delta", "signature": signature(t.Reasoning)})...)
 	}
 	if t.Text != "" {
 		block(obj{"type": "text", "text": ""}, deltas("text_delta", "text", t.Text)...)
@@ -106,13 +109,14 @@ func anthropicEvents(req Request, t Turn) (events []event) {
 		block(obj{"type": "tool_use", "id": c.id("toolu_", req, i), "name": c.Name, "input": obj{}},
 			append([]obj{first}, deltas("input_json_delta", "partial_json", c.Input)...)...)
 	}
-	add("message_delta", obj{"delta": obj{"stop_reason": t.stop("end_turn", "tool_use"), "stop_sequence": nil}, "usage": obj{"output_tokens": u.Output}})
+	add("message_delta", obj{"delta": obj{"stop_reason": t.stop("end_turn", "tool_use"), "stop_sequence": nil},
+		"usage": obj{"output_tokens": u.Output}})
 	add("message_stop", obj{})
 	return events
 }
 
 func deltas(kind, member, s string) (all []obj) {
-	for _, p := range pieces(s) {
+	for _, p := range chunks(s) {
 		all = append(all, obj{"type": kind, member: p})
 	}
 	return all
@@ -148,28 +152,29 @@ func openAIEvents(req Request, t Turn) (events []event) {
 		if choices == nil {
 			choices = []obj{}
 		}
-		return obj{"id": "chatcmpl-scripted", "object": "chat.completion.chunk", "created": 1, "model": name, "choices": choices}
+		return obj{"id": "chatcmpl-scripted", "object": "chat.completion.chunk", "created": 1, "model": name,
+			"choices": choices}
 	}
 	add := func(delta obj, finish any) {
 		events = append(events, encode("", chunk(obj{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish})))
 	}
 	add(obj{"role": "assistant", "content": ""}, nil)
-	for _, p := range pieces(t.Reasoning) {
+	for _, p := range chunks(t.Reasoning) {
 		add(obj{"reasoning_content": p}, nil)
 	}
-	for _, p := range pieces(t.Text) {
+	for _, p := range chunks(t.Text) {
 		add(obj{"content": p}, nil)
 	}
 	for _, delta := range callDeltas(req, t.Calls) {
 		add(obj{"tool_calls": []obj{delta}}, nil)
 	}
 	add(obj{}, t.stop("stop", "tool_calls"))
-	var asked struct {
+	var options struct {
 		StreamOptions struct {
 			Include bool `json:"include_usage"`
 		} `json:"stream_options"`
 	}
-	if json.Unmarshal(req.Body, &asked) == nil && asked.StreamOptions.Include {
+	if json.Unmarshal(req.Body, &options) == nil && options.StreamOptions.Include {
 		u, last := t.usage(), chunk()
 		last["usage"] = obj{"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
 			"prompt_tokens_details": obj{"cached_tokens": u.CacheRead}}
@@ -178,12 +183,13 @@ func openAIEvents(req Request, t Turn) (events []event) {
 	return append(events, "data: [DONE]\n\n")
 }
 
-// callDeltas interleaves the pieces of all calls.
+// callDeltas interleaves the chunks of all calls.
 func callDeltas(req Request, calls []Call) (all []obj) {
 	rest := make([][]string, len(calls))
 	for i, c := range calls {
-		rest[i] = pieces(c.Input)
-		all = append(all, obj{"index": i, "id": c.id("call_", req, i), "type": "function", "function": obj{"name": c.Name, "arguments": ""}})
+		rest[i] = chunks(c.Input)
+		all = append(all, obj{"index": i, "id": c.id("call_", req, i), "type": "function",
+			"function": obj{"name": c.Name, "arguments": ""}})
 	}
 	for more := true; more; {
 		more = false

@@ -21,7 +21,8 @@ const (
 	oneTool = `"tools":[{"name":"t","input_schema":{"type":"object"}}]}`
 )
 
-func post(t *testing.T, ctx context.Context, s *modelserver.Server, path, body string) (status int, answer string, err error) {
+func post(t *testing.T, ctx context.Context, s *modelserver.Server, path, body string) (status int, answer string,
+	err error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -79,7 +80,8 @@ func TestBothWiresSayTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, openai, err := post(t, t.Context(), s, "/chat/completions", ask+`"tools":[{"type":"function","function":{"name":"t","parameters":{"type":"object"}}}]}`)
+	_, openai, err := post(t, t.Context(), s, "/chat/completions",
+		ask+`"tools":[{"type":"function","function":{"name":"t","parameters":{"type":"object"}}}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,8 @@ func TestBothWiresSayTheSame(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, anthropic)
 		}
 	}
-	for _, want := range []string{`"finish_reason":"tool_calls"`, `"id":"mine"`, `"prompt_tokens":100`, "data: [DONE]\n\n"} {
+	for _, want := range []string{`"finish_reason":"tool_calls"`, `"id":"mine"`, `"prompt_tokens":100`,
+		"data: [DONE]\n\n"} {
 		if !strings.Contains(openai, want) {
 			t.Errorf("no %s in\n%s", want, openai)
 		}
@@ -144,15 +147,19 @@ func TestRefusals(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	s := modelserver.New(t, modelserver.Turn{Status: 429, RetryAfter: "3", Text: "slow down"},
-		modelserver.Turn{Text: "a long text in many pieces", Break: true}, modelserver.Turn{Break: true, Status: 529, Text: "busy"},
+		modelserver.Turn{Text: "a long text in many pieces", Break: true},
+		modelserver.Turn{Break: true, Status: 529, Text: "busy"},
 		modelserver.Turn{Text: "first", Hang: true})
-	if status, answer, _ := post(t, t.Context(), s, "/v1/messages", ask+oneTool); status != 429 || !strings.Contains(answer, "slow down") {
+	if status, answer, _ := post(t, t.Context(), s, "/v1/messages", ask+oneTool); status != 429 ||
+		!strings.Contains(answer, "slow down") {
 		t.Error(status, answer)
 	}
-	if status, answer, err := post(t, t.Context(), s, "/v1/messages", ask+oneTool); status != 200 || err == nil || strings.Contains(answer, "message_stop") {
+	if status, answer, err := post(t, t.Context(), s, "/v1/messages", ask+oneTool); status != 200 || err == nil ||
+		strings.Contains(answer, "message_stop") {
 		t.Error(status, answer, err)
 	}
-	if status, answer, err := post(t, t.Context(), s, "/v1/messages", ask+oneTool); status != 200 || err != nil || !strings.Contains(answer, "event: error\n") {
+	if status, answer, err := post(t, t.Context(), s, "/v1/messages", ask+oneTool); status != 200 || err != nil ||
+		!strings.Contains(answer, "event: error\n") {
 		t.Error(status, answer, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -170,7 +177,8 @@ func TestFaults(t *testing.T) {
 	}
 	s.Left(4)
 	s.Func(func(r modelserver.Request) modelserver.Turn { return modelserver.Turn{Text: "you said " + r.Prompt()} })
-	if _, answer, _ := post(t, t.Context(), s, "/chat/completions", strings.TrimSuffix(ask, ",")+"}"); joined(t, answer, "content") != "you said hello" {
+	if _, answer, _ := post(t, t.Context(), s, "/chat/completions", strings.TrimSuffix(ask, ",")+"}"); joined(t, answer,
+		"content") != "you said hello" {
 		t.Error(answer)
 	}
 }

@@ -96,9 +96,9 @@ func (t Turn) message() string {
 	return t.Text
 }
 
-// pieces cuts s into pieces with lengths of the Fibonacci numbers. It gives many short pieces, but few pieces for a
+// chunks cuts s into chunks with lengths of the Fibonacci numbers. It gives many short chunks, but few chunks for a
 // long text.
-func pieces(s string) (cut []string) {
+func chunks(s string) (cut []string) {
 	for n, next := 1, 2; s != ""; n, next = min(next, 4096), min(n+next, 4096) {
 		at := 0
 		for i := 0; i < n && at < len(s); i++ {

@@ -50,9 +50,10 @@ func SignIns(t testing.TB, program string, scopes map[string]string, person stri
 	return clients[map[string]map[string]string](t, node)
 }
 
-func goClients(t testing.TB, what any, args ...string) *exec.Cmd {
+func goClients(t testing.TB, ability any, args ...string) *exec.Cmd {
 	t.Helper()
-	return exec.CommandContext(t.Context(), "go", append([]string{"run", "-C", providers(t), "./abilities", encoded(t, what)}, args...)...)
+	return exec.CommandContext(t.Context(), "go",
+		append([]string{"run", "-C", providers(t), "./abilities", encoded(t, ability)}, args...)...)
 }
 
 func nodeClients(t testing.TB, file string, args ...string) *exec.Cmd {

@@ -102,7 +102,8 @@ func Node(t testing.TB) string {
 		t.Fatalf("%s --version: %v", node, err)
 	}
 	if version := strings.TrimSpace(string(out)); !newEnough(version) {
-		t.Fatalf("%s is Node %s, the peers need 22.19 or newer: on Linux on x64 %s; elsewhere install it", node, version, install)
+		t.Fatalf("%s is Node %s, the peers need 22.19 or newer: on Linux on x64 %s; elsewhere install it", node, version,
+			install)
 	}
 	return node
 }

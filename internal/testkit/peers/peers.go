@@ -81,7 +81,8 @@ func Inspector(t testing.TB, args ...string) (stdout string, err error) {
 func MCPorter(t testing.TB, dir, home string, env []string, args ...string) (stdout string, err error) {
 	t.Helper()
 	name, args := Command(t, mcporter, args...)
-	env = append([]string{"HOME=" + home, "USERPROFILE=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config")}, env...)
+	env = append([]string{"HOME=" + home, "USERPROFILE=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config")},
+		env...)
 	return runIn(t, dir, name, args, env...)
 }
 

@@ -137,18 +137,22 @@ func TestInspectorLists(t *testing.T) {
 func TestConformance(t *testing.T) {
 	url := peers.SDKEverythingHTTP(t, true)
 	out := t.TempDir()
-	report, err := peers.Conformance(t, "server", "--url", url, "--scenario", "tools-call-with-progress", "--spec-version", "2026-07-28", "-o", out)
+	report, err := peers.Conformance(t, "server", "--url", url, "--scenario", "tools-call-with-progress",
+		"--spec-version", "2026-07-28", "-o", out)
 	if err != nil {
 		t.Errorf("server: %v\n%s", err, report)
 	}
 	if found, _ := filepath.Glob(filepath.Join(out, "*", "checks.json")); len(found) != 1 {
 		t.Errorf("results in %v", found)
 	}
-	report, err = peers.Conformance(t, "client", "--command", peers.SDKEverythingClient(t), "--scenario", "tools_call", "--spec-version", "2025-11-25")
+	report, err = peers.Conformance(t, "client", "--command", peers.SDKEverythingClient(t), "--scenario", "tools_call",
+		"--spec-version", "2025-11-25")
 	if err != nil {
 		t.Errorf("client: %v\n%s", err, report)
 	}
-	if report, err = peers.Conformance(t, "client", "--command", "false", "--scenario", "tools_call", "--spec-version", "2025-11-25"); err == nil {
+	report, err = peers.Conformance(t, "client", "--command", "false", "--scenario", "tools_call", "--spec-version",
+		"2025-11-25")
+	if err == nil {
 		t.Errorf("a client that does nothing passes:\n%s", report)
 	}
 }

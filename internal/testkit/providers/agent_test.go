@@ -85,7 +85,8 @@ func TestJudgesKnowTheirMembers(t *testing.T) {
 	for _, p := range []any{&ofAnthropic, &ofOpenAI} {
 		decode(t, "a request", body, p)
 		again, err := json.Marshal(p)
-		if want := strings.ReplaceAll(string(body), `,"news":1`, ""); err != nil || (lines{}).diff(json.RawMessage(want), again) != "" {
+		if want := strings.ReplaceAll(string(body), `,"news":1`, ""); err != nil ||
+			(lines{}).diff(json.RawMessage(want), again) != "" {
 			t.Errorf("%s, %v", again, err)
 		}
 	}
@@ -93,7 +94,8 @@ func TestJudgesKnowTheirMembers(t *testing.T) {
 
 func answer() modelserver.Turn {
 	return modelserver.Turn{
-		Text: "Grüße 😀", Calls: []modelserver.Call{{ID: "one", Name: "shot", Input: `{"a":"<&>"}`}, {ID: "two", Name: "shot", Input: `{}`}},
+		Text: "Grüße 😀", Calls: []modelserver.Call{{ID: "one", Name: "shot", Input: `{"a":"<&>"}`},
+			{ID: "two", Name: "shot", Input: `{}`}},
 		Usage: &modelserver.Usage{Input: 900, Output: 7, CacheRead: 300},
 	}
 }
@@ -105,9 +107,11 @@ func conversations() map[string]agent.Request {
 		{Name: "shot", Description: "A <picture>.", Parameters: json.RawMessage(`{"type":"object","properties":{"b":{"type":"integer"},"a":{"type":"string"}},"required":["a"]}`)},
 	}
 	call := agent.Part{Call: &agent.Call{ID: "x", Name: "shot", Input: json.RawMessage(`{"b":1,"a":"<"}`)}}
-	result := agent.Part{Result: &agent.Result{ID: "x", Name: "shot", Output: json.RawMessage(`"here"`), Images: []agent.Image{{MIME: "image/png", Data: []byte("png")}}}}
+	result := agent.Part{Result: &agent.Result{ID: "x", Name: "shot", Output: json.RawMessage(`"here"`),
+		Images: []agent.Image{{MIME: "image/png", Data: []byte("png")}}}}
 	failed := agent.Part{Result: &agent.Result{ID: "x", Name: "shot", Output: json.RawMessage(`""`), IsError: true}}
-	talk := []agent.Message{said(agent.Part{Text: "look"}), {Role: agent.Assistant, Parts: []agent.Part{{Text: "I do."}, call}}}
+	talk := []agent.Message{said(agent.Part{Text: "look"}),
+		{Role: agent.Assistant, Parts: []agent.Part{{Text: "I do."}, call}}}
 	return map[string]agent.Request{
 		"plain":   {Messages: []agent.Message{said(agent.Part{Text: "hello"})}},
 		"bounded": {System: "Be brief.", MaxTokens: 77, Tools: tools, Messages: []agent.Message{said(agent.Part{Text: "hello"})}},
@@ -120,7 +124,8 @@ func againAnthropic(t *testing.T, url string, body []byte) (r read) {
 	t.Helper()
 	var p anthropic.MessageNewParams
 	decode(t, "our request", body, &p)
-	client := anthropic.NewMessageService(anthropicoption.WithoutEnvironmentDefaults(), anthropicoption.WithBaseURL(url), anthropicoption.WithMaxRetries(0))
+	client := anthropic.NewMessageService(anthropicoption.WithoutEnvironmentDefaults(), anthropicoption.WithBaseURL(url),
+		anthropicoption.WithMaxRetries(0))
 	stream := client.NewStreaming(context.Background(), p)
 	var m anthropic.Message
 	for stream.Next() {
@@ -141,7 +146,8 @@ func againAnthropic(t *testing.T, url string, body []byte) (r read) {
 	}
 	r.Stop = map[anthropic.StopReason]string{anthropic.StopReasonToolUse: "calls"}[m.StopReason]
 	u := m.Usage
-	r.Usage = agent.Usage{Input: int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens), Output: int(u.OutputTokens), CacheRead: int(u.CacheReadInputTokens)}
+	r.Usage = agent.Usage{Input: int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens),
+		Output: int(u.OutputTokens), CacheRead: int(u.CacheReadInputTokens)}
 	return r
 }
 
@@ -149,7 +155,8 @@ func againOpenAI(t *testing.T, url string, body []byte) (r read) {
 	t.Helper()
 	var p openai.ChatCompletionNewParams
 	decode(t, "our request", body, &p)
-	client := openai.ChatCompletionService{Options: []openaioption.RequestOption{openaioption.WithBaseURL(url + "/v1"), openaioption.WithMaxRetries(0)}}
+	client := openai.ChatCompletionService{Options: []openaioption.RequestOption{openaioption.WithBaseURL(url + "/v1"),
+		openaioption.WithMaxRetries(0)}}
 	stream := client.NewStreaming(context.Background(), p)
 	var m openai.ChatCompletionAccumulator
 	for stream.Next() {
@@ -164,6 +171,7 @@ func againOpenAI(t *testing.T, url string, body []byte) (r read) {
 	}
 	r.Stop = map[string]string{"tool_calls": "calls"}[m.Choices[0].FinishReason]
 	u := m.Usage
-	r.Usage = agent.Usage{Input: int(u.PromptTokens), Output: int(u.CompletionTokens), CacheRead: int(u.PromptTokensDetails.CachedTokens)}
+	r.Usage = agent.Usage{Input: int(u.PromptTokens), Output: int(u.CompletionTokens),
+		CacheRead: int(u.PromptTokensDetails.CachedTokens)}
 	return r
 }

@@ -78,7 +78,8 @@ func anthropicDecoded(t *testing.T, raw json.RawMessage) anthropic.ToolInputSche
 func sendAnthropic(t *testing.T, tools []anthropic.ToolUnionParam) []arrived {
 	t.Helper()
 	e := serve(t, `{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`)
-	client := anthropic.NewClient(option.WithBaseURL(e.URL), option.WithAPIKey("none"), option.WithHTTPClient(e.Client()), option.WithMaxRetries(0))
+	client := anthropic.NewClient(option.WithBaseURL(e.URL), option.WithAPIKey("none"), option.WithHTTPClient(e.Client()),
+		option.WithMaxRetries(0))
 	_, err := client.Messages.New(t.Context(), anthropic.MessageNewParams{
 		Model: "m", MaxTokens: 1, Tools: tools,
 		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("hello"))},

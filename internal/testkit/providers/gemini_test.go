@@ -41,7 +41,8 @@ func TestGeminiJSONSchema(t *testing.T) {
 			tools := adapted(t, p)
 			declared := make([]*genai.FunctionDeclaration, len(tools))
 			for i, one := range tools {
-				declared[i] = &genai.FunctionDeclaration{Name: one.Name, Description: one.Description, ParametersJsonSchema: one.Schema}
+				declared[i] = &genai.FunctionDeclaration{Name: one.Name, Description: one.Description,
+					ParametersJsonSchema: one.Schema}
 			}
 			check(t, tools, sendGemini(t, declared), lines{doubles: true})
 		})
@@ -52,7 +53,8 @@ func sendGemini(t *testing.T, declared []*genai.FunctionDeclaration) []arrived {
 	t.Helper()
 	e := serve(t, `{"candidates":[{"content":{"role":"model","parts":[{"text":"hello"}]},"finishReason":"STOP"}]}`)
 	client, err := genai.NewClient(t.Context(), &genai.ClientConfig{
-		APIKey: "none", Backend: genai.BackendGeminiAPI, HTTPClient: e.Client(), HTTPOptions: genai.HTTPOptions{BaseURL: e.URL},
+		APIKey: "none", Backend: genai.BackendGeminiAPI, HTTPClient: e.Client(),
+		HTTPOptions: genai.HTTPOptions{BaseURL: e.URL},
 	})
 	if err != nil {
 		t.Fatal(err)

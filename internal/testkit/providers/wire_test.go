@@ -55,7 +55,8 @@ func check(t *testing.T, want []tool, got []arrived, how lines) {
 	}
 	for i, w := range want {
 		if got[i].Name != w.Name || got[i].Description != w.Description {
-			t.Errorf("%s: name and description %q, %q, want %q, %q", w.From, got[i].Name, got[i].Description, w.Name, w.Description)
+			t.Errorf("%s: name and description %q, %q, want %q, %q", w.From, got[i].Name, got[i].Description, w.Name,
+				w.Description)
 		}
 		if diff := how.diff(w.Schema, got[i].Schema); diff != "" {
 			t.Errorf("%s %s: -adapted +arrived:\n%s", w.From, w.Name, diff)

@@ -113,7 +113,8 @@ func (s *Screen) control(parameters string, final byte) {
 func (s *Screen) top() int { return max(0, len(s.rows)-s.height) }
 
 func (s *Screen) down() {
-	if s.y++; s.y == len(s.rows) {
+	s.y++
+	if s.y == len(s.rows) {
 		s.rows = append(s.rows, row{})
 	}
 }
@@ -184,7 +185,8 @@ func (s *Screen) Resize(width, height int) {
 				y, x = len(rows), min(at-from, width-1)
 			}
 			rows = append(rows, r)
-			if from = to; from == len(cells) {
+			from = to
+			if from == len(cells) {
 				break
 			}
 		}

@@ -61,10 +61,10 @@ func (b *bench) list() {
 }
 
 func (b *bench) call() {
-	if got := b.say("echo", `{"message":"hello, wörld ☃"}`); got != "hello, wörld ☃" {
+	if got := b.invokeText("echo", `{"message":"hello, wörld ☃"}`); got != "hello, wörld ☃" {
 		b.Errorf("echo = %q", got)
 	}
-	if got := b.say("echo", `{}`); got != "" {
+	if got := b.invokeText("echo", `{}`); got != "" {
 		b.Errorf("echo of nothing = %q", got)
 	}
 }
@@ -83,13 +83,15 @@ func (b *bench) fail() {
 	} else if rpc.Code != want.Code || rpc.Message != want.Message || string(rpc.Data) != string(want.Data) {
 		b.Errorf("rpcerror = %d %q %s", rpc.Code, rpc.Message, rpc.Data)
 	}
-	if _, err := b.client.Invoke(b.ctx, "no such tool", nil); !errors.As(err, &rpc) || rpc.Code != interop.CodeInvalidParams {
+	if _, err := b.client.Invoke(b.ctx, "no such tool", nil); !errors.As(err, &rpc) ||
+		rpc.Code != interop.CodeInvalidParams {
 		b.Errorf("a tool that is not there: %v", err)
 	}
-	if _, err := b.client.Do(b.ctx, interop.Message{Method: "no/such/method"}); !errors.As(err, &rpc) || rpc.Code != interop.CodeMethodNotFound {
+	if _, err := b.client.Do(b.ctx, interop.Message{Method: "no/such/method"}); !errors.As(err, &rpc) ||
+		rpc.Code != interop.CodeMethodNotFound {
 		b.Errorf("a method that is not there: %v", err)
 	}
-	if got := b.say("echo", `{"message":"still here"}`); got != "still here" {
+	if got := b.invokeText("echo", `{"message":"still here"}`); got != "still here" {
 		b.Errorf("afterwards: %q", got)
 	}
 }
@@ -102,14 +104,14 @@ func (b *bench) progress() {
 	}
 	for i := range steps {
 		var p struct{ Progress, Total float64 }
-		m := b.hear(noteProgress)
+		m := b.awaitMessage(noteProgress)
 		if err := json.Unmarshal(m.Params, &p); err != nil || p.Progress != float64(i+1) || p.Total != steps || m.Of != 7 {
 			b.Fatalf("report %d is %s, of exchange %d", i+1, m.Params, m.Of)
 		}
 	}
-	b.say("echo", `{"message":"and what came late would have come by now"}`)
-	for len(b.told) > 0 {
-		if m := <-b.told; m.Method == noteProgress {
+	b.invokeText("echo", `{"message":"and what came late would have come by now"}`)
+	for len(b.messages) > 0 {
+		if m := <-b.messages; m.Method == noteProgress {
 			b.Errorf("after the result came %s", m.Params)
 		}
 	}
@@ -120,12 +122,12 @@ func (b *bench) cancel() {
 	ctx, giveUp := context.WithCancel(b.ctx)
 	defer giveUp()
 	done := b.start(ctx, 1, `{"name":"stall"}`)
-	b.hear(noteProgress) // the server has begun
+	b.awaitMessage(noteProgress) // the server has begun
 	giveUp()
 	if err := b.wait(done); !errors.Is(err, context.Canceled) {
 		b.Errorf("the caller sees %v", err)
 	}
-	if got := b.say("stalled", `{}`); got != "stalled" {
+	if got := b.invokeText("stalled", `{}`); got != "stalled" {
 		b.Errorf("stalled = %q", got)
 	}
 }
@@ -144,10 +146,10 @@ func (b *bench) change() {
 		b.Error("changed before anything has")
 	}
 	present := false
-	for heard := false; !heard; {
-		b.say("change", `{}`)
+	for notified := false; !notified; {
+		b.invokeText("change", `{}`)
 		present = !present
-		heard = b.news()
+		notified = b.news()
 	}
 	if got := listed(); got != present {
 		b.Errorf("the new list has the tool: %t, want %t", got, present)
@@ -157,14 +159,14 @@ func (b *bench) change() {
 // news waits a short time for the notification of a changed list.
 func (b *bench) news() bool {
 	b.Helper()
-	late := time.After(newsPatience)
+	timeout := time.After(newsPatience)
 	for {
 		select {
-		case m := <-b.told:
+		case m := <-b.messages:
 			if m.Method == noteChanged {
 				return true
 			}
-		case <-late:
+		case <-timeout:
 			return false
 		case <-b.ctx.Done():
 			b.Fatal("no news of the change came")
@@ -178,11 +180,12 @@ func (b *bench) bytes() {
 		b.Errorf("a result\n%s\ncame as\n%s", oddResult, got)
 	}
 	const args = `{"zulu":1,"alpha":[9007199254740993,1.0,1e400,-0,null],"":"\u0041\/ ☃ <&>","s":""}`
-	got := b.say("echo_raw", args)
+	got := b.invokeText("echo_raw", args)
 	if sent, _ := wire.Lookup(json.RawMessage(got), "arguments"); string(sent) != args {
 		b.Errorf("arguments\n%s\ncame as\n%s", args, sent)
 	}
-	const params = `{"unknown":{"b":1e2,"a":null},"arguments":{"a":1},"_meta":{"com.example/n":9007199254740993},"name":"echo_raw"}`
+	const params = `{"unknown":{"b":1e2,"a":null},"arguments":{"a":1},"_meta":{"com.example/n":9007199254740993},` +
+		`"name":"echo_raw"}`
 	raw, err := b.client.Do(b.ctx, interop.Message{Method: "tools/call", Params: json.RawMessage(params)})
 	if err != nil {
 		b.Fatal(err)
@@ -223,11 +226,11 @@ func (b *bench) foreign(obj json.RawMessage) string {
 // large checks that 5 MiB pass in both directions, more than many implementations accept.
 func (b *bench) large() {
 	const size = 5 << 20
-	if got := b.say("block", fmt.Sprintf(`{"bytes":%d}`, size)); got != strings.Repeat("x", size) {
+	if got := b.invokeText("block", fmt.Sprintf(`{"bytes":%d}`, size)); got != strings.Repeat("x", size) {
 		b.Errorf("%d bytes came, and not %d", len(got), size)
 	}
 	message := strings.Repeat("ping ☃ ", size/9)
-	if got := b.say("echo", `{"message":"`+message+`"}`); got != message {
+	if got := b.invokeText("echo", `{"message":"`+message+`"}`); got != message {
 		b.Errorf("%d bytes came back, and not %d", len(got), len(message))
 	}
 }
@@ -239,7 +242,7 @@ func (b *bench) concurrent() {
 	ctx, giveUp := context.WithCancel(b.ctx)
 	defer giveUp()
 	stalled := b.start(ctx, 1, `{"name":"stall"}`)
-	b.hear(noteProgress)
+	b.awaitMessage(noteProgress)
 	wrong := make(chan string, calls)
 	for i := range calls {
 		go func() {
@@ -264,13 +267,13 @@ func (b *bench) concurrent() {
 	if err := b.wait(stalled); !errors.Is(err, context.Canceled) {
 		b.Error(err)
 	}
-	b.say("stalled", `{}`)
+	b.invokeText("stalled", `{}`)
 }
 
 // close checks that the connection ends for good, and that a pending call ends too.
 func (b *bench) close() {
 	stalled := b.start(b.ctx, 1, `{"name":"stall"}`)
-	b.hear(noteProgress)
+	b.awaitMessage(noteProgress)
 	b.client.Close()
 	var fault *interop.Fault
 	if err := b.wait(stalled); !errors.As(err, &fault) {

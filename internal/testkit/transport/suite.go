@@ -34,7 +34,7 @@ func Run(t *testing.T, open func(t *testing.T, opts *interop.EndpointOptions) *i
 		t.Run(part.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), suitePatience)
 			defer cancel()
-			b := &bench{T: t, ctx: ctx, told: make(chan interop.Message, 1000)}
+			b := &bench{T: t, ctx: ctx, messages: make(chan interop.Message, 1000)}
 			b.client = open(t, &interop.EndpointOptions{Receive: b.receive})
 			defer b.client.Close()
 			if err := b.client.Open(ctx); err != nil {
@@ -48,14 +48,14 @@ func Run(t *testing.T, open func(t *testing.T, opts *interop.EndpointOptions) *i
 // bench is one client under test.
 type bench struct {
 	*testing.T
-	ctx    context.Context
-	client *interop.Endpoint
-	told   chan interop.Message // messages of the server
+	ctx      context.Context
+	client   *interop.Endpoint
+	messages chan interop.Message // messages of the server
 }
 
 func (b *bench) receive(_ context.Context, m interop.Message) (json.RawMessage, error) {
 	select {
-	case b.told <- m:
+	case b.messages <- m:
 	default: // no test waits any more
 	}
 	return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
@@ -71,8 +71,8 @@ func (b *bench) invoke(tool, args string) *toolbox.Result {
 	return r
 }
 
-// say calls a tool with a result of one text.
-func (b *bench) say(tool, args string) string {
+// invokeText calls a tool with a result of one text.
+func (b *bench) invokeText(tool, args string) string {
 	b.Helper()
 	return b.text(b.invoke(tool, args))
 }
@@ -87,21 +87,21 @@ func (b *bench) text(r *toolbox.Result) string {
 }
 
 // start calls a tool with Do and its own params, in a new goroutine. of names the exchange.
-func (b *bench) start(ctx context.Context, of uint64, params string) <-chan error {
+func (b *bench) start(ctx context.Context, exchange uint64, params string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		_, err := b.client.Do(ctx, interop.Message{Method: "tools/call", Params: json.RawMessage(params), Of: of})
+		_, err := b.client.Do(ctx, interop.Message{Method: "tools/call", Params: json.RawMessage(params), Of: exchange})
 		done <- err
 	}()
 	return done
 }
 
-// hear waits for a notification of that method.
-func (b *bench) hear(method string) interop.Message {
+// awaitMessage waits for a notification of that method.
+func (b *bench) awaitMessage(method string) interop.Message {
 	b.Helper()
 	for {
 		select {
-		case m := <-b.told:
+		case m := <-b.messages:
 			if m.Method == method {
 				return m
 			}

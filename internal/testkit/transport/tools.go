@@ -16,7 +16,8 @@ func Tools() toolbox.Source {
 	s := &suiteTools{Registry: toolbox.NewRegistry(nil), stalled: make(chan struct{})}
 	s.Add(
 		toolbox.Define("echo", "returns the message", echo),
-		toolbox.Tool{Name: "echo_raw", Description: "returns the bytes of the request's params as text", Schema: json.RawMessage(`{"type":"object","additionalProperties":true}`), Run: echoRaw},
+		toolbox.Tool{Name: "echo_raw", Description: "returns the bytes of the request's params as text",
+			Schema: json.RawMessage(`{"type":"object","additionalProperties":true}`), Run: echoRaw},
 		toolbox.Tool{Name: "fidelity", Description: "returns the same odd bytes every time", Run: fidelity},
 		toolbox.Define("block", "returns one text block of so many bytes", block),
 		toolbox.Define("progress", "reports progress so many times, then returns", reportProgress),
@@ -32,13 +33,15 @@ func Tools() toolbox.Source {
 // oddResult is a result that no decoder preserves: unknown members and types, numbers beyond 2^53,
 // escapes, nulls, and an unsorted order.
 const oddResult = `{"structuredContent":{"zulu":1,"alpha":9007199254740993,"":[1.0,1e2,-0,1e400,null]},` +
-	`"content":[{"text":"","type":"text"},{"type":"text","text":"\u0041\/ \ud83d\ude00 ☃ \u2028 <&>","annotations":{"priority":0,"x":null}},` +
+	`"content":[{"text":"","type":"text"},{"type":"text","text":"\u0041\/ \ud83d\ude00 ☃ \u2028 <&>",` +
+	`"annotations":{"priority":0,"x":null}},` +
 	`{"type":"hologram","depth":9007199254740993,"keep":{"null":null}}],` +
 	`"isError":false,"unknownMember":{"n":123456789012345678901234567890},"_meta":{"com.example/n":9007199254740993}}`
 
 // oddError returns the error of the tool rpcerror.
 func oddError() *interop.RPCError {
-	return &interop.RPCError{Code: -5, Message: "no such luck", Data: json.RawMessage(`{"why":"9007199254740993","n":9007199254740993,"z":null,"a":[]}`)}
+	return &interop.RPCError{Code: -5, Message: "no such luck",
+		Data: json.RawMessage(`{"why":"9007199254740993","n":9007199254740993,"z":null,"a":[]}`)}
 }
 
 // suiteTools is a registry, and one tool that cannot be in a registry.

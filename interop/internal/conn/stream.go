@@ -97,8 +97,8 @@ func (c *stream) readAll() {
 		case err == nil:
 			c.dispatch(&env)
 		case errors.As(err, &bad):
-			if !bad.Asks {
-				c.recordUnmatched(nil)
+			if !bad.HasMethod {
+				c.unmatched(nil)
 			}
 			c.refuse(bad)
 		default:
@@ -170,7 +170,7 @@ func (c *stream) recordUnmatched(env *wire.Envelope) {
 // refuse counts a frame that is not a message, and fails the call that it seems to answer.
 func (c *stream) refuse(bad *wire.BadFrame) {
 	c.s.noise.Add(1)
-	if bad.Asks {
+	if bad.HasMethod {
 		return // the ids of the server's requests are its own
 	}
 	for _, id := range append([]json.RawMessage{bad.ID}, bad.More...) {

@@ -84,7 +84,7 @@ func ListBeside(ctx context.Context, fleet *interop.Fleet, server string, of Bes
 	if v, ok := wire.Lookup(e.Capabilities(), of.capability); !ok || string(v) == "null" {
 		return nil, "", nil
 	}
-	pages := protocol.Pages{Method: of.method, Key: of.member, Most: maxListPages, MaxBytes: interop.MaxMessage}
+	pages := protocol.Pages{Method: of.method, Key: of.member, MaxPages: maxListPages, MaxBytes: interop.MaxMessage}
 	rest, err = pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		return requestOf(ctx, fleet, server, of.method, params)
 	}, func(_ []wire.Member, raws []json.RawMessage) {

@@ -57,7 +57,7 @@ func (h *History) All() []string {
 
 // Add stores a text. The error is the reason for which the text will be missing the next time.
 func (h *History) Add(s string) error {
-	if h == nil || strings.TrimSpace(s) == "" || s[0] == ' ' || len(s) > maxEntry || len(secret.In(s)) > 0 {
+	if h == nil || strings.TrimSpace(s) == "" || s[0] == ' ' || len(s) > maxEntry || len(secret.Find(s)) > 0 {
 		return nil
 	}
 	if n := len(h.all); n > 0 && h.all[n-1] == s {

@@ -114,7 +114,7 @@ func hostsOf(r mcpconfig.Row, written string) (hosts []string) {
 		}
 		host := u.Host
 		for _, m := range variableNames().FindAllStringSubmatch(written, -1) {
-			if value := os.Getenv(m[1]); value != "" && (secret.Named(m[1]) || secret.Like(value)) {
+			if value := os.Getenv(m[1]); value != "" && (secret.IsSecretName(m[1]) || secret.HasSecretFormat(value)) {
 				host = strings.ReplaceAll(host, value, "${"+m[1]+"}")
 			}
 		}
@@ -159,7 +159,7 @@ func shownText(name string, raw json.RawMessage, theirs bool) string {
 	switch {
 	case theirs || !ok:
 		return printableText(raw)
-	case secret.Named(name) || secret.Like(value):
+	case secret.IsSecretName(name) || secret.HasSecretFormat(value):
 		return secret.Literal(value)
 	}
 	return secret.Text(value)

@@ -106,7 +106,7 @@ func (m *masked) Masked(doc json.RawMessage) json.RawMessage {
 	for _, mask := range masks {
 		doc = mask(doc)
 	}
-	return secret.Likely(m.learned.JSON(doc))
+	return secret.MaskLikely(m.learned.JSON(doc))
 }
 
 // maskedWriter masks text and writes it to stderr.

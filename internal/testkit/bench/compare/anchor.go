@@ -60,8 +60,10 @@ func newRawStdio(argv []string) *rawStdio {
 // messages of this benchmark.
 func idOf(b []byte) (from, to int) {
 	key := []byte(`"id":`)
-	if from = bytes.Index(b[:min(len(b), 120)], key); from < 0 {
-		if from = bytes.LastIndex(b, key); from < 0 {
+	from = bytes.Index(b[:min(len(b), 120)], key)
+	if from < 0 {
+		from = bytes.LastIndex(b, key)
+		if from < 0 {
 			return 0, 0
 		}
 	}
@@ -89,22 +91,22 @@ func (p *rawStdio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	kept := &atomic.Pointer[[]byte]{}
+	cached := &atomic.Pointer[[]byte]{}
 	switch {
 	case bytes.Contains(body, []byte(`"method":"initialize"`)):
-		kept = &p.begun
+		cached = &p.begun
 	case bytes.Contains(body, []byte(`"method":"tools/list"`)):
-		kept = &p.listed
+		cached = &p.listed
 	}
-	if kept.Load() == nil {
+	if cached.Load() == nil {
 		line, err := p.exchange(bytes.TrimRight(body, "\r\n"))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
-		kept.Store(&line)
+		cached.Store(&line)
 	}
-	line := *kept.Load()
+	line := *cached.Load()
 	start, end := idOf(line)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(line)-(end-start)+to-from))

@@ -29,15 +29,17 @@ type client struct {
 
 const clientInfo = `{"name":"compare","version":"1.0.0"}`
 
-const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modern + `","io.modelcontextprotocol/clientInfo":` + clientInfo +
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` +
+	modern + `","io.modelcontextprotocol/clientInfo":` + clientInfo +
 	`,"io.modelcontextprotocol/clientCapabilities":{}}`
 
-// ask sends a request. params are members of an object.
-func (c *client) ask(method, tool, params string) ([]byte, error) {
+// request sends a request. params are members of an object.
+func (c *client) request(method, tool, params string) ([]byte, error) {
 	if c.era == modern {
 		params = strings.TrimSuffix(modernMeta+","+params, ",")
 	}
-	return c.send(method, tool, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, c.next.Add(1), method, params))
+	return c.send(method, tool, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, c.next.Add(1),
+		method, params))
 }
 
 // greet checks that the server supports the era.
@@ -46,7 +48,7 @@ func (c *client) greet() error {
 	if c.era == legacy {
 		method, params = "initialize", `"protocolVersion":"`+legacy+`","capabilities":{},"clientInfo":`+clientInfo
 	}
-	b, err := c.ask(method, "", params)
+	b, err := c.request(method, "", params)
 	if err == nil && !bytes.Contains(b, []byte(c.era)) {
 		err = fmt.Errorf("%s: %.300s", method, b)
 	}
@@ -58,8 +60,9 @@ func (c *client) greet() error {
 
 // call calls a tool that returns size bytes.
 func (c *client) call(tool string, size int) error {
-	b, err := c.ask("tools/call", tool, fmt.Sprintf(`"name":%q,"arguments":{"text":"hello","size":%d}`, tool, size))
-	if err == nil && (len(b) < size || bytes.Contains(b[:min(len(b), 300)], []byte(`"error"`)) || bytes.Contains(b[max(0, len(b)-300):], []byte(`"isError":true`))) {
+	b, err := c.request("tools/call", tool, fmt.Sprintf(`"name":%q,"arguments":{"text":"hello","size":%d}`, tool, size))
+	if err == nil && (len(b) < size || bytes.Contains(b[:min(len(b), 300)], []byte(`"error"`)) ||
+		bytes.Contains(b[max(0, len(b)-300):], []byte(`"isError":true`))) {
 		err = fmt.Errorf("call of %s: %d bytes: %.300s", tool, len(b), b)
 	}
 	return err
@@ -67,7 +70,7 @@ func (c *client) call(tool string, size int) error {
 
 // list requests the tools. It returns how many there are, and the name of one of them.
 func (c *client) list() (tools int, first string, err error) {
-	b, err := c.ask("tools/list", "", "")
+	b, err := c.request("tools/list", "", "")
 	if err != nil {
 		return 0, "", err
 	}
@@ -211,8 +214,8 @@ func stderr() io.Writer {
 
 // stop waits for a process with a closed stdin or a SIGTERM, and then kills it.
 func stop(cmd *exec.Cmd) {
-	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
-	defer late.Stop()
+	timer := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
 	_ = cmd.Wait()
 }
 

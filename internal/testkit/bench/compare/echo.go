@@ -34,8 +34,9 @@ func serveEcho(args []string) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "echo", Version: "1.0.0"}, nil)
 	for i := range *tools {
 		s.AddTool(&mcp.Tool{
-			Name:        fmt.Sprintf("echo_%04d", i),
-			Description: fmt.Sprintf("Echo tool number %d. Returns a text block of the requested size. Used only to measure a gateway.", i),
+			Name: fmt.Sprintf("echo_%04d", i),
+			Description: fmt.Sprintf("Echo tool number %d. Returns a text block of the requested size. Used only to measure "+
+				"a gateway.", i),
 			InputSchema: json.RawMessage(echoSchema),
 		}, echo)
 	}
@@ -43,14 +44,16 @@ func serveEcho(args []string) {
 	if *addr == "" {
 		log.Fatal(s.Run(context.Background(), &mcp.IOTransport{Reader: polledStdin(), Writer: os.Stdout}))
 	}
-	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: *era == modern})
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: *era == modern})
 	log.Fatal(http.ListenAndServe(*addr, h))
 }
 
 const echoSchema = `{"type":"object","properties":{` +
 	`"text":{"type":"string","description":"Text that the tool receives; it is not inspected."},` +
 	`"size":{"type":"integer","description":"Number of bytes of text that the tool returns.","minimum":0},` +
-	`"mode":{"type":"string","enum":["plain","upper","lower"],"description":"Unused; makes the schema of ordinary size."}},` +
+	`"mode":{"type":"string","enum":["plain","upper","lower"],"description":"Unused; makes the schema of ordinary ` +
+	`size."}},` +
 	`"required":["text"]}`
 
 func echo(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -43,7 +43,8 @@ func main() {
 	}
 	var r run
 	indus := flag.String("indus", "", "the `file` of the command; without it, it is built")
-	doc := flag.String("doc", "docs/benchmarks.md", "the `file` whose tables are replaced; the plot is written beside it, as .svg")
+	doc := flag.String("doc", "docs/benchmarks.md",
+		"the `file` whose tables are replaced; the plot is written beside it, as .svg")
 	quick := flag.Bool("quick", false, "few and short rounds, to see that everything runs")
 	flag.IntVar(&r.rounds, "rounds", 3, "interleaved rounds of each cell")
 	flag.DurationVar(&r.phase, "phase", time.Second, "how long each side is called in each round")
@@ -87,7 +88,8 @@ func (r *run) prepare(indus string) (err error) {
 	if r.dir, err = os.MkdirTemp("", "indus-compare-"); err != nil {
 		return err
 	}
-	if r.indus = indus; indus == "" {
+	r.indus = indus
+	if indus == "" {
 		r.indus = filepath.Join(r.dir, "indus")
 		build := exec.Command("go", "build", "-o", r.indus, "./cmd/indus")
 		build.Stderr = os.Stderr

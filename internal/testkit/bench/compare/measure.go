@@ -76,7 +76,8 @@ type peer struct {
 // launch starts a process. The function end ends it.
 func (r *run) launch(argv ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "HOME="+r.dir, "XDG_STATE_HOME="+filepath.Join(r.dir, "state"), "XDG_CONFIG_HOME="+filepath.Join(r.dir, "config"), "XDG_CACHE_HOME="+filepath.Join(r.dir, "cache"))
+	cmd.Env = append(os.Environ(), "HOME="+r.dir, "XDG_STATE_HOME="+filepath.Join(r.dir, "state"),
+		"XDG_CONFIG_HOME="+filepath.Join(r.dir, "config"), "XDG_CACHE_HOME="+filepath.Join(r.dir, "cache"))
 	cmd.Dir = r.dir
 	cmd.Stderr = stderr()
 	return cmd, cmd.Start()
@@ -133,7 +134,8 @@ func listed(url, era string, tools int) (first, all time.Duration, tool string, 
 		if c != nil {
 			n, tool, err = c.list()
 		}
-		if all = time.Since(start); ctx.Err() != nil {
+		all = time.Since(start)
+		if ctx.Err() != nil {
 			return first, all, tool, fmt.Errorf("%s: %d of %d tools: %w", url, n, tools, cmp.Or(err, ctx.Err()))
 		}
 	}
@@ -210,7 +212,8 @@ func (r *run) matrix(transport, era string, sizes []int) error {
 	}
 	for _, size := range sizes {
 		for _, clients := range []int{1, 32} {
-			fmt.Fprintf(os.Stderr, "%4.0fs %s %s, %d bytes, %d clients\n", time.Since(r.start).Seconds(), transport, era, size, clients)
+			fmt.Fprintf(os.Stderr, "%4.0fs %s %s, %d bytes, %d clients\n", time.Since(r.start).Seconds(), transport, era, size,
+				clients)
 			c := cell{transport: transport, era: era, size: size, clients: clients}
 			if err := r.measure(&c, p); err != nil {
 				return err
@@ -320,7 +323,8 @@ func (r *run) measureMemory(quick bool) error {
 	for _, m := range []struct {
 		name            string
 		tools, sessions int
-	}{{"10 tools", 10, 0}, {fmt.Sprintf("10 tools, %d idle legacy sessions", many), 10, many}, {fmt.Sprintf("%d tools", many), many, 0}} {
+	}{{"10 tools", 10, 0}, {fmt.Sprintf("10 tools, %d idle legacy sessions", many), 10, many},
+		{fmt.Sprintf("%d tools", many), many, 0}} {
 		fmt.Fprintf(os.Stderr, "%4.0fs memory: %s\n", time.Since(r.start).Seconds(), m.name)
 		file, err := r.config(1, "", "-era", modern, "-tools", strconv.Itoa(m.tools))
 		if err != nil {
@@ -377,7 +381,7 @@ func (r *run) measureStarts(quick bool) error {
 		if err != nil {
 			return err
 		}
-		var bare, all, first, known, version []float64
+		var bare, all, first, ledgerTimes, version []float64
 		for range max(1, 2*r.rounds-1) {
 			took, err := r.startDirect(n)
 			if err != nil {
@@ -398,19 +402,20 @@ func (r *run) measureStarts(quick bool) error {
 			if one, _, err = r.startIndus(file, 10*n); err != nil {
 				return err
 			}
-			known = append(known, one)
+			ledgerTimes = append(ledgerTimes, one)
 			start := time.Now()
 			if out, err := exec.Command(r.indus, "version").CombinedOutput(); err != nil {
 				return fmt.Errorf("indus version: %w: %s", err, out)
 			}
 			version = append(version, milliseconds(start))
 		}
-		for _, list := range [][]float64{bare, all, first, known, version} {
+		for _, list := range [][]float64{bare, all, first, ledgerTimes, version} {
 			slices.Sort(list)
 		}
 		r.starts = append(r.starts, figure{strconv.Itoa(n), []string{
-			fmt.Sprintf("%.0f", median(bare)), fmt.Sprintf("%.0f", median(all)), fmt.Sprintf("**%.1f**", median(all)/median(bare)),
-			fmt.Sprintf("%.0f", median(first)), fmt.Sprintf("%.0f", median(known)), fmt.Sprintf("%.0f", median(version)),
+			fmt.Sprintf("%.0f", median(bare)), fmt.Sprintf("%.0f", median(all)),
+			fmt.Sprintf("**%.1f**", median(all)/median(bare)),
+			fmt.Sprintf("%.0f", median(first)), fmt.Sprintf("%.0f", median(ledgerTimes)), fmt.Sprintf("%.0f", median(version)),
 		}})
 	}
 	return nil

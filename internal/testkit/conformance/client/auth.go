@@ -15,7 +15,7 @@ const metadataDocument = "https://conformance-test.local/client-metadata.json"
 
 // newAuth returns a client that signs in with the data of the scenario's context.
 func newAuth(told string) (*oauth.Client, error) {
-	var known struct {
+	var credentials struct {
 		ClientID     string `json:"client_id"`
 		ClientSecret string `json:"client_secret"`
 		Issuer       string `json:"issuer"`
@@ -25,21 +25,23 @@ func newAuth(told string) (*oauth.Client, error) {
 		ProviderID   string `json:"idp_client_id"`
 	}
 	if told != "" {
-		if err := json.Unmarshal([]byte(told), &known); err != nil {
+		if err := json.Unmarshal([]byte(told), &credentials); err != nil {
 			return nil, err
 		}
 	}
 	o := &oauth.Options{
 		Interact: &oauth.Loopback{Open: visit}, MetadataDocument: metadataDocument,
-		ClientID: known.ClientID, ClientSecret: oauth.NewSecret(known.ClientSecret), Issuer: known.Issuer, Key: oauth.NewSecret(known.Key),
+		ClientID: credentials.ClientID, ClientSecret: oauth.NewSecret(credentials.ClientSecret), Issuer: credentials.Issuer,
+		Key: oauth.NewSecret(credentials.Key),
 	}
 	switch {
-	case known.IDToken != "":
+	case credentials.IDToken != "":
 		o.Grant = oauth.TokenExchange
-		o.Exchange = &oauth.Exchange{Provider: known.Provider, ClientID: known.ProviderID, Subject: func(context.Context, string) (oauth.Secret, string, error) {
-			return oauth.NewSecret(known.IDToken), oauth.TypeIDToken, nil
-		}}
-	case known.ClientID != "" && known.Issuer == "" && cmp.Or(known.ClientSecret, known.Key) != "":
+		o.Exchange = &oauth.Exchange{Provider: credentials.Provider, ClientID: credentials.ProviderID,
+			Subject: func(context.Context, string) (oauth.Secret, string, error) {
+				return oauth.NewSecret(credentials.IDToken), oauth.TypeIDToken, nil
+			}}
+	case credentials.ClientID != "" && credentials.Issuer == "" && cmp.Or(credentials.ClientSecret, credentials.Key) != "":
 		o.Grant = oauth.ClientCredentials
 	}
 	return oauth.New(o)

@@ -51,8 +51,8 @@ func run(ctx context.Context, url string) error {
 		Transport: interop.HTTP{URL: url},
 		Timeouts:  interop.Timeouts{Call: callTime},
 	}
-	scenario, told := os.Getenv("MCP_CONFORMANCE_SCENARIO"), os.Getenv("MCP_CONFORMANCE_CONTEXT")
-	auth, err := newAuth(told)
+	scenario, scenarioContext := os.Getenv("MCP_CONFORMANCE_SCENARIO"), os.Getenv("MCP_CONFORMANCE_CONTEXT")
+	auth, err := newAuth(scenarioContext)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func run(ctx context.Context, url string) error {
 	for _, q := range e.Quarantined() {
 		fmt.Println(q)
 	}
-	todo, err := calls(scenario, told, tools)
+	todo, err := calls(scenario, scenarioContext, tools)
 	if err != nil {
 		return err
 	}
@@ -133,38 +133,38 @@ type call struct {
 // calls returns the calls that a scenario expects. They come from its context, or else from its
 // description. A scenario that is not named here expects only a listing.
 func calls(scenario, context string, tools []toolbox.Descriptor) ([]call, error) {
-	none := json.RawMessage(`{}`)
+	empty := json.RawMessage(`{}`)
 	if strings.HasPrefix(scenario, "auth/") {
-		return every(tools, none), nil
+		return callAll(tools, empty), nil
 	}
 	switch scenario {
 	case "tools_call":
 		return []call{{"add_numbers", json.RawMessage(`{"a":5,"b":3}`)}}, nil
 	case "sse-retry":
-		return []call{{"test_reconnection", none}}, nil
+		return []call{{"test_reconnection", empty}}, nil
 	case "elicitation-sep1034-client-defaults":
-		return []call{{"test_client_elicitation_defaults", none}}, nil
+		return []call{{"test_client_elicitation_defaults", empty}}, nil
 	case "sep-2322-client-request-state":
 		return []call{
-			{"test_mrtr_echo_state", none}, {"test_mrtr_no_state", none},
-			{"test_mrtr_unrelated", none}, {"test_mrtr_no_result_type", none},
+			{"test_mrtr_echo_state", empty}, {"test_mrtr_no_state", empty},
+			{"test_mrtr_unrelated", empty}, {"test_mrtr_no_result_type", empty},
 		}, nil
 	case "http-custom-headers":
-		var told struct{ ToolCalls []call }
-		err := json.Unmarshal([]byte(context), &told)
-		return told.ToolCalls, err
+		var expected struct{ ToolCalls []call }
+		err := json.Unmarshal([]byte(context), &expected)
+		return expected.ToolCalls, err
 	case "http-standard-headers":
-		return every(tools, none), nil
+		return callAll(tools, empty), nil
 	case "http-invalid-tool-headers": // "call every tool that was not rejected"
-		return every(tools, json.RawMessage(`{"region":"us-west1"}`)), nil
+		return callAll(tools, json.RawMessage(`{"region":"us-west1"}`)), nil
 	case "json-schema-2020-12-preservation":
-		return echoed(tools), nil
+		return schemaEcho(tools), nil
 	}
 	return nil, nil
 }
 
-// every returns a call of each listed tool, all with the same arguments.
-func every(tools []toolbox.Descriptor, args json.RawMessage) []call {
+// callAll returns a call of each listed tool, all with the same arguments.
+func callAll(tools []toolbox.Descriptor, args json.RawMessage) []call {
 	var out []call
 	for _, t := range tools {
 		out = append(out, call{t.Tool, args})
@@ -172,8 +172,8 @@ func every(tools []toolbox.Descriptor, args json.RawMessage) []call {
 	return out
 }
 
-// echoed returns a call that sends the schema of one tool back, to show how it arrived.
-func echoed(tools []toolbox.Descriptor) []call {
+// schemaEcho returns a call that sends the schema of one tool back, to show how it arrived.
+func schemaEcho(tools []toolbox.Descriptor) []call {
 	for _, t := range tools {
 		if t.Tool == "json_schema_2020_12_tool" {
 			args := append(append([]byte(`{"schema":`), t.Schema...), '}')

@@ -10,7 +10,8 @@ import (
 )
 
 // mark3labs returns mcp-go's client at one revision. signIn is called after a refused request.
-func mark3labs(revision string, signIn func(ctx context.Context, refused error) error, options ...transport.StreamableHTTPCOption) connect {
+func mark3labs(revision string, signIn func(ctx context.Context, refused error) error,
+	options ...transport.StreamableHTTPCOption) connect {
 	return func(ctx context.Context, url string, h *heard) (session, error) {
 		options := slices.Clone(options)
 		if !mcp.IsModernProtocol(revision) {
@@ -38,7 +39,8 @@ func mark3labs(revision string, signIn func(ctx context.Context, refused error) 
 		r.Params.ProtocolVersion = revision
 		_, err = c.Initialize(ctx, r)
 		if err != nil && signIn != nil {
-			if err = signIn(ctx, err); err == nil {
+			err = signIn(ctx, err)
+			if err == nil {
 				_, err = c.Initialize(ctx, r)
 			}
 		}

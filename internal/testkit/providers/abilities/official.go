@@ -22,7 +22,8 @@ func official(revision string, handler auth.OAuthHandler) connect {
 				}
 			},
 		})
-		s, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, OAuthHandler: handler}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+		s, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, OAuthHandler: handler},
+			&mcp.ClientSessionOptions{ProtocolVersion: revision})
 		return sdk{s}, err
 	}
 }

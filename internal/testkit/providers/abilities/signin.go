@@ -115,7 +115,9 @@ func sdkSigner(revision string) func(*signer, string) connect {
 			DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
 				ClientName: "go-sdk", RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: "none",
 			}},
-			AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			AuthorizationCodeFetcher: func(
+				ctx context.Context, args *auth.AuthorizationArgs,
+			) (*auth.AuthorizationResult, error) {
 				back, err := s.visit(ctx, args.URL)
 				return &auth.AuthorizationResult{Code: back.Get("code"), State: back.Get("state"), Iss: back.Get("iss")}, err
 			},
@@ -150,6 +152,7 @@ func mcpgoSigner(revision string) func(*signer, string) connect {
 				return err
 			}
 			return h.ProcessAuthorizationResponse(ctx, back.Get("code"), back.Get("state"), verifier)
-		}, transport.WithHTTPOAuth(transport.OAuthConfig{RedirectURI: redirect, PKCEEnabled: true, Scopes: []string{scope}, TokenStore: transport.NewMemoryTokenStore()}))
+		}, transport.WithHTTPOAuth(transport.OAuthConfig{RedirectURI: redirect, PKCEEnabled: true, Scopes: []string{scope},
+			TokenStore: transport.NewMemoryTokenStore()}))
 	}
 }

@@ -17,7 +17,8 @@ func main() {
 	pause := flag.Duration("pause", 0, "wait this long between two events of a stream")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), "usage: modelserver [-addr ADDR] [-log FILE] [-pause DURATION] SCRIPT.json\n\n"+
-			`A script is a JSON array of turns: [{"text":"hello"},{"calls":[{"name":"read","input":{"path":"go.mod"}}]},{"status":429,"retryAfter":"1"}]`+"\n\n")
+			`A script is a JSON array of turns: [{"text":"hello"},{"calls":[{"name":"read","input":{"path":"go.mod"}}]},`+
+			`{"status":429,"retryAfter":"1"}]`+"\n\n")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
