@@ -25,23 +25,23 @@ func newHelp(group *cobra.Command, example string) *cobra.Command {
 		Hidden: group.HasParent(), // -h does the same
 		Long:   "All about a command.\n\nA session:\n  $ " + group.CommandPath() + " help " + example,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			of, unknown, _ := group.Find(args)
+			target, unknown, _ := group.Find(args)
 			if len(unknown) > 0 {
-				return NoSuchCommand(of, unknown)
+				return NoSuchCommand(target, unknown)
 			}
-			return of.Help()
+			return target.Help()
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-			if of, unknown, _ := group.Find(args); len(unknown) == 0 {
-				names = commandNames(of)
+			if target, unknown, _ := group.Find(args); len(unknown) == 0 {
+				names = commandNames(target)
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }
 
-func commandNames(of *cobra.Command) []string {
-	return show.Names(of.Commands(), func(c *cobra.Command) string {
+func commandNames(parent *cobra.Command) []string {
+	return show.Names(parent.Commands(), func(c *cobra.Command) string {
 		if c.Hidden {
 			return ""
 		}
@@ -113,10 +113,10 @@ func newVersion(s show.Streams) *cobra.Command {
 // addVersionFlag adds --version to the root command. The template of cobra would link text/template, which can call
 // every exported method by name. The linker would then keep all methods of all packages, which costs 40 MB.
 func addVersionFlag(root *cobra.Command, s show.Streams) {
-	asked := root.Flags().Bool("version", false, "which indus this is")
+	wanted := root.Flags().Bool("version", false, "which indus this is")
 	run := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if *asked {
+		if *wanted {
 			return printVersion(s)
 		}
 		return run(cmd, args)

@@ -185,13 +185,13 @@ func (f *ConfigFlags) Choose(ctx context.Context, words []string, is matcher, s 
 	}
 	var chosen []string
 	for _, w := range words {
-		meant := func(o interop.Server) bool { return is(o, w) }
+		matches := func(o interop.Server) bool { return is(o, w) }
 		if slices.Contains(IDs(all), w) {
-			meant = func(o interop.Server) bool { return IsServer(o, w) }
+			matches = func(o interop.Server) bool { return IsServer(o, w) }
 		}
-		found := show.Where(all, func(o interop.Server) bool { return meant(o) })
+		found := show.Where(all, func(o interop.Server) bool { return matches(o) })
 		if len(found) == 0 {
-			return nil, NoServer(c, w, meant)
+			return nil, NoServer(c, w, matches)
 		}
 		chosen = append(chosen, IDs(found)...)
 	}

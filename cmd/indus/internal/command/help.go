@@ -184,9 +184,9 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 }
 
 // commandFor returns the path of the command with a name, an alias or a name in other programs. The largest group wins.
-func commandFor(of *cobra.Command, name string) string {
+func commandFor(parent *cobra.Command, name string) string {
 	largest := func(a, b *cobra.Command) int { return len(b.Commands()) - len(a.Commands()) }
-	for _, c := range slices.SortedStableFunc(slices.Values(of.Commands()), largest) {
+	for _, c := range slices.SortedStableFunc(slices.Values(parent.Commands()), largest) {
 		if !c.Hidden && (c.Name() == name || c.HasAlias(name) || slices.Contains(c.SuggestFor, name)) {
 			return c.CommandPath()
 		}
@@ -205,7 +205,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 	}
 	hint, name := "", unknown.GetSpecifiedName()
 	words := cmd.Flags().Args()
-	also := flagsElsewhere[name]
+	equivalent := flagsElsewhere[name]
 	switch {
 	case cmd.HasSubCommands() && len(words) > 0:
 		return NoSuchCommand(cmd, words)
@@ -213,8 +213,8 @@ func badFlag(cmd *cobra.Command, err error) error {
 		hint = cmp.Or(nearFlags(cmd, name), "; the flags of a command go after its name")
 	case cmd.Name() == "add" && len(words) > 1 && !IsURL(words[1]):
 		hint = fmt.Sprintf("; flags of the server's own command go after --: indus mcp add %s -- %s …", show.ShellWord(words[0]), show.ShellWord(words[1]))
-	case also != "" && cmd.Flags().Lookup(strings.Fields(also)[0]) != nil:
-		hint = ", did you mean --" + strings.ReplaceAll(also, " ", " or --") + "?"
+	case equivalent != "" && cmd.Flags().Lookup(strings.Fields(equivalent)[0]) != nil:
+		hint = ", did you mean --" + strings.ReplaceAll(equivalent, " ", " or --") + "?"
 	default:
 		hint = nearFlags(cmd, name)
 	}
