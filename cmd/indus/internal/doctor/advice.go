@@ -20,11 +20,11 @@ import (
 )
 
 // advice returns advice for a server that is not connected: from observations here, or else [interop.Fault.Advice].
-func (x *examined) advice() string {
+func (x *examination) advice() string {
 	late, connected := errors.Is(x.failed, interop.Timeout), x.status.Era != ""
 	if x.command != nil && !connected {
-		if says := x.processAdvice(late); says != "" {
-			return says
+		if advice := x.processAdvice(late); advice != "" {
+			return advice
 		}
 	} else if late && !x.tcp.ended {
 		return fmt.Sprint(x.Server.Transport) + " does not answer at all: check the host, a VPN, a firewall"
@@ -38,16 +38,16 @@ func (x *examined) advice() string {
 }
 
 // processAdvice returns advice for a server that is a process. It is "" if the fault has the advice.
-func (x *examined) processAdvice(late bool) string {
+func (x *examination) processAdvice(late bool) string {
 	l := x.command
-	if says := x.missingVariable(); says != "" {
-		return says
+	if advice := x.missingVariable(); advice != "" {
+		return advice
 	}
 	fetches := fetcher(l.Stdio) != ""
 	if fetches && (late || x.exited()) {
 		for _, name := range networkVariables {
-			if _, set := os.LookupEnv(name); set && !l.has(name) {
-				return notPassedOn(name)
+			if _, set := os.LookupEnv(name); set && !l.hasVariable(name) {
+				return adviseVariable(name)
 			}
 		}
 	}
@@ -58,7 +58,7 @@ func (x *examined) processAdvice(late bool) string {
 		return fmt.Sprintf(`it seems to serve HTTP: start it yourself and configure "url": %q, or find the argument that makes it speak over stdio`, served)
 	case late && regexp.MustCompile(`answers no request: [a-z]`).MatchString(x.failed.Error()): // the fault describes the output
 		return "" // its fault has more details
-	case late && x.noises > 0:
+	case late && x.noiseCount > 0:
 		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and does it speak over stdio?"
 	case late && fetches:
 		return `the first start may download: run the command by hand once, or raise "timeout"`
@@ -74,21 +74,21 @@ var networkVariables = []string{
 	"ALL_PROXY", "NPM_CONFIG_REGISTRY", "UV_INDEX_URL", "DOCKER_HOST", "CONTAINER_HOST",
 }
 
-func notPassedOn(name string) string {
+func adviseVariable(name string) string {
 	return fmt.Sprintf(`%s is set here and is not passed on: "env": {"%s": "${%s}"}`, name, name, name)
 }
 
 // missingVariable returns advice if stderr names a variable that the server does not get.
-func (x *examined) missingVariable() string {
+func (x *examination) missingVariable() string {
 	variableName := regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 	asksFor := regexp.MustCompile(`(?i)required|missing|not set|must be set|not (?:been )?(?:defined|provided|found|configured)|undefined|environment variable|env var|please (?:set|provide)|KeyError`)
 	for line := range strings.Lines(x.lastStderr) {
 		for _, name := range variableName.FindAllString(line, -1) {
 			_, set := os.LookupEnv(name)
 			switch {
-			case x.command.has(name):
+			case x.command.hasVariable(name):
 			case set:
-				return notPassedOn(name)
+				return adviseVariable(name)
 			case asksFor.MatchString(line):
 				return fmt.Sprintf(`it asks for the variable %s: give it in "env", such as "env": {"%s": "${%s}"}, and set it`, name, name, name)
 			}
@@ -98,9 +98,9 @@ func (x *examined) missingVariable() string {
 }
 
 // servedURL returns the local URL of HTTP that a server for stdio prints, or "".
-func (x *examined) servedURL() string {
+func (x *examination) servedURL() string {
 	listensAt := regexp.MustCompile(`https?://[\w.\-\[\]:]+[\w/\-.]*`)
-	for _, printed := range append(slices.Clone(x.noise), x.lastStderr) {
+	for _, printed := range append(slices.Clone(x.noiseLines), x.lastStderr) {
 		for _, found := range listensAt.FindAllString(printed, -1) {
 			u, err := url.Parse(strings.TrimRight(found, "./"))
 			if err == nil && (u.Hostname() == "localhost" || u.Hostname() == "0.0.0.0" || net.ParseIP(u.Hostname()).IsLoopback()) && u.Port() != "" {
@@ -119,15 +119,15 @@ type lookup struct {
 	err  error
 }
 
-func lookUp(t interop.Stdio) *lookup {
+func lookupCommand(t interop.Stdio) *lookup {
 	l := &lookup{Stdio: t}
 	l.Command = proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 	l.path, l.err = l.Find()
 	return l
 }
 
-// has reports whether the server gets a variable.
-func (l *lookup) has(name string) bool {
+// hasVariable reports whether the server gets a variable.
+func (l *lookup) hasVariable(name string) bool {
 	return slices.ContainsFunc(l.Command.Env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
@@ -152,7 +152,7 @@ func (l *lookup) advice() string {
 		return fmt.Sprintf(`it is at %s, which is not in the PATH of indus: write that path in "command", and where it calls others beside it "env": {"PATH": "%s:${PATH}"}`,
 			found, filepath.Dir(found))
 	}
-	install := installed[name]
+	install := softwareOf[name]
 	if install != "" {
 		install = "install " + install + `; where it is installed, write its whole path in "command"`
 	}
@@ -179,8 +179,8 @@ func fileNames(dir string) (names []string) {
 	return names
 }
 
-// installed maps programs that start many servers to the software that provides them.
-var installed = map[string]string{
+// softwareOf maps programs that start many servers to the software that provides them.
+var softwareOf = map[string]string{
 	"npx": "Node.js, which brings npx", "node": "Node.js", "npm": "Node.js, which brings npm",
 	"uvx": "uv, which brings uvx", "uv": "uv", "bunx": "Bun, which brings bunx", "bun": "Bun", "deno": "Deno",
 	"docker": "Docker", "podman": "Podman", "pipx": "pipx", "python": `Python, or write "python3"`, "python3": "Python",
@@ -214,9 +214,9 @@ func findOutsidePath(name string) string {
 	return ""
 }
 
-// notInContainer returns the variables that a container should get but that are not in the server's environment. docker
+// missingInContainer returns the variables that a container should get but that are not in the server's environment. docker
 // run -e NAME silently ignores a variable that is not set.
-func (l *lookup) notInContainer() (missing []string) {
+func (l *lookup) missingInContainer() (missing []string) {
 	if !slices.Contains([]string{"docker", "podman"}, filepath.Base(l.Stdio.Command)) {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (l *lookup) notInContainer() (missing []string) {
 		if !ok && i > 0 && (l.Stdio.Args[i-1] == "-e" || l.Stdio.Args[i-1] == "--env") {
 			name, ok = a, true
 		}
-		if ok && name != "" && !strings.Contains(name, "=") && !l.has(name) && !slices.Contains(missing, name) {
+		if ok && name != "" && !strings.Contains(name, "=") && !l.hasVariable(name) && !slices.Contains(missing, name) {
 			missing = append(missing, name)
 		}
 	}

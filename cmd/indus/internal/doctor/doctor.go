@@ -141,15 +141,15 @@ func (d *doctor) open() {
 	for _, r := range d.rows {
 		if r.State == mcpconfig.Active {
 			d.probes[r.Server.ID] = &probe{row: r, settled: make(chan struct{}), tokens: d.tokens}
-			o := r.Server
-			o.Timeouts.Connect, o.Timeouts.List = max(0, o.Timeouts.Connect), max(0, o.Timeouts.List)
-			servers = append(servers, o)
+			server := r.Server
+			server.Timeouts.Connect, server.Timeouts.List = max(0, server.Timeouts.Connect), max(0, server.Timeouts.List)
+			servers = append(servers, server)
 		}
 	}
 	d.mounted = interop.Mount(context.Background(), servers, &interop.MountOptions{
 		FleetOptions: interop.FleetOptions{
 			Restart:  interop.Restart{Off: true},
-			Endpoint: func(o interop.Server) *interop.EndpointOptions { return d.probes[o.ID].options() },
+			Endpoint: func(server interop.Server) *interop.EndpointOptions { return d.probes[server.ID].options() },
 			Admit:    func(toolbox.Call) *toolbox.Result { return toolbox.ErrorResult("doctor calls no tools") }, // no tool is called
 		},
 		Wait:   -1,
@@ -169,7 +169,7 @@ func (d *doctor) close() {
 
 // examine examines all parts in order, and waits for each server. If asText is true, it prints a part once it is done.
 func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) {
-	r := &fullReport{General: d.general(ctx), Servers: []*serverReport{}, Together: []step{}}
+	r := &fullReport{General: d.generalSteps(ctx), Servers: []*serverReport{}, Together: []step{}}
 	out := printer{d.Out}
 	if !asText {
 		out.Writer = io.Discard
@@ -188,13 +188,13 @@ func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) 
 		}
 	}
 	(&command.LedgerFlags{}).See(ctx, d.mounted.Fleet, d.Streams)
-	if together := d.together(); together != nil {
+	if together := d.sharedSteps(); together != nil {
 		r.Together = together
 		if err := out.part("\ntogether", together, ""); err != nil {
 			return nil, err
 		}
 	}
-	r.OK = len(r.unwell()) == 0
+	r.OK = len(r.failedParts()) == 0
 	return r, out.summary(r.Servers)
 }
 
@@ -207,7 +207,7 @@ func (d *doctor) verdict(r *fullReport) error {
 	if d.failed != nil {
 		code = command.ExitCode(d.failed)
 	}
-	return &command.ExitError{Code: code, Err: errors.New("not well: " + strings.Join(r.unwell(), ", "))}
+	return &command.ExitError{Code: code, Err: errors.New("not well: " + strings.Join(r.failedParts(), ", "))}
 }
 
 // await waits until a server settles. Meanwhile it draws the progress of all servers on the terminal.
