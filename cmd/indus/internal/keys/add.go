@@ -94,20 +94,20 @@ func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 		if slices.Contains(known, v) {
 			continue
 		}
-		there := "there is none"
+		available := "there is none"
 		if len(known) > 0 {
-			there = "there are " + show.List(known, maxToldViews, "views")
+			available = "there are " + show.List(known, maxNamedViews, "views")
 		}
-		s.Reportf("%s", show.Clean("warning: the configuration has no view "+v+", so the key opens nothing until it has: "+there+command.DidYouMean(v, known)))
+		s.Reportf("%s", show.Clean("warning: the configuration has no view "+v+", so the key opens nothing until it has: "+available+command.DidYouMean(v, known)))
 	}
 	return nil
 }
 
-// maxToldViews is the number of views that a message names.
-const maxToldViews = 20
+// maxNamedViews is the number of views that a message names.
+const maxNamedViews = 20
 
 func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) error {
-	keys, err := openToWrite()
+	keys, err := openForWriting()
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) er
 	case errors.Is(err, identity.ErrName):
 		return command.Usagef("--principal: %w", err)
 	case err != nil:
-		return fault(err)
+		return keysError(err)
 	}
 	text := "made the key " + key.ID
 	if key.Name != "" {
@@ -133,14 +133,14 @@ func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) er
 	if f.asJSON {
 		return s.WriteIndented(struct {
 			Token string `json:"token"`
-			shown
-		}{token, shownOf(key)})
+			keyJSON
+		}{token, newKeyJSON(key)})
 	}
 	return s.WriteText(token + "\n")
 }
 
-// shown is a key in the output of --json, without its hash.
-type shown struct {
+// keyJSON is a key in the output of --json, without its hash.
+type keyJSON struct {
 	ID        string     `json:"id"`
 	Principal string     `json:"principal"`
 	Views     []string   `json:"views"` // null stands for all
@@ -149,8 +149,8 @@ type shown struct {
 	Expired   bool       `json:"expired"`
 }
 
-func shownOf(k identity.Key) shown {
-	out := shown{ID: k.ID, Principal: cmp.Or(k.Name, k.ID), Views: k.Views, Created: k.Created, Expired: k.Expired(time.Now())}
+func newKeyJSON(k identity.Key) keyJSON {
+	out := keyJSON{ID: k.ID, Principal: cmp.Or(k.Name, k.ID), Views: k.Views, Created: k.Created, Expired: k.Expired(time.Now())}
 	if !k.Expires.IsZero() {
 		out.Expires = &k.Expires
 	}
