@@ -54,11 +54,11 @@ A session:
 func opInput(ctx context.Context, words []string, s show.Streams) (*arguments.Input, error) {
 	var objects []string
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-		is := strings.HasPrefix(w, "{")
-		if is {
+		isObject := strings.HasPrefix(w, "{")
+		if isObject {
 			objects = append(objects, w)
 		}
-		return is
+		return isObject
 	})
 	a, err := arguments.Parse(words, "", command.FileReader(ctx, s.In))
 	for _, object := range objects {
@@ -97,11 +97,11 @@ func (f *opFlags) call(ctx context.Context, r *operation.Registry, name string, 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return f.failed(answer.Err)
+	return f.exitError(answer.Err)
 }
 
-// failed adds an exit code to the error of an operation.
-func (f *opFlags) failed(e *operation.Error) error {
+// exitError adds an exit code to the error of an operation.
+func (f *opFlags) exitError(e *operation.Error) error {
 	code, more := command.ExitFault, ""
 	switch e.Code {
 	case operation.NotFound, operation.InvalidInput:

@@ -61,12 +61,12 @@ type opFlags struct {
 }
 
 // opArguments refuses fewer arguments than names. Unless more is true, it also refuses more.
-func opArguments(more bool, names ...string) cobra.PositionalArgs {
+func opArguments(variadic bool, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
 			return command.Usagef("%s needs %s; see %s -h", command.CommandPath(cmd), strings.Join(names, " and "), cmd.CommandPath())
-		case len(args) > len(names) && !more:
+		case len(args) > len(names) && !variadic:
 			return command.Usagef("%s takes %s, and %q is too many; see %s -h", command.CommandPath(cmd), strings.Join(names, " and "), args[len(names)], cmd.CommandPath())
 		}
 		return nil
@@ -147,14 +147,14 @@ func (f *opFlags) importError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	said := errors.New(strings.TrimPrefix(err.Error(), "bridge: "))
+	cause := errors.New(strings.TrimPrefix(err.Error(), "bridge: "))
 	switch {
 	case errors.Is(err, operation.Unauthorized):
-		return &command.ExitError{Code: command.ExitForbidden, Err: said, Try: f.tokenAdvice()}
+		return &command.ExitError{Code: command.ExitForbidden, Err: cause, Try: f.tokenAdvice()}
 	case errors.Is(err, operation.DiscoveryFailed):
-		return &command.ExitError{Code: command.ExitCode(err), Err: said}
+		return &command.ExitError{Code: command.ExitCode(err), Err: cause}
 	}
-	return command.Usagef("%w", said)
+	return command.Usagef("%w", cause)
 }
 
 func (f *opFlags) tokenAdvice() string {
@@ -193,8 +193,8 @@ func (f *opFlags) token(ctx context.Context, s show.Streams) (operation.Secret, 
 	return operation.NewSecret(text), nil
 }
 
-// specs returns the operations as the adapter made them.
-func specs(r *operation.Registry) []operation.Spec {
+// specsOf returns the operations as the adapter made them.
+func specsOf(r *operation.Registry) []operation.Spec {
 	out := []operation.Spec{}
 	for _, e := range r.Snapshot().Operations {
 		e.Spec.Visibility = operation.Internal
@@ -205,7 +205,7 @@ func specs(r *operation.Registry) []operation.Spec {
 
 // findOp returns the operation with a name. If there is none, the error suggests similar names.
 func findOp(r *operation.Registry, name string) (operation.Spec, error) {
-	all := specs(r)
+	all := specsOf(r)
 	if i := slices.IndexFunc(all, func(s operation.Spec) bool { return s.Name == name }); i >= 0 {
 		return all[i], nil
 	}
@@ -237,10 +237,10 @@ A session:
 
 func (f *opFlags) printOps(s show.Streams, r *operation.Registry) error {
 	if f.asJSON {
-		return s.WriteIndented(specs(r))
+		return s.WriteIndented(specsOf(r))
 	}
 	var p show.Page
-	for _, spec := range specs(r) {
+	for _, spec := range specsOf(r) {
 		p.Printf("%-8s  %s\n", spec.Kind, spec.Name+signature.Parse(spec.Input).Signature(arguments.Style))
 		if text := show.Summary(spec.Description); text != "" {
 			p.Printf("    %s\n", text)
