@@ -115,15 +115,15 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 	for i, p := range a.pairs {
 		value := json.RawMessage(p.value)
 		if !p.raw {
-			of, known := declared(params, p.key)
+			paramSchema, known := findParameter(params, p.key)
 			if !known && takesParameter(s) == "nothing" {
 				return nil, command.Usagef("the tool takes no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params)))
 			}
 			if !known {
-				of = s.Sub("additionalProperties")
+				paramSchema = s.Sub("additionalProperties")
 			}
 			var err error
-			if value, err = parseValue(p.value, of); err != nil {
+			if value, err = parseValue(p.value, paramSchema); err != nil {
 				return nil, command.Usagef("%s: %w", p.key, err)
 			}
 		}
@@ -136,8 +136,8 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 	return out, nil
 }
 
-// declared returns the schema of a declared parameter.
-func declared(params []signature.Parameter, name string) (signature.Schema, bool) {
+// findParameter returns the schema of a declared parameter.
+func findParameter(params []signature.Parameter, name string) (signature.Schema, bool) {
 	i := slices.IndexFunc(params, func(p signature.Parameter) bool { return p.Name == name })
 	if i < 0 {
 		return signature.Schema{}, false
@@ -168,7 +168,7 @@ func (a *Input) Unknown(schema json.RawMessage) []string {
 	params := s.Parameters()
 	var out []string
 	for _, p := range a.pairs {
-		if _, known := declared(params, p.key); !known && takesParameter(s) != "more" {
+		if _, known := findParameter(params, p.key); !known && takesParameter(s) != "more" {
 			out = append(out, fmt.Sprintf("the tool declares no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params))))
 		}
 	}
