@@ -17,8 +17,8 @@ type Finding struct {
 	Detail, Advice string
 }
 
-// advices maps steps to the advice for their failure.
-var advices = map[oauth.Step]string{
+// stepAdvice maps steps to the advice for their failure.
+var stepAdvice = map[oauth.Step]string{
 	oauth.StepResource:      `what the server says of its sign-in cannot be used: whoever runs it must mend that; or get a token, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`,
 	oauth.StepServer:        "the authorization server cannot be used: can it be reached from here, and is it one for MCP (metadata, PKCE)?",
 	oauth.StepRegistration:  `register indus there by hand, with the redirect address http://127.0.0.1:PORT/callback, and write "oauth": {"clientId": "…", "redirectPort": PORT}; another address of this machine is "redirectUri"`,
@@ -39,7 +39,7 @@ func Advice(err error, server string) string {
 	case step.Unreachable():
 		return "it does not answer: is it running, and can it be reached from here?"
 	}
-	return strings.ReplaceAll(advices[step.Step], "SERVER", server)
+	return strings.ReplaceAll(stepAdvice[step.Step], "SERVER", server)
 }
 
 // Examine returns the results of the steps of a server's sign-in. If failed is nil, the server works.
@@ -55,25 +55,25 @@ func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []
 	if err != nil {
 		return []Finding{{"sign-in", false, err.Error(), "mend the file of the sign-ins, or move it away and sign in again"}}
 	}
-	needed, needs := errors.AsType[*oauth.SignInError](failed)
-	step, stuck := errors.AsType[*oauth.StepError](failed)
+	needed, wantsSignIn := errors.AsType[*oauth.SignInError](failed)
+	step, stepFailed := errors.AsType[*oauth.StepError](failed)
 	switch {
 	case failed == nil:
-		return t.kept(ctx, s, status)
-	case stuck:
+		return t.storedFindings(ctx, s, status)
+	case stepFailed:
 		return []Finding{{string(step.Step), false, step.Error(), Advice(failed, s.ID)}}
-	case !needs:
+	case !wantsSignIn:
 		return nil
 	}
-	found := t.discovered(ctx, s, address)
+	found := t.discoverFindings(ctx, s, address)
 	if len(found) > 0 && !found[len(found)-1].OK {
 		return found
 	}
 	return append(found, Finding{string(oauth.StepAuthorization), false, needed.Error(), "sign in: indus mcp login " + s.ID})
 }
 
-// kept returns the stored sign-ins for a server: of the local user, and of callers.
-func (t *Tokens) kept(ctx context.Context, s interop.Server, own oauth.Status) (out []Finding) {
+// storedFindings returns the stored sign-ins for a server: of the local user, and of callers.
+func (t *Tokens) storedFindings(ctx context.Context, s interop.Server, own oauth.Status) (out []Finding) {
 	if own.SignedIn {
 		out = append(out, Finding{"sign-in", true, Describe(own), ""})
 	}
@@ -91,8 +91,8 @@ func (t *Tokens) kept(ctx context.Context, s interop.Server, own oauth.Status) (
 	return out
 }
 
-// discovered returns the steps that need no person.
-func (t *Tokens) discovered(ctx context.Context, s interop.Server, address string) (out []Finding) {
+// discoverFindings returns the steps that need no person.
+func (t *Tokens) discoverFindings(ctx context.Context, s interop.Server, address string) (out []Finding) {
 	c, err := t.client(s)
 	if err != nil {
 		return []Finding{{"sign-in", false, err.Error(), `mend "oauth" in the entry`}}
@@ -148,11 +148,11 @@ type Report struct {
 }
 
 // ReportOf returns the report on a sign-in. If there is no sign-in, it returns nil.
-func ReportOf(who string, st oauth.Status) *Report {
+func ReportOf(principal string, st oauth.Status) *Report {
 	if !st.SignedIn {
 		return nil
 	}
-	r := &Report{Principal: who, Issuer: st.Issuer, Scopes: st.Scopes, Renews: st.Renews}
+	r := &Report{Principal: principal, Issuer: st.Issuer, Scopes: st.Scopes, Renews: st.Renews}
 	if !st.Expiry.IsZero() {
 		r.Until = &st.Expiry
 	}
