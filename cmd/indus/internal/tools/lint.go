@@ -111,7 +111,7 @@ Exit codes:
 
 func (f *lintFlags) run(ctx context.Context, args []string, s show.Streams) error {
 	if f.explain != "" {
-		return explain(s, f.explain)
+		return explainRule(s, f.explain)
 	}
 	if f.asJSON {
 		f.format = "json"
@@ -154,7 +154,7 @@ func (f *lintFlags) run(ctx context.Context, args []string, s show.Streams) erro
 	if err := f.print(r, s); err != nil {
 		return err
 	}
-	if n := x.baseline.gone(); n > 0 {
+	if n := x.baseline.outdated(); n > 0 {
 		s.Reportf("%s of %s no more: write it anew with --write-baseline", show.Count(n, "finding"), f.baseline)
 	}
 	if f.write != "" {
@@ -172,18 +172,18 @@ func ruleOffers() []string {
 
 // examiner returns an examiner for the named providers. It mounts for a single named provider, otherwise for universal.
 func (f *lintFlags) examiner() (*Examiner, error) {
-	x := &Examiner{Profile: schema.Universal, asked: command.Providers()}
-	if !f.asked() {
+	x := &Examiner{Profile: schema.Universal, providers: command.Providers()}
+	if !f.namesProviders() {
 		return x, nil
 	}
 	var err error
-	if x.asked, err = command.ProfilesNamed(f.providers); err != nil {
+	if x.providers, err = command.ProfilesNamed(f.providers); err != nil {
 		return nil, err
 	}
 	switch {
 	case slices.Contains(f.providers, command.ClientProfile):
-	case len(x.asked) == 1:
-		x.Profile = x.asked[0]
+	case len(x.providers) == 1:
+		x.Profile = x.providers[0]
 	}
 	return x, nil
 }
@@ -205,13 +205,13 @@ func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams)
 			return nil, err
 		}
 		lists = append(lists, l)
-		x.bare[listID(i)], x.files[listID(i)] = l.bare, l.from
+		x.bare[listID(i)], x.files[listID(i)] = l.bare, l.source
 	}
 	mounted := mountLists(ctx, lists, x.Profile)
 	return &command.Connection{Mounted: mounted, Closers: []func(){mounted.Close}}, nil
 }
 
-func (f *lintFlags) asked() bool { return len(f.providers) > 0 }
+func (f *lintFlags) namesProviders() bool { return len(f.providers) > 0 }
 
 func (f *lintFlags) print(r *lintReport, s show.Streams) error {
 	var p show.Page
@@ -220,12 +220,12 @@ func (f *lintFlags) print(r *lintReport, s show.Streams) error {
 	case f.format == "json":
 		return s.WriteIndented(r)
 	case f.format == "markdown":
-		r.writeMarkdown(&p, f.asked())
+		r.writeMarkdown(&p, f.namesProviders())
 	case f.format == "github":
-		r.writeGitHub(&p, f.asked(), f.files)
-	case f.asked():
+		r.writeGitHub(&p, f.namesProviders(), f.files)
+	case f.namesProviders():
 		writeRemarks(&p, r.Tools, func(t *ToolReport) remarks { return providerRemarks(t, several, f.verbose) })
-		r.writeTaken(&p)
+		r.writeRefusals(&p)
 		r.writeSources(&p, func(d Finding) bool { return Refuses(d) || isOwnFinding(d) || !several || f.verbose })
 	default:
 		writeRemarks(&p, r.Tools, func(t *ToolReport) remarks { return mountRemarks(t, f.verbose) })
@@ -240,7 +240,7 @@ func (f *lintFlags) verdict(r *lintReport, down error) error {
 	for i := range r.Tools {
 		t := &r.Tools[i]
 		found := t.Refused
-		if f.asked() {
+		if f.namesProviders() {
 			found = t.Findings
 		}
 		counts := func(d Finding) bool { return Refuses(d) || f.strict && !d.Ignored }
@@ -251,7 +251,7 @@ func (f *lintFlags) verdict(r *lintReport, down error) error {
 	switch {
 	case bad > 0:
 		return &command.ExitError{Code: command.ExitFault, Err: fmt.Errorf("refused or quarantined: %d of %s", bad, show.Count(len(r.Tools), "tool"))}
-	case slices.ContainsFunc(r.Counts, func(c Finding) bool { return Refuses(c) && (f.asked() || c.Provider == r.Profile) }):
+	case slices.ContainsFunc(r.Counts, func(c Finding) bool { return Refuses(c) && (f.namesProviders() || c.Provider == r.Profile) }):
 		return &command.ExitError{Code: command.ExitFault, Err: errors.New("too many tools for one request")}
 	case down != nil:
 		return command.Said(down)

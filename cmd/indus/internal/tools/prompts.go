@@ -61,7 +61,7 @@ func newPrompt(s show.Streams) *cobra.Command {
 		Use: "prompt PROMPT [KEY=VALUE]...", Short: "Get a prompt, filled in", Long: promptHelp, ValidArgsFunction: f.completeOwner,
 		Args: command.Needs(1, "the name of a prompt: indus mcp prompts lists them", ""),
 	})
-	f.add(cmd, sentJSON)
+	f.add(cmd, rawJSONHelp)
 	return cmd
 }
 
@@ -111,7 +111,7 @@ func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Stream
 	if err != nil {
 		return nil, command.Beside{}, err
 	}
-	rows, err := b.lists(ctx, s, command.Prompts)
+	rows, err := b.listAll(ctx, s, command.Prompts)
 	if i := slices.IndexFunc(rows, func(r command.Beside) bool { return r.Qualified() == name }); i >= 0 {
 		return b, rows[i], nil
 	}
@@ -172,7 +172,7 @@ func writeMessages(s show.Streams, result json.RawMessage) error {
 		if len(got.Messages) > 1 || m.Role != "user" {
 			b.WriteString(blockLabel(m.Role) + "\n")
 		}
-		b.WriteString(describe(toolbox.Block{Wire: toolbox.Wire{JSON: m.Content}}))
+		b.WriteString(blockText(toolbox.Block{Wire: toolbox.Wire{JSON: m.Content}}))
 		if err := s.WriteText(b.String()); err != nil {
 			return err
 		}

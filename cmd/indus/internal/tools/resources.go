@@ -67,9 +67,9 @@ func newRead(s show.Streams) *cobra.Command {
 		Use: "read URI", Short: "Read a resource", Long: readHelp, ValidArgsFunction: cobra.NoFileCompletions,
 		Args: command.Needs(1, "a URI: indus mcp resources lists them", "URI"),
 	})
-	f.onServer(cmd, &f.server, "SERVER  the server that has it; needed where several may")
+	f.addServerFlag(cmd, &f.server, "SERVER  the server that has it; needed where several may")
 	cmd.Flags().StringVarP(&f.file, "output", "o", "", "FILE  write it into a file, whatever it is")
-	f.add(cmd, sentJSON)
+	f.add(cmd, rawJSONHelp)
 	return cmd
 }
 
@@ -178,16 +178,16 @@ func (b *besideServers) owner(ctx context.Context, uri, named string, s show.Str
 		}
 		return named, nil
 	}
-	rows, err := b.lists(ctx, s, command.Resources, command.Templates)
+	rows, err := b.listAll(ctx, s, command.Resources, command.Templates)
 	if err != nil {
 		return "", err
 	}
-	made := func(r command.Beside) bool { // compares the text before the first variable of the template
+	matches := func(r command.Beside) bool { // compares the text before the first variable of the template
 		before, _, variable := strings.Cut(r.URITemplate, "{")
 		return variable && before != "" && strings.HasPrefix(uri, before) || r.URITemplate == uri
 	}
 	for _, has := range []func(command.Beside) bool{
-		func(r command.Beside) bool { return r.URI == uri && uri != "" }, made, func(command.Beside) bool { return true },
+		func(r command.Beside) bool { return r.URI == uri && uri != "" }, matches, func(command.Beside) bool { return true },
 	} {
 		var found []string
 		for _, r := range rows {

@@ -106,7 +106,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 		return command.Said(down)
 	}
 	if len(words) > 0 && !slices.Contains(command.IDs(servers), words[0]) {
-		one, err := find(mounted, words[0], &f.LedgerFlags)
+		one, err := findTool(mounted, words[0], &f.LedgerFlags)
 		if err != nil {
 			return err
 		}
@@ -157,12 +157,12 @@ func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
 // printByServer prints a list by server: the server with a count, then a title and a text for each row.
 func printByServer[T any](s show.Streams, all []T, server func(T) string, counted func([]T) string, row func(T) (title, text string)) error {
 	var p show.Page
-	for id, some := range show.GroupBy(all, server) {
+	for id, group := range show.GroupBy(all, server) {
 		if p.Len() > 0 {
 			p.Printf("\n")
 		}
-		p.Printf("%s  %s\n", id, counted(some))
-		for _, r := range some {
+		p.Printf("%s  %s\n", id, counted(group))
+		for _, r := range group {
 			title, text := row(r)
 			p.Printf("  %s\n", title)
 			for line := range strings.Lines(text) {
