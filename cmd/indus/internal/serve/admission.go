@@ -57,12 +57,12 @@ func (a *admission) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, `NAME  clients may reach it by this name, beside
 		localhost; may be repeated (default: beyond loopback, any)`)
 	_ = cmd.MarkFlagFilename("token-file")
-	_ = cmd.RegisterFlagCompletionFunc("auth", cobra.FixedCompletions(authWays, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("auth", cobra.FixedCompletions(authMethods, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // check refuses values that would admit no client, or every client.
 func (a *admission) check(cmd *cobra.Command) error {
-	if over, _ := cmd.Flags().GetBool("stdio"); over {
+	if stdio, _ := cmd.Flags().GetBool("stdio"); stdio {
 		for _, name := range []string{"token-file", "auth", "public-url", "issuer", "audience", "scope", "insecure", "allow-origin", "allow-host"} {
 			if cmd.Flags().Changed(name) {
 				return command.Usagef("--stdio and --%s exclude each other: whoever starts it is its client", name)
@@ -115,19 +115,19 @@ type tokenSource struct {
 	wait      time.Duration // time limit for a pipe
 	tokens    identity.Tokens
 
-	mu     sync.Mutex
-	seen   fileStates
-	once   bool // the file can be read only once
-	looked time.Time
-	warned bool
+	mu         sync.Mutex
+	states     fileStates
+	singleRead bool // the file can be read only once
+	checked    time.Time
+	warned     bool
 }
 
 // Verify implements [identity.Verifier].
 func (t *tokenSource) Verify(ctx context.Context, token string) (*identity.Identity, error) {
 	t.mu.Lock()
-	if now := time.Now(); now.Sub(t.looked) >= followTick && !t.once {
-		t.looked = now
-		if files := []string{t.file}; !statFiles(files).same(t.seen, files) {
+	if now := time.Now(); now.Sub(t.checked) >= followTick && !t.singleRead {
+		t.checked = now
+		if files := []string{t.file}; !statFiles(files).same(t.states, files) {
 			if err := t.read(context.Background()); err != nil {
 				t.s.Reportf("--token-file %v; the tokens of before stay valid", err)
 			} else {
@@ -142,29 +142,29 @@ func (t *tokenSource) Verify(ctx context.Context, token string) (*identity.Ident
 // read reads the tokens of the file, one per line. It skips empty lines and lines that begin with #. The caller must
 // hold mu, unless no other goroutine uses t yet.
 func (t *tokenSource) read(ctx context.Context) error {
-	began := t.seen == nil
-	t.seen = statFiles([]string{t.file}) // before the read, so that later changes are noticed
-	if info := t.seen[t.file].info; info != nil {
+	first := t.states == nil
+	t.states = statFiles([]string{t.file}) // before the read, so that later changes are noticed
+	if info := t.states[t.file].info; info != nil {
 		switch mode := info.Mode(); {
 		case mode.IsRegular():
 			if mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" && !t.warned {
 				t.warned = true
 				t.s.Reportf("warning: other users may read %s (mode %#o); \"chmod 600 %s\" keeps the tokens to yourself", t.file, mode.Perm(), t.file)
 			}
-		case began:
-			t.once = true
+		case first:
+			t.singleRead = true
 		default: // reading a pipe would block forever
 			return fmt.Errorf("%s is no file any more", t.file)
 		}
 	}
-	if t.once {
+	if t.singleRead {
 		waiting, cancel := context.WithTimeout(ctx, t.wait)
 		defer cancel()
 		ctx = waiting
 	}
 	text, err := command.FileReader(ctx, t.s.In)(t.file)
 	switch {
-	case t.once && errors.Is(err, context.DeadlineExceeded):
+	case t.singleRead && errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: no program wrote into this pipe and closed it for %v: name a file, or start the program that writes first", t.file, t.wait)
 	case err != nil:
 		return err

@@ -224,7 +224,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkReach(clients, front.asks(), s); err != nil {
+	if err := f.checkReach(clients, front.requiresAuth(), s); err != nil {
 		return err
 	}
 	local, err := newBuiltins(f.builtins, s)
@@ -232,7 +232,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	if f.transparent == "" {
-		local.begin(c)
+		local.publish(c)
 	}
 	log, err := f.findLedger(c.Servers(), s)
 	if err != nil {
@@ -259,10 +259,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	options := &gateway.Options{
 		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name(), os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
 		Host: host.Options{
-			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: orNone(f.listWait),
+			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: zeroAsNone(f.listWait),
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
 		},
-		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: orNone(f.drain),
+		Local: local.registry, Expose: f.exposeFunc(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: zeroAsNone(f.drain),
 	}
 	if front != nil {
 		options.Host.Authenticate, options.WellKnown = front.authenticate, http.HandlerFunc(front.wellKnown)
@@ -270,19 +270,19 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if f.rate > 0 {
 		options.Host.Rates = host.NewRates(f.rate, 0)
 	}
-	if front.asks() {
-		options.Host.AllowedHosts = front.hosts(clients.beyond == "")
+	if front.requiresAuth() {
+		options.Host.AllowedHosts = front.hosts(clients.remoteAddr == "")
 	}
 	if recorder != nil {
-		options.Tap = recorder.show
+		options.Tap = recorder.record
 	}
 	var g *gateway.Gateway
 	if signIns.Site = front.site(clients); signIns.Site != nil {
 		options.Pages = signIns.Site
 	}
-	if options.Pages != nil || !front.asks() {
+	if options.Pages != nil || !front.requiresAuth() {
 		options.SignIn = func(ctx context.Context, server string, p toolbox.Principal, opened bool) (string, error) {
-			if options.Pages == nil && front.asks() { // otherwise one client could have another client's user sign in for it
+			if options.Pages == nil && front.requiresAuth() { // otherwise one client could have another client's user sign in for it
 				return "", errors.New("it is not known by which name browsers reach this")
 			}
 			return elicitSignIn(ctx, signIns, g, server, p, opened)
@@ -296,11 +296,11 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {
 			return
 		}
-		reportKnown(g.Attached(), s)
+		reportListed(g.Attached(), s)
 		defer log.alarm(g.Attached()).watch()()
 		follow.follow(background)
 	})()
-	err = clients.serve(ctx, g, front.byHand(), s)
+	err = clients.serve(ctx, g, front.needsToken(), s)
 	if errors.Is(err, context.DeadlineExceeded) {
 		if f.drain > 0 {
 			s.Reportf("calls in flight were given up after %v", f.drain)
@@ -313,8 +313,8 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	return nil
 }
 
-// orNone converts 0 for an option that uses its default for 0, and -1 for none.
-func orNone(d time.Duration) time.Duration { return cmp.Or(d, -1) }
+// zeroAsNone converts 0 for an option that uses its default for 0, and -1 for none.
+func zeroAsNone(d time.Duration) time.Duration { return cmp.Or(d, -1) }
 
 // read reads the configuration of all servers, or of the transparent server.
 func (f *serveFlags) read(ctx context.Context, s show.Streams) (*mcpconfig.Config, error) {
@@ -325,11 +325,11 @@ func (f *serveFlags) read(ctx context.Context, s show.Streams) (*mcpconfig.Confi
 		}
 		return c, err
 	}
-	meant := func(o interop.Server) bool { return o.ID == f.transparent }
+	isTransparent := func(o interop.Server) bool { return o.ID == f.transparent }
 	f.Only = func(id string) bool { return id == f.transparent }
-	c, err := f.Load(ctx, s, command.NotesAbout(meant))
+	c, err := f.Load(ctx, s, command.NotesAbout(isTransparent))
 	if err == nil && len(c.Servers()) == 0 {
-		err = command.NoServer(c, f.transparent, meant)
+		err = command.NoServer(c, f.transparent, isTransparent)
 	}
 	return c, err
 }
@@ -348,13 +348,13 @@ func elicitSignIn(ctx context.Context, t *signin.Tokens, g *gateway.Gateway, ser
 		if s.ID != server {
 			continue
 		}
-		who := ""
+		principal := ""
 		if s.Pool.Per == interop.PerPrincipal {
-			who = string(p)
+			principal = string(p)
 		} else if t.Site != nil {
 			return "", errors.New("one sign-in is everybody's, and is not a client's to give")
 		}
-		return t.Elicit(ctx, s, who, opened)
+		return t.Elicit(ctx, s, principal, opened)
 	}
 	return "", errors.New("no such server: " + server)
 }

@@ -34,14 +34,14 @@ type tap struct {
 	queue   chan tapLine
 	waiting atomic.Int64 // bytes in the queue
 	dropped atomic.Int64
-	written sync.WaitGroup
+	writer  sync.WaitGroup
 
-	mu   sync.Mutex
-	over bool
+	mu     sync.Mutex
+	closed bool
 
-	file *os.File // this and the next fields belong to the writing goroutine
-	size int64
-	most int64 // limit of size
+	file    *os.File // this and the next fields belong to the writing goroutine
+	size    int64
+	maxSize int64 // limit of size
 }
 
 type tapLine struct {
@@ -55,12 +55,12 @@ func openTap(path string, s show.Streams) (*tap, error) {
 	if path == "" {
 		return nil, nil
 	}
-	t := &tap{path: path, s: s, queue: make(chan tapLine, maxTapQueue), most: maxTapFile}
+	t := &tap{path: path, s: s, queue: make(chan tapLine, maxTapQueue), maxSize: maxTapFile}
 	if err := t.open(); err != nil {
 		return nil, command.Usagef("--tap %w", err)
 	}
 	s.Reportf("all that goes over the gateway is written to %s, with secrets masked", path)
-	t.written.Go(t.write)
+	t.writer.Go(t.write)
 	return t, nil
 }
 
@@ -84,8 +84,8 @@ func (t *tap) open() error {
 	return nil
 }
 
-// show implements gateway.Options.Tap.
-func (t *tap) show(m gateway.Tapped) {
+// record implements gateway.Options.Tap.
+func (t *tap) record(m gateway.Tapped) {
 	if m.Answer {
 		m.Message.Params = nil // the request already contained them
 	}
@@ -97,7 +97,7 @@ func (t *tap) show(m gateway.Tapped) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	if t.closed {
 		return
 	}
 	if t.waiting.Add(size) > maxTapWaiting {
@@ -119,10 +119,10 @@ func (t *tap) close() {
 		return
 	}
 	t.mu.Lock()
-	t.over = true
+	t.closed = true
 	t.mu.Unlock()
 	close(t.queue)
-	t.written.Wait()
+	t.writer.Wait()
 }
 
 // write writes queued messages until the queue is closed.
@@ -167,7 +167,7 @@ func (t *tap) writeLine(m tapLine) error {
 }
 
 func (t *tap) append(line []byte) error {
-	if t.size > 0 && t.size+int64(len(line))+1 > t.most {
+	if t.size > 0 && t.size+int64(len(line))+1 > t.maxSize {
 		t.file.Close()
 		if err := os.Rename(t.path, t.path+".1"); err != nil {
 			return err

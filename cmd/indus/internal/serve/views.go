@@ -21,9 +21,9 @@ const (
 
 var exposures = []string{exposeAll, exposeGateway}
 
-// exposed returns the function that replaces the tools for clients, or nil to keep them. Behind the four tools, a
+// exposeFunc returns the function that replaces the tools for clients, or nil to keep them. Behind the four tools, a
 // client has no schema to check arguments with, so indus checks them.
-func (f *serveFlags) exposed(how string) func(toolbox.Source) toolbox.Source {
+func (f *serveFlags) exposeFunc(how string) func(toolbox.Source) toolbox.Source {
 	if how != exposeGateway {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (f *serveFlags) views(c *mcpconfig.Config) map[string]gateway.View {
 		case v.Mode == exposeAll:
 			view.Expose = func(tools toolbox.Source) toolbox.Source { return tools }
 		default:
-			view.Expose = f.exposed(v.Mode)
+			view.Expose = f.exposeFunc(v.Mode)
 		}
 		out[v.Name] = view
 	}
