@@ -64,7 +64,7 @@ func newAdd(s show.Streams) *cobra.Command {
 		forwardHeaders=X-Request-Id,X-Trace-Id, tools.rename.list_issues=issues; Tab completes fields; may be repeated`)
 	flags.BoolVar(&f.disabled, "disabled", false, "write it switched off")
 	flags.BoolVar(&f.force, "force", false, "replace a server of that name")
-	f.addJSON(cmd, editedJSON)
+	f.addJSON(cmd, editJSONHelp)
 	f.addWriting(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("set", completeFields)
 	_ = cmd.RegisterFlagCompletionFunc("profile", command.CompleteProfiles())
@@ -112,7 +112,7 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	}
 	path := ""
 	verb, unset := "added", []mcpconfig.Note(nil)
-	e, err := edit(ctx, true, func() (string, error) { path, err = f.path(); return path, err }, func(e *mcpconfig.Edit) error {
+	e, err := editFile(ctx, true, func() (string, error) { path, err = f.path(); return path, err }, func(e *mcpconfig.Edit) error {
 		if line := e.Line(d.ID); line > 0 {
 			if verb = "replaced"; !f.force {
 				return command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
@@ -122,7 +122,7 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 			return err
 		}
 		var wrong []mcpconfig.Note
-		if wrong, unset = e.Check(d.ID, dry()); len(wrong) > 0 { // unset variables are in unset only
+		if wrong, unset = e.Check(d.ID, dryOptions()); len(wrong) > 0 { // unset variables are in unset only
 			return command.Usagef("%s: %s", d.ID, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
 		}
 		if f.disabled {
@@ -141,15 +141,15 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if interop.QualifiedName(d.ID, "t") != d.ID+interop.Qualifier+"t" {
 		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain", d.ID)
 	}
-	if err := f.settle(ctx, d.ID, path, e.Line(d.ID), s); err != nil {
+	if err := f.finish(ctx, d.ID, path, e.Line(d.ID), s); err != nil {
 		return err
 	}
-	return f.printEdited(ctx, edited{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
+	return f.printEdited(ctx, editResult{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
 }
 
-// settle approves the written row if it needs approval, and reports the state of the server and the next step.
-func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show.Streams) error {
-	c, err := mcpconfig.Read(ctx, nil, dry())
+// finish approves the written row if it needs approval, and reports the state of the server and the next step.
+func (f *addFlags) finish(ctx context.Context, id, path string, line int, s show.Streams) error {
+	c, err := mcpconfig.Read(ctx, nil, dryOptions())
 	if err != nil {
 		return err
 	}
@@ -160,11 +160,11 @@ func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show
 		switch r.State {
 		case mcpconfig.Held:
 			if r.Project != "" {
-				s.Reportf("%s: it %s; approve it in each project where you want it: indus mcp approve %s%s", id, r.Reason, show.ShellWord(id), f.again())
+				s.Reportf("%s: it %s; approve it in each project where you want it: indus mcp approve %s%s", id, r.Reason, show.ShellWord(id), f.repeatFlags())
 				return nil
 			}
 			if r, err = c.Resolve(ctx, r); err == nil {
-				err = mcpconfig.Approve(dry(), r)
+				err = mcpconfig.Approve(dryOptions(), r)
 			}
 			if err != nil {
 				return err
@@ -180,10 +180,10 @@ func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show
 		}
 	}
 	if f.disabled {
-		s.Reportf("switch it on: indus mcp enable %s%s", show.ShellWord(id), f.again())
+		s.Reportf("switch it on: indus mcp enable %s%s", show.ShellWord(id), f.repeatFlags())
 		return nil
 	}
-	name := show.ShellWord(id) + f.again()
+	name := show.ShellWord(id) + f.repeatFlags()
 	s.Reportf("try it: indus mcp tools %s, or where it fails indus mcp doctor %s", name, name)
 	return nil
 }
@@ -202,19 +202,19 @@ func (f *addFlags) definition(args []string) (mcpconfig.Definition, error) {
 	}
 	var row, tools jsonObject
 	if address != "" {
-		err = f.remote(&row, address)
+		err = f.urlRow(&row, address)
 	} else {
-		err = f.local(&row, words)
+		err = f.commandRow(&row, words)
 	}
 	row.add("transport", textOrNone(f.transport))
 	if f.timeout != "" {
-		row.add("timeout", timeout(f.timeout))
+		row.add("timeout", timeoutJSON(f.timeout))
 	}
 	if f.lazy {
 		row.add("lazy", json.RawMessage("true"))
 	}
 	if f.idle != "" {
-		row.add("idle", timeout(f.idle))
+		row.add("idle", timeoutJSON(f.idle))
 	}
 	tools.add("allow", listOrNone(f.allow))
 	tools.add("deny", listOrNone(f.deny))
@@ -266,7 +266,7 @@ func isHost(s string) bool {
 	return err == nil || strings.Contains(strings.Trim(name, "."), ".") && strings.Contains(s, "/")
 }
 
-func (f *addFlags) remote(row *jsonObject, address string) error {
+func (f *addFlags) urlRow(row *jsonObject, address string) error {
 	for _, name := range []string{"env", "cwd", "inherit-env"} {
 		if f.cmd.Flags().Changed(name) {
 			return command.Usagef("--%s is for a command, and a URL is not started", name)
@@ -285,13 +285,13 @@ func (f *addFlags) remote(row *jsonObject, address string) error {
 	return nil
 }
 
-func (f *addFlags) local(row *jsonObject, words []string) error {
+func (f *addFlags) commandRow(row *jsonObject, words []string) error {
 	if len(f.headers) > 0 {
 		return command.Usagef("--header is for a URL, and a command is not called over HTTP")
 	}
 	program, err := words[0], error(nil)
 	if strings.ContainsAny(program, `/\`) {
-		if program, err = f.inFile(program); err != nil {
+		if program, err = f.filePath(program); err != nil {
 			return err
 		}
 	}
@@ -311,7 +311,7 @@ func (f *addFlags) local(row *jsonObject, words []string) error {
 	row.add("env", env.JSON())
 	cwd := f.cwd
 	if cwd != "" {
-		cwd, err = f.inFile(cwd)
+		cwd, err = f.filePath(cwd)
 	}
 	row.add("cwd", textOrNone(cwd))
 	if f.inherit {
@@ -320,17 +320,17 @@ func (f *addFlags) local(row *jsonObject, words []string) error {
 	return err
 }
 
-// inFile returns a path from the command line as the file needs it. A project's file resolves relative paths against
+// filePath returns a path from the command line as the file needs it. A project's file resolves relative paths against
 // the working directory. Other files do not, so the path becomes absolute.
-func (f *addFlags) inFile(path string) (string, error) {
+func (f *addFlags) filePath(path string) (string, error) {
 	if f.project || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.Contains(path, "${") {
 		return path, nil
 	}
 	return filepath.Abs(path)
 }
 
-// timeout returns the value of a timeout flag as JSON: one value for all steps, or an object.
-func timeout(flag string) json.RawMessage {
+// timeoutJSON returns the value of a timeout flag as JSON: one value for all steps, or an object.
+func timeoutJSON(flag string) json.RawMessage {
 	if ms, err := strconv.Atoi(flag); err == nil {
 		return json.RawMessage(strconv.Itoa(ms))
 	}
@@ -340,7 +340,7 @@ func timeout(flag string) json.RawMessage {
 	var steps jsonObject
 	for part := range strings.SplitSeq(flag, ",") {
 		step, value, _ := strings.Cut(part, "=")
-		steps.add(strings.TrimSpace(step), timeout(strings.TrimSpace(value)))
+		steps.add(strings.TrimSpace(step), timeoutJSON(strings.TrimSpace(value)))
 	}
 	return steps.JSON()
 }

@@ -94,15 +94,15 @@ func (f *exportFlags) run(ctx context.Context, names []string, s show.Streams) e
 	}
 	var entry mcpconfig.Entry
 	if f.via != "" {
-		entry, err = f.remote(ctx)
+		entry, err = f.urlEntry(ctx)
 	} else {
-		entry, err = f.process()
+		entry, err = f.commandEntry()
 	}
 	if err != nil {
 		return err
 	}
 	entry.Replace = f.force
-	out := exported{Client: client.Name, Servers: []string{entry.ID}}
+	out := exportResult{Client: client.Name, Servers: []string{entry.ID}}
 	if f.write {
 		err = f.merge(ctx, client, entry, &out, s)
 	} else {
@@ -144,7 +144,7 @@ func (f *exportFlags) client() (mcpconfig.Client, error) {
 }
 
 // print writes the client's format to stdout. With --json it only adds the text to out.
-func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out *exported, s show.Streams) error {
+func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out *exportResult, s show.Streams) error {
 	raw, notes, err := mcpconfig.Export(client.Name, entry, nil)
 	if err != nil {
 		return command.AsUsage(err)
@@ -158,17 +158,17 @@ func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out 
 }
 
 // merge writes the entry into the client's own file.
-func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, out *exported, s show.Streams) error {
+func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, out *exportResult, s show.Streams) error {
 	project, files := clientFiles(client)
-	whose := "of the user's"
+	location := "of the user's"
 	if f.project {
-		files, whose = project, "in a project"
+		files, location = project, "in a project"
 	}
 	if len(files) == 0 {
-		return command.Usagef("%s has no file %s", client.Title, whose)
+		return command.Usagef("%s has no file %s", client.Title, location)
 	}
-	path, changed := thereOf(files), false
-	unlock, err := mcpconfig.Lock(ctx, dry())
+	path, changed := existingFile(files), false
+	unlock, err := mcpconfig.Lock(ctx, dryOptions())
 	if err != nil {
 		return err
 	}
@@ -201,8 +201,8 @@ func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry 
 	return nil
 }
 
-// exported is the result of an export in the output of --json.
-type exported struct {
+// exportResult is the result of an export in the output of --json.
+type exportResult struct {
 	Client  string           `json:"client"`
 	Servers []string         `json:"servers"`
 	Notes   []mcpconfig.Note `json:"notes,omitempty"`
@@ -217,8 +217,8 @@ func reportNotes(notes []mcpconfig.Note, s show.Streams) {
 	}
 }
 
-// process returns the entry of indus as a command that the client starts.
-func (f *exportFlags) process() (mcpconfig.Entry, error) {
+// commandEntry returns the entry of indus as a command that the client starts.
+func (f *exportFlags) commandEntry() (mcpconfig.Entry, error) {
 	entry := mcpconfig.Entry{ID: "indus", Command: "indus", Args: []string{"serve", "--stdio"}}
 	if f.Trust {
 		return entry, command.Usagef("--trust is not for export: approve the servers with indus mcp approve")
@@ -249,8 +249,8 @@ const (
 	tokenVariable = "INDUS_TOKEN"
 )
 
-// remote returns the entry of a running indus serve, or of one of its views.
-func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
+// urlEntry returns the entry of a running indus serve, or of one of its views.
+func (f *exportFlags) urlEntry(ctx context.Context) (mcpconfig.Entry, error) {
 	entry := mcpconfig.Entry{ID: "indus"}
 	at := f.via
 	if at == viaGateway {

@@ -68,8 +68,8 @@ A session:
   indus: linear: sign in at mcp.linear.app, in the browser that has been opened; …
   indus: linear: signed in at https://mcp.linear.app, for read write, renewed by itself`
 
-// wanted returns the servers that the arguments name, or with --all every server that supports a sign-in.
-func (f *loginFlags) wanted(ctx context.Context, args []string, s show.Streams) ([]interop.Server, error) {
+// selectServers returns the servers that the arguments name, or with --all every server that supports a sign-in.
+func (f *loginFlags) selectServers(ctx context.Context, args []string, s show.Streams) ([]interop.Server, error) {
 	switch {
 	case f.all && len(args) > 0:
 		return nil, command.Usagef("--all and %q exclude each other", args[0])
@@ -108,17 +108,17 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 	if err := f.checkPrincipal(); err != nil {
 		return err
 	}
-	servers, err := f.wanted(ctx, args, s)
+	servers, err := f.selectServers(ctx, args, s)
 	if err != nil {
 		return err
 	}
 	tokens := signin.Open(s)
 	defer tokens.Close()
-	how := &signin.Asking{Paste: f.noBrowser}
+	asking := &signin.Asking{Paste: f.noBrowser}
 	var failed error
 	for _, o := range servers {
 		if f.all {
-			skip, err := f.needless(ctx, tokens, o, s)
+			skip, err := f.needsNone(ctx, tokens, o, s)
 			if err != nil {
 				s.Reportf("%v", err)
 				failed = cmp.Or(failed, command.Said(err))
@@ -130,7 +130,7 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 		if f.as != "" && o.Pool.Per != interop.PerPrincipal {
 			s.Reportf("%s: its row has no \"per\": \"principal\": indus serve calls it for everybody with the sign-in without --as", o.ID)
 		}
-		err := tokens.SignIn(ctx, o, f.as, how, s)
+		err := tokens.SignIn(ctx, o, f.as, asking, s)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -164,8 +164,8 @@ func failedLogin(o interop.Server, err error) error {
 	return failed
 }
 
-// needless reports, for --all, whether a server needs no sign-in now.
-func (f *loginFlags) needless(ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams) (bool, error) {
+// needsNone reports, for --all, whether a server needs no sign-in now.
+func (f *loginFlags) needsNone(ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams) (bool, error) {
 	st, err := tokens.Renewed(ctx, o, f.as)
 	switch {
 	case err != nil:
@@ -186,11 +186,11 @@ func (f *loginFlags) report(ctx context.Context, tokens *signin.Tokens, o intero
 	if err != nil {
 		return err
 	}
-	who := ""
+	suffix := ""
 	if f.as != "" {
-		who = " as " + f.as
+		suffix = " as " + f.as
 	}
-	s.Reportf("%s%s: %s", o.ID, who, signin.Describe(st))
+	s.Reportf("%s%s: %s", o.ID, suffix, signin.Describe(st))
 	return nil
 }
 
@@ -219,8 +219,8 @@ A session:
   $ indus mcp logout linear
   indus: linear: signed out`
 
-// kept is a sign-in to remove.
-type kept struct {
+// storedSignIn is a sign-in to remove.
+type storedSignIn struct {
 	signin.SignedIn
 	server interop.Server
 	name   string
@@ -229,7 +229,7 @@ type kept struct {
 func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) error {
 	tokens := signin.Open(s)
 	defer tokens.Close()
-	list, err := f.kept(ctx, tokens, args, s)
+	list, err := f.storedSignIns(ctx, tokens, args, s)
 	if err != nil {
 		return err
 	}
@@ -262,15 +262,15 @@ func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) 
 	return failed
 }
 
-func (f *loginFlags) kept(ctx context.Context, tokens *signin.Tokens, args []string, s show.Streams) (list []kept, err error) {
-	servers, err := f.wanted(ctx, args, s)
+func (f *loginFlags) storedSignIns(ctx context.Context, tokens *signin.Tokens, args []string, s show.Streams) (list []storedSignIn, err error) {
+	servers, err := f.selectServers(ctx, args, s)
 	if err != nil {
 		return nil, err
 	}
 	if !f.all {
 		for _, o := range servers {
 			address, _ := signin.Address(o)
-			list = append(list, kept{signin.SignedIn{Resource: address, Principal: f.as}, o, o.ID})
+			list = append(list, storedSignIn{signin.SignedIn{Resource: address, Principal: f.as}, o, o.ID})
 		}
 		return list, nil
 	}
@@ -279,7 +279,7 @@ func (f *loginFlags) kept(ctx context.Context, tokens *signin.Tokens, args []str
 		if f.as != "" && f.as != one.Principal {
 			continue
 		}
-		k := kept{SignedIn: one, name: secret.Target(one.Resource)}
+		k := storedSignIn{SignedIn: one, name: secret.Target(one.Resource)}
 		if one.Account != "" {
 			k.name = one.Account + ": " + k.name
 		}
