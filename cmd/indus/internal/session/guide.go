@@ -80,8 +80,8 @@ func guidePath(dir string) string {
 	root := repositoryOf(dir)
 	for at := dir; ; at = filepath.Dir(at) {
 		path := filepath.Join(at, guideName)
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			if rel, err := filepath.Rel(at, real); err == nil && filepath.IsLocal(rel) && isRegular(real) {
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			if rel, err := filepath.Rel(at, resolved); err == nil && filepath.IsLocal(rel) && isRegular(resolved) {
 				return path
 			}
 		}

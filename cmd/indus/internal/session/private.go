@@ -13,8 +13,8 @@ import (
 // fileTools are the built-in tools that read files.
 var fileTools = []string{"read", "ls", "grep", "find"}
 
-// harmless reports whether a call runs without asking. Reads of files do, unless the working directory is private.
-func (x *session) harmless(a agent.Ask) bool {
+// isHarmless reports whether a call runs without asking. Reads of files do, unless the working directory is private.
+func (x *session) isHarmless(a agent.Ask) bool {
 	if a.Tool.Server != "" || !standard.Harmless(a.Call) {
 		return false
 	}
