@@ -93,7 +93,8 @@ func (a *Input) pair(key, value string) error {
 	p := pair{key: key, value: value}
 	if p.key, p.raw = strings.CutSuffix(key, ":"); p.raw {
 		if !wire.Valid([]byte(value)) {
-			return command.Usagef("the value of %q is not JSON: %w; for text write %s=…", p.key, json.Unmarshal([]byte(value), new(any)), p.key)
+			return command.Usagef("the value of %q is not JSON: %w; for text write %s=…", p.key,
+				json.Unmarshal([]byte(value), new(any)), p.key)
 		}
 	}
 	if slices.ContainsFunc(a.pairs, func(q pair) bool { return q.key == p.key }) {
@@ -117,7 +118,8 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 		if !p.raw {
 			paramSchema, known := findParameter(params, p.key)
 			if !known && takesParameter(s) == "nothing" {
-				return nil, command.Usagef("the tool takes no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params)))
+				return nil, command.Usagef("the tool takes no argument %q%s", p.key,
+					command.DidYouMean(p.key, parameterNames(params)))
 			}
 			if !known {
 				paramSchema = s.Sub("additionalProperties")
@@ -169,7 +171,8 @@ func (a *Input) Unknown(schema json.RawMessage) []string {
 	var out []string
 	for _, p := range a.pairs {
 		if _, known := findParameter(params, p.key); !known && takesParameter(s) != "more" {
-			out = append(out, fmt.Sprintf("the tool declares no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params))))
+			out = append(out,
+				fmt.Sprintf("the tool declares no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params))))
 		}
 	}
 	return out

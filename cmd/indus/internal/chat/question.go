@@ -13,8 +13,8 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// quietTime is the time without keys before an answer counts. Without it, a user who types the next prompt while a question
-// appears would answer it by mistake.
+// quietTime is the time without keys before an answer counts. Without it, a user who types the next prompt while a
+// question appears would answer it by mistake.
 const quietTime = 300 * time.Millisecond
 
 // dialogue is one interaction with the user. The goroutine that reads the keys runs it.
@@ -52,7 +52,9 @@ func (t *Terminal) dialogue(ctx context.Context, call string, run func() error) 
 }
 
 // dialogueOf runs a dialogue that returns a value. run receives the maximum width of a question's lines.
-func dialogueOf[T any](ctx context.Context, t *Terminal, call string, run func(width int) (T, error)) (none T, err error) {
+func dialogueOf[T any](
+	ctx context.Context, t *Terminal, call string, run func(width int) (T, error),
+) (none T, err error) {
 	answers := make(chan T, 1) // run may still send its answer after ctx has ended
 	err = t.dialogue(ctx, call, func() error {
 		width, _ := t.Editor.Size()
@@ -121,7 +123,8 @@ func (t *Terminal) ask(ctx context.Context, q question) (verdict agent.Verdict, 
 // with a reason is an [agent.Refusal].
 func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.Verdict, error) {
 	q := question{
-		head: show.Escaped(a.Call.Name) + " wants to run", refusal: "refuses", prompt: "  allow? ", options: "y once · n no · n WHY · never",
+		head: show.Escaped(a.Call.Name) + " wants to run", refusal: "refuses", prompt: "  allow? ",
+		options: "y once · n no · n WHY · never",
 		answers: map[string]agent.Verdict{
 			"y": agent.Once, "yes": agent.Once, "once": agent.Once, "n": agent.Refuse, "no": agent.Refuse, "never": agent.Never,
 		},
@@ -137,7 +140,8 @@ func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.V
 		case errors.Is(err, lineedit.ErrEscape):
 			return agent.Refuse, nil
 		case reason != "":
-			return verdict, agent.Refusal(fmt.Sprintf("the user refused this call, and says: %q. Do not repeat the same call", reason))
+			return verdict, agent.Refusal(fmt.Sprintf("the user refused this call, and says: %q. Do not repeat the same call",
+				reason))
 		}
 		return verdict, err
 	})
@@ -177,7 +181,8 @@ func (t *Terminal) showLines(ctx context.Context, lines []string, refusal string
 		if at+page >= len(lines) {
 			break
 		}
-		text, err := t.readReply(ctx, fmt.Sprintf("  %d more lines: Enter shows them, s skips them, n %s ", len(lines)-at-page, refusal))
+		text, err := t.readReply(ctx,
+			fmt.Sprintf("  %d more lines: Enter shows them, s skips them, n %s ", len(lines)-at-page, refusal))
 		if errors.Is(err, lineedit.ErrEscape) {
 			return true, nil
 		} else if err != nil {
@@ -272,6 +277,8 @@ func (t *Terminal) readReply(ctx context.Context, prompt string) (string, error)
 
 // readLine reads one line of a dialogue.
 func (t *Terminal) readLine(ctx context.Context, prompt string) (string, error) {
-	e := lineedit.Editor{In: t.Editor.In, Out: t.Editor.Out, Size: t.Editor.Size, Suspend: t.Editor.Suspend, EscapeEnds: true}
+	e := lineedit.Editor{
+		In: t.Editor.In, Out: t.Editor.Out, Size: t.Editor.Size, Suspend: t.Editor.Suspend, EscapeEnds: true,
+	}
 	return e.Read(ctx, prompt)
 }

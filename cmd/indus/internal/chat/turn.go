@@ -44,7 +44,9 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.mu.Lock()
-	t.turn = &turn{Terminal: t, began: time.Now(), afterText: true, askTime: map[string]time.Duration{}, ended: make(chan struct{})}
+	t.turn = &turn{
+		Terminal: t, began: time.Now(), afterText: true, askTime: map[string]time.Duration{}, ended: make(chan struct{}),
+	}
 	t.mu.Unlock()
 	done := make(chan error, 1)
 	go func() {
@@ -230,7 +232,8 @@ func (u *turn) liveLines(width, height int) (lines []string) {
 	now := time.Now()
 	var below []string
 	for _, c := range u.calls {
-		line := u.spinner(now) + " " + u.callHead(c.call, width-20) + "  " + elapsedText(now.Sub(c.began)-u.askTime[c.call.ID])
+		line := u.spinner(now) + " " + u.callHead(c.call, width-20) + "  " +
+			elapsedText(now.Sub(c.began)-u.askTime[c.call.ID])
 		if c.progress != "" {
 			line += "  " + u.Dim(c.progress)
 		}

@@ -61,13 +61,16 @@ func Ask(ctx context.Context, fleet *interop.Fleet, server, method string, param
 	return result, err
 }
 
-func sendRequest(ctx context.Context, fleet *interop.Fleet, server, method string, params json.RawMessage) (json.RawMessage, error) {
+func sendRequest(
+	ctx context.Context, fleet *interop.Fleet, server, method string, params json.RawMessage,
+) (json.RawMessage, error) {
 	result, err := fleet.Request(ctx, server, interop.Message{Method: method, Params: params})
 	if err != nil {
 		return nil, err
 	}
 	if kind, ok := wire.Lookup(result, "resultType"); ok && string(kind) != `"complete"` {
-		return nil, interop.NewFault(interop.Protocol, server, method, fmt.Errorf("it answers with %s, which nobody can give here", show.Cut(string(kind), 40)))
+		return nil, interop.NewFault(interop.Protocol, server, method,
+			fmt.Errorf("it answers with %s, which nobody can give here", show.Cut(string(kind), 40)))
 	}
 	return result, nil
 }
@@ -76,7 +79,9 @@ const maxListPages = 1000 // per list; reading stops there if a server returns c
 
 // ListBeside returns the entries of one kind that a server lists. If the server does not declare the capability, no
 // request is sent. If the list was not read to its end, rest has the reason.
-func ListBeside(ctx context.Context, fleet *interop.Fleet, server string, kind BesideKind) (rows []Beside, rest string, err error) {
+func ListBeside(
+	ctx context.Context, fleet *interop.Fleet, server string, kind BesideKind,
+) (rows []Beside, rest string, err error) {
 	e, err := fleet.Endpoint(server, "")
 	if err != nil {
 		return nil, "", err
@@ -98,7 +103,8 @@ func ListBeside(ctx context.Context, fleet *interop.Fleet, server string, kind B
 	var bad *protocol.PageError
 	rpc, refused := errors.AsType[*interop.RPCError](err)
 	switch {
-	case refused && rpc.Code == interop.CodeMethodNotFound: // some servers declare resources but have no method for templates
+	case refused && rpc.Code == interop.CodeMethodNotFound:
+		// Some servers declare resources but have no method for templates.
 		err = nil
 	case errors.As(err, &bad):
 		err = interop.NewFault(interop.Protocol, server, kind.method, bad)

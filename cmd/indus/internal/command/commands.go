@@ -182,7 +182,8 @@ func writeManPages(dir, date string, c *cobra.Command) error {
 // manPage returns the manual page of a command. The help text is laid out already, so roff must not fill its lines.
 func manPage(name, date string, c *cobra.Command) string {
 	return fmt.Sprintf(".TH %s 1 %q %q\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n%s\n.fi\n.SH SEE ALSO\n.BR indus (1)\n",
-		strings.ToUpper(roffText(name)), date, "indus "+moduleVersion(), roffText(name), roffText(c.Short), roffText(HelpText(c)))
+		strings.ToUpper(roffText(name)), date, "indus "+moduleVersion(), roffText(name), roffText(c.Short),
+		roffText(HelpText(c)))
 }
 
 // roffText escapes text for a manual page: backslashes, hyphens, and lines that roff would read as a request.

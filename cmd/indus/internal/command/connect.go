@@ -44,20 +44,25 @@ func (f *ServerFlags) Add(cmd *cobra.Command) {
 
 // Connect mounts servers once, without restarts, and waits until each is ready or faulted. On a terminal it draws their
 // progress. If the configuration holds back changed tools, Connect compares them with the ledger of indus serve.
-func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams) (*Connection, error) {
+func (f *LedgerFlags) Connect(
+	ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams,
+) (*Connection, error) {
 	tokens := signin.Open(s)
 	o := &interop.MountOptions{
-		FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}, Endpoint: tokens.Endpoint, Logger: s.Logger()},
-		Wait:         -1,
-		Budget:       -1,
-		Profile:      p,
+		FleetOptions: interop.FleetOptions{
+			Restart: interop.Restart{Off: true}, Endpoint: tokens.Endpoint, Logger: s.Logger(),
+		},
+		Wait:    -1,
+		Budget:  -1,
+		Profile: p,
 	}
 	c := &Connection{}
 	if GuardOf(servers) != "" {
 		log, err := f.openPins(ctx, s)
 		if err != nil {
 			tokens.Close()
-			return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
+			return nil, fmt.Errorf(
+				"%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
 		}
 		a := ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{Mount: o, Log: log, By: "indus mcp"})
 		c.Mounted, c.Closers = &interop.Mounted{Box: a.Box, Fleet: a.Fleet}, []func(){a.Close, tokens.Close}
@@ -188,7 +193,8 @@ func serverLines(all []interop.EndpointStatus, elapsed time.Duration, height int
 	}
 	var lines []string
 	for _, st := range shown {
-		lines = append(lines, fmt.Sprintf("%s  %-10s  %s", show.Pad(show.Clean(st.Server), id), st.Phase, progressOf(st, elapsed)))
+		lines = append(lines,
+			fmt.Sprintf("%s  %-10s  %s", show.Pad(show.Clean(st.Server), id), st.Phase, progressOf(st, elapsed)))
 	}
 	if more := len(all) - len(shown); more > 0 {
 		ready := 0
@@ -255,16 +261,20 @@ func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Re
 }
 
 // MountKnown mounts servers without connecting them, with the tools of their last run.
-func MountKnown(ctx context.Context, servers []interop.Server, known func(string) []toolbox.Wire, p *schema.Profile) *interop.Mounted {
+func MountKnown(
+	ctx context.Context, servers []interop.Server, known func(string) []toolbox.Wire, p *schema.Profile,
+) *interop.Mounted {
 	unconnected := make([]interop.Server, len(servers))
 	for i, o := range servers {
 		unconnected[i] = interop.Server{ID: o.ID, Tools: o.Tools, Profile: o.Profile}
 	}
 	return interop.Mount(ctx, unconnected, &interop.MountOptions{
-		FleetOptions: interop.FleetOptions{Known: known, Grace: neverRetry, Restart: interop.Restart{First: neverRetry, Max: neverRetry}},
-		Wait:         -1,
-		Budget:       -1,
-		Profile:      p,
+		FleetOptions: interop.FleetOptions{
+			Known: known, Grace: neverRetry, Restart: interop.Restart{First: neverRetry, Max: neverRetry},
+		},
+		Wait:    -1,
+		Budget:  -1,
+		Profile: p,
 	})
 }
 

@@ -81,7 +81,8 @@ func HelpText(cmd *cobra.Command) string {
 	if len(flags) > 0 && !strings.Contains(text, "\n  --") {
 		generated += "\n\nFlags:\n  --*"
 	}
-	if mcp, ledger := cmd.Flags().Lookup("mcp"), cmd.Flags().Lookup("ledger"); !strings.Contains(text, "\n\nExit codes:\n") {
+	if mcp, ledger := cmd.Flags().Lookup("mcp"),
+		cmd.Flags().Lookup("ledger"); !strings.Contains(text, "\n\nExit codes:\n") {
 		switch {
 		case mcp != nil:
 			text += "\n\n" + exitHelp
@@ -92,7 +93,8 @@ func HelpText(cmd *cobra.Command) string {
 	lines := strings.Split(strings.Replace(text, session, generated+session, 1), "\n")
 	for i, line := range lines {
 		names := strings.Fields(line)
-		if strings.HasPrefix(line, "  --") && !slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "--") }) {
+		if strings.HasPrefix(line, "  --") && !slices.ContainsFunc(names,
+			func(n string) bool { return !strings.HasPrefix(n, "--") }) {
 			named := flags
 			if names[0] != "--*" {
 				named = nil
@@ -212,7 +214,8 @@ func badFlag(cmd *cobra.Command, err error) error {
 	case cmd.HasSubCommands():
 		hint = cmp.Or(nearFlags(cmd, name), "; the flags of a command go after its name")
 	case cmd.Name() == "add" && len(words) > 1 && !IsURL(words[1]):
-		hint = fmt.Sprintf("; flags of the server's own command go after --: indus mcp add %s -- %s …", show.ShellWord(words[0]), show.ShellWord(words[1]))
+		hint = fmt.Sprintf("; flags of the server's own command go after --: indus mcp add %s -- %s …",
+			show.ShellWord(words[0]), show.ShellWord(words[1]))
 	case equivalent != "" && cmd.Flags().Lookup(strings.Fields(equivalent)[0]) != nil:
 		hint = ", did you mean --" + strings.ReplaceAll(equivalent, " ", " or --") + "?"
 	default:

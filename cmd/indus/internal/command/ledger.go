@@ -36,7 +36,8 @@ type LedgerFlags struct {
 
 // Add adds the flag.
 func (f *LedgerFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "ledger", "", `FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by default
+	cmd.Flags().StringVar(&f.path, "ledger", "",
+		`FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by default
 		~/.local/state)`)
 	f.Flag = cmd.Flags().Lookup("ledger")
 }
@@ -77,7 +78,9 @@ func (f *LedgerFlags) Open(ctx context.Context) (*ledger.File, string, error) {
 // errRemoved is returned if the ledger existed before and is now missing.
 var errRemoved = errors.New("was removed, and with it what was approved; put it back, or begin anew: indus serve")
 
-func (f *LedgerFlags) open(ctx context.Context, policy absentPolicy, wait time.Duration, o *ledger.FileOptions) (*ledger.File, string, error) {
+func (f *LedgerFlags) open(
+	ctx context.Context, policy absentPolicy, wait time.Duration, o *ledger.FileOptions,
+) (*ledger.File, string, error) {
 	path, err := f.Path()
 	if err != nil {
 		return nil, "", err
@@ -121,7 +124,9 @@ func WasRemoved(path string) bool {
 // ReportRemoved reports that the ledger was removed, and that opening it began a new one.
 func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Streams) {
 	if file != nil && file.Removed() {
-		s.Reportf("%s was removed, and with it what was approved: no tool counts as approved; look at them, and accept them: indus mcp accept%s",
+		s.Reportf(
+			"%s was removed, and with it what was approved: no tool counts as approved; look at them, and accept them: indus "+
+				"mcp accept%s",
 			path, f.Repeat())
 	}
 }
@@ -261,7 +266,8 @@ func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.En
 		switch {
 		case e.Op == ledger.Begin:
 			pending = append(pending, e)
-		case e.Op == ledger.End && (p.started || len(news) > 0), isNew && (e.Op == ledger.Enroll && !p.lookOnly || e.Op == ledger.Hold):
+		case e.Op == ledger.End && (p.started || len(news) > 0),
+			isNew && (e.Op == ledger.Enroll && !p.lookOnly || e.Op == ledger.Hold):
 			news = append(news, e)
 			fresh[VersionOf(e)] = true
 		}
@@ -274,7 +280,8 @@ func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.En
 	if err != nil { // no state was changed, so the same entries are written on the next call
 		if ctx.Err() == nil {
 			p.reportFailure.Do(func() {
-				p.s.Reportf("the ledger cannot be written, and lacks the tools that were seen now: %s", strings.TrimPrefix(err.Error(), "ledger: "))
+				p.s.Reportf("the ledger cannot be written, and lacks the tools that were seen now: %s",
+					strings.TrimPrefix(err.Error(), "ledger: "))
 			})
 		}
 		return nil, err
@@ -290,5 +297,6 @@ func (f *LedgerFlags) HeldBack(names ...string) string {
 	if len(names) > 1 {
 		is, it = "are kept back: they are new or changed since their servers were approved", "them"
 	}
-	return strings.Join(names, ", ") + " " + is + "; look at " + it + ", and accept " + it + ": indus mcp accept" + f.Repeat()
+	return strings.Join(names, ", ") + " " + is + "; look at " + it + ", and accept " + it + ": indus mcp accept" +
+		f.Repeat()
 }

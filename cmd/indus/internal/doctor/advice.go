@@ -55,15 +55,20 @@ func (x *examination) processAdvice(late bool) string {
 	case x.exited():
 		return ""
 	case served != "":
-		return fmt.Sprintf(`it seems to serve HTTP: start it yourself and configure "url": %q, or find the argument that makes it speak over stdio`, served)
-	case late && regexp.MustCompile(`answers no request: [a-z]`).MatchString(x.failed.Error()): // the fault describes the output
+		return fmt.Sprintf(
+			`it seems to serve HTTP: start it yourself and configure "url": %q, or find the argument that makes it `+
+				`speak over stdio`, served)
+	case late && regexp.MustCompile(`answers no request: [a-z]`).MatchString(x.failed.Error()):
+		// The fault describes the output.
 		return "" // its fault has more details
 	case late && x.noiseCount > 0:
-		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and does it speak over stdio?"
+		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and " +
+			"does it speak over stdio?"
 	case late && fetches:
 		return `the first start may download: run the command by hand once, or raise "timeout"`
 	case late:
-		return `it runs and says nothing: does it speak MCP over stdio, and not over HTTP? A slow one needs a longer "timeout"`
+		return `it runs and says nothing: does it speak MCP over stdio, and not over HTTP? A slow one needs a ` +
+			`longer "timeout"`
 	}
 	return ""
 }
@@ -81,7 +86,9 @@ func adviseVariable(name string) string {
 // missingVariable returns advice if stderr names a variable that the server does not get.
 func (x *examination) missingVariable() string {
 	variableName := regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
-	asksFor := regexp.MustCompile(`(?i)required|missing|not set|must be set|not (?:been )?(?:defined|provided|found|configured)|undefined|environment variable|env var|please (?:set|provide)|KeyError`)
+	asksFor := regexp.MustCompile(
+		`(?i)required|missing|not set|must be set|not (?:been ` +
+			`)?(?:defined|provided|found|configured)|undefined|environment variable|env var|please (?:set|provide)|KeyError`)
 	for line := range strings.Lines(x.lastStderr) {
 		for _, name := range variableName.FindAllString(line, -1) {
 			_, set := os.LookupEnv(name)
@@ -90,7 +97,8 @@ func (x *examination) missingVariable() string {
 			case set:
 				return adviseVariable(name)
 			case asksFor.MatchString(line):
-				return fmt.Sprintf(`it asks for the variable %s: give it in "env", such as "env": {"%s": "${%s}"}, and set it`, name, name, name)
+				return fmt.Sprintf(`it asks for the variable %s: give it in "env", such as "env": {"%s": "${%s}"}, and set it`,
+					name, name, name)
 			}
 		}
 	}
@@ -103,7 +111,8 @@ func (x *examination) servedURL() string {
 	for _, printed := range append(slices.Clone(x.noiseLines), x.lastStderr) {
 		for _, found := range listensAt.FindAllString(printed, -1) {
 			u, err := url.Parse(strings.TrimRight(found, "./"))
-			if err == nil && (u.Hostname() == "localhost" || u.Hostname() == "0.0.0.0" || net.ParseIP(u.Hostname()).IsLoopback()) && u.Port() != "" {
+			if err == nil && (u.Hostname() == "localhost" || u.Hostname() == "0.0.0.0" ||
+				net.ParseIP(u.Hostname()).IsLoopback()) && u.Port() != "" {
 				return u.String()
 			}
 		}
@@ -136,7 +145,8 @@ func (l *lookup) advice() string {
 	name := l.Stdio.Command
 	var at *fs.PathError
 	switch {
-	case errors.As(l.err, &at) && at.Op == "chdir", !errors.Is(l.err, fs.ErrNotExist) && !errors.Is(l.err, exec.ErrNotFound):
+	case errors.As(l.err, &at) && at.Op == "chdir",
+		!errors.Is(l.err, fs.ErrNotExist) && !errors.Is(l.err, exec.ErrNotFound):
 		return ""
 	case strings.ContainsAny(name, `/\`):
 		path := name
@@ -149,7 +159,9 @@ func (l *lookup) advice() string {
 		return `the command holds spaces: put the program alone in "command", and each argument in "args"`
 	}
 	if found := findOutsidePath(name); found != "" {
-		return fmt.Sprintf(`it is at %s, which is not in the PATH of indus: write that path in "command", and where it calls others beside it "env": {"PATH": "%s:${PATH}"}`,
+		return fmt.Sprintf(
+			`it is at %s, which is not in the PATH of indus: write that path in "command", and where it calls others beside `+
+				`it "env": {"PATH": "%s:${PATH}"}`,
 			found, filepath.Dir(found))
 	}
 	install := softwareOf[name]
@@ -214,8 +226,8 @@ func findOutsidePath(name string) string {
 	return ""
 }
 
-// missingInContainer returns the variables that a container should get but that are not in the server's environment. docker
-// run -e NAME silently ignores a variable that is not set.
+// missingInContainer returns the variables that a container should get but that are not in the server's environment.
+// docker run -e NAME silently ignores a variable that is not set.
 func (l *lookup) missingInContainer() (missing []string) {
 	if !slices.Contains([]string{"docker", "podman"}, filepath.Base(l.Stdio.Command)) {
 		return nil
@@ -249,6 +261,7 @@ func prefetch(t interop.Stdio) string {
 	case "docker", "podman":
 		return "fetch the image beforehand: " + name + " pull"
 	default:
-		return "install the server for good and name its own command: " + name + " looks it up, and may fetch it, at each start"
+		return "install the server for good and name its own command: " + name +
+			" looks it up, and may fetch it, at each start"
 	}
 }

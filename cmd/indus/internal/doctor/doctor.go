@@ -27,9 +27,11 @@ func New(s show.Streams) *cobra.Command {
 	var f doctorFlags
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "doctor [SERVER]...", SuggestFor: []string{"check", "test", "diagnose", "debug"},
-		Short: "Find out, step by step, why a server does not work", Long: doctorHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
+		Short: "Find out, step by step, why a server does not work", Long: doctorHelp,
+		ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object: ok, general and together, which are lists of steps, and servers,
+	cmd.Flags().BoolVar(&f.asJSON, "json", false,
+		`print a JSON object: ok, general and together, which are lists of steps, and servers,
 		each with server, state, transport, target, file, line, ok, stderr, and steps [{step, ok, ms, detail, advice}]; a
 		step that is ok and has advice is a note`)
 	f.Add(cmd)
@@ -117,7 +119,9 @@ func rowsNamed(c *mcpconfig.Config, only []string) ([]mcpconfig.Row, error) {
 			return nil, command.NoServer(c, id, func(o interop.Server) bool { return o.ID == id })
 		}
 	}
-	return show.Where(c.Rows, func(r mcpconfig.Row) bool { return len(only) == 0 || slices.Contains(only, r.Server.ID) }), nil
+	return show.Where(c.Rows, func(r mcpconfig.Row) bool {
+		return len(only) == 0 || slices.Contains(only, r.Server.ID)
+	}), nil
 }
 
 // doctor examines the servers of a configuration.
@@ -150,7 +154,8 @@ func (d *doctor) open() {
 		FleetOptions: interop.FleetOptions{
 			Restart:  interop.Restart{Off: true},
 			Endpoint: func(server interop.Server) *interop.EndpointOptions { return d.probes[server.ID].options() },
-			Admit:    func(toolbox.Call) *toolbox.Result { return toolbox.ErrorResult("doctor calls no tools") }, // no tool is called
+			// No tool is called.
+			Admit: func(toolbox.Call) *toolbox.Result { return toolbox.ErrorResult("doctor calls no tools") },
 		},
 		Wait:   -1,
 		Budget: -1,

@@ -23,13 +23,17 @@ import (
 func (d *doctor) generalSteps(ctx context.Context) []step {
 	steps := d.fileSteps()
 	if dirs := d.config.Avoided; len(dirs) > 0 {
-		steps = append(steps, noteStep("path", "PATH has "+strings.Join(dirs, ", ")+", which lies in this project: servers that are not the project's do not look for programs there",
-			"give a server that needs a program from there its whole path, and approve that"))
+		steps = append(steps,
+			noteStep("path",
+				"PATH has "+strings.Join(dirs, ", ")+
+					", which lies in this project: servers that are not the project's do not look for programs there",
+				"give a server that needs a program from there its whole path, and approve that"))
 	}
 	dir := mcpconfig.StateDir(nil)
 	if dir == "" {
-		return append(steps, noteStep("state", "there is no home directory, so nothing is remembered: no approvals, no ledger",
-			"set HOME or XDG_STATE_HOME"))
+		return append(steps,
+			noteStep("state", "there is no home directory, so nothing is remembered: no approvals, no ledger",
+				"set HOME or XDG_STATE_HOME"))
 	}
 	return append(steps, stateStep(dir), approvalsStep(), ledgerStep(ctx, filepath.Join(dir, "ledger.jsonl")))
 }
@@ -43,7 +47,8 @@ func (d *doctor) fileSteps() []step {
 		steps = append(steps, noteStep("files", "none; looked for: "+strings.Join(d.config.Searched, ", "),
 			"write .indusvx/mcp.json, or name a file with --mcp"))
 	case len(d.config.Rows) == 0:
-		steps = append(steps, noteStep("files", strings.Join(found, ", ")+": no servers", `write {"servers": {"NAME": {"command": "…"}}}`))
+		steps = append(steps,
+			noteStep("files", strings.Join(found, ", ")+": no servers", `write {"servers": {"NAME": {"command": "…"}}}`))
 	default:
 		steps = append(steps, okStep("files", strings.Join(found, ", ")))
 	}
@@ -51,7 +56,8 @@ func (d *doctor) fileSteps() []step {
 		if n.Row > 0 {
 			continue
 		}
-		one := step{Step: "file", Detail: mcpconfig.Note{File: n.File, Line: n.Line, Column: n.Column, Reason: n.Reason}.String(),
+		one := step{Step: "file",
+			Detail: mcpconfig.Note{File: n.File, Line: n.Line, Column: n.Column, Reason: n.Reason}.String(),
 			Advice: cmp.Or(n.Hint, "correct the file, or remove it")}
 		info, err := os.Stat(n.File)
 		one.OK = n.File == "" || err == nil && info.IsDir() ||
@@ -80,7 +86,8 @@ func stateStep(dir string) step {
 	case errors.Is(err, syscall.ENOSPC):
 		return failedStep("state", existing+": "+err.Error(), "make room there, or set XDG_STATE_HOME"+stored+dir)
 	case err != nil:
-		return failedStep("state", existing+" cannot be written", "make it yours and writable, or set XDG_STATE_HOME"+stored+dir)
+		return failedStep("state", existing+" cannot be written",
+			"make it yours and writable, or set XDG_STATE_HOME"+stored+dir)
 	case existing != dir:
 		return okStep("state", dir+": not there yet, and can be made")
 	}
@@ -117,7 +124,8 @@ func ledgerStep(ctx context.Context, path string) step {
 	case err != nil:
 		return failedStep("ledger", err.Error(), "make it readable, or move it away if it is no ledger")
 	case !exists && command.WasRemoved(path):
-		return failedStep("ledger", path+" was removed, and with it what was approved", "put it back, or begin anew: indus serve")
+		return failedStep("ledger", path+" was removed, and with it what was approved",
+			"put it back, or begin anew: indus serve")
 	case !exists:
 		return okStep("ledger", "none yet")
 	}
@@ -131,9 +139,12 @@ func ledgerStep(ctx context.Context, path string) step {
 	case err != nil:
 		return failedStep("ledger", err.Error(), "make it readable")
 	case len(report.Damage) > 0 && !slices.ContainsFunc(report.Damage, isAltered):
-		return noteStep("ledger", path+": "+report.Damage[0].Why, "see which tools wait since then: indus mcp accept").withDuration(time.Since(at))
+		return noteStep("ledger", path+": "+report.Damage[0].Why,
+			"see which tools wait since then: indus mcp accept").withDuration(time.Since(at))
 	case len(report.Damage) > 0:
-		return failedStep("ledger", fmt.Sprintf("%s is not as it was written in %s, first: %s", path, show.Count(len(report.Damage), "place"), report.Damage[0]),
+		return failedStep("ledger",
+			fmt.Sprintf("%s is not as it was written in %s, first: %s", path, show.Count(len(report.Damage), "place"),
+				report.Damage[0]),
 			"indus mcp verify shows them all; move the file away to begin anew, and what was approved is asked for again").withDuration(time.Since(at))
 	}
 	return okStep("ledger", path+": "+show.Count(report.Entries, "line")+", as written").withDuration(time.Since(at))

@@ -78,7 +78,8 @@ func (d *doctor) configSteps(r mcpconfig.Row) []step {
 	case mcpconfig.Skipped:
 		return []step{failedStep("configuration", r.Reason, cmp.Or(r.Hint, "correct the entry"))}
 	case mcpconfig.Disabled:
-		return []step{noteStep("configuration", "the entry is disabled", `remove "disabled", or "enabled": false, if the server is to start`)}
+		return []step{noteStep("configuration", "the entry is disabled",
+			`remove "disabled", or "enabled": false, if the server is to start`)}
 	case mcpconfig.Shadowed:
 		return []step{noteStep("configuration", r.Reason, r.Hint)}
 	case mcpconfig.Held:
@@ -95,7 +96,8 @@ func (d *doctor) configSteps(r mcpconfig.Row) []step {
 	}
 	first := okStep("configuration", "the entry can be read, and its variables are set")
 	if odd != nil {
-		first = noteStep("configuration", strings.Join(odd, "; "), cmp.Or(strings.Join(slices.Compact(hints), "; "), "correct the entry"))
+		first = noteStep("configuration", strings.Join(odd, "; "),
+			cmp.Or(strings.Join(slices.Compact(hints), "; "), "correct the entry"))
 	}
 	approval := "it is a file of the user's own"
 	switch {
@@ -165,7 +167,8 @@ func (x *examination) processSteps() []step {
 	}
 	command := okStep("command", c.path)
 	if missing := c.missingInContainer(); missing != nil {
-		command.Advice = fmt.Sprintf(`the container is to get %s, which the server's environment does not have: give it in "env"`,
+		command.Advice = fmt.Sprintf(
+			`the container is to get %s, which the server's environment does not have: give it in "env"`,
 			strings.Join(missing, ", "))
 	}
 	answered := slices.ContainsFunc(x.answers, func(a opening) bool {
@@ -228,15 +231,18 @@ func (x *examination) handshakeStep() step {
 			waited = discover.took
 		}
 		if !answered || errors.Is(discover.err, context.Canceled) || errors.Is(discover.err, context.DeadlineExceeded) {
-			detail += "; it is silent when asked for its era, so that each start waits " + show.Duration(waited) + " for an answer before it goes on"
+			detail += "; it is silent when asked for its era, so that each start waits " + show.Duration(waited) +
+				" for an answer before it goes on"
 		} else {
 			detail += "; it does not know server/discover, and was asked to initialize"
 		}
 	}
 	s := okStep("handshake", detail).withDuration(x.status.Took)
-	if odd := slices.IndexFunc(x.noiseLines, func(n string) bool { return strings.HasPrefix(n, "its replies have the id as a string") }); odd >= 0 {
+	if odd := slices.IndexFunc(x.noiseLines,
+		func(n string) bool { return strings.HasPrefix(n, "its replies have the id as a string") }); odd >= 0 {
 		s.Detail += "; " + x.noiseLines[odd]
-		s.Advice = "indus takes such replies, and other clients wait for ever: update the server, or report this to its authors"
+		s.Advice = "indus takes such replies, and other clients wait for ever: update the server, or report this to " +
+			"its authors"
 	} else if noiseCount := max(x.noiseCount, x.status.Noise); noiseCount > 0 {
 		s.Detail += fmt.Sprintf("; %s on stdout that are no messages", show.Count(noiseCount, "line"))
 		if len(x.noiseLines) > 0 {
@@ -331,11 +337,14 @@ func (d *doctor) toolSteps(x *examination) []step {
 	case own == 0 && len(rejected) == 0:
 		list.Advice = "it has no tools for indus to bring in: does it need an argument, a key or a permission for them?"
 	case tokens > heavyTools:
-		list.Advice = fmt.Sprintf(`a model reads about %d tokens of them in each request: choose those it needs with "tools": {"allow": […]}`, tokens)
+		list.Advice = fmt.Sprintf(
+			`a model reads about %d tokens of them in each request: choose those it needs with "tools": {"allow": […]}`, tokens)
 	}
 	steps := []step{list}
 	if rules != nil {
-		steps = append(steps, noteStep("rules", summarize(rules), `correct them in "tools": names are the server's own, as indus mcp tools --json has them`))
+		steps = append(steps,
+			noteStep("rules", summarize(rules),
+				`correct them in "tools": names are the server's own, as indus mcp tools --json has them`))
 	}
 	switch {
 	case rejected != nil:
@@ -366,12 +375,14 @@ func (d *doctor) sharedSteps() []step {
 	if len(all) == 0 || !d.all {
 		return nil
 	}
-	s := okStep("tools", fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/bytesPerToken))
+	s := okStep("tools",
+		fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/bytesPerToken))
 	if found := schema.CheckCount(len(all), schema.Universal); found != nil {
 		s.Detail += "; " + found[0].Message
 		s.Advice = `choose with "tools": {"allow": […]}, or disable servers that are not needed`
 	} else if few := schema.Universal.Rules().Tool.FewTools; few > 0 && len(all) > 2*few {
-		s.Advice = fmt.Sprintf(`models choose best among %d or so: leave out what is not needed with "tools": {"allow": […]}`, few)
+		s.Advice = fmt.Sprintf(`models choose best among %d or so: leave out what is not needed with "tools": {"allow": […]}`,
+			few)
 	}
 	return []step{s}
 }

@@ -67,25 +67,27 @@ const versionChars = 32
 
 // changedTool is a version of a tool that a person may accept, in the output of --json.
 type changedTool struct {
-	Server   string         `json:"server"`
-	Tool     string         `json:"tool"`
-	Name     string         `json:"name"`
-	Version  string         `json:"version"`       // the argument that accepts it
-	New      bool           `json:"new,omitempty"` // no version of the tool is approved
-	Held     bool           `json:"held"`
-	Accepted bool           `json:"accepted"`
-	Since    string         `json:"since"`
-	Fields   []ledger.Field `json:"fields,omitempty"` // differences from the approved version; for a new tool all its members
-	Config   string         `json:"config"`
-	Sum      string         `json:"sum"`
-	entry    ledger.Entry
+	Server   string `json:"server"`
+	Tool     string `json:"tool"`
+	Name     string `json:"name"`
+	Version  string `json:"version"`       // the argument that accepts it
+	New      bool   `json:"new,omitempty"` // no version of the tool is approved
+	Held     bool   `json:"held"`
+	Accepted bool   `json:"accepted"`
+	Since    string `json:"since"`
+	// Differences from the approved version; for a new tool all its members.
+	Fields []ledger.Field `json:"fields,omitempty"`
+	Config string         `json:"config"`
+	Sum    string         `json:"sum"`
+	entry  ledger.Entry
 }
 
 func changedTools(entries []ledger.Entry) (out []changedTool) {
 	for _, e := range ledger.Changed(entries) {
 		o := changedTool{
 			Server: e.Server, Tool: e.Tool, Name: e.Name, Version: e.Name + "@" + e.Sum[:min(versionChars, len(e.Sum))],
-			Held: e.Op == ledger.Hold, Since: e.At.Format("2006-01-02T15:04:05.000Z07:00"), Config: e.Config, Sum: e.Sum, entry: e,
+			Held: e.Op == ledger.Hold, Since: e.At.Format("2006-01-02T15:04:05.000Z07:00"), Config: e.Config, Sum: e.Sum,
+			entry: e,
 		}
 		if before, ok := ledger.Approved(entries, e); ok {
 			o.Fields = Differences(before, e)
@@ -162,8 +164,10 @@ func (f *acceptFlags) reportUnwritten(ctx context.Context, file *ledger.File, s 
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	s.Reportf("the ledger does not have all that was changed: it cannot be written by %s; make room on the disk, and look again",
-		show.List(show.Names(runs, func(run string) string { return "run " + strings.TrimSpace(shortRun(run)) }), show.MaxNamed, "runs"))
+	s.Reportf(
+		"the ledger does not have all that was changed: it cannot be written by %s; make room on the disk, and look again",
+		show.List(show.Names(runs, func(run string) string { return "run " + strings.TrimSpace(shortRun(run)) }),
+			show.MaxNamed, "runs"))
 	return &command.ExitError{Code: command.ExitFault, Said: true}
 }
 
@@ -187,11 +191,14 @@ func (o changedTool) matches(word string) bool {
 func unknownTool(all []changedTool, word string) error {
 	name, version, pinned := strings.Cut(word, "@")
 	if i := slices.IndexFunc(all, func(o changedTool) bool { return pinned && o.matches(name) }); i >= 0 {
-		return command.Usagef("%s is not at version %s any more: it is %s; look again at what changed", name, version, all[i].Version)
+		return command.Usagef("%s is not at version %s any more: it is %s; look again at what changed", name, version,
+			all[i].Version)
 	}
-	known := slices.Concat(show.Names(all, func(o changedTool) string { return o.Name }), show.Names(all, func(o changedTool) string { return o.Server }))
+	known := slices.Concat(show.Names(all, func(o changedTool) string { return o.Name }),
+		show.Names(all, func(o changedTool) string { return o.Server }))
 	slices.Sort(known)
-	return command.Usagef("no tool %q is other than it was approved%s", word, command.DidYouMean(word, slices.Compact(known)))
+	return command.Usagef("no tool %q is other than it was approved%s", word,
+		command.DidYouMean(word, slices.Compact(known)))
 }
 
 func (f *acceptFlags) print(all []changedTool, s show.Streams) error {

@@ -119,7 +119,8 @@ type versionTracker struct {
 	approved map[command.Version]string // sum by version; the sum of the key is ""
 }
 
-// process processes the next entry. If e is not the approved version, it returns that version, or isNew if there is none.
+// process processes the next entry. If e is not the approved version, it returns that version, or isNew if there is
+// none.
 func (v *versionTracker) process(e ledger.Entry) (approved ledger.Entry, ok, isNew bool) {
 	if e.Tool == "" || e.Sum == "" {
 		return ledger.Entry{}, false, false

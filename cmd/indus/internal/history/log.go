@@ -295,7 +295,9 @@ func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s show.
 }
 
 // timeFormats lists the accepted formats of times. A time without a zone is local.
-var timeFormats = []string{time.RFC3339, "2006-01-02T15:04:05", show.TimeFormat, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"}
+var timeFormats = []string{
+	time.RFC3339, "2006-01-02T15:04:05", show.TimeFormat, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
+}
 
 // timesHelp is for commands that take times.
 const timesHelp = `

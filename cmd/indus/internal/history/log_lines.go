@@ -17,7 +17,8 @@ type logLine struct {
 	isNew    bool          // no version of the tool was approved
 }
 
-// buildLines returns entries as lines. Unless each is true, tools of a server that came or went in one batch share a line.
+// buildLines returns entries as lines. Unless each is true, tools of a server that came or went in one batch share a
+// line.
 func buildLines(entries []ledger.Entry, separate bool, skip func(ledger.Entry) bool) []logLine {
 	var out []logLine
 	tracker := versionTracker{map[command.Version]ledger.Entry{}, map[command.Version]string{}}
@@ -41,7 +42,9 @@ func buildLines(entries []ledger.Entry, separate bool, skip func(ledger.Entry) b
 
 // Text returns entries as indus mcp log prints them. If server is not "", it leaves out other servers.
 func Text(entries []ledger.Entry, server string) string {
-	return formatPage(buildLines(entries, server != "", func(e ledger.Entry) bool { return server != "" && e.Server != server })).String()
+	return formatPage(buildLines(entries, server != "", func(e ledger.Entry) bool {
+		return server != "" && e.Server != server
+	})).String()
 }
 
 func (l *logLine) joins(next logLine) bool {
@@ -97,7 +100,8 @@ func (l *logLine) details(why string) string {
 
 var opWords = map[ledger.Op]string{
 	ledger.Begin: "began", ledger.Reload: "reloaded", ledger.End: "ended", ledger.Enroll: "enrolled",
-	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted", ledger.Describe: "said", ledger.Reset: "reset",
+	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted", ledger.Describe: "said",
+	ledger.Reset:   "reset",
 	ledger.Archive: "archived",
 }
 

@@ -24,7 +24,8 @@ func newVerify(s show.Streams) *cobra.Command {
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "verify", Short: "Find lines of the ledger that are not as they were written", Long: verifyHelp,
 	})
-	cmd.Flags().StringVar(&f.head, "head", "", `HEAD  a head that was kept, such as 812:9f86d0…, or its hash alone: is it still in
+	cmd.Flags().StringVar(&f.head, "head", "",
+		`HEAD  a head that was kept, such as 812:9f86d0…, or its hash alone: is it still in
 		the ledger?`)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object")
 	f.Add(cmd)

@@ -27,7 +27,9 @@ type watchFlags struct {
 
 func newWatch(s show.Streams) *cobra.Command {
 	var f watchFlags
-	cmd := command.New(s, f.run, cobra.Command{Use: "watch", Short: "The live state of everything that indus serves", Long: watchHelp})
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "watch", Short: "The live state of everything that indus serves", Long: watchHelp,
+	})
 	cmd.Flags().BoolVar(&f.once, "once", false, "print it and end")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines: an object a server, and then one for each change")
 	f.Add(cmd)
@@ -246,11 +248,13 @@ func watchLines(rows []watchRow) []string {
 	var lines []string
 	for i, r := range rows {
 		if i == 0 || rows[i-1].Run != r.Run {
-			lines = append(lines, fmt.Sprintf("%s (%s), since %s", show.Clean(r.By), shortRun(r.Run), r.Began.Local().Format(show.TimeFormat)))
+			lines = append(lines,
+				fmt.Sprintf("%s (%s), since %s", show.Clean(r.By), shortRun(r.Run), r.Began.Local().Format(show.TimeFormat)))
 		}
 		if r.Server != "" {
 			lines = append(lines, fmt.Sprintf("  %s  %s  %-*s  since %s",
-				show.Pad(show.Clean(r.Server), id), show.Pad(show.Clean(r.Health), health), tools, r.tools(), r.Since.Local().Format(show.TimeFormat)))
+				show.Pad(show.Clean(r.Server), id), show.Pad(show.Clean(r.Health), health), tools, r.tools(),
+				r.Since.Local().Format(show.TimeFormat)))
 		}
 	}
 	return lines

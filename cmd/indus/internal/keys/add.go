@@ -27,13 +27,17 @@ func newAdd(s show.Streams) *cobra.Command {
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "add", Aliases: []string{"new", "create"}, Short: "Make a key, and print it this once", Long: addHelp,
 	})
-	cmd.Flags().StringVar(&f.principal, "principal", "", `NAME  whose it is: several keys with one name are one principal, with sessions and
+	cmd.Flags().StringVar(&f.principal, "principal", "",
+		`NAME  whose it is: several keys with one name are one principal, with sessions and
 		limits in common (default: the key is a principal of its own)`)
-	cmd.Flags().StringArrayVar(&f.views, "view", nil, `VIEW  a view that it is good for, as the path has it behind /mcp/: a server, or @NAME;
+	cmd.Flags().StringArrayVar(&f.views, "view", nil,
+		`VIEW  a view that it is good for, as the path has it behind /mcp/: a server, or @NAME;
 		may be repeated (default: all, /mcp itself too)`)
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  the configuration of "indus serve", in which views are looked up: a view that is
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil,
+		`PATH  the configuration of "indus serve", in which views are looked up: a view that is
 		not there is reported (default: the working directory, then the user's own files)`)
-	cmd.Flags().StringVar(&f.expires, "expires", "", "TIME  how long it is good, such as 90d or 12h (default: until it is removed)")
+	cmd.Flags().StringVar(&f.expires, "expires", "",
+		"TIME  how long it is good, such as 90d or 12h (default: until it is removed)")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object, with the key as "token"`)
 	return cmd
 }
@@ -98,7 +102,9 @@ func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 		if len(known) > 0 {
 			available = "there are " + show.List(known, maxNamedViews, "views")
 		}
-		s.Reportf("%s", show.Clean("warning: the configuration has no view "+v+", so the key opens nothing until it has: "+available+command.DidYouMean(v, known)))
+		s.Reportf("%s",
+			show.Clean("warning: the configuration has no view "+v+", so the key opens nothing until it has: "+available+
+				command.DidYouMean(v, known)))
 	}
 	return nil
 }
@@ -150,7 +156,9 @@ type keyJSON struct {
 }
 
 func newKeyJSON(k identity.Key) keyJSON {
-	out := keyJSON{ID: k.ID, Principal: cmp.Or(k.Name, k.ID), Views: k.Views, Created: k.Created, Expired: k.Expired(time.Now())}
+	out := keyJSON{
+		ID: k.ID, Principal: cmp.Or(k.Name, k.ID), Views: k.Views, Created: k.Created, Expired: k.Expired(time.Now()),
+	}
 	if !k.Expires.IsZero() {
 		out.Expires = &k.Expires
 	}

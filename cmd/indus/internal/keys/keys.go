@@ -21,7 +21,9 @@ import (
 // New returns the command key.
 func New(s show.Streams) *cobra.Command {
 	return command.NewGroup(cobra.Command{
-		Use: "key", SuggestFor: []string{"keys", "apikey", "token"}, Short: "API keys of those who may use indus serve", Long: keyHelp,
+		Use: "key", SuggestFor: []string{
+			"keys", "apikey", "token",
+		}, Short: "API keys of those who may use indus serve", Long: keyHelp,
 	}, newAdd(s), newLs(s), newRm(s))
 }
 
@@ -85,9 +87,10 @@ func keysError(err error) error {
 
 func newLs(s show.Streams) *cobra.Command {
 	var asJSON bool
-	cmd := command.New(s, func(context.Context, []string, show.Streams) error { return listKeys(asJSON, s) }, cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List the keys", Long: lsHelp,
-	})
+	cmd := command.New(s, func(context.Context, []string, show.Streams) error { return listKeys(asJSON, s) },
+		cobra.Command{
+			Use: "ls", Aliases: []string{"list"}, Short: "List the keys", Long: lsHelp,
+		})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	return cmd
 }
@@ -151,8 +154,11 @@ func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
 
 func newRm(s show.Streams) *cobra.Command {
 	return command.New(s, removeKeys, cobra.Command{
-		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"}, Short: "End keys", Long: rmHelp,
-		Args: command.Needs(1, `the ID of a key; "indus key ls" has them`, ""), ValidArgsFunction: command.Complete(math.MaxInt, keyIDs),
+		Use: "rm ID...", Aliases: []string{
+			"remove", "delete",
+		}, SuggestFor: []string{"revoke"}, Short: "End keys", Long: rmHelp,
+		Args:              command.Needs(1, `the ID of a key; "indus key ls" has them`, ""),
+		ValidArgsFunction: command.Complete(math.MaxInt, keyIDs),
 	})
 }
 

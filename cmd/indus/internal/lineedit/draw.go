@@ -15,8 +15,8 @@ type layout struct {
 // tabBlanks is drawn instead of a tab.
 const tabBlanks = "    "
 
-// layoutText breaks a text into rows that leave the last column free. The first row begins with the prompt, and the other
-// rows are indented by its width.
+// layoutText breaks a text into rows that leave the last column free. The first row begins with the prompt, and the
+// other rows are indented by its width.
 func layoutText(b *buffer, prompt string, width int) layout {
 	room := max(width-1, 8)
 	indent := min(show.Columns(prompt), room/2)

@@ -26,8 +26,9 @@ func (s *search) prompt() string {
 	return found + " \"" + show.CutColumns(show.Clean(s.query), 20) + "\": "
 }
 
-// handleSearchKey handles a key during a search, and reports whether the key is used up. Ctrl-C ends the search and restores the
-// typed text. Esc ends it and keeps the found text. So do all keys of the editor, which the editor then handles.
+// handleSearchKey handles a key during a search, and reports whether the key is used up. Ctrl-C ends the search and
+// restores the typed text. Esc ends it and keeps the found text. So do all keys of the editor, which the editor then
+// handles.
 func (r *readState) handleSearchKey(e Event) bool {
 	s := r.search
 	switch e.Key {

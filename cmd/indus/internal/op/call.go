@@ -17,10 +17,13 @@ import (
 
 func newOpCall(s show.Streams) *cobra.Command {
 	var f opFlags
-	cmd := f.command(s, `print the envelope, of an error too: {"id", "value"} or {"id", "error": {"code", "message", "retryable",
+	cmd := f.command(s,
+		`print the envelope, of an error too: {"id", "value"} or {"id", "error": {"code", "message", "retryable",
 		"details"}}`, func(ctx context.Context, r *operation.Registry, args []string) error {
-		return f.call(ctx, r, args[0], f.input, s)
-	}, cobra.Command{Use: "call URL NAME [ARGUMENT]...", Short: "Call an operation and print its value", Long: opCallHelp})
+			return f.call(ctx, r, args[0], f.input, s)
+		}, cobra.Command{
+			Use: "call URL NAME [ARGUMENT]...", Short: "Call an operation and print its value", Long: opCallHelp,
+		})
 	cmd.Args = func(cmd *cobra.Command, args []string) error { // before the server is called
 		err := opArguments(true, "a URL", "the name of an operation")(cmd, args)
 		if err == nil {
@@ -69,7 +72,9 @@ func opInput(ctx context.Context, words []string, s show.Streams) (*arguments.In
 	return a, err
 }
 
-func (f *opFlags) call(ctx context.Context, r *operation.Registry, name string, a *arguments.Input, s show.Streams) error {
+func (f *opFlags) call(
+	ctx context.Context, r *operation.Registry, name string, a *arguments.Input, s show.Streams,
+) error {
 	spec, err := findOp(r, name)
 	if err != nil {
 		return err

@@ -63,7 +63,9 @@ func (a *admission) add(cmd *cobra.Command) {
 // check refuses values that would admit no client, or every client.
 func (a *admission) check(cmd *cobra.Command) error {
 	if stdio, _ := cmd.Flags().GetBool("stdio"); stdio {
-		for _, name := range []string{"token-file", "auth", "public-url", "issuer", "audience", "scope", "insecure", "allow-origin", "allow-host"} {
+		for _, name := range []string{
+			"token-file", "auth", "public-url", "issuer", "audience", "scope", "insecure", "allow-origin", "allow-host",
+		} {
 			if cmd.Flags().Changed(name) {
 				return command.Usagef("--stdio and --%s exclude each other: whoever starts it is its client", name)
 			}
@@ -73,7 +75,8 @@ func (a *admission) check(cmd *cobra.Command) error {
 		return err
 	}
 	for _, o := range a.origins {
-		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o || strings.Contains(o, "*") {
+		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o ||
+			strings.Contains(o, "*") {
 			return command.Usagef("--allow-origin %q: write SCHEME://HOST[:PORT], such as https://app.example.com", o)
 		}
 	}
@@ -149,7 +152,8 @@ func (t *tokenSource) read(ctx context.Context) error {
 		case mode.IsRegular():
 			if mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" && !t.warned {
 				t.warned = true
-				t.s.Reportf("warning: other users may read %s (mode %#o); \"chmod 600 %s\" keeps the tokens to yourself", t.file, mode.Perm(), t.file)
+				t.s.Reportf("warning: other users may read %s (mode %#o); \"chmod 600 %s\" keeps the tokens to yourself", t.file,
+					mode.Perm(), t.file)
 			}
 		case first:
 			t.singleRead = true
@@ -165,7 +169,9 @@ func (t *tokenSource) read(ctx context.Context) error {
 	text, err := command.FileReader(ctx, t.s.In)(t.file)
 	switch {
 	case t.singleRead && errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s: no program wrote into this pipe and closed it for %v: name a file, or start the program that writes first", t.file, t.wait)
+		return fmt.Errorf(
+			"%s: no program wrote into this pipe and closed it for %v: name a file, or start the program that writes first",
+			t.file, t.wait)
 	case err != nil:
 		return err
 	}

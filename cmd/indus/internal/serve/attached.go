@@ -32,7 +32,9 @@ type servedLedger struct {
 // findLedger determines the path of the ledger. If the user named a file that is not a ledger, it returns an error. If
 // there is no place for a ledger, none is kept.
 func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*servedLedger, error) {
-	l := &servedLedger{policy: interop.ChangePolicy(f.changes), flags: &f.LedgerFlags, guardSetting: command.GuardOf(servers), s: s}
+	l := &servedLedger{
+		policy: interop.ChangePolicy(f.changes), flags: &f.LedgerFlags, guardSetting: command.GuardOf(servers), s: s,
+	}
 	if f.noLedger && l.guardSetting != "" {
 		return nil, command.NeedsLedger(l.guardSetting)
 	}
@@ -63,7 +65,8 @@ func (l *servedLedger) reportNoLedger(err error) {
 	message := "no ledger is kept: " + strings.TrimPrefix(err.Error(), "ledger: ")
 	if l.guardSetting != "" {
 		l.log = unusableLedger{err}
-		message += fmt.Sprintf("; with %s every tool is kept back, until indus serve is started again and can read it", l.guardSetting)
+		message += fmt.Sprintf("; with %s every tool is kept back, until indus serve is started again and can read it",
+			l.guardSetting)
 	}
 	l.s.Reportf("%s", message)
 	l.path = ""

@@ -34,14 +34,17 @@ func newBuiltins(always bool, s show.Streams) (*builtins, error) {
 	return &builtins{registry: toolbox.NewRegistry(tc), dir: dir, always: always, s: s}, nil
 }
 
-// publish publishes the tools on request, or if there is no configuration and the working directory is a project. In the
-// home directory and above it, the tools could read private files, so they are published there only with --builtins.
+// publish publishes the tools on request, or if there is no configuration and the working directory is a project. In
+// the home directory and above it, the tools could read private files, so they are published there only with
+// --builtins.
 func (b *builtins) publish(c *mcpconfig.Config) {
 	switch homeInside := holdsHome(b.dir); {
 	case !b.always && len(command.FilesFound(c)) > 0:
 		return
 	case !b.always && homeInside:
-		b.s.Reportf("the built-in tools are not published here, where they could read everything below %s: start it in the directory that they may read, or with --builtins", b.dir)
+		b.s.Reportf(
+			"the built-in tools are not published here, where they could read everything below %s: start it in the directory "+
+				"that they may read, or with --builtins", b.dir)
 		return
 	}
 	b.registry.Add(standard.ReadOnly()...)
@@ -63,5 +66,6 @@ func (b *builtins) withdraw(c *mcpconfig.Config) {
 
 // holdsHome reports whether a directory is the root, or is or contains the user's home directory.
 func holdsHome(dir string) bool {
-	return dir == filepath.Dir(dir) || slices.ContainsFunc(command.HomeDirectories(), func(home string) bool { return command.IsBelow(home, dir) })
+	return dir == filepath.Dir(dir) ||
+		slices.ContainsFunc(command.HomeDirectories(), func(home string) bool { return command.IsBelow(home, dir) })
 }

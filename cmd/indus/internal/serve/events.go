@@ -57,8 +57,8 @@ func eventLine(e interop.Event) string {
 	return fmt.Sprintf("ready, %s (MCP %s, %s)", show.Count(st.Tools, "tool"), st.Version, show.Duration(st.Took))
 }
 
-// burstCounts counts recent reports by server. A server that keeps changing, by intent or not, must not hide reports about
-// other servers.
+// burstCounts counts recent reports by server. A server that keeps changing, by intent or not, must not hide reports
+// about other servers.
 type burstCounts map[string]*burstCount
 
 type burstCount struct {

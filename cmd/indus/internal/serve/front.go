@@ -35,7 +35,8 @@ var authMethods = []string{authNone, authKeys, authJWT, authIntrospect}
 func (a *admission) checkAuth() error {
 	for _, method := range a.auth {
 		if !slices.Contains(authMethods, method) {
-			return command.Usagef("--auth %q: it is one of %s%s", method, strings.Join(authMethods, ", "), command.DidYouMean(method, authMethods))
+			return command.Usagef("--auth %q: it is one of %s%s", method, strings.Join(authMethods, ", "),
+				command.DidYouMean(method, authMethods))
 		}
 	}
 	switch none := slices.Contains(a.auth, authNone); {
@@ -46,7 +47,8 @@ func (a *admission) checkAuth() error {
 	case len(a.audience) > 0 && len(a.issuers) == 0:
 		return command.Usagef("--audience is that of --issuer: name one, or write both into \"auth\" of the configuration")
 	case len(a.scopes) > 0 && len(a.issuers) == 0:
-		return command.Usagef("--scope is that of tokens of --issuer: name one, or write both into \"auth\" of the configuration")
+		return command.Usagef(
+			"--scope is that of tokens of --issuer: name one, or write both into \"auth\" of the configuration")
 	}
 	var err error
 	a.url, err = canonicalURL("--public-url", a.url)
@@ -73,11 +75,13 @@ func canonicalURL(setting, text string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// authSettings returns the authentication settings from the configuration and the flags. Flags override the configuration.
+// authSettings returns the authentication settings from the configuration and the flags. Flags override the
+// configuration.
 func (a *admission) authSettings(c *mcpconfig.Config) (out mcpconfig.Auth, err error) {
 	if c.Auth != nil {
 		if out = *c.Auth; out.Broken {
-			return out, command.Usagef("%s:%d: \"auth\" cannot be used, and without it everyone would be let in", out.File, out.Line)
+			return out, command.Usagef("%s:%d: \"auth\" cannot be used, and without it everyone would be let in", out.File,
+				out.Line)
 		}
 	}
 	if out.URL, err = canonicalURL("publicUrl", out.URL); err != nil {
@@ -159,7 +163,8 @@ func (f *frontGuard) newGuard(c *mcpconfig.Config) (*identity.Guard, mcpconfig.A
 	if f.tokens != nil {
 		verifiers = append(verifiers, f.tokens)
 	}
-	for _, method := range []string{authKeys, authJWT, authIntrospect} { // introspection is last because it accepts every kind of token
+	// Introspection is last because it accepts every kind of token.
+	for _, method := range []string{authKeys, authJWT, authIntrospect} {
 		if !slices.Contains(a.Methods, method) {
 			continue
 		}
@@ -171,12 +176,15 @@ func (f *frontGuard) newGuard(c *mcpconfig.Config) (*identity.Guard, mcpconfig.A
 	}
 	if verifiers == nil {
 		if c.Auth != nil {
-			err = command.Usagef(`%s:%d: by "auth" everyone would be let in: "methods" says how clients say who they are, or that they do not`, a.File, a.Line)
+			err = command.Usagef(
+				`%s:%d: by "auth" everyone would be let in: "methods" says how clients say who they are, or that they do not`,
+				a.File, a.Line)
 		}
 		return nil, a, err
 	}
 	return identity.NewGuard(&identity.Options{
-		URL: a.URL, Resource: f.flags.resource, Hosts: f.flags.hosts, Trouble: f.reportTrouble, Scopes: a.Scopes, Issuers: issuersOf(&a),
+		URL: a.URL, Resource: f.flags.resource, Hosts: f.flags.hosts, Trouble: f.reportTrouble, Scopes: a.Scopes,
+		Issuers: issuersOf(&a),
 	}, verifiers...), a, nil
 }
 
@@ -246,13 +254,16 @@ func (f *frontGuard) verifierOf(method string, a *mcpconfig.Auth) (identity.Veri
 	case authJWT:
 		var issuers []identity.Issuer
 		for _, i := range a.Issuers {
-			issuers = append(issuers, identity.Issuer{URL: i.Issuer, Keys: i.Keys, Audience: i.Audience, Algorithms: i.Algorithms, Claim: i.Claim, Apps: i.Apps})
+			issuers = append(issuers, identity.Issuer{
+				URL: i.Issuer, Keys: i.Keys, Audience: i.Audience, Algorithms: i.Algorithms, Claim: i.Claim, Apps: i.Apps,
+			})
 		}
 		return identity.NewJWT(nil, issuers...)
 	}
 	i := a.Introspection
 	return identity.NewIntrospection(identity.IntrospectionOptions{
-		Issuer: i.Issuer, Endpoint: i.Endpoint, ClientID: i.ClientID, ClientSecret: i.ClientSecret.Reveal, Audience: i.Audience, Claim: i.Claim, Apps: i.Apps,
+		Issuer: i.Issuer, Endpoint: i.Endpoint, ClientID: i.ClientID, ClientSecret: i.ClientSecret.Reveal,
+		Audience: i.Audience, Claim: i.Claim, Apps: i.Apps,
 	})
 }
 
@@ -289,7 +300,9 @@ func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) err
 		f.guard.Store(guard)
 		s.Reportf("who is let in is as \"auth\" in the configuration has it now")
 		if admitsAll || publicURL(before) != publicURL(after) && f.flags.url == "" {
-			s.Reportf("by which names it is reached, and where callers sign in to servers, stays as it was until indus serve is started anew")
+			s.Reportf(
+				"by which names it is reached, and where callers sign in to servers, stays as it was until indus serve is " +
+					"started anew")
 		}
 	}
 	return nil

@@ -98,7 +98,8 @@ func (a fileState) same(b fileState) bool {
 		a.info.ModTime().Equal(b.info.ModTime())
 }
 
-// withoutRecent removes the files that may have been written after began, because their content may have been read too early.
+// withoutRecent removes the files that may have been written after began, because their content may have been read too
+// early.
 func (s fileStates) withoutRecent(began time.Time) fileStates {
 	const coarse = 20 * time.Millisecond // resolution of the clock for file times
 	for f, g := range s {
@@ -223,7 +224,8 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 		fresh[f] = g // the state before the read
 	}
 	w.readStates, w.files = fresh, c.Watched
-	if err := w.front.follow(w.served, c, w.s); err != nil { // before the servers, so that clients admitted until now do not get the new ones
+	// Before the servers, so that clients admitted until now do not get the new ones.
+	if err := w.front.follow(w.served, c, w.s); err != nil {
 		w.notes, w.broken = w.reportNotes(c), true
 		w.s.Reportf("%v; what was read before goes on, and everyone is let in", err)
 		return

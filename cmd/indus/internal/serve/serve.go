@@ -122,18 +122,22 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	case f.idle < 0:
 		return command.Usagef("--idle %v: it is how long a server is kept that nobody uses; 0 is for good", f.idle)
 	case !(f.rate >= 0) || f.stdio && cmd.Flags().Changed("rate"):
-		return command.Usagef("--rate %v: it is how many requests a second a caller may send over HTTP; 0 is any number", f.rate)
+		return command.Usagef("--rate %v: it is how many requests a second a caller may send over HTTP; 0 is any number",
+			f.rate)
 	case f.page < 0:
 		return command.Usagef("--page %d: it is a number of tools, or 0 for all", f.page)
 	case !slices.Contains(exposures, f.expose):
-		return command.Usagef("--expose %q: it is one of %s%s", f.expose, strings.Join(exposures, ", "), command.DidYouMean(f.expose, exposures))
+		return command.Usagef("--expose %q: it is one of %s%s", f.expose, strings.Join(exposures, ", "),
+			command.DidYouMean(f.expose, exposures))
 	case !slices.Contains(policies, f.changes):
-		return command.Usagef("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "), command.DidYouMean(f.changes, policies))
+		return command.Usagef("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "),
+			command.DidYouMean(f.changes, policies))
 	}
 	if f.transparent != "" {
 		for _, name := range []string{"expose", "builtins", "no-validate", "page"} {
 			if cmd.Flags().Changed(name) {
-				return command.Usagef("--transparent and --%s exclude each other: clients see the server, and nothing of indus", name)
+				return command.Usagef("--transparent and --%s exclude each other: clients see the server, and nothing of indus",
+					name)
 			}
 		}
 	}
@@ -257,12 +261,14 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	// The servers outlive ctx, so that calls in flight can be answered.
 	alive := context.WithoutCancel(ctx)
 	options := &gateway.Options{
-		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name(), os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
+		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name(), os.Getpid()),
+			interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
 		Host: host.Options{
 			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: zeroAsNone(f.listWait),
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
 		},
-		Local: local.registry, Expose: f.exposeFunc(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: zeroAsNone(f.drain),
+		Local: local.registry, Expose: f.exposeFunc(f.expose), Views: f.views(c), Transparent: f.transparent,
+		Drain: zeroAsNone(f.drain),
 	}
 	if front != nil {
 		options.Host.Authenticate, options.WellKnown = front.authenticate, http.HandlerFunc(front.wellKnown)
@@ -282,7 +288,8 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	if options.Pages != nil || !front.requiresAuth() {
 		options.SignIn = func(ctx context.Context, server string, p toolbox.Principal, opened bool) (string, error) {
-			if options.Pages == nil && front.requiresAuth() { // otherwise one client could have another client's user sign in for it
+			// Otherwise one client could have another client's user sign in for it.
+			if options.Pages == nil && front.requiresAuth() {
 				return "", errors.New("it is not known by which name browsers reach this")
 			}
 			return elicitSignIn(ctx, signIns, g, server, p, opened)
@@ -290,7 +297,9 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	g = gateway.New(alive, c.Servers(), options)
 	defer g.Close()
-	follow := &follower{flags: f, s: s, gateway: g, local: local, front: front, signIns: signIns, keys: keys, hangup: hangup, leave: leave}
+	follow := &follower{
+		flags: f, s: s, gateway: g, local: local, front: front, signIns: signIns, keys: keys, hangup: hangup, leave: leave,
+	}
 	follow.begin(c, began)
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {
@@ -343,7 +352,9 @@ func inBackground(ctx context.Context, run func(context.Context)) (stop func()) 
 }
 
 // elicitSignIn implements gateway.Options.SignIn. If the server's connections are per principal, so are its tokens.
-func elicitSignIn(ctx context.Context, t *signin.Tokens, g *gateway.Gateway, server string, p toolbox.Principal, opened bool) (string, error) {
+func elicitSignIn(
+	ctx context.Context, t *signin.Tokens, g *gateway.Gateway, server string, p toolbox.Principal, opened bool,
+) (string, error) {
 	for _, s := range g.Attached().Fleet.Servers() {
 		if s.ID != server {
 			continue

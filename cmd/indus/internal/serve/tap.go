@@ -211,7 +211,8 @@ func (m *tapLine) encoded() tapJSON {
 		from, to = to, from
 	}
 	out := tapJSON{
-		Time: m.at.Format(time.RFC3339Nano), Goes: from + "->" + to, Server: m.Server, Method: m.Message.Method, LeftOut: m.leftOut,
+		Time: m.at.Format(time.RFC3339Nano), Goes: from + "->" + to, Server: m.Server, Method: m.Message.Method,
+		LeftOut: m.leftOut,
 		Message: tapMessageJSON{Version: "2.0", ID: m.Exchange},
 	}
 	if m.Session != "" { // the session id works like a credential

@@ -94,11 +94,15 @@ func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) 
 	switch {
 	case t.remoteAddr == "":
 	case token:
-		s.Reportf("%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it", t.remoteAddr)
+		s.Reportf(
+			"%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it",
+			t.remoteAddr)
 	case f.insecure:
 		s.Reportf("warning: %s can be reached from other machines, and whoever reaches it may call every tool", t.remoteAddr)
 	default:
-		return command.Usagef("--addr %s can be reached from other machines: ask for a token with --auth keys, --token-file FILE or $%s, or let everyone in with --insecure", f.addr, tokenVariable)
+		return command.Usagef(
+			"--addr %s can be reached from other machines: ask for a token with --auth keys, --token-file FILE or $%s, or "+
+				"let everyone in with --insecure", f.addr, tokenVariable)
 	}
 	return nil
 }
@@ -124,7 +128,8 @@ func reportAddress(url string, token bool, s show.Streams) {
 	s.Reportf("serving at %s", url)
 	flag, headers := "", ""
 	if token {
-		flag, headers = ` --header "Authorization: Bearer ${`+tokenVariable+`}"`, `,"headers":{"Authorization":"Bearer ${`+tokenVariable+`}"}`
+		flag, headers = ` --header "Authorization: Bearer ${`+tokenVariable+`}"`,
+			`,"headers":{"Authorization":"Bearer ${`+tokenVariable+`}"}`
 	}
 	s.Reportf("to connect a client:\n  claude mcp add --transport http indus %s%s\n"+
 		`  {"mcpServers":{"indus":{"type":"http","url":"%s"%s}}}`, url, flag, url, headers)

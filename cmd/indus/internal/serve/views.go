@@ -44,7 +44,9 @@ func (f *serveFlags) viewNotes(c *mcpconfig.Config) (notes []string) {
 	for _, v := range c.Views {
 		for _, p := range v.Servers {
 			if p != "*" && !slices.ContainsFunc(ids, func(id string) bool { return protocol.Matches(p, id) }) {
-				notes = append(notes, show.Clean(fmt.Sprintf("%s:%d: the view %s: %q matches no server%s", v.File, v.Line, v.Name, p, command.DidYouMean(p, ids))))
+				notes = append(notes,
+					show.Clean(fmt.Sprintf("%s:%d: the view %s: %q matches no server%s", v.File, v.Line, v.Name, p,
+						command.DidYouMean(p, ids))))
 			}
 		}
 	}
@@ -55,7 +57,9 @@ func (f *serveFlags) viewNotes(c *mcpconfig.Config) (notes []string) {
 func (f *serveFlags) views(c *mcpconfig.Config) map[string]gateway.View {
 	out := map[string]gateway.View{}
 	for _, v := range c.Views {
-		view := gateway.View{Servers: v.Servers, Tools: v.Tools, Prompts: v.Prompts, Resources: v.Resources, Profile: v.Profile}
+		view := gateway.View{
+			Servers: v.Servers, Tools: v.Tools, Prompts: v.Prompts, Resources: v.Resources, Profile: v.Profile,
+		}
 		switch {
 		case v.Mode == "" || v.Mode == f.expose: // same as --expose
 		case v.Mode == exposeAll:

@@ -43,16 +43,19 @@ func newAdd(s show.Streams) *cobra.Command {
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.env, "env", "e", nil, `NAME=VALUE  a variable of the command's environment; NAME alone takes it
+	flags.StringArrayVarP(&f.env, "env", "e", nil,
+		`NAME=VALUE  a variable of the command's environment; NAME alone takes it
 		from the environment of indus; may be repeated`)
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "'NAME: VALUE'  a header of the requests; may be repeated")
 	flags.StringArrayVar(&f.allow, "allow", nil, "PATTERN  mount the tools that match alone: 'read_*'; may be repeated")
 	flags.StringArrayVar(&f.deny, "deny", nil, "PATTERN  mount all tools but those that match; may be repeated")
-	flags.StringVar(&f.cwd, "cwd", "", `DIR  where the command is started (default: a project's in the project, any other in
+	flags.StringVar(&f.cwd, "cwd", "",
+		`DIR  where the command is started (default: a project's in the project, any other in
 		an empty directory of its own); in a project, a server of your own then waits for approval: give it
 		'${workspaceFolder}', the project, as an argument instead`)
 	flags.BoolVar(&f.inherit, "inherit-env", false, "give the command the whole environment, not only what it needs")
-	flags.StringVar(&f.transport, "transport", "", `T  stdio, http or sse, where that is not plain (a URL is http, which falls
+	flags.StringVar(&f.transport, "transport", "",
+		`T  stdio, http or sse, where that is not plain (a URL is http, which falls
 		back to sse)`)
 	flags.StringVar(&f.timeout, "timeout", "", "T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m")
 	flags.BoolVar(&f.lazy, "lazy", false, "indus serve starts it when it is first needed")
@@ -68,8 +71,9 @@ func newAdd(s show.Streams) *cobra.Command {
 	f.addWriting(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("set", completeFields)
 	_ = cmd.RegisterFlagCompletionFunc("profile", command.CompleteProfiles())
-	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions([]string{string(interop.KindStdio), string(interop.KindHTTP),
-		string(interop.KindSSE)}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("transport",
+		cobra.FixedCompletions([]string{string(interop.KindStdio), string(interop.KindHTTP),
+			string(interop.KindSSE)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -112,24 +116,25 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	}
 	path := ""
 	verb, unset := "added", []mcpconfig.Note(nil)
-	e, err := editFile(ctx, true, func() (string, error) { path, err = f.path(); return path, err }, func(e *mcpconfig.Edit) error {
-		if line := e.Line(d.ID); line > 0 {
-			if verb = "replaced"; !f.force {
-				return command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
+	e, err := editFile(ctx, true, func() (string, error) { path, err = f.path(); return path, err },
+		func(e *mcpconfig.Edit) error {
+			if line := e.Line(d.ID); line > 0 {
+				if verb = "replaced"; !f.force {
+					return command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
+				}
 			}
-		}
-		if err := e.Set(d); err != nil {
-			return err
-		}
-		var wrong []mcpconfig.Note
-		if wrong, unset = e.Check(d.ID, dryOptions()); len(wrong) > 0 { // unset variables are in unset only
-			return command.Usagef("%s: %s", d.ID, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
-		}
-		if f.disabled {
-			return e.Enable(d.ID, false)
-		}
-		return nil
-	})
+			if err := e.Set(d); err != nil {
+				return err
+			}
+			var wrong []mcpconfig.Note
+			if wrong, unset = e.Check(d.ID, dryOptions()); len(wrong) > 0 { // unset variables are in unset only
+				return command.Usagef("%s: %s", d.ID, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
+			}
+			if f.disabled {
+				return e.Enable(d.ID, false)
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -139,7 +144,8 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	}
 	reportPlainSecrets(d, path, s)
 	if interop.QualifiedName(d.ID, "t") != d.ID+interop.Qualifier+"t" {
-		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain", d.ID)
+		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain",
+			d.ID)
 	}
 	if err := f.finish(ctx, d.ID, path, e.Line(d.ID), s); err != nil {
 		return err
@@ -160,7 +166,8 @@ func (f *addFlags) finish(ctx context.Context, id, path string, line int, s show
 		switch r.State {
 		case mcpconfig.Held:
 			if r.Project != "" {
-				s.Reportf("%s: it %s; approve it in each project where you want it: indus mcp approve %s%s", id, r.Reason, show.ShellWord(id), f.repeatFlags())
+				s.Reportf("%s: it %s; approve it in each project where you want it: indus mcp approve %s%s", id, r.Reason,
+					show.ShellWord(id), f.repeatFlags())
 				return nil
 			}
 			if r, err = c.Resolve(ctx, r); err == nil {
@@ -232,7 +239,8 @@ func (f *addFlags) definition(args []string) (mcpconfig.Definition, error) {
 func addArguments(args []string, dash int) (name, address string, words []string, err error) {
 	switch {
 	case len(args) == 0 || dash == 0:
-		return "", "", nil, command.Usagef("mcp add needs a name and a server: indus mcp add NAME -- COMMAND, or indus mcp add NAME URL")
+		return "", "", nil, command.Usagef(
+			"mcp add needs a name and a server: indus mcp add NAME -- COMMAND, or indus mcp add NAME URL")
 	case !isServerName(args[0]):
 		return "", "", nil, command.Usagef("%q is no name for a server", args[0])
 	case dash > 1:
@@ -246,7 +254,8 @@ func addArguments(args []string, dash int) (name, address string, words []string
 	case len(args) == 2 && isHost(args[1]):
 		return "", "", nil, command.Usagef("%q is no URL, did you mean https://%s? A command goes after --", args[1], args[1])
 	case !command.IsURL(args[1]):
-		return "", "", nil, command.Usagef("%q is no URL; a command goes after --: indus mcp add %s -- %s …", args[1], show.ShellWord(args[0]), show.ShellWord(args[1]))
+		return "", "", nil, command.Usagef("%q is no URL; a command goes after --: indus mcp add %s -- %s …", args[1],
+			show.ShellWord(args[0]), show.ShellWord(args[1]))
 	case len(args) > 2:
 		return "", "", nil, command.Usagef("%q is too many: nothing goes after a URL", args[2])
 	}
@@ -255,7 +264,9 @@ func addArguments(args []string, dash int) (name, address string, words []string
 
 // isServerName reports whether a name is not blank and has only visible characters.
 func isServerName(s string) bool {
-	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, func(r rune) bool { return text.KindOf(r) != text.Plain })
+	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return text.KindOf(r) != text.Plain
+	})
 }
 
 // isHost reports whether s looks like a URL without its scheme.

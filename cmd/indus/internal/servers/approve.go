@@ -28,15 +28,19 @@ func newApprove(s show.Streams) *cobra.Command {
 	var f approveFlags
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "approve [SERVER]...", SuggestFor: []string{"trust", "allow"},
-		Short: "Let servers of a project's file start", Long: approveHelp, ValidArgsFunction: command.Complete(math.MaxInt, f.offers),
+		Short: "Let servers of a project's file start", Long: approveHelp, ValidArgsFunction: command.Complete(math.MaxInt,
+			f.offers),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait; with --revoke, take all of the project back")
-	cmd.Flags().StringVar(&f.file, "mcp", "", `FILE  approve servers of that file, where they take something from the project in
+	cmd.Flags().StringVar(&f.file, "mcp", "",
+		`FILE  approve servers of that file, where they take something from the project in
 		the working directory`)
 	cmd.Flags().BoolVar(&f.revoke, "revoke", false, "take approvals back")
-	cmd.Flags().BoolVar(&f.tools, "tools", false, `of tools instead: those that somebody let run in this directory from then on,
+	cmd.Flags().BoolVar(&f.tools, "tools", false,
+		`of tools instead: those that somebody let run in this directory from then on,
 		when a session asked; each is asked for again once it, its server or, of bash and process, the command is another`)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON array, an object a server: server, file, line, reason, project,
+	cmd.Flags().BoolVar(&f.asJSON, "json", false,
+		`print a JSON array, an object a server: server, file, line, reason, project,
 		runs, hosts, cwd, env, envFile, inheritEnv, headers, oauth, tls, forwards, tools, settings, files [{path, text,
 		wrong}], approved; without SERVER nothing is approved then. Of tools: project, tool, call, fingerprint, at`)
 	return cmd
@@ -108,7 +112,8 @@ func (f *approveFlags) offers(ctx context.Context) []string {
 func (f *approveFlags) approve(ctx context.Context, names []string, s show.Streams) error {
 	config := configOf(f.file)
 	c, err := config.ReadDry(ctx)
-	if err == nil && slices.ContainsFunc(c.Rows, isPinned) { // its commands may give other results now than at the approval
+	// Its commands may give other results now than at the approval.
+	if err == nil && slices.ContainsFunc(c.Rows, isPinned) {
 		rows := c.Rows
 		config.Only = func(id string) bool {
 			return slices.ContainsFunc(rows, func(r mcpconfig.Row) bool { return r.Server.ID == id && isPinned(r) })
@@ -118,7 +123,8 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s show.Strea
 	if err != nil {
 		return err
 	}
-	reportNotes(show.Where(c.Notes, func(n mcpconfig.Note) bool { return n.Row == 0 }), s) // the server may be in such a file
+	// The server may be in such a file.
+	reportNotes(show.Where(c.Notes, func(n mcpconfig.Note) bool { return n.Row == 0 }), s)
 	var waiting []*heldServer
 	for _, r := range c.Held() {
 		waiting = append(waiting, newHeldServer(c, r))
@@ -154,7 +160,8 @@ func chooseHeld(c *mcpconfig.Config, waiting []*heldServer, names []string, s sh
 		found := show.Where(waiting, func(w *heldServer) bool { return w.Server == name })
 		switch {
 		case len(found) > 1:
-			return nil, command.Usagef("%q waits at %s:%d and at %s:%d: run indus mcp approve in a terminal, which asks about each", name,
+			return nil, command.Usagef(
+				"%q waits at %s:%d and at %s:%d: run indus mcp approve in a terminal, which asks about each", name,
 				found[0].File, found[0].Line, found[1].File, found[1].Line)
 		case len(found) == 1:
 			if !slices.Contains(out, found[0]) {
@@ -222,7 +229,8 @@ func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) err
 			fmt.Fprint(s.Out, w)
 		}
 		names := show.Names(waiting, func(w *heldServer) string { return show.ShellWord(w.Server) })
-		return command.Usagef("no terminal to ask on: approve them with indus mcp approve %s, or --all", strings.Join(names, " "))
+		return command.Usagef("no terminal to ask on: approve them with indus mcp approve %s, or --all",
+			strings.Join(names, " "))
 	}
 	answers := s.Lines()
 	for _, w := range waiting {
@@ -251,7 +259,9 @@ func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) err
 }
 
 // askApproval shows a server and asks for its approval. At the end of the input it returns io.EOF.
-func askApproval(ctx context.Context, w *heldServer, suffix string, answers <-chan string, s show.Streams) (bool, error) {
+func askApproval(
+	ctx context.Context, w *heldServer, suffix string, answers <-chan string, s show.Streams,
+) (bool, error) {
 	fmt.Fprintf(s.Err, "%sapprove %s%s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)), suffix)
 	select {
 	case <-ctx.Done():
@@ -327,7 +337,9 @@ func approvedHere() ([]mcpconfig.Approved, error) {
 		return nil, err
 	}
 	path, here := atomicfile.Real(path), atomicfile.Real(".") // approvals hold real paths
-	return slices.DeleteFunc(list, func(a mcpconfig.Approved) bool { return a.Project != here && (a.Project != "" || a.File != path) }), nil
+	return slices.DeleteFunc(list, func(a mcpconfig.Approved) bool {
+		return a.Project != here && (a.Project != "" || a.File != path)
+	}), nil
 }
 
 // approvedTools shows the tools that sessions in the working directory run unasked. With --revoke it revokes them.
@@ -337,7 +349,8 @@ func (f *approveFlags) approvedTools(names []string, s show.Streams) error {
 		return err
 	}
 	if !f.revoke && (f.all || len(names) > 0) {
-		return command.Usagef("--tools shows what runs unasked, or with --revoke takes it back; a session itself asks for more")
+		return command.Usagef(
+			"--tools shows what runs unasked, or with --revoke takes it back; a session itself asks for more")
 	}
 	if !f.revoke {
 		return f.printTools(list, s)
@@ -345,7 +358,9 @@ func (f *approveFlags) approvedTools(names []string, s show.Streams) error {
 	if err := f.checkNames("tools", "no tool %q runs unasked here%s", names, toolNames(list)); err != nil {
 		return err
 	}
-	revoked := slices.DeleteFunc(list, func(t mcpconfig.ApprovedTool) bool { return !f.all && !slices.Contains(names, t.Tool) })
+	revoked := slices.DeleteFunc(list, func(t mcpconfig.ApprovedTool) bool {
+		return !f.all && !slices.Contains(names, t.Tool)
+	})
 	if err := mcpconfig.RevokeTools(dryOptions(), revoked...); err != nil {
 		return err
 	}

@@ -33,15 +33,19 @@ func newExport(s show.Streams) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	})
 	cmd.Flags().StringVar(&f.to, "to", "", "CLIENT  the client, one of "+strings.Join(writableNames(), ", "))
-	cmd.Flags().BoolVar(&f.write, "write", false, "merge it into the client's own file: the user's, unless --project is given")
+	cmd.Flags().BoolVar(&f.write, "write", false,
+		"merge it into the client's own file: the user's, unless --project is given")
 	cmd.Flags().BoolVar(&f.project, "project", false, "with --write, the one in this directory")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace a server of the same name in it")
-	cmd.Flags().StringVar(&f.via, "via", "", `URL  the URL of a running indus serve; "gateway" is http://127.0.0.1:7332/mcp`)
+	cmd.Flags().StringVar(&f.via, "via", "",
+		`URL  the URL of a running indus serve; "gateway" is http://127.0.0.1:7332/mcp`)
 	cmd.Flags().StringVar(&f.view, "view", "", "NAME  with --via, a server of it, or a view that the configuration names")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object: client, servers, notes, and with --write file and changed,
+	cmd.Flags().BoolVar(&f.asJSON, "json", false,
+		`print a JSON object: client, servers, notes, and with --write file and changed,
 		else text, which is in the client's format`)
 	f.Add(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions([]string{viaGateway}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("via",
+		cobra.FixedCompletions([]string{viaGateway}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("view", command.Complete(math.MaxInt, func(ctx context.Context) []string {
 		views, ids, _ := f.views(ctx)
 		return append(views, ids...)
@@ -140,7 +144,8 @@ func (f *exportFlags) client() (mcpconfig.Client, error) {
 			return c, nil
 		}
 	}
-	return mcpconfig.Client{}, command.Usagef("no client %q to write for%s; known are %s", f.to, command.DidYouMean(f.to, known), strings.Join(known, ", "))
+	return mcpconfig.Client{}, command.Usagef("no client %q to write for%s; known are %s", f.to,
+		command.DidYouMean(f.to, known), strings.Join(known, ", "))
 }
 
 // print writes the client's format to stdout. With --json it only adds the text to out.
@@ -158,7 +163,9 @@ func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out 
 }
 
 // merge writes the entry into the client's own file.
-func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, out *exportResult, s show.Streams) error {
+func (f *exportFlags) merge(
+	ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, out *exportResult, s show.Streams,
+) error {
 	project, files := clientFiles(client)
 	location := "of the user's"
 	if f.project {
@@ -258,7 +265,8 @@ func (f *exportFlags) urlEntry(ctx context.Context) (mcpconfig.Entry, error) {
 	}
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return entry, command.Usagef("--via %q: write %s, or the URL that indus serve reports, such as %s", f.via, viaGateway, gatewayURL)
+		return entry, command.Usagef("--via %q: write %s, or the URL that indus serve reports, such as %s", f.via, viaGateway,
+			gatewayURL)
 	}
 	if f.view != "" {
 		part, err := f.viewPath(ctx)
@@ -287,7 +295,8 @@ func (f *exportFlags) viewPath(ctx context.Context) (string, error) {
 	case !isView && slices.Contains(ids, name):
 		return url.PathEscape(name), nil
 	}
-	return "", command.Usagef("no view and no server %q is configured%s", f.view, command.DidYouMean(name, append(views, ids...)))
+	return "", command.Usagef("no view and no server %q is configured%s", f.view,
+		command.DidYouMean(name, append(views, ids...)))
 }
 
 // views returns the names of the configured views, and the ids of the servers. Each server is a view too.

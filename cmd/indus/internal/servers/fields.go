@@ -69,7 +69,8 @@ func fieldAt(s signature.Schema, path string) (keys []string, fieldSchema signat
 	if len(known) == 0 {
 		return nil, fieldSchema, command.Usagef("--set: nothing is in a field at %q", path)
 	}
-	return nil, fieldSchema, command.Usagef("--set: there is no field %q%s", name, cmp.Or(command.DidYouMean(name, known), ": there are "+strings.Join(known, ", ")))
+	return nil, fieldSchema, command.Usagef("--set: there is no field %q%s", name,
+		cmp.Or(command.DidYouMean(name, known), ": there are "+strings.Join(known, ", ")))
 }
 
 // setAt sets a value in an object. Missing outer objects are created.

@@ -49,7 +49,10 @@ type heldServer struct {
 // newHeldServer returns all facts that a person needs before a row may run. All members of a project's row are shown,
 // and none is masked: a repository could make any text look like a secret. Variables stay as they are written.
 func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
-	w := &heldServer{Server: r.Server.ID, File: r.File, Line: r.Line, Reason: r.Reason, Project: r.Project, Runs: r.Target, Files: r.Files, config: c, row: r}
+	w := &heldServer{
+		Server: r.Server.ID, File: r.File, Line: r.Line, Reason: r.Reason, Project: r.Project, Runs: r.Target, Files: r.Files,
+		config: c, row: r,
+	}
 	d, _ := c.Definition(r)
 	fromProject := r.Project == ""
 	members, _ := wire.Members(d.JSON)
@@ -153,7 +156,8 @@ func printableText(raw json.RawMessage) string {
 	return text
 }
 
-// memberText returns the value of a member. In a user's own row, it masks a value with the name or the form of a secret.
+// memberText returns the value of a member. In a user's own row, it masks a value with the name or the form of a
+// secret.
 func memberText(name string, raw json.RawMessage, fromProject bool) string {
 	value, ok := wire.Unquote(raw)
 	switch {

@@ -42,7 +42,8 @@ func newImport(s show.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.write, "write", false, "write what is shown")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name; otherwise those that are there stay")
 	cmd.Flags().StringVar(&f.prefix, "prefix", "", "P  put P before a name that is taken: 'roo-', or '{client}-'")
-	cmd.Flags().StringArrayVar(&f.renames, "rename", nil, `OLD=NEW  take over the server OLD as NEW; with all, CLIENT/OLD is that of one
+	cmd.Flags().StringArrayVar(&f.renames, "rename", nil,
+		`OLD=NEW  take over the server OLD as NEW; with all, CLIENT/OLD is that of one
 		CLIENT; may be repeated`)
 	cmd.Flags().StringVar(&f.from, "from", "", "CLIENT  whose format FILE has, where its contents do not show that")
 	f.addJSON(cmd, "print JSON: without CLIENT an array of files, with one an object")
@@ -123,7 +124,9 @@ func (f *importFlags) survey(ctx context.Context, s show.Streams) error {
 	}
 	found := []clientSurvey{}
 	for _, r := range files {
-		at := clientSurvey{Client: r.client.Name, Title: r.client.Title, File: r.file, Servers: []string{}, Notes: []mcpconfig.Note{}}
+		at := clientSurvey{
+			Client: r.client.Name, Title: r.client.Title, File: r.file, Servers: []string{}, Notes: []mcpconfig.Note{},
+		}
 		switch {
 		case errors.Is(r.err, mcpconfig.ErrNoServer):
 			continue
@@ -174,13 +177,16 @@ type clientFile struct {
 }
 
 // readClients reads the existing files of clients. A shared file belongs to the first client with a matching format.
-func readClients(ctx context.Context, clients []mcpconfig.Client, files func(mcpconfig.Client) []string) (out []clientFile, err error) {
+func readClients(
+	ctx context.Context, clients []mcpconfig.Client, files func(mcpconfig.Client) []string,
+) (out []clientFile, err error) {
 	for _, client := range clients {
 		for _, file := range files(client) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if slices.ContainsFunc(out, func(r clientFile) bool { return r.file == file && !errors.Is(r.err, mcpconfig.ErrNoServer) }) {
+			if slices.ContainsFunc(out,
+				func(r clientFile) bool { return r.file == file && !errors.Is(r.err, mcpconfig.ErrNoServer) }) {
 				continue
 			}
 			in, err := mcpconfig.Import(file, client.Name, dryOptions())
@@ -269,7 +275,9 @@ func (f *importFlags) edit(ctx context.Context, x *importResult) error {
 
 // gather reads the files of a client, of all clients, or one file. For all clients, an unreadable file becomes a note.
 func (f *importFlags) gather(ctx context.Context, x *importResult, source string) error {
-	clients := slices.DeleteFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return c.Name != source && source != allClients })
+	clients := slices.DeleteFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool {
+		return c.Name != source && source != allClients
+	})
 	switch {
 	case len(clients) == 0:
 		return f.gatherFile(x, source)
@@ -311,7 +319,8 @@ func (f *importFlags) gatherFile(x *importResult, file string) error {
 	in, err := mcpconfig.Import(file, f.from, dryOptions())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return command.Usagef("%q is neither a client nor a file%s; indus mcp import lists what is there", file, command.DidYouMean(file, clientNames()))
+		return command.Usagef("%q is neither a client nor a file%s; indus mcp import lists what is there", file,
+			command.DidYouMean(file, clientNames()))
 	case err != nil:
 		return command.AsUsage(err)
 	}
@@ -319,8 +328,8 @@ func (f *importFlags) gatherFile(x *importResult, file string) error {
 	return nil
 }
 
-// winningFiles returns, by name of server, the file from which the client takes that server. It is nil unless files of a
-// project and of the user are read together.
+// winningFiles returns, by name of server, the file from which the client takes that server. It is nil unless files of
+// a project and of the user are read together.
 func (f *importFlags) winningFiles(client string) map[string]string {
 	if f.file == "" {
 		return nil
@@ -364,15 +373,21 @@ func (x *importResult) add(in *mcpconfig.Imported, winners map[string]string) {
 	x.From = append(x.From, in.Files...)
 	x.Notes = append(x.Notes, in.Notes...)
 	for _, d := range in.Definitions {
-		server := importedServer{Server: d.ID, File: in.File, Client: in.Client, Row: secret.Definition(d.JSON), definition: d}
-		if file, ok := winners[d.ID]; ok && file != in.File || slices.ContainsFunc(x.Servers, func(o importedServer) bool { return o.Server == d.ID && o.Client == in.Client && o.Becomes == "" }) {
+		server := importedServer{
+			Server: d.ID, File: in.File, Client: in.Client, Row: secret.Definition(d.JSON), definition: d,
+		}
+		if file, ok := winners[d.ID]; ok && file != in.File ||
+			slices.ContainsFunc(x.Servers, func(o importedServer) bool {
+				return o.Server == d.ID && o.Client == in.Client && o.Becomes == ""
+			}) {
 			server.Becomes = "lost"
 		}
 		x.Servers = append(x.Servers, server)
 	}
 }
 
-// resolveServer determines the result for a server, and edits the text. first has the file that brought each name so far.
+// resolveServer determines the result for a server, and edits the text. first has the file that brought each name so
+// far.
 func (f *importFlags) resolveServer(e *mcpconfig.Edit, server *importedServer, origins map[string]string) error {
 	if server.Becomes == "lost" {
 		return nil
@@ -385,7 +400,8 @@ func (f *importFlags) resolveServer(e *mcpconfig.Edit, server *importedServer, o
 		}
 	}
 	f.tryName(e, server, name, origins)
-	if prefixed := strings.ReplaceAll(f.prefix, "{client}", server.Client) + name; f.prefix != "" && (server.Becomes == "kept" || server.Becomes == "lost") {
+	if prefixed := strings.ReplaceAll(f.prefix, "{client}", server.Client) + name; f.prefix != "" &&
+		(server.Becomes == "kept" || server.Becomes == "lost") {
 		f.tryName(e, server, prefixed, origins)
 	}
 	if server.Becomes != "added" && server.Becomes != "replaced" {
@@ -403,7 +419,8 @@ func (f *importFlags) resolveServer(e *mcpconfig.Edit, server *importedServer, o
 			advice = append(advice, mcpconfig.Note{Reason: fmt.Sprintf("there is %q too, which differs in case alone", id)})
 		}
 	}
-	server.advice = slices.DeleteFunc(advice, func(n mcpconfig.Note) bool { return n.State != "" }) // the import has noted unset variables
+	// The import has noted unset variables.
+	server.advice = slices.DeleteFunc(advice, func(n mcpconfig.Note) bool { return n.State != "" })
 	return nil
 }
 
@@ -475,8 +492,8 @@ func (f *importFlags) report(x *importResult, source string, s show.Streams) err
 	return nil
 }
 
-// existingFile returns the first existing file, or else the first file. Files with another base name than the first are read
-// only, so it skips them.
+// existingFile returns the first existing file, or else the first file. Files with another base name than the first are
+// read only, so it skips them.
 func existingFile(files []string) string {
 	stem := func(file string) string {
 		name := strings.TrimPrefix(filepath.Base(file), ".")

@@ -31,9 +31,11 @@ func reportKept(server importedServer, source string, s show.Streams) {
 	}
 	alternative := fmt.Sprintf("--prefix %s or --rename %s=NEW", show.ShellWord(prefix), show.ShellWord(old))
 	if server.Becomes == "lost" {
-		s.Reportf("%s: server %q is left out: another of that name is imported first; %s takes this one over as well", server.File, id, alternative)
+		s.Reportf("%s: server %q is left out: another of that name is imported first; %s takes this one over as well",
+			server.File, id, alternative)
 	} else {
-		s.Reportf("kept the server %q that is there already; --force replaces it, and %s takes this one over as well", id, alternative)
+		s.Reportf("kept the server %q that is there already; --force replaces it, and %s takes this one over as well", id,
+			alternative)
 	}
 	for _, d := range server.diff[:min(len(server.diff), maxDiff)] {
 		s.Reportf("  %s", d)

@@ -29,9 +29,11 @@ func newLogin(s show.Streams) *cobra.Command {
 		Short: "Sign in to a server that wants it", Long: loginHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "every server that wants a sign-in and has none")
-	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, `print the address, to be opened anywhere, and read from stdin the one at which
+	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false,
+		`print the address, to be opened anywhere, and read from stdin the one at which
 		that browser ends`)
-	cmd.Flags().StringVar(&f.as, "as", "", `PRINCIPAL  sign this caller of indus serve in, for servers with "per": "principal"
+	cmd.Flags().StringVar(&f.as, "as", "",
+		`PRINCIPAL  sign this caller of indus serve in, for servers with "per": "principal"
 		("user:NAME" of a key's --principal; the log of indus serve names principals)`)
 	f.Add(cmd)
 	return cmd
@@ -40,10 +42,13 @@ func newLogin(s show.Streams) *cobra.Command {
 // checkPrincipal refuses a value of --as that is no principal, because no caller could use its sign-in.
 func (f *loginFlags) checkPrincipal() error {
 	kind, name, _ := strings.Cut(f.as, ":")
-	if f.as == "" || name != "" && slices.Contains([]string{"user", "key", "token"}, kind) || strings.Contains(f.as, "#") { // see package identity
+	// See package identity.
+	if f.as == "" || name != "" && slices.Contains([]string{"user", "key", "token"}, kind) || strings.Contains(f.as, "#") {
 		return nil
 	}
-	return command.Usagef(`--as %s is no principal: write "user:%s" of a key's --principal, or the principal that the log of indus serve shows`, f.as, f.as)
+	return command.Usagef(
+		`--as %s is no principal: write "user:%s" of a key's --principal, or the principal that the log of indus serve shows`,
+		f.as, f.as)
 }
 
 const loginHelp = `Sign in to servers that want OAuth. The browser opens at the server's authorization
@@ -128,7 +133,8 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 			}
 		}
 		if f.as != "" && o.Pool.Per != interop.PerPrincipal {
-			s.Reportf("%s: its row has no \"per\": \"principal\": indus serve calls it for everybody with the sign-in without --as", o.ID)
+			s.Reportf(
+				"%s: its row has no \"per\": \"principal\": indus serve calls it for everybody with the sign-in without --as", o.ID)
 		}
 		err := tokens.SignIn(ctx, o, f.as, asking, s)
 		if ctx.Err() != nil {
@@ -154,7 +160,9 @@ func failedLogin(o interop.Server, err error) error {
 	if err == nil {
 		return nil
 	}
-	failed := &command.ExitError{Code: command.ExitForbidden, Err: errors.New(o.ID + ": " + o.Mask(err.Error())), Try: signin.Advice(err, o.ID)}
+	failed := &command.ExitError{
+		Code: command.ExitForbidden, Err: errors.New(o.ID + ": " + o.Mask(err.Error())), Try: signin.Advice(err, o.ID),
+	}
 	switch {
 	case signin.IsNone(err):
 		failed.Code, failed.Err = command.ExitUsage, errors.New(o.ID+": it wants no sign-in by OAuth: "+o.Mask(err.Error()))
@@ -165,7 +173,9 @@ func failedLogin(o interop.Server, err error) error {
 }
 
 // needsNone reports, for --all, whether a server needs no sign-in now.
-func (f *loginFlags) needsNone(ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams) (bool, error) {
+func (f *loginFlags) needsNone(
+	ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams,
+) (bool, error) {
 	st, err := tokens.Renewed(ctx, o, f.as)
 	switch {
 	case err != nil:
@@ -200,7 +210,8 @@ func newLogout(s show.Streams) *cobra.Command {
 		Use: "logout [SERVER]...", SuggestFor: []string{"signout", "sign-out"},
 		Short: "Forget a sign-in", Long: logoutHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
-	cmd.Flags().BoolVar(&f.all, "all", false, `every sign-in that is kept, of servers that are no longer configured and of every
+	cmd.Flags().BoolVar(&f.all, "all", false,
+		`every sign-in that is kept, of servers that are no longer configured and of every
 		principal too, unless --as names one`)
 	cmd.Flags().StringVar(&f.as, "as", "", "PRINCIPAL  the sign-in of this caller of indus serve")
 	f.Add(cmd)
@@ -262,7 +273,9 @@ func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) 
 	return failed
 }
 
-func (f *loginFlags) storedSignIns(ctx context.Context, tokens *signin.Tokens, args []string, s show.Streams) (list []storedSignIn, err error) {
+func (f *loginFlags) storedSignIns(
+	ctx context.Context, tokens *signin.Tokens, args []string, s show.Streams,
+) (list []storedSignIn, err error) {
 	servers, err := f.selectServers(ctx, args, s)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,8 @@ func newLs(s show.Streams) *cobra.Command {
 		Use: "ls", Aliases: []string{"list"}, SuggestFor: []string{"status", "ps", "servers"},
 		Short: "Connect every server, and say how each is", Long: lsHelp, ValidArgsFunction: cobra.NoFileCompletions,
 	})
-	cmd.Flags().BoolVar(&f.offline, "offline", false, `connect nothing: how many tools each had when indus serve last heard it, and when
+	cmd.Flags().BoolVar(&f.offline, "offline", false,
+		`connect nothing: how many tools each had when indus serve last heard it, and when
 		that was`)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array, an object a server")
 	f.Add(cmd)

@@ -71,8 +71,9 @@ func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error
 		row = secret.Definition(d.JSON)
 	}
 	shown := shownRow{
-		Server: name, State: r.State, Transport: r.Kind, Scope: r.Scope, File: r.File, Line: r.Line, Approval: approvalText(r),
-		Reason: r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: row,
+		Server: name, State: r.State, Transport: r.Kind, Scope: r.Scope, File: r.File, Line: r.Line,
+		Approval: approvalText(r),
+		Reason:   r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: row,
 	}
 	for _, n := range c.Notes {
 		if n.Server == name && n.File == r.File && n.State == "" {
@@ -187,7 +188,9 @@ func (f *scopeFlags) printEdited(ctx context.Context, e editResult, s show.Strea
 }
 
 // change edits the file of a configured server, and returns the row before the change.
-func (f *scopeFlags) change(ctx context.Context, name string, change func(*mcpconfig.Edit) error) (row mcpconfig.Row, err error) {
+func (f *scopeFlags) change(
+	ctx context.Context, name string, change func(*mcpconfig.Edit) error,
+) (row mcpconfig.Row, err error) {
 	_, err = editFile(ctx, true, func() (string, error) {
 		c, err := f.read(ctx)
 		if err == nil {
@@ -201,7 +204,9 @@ func (f *scopeFlags) change(ctx context.Context, name string, change func(*mcpco
 // reportPlainSecrets warns of values that look like secrets in plain text. It hides them, and suggests a variable.
 func reportPlainSecrets(d mcpconfig.Definition, path string, s show.Streams) {
 	for _, p := range secret.InDefinition(d.JSON) {
-		s.Reportf("%s: %s looks like a secret, and is in %s in plain text; write %s, which takes it from the environment, or ${cmd:pass show …} instead",
+		s.Reportf(
+			"%s: %s looks like a secret, and is in %s in plain text; write %s, which takes it from the environment, or "+
+				"${cmd:pass show …} instead",
 			d.ID, p.Where, path, p.Variable)
 	}
 }

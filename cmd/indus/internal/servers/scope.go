@@ -16,7 +16,8 @@ import (
 // Commands returns the commands about configured servers.
 func Commands(s show.Streams) []*cobra.Command {
 	return []*cobra.Command{
-		newLs(s), newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newExport(s), newLogin(s), newLogout(s),
+		newLs(s), newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newExport(s),
+		newLogin(s), newLogout(s),
 	}
 }
 
@@ -71,7 +72,9 @@ func (f *scopeFlags) repeatFlags() string {
 func dryOptions() *mcpconfig.Options { return &mcpconfig.Options{Dry: true} }
 
 // editFile changes the file that path returns, under a lock. If save is false, it writes nothing and takes no lock.
-func editFile(ctx context.Context, save bool, path func() (string, error), change func(*mcpconfig.Edit) error) (*mcpconfig.Edit, error) {
+func editFile(
+	ctx context.Context, save bool, path func() (string, error), change func(*mcpconfig.Edit) error,
+) (*mcpconfig.Edit, error) {
 	if save {
 		unlock, err := mcpconfig.Lock(ctx, dryOptions())
 		if err != nil {
@@ -145,11 +148,14 @@ func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, erro
 		return mcpconfig.Row{}, command.Usagef("no server %q there: it is at %s:%d", name, c.Rows[i].File, c.Rows[i].Line)
 	}
 	near := command.DidYouMean(name, f.ids(c, anyRow))
-	return mcpconfig.Row{}, command.Usagef("no server %q is configured%s", name, cmp.Or(near, "; indus mcp ls shows them all"))
+	return mcpconfig.Row{}, command.Usagef("no server %q is configured%s", name,
+		cmp.Or(near, "; indus mcp ls shows them all"))
 }
 
 // newRowCommand returns a command on the row of one server.
-func newRowCommand(cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, json string, run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error) *cobra.Command {
+func newRowCommand(
+	cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, json string, run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error,
+) *cobra.Command {
 	var f scopeFlags
 	cmd.Args = command.Needs(1, "the name of a server: indus mcp ls shows them all", "NAME")
 	cmd.ValidArgsFunction = command.Complete(1, func(ctx context.Context) []string {
@@ -159,7 +165,8 @@ func newRowCommand(cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.St
 		}
 		return f.ids(c, wanted)
 	})
-	out := command.New(s, func(ctx context.Context, args []string, s show.Streams) error { return run(&f, ctx, args[0], s) }, cmd)
+	out := command.New(s,
+		func(ctx context.Context, args []string, s show.Streams) error { return run(&f, ctx, args[0], s) }, cmd)
 	f.addJSON(out, json)
 	f.addNarrowing(out)
 	return out

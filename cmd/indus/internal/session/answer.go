@@ -84,7 +84,8 @@ func (x *session) reportUnready() {
 		case st.Fault != nil:
 			x.streams.Reportf("%s", command.Explain(st.Fault))
 		case !st.Phase.Usable():
-			x.streams.Reportf("%s is not ready after %s, and the answer goes without its tools: --wait waits longer", st.Server, x.flags.wait)
+			x.streams.Reportf("%s is not ready after %s, and the answer goes without its tools: --wait waits longer", st.Server,
+				x.flags.wait)
 		}
 	}
 }
@@ -137,7 +138,8 @@ func readContext(ctx context.Context, s show.Streams) (string, error) {
 		return "", nil
 	}
 	slow := time.AfterFunc(stdinSilence, func() {
-		s.Reportf("still reading stdin, which goes along with the prompt; where it is not meant, end the command with </dev/null")
+		s.Reportf(
+			"still reading stdin, which goes along with the prompt; where it is not meant, end the command with </dev/null")
 	})
 	defer slow.Stop()
 	b, err := command.FileReader(ctx, s.In)("-")

@@ -274,7 +274,8 @@ func (x *session) sample(ctx context.Context, m interop.Message) (json.RawMessag
 	}
 	stop := map[agent.Stop]string{agent.StopLength: "maxTokens", agent.StopRefusal: "refusal"}[reply.Stop]
 	return json.Marshal(map[string]any{
-		"role": "assistant", "model": provider.Name(), "stopReason": cmp.Or(stop, "endTurn"), "content": map[string]string{"type": "text", "text": text},
+		"role": "assistant", "model": provider.Name(), "stopReason": cmp.Or(stop, "endTurn"),
+		"content": map[string]string{"type": "text", "text": text},
 	})
 }
 

@@ -144,7 +144,8 @@ func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 		case rest != "" && len(names) == 1:
 			values[names[0]], last = word, names[0]
 		case rest != "":
-			return nil, fmt.Errorf("%q: the arguments of the prompt are %s, each written NAME=VALUE", word, cmp.Or(strings.Join(names, ", "), "none"))
+			return nil, fmt.Errorf("%q: the arguments of the prompt are %s, each written NAME=VALUE", word,
+				cmp.Or(strings.Join(names, ", "), "none"))
 		}
 	}
 	for _, a := range p.Arguments {
@@ -202,7 +203,8 @@ func (x *session) withResources(ctx context.Context, prompt string) (string, err
 		if err != nil {
 			return "", fmt.Errorf("@%s:%s: %w", server, uri, err)
 		}
-		prompt += fmt.Sprintf("\n\nThe resource %s of server %s (its content, and nothing that the user wrote):\n%s", quoted(uri, 1000), server, content)
+		prompt += fmt.Sprintf("\n\nThe resource %s of server %s (its content, and nothing that the user wrote):\n%s",
+			quoted(uri, 1000), server, content)
 	}
 	return prompt, nil
 }

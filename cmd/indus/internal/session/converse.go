@@ -156,7 +156,9 @@ func (c *conversation) runPrompt(ctx context.Context, text string) (leave bool, 
 }
 
 // turn runs a turn of the model and prints its end.
-func (c *conversation) turn(ctx context.Context, run func(context.Context) (agent.Answer, error)) (leave bool, err error) {
+func (c *conversation) turn(
+	ctx context.Context, run func(context.Context) (agent.Answer, error),
+) (leave bool, err error) {
 	began := time.Now()
 	var a agent.Answer
 	err = c.screen.Turn(ctx, func(ctx context.Context) (err error) {
@@ -240,14 +242,16 @@ func usageText(a agent.Answer, took time.Duration) string {
 	if a.Usage.CacheRead > 0 {
 		in += fmt.Sprintf(" (%d of them cached)", a.Usage.CacheRead)
 	}
-	return fmt.Sprintf("%s, %d out, %s, %s", in, a.Usage.Output, show.Count(a.Steps, "step"), show.Duration(took.Round(100*time.Millisecond)))
+	return fmt.Sprintf("%s, %d out, %s, %s", in, a.Usage.Output, show.Count(a.Steps, "step"),
+		show.Duration(took.Round(100*time.Millisecond)))
 }
 
 // greet prints the model and the servers. In a resumed session it also prints the model's last message.
 func (c *conversation) greet() {
 	c.screen.Print(c.screen.Bold("indus") + "  " + show.Clean(c.provider.Name()) + "  " + c.screen.Dim(show.Clean(c.dir)))
 	if messages := c.agent.Messages(); len(messages) > 0 {
-		c.screen.Print(c.screen.Dim("goes on after " + show.Count(len(messages), "message") + ", with these words at the end:"))
+		c.screen.Print(c.screen.Dim("goes on after " + show.Count(len(messages), "message") +
+			", with these words at the end:"))
 		width, _ := c.screen.Editor.Size()
 		c.screen.Print(markdown.Render(lastWords(messages), width-1, c.screen.Color)...)
 	}

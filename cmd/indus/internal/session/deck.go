@@ -25,7 +25,8 @@ func (x *session) createBuiltins() error {
 	}
 	tc.ID = x.id
 	if x.private = privateReason(x.dir, command.HomeDirectories(), ownDirectories()); x.private != "" && !x.flags.noTools {
-		x.streams.Reportf("%s: each look at a file asks first; start indus in a project's directory, where looks do not ask", x.private)
+		x.streams.Reportf("%s: each look at a file asks first; start indus in a project's directory, where looks do not ask",
+			x.private)
 	}
 	tc.FS = protectedFS{FS: tc.FS, dir: x.dir, protected: append(ownDirectories(), x.flags.trustedFiles()...)}
 	tc.Shell = keylessShell{tc.Shell, mcpconfig.KeyVariables(nil)}
@@ -71,8 +72,8 @@ func checkTools(names []string) error {
 	return nil
 }
 
-// keylessShell is a shell without the keys of models. Commands do not need them, and "env" would show them to the model and
-// its provider.
+// keylessShell is a shell without the keys of models. Commands do not need them, and "env" would show them to the model
+// and its provider.
 type keylessShell struct {
 	toolbox.Shell
 	variables []string
@@ -119,8 +120,8 @@ func (f *flags) trustedFiles() (files []string) {
 	return files
 }
 
-// protectedFS protects the files of indus against changes. They can be read. A tool that could change them could approve
-// itself.
+// protectedFS protects the files of indus against changes. They can be read. A tool that could change them could
+// approve itself.
 type protectedFS struct {
 	toolbox.FS
 	dir       string // the directory of FS
@@ -176,7 +177,8 @@ var _ standard.WriteChecker = protectedFS{}
 func (f protectedFS) check(op, name string) error {
 	path := atomicfile.Real(filepath.Join(f.dir, filepath.FromSlash(name)))
 	for dir := path; ; dir = filepath.Dir(dir) {
-		if strings.EqualFold(filepath.Base(dir), ".indusvx") || slices.ContainsFunc(f.protected, func(own string) bool { return command.SameDirectory(own, dir) }) {
+		if strings.EqualFold(filepath.Base(dir), ".indusvx") ||
+			slices.ContainsFunc(f.protected, func(own string) bool { return command.SameDirectory(own, dir) }) {
 			return &fs.PathError{Op: op, Path: name, Err: errProtected}
 		}
 		if dir == filepath.Dir(dir) {

@@ -43,7 +43,8 @@ func Add(root *cobra.Command, s show.Streams) {
 	f := addFlags(root)
 	root.Args = f.arguments
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) }
-	root.Long = strings.Replace(root.Long, "\n\nFlags of every command:", "\n\n"+flagsHelp+"\n\nFlags of every command:", 1)
+	root.Long = strings.Replace(root.Long, "\n\nFlags of every command:", "\n\n"+flagsHelp+"\n\nFlags of every command:",
+		1)
 }
 
 func addFlags(root *cobra.Command) *flags {

@@ -50,7 +50,8 @@ var providers = []service{
 // unknownService is the service at a --base-url that belongs to no known provider.
 var unknownService service
 
-// keyAddress returns the address to which the key of the environment is sent: from the environment, or else the default.
+// keyAddress returns the address to which the key of the environment is sent: from the environment, or else the
+// default.
 func (p service) keyAddress() string {
 	if p.urlEnv == "" {
 		return p.baseURL
@@ -91,7 +92,8 @@ func (f *flags) target(name string) (target, error) {
 	t.service, t.id = splitModel(cmp.Or(name, first))
 	firstService, _ := splitModel(first)
 	settingsService, _ := splitModel(settings.Model)
-	isFirst, isSettings := firstService.name == t.name, settingsService.name == t.name && (settings.Model != "" || settings.BaseURL != "")
+	isFirst, isSettings := firstService.name == t.name,
+		settingsService.name == t.name && (settings.Model != "" || settings.BaseURL != "")
 	source := "$" + t.urlEnv
 	switch {
 	case isFirst && f.baseURL != "":
@@ -99,7 +101,8 @@ func (f *flags) target(name string) (target, error) {
 	case isSettings && settings.BaseURL != "":
 		t.address, source = settings.BaseURL, settings.path+": baseURL"
 	case t.name == "":
-		return t, command.Usagef("model %q: begin it with its provider, as in %s/…, or say with --base-url where it is%s", t.id, "anthropic",
+		return t, command.Usagef("model %q: begin it with its provider, as in %s/…, or say with --base-url where it is%s",
+			t.id, "anthropic",
 			command.DidYouMean(strings.Split(t.id, "/")[0], providerNames()))
 	case t.name == "ollama":
 		t.address = ollamaURL()
@@ -129,7 +132,8 @@ func (f *flags) firstModel(set userSettings) (string, error) {
 	setURL := func(p service) bool { return p.keyAddress() != p.baseURL }
 	setKey := func(p service) bool { return p.keyEnv != "" && os.Getenv(p.keyEnv) != "" }
 	withKey := slices.DeleteFunc(slices.Clone(providers), func(p service) bool { return !setKey(p) })
-	if f.baseURL != "" || f.keyFile != "" || set.BaseURL != "" || len(withKey) == 0 && slices.ContainsFunc(providers, setURL) {
+	if f.baseURL != "" || f.keyFile != "" || set.BaseURL != "" ||
+		len(withKey) == 0 && slices.ContainsFunc(providers, setURL) {
 		return "", command.Usagef("no model is named: give it with --model")
 	}
 	switch len(withKey) {
@@ -139,7 +143,8 @@ func (f *flags) firstModel(set userSettings) (string, error) {
 		return withKey[0].name + "/" + withKey[0].model, nil
 	}
 	names := show.Names(withKey, func(p service) string { return p.name + "/" + p.model })
-	return "", command.Usagef("there are keys of several providers: name a model with --model, such as %s", strings.Join(names, " or "))
+	return "", command.Usagef("there are keys of several providers: name a model with --model, such as %s",
+		strings.Join(names, " or "))
 }
 
 // key returns the key that may be sent to the target's address: a key that the user set for it, or the key of its
@@ -166,15 +171,19 @@ func (f *flags) key(t target, isFirst, settled bool, set userSettings) (string, 
 	case t.address == t.baseURL:
 		return "", noKey(t.service, set)
 	case settled && (set.KeyFile != "" || set.KeyEnv != ""):
-		return "", command.Usagef("%s: the key that it names is not sent to $%s: set baseURL there too, or set $%s", set.path, t.urlEnv, t.keyEnv)
+		return "", command.Usagef("%s: the key that it names is not sent to $%s: set baseURL there too, or set $%s", set.path,
+			t.urlEnv, t.keyEnv)
 	}
 	return "", nil // a server of the user's own may need no key
 }
 
 // noKey returns the error for a missing key.
 func noKey(p service, set userSettings) error {
-	return command.Usagef("there is no key for %s. Set $%s, or give a file with --key-file, or name both model and key in %s: {\"model\": \"%s\", \"keyFile\": \"FILE\"}. A model on this machine needs none: --model ollama/NAME",
-		cmp.Or(p.name, "a model"), p.keyEnv, cmp.Or(set.path, "settings.json of the configuration"), cmp.Or(p.name, "anthropic")+"/NAME")
+	return command.Usagef(
+		"there is no key for %s. Set $%s, or give a file with --key-file, or name both model and key in %s: {\"model\": "+
+			"\"%s\", \"keyFile\": \"FILE\"}. A model on this machine needs none: --model ollama/NAME",
+		cmp.Or(p.name, "a model"), p.keyEnv, cmp.Or(set.path, "settings.json of the configuration"), cmp.Or(p.name,
+			"anthropic")+"/NAME")
 }
 
 // checkAddress refuses addresses that are not URLs of web services. from names the flag or variable with the address.
@@ -212,7 +221,9 @@ var contextSizes = []struct {
 	tokens int
 }{
 	{"claude-", 200_000},
-	{"gpt-5", 272_000}, {"gpt-4.1", 1_000_000}, {"gpt-4o", 128_000}, {"gpt-4-turbo", 128_000}, {"gpt-4", 8_192}, {"gpt-3.5", 16_000},
+	{"gpt-5", 272_000}, {"gpt-4.1", 1_000_000}, {"gpt-4o", 128_000}, {"gpt-4-turbo", 128_000}, {
+		"gpt-4", 8_192,
+	}, {"gpt-3.5", 16_000},
 	{"o1", 200_000}, {"o3", 200_000}, {"o4", 200_000},
 }
 
@@ -258,10 +269,16 @@ func (t target) provider() model {
 // explain adds an exit code and a hint to the error of a turn.
 func (x *session) explain(err error) error {
 	if errors.Is(err, agent.ErrSteps) {
-		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "--steps allows more, and the next prompt goes on from here (with --resume, of another run)"}
+		return &command.ExitError{
+			Code: command.ExitFault, Err: err,
+			Try: "--steps allows more, and the next prompt goes on from here (with --resume, of another run)",
+		}
 	}
 	if errors.Is(err, agent.ErrFull) {
-		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "in a conversation /clear begins another one; /compact needs a model that takes all of it (see /model)"}
+		return &command.ExitError{
+			Code: command.ExitFault, Err: err,
+			Try: "in a conversation /clear begins another one; /compact needs a model that takes all of it (see /model)",
+		}
 	}
 	p, ok := errors.AsType[*agent.ProviderError](err)
 	if !ok {
@@ -275,7 +292,8 @@ func (x *session) explain(err error) error {
 			e.Try += fmt.Sprintf(" or $%s", x.target.keyEnv)
 		}
 	case p.Status == 0:
-		e.Code, e.Try = command.ExitUnreachable, "is it up, and is this its address: "+cmp.Or(secret.URL(x.target.address), "that of "+x.target.name)+"?"
+		e.Code, e.Try = command.ExitUnreachable,
+			"is it up, and is this its address: "+cmp.Or(secret.URL(x.target.address), "that of "+x.target.name)+"?"
 	case p.Status == http.StatusNotFound:
 		e.Try = "is the model's name right? see --model"
 	}

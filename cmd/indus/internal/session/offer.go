@@ -27,13 +27,15 @@ type offer struct {
 }
 
 func newOffer(local, servers toolbox.Source, limit int, p *schema.Profile) *offer {
-	o := &offer{local: local, servers: servers, limit: limit, visible: &selection{Source: servers, names: map[string]bool{}}}
+	o := &offer{
+		local: local, servers: servers, limit: limit, visible: &selection{Source: servers, names: map[string]bool{}},
+	}
 	o.setProfile(p)
 	return o
 }
 
-// setProfile selects another model, with tools in the form of its provider. If that provider would refuse so many tools, all
-// tools of servers move to the catalog.
+// setProfile selects another model, with tools in the form of its provider. If that provider would refuse so many
+// tools, all tools of servers move to the catalog.
 func (o *offer) setProfile(p *schema.Profile) {
 	o.profile, o.allTools = p, toolbox.NewBox(&toolbox.BoxOptions{Profile: p}, o.local, o.servers)
 	o.box = o.build()

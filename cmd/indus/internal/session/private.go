@@ -33,7 +33,8 @@ func privateReason(dir string, homes, own []string) string {
 			first := strings.ToLower(filepath.Base(at))
 			hidden := strings.HasPrefix(first, ".") || first == "library" || first == "appdata"
 			if hidden && command.SameDirectory(home, filepath.Dir(at)) {
-				return "the working directory is in " + filepath.Join("~", filepath.Base(at)) + ", where programs keep what is theirs"
+				return "the working directory is in " + filepath.Join("~", filepath.Base(at)) +
+					", where programs keep what is theirs"
 			}
 		}
 	}

@@ -41,9 +41,11 @@ func (x *session) attach(ctx context.Context) error {
 	}
 	x.config, x.log, x.signIns = c, log, signin.Open(x.streams)
 	x.servers = ledger.Attach(ctx, ledger.Empty(), configured, &ledger.Options{
-		Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: x.endpoint, Logger: x.streams.Logger()}, Wait: -1},
-		Log:   log,
-		By:    fmt.Sprintf("indus session %s, process %d", x.id, os.Getpid()),
+		Mount: &interop.MountOptions{
+			FleetOptions: interop.FleetOptions{Endpoint: x.endpoint, Logger: x.streams.Logger()}, Wait: -1,
+		},
+		Log: log,
+		By:  fmt.Sprintf("indus session %s, process %d", x.id, os.Getpid()),
 	})
 	if err := x.settle(ctx); err != nil {
 		return err
@@ -92,7 +94,8 @@ func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.L
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case guard != "":
-		return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
+		return nil, fmt.Errorf(
+			"%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
 	}
 	x.streams.Reportf("no ledger is kept: %s", strings.TrimPrefix(err.Error(), "ledger: "))
 	return nil, nil
@@ -161,7 +164,8 @@ func (x *session) statusOf(server string) (interop.EndpointStatus, bool) {
 // disconnect stops a server. Its tools are removed at once.
 func (x *session) disconnect(server string) error {
 	if _, ok := x.server(server); !ok {
-		return command.Usagef("no server %q is connected%s", server, command.DidYouMean(server, command.IDs(x.servers.Fleet.Servers())))
+		return command.Usagef("no server %q is connected%s", server,
+			command.DidYouMean(server, command.IDs(x.servers.Fleet.Servers())))
 	}
 	x.servers.Detach(server)
 	return nil
@@ -193,7 +197,8 @@ func (x *session) serverStates() (order []string, now map[string]serverState) {
 func healthText(st interop.EndpointStatus, pending bool) string {
 	switch {
 	case st.Fault != nil:
-		return "cannot be reached: " + strconv.Quote(quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300)) // it may contain text of the server
+		// It may contain text of the server.
+		return "cannot be reached: " + strconv.Quote(quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300))
 	case !pending: // or idle, and started by the next call
 		return "ready"
 	}
@@ -220,7 +225,8 @@ func (x *session) describeNews() string {
 		return ""
 	}
 	slices.Sort(lines)
-	return "(From indus, not from the user. Since the last message:\n" + strings.Join(lines, "\n") + x.instructions() + "\n)"
+	return "(From indus, not from the user. Since the last message:\n" + strings.Join(lines, "\n") + x.instructions() +
+		"\n)"
 }
 
 // describeChange describes the changes of one server, or returns "" if there are none.

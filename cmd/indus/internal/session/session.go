@@ -47,7 +47,9 @@ type session struct {
 // openSession returns a session that is ready for its first prompt. p answers questions about permission and questions
 // of servers. It is nil if no user can be asked. hear receives the events of turns, and may be nil. The caller must
 // close the session.
-func openSession(ctx context.Context, f *flags, s show.Streams, p *person, onEvent func(agent.Event)) (*session, error) {
+func openSession(
+	ctx context.Context, f *flags, s show.Streams, p *person, onEvent func(agent.Event),
+) (*session, error) {
 	x := &session{flags: f, streams: s, person: p}
 	if err := x.start(ctx, onEvent); err != nil {
 		x.close()
@@ -85,7 +87,9 @@ func (x *session) beginConversation(ctx context.Context) error {
 	if err := x.openTranscript(ctx); err != nil {
 		return err
 	}
-	o := agent.Options{Provider: x.provider, Tools: x.offer.box, Hear: x.onEvent, Steps: x.flags.steps, Context: x.flags.contextOf(x.target)}
+	o := agent.Options{
+		Provider: x.provider, Tools: x.offer.box, Hear: x.onEvent, Steps: x.flags.steps, Context: x.flags.contextOf(x.target),
+	}
 	if x.transcript != nil {
 		o.Journal, o.History = x.transcript, x.transcript.Entries()
 	}
@@ -120,7 +124,8 @@ func (x *session) buildOffer(ctx context.Context) error {
 		return err
 	}
 	p := x.permissions()
-	x.offer = newOffer(agent.Guard(x.local, p.Permit), agent.Guard(x.servers, p.Permit), x.flags.budget, x.provider.Profile())
+	x.offer = newOffer(agent.Guard(x.local, p.Permit), agent.Guard(x.servers, p.Permit), x.flags.budget,
+		x.provider.Profile())
 	x.reportCatalogue()
 	return nil
 }
@@ -128,7 +133,9 @@ func (x *session) buildOffer(ctx context.Context) error {
 // reportCatalogue reports that the model sees the four tools of the catalog instead of all tools.
 func (x *session) reportCatalogue() {
 	if x.offer.catalogue {
-		x.streams.Reportf("the servers' tools are too many to be shown at once (see --tool-budget): search, schema, call and batch find and run them")
+		x.streams.Reportf(
+			"the servers' tools are too many to be shown at once (see --tool-budget): search, schema, call and batch find " +
+				"and run them")
 	}
 }
 

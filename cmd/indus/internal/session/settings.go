@@ -17,8 +17,8 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// userSettings belong to the user. A project has none, because a cloned repository must not choose where prompts and keys
-// go.
+// userSettings belong to the user. A project has none, because a cloned repository must not choose where prompts and
+// keys go.
 type userSettings struct {
 	Model   string `json:"model"`
 	BaseURL string `json:"baseURL"`
@@ -62,7 +62,8 @@ func readSettings() (userSettings, error) {
 		err = errors.New("keyFile and keyEnv exclude each other")
 	}
 	if err != nil {
-		return s, command.Usagef("%s: %w; it is a JSON object of the strings model, baseURL, keyFile and keyEnv, and the number context", s.path, err)
+		return s, command.Usagef(
+			"%s: %w; it is a JSON object of the strings model, baseURL, keyFile and keyEnv, and the number context", s.path, err)
 	}
 	if rest, ok := strings.CutPrefix(s.KeyFile, "~/"); ok {
 		home, _ := os.UserHomeDir()

@@ -60,7 +60,8 @@ func (c *conversation) command(ctx context.Context, text string) (leave bool, er
 	most := map[string]int{"/mcp": 2, "/model": 1, "/result": 1, "/prompts": len(args)}[name]
 	switch _, known := slashNames[name]; {
 	case !known:
-		err = fmt.Errorf("no command %s%s; /help lists them", name, command.DidYouMean(name, slices.Sorted(maps.Keys(slashNames))))
+		err = fmt.Errorf("no command %s%s; /help lists them", name,
+			command.DidYouMean(name, slices.Sorted(maps.Keys(slashNames))))
 	case len(args) > most:
 		err = fmt.Errorf("%s: %q is too much; /help says what it takes", name, args[most])
 	case name == "/help":
@@ -186,7 +187,8 @@ func (c *conversation) mcp(ctx context.Context, args []string) error {
 		}
 		return c.printLog(ctx, server)
 	default:
-		return fmt.Errorf("/mcp %s: there is connect, disconnect, tools and log%s", verb, command.DidYouMean(verb, slashNames["/mcp"]))
+		return fmt.Errorf("/mcp %s: there is connect, disconnect, tools and log%s", verb,
+			command.DidYouMean(verb, slashNames["/mcp"]))
 	}
 	return nil
 }

@@ -142,7 +142,8 @@ func (x *session) resolveID() (string, error) {
 	}
 	message := "no session of this directory is kept"
 	if x.flags.resume != latest {
-		message = fmt.Sprintf("no session %q is kept%s", x.flags.resume, command.DidYouMean(x.flags.resume, show.Names(all, func(p storedSession) string { return p.id })))
+		message = fmt.Sprintf("no session %q is kept%s", x.flags.resume,
+			command.DidYouMean(x.flags.resume, show.Names(all, func(p storedSession) string { return p.id })))
 	}
 	for i, p := range here[:min(len(here), maxListed)] {
 		if i == 0 {
@@ -153,8 +154,8 @@ func (x *session) resolveID() (string, error) {
 	return "", command.Usagef("%s", message)
 }
 
-// resumeID returns the id of this session, which --resume without an id selects. If it is damaged, the error suggests one
-// of others.
+// resumeID returns the id of this session, which --resume without an id selects. If it is damaged, the error suggests
+// one of others.
 func (p storedSession) resumeID(others []storedSession) (string, error) {
 	if p.damage == nil {
 		return p.id, nil

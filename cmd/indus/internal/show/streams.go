@@ -30,7 +30,9 @@ type state struct {
 
 // New returns the streams of one run.
 func New(in io.Reader, out, err io.Writer) Streams {
-	return Streams{in, out, err, &state{Log: logFlag{level: logOff}, masker: masker{learned: secret.New().Keeping(maxLearned)}}}
+	return Streams{
+		in, out, err, &state{Log: logFlag{level: logOff}, masker: masker{learned: secret.New().Keeping(maxLearned)}},
+	}
 }
 
 // Reportf writes a message for the person to stderr. Its arguments pass through [Clean].

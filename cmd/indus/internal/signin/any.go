@@ -70,7 +70,8 @@ func (a *anyCaller) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("its tools are listed with the sign-in of any caller or of yours, and there is none: %w", missing)
+	return nil, fmt.Errorf("its tools are listed with the sign-in of any caller or of yours, and there is none: %w",
+		missing)
 }
 
 // endSession returns the response of a server that has ended the session. The session belongs to a sign-in that is no

@@ -19,11 +19,15 @@ type Finding struct {
 
 // stepAdvice maps steps to the advice for their failure.
 var stepAdvice = map[oauth.Step]string{
-	oauth.StepResource:      `what the server says of its sign-in cannot be used: whoever runs it must mend that; or get a token, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`,
-	oauth.StepServer:        "the authorization server cannot be used: can it be reached from here, and is it one for MCP (metadata, PKCE)?",
-	oauth.StepRegistration:  `register indus there by hand, with the redirect address http://127.0.0.1:PORT/callback, and write "oauth": {"clientId": "…", "redirectPort": PORT}; another address of this machine is "redirectUri"`,
+	oauth.StepResource: `what the server says of its sign-in cannot be used: whoever runs it must mend that; or ` +
+		`get a token, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`,
+	oauth.StepServer: "the authorization server cannot be used: can it be reached from here, and is it one for " +
+		"MCP (metadata, PKCE)?",
+	oauth.StepRegistration: `register indus there by hand, with the redirect address http://127.0.0.1:PORT/callback, ` +
+		`and write "oauth": {"clientId": "…", "redirectPort": PORT}; another address of this machine is "redirectUri"`,
 	oauth.StepAuthorization: "sign in again, and see what the browser says: indus mcp login SERVER",
-	oauth.StepToken:         `the authorization server refuses what it is shown: check "clientId" and "clientSecret", or sign in again: indus mcp login SERVER`,
+	oauth.StepToken: `the authorization server refuses what it is shown: check "clientId" and "clientSecret", ` +
+		`or sign in again: indus mcp login SERVER`,
 }
 
 // Advice returns the advice for an error of a sign-in. For other errors it returns "".
@@ -31,9 +35,11 @@ func Advice(err error, server string) string {
 	step, ok := errors.AsType[*oauth.StepError](err)
 	switch {
 	case errors.Is(err, oauth.ErrOtherIssuer):
-		return `the server names another authorization server than the one that the client is for; if whoever runs it says that this is right, write the new one as "issuer" into "oauth" of the entry`
+		return `the server names another authorization server than the one that the client is for; if whoever runs it ` +
+			`says that this is right, write the new one as "issuer" into "oauth" of the entry`
 	case errors.Is(err, oauth.ErrNoOAuth):
-		return `if it wants a key, write "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its documentation names`
+		return `if it wants a key, write "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its ` +
+			`documentation names`
 	case !ok:
 		return ""
 	case step.Unreachable():
@@ -69,7 +75,9 @@ func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []
 	if len(found) > 0 && !found[len(found)-1].OK {
 		return found
 	}
-	return append(found, Finding{string(oauth.StepAuthorization), false, needed.Error(), "sign in: indus mcp login " + s.ID})
+	return append(found, Finding{
+		string(oauth.StepAuthorization), false, needed.Error(), "sign in: indus mcp login " + s.ID,
+	})
 }
 
 // storedFindings returns the stored sign-ins for a server: of the local user, and of callers.

@@ -25,7 +25,9 @@ type Asking struct {
 }
 
 // SignIn lets a person sign in for a principal. If the server is configured so, the client itself signs in.
-func (t *Tokens) SignIn(ctx context.Context, s interop.Server, principal string, asking *Asking, out show.Streams) error {
+func (t *Tokens) SignIn(
+	ctx context.Context, s interop.Server, principal string, asking *Asking, out show.Streams,
+) error {
 	address, ok := Address(s)
 	if !ok {
 		return errors.New("it has no sign-in")
@@ -53,7 +55,8 @@ func (a *Asking) interaction(s interop.Server, streams show.Streams) oauth.Inter
 			},
 			Read: func(ctx context.Context) (string, error) {
 				if pasted {
-					streams.Reportf("%s: that is not the address at which this sign-in ended; paste it whole, with its state=…, on one line", s.ID)
+					streams.Reportf(
+						"%s: that is not the address at which this sign-in ended; paste it whole, with its state=…, on one line", s.ID)
 				}
 				pasted = true
 				return a.line(ctx, streams)
@@ -68,9 +71,12 @@ func (a *Asking) interaction(s interop.Server, streams show.Streams) oauth.Inter
 			host = u.Host
 		}
 		if err := openBrowser(authorize); err != nil {
-			streams.Reportf("%s: no browser can be opened here (%v); open this address on this machine, or end this and use --no-browser:", s.ID, err)
+			streams.Reportf(
+				"%s: no browser can be opened here (%v); open this address on this machine, or end this and use --no-browser:",
+				s.ID, err)
 		} else {
-			streams.Reportf("%s: sign in at %s, in the browser that has been opened; if none comes up, open this address:", s.ID, host)
+			streams.Reportf("%s: sign in at %s, in the browser that has been opened; if none comes up, open this address:", s.ID,
+				host)
 		}
 		fmt.Fprintf(streams.Err, "\n  %s\n\n", show.Clean(authorize))
 		return nil

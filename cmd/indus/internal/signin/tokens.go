@@ -132,7 +132,9 @@ func (t *Tokens) RoundTripper(s interop.Server, principal toolbox.Principal, bas
 	if g := oauth.Grant(s.OAuth.Grant); g != "" && g != oauth.AuthorizationCode {
 		return c.Transport(base, address, "") // no person signs in
 	}
-	return &anyCaller{tokens: t, server: s, client: c, address: address, base: base, signers: map[string]http.RoundTripper{}}
+	return &anyCaller{
+		tokens: t, server: s, client: c, address: address, base: base, signers: map[string]http.RoundTripper{},
+	}
 }
 
 // errorTripper is the round tripper of a server with an invalid configuration of its sign-in.
@@ -189,7 +191,8 @@ func (t *Tokens) client(s interop.Server) (*oauth.Client, error) {
 // newClient returns a client that interacts with a person through ask. If ask is nil, it never does.
 func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Client, error) {
 	o := &oauth.Options{
-		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer, ClientSecret: s.OAuth.ClientSecret,
+		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer,
+		ClientSecret:     s.OAuth.ClientSecret,
 		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger, Redirect: s.OAuth.RedirectURI,
 		Site: t.Site, Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID, Account: accountOf(s),
 	}
@@ -233,7 +236,9 @@ func exchange(o interop.OAuth) *oauth.Exchange {
 
 // Elicit returns the address of a sign-in, which the caller of Elicit shows to the person. If opened is true, it waits
 // until the sign-in is complete: see gateway.Options.SignIn. The redirect goes to the site, or to this machine.
-func (t *Tokens) Elicit(ctx context.Context, s interop.Server, principal string, opened bool) (address string, err error) {
+func (t *Tokens) Elicit(
+	ctx context.Context, s interop.Server, principal string, opened bool,
+) (address string, err error) {
 	address, ok := Address(s)
 	if !ok {
 		return "", errors.New("nobody signs in to this server")

@@ -46,8 +46,11 @@ type besideServers struct {
 	down error // the fault of a server that is down, already reported
 }
 
-// listAll returns the entries of all servers in order, and reports failures. Without entries it returns the last failure.
-func (b *besideServers) listAll(ctx context.Context, s show.Streams, kinds ...command.BesideKind) (rows []command.Beside, failed error) {
+// listAll returns the entries of all servers in order, and reports failures. Without entries it returns the last
+// failure.
+func (b *besideServers) listAll(
+	ctx context.Context, s show.Streams, kinds ...command.BesideKind,
+) (rows []command.Beside, failed error) {
 	failed = b.down
 	if failed != nil {
 		failed = command.Said(failed)
@@ -89,7 +92,8 @@ type besideList struct {
 func newBesideList(s show.Streams, list besideList, json string, c cobra.Command) *cobra.Command {
 	var f besideFlags
 	c.ValidArgsFunction = f.CompleteServers(math.MaxInt)
-	cmd := command.New(s, func(ctx context.Context, words []string, s show.Streams) error { return f.listAll(ctx, words, list, s) }, c)
+	cmd := command.New(s,
+		func(ctx context.Context, words []string, s show.Streams) error { return f.listAll(ctx, words, list, s) }, c)
 	f.add(cmd, json)
 	return cmd
 }
@@ -115,7 +119,8 @@ func (f *besideFlags) listAll(ctx context.Context, words []string, list besideLi
 		}
 		return s.WriteIndented(out)
 	}
-	return printByServer(s, rows, func(r command.Beside) string { return r.Server }, list.count, func(r command.Beside) (string, string) {
-		return list.title(r), show.Summary(r.Description)
-	})
+	return printByServer(s, rows, func(r command.Beside) string { return r.Server }, list.count,
+		func(r command.Beside) (string, string) {
+			return list.title(r), show.Summary(r.Description)
+		})
 }

@@ -22,7 +22,8 @@ func newComplete(s show.Streams) *cobra.Command {
 	cmd := command.New(s, f.complete, cobra.Command{
 		Use: "complete REF NAME=PREFIX [NAME=VALUE]...", Short: "Ask a server for values of an argument",
 		Long: completeHelp, ValidArgsFunction: f.completeOwner,
-		Args: command.Needs(2, "a prompt or the template of a URI, and NAME=PREFIX: indus mcp prompts and resources list them", ""),
+		Args: command.Needs(2,
+			"a prompt or the template of a URI, and NAME=PREFIX: indus mcp prompts and resources list them", ""),
 	})
 	f.addServerFlag(cmd, &f.server, "SERVER  the server that has the template; needed where several may")
 	f.add(cmd, rawJSONHelp)

@@ -26,7 +26,9 @@ func (f *callFlags) help(ctx context.Context, name string, s show.Streams) error
 	tool, _ := known.Find(name)
 	heard := known.Heard[tool.Server]
 	if err == nil && heard.IsZero() {
-		ctx, cancel := context.WithTimeoutCause(ctx, helpLimit, &command.ExitError{Code: command.ExitUnreachable, Err: fmt.Errorf("%s: its server does not answer within %s", name, helpLimit)})
+		ctx, cancel := context.WithTimeoutCause(ctx, helpLimit, &command.ExitError{
+			Code: command.ExitUnreachable, Err: fmt.Errorf("%s: its server does not answer within %s", name, helpLimit),
+		})
 		defer cancel()
 		var mounted *command.Connection
 		if mounted, tool, err = f.mount(ctx, name, s); err == nil {
@@ -68,7 +70,8 @@ func toolHelp(d toolbox.Descriptor, heard time.Time) string {
 		b.WriteString("\nIt declares no arguments.\n")
 	}
 	if !heard.IsZero() {
-		fmt.Fprintf(&b, "\nThat is what %s said when it was last served, at %s.\n", show.Clean(d.Server), heard.Local().Format(show.TimeFormat))
+		fmt.Fprintf(&b, "\nThat is what %s said when it was last served, at %s.\n", show.Clean(d.Server),
+			heard.Local().Format(show.TimeFormat))
 	}
 	b.WriteString("\nHow arguments are written, and the flags: indus mcp call -h\n")
 	return b.String()
@@ -122,7 +125,8 @@ func completeTool(f *command.ServerFlags, cmd *cobra.Command, typed string) ([]s
 		tools, toolless = nil, matching
 	}
 	if toolless = command.WithPrefix(typed, toolless); len(toolless) > 0 {
-		return append(command.WithPrefix(typed, tools), toolless...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		return append(command.WithPrefix(typed, tools),
+			toolless...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 	return command.WithPrefix(typed, tools), cobra.ShellCompDirectiveNoFileComp
 }

@@ -30,20 +30,25 @@ func newLint(s show.Streams) *cobra.Command {
 		Long: lintHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.providers, "provider", nil, `P  ask provider P, or several, with commas; "all" is every provider, strict
+	flags.StringSliceVar(&f.providers, "provider", nil,
+		`P  ask provider P, or several, with commas; "all" is every provider, strict
 		modes left out; "client" is the clients alone. Known are: `+strings.Join(command.ProfileNames(), ", "))
-	flags.StringArrayVar(&f.files, "file", nil, `FILE  lint a file instead of servers: a tools/list result, an array of tools,
+	flags.StringArrayVar(&f.files, "file", nil,
+		`FILE  lint a file instead of servers: a tools/list result, an array of tools,
 		one tool, or one JSON Schema; "-" is stdin; may be repeated`)
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "RULE  leave out what breaks a rule, or several, with commas")
 	flags.StringVar(&f.baseline, "baseline", "", "FILE  leave out the findings of a baseline")
 	flags.StringVar(&f.write, "write-baseline", "", "FILE  write what is found to a baseline, and do not fail")
 	flags.BoolVar(&f.strict, "strict", false, "fail for warnings too")
-	flags.StringVar(&f.explain, "explain", "", `RULE  print what a rule asks, what each provider accepts, and where that is from;
+	flags.StringVar(&f.explain, "explain", "",
+		`RULE  print what a rule asks, what each provider accepts, and where that is from;
 		or, for the name of a provider, all of its rules`)
 	flags.StringVar(&f.format, "format", "text", "F  text, json, markdown (a table) or github (workflow commands)")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, `print changes that lose nothing too, and what one of several providers warns
+	flags.BoolVarP(&f.verbose, "verbose", "v", false,
+		`print changes that lose nothing too, and what one of several providers warns
 		of or drops in silence`)
-	flags.BoolVar(&f.asJSON, "json", false, `as --format json: print a JSON object with all of it: profile (what is mounted with),
+	flags.BoolVar(&f.asJSON, "json", false,
+		`as --format json: print a JSON object with all of it: profile (what is mounted with),
 		providers (who is asked), summary, counts, faults, and tools, each with name, server, tool, findings [{provider,
 		path, rule, message, source, class, date, ignored}], changes [{path, rule, did, lost, narrowed}], refused (findings
 		that are left after the changes) and quarantined (the reason, if it is)`)
@@ -52,7 +57,8 @@ func newLint(s show.Streams) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("ignore", cobra.FixedCompletions(ruleOffers(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("explain", command.CompleteProfiles(ruleOffers()...))
 	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles(
-		command.EveryProvider+"\tevery provider, strict modes left out", command.ClientProfile+"\twhat clients refuse a whole list for"))
+		command.EveryProvider+"\tevery provider, strict modes left out", command.ClientProfile+
+			"\twhat clients refuse a whole list for"))
 	return cmd
 }
 
@@ -244,14 +250,18 @@ func (f *lintFlags) verdict(r *lintReport, down error) error {
 			found = t.Findings
 		}
 		counts := func(d Finding) bool { return Refuses(d) || f.strict && !d.Ignored }
-		if t.Quarantined != "" || slices.ContainsFunc(found, counts) || f.strict && slices.ContainsFunc(t.Findings, isOwnFinding) {
+		if t.Quarantined != "" || slices.ContainsFunc(found, counts) ||
+			f.strict && slices.ContainsFunc(t.Findings, isOwnFinding) {
 			bad++
 		}
 	}
 	switch {
 	case bad > 0:
-		return &command.ExitError{Code: command.ExitFault, Err: fmt.Errorf("refused or quarantined: %d of %s", bad, show.Count(len(r.Tools), "tool"))}
-	case slices.ContainsFunc(r.Counts, func(c Finding) bool { return Refuses(c) && (f.namesProviders() || c.Provider == r.Profile) }):
+		return &command.ExitError{
+			Code: command.ExitFault, Err: fmt.Errorf("refused or quarantined: %d of %s", bad, show.Count(len(r.Tools), "tool")),
+		}
+	case slices.ContainsFunc(r.Counts,
+		func(c Finding) bool { return Refuses(c) && (f.namesProviders() || c.Provider == r.Profile) }):
 		return &command.ExitError{Code: command.ExitFault, Err: errors.New("too many tools for one request")}
 	case down != nil:
 		return command.Said(down)

@@ -19,7 +19,9 @@ func (r *lintReport) reported(namesProviders bool) iter.Seq2[*ToolReport, Findin
 	return func(yield func(*ToolReport, Finding) bool) {
 		for i := range r.Tools {
 			t := &r.Tools[i]
-			found := slices.DeleteFunc(slices.Clone(t.Findings), func(f Finding) bool { return !namesProviders && !isOwnFinding(f) })
+			found := slices.DeleteFunc(slices.Clone(t.Findings), func(f Finding) bool {
+				return !namesProviders && !isOwnFinding(f)
+			})
 			if !namesProviders {
 				found = slices.Concat(t.Refused, found)
 			}
@@ -44,7 +46,8 @@ func (r *lintReport) writeMarkdown(p *show.Page, namesProviders bool) {
 		if f.Source != "" {
 			source = fmt.Sprintf("[%s](%s)", classText(f.Class, f.Date), sourceURL(f.Source))
 		}
-		p.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", f.level(), cell(t.Name), cell(f.Path), f.Rule, cell(f.Message), f.Provider, source)
+		p.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", f.level(), cell(t.Name), cell(f.Path), f.Rule, cell(f.Message),
+			f.Provider, source)
 	}
 }
 
@@ -101,7 +104,8 @@ func ruleNamed(name string) (schema.Rule, error) {
 	if slices.Contains(known, name) {
 		return schema.Rule(name), nil
 	}
-	return "", command.Usagef("no rule %q%s", name, cmp.Or(command.DidYouMean(name, known), ": there is "+strings.Join(known, ", ")))
+	return "", command.Usagef("no rule %q%s", name,
+		cmp.Or(command.DidYouMean(name, known), ": there is "+strings.Join(known, ", ")))
 }
 
 func classText(c schema.Class, date string) string { return strings.TrimSpace(string(c) + " " + date) }
@@ -188,7 +192,8 @@ func (b *baseline) write(file string) error {
 	slices.SortStableFunc(b.newRows, func(a, b baselineRow) int {
 		return strings.Compare(fmt.Sprintf("%+q", a), fmt.Sprintf("%+q", b))
 	})
-	raw, err := json.MarshalIndent(map[string][]baselineRow{"findings": append([]baselineRow{}, slices.Compact(b.newRows)...)}, "", "  ")
+	raw, err := json.MarshalIndent(map[string][]baselineRow{"findings": append([]baselineRow{},
+		slices.Compact(b.newRows)...)}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,9 @@ func (o *objection) text() string {
 
 func (o *objection) providersText() string {
 	var parts []string
-	for _, l := range []struct{ level, before, after string }{{levelError, "", ""}, {levelWarning, "warning: ", ""}, {levelNotice, "", " drops it"}} {
+	for _, l := range []struct{ level, before, after string }{
+		{levelError, "", ""}, {levelWarning, "warning: ", ""}, {levelNotice, "", " drops it"},
+	} {
 		if names := o.providers[l.level]; names != nil {
 			parts = append(parts, l.before+strings.Join(names, ", ")+l.after)
 		}
@@ -244,7 +246,8 @@ func groupRemarks(tools []ToolReport, remarksOf func(*ToolReport) remarks) []rem
 // writeMounted writes the result of mounting all tools, and how many tools each provider would refuse without it.
 func (r *lintReport) writeMounted(p *show.Page) {
 	s := r.Summary
-	p.Printf("%s, mounted for %s: %d as they are, %d changed", show.Count(s.Tools, "tool"), r.Profile, s.Unchanged, s.Changed)
+	p.Printf("%s, mounted for %s: %d as they are, %d changed", show.Count(s.Tools, "tool"), r.Profile, s.Unchanged,
+		s.Changed)
 	if s.Lossy > 0 {
 		p.Printf(" (%d with a loss)", s.Lossy)
 	}

@@ -53,7 +53,9 @@ func newResources(s show.Streams) *cobra.Command {
 		},
 	}, `print a JSON array: an object a resource, with server, and uri and resource, or uriTemplate and template: as its
 		server wrote it`,
-		cobra.Command{Use: "resources [SERVER]...", Short: "List the resources of every server, or of some", Long: resourcesHelp})
+		cobra.Command{
+			Use: "resources [SERVER]...", Short: "List the resources of every server, or of some", Long: resourcesHelp,
+		})
 }
 
 type readFlags struct {
@@ -95,7 +97,8 @@ func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) err
 	}
 	defer b.Close()
 	result, err := command.Ask(ctx, b.Fleet, server, "resources/read", map[string]string{"uri": uri})
-	if rpc, ok := errors.AsType[*interop.RPCError](err); ok && (rpc.Code == interop.CodeInvalidParams || rpc.Code == codeNotFound) {
+	if rpc, ok := errors.AsType[*interop.RPCError](err); ok && (rpc.Code == interop.CodeInvalidParams ||
+		rpc.Code == codeNotFound) {
 		return &command.ExitError{Err: command.Explain(err), Try: "indus mcp resources lists those that there are"}
 	}
 	if err != nil {
