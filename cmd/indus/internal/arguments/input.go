@@ -91,7 +91,8 @@ func (a *Input) SetJSON(b []byte, from string) error {
 
 func (a *Input) pair(key, value string) error {
 	p := pair{key: key, value: value}
-	if p.key, p.raw = strings.CutSuffix(key, ":"); p.raw {
+	p.key, p.raw = strings.CutSuffix(key, ":")
+	if p.raw {
 		if !wire.Valid([]byte(value)) {
 			return command.Usagef("the value of %q is not JSON: %w; for text write %s=…", p.key,
 				json.Unmarshal([]byte(value), new(any)), p.key)

@@ -151,8 +151,10 @@ func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.V
 func (t *Terminal) writeHead(text string) {
 	width, _ := t.Editor.Size()
 	t.write("")
-	for i, line := range hardWrap(text, width-3) {
-		t.write(t.styled([]string{"? ", "  "}[min(i, 1)], yellow) + t.Bold(line))
+	mark := "? "
+	for _, line := range hardWrap(text, width-3) {
+		t.write(t.styled(mark, yellow) + t.Bold(line))
+		mark = "  "
 	}
 }
 

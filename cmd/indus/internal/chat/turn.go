@@ -221,8 +221,10 @@ func (u *turn) printLines(text bool, lines ...string) {
 func (u *turn) printNotice(text string) {
 	width, _ := u.Editor.Size()
 	var lines []string
-	for i, line := range show.WrapTo(text, 0, width-3) {
-		lines = append(lines, u.styled([]string{"! ", "  "}[min(i, 1)], yellow)+u.Dim(line))
+	mark := "! "
+	for _, line := range show.WrapTo(text, 0, width-3) {
+		lines = append(lines, u.styled(mark, yellow)+u.Dim(line))
+		mark = "  "
 	}
 	u.printLines(false, lines...)
 }

@@ -81,20 +81,19 @@ func HelpText(cmd *cobra.Command) string {
 	if len(flags) > 0 && !strings.Contains(text, "\n  --") {
 		generated += "\n\nFlags:\n  --*"
 	}
-	if mcp, ledger := cmd.Flags().Lookup("mcp"),
-		cmd.Flags().Lookup("ledger"); !strings.Contains(text, "\n\nExit codes:\n") {
+	if !strings.Contains(text, "\n\nExit codes:\n") {
 		switch {
-		case mcp != nil:
+		case cmd.Flags().Lookup("mcp") != nil:
 			text += "\n\n" + exitHelp
-		case ledger != nil:
+		case cmd.Flags().Lookup("ledger") != nil:
 			text += "\n\n" + ledgerExitHelp
 		}
 	}
 	lines := strings.Split(strings.Replace(text, session, generated+session, 1), "\n")
 	for i, line := range lines {
 		names := strings.Fields(line)
-		if strings.HasPrefix(line, "  --") && !slices.ContainsFunc(names,
-			func(n string) bool { return !strings.HasPrefix(n, "--") }) {
+		isWord := func(name string) bool { return !strings.HasPrefix(name, "--") }
+		if strings.HasPrefix(line, "  --") && !slices.ContainsFunc(names, isWord) {
 			named := flags
 			if names[0] != "--*" {
 				named = nil

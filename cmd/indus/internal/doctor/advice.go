@@ -87,8 +87,8 @@ func adviseVariable(name string) string {
 func (x *examination) missingVariable() string {
 	variableName := regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 	asksFor := regexp.MustCompile(
-		`(?i)required|missing|not set|must be set|not (?:been ` +
-			`)?(?:defined|provided|found|configured)|undefined|environment variable|env var|please (?:set|provide)|KeyError`)
+		`(?i)required|missing|not set|must be set|not (?:been )?(?:defined|provided|found|configured)|undefined|` +
+			`environment variable|env var|please (?:set|provide)|KeyError`)
 	for line := range strings.Lines(x.lastStderr) {
 		for _, name := range variableName.FindAllString(line, -1) {
 			_, set := os.LookupEnv(name)

@@ -145,7 +145,8 @@ func ledgerStep(ctx context.Context, path string) step {
 		return failedStep("ledger",
 			fmt.Sprintf("%s is not as it was written in %s, first: %s", path, show.Count(len(report.Damage), "place"),
 				report.Damage[0]),
-			"indus mcp verify shows them all; move the file away to begin anew, and what was approved is asked for again").withDuration(time.Since(at))
+			"indus mcp verify shows them all; move the file away to begin anew, and what was approved is asked for again",
+		).withDuration(time.Since(at))
 	}
 	return okStep("ledger", path+": "+show.Count(report.Entries, "line")+", as written").withDuration(time.Since(at))
 }

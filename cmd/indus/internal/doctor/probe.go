@@ -76,7 +76,8 @@ func (p *probe) options() *interop.EndpointOptions {
 		},
 		Noise: func(line string) {
 			p.update(func(s *observations) {
-				if s.noiseCount++; s.noiseCount <= maxNoiseKept {
+				s.noiseCount++
+				if s.noiseCount <= maxNoiseKept {
 					s.noiseLines = append(s.noiseLines, line)
 				}
 			})

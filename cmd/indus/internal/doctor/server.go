@@ -238,8 +238,8 @@ func (x *examination) handshakeStep() step {
 		}
 	}
 	s := okStep("handshake", detail).withDuration(x.status.Took)
-	if odd := slices.IndexFunc(x.noiseLines,
-		func(n string) bool { return strings.HasPrefix(n, "its replies have the id as a string") }); odd >= 0 {
+	hasStringIDs := func(n string) bool { return strings.HasPrefix(n, "its replies have the id as a string") }
+	if odd := slices.IndexFunc(x.noiseLines, hasStringIDs); odd >= 0 {
 		s.Detail += "; " + x.noiseLines[odd]
 		s.Advice = "indus takes such replies, and other clients wait for ever: update the server, or report this to " +
 			"its authors"

@@ -75,7 +75,7 @@ type changedTool struct {
 	Held     bool   `json:"held"`
 	Accepted bool   `json:"accepted"`
 	Since    string `json:"since"`
-	// Differences from the approved version; for a new tool all its members.
+	// Fields holds the differences from the approved version. For a new tool, it holds all members.
 	Fields []ledger.Field `json:"fields,omitempty"`
 	Config string         `json:"config"`
 	Sum    string         `json:"sum"`

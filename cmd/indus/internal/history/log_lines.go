@@ -17,7 +17,7 @@ type logLine struct {
 	isNew    bool          // no version of the tool was approved
 }
 
-// buildLines returns entries as lines. Unless each is true, tools of a server that came or went in one batch share a
+// buildLines returns entries as lines. Unless separate is true, tools of a server that came or went in one batch share a
 // line.
 func buildLines(entries []ledger.Entry, separate bool, skip func(ledger.Entry) bool) []logLine {
 	var out []logLine
@@ -101,8 +101,7 @@ func (l *logLine) details(why string) string {
 var opWords = map[ledger.Op]string{
 	ledger.Begin: "began", ledger.Reload: "reloaded", ledger.End: "ended", ledger.Enroll: "enrolled",
 	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted", ledger.Describe: "said",
-	ledger.Reset:   "reset",
-	ledger.Archive: "archived",
+	ledger.Reset: "reset", ledger.Archive: "archived",
 }
 
 // eventText returns the event of an entry as one word, and its details.

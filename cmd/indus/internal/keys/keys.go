@@ -21,9 +21,8 @@ import (
 // New returns the command key.
 func New(s show.Streams) *cobra.Command {
 	return command.NewGroup(cobra.Command{
-		Use: "key", SuggestFor: []string{
-			"keys", "apikey", "token",
-		}, Short: "API keys of those who may use indus serve", Long: keyHelp,
+		Use: "key", SuggestFor: []string{"keys", "apikey", "token"},
+		Short: "API keys of the clients of indus serve", Long: keyHelp,
 	}, newAdd(s), newLs(s), newRm(s))
 }
 
@@ -154,9 +153,8 @@ func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
 
 func newRm(s show.Streams) *cobra.Command {
 	return command.New(s, removeKeys, cobra.Command{
-		Use: "rm ID...", Aliases: []string{
-			"remove", "delete",
-		}, SuggestFor: []string{"revoke"}, Short: "End keys", Long: rmHelp,
+		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"},
+		Short: "End keys", Long: rmHelp,
 		Args:              command.Needs(1, `the ID of a key; "indus key ls" has them`, ""),
 		ValidArgsFunction: command.Complete(math.MaxInt, keyIDs),
 	})

@@ -56,7 +56,8 @@ func (r *readState) handleSearchKey(e Event) bool {
 // showMatch shows the newest text that contains the query and is at least back entries old.
 func (r *readState) showMatch(back int) {
 	s, all := r.search, r.History.All()
-	if s.notFound = s.query != ""; s.query == "" {
+	s.notFound = s.query != ""
+	if s.query == "" {
 		return
 	}
 	for i, entry := range slices.Backward(all) {

@@ -69,7 +69,11 @@ func (r *renderer) inline(parent ast.Node, sgr string, out *[]span) {
 		case *ast.String:
 			emit(string(n.Value), "")
 		case *ast.Emphasis:
-			styled(n, []string{italic, bold}[min(n.Level, 2)-1])
+			look := bold
+			if n.Level == 1 {
+				look = italic
+			}
+			styled(n, look)
 		case *ast.CodeSpan:
 			styled(n, code)
 		case *ast.Link:

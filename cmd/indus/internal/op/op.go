@@ -77,7 +77,8 @@ func opArguments(variadic bool, names ...string) cobra.PositionalArgs {
 
 // command returns a command of op. Its first argument is the URL of a server, and run gets the server's operations.
 func (f *opFlags) command(
-	s show.Streams, json string, run func(ctx context.Context, r *operation.Registry, args []string) error, c cobra.Command,
+	s show.Streams, json string, run func(ctx context.Context, r *operation.Registry, args []string) error,
+	c cobra.Command,
 ) *cobra.Command {
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	cmd := command.New(s, func(ctx context.Context, args []string, s show.Streams) error {

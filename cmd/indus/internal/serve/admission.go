@@ -180,7 +180,8 @@ func (t *tokenSource) read(ctx context.Context) error {
 		tokens = append(tokens, t.env)
 	}
 	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") {
 			tokens = append(tokens, line)
 		}
 	}

@@ -79,7 +79,8 @@ func canonicalURL(setting, text string) (string, error) {
 // configuration.
 func (a *admission) authSettings(c *mcpconfig.Config) (out mcpconfig.Auth, err error) {
 	if c.Auth != nil {
-		if out = *c.Auth; out.Broken {
+		out = *c.Auth
+		if out.Broken {
 			return out, command.Usagef("%s:%d: \"auth\" cannot be used, and without it everyone would be let in", out.File,
 				out.Line)
 		}

@@ -295,12 +295,14 @@ func (w *follower) reportNotes(c *mcpconfig.Config) (all map[string]bool) {
 	all = map[string]bool{}
 	for _, n := range c.Notes {
 		text := n.String()
-		if all[text] = true; command.UnexpectedNotes(n) && !w.notes[text] {
+		all[text] = true
+		if command.UnexpectedNotes(n) && !w.notes[text] {
 			w.s.Reportf("%s", text)
 		}
 	}
 	for _, text := range w.flags.viewNotes(c) {
-		if all[text] = true; !w.notes[text] {
+		all[text] = true
+		if !w.notes[text] {
 			w.s.Reportf("%s", text)
 		}
 	}

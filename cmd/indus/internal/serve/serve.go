@@ -283,7 +283,8 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		options.Tap = recorder.record
 	}
 	var g *gateway.Gateway
-	if signIns.Site = front.site(clients); signIns.Site != nil {
+	signIns.Site = front.site(clients)
+	if signIns.Site != nil {
 		options.Pages = signIns.Site
 	}
 	if options.Pages != nil || !front.requiresAuth() {

@@ -133,12 +133,14 @@ func (t *tap) write() {
 		if failed != nil {
 			continue
 		}
-		if failed = t.writeLine(m); failed != nil {
+		failed = t.writeLine(m)
+		if failed != nil {
 			t.s.Reportf("--tap: %v; nothing more is written there", failed)
 		}
 	}
 	if failed == nil {
-		if failed = errors.Join(t.writeDropped(time.Now()), t.file.Close()); failed != nil {
+		failed = errors.Join(t.writeDropped(time.Now()), t.file.Close())
+		if failed != nil {
 			t.s.Reportf("--tap: %v; the end of it is missing", failed)
 		}
 	}

@@ -128,8 +128,8 @@ func reportAddress(url string, token bool, s show.Streams) {
 	s.Reportf("serving at %s", url)
 	flag, headers := "", ""
 	if token {
-		flag, headers = ` --header "Authorization: Bearer ${`+tokenVariable+`}"`,
-			`,"headers":{"Authorization":"Bearer ${`+tokenVariable+`}"}`
+		flag = ` --header "Authorization: Bearer ${` + tokenVariable + `}"`
+		headers = `,"headers":{"Authorization":"Bearer ${` + tokenVariable + `}"}`
 	}
 	s.Reportf("to connect a client:\n  claude mcp add --transport http indus %s%s\n"+
 		`  {"mcpServers":{"indus":{"type":"http","url":"%s"%s}}}`, url, flag, url, headers)

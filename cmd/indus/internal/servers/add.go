@@ -71,9 +71,9 @@ func newAdd(s show.Streams) *cobra.Command {
 	f.addWriting(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("set", completeFields)
 	_ = cmd.RegisterFlagCompletionFunc("profile", command.CompleteProfiles())
+	transports := []string{string(interop.KindStdio), string(interop.KindHTTP), string(interop.KindSSE)}
 	_ = cmd.RegisterFlagCompletionFunc("transport",
-		cobra.FixedCompletions([]string{string(interop.KindStdio), string(interop.KindHTTP),
-			string(interop.KindSSE)}, cobra.ShellCompDirectiveNoFileComp))
+		cobra.FixedCompletions(transports, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -119,7 +119,8 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	e, err := editFile(ctx, true, func() (string, error) { path, err = f.path(); return path, err },
 		func(e *mcpconfig.Edit) error {
 			if line := e.Line(d.ID); line > 0 {
-				if verb = "replaced"; !f.force {
+				verb = "replaced"
+				if !f.force {
 					return command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
 				}
 			}
@@ -127,7 +128,8 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 				return err
 			}
 			var wrong []mcpconfig.Note
-			if wrong, unset = e.Check(d.ID, dryOptions()); len(wrong) > 0 { // unset variables are in unset only
+			wrong, unset = e.Check(d.ID, dryOptions())
+			if len(wrong) > 0 { // unset variables are in unset only
 				return command.Usagef("%s: %s", d.ID, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
 			}
 			if f.disabled {
@@ -287,7 +289,8 @@ func (f *addFlags) urlRow(row *jsonObject, address string) error {
 	var headers jsonObject
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
 			return command.Usagef("--header takes 'NAME: VALUE'")
 		}
 		headers.add(name, text.Quote(strings.TrimSpace(value)))

@@ -28,8 +28,8 @@ func newApprove(s show.Streams) *cobra.Command {
 	var f approveFlags
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "approve [SERVER]...", SuggestFor: []string{"trust", "allow"},
-		Short: "Let servers of a project's file start", Long: approveHelp, ValidArgsFunction: command.Complete(math.MaxInt,
-			f.offers),
+		Short: "Let servers of a project's file start", Long: approveHelp,
+		ValidArgsFunction: command.Complete(math.MaxInt, f.offers),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait; with --revoke, take all of the project back")
 	cmd.Flags().StringVar(&f.file, "mcp", "",
@@ -237,7 +237,8 @@ func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) err
 		yes, err := askApproval(ctx, w, "", answers, s)
 		if err == nil && yes {
 			var resolved bool
-			if resolved, err = w.resolve(ctx); resolved {
+			resolved, err = w.resolve(ctx)
+			if resolved {
 				yes, err = askApproval(ctx, w, " as it is now", answers, s)
 			}
 		}

@@ -156,7 +156,8 @@ func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out 
 	}
 	reportNotes(notes, s)
 	text := string(raw)
-	if out.Notes, out.Text = notes, &text; f.asJSON {
+	out.Notes, out.Text = notes, &text
+	if f.asJSON {
 		return nil
 	}
 	return s.WriteText(text)
@@ -276,7 +277,8 @@ func (f *exportFlags) urlEntry(ctx context.Context) (mcpconfig.Entry, error) {
 		u = u.JoinPath(part)
 		entry.ID += "-" + strings.TrimPrefix(f.view, "@")
 	}
-	if entry.URL = u.String(); os.Getenv(tokenVariable) != "" {
+	entry.URL = u.String()
+	if os.Getenv(tokenVariable) != "" {
 		entry.Token = tokenVariable
 	}
 	return entry, nil

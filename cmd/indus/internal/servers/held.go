@@ -73,7 +73,8 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 		case "headers":
 			w.Headers = namedValues(m.Value, ": ", fromProject)
 		case "oauth":
-			if w.SignIn = namedValues(m.Value, "=", fromProject); w.SignIn == nil {
+			w.SignIn = namedValues(m.Value, "=", fromProject)
+			if w.SignIn == nil {
 				w.SignIn = []string{text}
 			}
 		case "tls":

@@ -185,8 +185,8 @@ func readClients(
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if slices.ContainsFunc(out,
-				func(r clientFile) bool { return r.file == file && !errors.Is(r.err, mcpconfig.ErrNoServer) }) {
+			isRead := func(r clientFile) bool { return r.file == file && !errors.Is(r.err, mcpconfig.ErrNoServer) }
+			if slices.ContainsFunc(out, isRead) {
 				continue
 			}
 			in, err := mcpconfig.Import(file, client.Name, dryOptions())
@@ -376,17 +376,17 @@ func (x *importResult) add(in *mcpconfig.Imported, winners map[string]string) {
 		server := importedServer{
 			Server: d.ID, File: in.File, Client: in.Client, Row: secret.Definition(d.JSON), definition: d,
 		}
-		if file, ok := winners[d.ID]; ok && file != in.File ||
-			slices.ContainsFunc(x.Servers, func(o importedServer) bool {
-				return o.Server == d.ID && o.Client == in.Client && o.Becomes == ""
-			}) {
+		isSame := func(o importedServer) bool {
+			return o.Server == d.ID && o.Client == in.Client && o.Becomes == ""
+		}
+		if file, ok := winners[d.ID]; ok && file != in.File || slices.ContainsFunc(x.Servers, isSame) {
 			server.Becomes = "lost"
 		}
 		x.Servers = append(x.Servers, server)
 	}
 }
 
-// resolveServer determines the result for a server, and edits the text. first has the file that brought each name so
+// resolveServer determines the result for a server, and edits the text. origins has the file that brought each name so
 // far.
 func (f *importFlags) resolveServer(e *mcpconfig.Edit, server *importedServer, origins map[string]string) error {
 	if server.Becomes == "lost" {
@@ -400,9 +400,8 @@ func (f *importFlags) resolveServer(e *mcpconfig.Edit, server *importedServer, o
 		}
 	}
 	f.tryName(e, server, name, origins)
-	if prefixed := strings.ReplaceAll(f.prefix, "{client}", server.Client) + name; f.prefix != "" &&
-		(server.Becomes == "kept" || server.Becomes == "lost") {
-		f.tryName(e, server, prefixed, origins)
+	if f.prefix != "" && (server.Becomes == "kept" || server.Becomes == "lost") {
+		f.tryName(e, server, strings.ReplaceAll(f.prefix, "{client}", server.Client)+name, origins)
 	}
 	if server.Becomes != "added" && server.Becomes != "replaced" {
 		return nil
@@ -426,7 +425,8 @@ func (f *importFlags) resolveServer(e *mcpconfig.Edit, server *importedServer, o
 
 // tryName determines the result for a server under a name.
 func (f *importFlags) tryName(e *mcpconfig.Edit, server *importedServer, name string, origins map[string]string) {
-	if server.Was = cmp.Or(server.Was, server.Server); name == server.Was {
+	server.Was = cmp.Or(server.Was, server.Server)
+	if name == server.Was {
 		server.Was = ""
 	}
 	server.Server, server.definition.ID = name, name

@@ -89,7 +89,8 @@ func (r *serverRow) signIns(ctx context.Context, tokens *signin.Tokens, server i
 	if err != nil {
 		return err
 	}
-	if r.SignIn = signin.ReportOf("", local); r.SignIn != nil {
+	r.SignIn = signin.ReportOf("", local)
+	if r.SignIn != nil {
 		r.signInText = signin.Until(local)
 	}
 	callers, err := tokens.Principals(ctx, server)

@@ -72,8 +72,7 @@ func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error
 	}
 	shown := shownRow{
 		Server: name, State: r.State, Transport: r.Kind, Scope: r.Scope, File: r.File, Line: r.Line,
-		Approval: approvalText(r),
-		Reason:   r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: row,
+		Approval: approvalText(r), Reason: r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: row,
 	}
 	for _, n := range c.Notes {
 		if n.Server == name && n.File == r.File && n.State == "" {
@@ -143,8 +142,8 @@ func layoutJSON(raw json.RawMessage, indent string) string {
 }
 
 // editJSONHelp is the usage of --json for commands that change a row.
-const editJSONHelp = `print a JSON object: server, did (added, replaced, removed, enabled or disabled), changed, file, line, and rows,
-	all that the name has now: [{state, scope, file, line, reason, try}]`
+const editJSONHelp = `print a JSON object: server, did (added, replaced, removed, enabled or disabled), changed, file, line,
+	and rows, all that the name has now: [{state, scope, file, line, reason, try}]`
 
 // editResult is the result of a change to a server in the output of --json.
 type editResult struct {

@@ -154,7 +154,8 @@ func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, erro
 
 // newRowCommand returns a command on the row of one server.
 func newRowCommand(
-	cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, json string, run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error,
+	cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, json string,
+	run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error,
 ) *cobra.Command {
 	var f scopeFlags
 	cmd.Args = command.Needs(1, "the name of a server: indus mcp ls shows them all", "NAME")

@@ -71,7 +71,8 @@ func (x *session) elicit(ctx context.Context, m interop.Message) (json.RawMessag
 	switch p.Mode {
 	case "", "form":
 		f.Lines = append(f.Lines, "(Give it no password and no key.)")
-		if questions = propertiesOf(p.RequestedSchema); questions == nil {
+		questions = propertiesOf(p.RequestedSchema)
+		if questions == nil {
 			return nil, badParams("requestedSchema is no object of values that can be typed")
 		}
 		for _, q := range questions {

@@ -144,7 +144,8 @@ func (c *conversation) runPrompt(ctx context.Context, text string) (leave bool, 
 			return agent.Answer{}, err
 		}
 		whole, err := c.withResources(ctx, text)
-		if unsent = err != nil; unsent {
+		unsent = err != nil
+		if unsent {
 			return agent.Answer{}, err
 		}
 		return c.prompt(ctx, whole)

@@ -24,7 +24,8 @@ func (x *session) createBuiltins() error {
 		return err
 	}
 	tc.ID = x.id
-	if x.private = privateReason(x.dir, command.HomeDirectories(), ownDirectories()); x.private != "" && !x.flags.noTools {
+	x.private = privateReason(x.dir, command.HomeDirectories(), ownDirectories())
+	if x.private != "" && !x.flags.noTools {
 		x.streams.Reportf("%s: each look at a file asks first; start indus in a project's directory, where looks do not ask",
 			x.private)
 	}

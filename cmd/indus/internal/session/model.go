@@ -92,8 +92,8 @@ func (f *flags) target(name string) (target, error) {
 	t.service, t.id = splitModel(cmp.Or(name, first))
 	firstService, _ := splitModel(first)
 	settingsService, _ := splitModel(settings.Model)
-	isFirst, isSettings := firstService.name == t.name,
-		settingsService.name == t.name && (settings.Model != "" || settings.BaseURL != "")
+	isFirst := firstService.name == t.name
+	isSettings := settingsService.name == t.name && (settings.Model != "" || settings.BaseURL != "")
 	source := "$" + t.urlEnv
 	switch {
 	case isFirst && f.baseURL != "":
@@ -182,11 +182,11 @@ func noKey(p service, set userSettings) error {
 	return command.Usagef(
 		"there is no key for %s. Set $%s, or give a file with --key-file, or name both model and key in %s: {\"model\": "+
 			"\"%s\", \"keyFile\": \"FILE\"}. A model on this machine needs none: --model ollama/NAME",
-		cmp.Or(p.name, "a model"), p.keyEnv, cmp.Or(set.path, "settings.json of the configuration"), cmp.Or(p.name,
-			"anthropic")+"/NAME")
+		cmp.Or(p.name, "a model"), p.keyEnv, cmp.Or(set.path, "settings.json of the configuration"),
+		cmp.Or(p.name, "anthropic")+"/NAME")
 }
 
-// checkAddress refuses addresses that are not URLs of web services. from names the flag or variable with the address.
+// checkAddress refuses addresses that are not URLs of web services. source names the flag or variable with the address.
 func checkAddress(source, address string) error {
 	if address == "" {
 		return nil
@@ -221,9 +221,8 @@ var contextSizes = []struct {
 	tokens int
 }{
 	{"claude-", 200_000},
-	{"gpt-5", 272_000}, {"gpt-4.1", 1_000_000}, {"gpt-4o", 128_000}, {"gpt-4-turbo", 128_000}, {
-		"gpt-4", 8_192,
-	}, {"gpt-3.5", 16_000},
+	{"gpt-5", 272_000}, {"gpt-4.1", 1_000_000}, {"gpt-4o", 128_000}, {"gpt-4-turbo", 128_000}, {"gpt-4", 8_192},
+	{"gpt-3.5", 16_000},
 	{"o1", 200_000}, {"o3", 200_000}, {"o4", 200_000},
 }
 

@@ -248,10 +248,13 @@ func describeChange(before, now serverState, known bool) string {
 	if !known || before.health != now.health {
 		parts = append(parts, now.health)
 	}
-	for i, names := range [][]string{added, removed, changed} {
-		if len(names) > 0 {
-			slices.Sort(names)
-			parts = append(parts, [...]string{"new", "gone", "changed"}[i]+": "+show.List(names, maxChangedNames, "tools"))
+	for _, group := range []struct {
+		label string
+		names []string
+	}{{"new", added}, {"gone", removed}, {"changed", changed}} {
+		if len(group.names) > 0 {
+			slices.Sort(group.names)
+			parts = append(parts, group.label+": "+show.List(group.names, maxChangedNames, "tools"))
 		}
 	}
 	return strings.Join(parts, "; ")

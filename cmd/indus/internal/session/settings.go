@@ -81,7 +81,8 @@ func readKey(path string) (string, error) {
 		return "", command.AsUsage(err)
 	}
 	key, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
-	if key = strings.TrimSpace(key); key == "" {
+	key = strings.TrimSpace(key)
+	if key == "" {
 		return "", command.Usagef("%s: there is no key in it", path)
 	}
 	return key, nil

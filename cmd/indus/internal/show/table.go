@@ -158,7 +158,8 @@ func CutColumns(s string, n int) string {
 	for i := 0; i < len(s); {
 		i += sgrLength(s[i:])
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if used += runeColumns(r); used > n {
+		used += runeColumns(r)
+		if used > n {
 			if strings.Contains(s[:i], "\x1b[") {
 				return s[:i] + "…" + sgrReset
 			}

@@ -124,9 +124,10 @@ func completeTool(f *command.ServerFlags, cmd *cobra.Command, typed string) ([]s
 	if len(matching) > 1 {
 		tools, toolless = nil, matching
 	}
-	if toolless = command.WithPrefix(typed, toolless); len(toolless) > 0 {
-		return append(command.WithPrefix(typed, tools),
-			toolless...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	toolless = command.WithPrefix(typed, toolless)
+	if len(toolless) > 0 {
+		offers := append(command.WithPrefix(typed, tools), toolless...)
+		return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 	return command.WithPrefix(typed, tools), cobra.ShellCompDirectiveNoFileComp
 }
@@ -178,7 +179,8 @@ func valueOffers(s signature.Schema) (out []string) {
 
 // withDescription adds the first sentence of a description to an offer.
 func withDescription(offer, text string) string {
-	if text = show.FirstSentence(text); text != "" {
+	text = show.FirstSentence(text)
+	if text != "" {
 		return offer + "\t" + text
 	}
 	return offer

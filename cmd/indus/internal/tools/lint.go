@@ -255,13 +255,13 @@ func (f *lintFlags) verdict(r *lintReport, down error) error {
 			bad++
 		}
 	}
+	exceeds := func(c Finding) bool { return Refuses(c) && (f.namesProviders() || c.Provider == r.Profile) }
 	switch {
 	case bad > 0:
 		return &command.ExitError{
 			Code: command.ExitFault, Err: fmt.Errorf("refused or quarantined: %d of %s", bad, show.Count(len(r.Tools), "tool")),
 		}
-	case slices.ContainsFunc(r.Counts,
-		func(c Finding) bool { return Refuses(c) && (f.namesProviders() || c.Provider == r.Profile) }):
+	case slices.ContainsFunc(r.Counts, exceeds):
 		return &command.ExitError{Code: command.ExitFault, Err: errors.New("too many tools for one request")}
 	case down != nil:
 		return command.Said(down)

@@ -192,8 +192,8 @@ func (b *baseline) write(file string) error {
 	slices.SortStableFunc(b.newRows, func(a, b baselineRow) int {
 		return strings.Compare(fmt.Sprintf("%+q", a), fmt.Sprintf("%+q", b))
 	})
-	raw, err := json.MarshalIndent(map[string][]baselineRow{"findings": append([]baselineRow{},
-		slices.Compact(b.newRows)...)}, "", "  ")
+	findings := append([]baselineRow{}, slices.Compact(b.newRows)...)
+	raw, err := json.MarshalIndent(map[string][]baselineRow{"findings": findings}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ func (r *remarks) add(place, text string) {
 		i, *r = len(*r), append(*r, remark{text: text})
 	}
 	m := &(*r)[i]
-	if place = show.Cut(place, maxPlace); place != "" && !slices.Contains(m.places, place) {
+	place = show.Cut(place, maxPlace)
+	if place != "" && !slices.Contains(m.places, place) {
 		m.places = append(m.places, place)
 	}
 }
