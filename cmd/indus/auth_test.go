@@ -111,12 +111,12 @@ func TestServeAsksAboutTokens(t *testing.T) {
 		}
 	}
 	write(7) // an invalid configuration changes nothing
-	serve.hears(&serve.err, `"auth" cannot be used.*; who is let in stays as it was\n`)
+	serve.hears(&serve.err, `"auth" cannot be used.*; authentication stays as it was\n`)
 	if status, _, body := listedBy(t, at, ann); status != 200 {
 		t.Errorf("by a broken configuration: %d %s", status, body)
 	}
 	write([]string{"write"})
-	serve.hears(&serve.err, `who is let in is as "auth" in the configuration has it now\n`)
+	serve.hears(&serve.err, `authentication follows "auth" in the configuration now\n`)
 	if status, _, body := listedBy(t, at, ann); status != 403 {
 		t.Errorf("by the next configuration: %d %s", status, body)
 	}

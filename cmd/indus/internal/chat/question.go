@@ -206,7 +206,7 @@ func (t *Terminal) showLines(ctx context.Context, lines []string, refusal string
 func argumentLines(a agent.Ask, width int) (lines []string) {
 	add := func(text string) { lines = append(lines, hardWrap(text, width)...) }
 	if !a.Listed() {
-		add("no server lists it now, so that nobody knows what it is")
+		add("no server lists it now, so its definition is unknown")
 	} else if a.Tool.Server != "" {
 		add(fmt.Sprintf("%s of the server %s", show.Escaped(a.Tool.Tool), show.Escaped(a.Tool.Server)))
 	}

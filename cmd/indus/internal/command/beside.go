@@ -70,7 +70,7 @@ func sendRequest(
 	}
 	if kind, ok := wire.Lookup(result, "resultType"); ok && string(kind) != `"complete"` {
 		return nil, interop.NewFault(interop.Protocol, server, method,
-			fmt.Errorf("it answers with %s, which nobody can give here", show.Cut(string(kind), 40)))
+			fmt.Errorf("it answers with %s, which cannot be answered here", show.Cut(string(kind), 40)))
 	}
 	return result, nil
 }

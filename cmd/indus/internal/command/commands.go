@@ -103,8 +103,8 @@ func newVersion(s show.Streams) *cobra.Command {
 		}
 		return printVersion(s)
 	}, cobra.Command{
-		Use: "version", Short: "Which indus this is",
-		Long: "Which indus this is.\n\nA session:\n  $ indus version\n  indus " + moduleVersion(),
+		Use: "version", Short: "Print the version",
+		Long: "Print the version.\n\nA session:\n  $ indus version\n  indus " + moduleVersion(),
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object: version, go, os, arch")
 	return cmd
@@ -113,7 +113,7 @@ func newVersion(s show.Streams) *cobra.Command {
 // addVersionFlag adds --version to the root command. The template of cobra would link text/template, which can call
 // every exported method by name. The linker would then keep all methods of all packages, which costs 40 MB.
 func addVersionFlag(root *cobra.Command, s show.Streams) {
-	wanted := root.Flags().Bool("version", false, "which indus this is")
+	wanted := root.Flags().Bool("version", false, "print the version")
 	run := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if *wanted {

@@ -67,7 +67,7 @@ func (f *ConfigFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil,
 		`PATH  a file, which is thereby approved, or a directory to search; may be
 		repeated or separated by commas, and the later wins (default: the working directory, then the user's own files)`)
-	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start what a project's file configures, though nobody named it")
+	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start the servers of a project's file without approval")
 }
 
 // Read reads the configuration. An error of reading is a usage error.

@@ -62,7 +62,7 @@ func (f *LedgerFlags) Connect(
 		if err != nil {
 			tokens.Close()
 			return nil, fmt.Errorf(
-				"%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
+				"%w; without the ledger it is unknown which tools changed, and the configuration keeps those back", err)
 		}
 		a := ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{Mount: o, Log: log, By: "indus mcp"})
 		c.Mounted, c.Closers = &interop.Mounted{Box: a.Box, Fleet: a.Fleet}, []func(){a.Close, tokens.Close}

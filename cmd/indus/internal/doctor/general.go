@@ -132,7 +132,7 @@ func ledgerStep(ctx context.Context, path string) step {
 	at := time.Now()
 	file, err := command.OpenLedger(ctx, path, command.HeldWait, nil)
 	if err != nil {
-		return failedStep("ledger", err.Error(), "make it readable and writable, and end whoever holds it")
+		return failedStep("ledger", err.Error(), "make it readable and writable, and end the process that holds it")
 	}
 	report, err := file.Verify(ctx)
 	switch {

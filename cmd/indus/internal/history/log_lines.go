@@ -17,8 +17,8 @@ type logLine struct {
 	isNew    bool          // no version of the tool was approved
 }
 
-// buildLines returns entries as lines. Unless separate is true, tools of a server that came or went in one batch share a
-// line.
+// buildLines returns entries as lines. Unless separate is true, tools of a server that came or went in one batch share
+// a line.
 func buildLines(entries []ledger.Entry, separate bool, skip func(ledger.Entry) bool) []logLine {
 	var out []logLine
 	tracker := versionTracker{map[command.Version]ledger.Entry{}, map[command.Version]string{}}

@@ -28,7 +28,7 @@ func newAdd(s show.Streams) *cobra.Command {
 		Use: "add", Aliases: []string{"new", "create"}, Short: "Make a key, and print it this once", Long: addHelp,
 	})
 	cmd.Flags().StringVar(&f.principal, "principal", "",
-		`NAME  whose it is: several keys with one name are one principal, with sessions and
+		`NAME  the owner: several keys with one name are one principal, with sessions and
 		limits in common (default: the key is a principal of its own)`)
 	cmd.Flags().StringArrayVar(&f.views, "view", nil,
 		`VIEW  a view that it is good for, as the path has it behind /mcp/: a server, or @NAME;

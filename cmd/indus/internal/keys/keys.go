@@ -26,8 +26,7 @@ func New(s show.Streams) *cobra.Command {
 	}, newAdd(s), newLs(s), newRm(s))
 }
 
-const keyHelp = `API keys of those who may use "indus serve --auth keys", on this machine and
-others. A client sends its key as a bearer token, as indus_ID.SECRET; only the
+const keyHelp = `API keys of the clients of "indus serve --auth keys", on this machine and others. A client sends its key as a bearer token, as indus_ID.SECRET; only the
 SHA-256 of the secret is kept, in a file that you alone can read. A key that is
 removed, or has expired, is refused from the next request on.
 
@@ -94,7 +93,7 @@ func newLs(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const lsHelp = `List the API keys: whose they are, for which views, and until when. Secrets are not
+const lsHelp = `List the API keys: their principals, views and expiry. Secrets are not
 kept, and so not shown.
 
 A session:
@@ -210,7 +209,7 @@ func reportSignedIn(ctx context.Context, before, after map[string]bool, s show.S
 	return err
 }
 
-const rmHelp = `End API keys: whoever sends one is refused from the next request on, and its open
+const rmHelp = `End API keys: a client that sends one is refused from the next request on, and its open
 streams end within seconds. A running "indus serve" heeds it at once.
 
 A session:
@@ -218,7 +217,7 @@ A session:
   indus: removed the key k7q2m4xw9t
   indus: user:alice has no key left and is still signed in: indus mcp logout --all --as user:alice
 
-Whoever is given a key of the same name later has these sign-ins.
+A later key of the same name has these sign-ins.
 
 ` + keyExitHelp
 

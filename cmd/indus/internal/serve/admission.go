@@ -39,7 +39,7 @@ type admission struct {
 func (a *admission) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", `FILE  bearer tokens that are good for every view, one a
 		line ("openssl rand -hex 32" makes one); so is $INDUS_TOKEN. It is followed`)
-	cmd.Flags().StringSliceVar(&a.auth, "auth", nil, `HOW  how clients say who they are; several with commas: keys
+	cmd.Flags().StringSliceVar(&a.auth, "auth", nil, `HOW  how clients authenticate; several with commas: keys
 		("indus key add" makes one), jwt (a token of an --issuer), introspect (one that an authorization server of the
 		configuration is asked about), none (default: what "auth" in the configuration says; where nothing does,
 		everyone is the local user)`)
@@ -51,7 +51,7 @@ func (a *admission) add(cmd *cobra.Command) {
 		the URL of the view; may be repeated`)
 	cmd.Flags().StringArrayVar(&a.scopes, "scope", nil, `NAME  what tokens of --issuer must be granted, and clients
 		ask for; {view} stands for the view, * for /mcp; may be repeated`)
-	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond this machine and let everybody in")
+	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond this machine and admit every client")
 	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, `URL  web pages of this origin may connect, beside
 		those of this machine; may be repeated`)
 	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, `NAME  clients may reach it by this name, beside
@@ -67,7 +67,7 @@ func (a *admission) check(cmd *cobra.Command) error {
 			"token-file", "auth", "public-url", "issuer", "audience", "scope", "insecure", "allow-origin", "allow-host",
 		} {
 			if cmd.Flags().Changed(name) {
-				return command.Usagef("--stdio and --%s exclude each other: whoever starts it is its client", name)
+				return command.Usagef("--stdio and --%s exclude each other: the process that starts it is its client", name)
 			}
 		}
 	}

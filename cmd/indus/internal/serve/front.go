@@ -108,9 +108,10 @@ func (a *admission) authSettings(c *mcpconfig.Config) (out mcpconfig.Auth, err e
 	case slices.Contains(out.Methods, authNone) && len(out.Methods) > 1:
 		err = command.Usagef("%s:%d: \"none\" lets everyone in: give no other method", out.File, out.Line)
 	case jwt && len(out.Issuers) == 0:
-		err = command.Usagef("--auth jwt: whose tokens? --issuer URL says so, or \"auth\" in the configuration")
+		err = command.Usagef("--auth jwt needs an issuer: --issuer URL, or \"auth\" in the configuration")
 	case introspect && out.Introspection == nil:
-		err = command.Usagef("--auth introspect: \"introspection\" in \"auth\" of the configuration says who is asked")
+		err = command.Usagef(
+			"--auth introspect: \"introspection\" in \"auth\" of the configuration names the authorization server")
 	}
 	return out, err
 }
@@ -178,7 +179,7 @@ func (f *frontGuard) newGuard(c *mcpconfig.Config) (*identity.Guard, mcpconfig.A
 	if verifiers == nil {
 		if c.Auth != nil {
 			err = command.Usagef(
-				`%s:%d: by "auth" everyone would be let in: "methods" says how clients say who they are, or that they do not`,
+				`%s:%d: by "auth" everyone would be let in: "methods" says how clients authenticate, or that they do not`,
 				a.File, a.Line)
 		}
 		return nil, a, err
@@ -192,7 +193,7 @@ func (f *frontGuard) newGuard(c *mcpconfig.Config) (*identity.Guard, mcpconfig.A
 // reportTrouble reports that tokens cannot be checked, and later that they can be checked again.
 func (f *frontGuard) reportTrouble(err error) {
 	if err != nil {
-		f.s.Reportf("tokens cannot be checked, and who sends them is refused: %v", err)
+		f.s.Reportf("tokens cannot be checked, and requests with tokens are refused: %v", err)
 		return
 	}
 	f.s.Reportf("tokens can be checked again")
@@ -293,13 +294,14 @@ func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) err
 	case err != nil && admitsAll:
 		return err
 	case err != nil:
-		s.Reportf("%v; who is let in stays as it was", err)
+		s.Reportf("%v; authentication stays as it was", err)
 	case guard == nil && admitsAll:
 	case guard == nil:
-		s.Reportf("by the configuration everyone would be let in; who is stays as it was until indus serve is started anew")
+		s.Reportf(
+			"by the configuration everyone would be let in; authentication stays as it was until indus serve is started anew")
 	default:
 		f.guard.Store(guard)
-		s.Reportf("who is let in is as \"auth\" in the configuration has it now")
+		s.Reportf("authentication follows \"auth\" in the configuration now")
 		if admitsAll || publicURL(before) != publicURL(after) && f.flags.url == "" {
 			s.Reportf(
 				"by which names it is reached, and where callers sign in to servers, stays as it was until indus serve is " +

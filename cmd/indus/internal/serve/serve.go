@@ -43,7 +43,7 @@ func New(s show.Streams) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", SuggestFor: []string{"start", "run", "gateway", "proxy", "server"},
-		Short: "Put the tools of all servers out, as one MCP server",
+		Short: "Serve the tools of all servers as one MCP server",
 		Long:  serveHelp,
 		Args:  command.AtMost(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -120,7 +120,7 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	case f.drain < 0:
 		return command.Usagef("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
 	case f.idle < 0:
-		return command.Usagef("--idle %v: it is how long a server is kept that nobody uses; 0 is for good", f.idle)
+		return command.Usagef("--idle %v: it is how long an unused server keeps running; 0 is for good", f.idle)
 	case !(f.rate >= 0) || f.stdio && cmd.Flags().Changed("rate"):
 		return command.Usagef("--rate %v: it is how many requests a second a caller may send over HTTP; 0 is any number",
 			f.rate)
@@ -175,13 +175,13 @@ Usage:
 Flags:
   --addr --stdio --mcp --trust
 
-Who may connect:
+Authentication:
   --auth --issuer --audience --scope --public-url --token-file --insecure --allow-origin --allow-host
 
 What clients see:
   --expose --transparent --builtins --page --exact --no-validate --list-wait
 
-When servers run, and what is kept; of a server its row goes first:
+Server lifecycle and limits, where a server's own row has precedence:
   --lazy --idle --drain --memory --rate --changes --ledger --no-ledger --key-file --tap
 
 A session:
@@ -364,7 +364,7 @@ func elicitSignIn(
 		if s.Pool.Per == interop.PerPrincipal {
 			principal = string(p)
 		} else if t.Site != nil {
-			return "", errors.New("one sign-in is everybody's, and is not a client's to give")
+			return "", errors.New("all callers share one sign-in, which a client may not give")
 		}
 		return t.Elicit(ctx, s, principal, opened)
 	}

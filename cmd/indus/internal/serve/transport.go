@@ -98,7 +98,8 @@ func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) 
 			"%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it",
 			t.remoteAddr)
 	case f.insecure:
-		s.Reportf("warning: %s can be reached from other machines, and whoever reaches it may call every tool", t.remoteAddr)
+		s.Reportf("warning: %s can be reached from other machines, and every client that reaches it may call every tool",
+			t.remoteAddr)
 	default:
 		return command.Usagef(
 			"--addr %s can be reached from other machines: ask for a token with --auth keys, --token-file FILE or $%s, or "+

@@ -59,7 +59,7 @@ func newAdd(s show.Streams) *cobra.Command {
 		back to sse)`)
 	flags.StringVar(&f.timeout, "timeout", "", "T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m")
 	flags.BoolVar(&f.lazy, "lazy", false, "indus serve starts it when it is first needed")
-	flags.StringVar(&f.idle, "idle", "", "TIME  and ends it when nobody has needed it for so long: 10m")
+	flags.StringVar(&f.idle, "idle", "", "TIME  and ends it when it was not needed for so long: 10m")
 	flags.StringVar(&f.profile, "profile", "", `P  how its tools' schemas are adapted for a model, one of `+
 		strings.Join(command.ProfileNames(), ", "))
 	flags.StringArrayVar(&f.set, "set", nil, `FIELD=VALUE  any field that docs/configuration.md has for a server:
@@ -92,8 +92,8 @@ Secrets:
   starts, ${file:~/token} what is in a file, ${cmd:pass show github} what a program
   prints. In a shell, write them in single quotes.
 
-What this writes into a project's file is approved by that. What somebody else
-changes there later is not: see indus mcp approve.
+What this writes into a project's file is approved by that. Later changes by others
+are not: see indus mcp approve.
 
 A session:
   $ indus mcp add fs -- npx -y @modelcontextprotocol/server-filesystem '${workspaceFolder}'

@@ -37,8 +37,8 @@ func newApprove(s show.Streams) *cobra.Command {
 		the working directory`)
 	cmd.Flags().BoolVar(&f.revoke, "revoke", false, "take approvals back")
 	cmd.Flags().BoolVar(&f.tools, "tools", false,
-		`of tools instead: those that somebody let run in this directory from then on,
-		when a session asked; each is asked for again once it, its server or, of bash and process, the command is another`)
+		`of tools instead: those that were allowed in this directory when a session
+		asked; each is asked for again once it, its server or, of bash and process, the command is another`)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false,
 		`print a JSON array, an object a server: server, file, line, reason, project,
 		runs, hosts, cwd, env, envFile, inheritEnv, headers, oauth, tls, forwards, tools, settings, files [{path, text,

@@ -134,7 +134,8 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 		}
 		if f.as != "" && o.Pool.Per != interop.PerPrincipal {
 			s.Reportf(
-				"%s: its row has no \"per\": \"principal\": indus serve calls it for everybody with the sign-in without --as", o.ID)
+				"%s: its row has no \"per\": \"principal\": indus serve calls it for every caller with the sign-in without --as",
+				o.ID)
 		}
 		err := tokens.SignIn(ctx, o, f.as, asking, s)
 		if ctx.Err() != nil {
@@ -258,7 +259,7 @@ func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) 
 		case had:
 			s.Reportf("%s: signed out", k.name)
 		default:
-			s.Reportf("%s: nobody is signed in", k.name)
+			s.Reportf("%s: not signed in", k.name)
 		}
 	}
 	if !f.all {

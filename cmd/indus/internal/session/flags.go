@@ -71,8 +71,8 @@ func addFlags(root *cobra.Command) *flags {
 		repeated or separated by commas`)
 	fs.BoolVar(&f.private, "allow-private", false, "let webfetch reach this machine and its network")
 	fs.IntVar(&f.steps, "steps", 0, "N  how many messages of the model one answer may take (default: 50)")
-	fs.DurationVar(&f.wait, "wait", defaultWait, `TIME  how long the first turn waits for servers; who comes later is
-		there on the next one; 0 is not at all (default: 5s)`)
+	fs.DurationVar(&f.wait, "wait", defaultWait, `TIME  how long the first turn waits for servers; a later server is
+		available in the next one; 0 is not at all (default: 5s)`)
 	fs.StringVar(&f.resume, "resume", "", "ID  go on with an earlier session, or the last of this directory")
 	fs.Lookup("resume").NoOptDefVal = latest
 	fs.IntVar(&f.budget, "tool-budget", defaultBudget, `TOKENS  beyond it four tools take the place of the servers':
@@ -156,5 +156,5 @@ const flagsHelp = `Flags of indus -p, and of indus on a terminal:
   --agents --steps --resume --no-ledger --json
   Settings are the user's alone, in indusvx/settings.json of the configuration
   directory: {"model", "baseURL", "keyFile" or "keyEnv", "context"}; a project has none. A call that
-  may do harm asks first; with -p nobody is asked, and it is refused.
+  may do harm asks first; with -p it is refused.
   --mcp --trust --ledger`

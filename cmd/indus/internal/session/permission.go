@@ -51,9 +51,9 @@ func refuseAll(s show.Streams) askFunc {
 		defer mu.Unlock()
 		if !reported[a.Call.Name] {
 			reported[a.Call.Name] = true
-			s.Reportf("%s was not run: nobody can be asked; %s", a.Call.Name, hint)
+			s.Reportf("%s was not run: no user can be asked; %s", a.Call.Name, hint)
 		}
-		return agent.Refuse, errors.New("who starts indus gives it: " + hint + ". Do not try it again")
+		return agent.Refuse, errors.New("it is given at the start of indus: " + hint + ". Do not try it again")
 	}
 }
 
@@ -100,7 +100,7 @@ func (m *memory) Allow(a agent.Ask) error {
 func (m *memory) approval(a agent.Ask) (mcpconfig.ApprovedTool, error) {
 	t := mcpconfig.ApprovedTool{Project: m.project, Tool: a.Call.Name}
 	if !a.Listed() {
-		return t, fmt.Errorf("%s is not listed now, so that nobody knows what it is", t.Tool)
+		return t, fmt.Errorf("%s is not listed now, so its definition is unknown", t.Tool)
 	}
 	server := ""
 	if a.Tool.Server != "" {

@@ -34,7 +34,7 @@ func privateReason(dir string, homes, own []string) string {
 			hidden := strings.HasPrefix(first, ".") || first == "library" || first == "appdata"
 			if hidden && command.SameDirectory(home, filepath.Dir(at)) {
 				return "the working directory is in " + filepath.Join("~", filepath.Base(at)) +
-					", where programs keep what is theirs"
+					", where programs keep their own data"
 			}
 		}
 	}

@@ -19,7 +19,7 @@ type Finding struct {
 
 // stepAdvice maps steps to the advice for their failure.
 var stepAdvice = map[oauth.Step]string{
-	oauth.StepResource: `what the server says of its sign-in cannot be used: whoever runs it must mend that; or ` +
+	oauth.StepResource: `what the server says of its sign-in cannot be used: its operator must correct that; or ` +
 		`get a token, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`,
 	oauth.StepServer: "the authorization server cannot be used: can it be reached from here, and is it one for " +
 		"MCP (metadata, PKCE)?",
@@ -35,7 +35,7 @@ func Advice(err error, server string) string {
 	step, ok := errors.AsType[*oauth.StepError](err)
 	switch {
 	case errors.Is(err, oauth.ErrOtherIssuer):
-		return `the server names another authorization server than the one that the client is for; if whoever runs it ` +
+		return `the server names another authorization server than the one that the client is for; if its operator ` +
 			`says that this is right, write the new one as "issuer" into "oauth" of the entry`
 	case errors.Is(err, oauth.ErrNoOAuth):
 		return `if it wants a key, write "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its ` +

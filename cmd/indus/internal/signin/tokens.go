@@ -241,7 +241,7 @@ func (t *Tokens) Elicit(
 ) (address string, err error) {
 	address, ok := Address(s)
 	if !ok {
-		return "", errors.New("nobody signs in to this server")
+		return "", errors.New("this server has no sign-in")
 	}
 	c, err := t.client(s)
 	if err != nil {

@@ -72,8 +72,8 @@ what a model can no longer ask for ("narrowed"). It fails if a tool would be
 quarantined, or be refused even so; changes are no failure.
 
 With --provider it says what that provider refuses in the tools as they are, and
-fails if it refuses any. That is for who writes a server, in CI: whoever uses the
-server without indus meets those refusals. What a provider documents, or was seen
+fails if it refuses any. Use this in the CI of a server: its users without indus
+meet these refusals. What a provider documents, or was seen
 to refuse, is an error. What it merely does not list, and what it drops in
 silence, is a warning, which --strict makes a failure.
 
