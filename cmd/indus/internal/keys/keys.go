@@ -26,9 +26,10 @@ func New(s show.Streams) *cobra.Command {
 	}, newAdd(s), newLs(s), newRm(s))
 }
 
-const keyHelp = `API keys of the clients of "indus serve --auth keys", on this machine and others. A client sends its key as a bearer token, as indus_ID.SECRET; only the
-SHA-256 of the secret is kept, in a file that you alone can read. A key that is
-removed, or has expired, is refused from the next request on.
+const keyHelp = `API keys of the clients of "indus serve --auth keys", on this machine and others.
+A client sends its key as a bearer token, as indus_ID.SECRET; only the SHA-256 of
+the secret is kept, in a file that you alone can read. A key that is removed, or has
+expired, is refused from the next request on.
 
 A session:
   $ indus key add --principal alice --view github --expires 90d

@@ -142,8 +142,8 @@ func layoutJSON(raw json.RawMessage, indent string) string {
 }
 
 // editJSONHelp is the usage of --json for commands that change a row.
-const editJSONHelp = `print a JSON object: server, did (added, replaced, removed, enabled or disabled), changed, file, line,
-	and rows, all that the name has now: [{state, scope, file, line, reason, try}]`
+const editJSONHelp = `print a JSON object: server, did (added, replaced, removed, enabled or disabled), changed, file,
+	line, and rows, all that the name has now: [{state, scope, file, line, reason, try}]`
 
 // editResult is the result of a change to a server in the output of --json.
 type editResult struct {

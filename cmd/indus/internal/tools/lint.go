@@ -73,9 +73,9 @@ quarantined, or be refused even so; changes are no failure.
 
 With --provider it says what that provider refuses in the tools as they are, and
 fails if it refuses any. Use this in the CI of a server: its users without indus
-meet these refusals. What a provider documents, or was seen
-to refuse, is an error. What it merely does not list, and what it drops in
-silence, is a warning, which --strict makes a failure.
+meet these refusals. What a provider documents, or was seen to refuse, is an
+error. What it merely does not list, and what it drops in silence, is a warning,
+which --strict makes a failure.
 
 Either way it says what makes clients refuse the server's whole list (with
 --provider that is an error), and warns of characters that no reader sees and of
