@@ -54,7 +54,7 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\ufeff"+testToken+"\r\n"), 0); err != nil {
 		t.Fatal(err)
 	}
-	url := p.hears(&p.err, `serving at (\S+)\n`)
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
 	for range 15 { // longer than the interval of checks of the file
 		if got := ask(p, url); got != admitted {
 			t.Errorf("status %d", got)
@@ -75,7 +75,7 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = begin()
-	url = p.hears(&p.err, `serving at (\S+)\n`)
+	url = p.waitFor(&p.err, `serving at (\S+)\n`)
 	pipe()
 	for late := time.Now().Add(deadline); !strings.Contains(p.err.String(), "tokens is no file any more; the tokens of before stay valid"); {
 		if got := ask(p, url); got != admitted || time.Now().After(late) {

@@ -35,11 +35,11 @@ func memory(t testing.TB, pid int, name string) int {
 func TestClientsThatDoNotReadFillNoMemory(t *testing.T) {
 	f := fixture.New(t)
 	p := startServe(t, map[string]row{"big": {f.Path, f.Args, nil}}, "--addr", "127.0.0.1:0", "--memory", "32")
-	where, err := url.Parse(p.hears(&p.err, `serving at (\S+)\n`))
+	where, err := url.Parse(p.waitFor(&p.err, `serving at (\S+)\n`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.hears(&p.err, `big: ready`)
+	p.waitFor(&p.err, `big: ready`)
 	const params = `"name":"big__block","arguments":{"bytes":8000000},` + meta
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + params + `}}`
 	var clients []net.Conn

@@ -109,9 +109,9 @@ func serveFile(t *testing.T, text string, ready ...string) (url string, p *progr
 	cmd := exec.Command("indus", "serve", "--addr", "127.0.0.1:0", "--mcp", file)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
 	p = launch(t, cmd)
-	url = p.hears(&p.err, `serving at (\S+)\n`)
+	url = p.waitFor(&p.err, `serving at (\S+)\n`)
 	for _, name := range ready {
-		p.hears(&p.err, name+": ready")
+		p.waitFor(&p.err, name+": ready")
 	}
 	return url, p, file
 }

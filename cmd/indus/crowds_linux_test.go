@@ -37,14 +37,14 @@ func crowd(t *testing.T, size, principals int) (s *soak, p *program, n int) {
 		"g0":  {Command: fixture.Gossip(t), Args: []string{"-name", "g0"}, Env: env, Era: "legacy"},
 		"odd": {Command: fixture.Build(t), Env: env, Era: "legacy"},
 	}, principals)
-	p.hears(&p.err, `g0: ready`)
-	p.hears(&p.err, `odd: ready`)
+	p.waitFor(&p.err, `g0: ready`)
+	p.waitFor(&p.err, `odd: ready`)
 	t.Cleanup(func() { s.ends(p) })
 	return s, p, n
 }
 
-// each calls do n times, with atOnce calls in parallel.
-func each(n, atOnce int, do func(i int)) {
+// runParallel calls do n times, with atOnce calls in parallel.
+func runParallel(n, atOnce int, do func(i int)) {
 	var doing sync.WaitGroup
 	next := atomic.Int64{}
 	for range atOnce {
@@ -78,7 +78,7 @@ func TestSoakIdleSessions(t *testing.T) {
 	s, p, n := crowd(t, 10_000, 20)
 	before := s.health(p)
 	began := time.Now()
-	each(n, 8, func(i int) {
+	runParallel(n, 8, func(i int) {
 		c := s.all[i%len(s.all)]
 		session := c.hello(t.Context())
 		r := c.request(t.Context(), http.MethodPost, session, "", "")
@@ -285,7 +285,7 @@ func TestSoakManyQuestions(t *testing.T) {
 			err = errors.Join(err, errors.New("the call has no end"))
 			t.Error(err)
 		} else {
-			t.Logf("%q: of %d questions %d were put, %d at once; the server was answered %s; %v", version, n, asked.Load(), most.Load(), said(r), time.Since(began))
+			t.Logf("%q: of %d questions %d were put, %d at once; the server was answered %s; %v", version, n, asked.Load(), most.Load(), resultText(r), time.Since(began))
 		}
 		_ = session.Close()
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// bearing sends requests with a token.
-type bearing string
+// bearerTransport sends requests with a token.
+type bearerTransport string
 
-func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+string(b))
 	return http.DefaultTransport.RoundTrip(r)
@@ -44,15 +44,15 @@ func TestCallersSignInByTheirClients(t *testing.T) {
 	run("mcp", "login", "safe", "--mcp", "servers.json") // to list the tools
 	keys := map[string]string{"ann": run("key", "add", "--principal", "ann"), "bob": run("key", "add", "--principal", "bob")}
 	serve := launch(t, cmd)
-	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
-	serve.hears(&serve.err, `safe: ready`)
+	at := serve.waitFor(&serve.err, `serving at (http://\S+)\n`)
+	serve.waitFor(&serve.err, `safe: ready`)
 	keys["carl"] = front.UserToken(t, "carl", at, "read")
 
 	opens := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}}
 	connect := func(t *testing.T, who string, o *mcp.ClientOptions, era string) *mcp.ClientSession {
 		t.Helper()
 		c := mcp.NewClient(&mcp.Implementation{Name: who}, o)
-		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: at, HTTPClient: &http.Client{Transport: bearing(keys[who])}}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: at, HTTPClient: &http.Client{Transport: bearerTransport(keys[who])}}, &mcp.ClientSessionOptions{ProtocolVersion: era})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,8 +139,8 @@ func TestTheFirstCallerSignsIn(t *testing.T) {
 	}
 	ann := strings.TrimSpace(string(key))
 	serve := launch(t, cmd)
-	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
-	serve.hears(&serve.err, `safe: .*(there is none: a sign-in is needed)`)
+	at := serve.waitFor(&serve.err, `serving at (http://\S+)\n`)
+	serve.waitFor(&serve.err, `safe: .*(there is none: a sign-in is needed)`)
 	asked := 0
 	c := mcp.NewClient(&mcp.Implementation{Name: "ann"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}},
@@ -153,7 +153,7 @@ func TestTheFirstCallerSignsIn(t *testing.T) {
 			return &mcp.ElicitResult{Action: "accept"}, nil
 		},
 	})
-	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: at, HTTPClient: &http.Client{Transport: bearing(ann)}}, nil)
+	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: at, HTTPClient: &http.Client{Transport: bearerTransport(ann)}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

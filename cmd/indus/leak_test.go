@@ -64,7 +64,7 @@ func TestNoGoroutineOutlivesACommand(t *testing.T) {
 			f.WaitN(event, hung+1)
 			interrupt()
 		} else if c.until != "" {
-			errs.hears(t, c.until, done)
+			errs.waitFor(t, c.until, done)
 			interrupt()
 		}
 		<-done

@@ -21,9 +21,9 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// repeated returns a secret in every encoding in which a server may repeat it. No output may contain any of them or its
+// secretForms returns a secret in every encoding in which a server may repeat it. No output may contain any of them or its
 // start.
-func repeated(secret string) []string {
+func secretForms(secret string) []string {
 	quoted, _ := json.Marshal(secret)
 	inner := string(quoted[1 : len(quoted)-1])
 	twice, _ := json.Marshal(inner)
@@ -37,9 +37,9 @@ func repeated(secret string) []string {
 	return list
 }
 
-// shown returns the part of a secret that an output contains, in any encoding, or "".
-func shown(output, secret string) string {
-	for _, form := range repeated(secret) {
+// findSecret returns the part of a secret that an output contains, in any encoding, or "".
+func findSecret(output, secret string) string {
+	for _, form := range secretForms(secret) {
 		for at := 0; at+10 <= len(form); at++ {
 			if part := form[at : at+10]; strings.Contains(output, part) {
 				return part
@@ -85,7 +85,7 @@ func (u *untilAnswered) Read([]byte) (int, error) {
 // place may also be where indus cuts long text. No command and no client may show them.
 func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 	const secret = `s3cr3t/"hunter2"+&%41 ünd`
-	atHome(t)
+	useHomeDir(t)
 	t.Setenv("GIVEN", secret)
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -106,7 +106,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 		"header":   `"headers":{"X-Key":"${GIVEN}"}`,
 		"bearer":   `"headers":{"Authorization":"Bearer ${GIVEN}"}`,
 	}
-	all := strings.Join(repeated(secret), " ; ")
+	all := strings.Join(secretForms(secret), " ; ")
 	says := map[string]string{"whole": all, "cut": strings.Repeat("x", 285) + secret, "cut encoded": strings.Repeat("x", 285) + base64.StdEncoding.EncodeToString([]byte(secret))}
 	type place struct{ where, flags string }
 	stdio := []place{
@@ -155,7 +155,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 					command.Run(t.Context(), words, show.New(strings.NewReader(""), out, errs), tree)
 				}
 				said := out.String() + errs.String()
-				if part := shown(said, secret); part != "" {
+				if part := findSecret(said, secret); part != "" {
 					t.Errorf("%s shows %q:\n%s", args, part, said)
 				}
 				masked, everything = masked || strings.Contains(said, "<secret>"), everything+args+":\n"+said

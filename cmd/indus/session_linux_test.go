@@ -32,10 +32,10 @@ func TestASessionThatIsEnded(t *testing.T) {
 			p := launch(t, cmd)
 			p.stdin.Close()
 			model.Wait(2)
-			running := func() int { return strings.Count(strings.Join(marked(t, mark), "\n"), "sleep 30") }
+			running := func() int { return strings.Count(strings.Join(markedProcesses(t, mark), "\n"), "sleep 30") }
 			for late := time.Now().Add(deadline); running() < 4; {
 				if time.Now().After(late) {
-					t.Fatalf("these run: %v", marked(t, mark))
+					t.Fatalf("these run: %v", markedProcesses(t, mark))
 				}
 			}
 			p.signal(signal)

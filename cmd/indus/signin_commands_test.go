@@ -193,7 +193,7 @@ func browser() {
 		fmt.Println(back)
 		return
 	}
-	_ = os.WriteFile(browserGiven, []byte(given("self")), 0o600)
+	_ = os.WriteFile(browserGiven, []byte(environmentOf("self")), 0o600)
 	if err := b.Open(ctx, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -225,11 +225,15 @@ func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 	ts.Setenv("ISSUER", sc.guarded.as.Issuer)
 }
 
-// revoked implements "revoked USER", which ends every token of a user.
-func revoked(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as.Revoke(sc.t, args[0]) }
+// revokeToken implements "revoked USER", which ends every token of a user.
+func revokeToken(_ *testscript.TestScript, sc *scene, args []string) {
+	sc.guarded.as.Revoke(sc.t, args[0])
+}
 
-// expired implements "expired USER", which ends the tokens that renew a user's sign-ins.
-func expired(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as.Expire(sc.t, args[0]) }
+// expireToken implements "expired USER", which ends the tokens that renew a user's sign-ins.
+func expireToken(_ *testscript.TestScript, sc *scene, args []string) {
+	sc.guarded.as.Expire(sc.t, args[0])
+}
 
 // refuse makes the authorization server answer token requests of a grant with a status and a body. "" ends this.
 func (g *signInServer) refuse(grant string, status int, body string) {
@@ -257,23 +261,23 @@ func refuses(ts *testscript.TestScript, sc *scene, args []string) {
 	sc.guarded.refuse(args[0], status, args[2])
 }
 
-// counted implements "counted WHAT N", which checks how often the authorization server did it.
-func counted(ts *testscript.TestScript, sc *scene, args []string) {
+// checkCount implements "counted WHAT N", which checks how often the authorization server did it.
+func checkCount(ts *testscript.TestScript, sc *scene, args []string) {
 	if got := fmt.Sprint(sc.guarded.as.Counts(sc.t)[args[0]]); got != args[1] {
 		ts.Fatalf("%s: %s, want %s (%v)", args[0], got, args[1], sc.guarded.as.Counts(sc.t))
 	}
 }
 
-// unseen implements "unseen". It checks that no secret is in the last output, in any program's output, in files, or in
+// checkUnseen implements "unseen". It checks that no secret is in the last output, in any program's output, in files, or in
 // the arguments and environment of running processes. Browsers write theirs to a file.
-func unseen(ts *testscript.TestScript, sc *scene, _ []string) {
+func checkUnseen(ts *testscript.TestScript, sc *scene, _ []string) {
 	secrets := sc.guarded.known()
 	if len(secrets) == 0 {
 		ts.Fatalf("there is no secret to look for")
 	}
 	check := func(where, text string) {
 		for _, secret := range secrets {
-			if strings.Contains(text, secret) || shown(text, secret) != "" {
+			if strings.Contains(text, secret) || findSecret(text, secret) != "" {
 				ts.Fatalf("%s shows a secret: %.200s", where, text)
 			}
 		}
@@ -282,7 +286,7 @@ func unseen(ts *testscript.TestScript, sc *scene, _ []string) {
 	check("stderr", ts.ReadFile("stderr"))
 	for name, p := range sc.programs {
 		check(name, p.out.String()+p.err.String())
-		for process, given := range startedBy(p.cmd.Process.Pid) {
+		for process, given := range childrenOf(p.cmd.Process.Pid) {
 			check(process, given)
 			if strings.Contains(given, storeKey) {
 				ts.Fatalf("%s has the key of the store", process)
@@ -312,23 +316,23 @@ const (
 	browserGiven = "browser.given"
 )
 
-// given returns the command line and the environment of a process, or "" if there is no /proc.
-func given(process string) string {
+// environmentOf returns the command line and the environment of a process, or "" if there is no /proc.
+func environmentOf(process string) string {
 	line, _ := os.ReadFile("/proc/" + process + "/cmdline")
 	env, _ := os.ReadFile("/proc/" + process + "/environ")
 	return string(line) + "\x00" + string(env)
 }
 
-// startedBy returns the command lines and environments of a process's descendants.
-func startedBy(pid int) map[string]string {
+// childrenOf returns the command lines and environments of a process's descendants.
+func childrenOf(pid int) map[string]string {
 	found := map[string]string{}
 	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, file := range children {
 		list, _ := os.ReadFile(file)
 		for _, child := range strings.Fields(string(list)) {
-			found[child] = given(child)
+			found[child] = environmentOf(child)
 			if id, err := strconv.Atoi(child); err == nil {
-				maps.Copy(found, startedBy(id))
+				maps.Copy(found, childrenOf(id))
 			}
 		}
 	}

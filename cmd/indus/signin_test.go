@@ -33,7 +33,7 @@ func TestClientsSignIn(t *testing.T) {
 		if err := replaceFile(file, wanting(`"mcp:{view}","admin"`)); err != nil {
 			t.Error(err)
 		}
-		serve.hears(&serve.err, `authentication follows "auth" in the configuration now\n`)
+		serve.waitFor(&serve.err, `authentication follows "auth" in the configuration now\n`)
 	})
 	scopes := map[string]string{indus: "mcp:*", indus + "/f": "mcp:f"}
 	found := map[string]map[string]string{indus: {}, indus + "/f": {}, "more": {}}

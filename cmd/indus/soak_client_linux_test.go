@@ -32,8 +32,8 @@ type soaker struct {
 // nonce returns a new nonce.
 func (c *soaker) nonce() string { return fmt.Sprintf("%s/%d", c.name, c.calls.Add(1)) }
 
-// own checks that a text is for this client.
-func (c *soaker) own(what, text string) {
+// checkOwn checks that a text is for this client.
+func (c *soaker) checkOwn(what, text string) {
 	c.note(what)
 	if who, _, _ := strings.Cut(text, "/"); who != c.name {
 		c.Errorf("%s got the %s %q", c.name, what, text)
@@ -57,13 +57,13 @@ func (c *soaker) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.web.RoundTrip(r)
 	err = c.trail.follow(r, resp, err, began)
 	if err == nil {
-		c.judged(r, resp.StatusCode, shows, began.UnixNano())
+		c.checkStatus(r, resp.StatusCode, shows, began.UnixNano())
 	}
 	return resp, err
 }
 
-// judged checks that valid credentials are accepted and others are refused. It records the nonces of refused requests.
-func (c *soaker) judged(r *http.Request, status int, shows *credential, began int64) {
+// checkStatus checks that valid credentials are accepted and others are refused. It records the nonces of refused requests.
+func (c *soaker) checkStatus(r *http.Request, status int, shows *credential, began int64) {
 	refused, dying, dead := status == http.StatusUnauthorized || status == http.StatusForbidden, shows.dying.Load(), shows.dead.Load()
 	switch {
 	case refused && (dying == 0 || time.Now().UnixNano() < dying):
@@ -98,7 +98,7 @@ func (c *soaker) asked(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRe
 		c.Errorf("a question without its server: %q", message)
 	}
 	nonce := named.ReplaceAllString(message, "")
-	c.own("question", nonce)
+	c.checkOwn("question", nonce)
 	switch n := nonce[len(nonce)-1] - '0'; {
 	case n == 0:
 		c.note("question left alone")
@@ -120,15 +120,15 @@ func (c *soaker) sdk(asked bool) *mcp.Client {
 	o := &mcp.ClientOptions{
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 			if text := fmt.Sprint(r.Params.Data); !strings.HasPrefix(text, "Roots updated") { // server-everything sends these to all clients with roots
-				c.own("log", text)
+				c.checkOwn("log", text)
 			}
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-			c.own("progress", r.Params.Message)
+			c.checkOwn("progress", r.Params.Message)
 		},
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
 			_, who, _ := strings.Cut(r.Params.URI, ":")
-			c.own("update", who+"/")
+			c.checkOwn("update", who+"/")
 		},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.note("change of a list") },
 		Capabilities:           &mcp.ClientCapabilities{},
@@ -141,7 +141,7 @@ func (c *soaker) sdk(asked bool) *mcp.Client {
 		o.ElicitationHandler = c.asked
 		o.CreateMessageHandler = func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			nonce := r.Params.Messages[0].Content.(*mcp.TextContent).Text
-			c.own("sampling", nonce)
+			c.checkOwn("sampling", nonce)
 			return &mcp.CreateMessageResult{Model: "m", Role: "assistant", Content: &mcp.TextContent{Text: nonce}}, nil
 		}
 	}
@@ -269,16 +269,16 @@ func (c *soaker) call(ctx context.Context, session *mcp.ClientSession, server, t
 	call.SetProgressToken(nonce)
 	r, err := session.CallTool(ctx, call)
 	if err == nil && r.IsError {
-		c.failed(tool, errors.New(said(r)))
+		c.failed(tool, errors.New(resultText(r)))
 		return
 	}
 	if want == "" {
 		want = "NONCE"
 	}
-	ok := err != nil || regexp.MustCompile("^"+strings.ReplaceAll(want, "NONCE", nonce)+"$").MatchString(said(r))
+	ok := err != nil || regexp.MustCompile("^"+strings.ReplaceAll(want, "NONCE", nonce)+"$").MatchString(resultText(r))
 	got := ""
 	if !ok {
-		got = "got " + said(r) + " for " + nonce
+		got = "got " + resultText(r) + " for " + nonce
 	}
 	c.done(tool, err, ok, got)
 }

@@ -41,10 +41,10 @@ type soak struct {
 	wanted  []string // events that must happen; clients continue until then
 	all     []*soaker
 
-	mu     sync.Mutex
-	did    map[string]int // the events that happened
-	faults map[string]int // failures, without numbers
-	said   map[string]int // lines of indus on stderr, without numbers
+	mu       sync.Mutex
+	did      map[string]int // the events that happened
+	faults   map[string]int // failures, without numbers
+	reported map[string]int // lines of indus on stderr, without numbers
 
 	refused map[string]bool // nonces of refused requests
 }
@@ -212,7 +212,7 @@ func TestSoak(t *testing.T) {
 	}
 	s := newSoak(t)
 	p := s.serves(s.servers(gossips, crash, long > 0), clients)
-	p.hears(&p.err, `g0: ready`)
+	p.waitFor(&p.err, `g0: ready`)
 	s.wanted = []string{"echo", "question", "progress", "tools/list", "visit", "resumed"}
 	if long > 0 {
 		s.wanted = append(s.wanted, "ask", "elicit", "sample", "roots", "open", "log", "update", "task", "input_required", "cancelled",
@@ -236,7 +236,7 @@ func soakTime() time.Duration {
 }
 
 func newSoak(t testing.TB) *soak {
-	s := &soak{TB: t, mark: newMark(), did: map[string]int{}, faults: map[string]int{}, said: map[string]int{}, refused: map[string]bool{}, web: &http.Transport{}}
+	s := &soak{TB: t, mark: newMark(), did: map[string]int{}, faults: map[string]int{}, reported: map[string]int{}, refused: map[string]bool{}, web: &http.Transport{}}
 	t.Cleanup(s.web.CloseIdleConnections)
 	return s
 }
@@ -265,7 +265,7 @@ func (s *soak) command(servers map[string]entry, flags ...string) *exec.Cmd {
 
 func (s *soak) launch(cmd *exec.Cmd) *program {
 	p := launch(s, cmd)
-	s.url = strings.TrimSuffix(p.hears(&p.err, `serving at (\S+)\n`), "/mcp")
+	s.url = strings.TrimSuffix(p.waitFor(&p.err, `serving at (\S+)\n`), "/mcp")
 	return p
 }
 
@@ -275,7 +275,7 @@ func (s *soak) ends(p *program) {
 	p.ends(0)
 	waitGone(s, s.mark)
 	for line := range strings.Lines(p.err.String()) {
-		s.said[figures.ReplaceAllString(strings.TrimSpace(line), "N")]++
+		s.reported[figures.ReplaceAllString(strings.TrimSpace(line), "N")]++
 	}
 	for _, bad := range []string{"DATA RACE", "panic", "internal error"} {
 		if text := p.err.String(); strings.Contains(text, bad) {
@@ -289,7 +289,7 @@ func (s *soak) health(p *program) (h health) {
 	if err := json.Unmarshal([]byte(probed(s, s.socket, "/")), &h); err != nil {
 		s.Error(err)
 	}
-	h.RSS, h.Processes = memory(s, p.cmd.Process.Pid, "VmRSS")<<10, len(marked(s, s.mark))
+	h.RSS, h.Processes = memory(s, p.cmd.Process.Pid, "VmRSS")<<10, len(markedProcesses(s, s.mark))
 	return h
 }
 
@@ -300,7 +300,7 @@ func (s *soak) report() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, counts := range []map[string]int{s.did, s.faults, s.said} {
+	for _, counts := range []map[string]int{s.did, s.faults, s.reported} {
 		lines := make([]string, 0, len(counts))
 		for what, n := range counts {
 			lines = append(lines, fmt.Sprintf("%8d %s", n, what))

@@ -154,7 +154,7 @@ func (p *person) visits() {
 	defer direct.Close()
 	for p.running() {
 		r, err := direct.CallTool(p.Context(), &mcp.CallToolParams{Name: "whoami"})
-		if err != nil || said(r) != p.name {
+		if err != nil || resultText(r) != p.name {
 			p.Errorf("%s is %v, %v", p.name, r, err)
 		}
 		if answer, _, err := p.post(p.Context(), "", "tools/call", p.calls("safe")); err == nil {
@@ -254,7 +254,7 @@ func TestSoakPrincipals(t *testing.T) {
 	w.settle(n)
 	p := w.launch(cmd)
 	for _, name := range append([]string{"safe"}, w.gossips...) {
-		p.hears(&p.err, name+`: ready`)
+		p.waitFor(&p.err, name+`: ready`)
 	}
 	m := w.meter(p, wait)
 	var living sync.WaitGroup

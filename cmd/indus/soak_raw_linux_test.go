@@ -271,7 +271,7 @@ func (c *soaker) answers(ctx context.Context) error {
 	key := ""
 	for k, r := range asks.InputRequests {
 		key = k
-		c.own("question", named.ReplaceAllString(r.Params.Message, ""))
+		c.checkOwn("question", named.ReplaceAllString(r.Params.Message, ""))
 	}
 	retry := func(as *soaker) (string, error) {
 		got, _, err := as.post(ctx, "", "tools/call", fmt.Sprintf(`%s,"requestState":%q,"inputResponses":{%q:{"action":"accept","content":{"name":%q}}}`, params, asks.RequestState, key, nonce))

@@ -36,8 +36,8 @@ func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
 	socket := filepath.Join(cmd.Dir, "probe")
 	cmd.Env = append(cmd.Env, probeName+"="+socket)
 	p := launch(t, cmd)
-	url := p.hears(&p.err, `serving at (\S+)\n`)
-	p.hears(&p.err, `one: ready`)
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
+	p.waitFor(&p.err, `one: ready`)
 	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one__hang","arguments":{"key":"a"},` + meta + `}}`)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

@@ -23,21 +23,21 @@ import (
 
 // scene is a user's directory and a model.
 type scene struct {
-	t     *testing.T
-	model *modelserver.Server
-	errs  said
-	asked []string // questions to the user
-	say   agent.Verdict
-	mute  bool // no user can be asked
+	t       *testing.T
+	model   *modelserver.Server
+	errs    messageLog
+	asked   []string // questions to the user
+	replies agent.Verdict
+	noUser  bool // no user can be asked
 }
 
-// said collects the messages of indus, without messages about slow servers.
-type said struct {
+// messageLog collects the messages of indus, without messages about slow servers.
+type messageLog struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (s *said) Write(b []byte) (int, error) {
+func (s *messageLog) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !strings.HasPrefix(string(b), "indus: still waiting, ") {
@@ -46,13 +46,13 @@ func (s *said) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (s *said) String() string {
+func (s *messageLog) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
 }
 
-func (s *said) Reset() {
+func (s *messageLog) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text.Reset()
@@ -116,9 +116,9 @@ func (sc *scene) open(args ...string) session.Session {
 func (sc *scene) tries(args ...string) (session.Session, error) {
 	ask := func(_ context.Context, a agent.Ask) (agent.Verdict, error) {
 		sc.asked = append(sc.asked, a.Tool.Name)
-		return sc.say, nil
+		return sc.replies, nil
 	}
-	if sc.mute {
+	if sc.noUser {
 		ask = nil
 	}
 	args = append([]string{"--model", "m", "--base-url", sc.model.URL, "--wait", "1m"}, args...)
@@ -337,7 +337,7 @@ func TestManyTools(t *testing.T) {
 	sc.model.Then(
 		modelserver.Turn{Calls: []modelserver.Call{{Name: "call", Input: `{"operation":"many__echo","input":{"message":"hi"}}`}}},
 	)
-	sc.say = agent.Once
+	sc.replies = agent.Once
 	x := sc.open("--mcp", "../s.json", "--tools", "read", "--tool-budget", "1500")
 	r := sc.prompt(x, "x")
 	if got := names(r); !slices.Equal(got, []string{"read", "search", "schema", "call", "batch"}) {
@@ -385,7 +385,7 @@ func TestPermission(t *testing.T) {
 				t.Chdir("../other")
 				tt.args = ""
 			}
-			sc.asked, sc.say, sc.mute = nil, tt.say, tt.mute
+			sc.asked, sc.replies, sc.noUser = nil, tt.say, tt.mute
 			var turns []modelserver.Turn
 			for _, c := range calls {
 				turns = append(turns, modelserver.Turn{Calls: []modelserver.Call{c}})
@@ -421,7 +421,7 @@ func TestACallThatCannotRun(t *testing.T) {
 	sc.write("s.json", strings.Replace(servers, `{"s"`, `{"down":{"command":"/bin/false"},"s"`, 1))
 	sc.open("--mcp", "../s.json").Close()
 	sc.write("list", `[{"name":"echo","description":"Another one.","inputSchema":{"type":"object"}}]`)
-	sc.say = agent.Once
+	sc.replies = agent.Once
 	x := sc.open("--mcp", "../s.json")
 	for _, tt := range []struct{ name, input, want string }{
 		{"write", `{"path":"../x.txt","content":"x"}`, "outside"},
