@@ -39,7 +39,9 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 	}
 	const admitted = http.StatusBadRequest // admitted, but without a session
 	pipe()
-	for _, begin := range []func() *program{begin, func() *program { return launch(t, indusCommand(t, nil, "mcp", "lint", "--baseline", file)) }} {
+	for _, begin := range []func() *program{
+		begin, func() *program { return launch(t, indusCommand(t, nil, "mcp", "lint", "--baseline", file)) },
+	} {
 		p := begin()
 		w, err := os.OpenFile(file, os.O_WRONLY, 0) // waits for its reader
 		if err != nil {
@@ -77,7 +79,8 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 	p = begin()
 	url = p.waitFor(&p.err, `serving at (\S+)\n`)
 	pipe()
-	for late := time.Now().Add(deadline); !strings.Contains(p.err.String(), "tokens is no file any more; the tokens of before stay valid"); {
+	for late := time.Now().Add(deadline); !strings.Contains(p.err.String(),
+		"tokens is no file any more; the tokens of before stay valid"); {
 		if got := ask(p, url); got != admitted || time.Now().After(late) {
 			t.Fatalf("status %d", got)
 		}

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// approveTerminal is indus mcp approve on a terminal, in a project with a configuration file: its output and its keyboard.
+// approveTerminal is indus mcp approve on a terminal, in a project with a configuration file: its output and its
+// keyboard.
 type approveTerminal struct {
 	*program
 	seen *transcript
@@ -60,7 +61,8 @@ func startApprove(t *testing.T, project string) *approveTerminal {
 func projectCommand(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("indus", args...)
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir, "TERM=xterm")
+	cmd.Env = append(cmd.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir,
+		"TERM=xterm")
 	return cmd
 }
 
@@ -157,7 +159,8 @@ func TestApproveIsInterrupted(t *testing.T) {
 func TestApproveShowsAllOfIt(t *testing.T) {
 	t.Parallel()
 	padding := strings.Repeat("harmless ", 1000)
-	a := startApprove(t, `{"servers": {"fs  .indusvx/mcp.json:3: fine": {"command": "sh", "args": ["-c", "`+padding+`; the end of it"]}}}`)
+	a := startApprove(t,
+		`{"servers": {"fs  .indusvx/mcp.json:3: fine": {"command": "sh", "args": ["-c", "`+padding+`; the end of it"]}}}`)
 	a.seen.waitFor(t, `; the end of it'(.*\n)*approve 'fs  \.indusvx/mcp\.json:3: fine'\? \[y/N\] $`, a.done)
 	a.types("n\n")
 	a.ends(0)

@@ -21,7 +21,10 @@ func listTools(t *testing.T, at, token string) (int, string, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"} {
+	for k, v := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list",
+	} {
 		r.Header.Set(k, v)
 	}
 	if token != "" {
@@ -60,7 +63,8 @@ func TestServeKnowsSignedTokens(t *testing.T) {
 		if status != tt.status {
 			t.Errorf("%s: %d %s", tt.view, status, body)
 		}
-		if want := `resource_metadata="` + strings.Replace(at, "/mcp", "/.well-known/oauth-protected-resource/mcp", 1) + tt.view + `"`; status == 401 &&
+		if want := `resource_metadata="` + strings.Replace(at, "/mcp", "/.well-known/oauth-protected-resource/mcp", 1) +
+			tt.view + `"`; status == 401 &&
 			(!strings.Contains(challenge, want) || !strings.Contains(challenge, `error="invalid_token"`)) {
 			t.Errorf("%s: %s", tt.view, challenge)
 		}
@@ -80,7 +84,8 @@ func TestServeAsksAboutTokens(t *testing.T) {
 		raw, err := json.Marshal(map[string]any{"servers": map[string]any{}, "auth": map[string]any{
 			"scopes": scopes,
 			"introspection": map[string]any{
-				"issuer": as.Issuer, "endpoint": as.URL + "/token/introspection", "clientId": authserver.Machine().ID, "clientSecret": "${AS_SECRET}",
+				"issuer": as.Issuer, "endpoint": as.URL + "/token/introspection", "clientId": authserver.Machine().ID,
+				"clientSecret": "${AS_SECRET}",
 			},
 		}})
 		if err != nil {
@@ -91,7 +96,8 @@ func TestServeAsksAboutTokens(t *testing.T) {
 		}
 	}
 	write([]string{"read"})
-	cmd := indusCommand(t, map[string]row{"one": {Command: fixture.Build(t)}}, "serve", "--addr", "127.0.0.1:0", "--mcp", config)
+	cmd := indusCommand(t, map[string]row{"one": {Command: fixture.Build(t)}}, "serve", "--addr", "127.0.0.1:0", "--mcp",
+		config)
 	cmd.Env = append(cmd.Env, "AS_SECRET="+authserver.Machine().Secret)
 	serve := launch(t, cmd)
 	at := serve.waitFor(&serve.err, `serving at (http://\S+)\n`)

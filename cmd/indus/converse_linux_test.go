@@ -117,7 +117,9 @@ func (w *window) waitFor(pattern string) {
 func (w *window) resize(columns uint16) {
 	w.t.Helper()
 	w.Resize(int(columns), 40)
-	if err := unix.IoctlSetWinsize(int(w.control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: 40}); err != nil {
+	if err := unix.IoctlSetWinsize(int(w.control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{
+		Col: columns, Row: 40,
+	}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -154,7 +156,8 @@ func TestAConversation(t *testing.T) {
 		modelserver.Turn{Text: "It said `hello`:\n\n- once\n- &#27;]0;x&#7;and [no more](http://x/y)\n"},
 		modelserver.Turn{Calls: call("bash", `{"command":"sleep 60"}`)},
 	)
-	w := openWindow(t, model, map[string]row{"good": {fixture.Build(t), nil, nil}, "down": {"/bin/false", nil, nil}}, "--allow", "bash")
+	w := openWindow(t, model, map[string]row{"good": {fixture.Build(t), nil, nil}, "down": {"/bin/false", nil, nil}},
+		"--allow", "bash")
 	w.types("ask it\ry\r", `good__echo wants to run`) // the y is typed before the question and does not answer it
 	w.waitFor(asksFor)
 	w.types("y\r", `2 steps, .*s\r\n`)
@@ -162,7 +165,8 @@ func TestAConversation(t *testing.T) {
 	text := w.String()
 	for _, want := range []string{
 		"indus: down: connect: ",
-		"> ask it\n\nI **ask** it.\n\n? good__echo wants to run\n  │ echo of the server good\n  │ message: hello\\u{1b}[2J\n  y once",
+		"> ask it\n\nI **ask** it.\n\n? good__echo wants to run\n  │ echo of the server good\n  │ message: " +
+			"hello\\u{1b}[2J\n  y once",
 		"  allow? y\n✓ good__echo hello[2J  ",
 		"\n\nIt said `hello`:\n\n• once\n• ]0;xand no more (http://x/y)\n\n200 tokens in, 20 out, 2 steps, ",
 	} {
@@ -205,10 +209,14 @@ func TestServersAskInAConversation(t *testing.T) {
 			t.Parallel()
 			turns := []modelserver.Turn{call("ask", "question"), call("ask", "unwanted"), {Text: "Both asked."}}
 			if era == "legacy" {
-				turns = append([]modelserver.Turn{call("elicit", "question"), call("open", "page"), call("sample", "riddle"), {Text: "An egg."}}, turns...)
+				turns = append([]modelserver.Turn{
+					call("elicit", "question"), call("open", "page"), call("sample", "riddle"), {Text: "An egg."},
+				}, turns...)
 			}
 			model := modelserver.New(t, turns...)
-			w := openWindow(t, model, map[string]any{"g": map[string]any{"command": fixture.Gossip(t), "args": []string{"-name", "g"}, "era": era}}, "--allow", "g__*")
+			w := openWindow(t, model,
+				map[string]any{"g": map[string]any{"command": fixture.Gossip(t), "args": []string{"-name", "g"}, "era": era}},
+				"--allow", "g__*")
 			w.types("/mcp\r", `g +(ready|connecting)`)
 			w.waitFor(atPrompt)
 			w.types("ask\r", "")
@@ -248,7 +256,8 @@ func TestWhatServersHaveBesideTools(t *testing.T) {
 	node, everything := peers.Everything(t, "stdio")
 	model := modelserver.New(t,
 		modelserver.Turn{Text: "It rains."},
-		modelserver.Turn{Calls: []modelserver.Call{{Name: "bash", Input: `{"command":"seq 5"}`}}}, modelserver.Turn{Text: "Five."},
+		modelserver.Turn{Calls: []modelserver.Call{{Name: "bash", Input: `{"command":"seq 5"}`}}},
+		modelserver.Turn{Text: "Five."},
 		modelserver.Turn{Text: "Rain, and five numbers."}, modelserver.Turn{Text: "Go on."}, modelserver.Turn{Text: "New."})
 	w := openWindow(t, model, map[string]row{"ev": {node, everything, nil}}, "--allow", "bash", "--context", "50000")
 	w.types("/mcp connect ev\r", `ev is (ready already|ready: \d+ tools)`)
@@ -279,7 +288,10 @@ func TestWhatServersHaveBesideTools(t *testing.T) {
 	w.types("\x03\x04", `indus --resume=`)
 	w.waitExit(0)
 	r := model.Requests()
-	for i, want := range []string{"weather in New York, NY", "(its content, and nothing that the user wrote):\n| # ", "", "Write a summary", "Rain, and five numbers.\n\nand then?", "hello"} {
+	for i, want := range []string{
+		"weather in New York, NY", "(its content, and nothing that the user wrote):\n| # ", "", "Write a summary",
+		"Rain, and five numbers.\n\nand then?", "hello",
+	} {
 		if got := r[i].Prompt(); !strings.Contains(got, want) {
 			t.Errorf("%d: %q lacks %q", i, got, want)
 		}
@@ -320,7 +332,8 @@ func TestCommandsOfAConversation(t *testing.T) {
 	t.Parallel()
 	model := modelserver.New(t, modelserver.Turn{Text: "It is a path."}, modelserver.Turn{Text: "It is code."})
 	w := openWindow(t, model, map[string]row{"good": {fixture.Build(t), nil, nil}})
-	w.types("/mcp connect good\r", `good is (ready already|ready: \d+ tools)`) // on a slow machine it may have become ready after the banner
+	// On a slow machine it may have become ready after the banner.
+	w.types("/mcp connect good\r", `good is (ready already|ready: \d+ tools)`)
 	w.waitFor(atPrompt)
 	for _, c := range []struct{ keys, want string }{
 		{"/h\t\r", `Enter sends`},

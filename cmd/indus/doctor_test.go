@@ -27,11 +27,13 @@ func runDoctor(t *testing.T, row string, flags ...string) (output string, code i
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	code = command.Run(t.Context(), append([]string{"mcp", "doctor", "--mcp", file}, flags...), show.New(strings.NewReader(""), &out, &errs), tree)
+	code = command.Run(t.Context(), append([]string{"mcp", "doctor", "--mcp", file}, flags...),
+		show.New(strings.NewReader(""), &out, &errs), tree)
 	return out.String() + errs.String(), code
 }
 
-// useHomeDir gives the test a separate home. It builds the fixture first, because the fixture is cached in the real home.
+// useHomeDir gives the test a separate home. It builds the fixture first, because the fixture is cached in the real
+// home.
 func useHomeDir(t *testing.T) {
 	fixture.Build(t)
 	home := t.TempDir()
@@ -61,7 +63,9 @@ func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
 	defer secure.Close()
 	moved := httptest.NewServer(answer(308, "text/plain", "https://elsewhere.example/mcp"))
 	defer moved.Close()
-	hangUp := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	hangUp := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	}))
 	defer hangUp.Close()
 	for _, c := range []struct{ name, url, step, try string }{
 		{"unknown authority", secure.URL, "tls", "who signed the certificate is not known here: "},
@@ -91,9 +95,11 @@ func TestTheDoctorHidesSecrets(t *testing.T) {
 	defer echo.Close()
 	f := fixture.Build(t)
 	for _, row := range []string{
-		fmt.Sprintf(`{"url":"%s/${SECRET}/?k=${SECRET}","headers":{"X-Key":"${SECRET}","Authorization":"Bearer ${SECRET}"}}`, echo.URL),
+		fmt.Sprintf(`{"url":"%s/${SECRET}/?k=${SECRET}","headers":{"X-Key":"${SECRET}","Authorization":"Bearer ${SECRET}"}}`,
+			echo.URL),
 		fmt.Sprintf(`{"command":%q,"args":["-exit","-stderr","${SECRET}"],"env":{"KEY":"${SECRET}"}}`, f),
-		`{"command":"sh","args":["-c","echo $KEY; echo $KEY >&2; exec cat >/dev/null"],"env":{"KEY":"${SECRET}"},"timeout":"300ms"}`,
+		`{"command":"sh","args":["-c","echo $KEY; echo $KEY >&2; exec cat ` +
+			`>/dev/null"],"env":{"KEY":"${SECRET}"},"timeout":"300ms"}`,
 		fmt.Sprintf(`{"command":"sh","args":["-c","echo $KEY; exec %s"],"env":{"KEY":"${SECRET}"}}`, f),
 	} {
 		for _, flag := range []string{"--json=false", "--json"} {
@@ -112,7 +118,8 @@ func TestTheDoctorHidesSecrets(t *testing.T) {
 			t.Errorf("%s says a part of the secret:\n%s", row, said)
 		}
 	}
-	said, _ := runDoctor(t, `{"command":"sh","args":["-c","echo no /srv/docs here >&2; exit 1"],"env":{"DOCS":"/srv/docs"}}`)
+	said, _ := runDoctor(t,
+		`{"command":"sh","args":["-c","echo no /srv/docs here >&2; exit 1"],"env":{"DOCS":"/srv/docs"}}`)
 	if !strings.Contains(said, "| no /srv/docs here") {
 		t.Errorf("a path is not told:\n%s", said)
 	}
@@ -145,7 +152,8 @@ func TestTheDoctorsDocumentIsStable(t *testing.T) {
 	}
 	one := doc.Servers[0]
 	last := one.Steps[len(one.Steps)-1]
-	if code != 4 || *doc.OK || *one.OK || one.State != "active" || one.Transport != "stdio" || one.Line != 1 || len(doc.General) != 4 || doc.Together == nil {
+	if code != 4 || *doc.OK || *one.OK || one.State != "active" || one.Transport != "stdio" || one.Line != 1 ||
+		len(doc.General) != 4 || doc.Together == nil {
 		t.Errorf("exit code %d\n%s", code, raw)
 	}
 	if last.Step != "command" || *last.OK || *last.MS < 0 || last.Detail == "" || last.Advice == "" {

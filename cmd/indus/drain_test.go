@@ -28,7 +28,8 @@ func (c *client) call(tool, arguments string) (id int) {
 	c.ids++
 	id = c.ids
 	m := strings.TrimSuffix(meta, "}") + fmt.Sprintf(`,"progressToken":"p%d"}`, id)
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, id, tool, arguments, m)
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, id, tool,
+		arguments, m)
 	if c.url == "" {
 		c.p.send(body)
 		return id
@@ -98,7 +99,8 @@ func TestServeDrains(t *testing.T) {
 			for refused := false; !refused; {
 				id := c.call("one__echo", `{"message":"after"}`)
 				answer := c.waitFor(fmt.Sprintf(`(?m)^(?:data: )?(\{.*"id":%d[,}].*|%d: .*)$`, id, id))
-				refused = strings.Contains(answer, "takes no new requests") || strings.HasSuffix(answer, "refused") // no connection was free
+				// No connection was free.
+				refused = strings.Contains(answer, "takes no new requests") || strings.HasSuffix(answer, "refused")
 			}
 			c.waitFor(`"step 400"`)
 			c.waitFor(fmt.Sprintf(`"id":%d.*"done"|"done".*"id":%d`, long, long))

@@ -147,7 +147,8 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 					t.Errorf("%s is %q, %v", name, b, err)
 				}
 			}
-			if r := callTool(ctx, t, cs, "call", `{"operation":"fs__read_txt_file"}`, nil); !r.IsError || !strings.Contains(resultText(r), "fs__read_text_file") {
+			if r := callTool(ctx, t, cs, "call", `{"operation":"fs__read_txt_file"}`, nil); !r.IsError ||
+				!strings.Contains(resultText(r), "fs__read_text_file") {
 				t.Errorf("a name that is not there: %s", resultText(r))
 			}
 		})
@@ -160,7 +161,8 @@ func TestExposeGatewayIsLive(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)
 	slow, held := hangingServer(t)
-	cmd := indusCommand(t, map[string]row{"one": {f.Path, f.Args, nil}, "slow": slow}, "serve", "--expose=gateway", "--builtins", "--addr", "127.0.0.1:0")
+	cmd := indusCommand(t, map[string]row{"one": {f.Path, f.Args, nil}, "slow": slow}, "serve", "--expose=gateway",
+		"--builtins", "--addr", "127.0.0.1:0")
 	p := launch(t, cmd)
 	url := p.waitFor(&p.err, `serving at (\S+)\n`)
 	p.waitFor(&p.err, `one: ready`)
@@ -198,7 +200,8 @@ func TestExposeGatewayIsLive(t *testing.T) {
 	releaseServer(held)
 	p.waitFor(&p.err, `slow: ready`)
 	findsIt("slow echo", "slow__echo", true)
-	if got := resultText(callTool(ctx, t, cs, "call", `{"operation":"slow__echo","input":{"message":"here"}}`, nil)); got != "here" {
+	if got := resultText(callTool(ctx, t, cs, "call", `{"operation":"slow__echo","input":{"message":"here"}}`,
+		nil)); got != "here" {
 		t.Errorf("it says %q", got)
 	}
 
@@ -206,7 +209,8 @@ func TestExposeGatewayIsLive(t *testing.T) {
 	configure(t, cmd, map[string]row{"one": {f.Path, f.Args, nil}})
 	p.waitFor(&p.err, `the configuration has changed`)
 	findsIt("slow echo", "slow__echo", false)
-	if r := callTool(ctx, t, cs, "call", `{"operation":"slow__echo"}`, nil); !r.IsError || !strings.Contains(resultText(r), "NOT_FOUND") {
+	if r := callTool(ctx, t, cs, "call", `{"operation":"slow__echo"}`, nil); !r.IsError ||
+		!strings.Contains(resultText(r), "NOT_FOUND") {
 		t.Errorf("a tool that was taken says %s", resultText(r))
 	}
 	if got := listOf(ctx, t, cs); !slices.Equal(got, four) {

@@ -36,7 +36,8 @@ func TestWatchDrawsATerminalAnew(t *testing.T) {
 	lines.waitFor(&lines.out, `"server":"shelf","health":"ready",.*"tools":2,`)
 
 	configure(t, cmd, map[string]row{})
-	seen.waitFor(t, regexp.QuoteMeta("\x1b[2A")+`indus serve at [^\n]*`+`\x1b\[K\s+\x1b\[J\x1b\[\?7h`, w.done) // the server's line is gone
+	// The server's line is gone.
+	seen.waitFor(t, regexp.QuoteMeta("\x1b[2A")+`indus serve at [^\n]*`+`\x1b\[K\s+\x1b\[J\x1b\[\?7h`, w.done)
 	lines.waitFor(&lines.out, `"server":"shelf",.*"gone":true`)
 	p.signal(syscall.SIGKILL)
 	p.ends(-1)

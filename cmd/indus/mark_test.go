@@ -15,8 +15,8 @@ const markName = "INDUS_TEST_MARK"
 
 func newMark() string { return rand.Text() }
 
-// markedProcesses returns the processes that carry a mark. It ignores zombies, because reaping them depends on the system's
-// init.
+// markedProcesses returns the processes that carry a mark. It ignores zombies, because reaping them depends on the
+// system's init.
 func markedProcesses(t testing.TB, mark string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")

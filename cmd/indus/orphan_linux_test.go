@@ -53,7 +53,8 @@ func TestNoServerOutlivesACommand(t *testing.T) {
 				t.Parallel()
 				mark := newMark()
 				env := map[string]string{markName: mark}
-				p := launch(t, indusCommand(t, map[string]row{"hung": {"sh", []string{"-c", orphans}, env}}, strings.Fields(line)...))
+				p := launch(t,
+					indusCommand(t, map[string]row{"hung": {"sh", []string{"-c", orphans}, env}}, strings.Fields(line)...))
 				for late := time.Now().Add(deadline); len(markedProcesses(t, mark)) < 3; {
 					if time.Now().After(late) {
 						t.Fatal("no server")

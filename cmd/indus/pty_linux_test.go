@@ -42,7 +42,8 @@ func TestAServerDoesNotDriveTheTerminal(t *testing.T) {
 		{"--json=true", `"text":"\u001b[2Jred\u009b1m\u202e\nline"`},
 	} {
 		seen, tty := pseudoTerminal(t, 60, 10)
-		cmd := indusCommand(t, map[string]row{"one": {fixture.Build(t), nil, nil}}, "mcp", "call", "one__echo", "--args", evil, c.flag)
+		cmd := indusCommand(t, map[string]row{"one": {fixture.Build(t), nil, nil}}, "mcp", "call", "one__echo", "--args",
+			evil, c.flag)
 		cmd.Env = append(cmd.Env, "TERM=xterm")
 		cmd.Stdout = tty
 		p := launch(t, cmd)

@@ -21,8 +21,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// secretForms returns a secret in every encoding in which a server may repeat it. No output may contain any of them or its
-// start.
+// secretForms returns a secret in every encoding in which a server may repeat it. No output may contain any of them or
+// its start.
 func secretForms(secret string) []string {
 	quoted, _ := json.Marshal(secret)
 	inner := string(quoted[1 : len(quoted)-1])
@@ -32,7 +32,8 @@ func secretForms(secret string) []string {
 		url.QueryEscape(url.QueryEscape(secret)), hex.EncodeToString([]byte(secret)),
 	}
 	for _, before := range []string{"", "a", "ab"} {
-		list = append(list, base64.StdEncoding.EncodeToString([]byte(before+secret)), base64.RawURLEncoding.EncodeToString([]byte(before+secret)))
+		list = append(list, base64.StdEncoding.EncodeToString([]byte(before+secret)),
+			base64.RawURLEncoding.EncodeToString([]byte(before+secret)))
 	}
 	return list
 }
@@ -107,7 +108,10 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 		"bearer":   `"headers":{"Authorization":"Bearer ${GIVEN}"}`,
 	}
 	all := strings.Join(secretForms(secret), " ; ")
-	says := map[string]string{"whole": all, "cut": strings.Repeat("x", 285) + secret, "cut encoded": strings.Repeat("x", 285) + base64.StdEncoding.EncodeToString([]byte(secret))}
+	says := map[string]string{
+		"whole": all, "cut": strings.Repeat("x", 285) + secret, "cut encoded": strings.Repeat("x", 285) +
+			base64.StdEncoding.EncodeToString([]byte(secret)),
+	}
 	type place struct{ where, flags string }
 	stdio := []place{
 		{"stderr", "-exit"}, {"stderr", "-hang server/discover,initialize"}, {"stdout", "-era legacy"}, {"initialize", "-era legacy"}, {"initialize,server/discover", "-era legacy -probe empty"},
@@ -125,12 +129,15 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 			config := file("servers.json", `{"servers":{"one":`+row+`}}`)
 			masked, everything := false, ""
 			lines := []string{
-				"mcp ls", "mcp ls --json", "mcp doctor", "mcp doctor --json", "mcp get one", "mcp get one --json", "mcp tools -v", "mcp tools --json", "mcp lint",
-				"mcp call one__progress", "mcp call one__progress --json", "mcp call one__nothing -v", "mcp log", "mcp log --json", "serve --stdio", "serve --stdio -v",
+				"mcp ls", "mcp ls --json", "mcp doctor", "mcp doctor --json", "mcp get one", "mcp get one --json", "mcp tools -v",
+				"mcp tools --json", "mcp lint",
+				"mcp call one__progress", "mcp call one__progress --json", "mcp call one__nothing -v", "mcp log", "mcp log --json",
+				"serve --stdio", "serve --stdio -v",
 			}
 			if strings.Contains(name, "resources/read") { // these methods do not belong to tools
 				lines = []string{
-					"mcp prompts -v", "mcp prompts --json", "mcp prompt one__x", "mcp resources", "mcp read a://b --server one -v", "mcp read a://b --server one --json",
+					"mcp prompts -v", "mcp prompts --json", "mcp prompt one__x", "mcp resources", "mcp read a://b --server one -v",
+					"mcp read a://b --server one --json",
 					"mcp complete a://{b} b= --server one",
 				}
 			}
@@ -143,7 +150,8 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 				if words[0] == "serve" {
 					cmd := exec.Command("indus", words...)
 					cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, deadline
-					cmd.Stdin = io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+					cmd.Stdin = io.MultiReader(strings.NewReader(
+						`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"one__progress","arguments":{},"_meta":{"progressToken":"p"}}}
@@ -173,7 +181,8 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 				places = http
 			}
 			for i, p := range places {
-				if (how != "env" && how != "header" || form != "whole") && (i%5 != len(how+form)%5 || strings.Contains(p.flags, "hang")) {
+				if (how != "env" && how != "header" || form != "whole") && (i%5 != len(how+form)%5 ||
+					strings.Contains(p.flags, "hang")) {
 					continue // not every pair, but every place and every way
 				}
 				flags := append([]string{"-say", say, "-say-in", p.where}, strings.Fields(p.flags)...)

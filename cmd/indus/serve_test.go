@@ -86,7 +86,8 @@ func TestNoServerOutlivesServe(t *testing.T) {
 					t.Fatal(err)
 				}
 				running := markedProcesses(t, mark)
-				if !slices.ContainsFunc(running, func(s string) bool { return strings.HasPrefix(s, string(grandchild)+": ") }) || len(running) < 4 {
+				if !slices.ContainsFunc(running, func(s string) bool { return strings.HasPrefix(s, string(grandchild)+": ") }) ||
+					len(running) < 4 {
 					t.Fatalf("before the end run %q; the grandchild is %s", running, grandchild)
 				}
 				end(p)
@@ -266,7 +267,8 @@ func TestTheFirstListHasWhatTheLedgerKnows(t *testing.T) {
 	p.waitFor(&p.out, answerTo(1))
 	p.send(initialized)
 	p.send(ask(2, "tools/list"))
-	if list := p.waitFor(&p.out, answerTo(2)); !strings.Contains(list, `"slow__echo"`) || strings.Contains(p.err.String(), "slow: ready") {
+	if list := p.waitFor(&p.out, answerTo(2)); !strings.Contains(list, `"slow__echo"`) ||
+		strings.Contains(p.err.String(), "slow: ready") {
 		t.Error(list)
 	}
 	p.stdin.Close()
@@ -279,13 +281,15 @@ func TestTheFirstListWaitsNoLongerThanListWait(t *testing.T) {
 		t.Run(wait, func(t *testing.T) {
 			t.Parallel()
 			slow, f := hangingServer(t)
-			p := startServe(t, map[string]row{"good": {fixture.Build(t), nil, nil}, "slow": slow}, "--stdio", "--list-wait", wait)
+			p := startServe(t, map[string]row{"good": {fixture.Build(t), nil, nil}, "slow": slow}, "--stdio", "--list-wait",
+				wait)
 			p.waitFor(&p.err, `good: ready`)
 			p.send(helloLegacy)
 			p.waitFor(&p.out, answerTo(1))
 			p.send(initialized)
 			p.send(ask(2, "tools/list"))
-			if list := p.waitFor(&p.out, answerTo(2)); !strings.Contains(list, `"good__echo"`) || strings.Contains(list, `"slow__echo"`) {
+			if list := p.waitFor(&p.out, answerTo(2)); !strings.Contains(list, `"good__echo"`) ||
+				strings.Contains(list, `"slow__echo"`) {
 				t.Error(list)
 			}
 			releaseServer(f)
@@ -302,7 +306,9 @@ func TestTheFirstListWaitsNoLongerThanListWait(t *testing.T) {
 
 // TestServeSaysThatAServerIsDown checks that the error states this, and not that the tool does not exist.
 func TestServeSaysThatAServerIsDown(t *testing.T) {
-	for _, flags := range [][]string{{"--expose", "all"}, {"--expose", "all", "--changes", "hold"}, {"--expose", "gateway"}} {
+	for _, flags := range [][]string{
+		{"--expose", "all"}, {"--expose", "all", "--changes", "hold"}, {"--expose", "gateway"},
+	} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			t.Parallel()
 			p := startServe(t, map[string]row{"dead": {fixture.Build(t), []string{"-exit"}, nil}}, append(flags, "--stdio")...)
@@ -316,7 +322,9 @@ func TestServeSaysThatAServerIsDown(t *testing.T) {
 			}
 			p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{` + params + `}}`)
 			got := p.waitFor(&p.out, answerTo(2))
-			for _, want := range []string{`"isError":true`, "dead: its server is down, and is ", "tried again", "exit status 3"} {
+			for _, want := range []string{
+				`"isError":true`, "dead: its server is down, and is ", "tried again", "exit status 3",
+			} {
 				if !strings.Contains(got, want) {
 					t.Errorf("%q is not in %s", want, got)
 				}

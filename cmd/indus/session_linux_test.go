@@ -21,8 +21,12 @@ func TestASessionThatIsEnded(t *testing.T) {
 			t.Parallel()
 			mark, f := newMark(), fixture.New(t)
 			model := modelserver.New(t,
-				modelserver.Turn{Calls: []modelserver.Call{{Name: "process", Input: background}, {Name: "s__echo", Input: `{"message":"kept"}`}}},
-				modelserver.Turn{Calls: []modelserver.Call{{Name: "bash", Input: `{"command":"sleep 300 & sleep 301"}`}, {Name: "todo", Input: `{}`}}},
+				modelserver.Turn{Calls: []modelserver.Call{
+					{Name: "process", Input: background}, {Name: "s__echo", Input: `{"message":"kept"}`},
+				}},
+				modelserver.Turn{Calls: []modelserver.Call{
+					{Name: "bash", Input: `{"command":"sleep 300 & sleep 301"}`}, {Name: "todo", Input: `{}`},
+				}},
 				modelserver.Turn{Text: "It went on."},
 			)
 			rows := map[string]row{"s": {f.Path, f.Args, map[string]string{markName: mark}}}

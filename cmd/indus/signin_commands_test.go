@@ -99,7 +99,9 @@ func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 	metadata := web.URL + "/.well-known/oauth-protected-resource/mcp"
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"resource": g.url, "authorization_servers": []string{front.URL}, "scopes_supported": []string{"read"}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"resource": g.url, "authorization_servers": []string{front.URL}, "scopes_supported": []string{"read"},
+		})
 	})
 	check := auth.RequireBearerToken(g.verify, &auth.RequireBearerTokenOptions{ResourceMetadataURL: metadata})
 	mux.Handle("/mcp", check(mcp.NewStreamableHTTPHandler(g.server, nil)))
@@ -109,7 +111,8 @@ func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 // server returns the MCP server for a user.
 func (g *signInServer) server(r *http.Request) *mcp.Server {
 	user, mine := auth.TokenInfoFromContext(r.Context()).UserID, r.Header.Get("Authorization")
-	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1", Title: mine}, &mcp.ServerOptions{Instructions: mine})
+	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1", Title: mine},
+		&mcp.ServerOptions{Instructions: mine})
 	mcp.AddTool(server, &mcp.Tool{Name: "repeat", Description: mine}, g.repeat)
 	mcp.AddTool(server, &mcp.Tool{Name: "whoami"}, func(_ context.Context, r *mcp.CallToolRequest, in struct {
 		Nonce string `json:"nonce,omitempty"`
@@ -119,9 +122,10 @@ func (g *signInServer) server(r *http.Request) *mcp.Server {
 		g.mu.Unlock()
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.Extra.TokenInfo.UserID}}}, nil, nil
 	})
-	server.AddResource(&mcp.Resource{URI: "diary:" + user, Name: user}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "diary:" + user, Text: user}}}, nil
-	})
+	server.AddResource(&mcp.Resource{URI: "diary:" + user, Name: user},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "diary:" + user, Text: user}}}, nil
+		})
 	return server
 }
 
@@ -132,7 +136,8 @@ func (g *signInServer) repeat(_ context.Context, r *mcp.CallToolRequest, _ struc
 	all := mine + " " + g.last
 	g.last = mine
 	g.mu.Unlock()
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "repeated " + all}}}, map[string]string{all: all}, nil
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "repeated " +
+		all}}}, map[string]string{all: all}, nil
 }
 
 func (g *signInServer) note(get func(string) string, names ...string) {
@@ -209,15 +214,19 @@ func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 			o.NoRegistration = true
 		case "-keyed": // the client "keyed" authenticates with key.pem, and $SUBJECT is a token of alice's to exchange
 			part := base64.RawURLEncoding.EncodeToString
-			ts.Setenv("SUBJECT", part([]byte(`{"alg":"none"}`))+"."+part([]byte(`{"sub":"alice","iss":"somebody"}`))+"."+part([]byte("signature")))
+			ts.Setenv("SUBJECT",
+				part([]byte(`{"alg":"none"}`))+"."+part([]byte(`{"sub":"alice","iss":"somebody"}`))+"."+part([]byte("signature")))
 			key, err := rsa.GenerateKey(rand.Reader, 2048)
 			ts.Check(err)
 			private, err := x509.MarshalPKCS8PrivateKey(key)
 			ts.Check(err)
 			public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 			ts.Check(err)
-			o.Clients = []authserver.Client{{ID: "keyed", Key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))}}
-			ts.Check(os.WriteFile(ts.MkAbs("key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+			o.Clients = []authserver.Client{{
+				ID: "keyed", Key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})),
+			}}
+			ts.Check(os.WriteFile(ts.MkAbs("key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+				0o600))
 		}
 	}
 	sc.guarded = newGuarded(sc.t, o)
@@ -268,8 +277,8 @@ func checkCount(ts *testscript.TestScript, sc *scene, args []string) {
 	}
 }
 
-// checkUnseen implements "unseen". It checks that no secret is in the last output, in any program's output, in files, or in
-// the arguments and environment of running processes. Browsers write theirs to a file.
+// checkUnseen implements "unseen". It checks that no secret is in the last output, in any program's output, in files,
+// or in the arguments and environment of running processes. Browsers write theirs to a file.
 func checkUnseen(ts *testscript.TestScript, sc *scene, _ []string) {
 	secrets := sc.guarded.known()
 	if len(secrets) == 0 {

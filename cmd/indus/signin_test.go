@@ -52,7 +52,8 @@ func TestClientsSignIn(t *testing.T) {
 		}
 	})
 	var table strings.Builder
-	fmt.Fprintf(&table, "| client | version | asks at `/mcp` for | at `/mcp/f` for | asks for more |\n| --- | --- | --- | --- | --- |\n")
+	fmt.Fprintf(&table,
+		"| client | version | asks at `/mcp` for | at `/mcp/f` for | asks for more |\n| --- | --- | --- | --- | --- |\n")
 	for _, c := range realClients() {
 		fmt.Fprintf(&table, "| %s | %s |", c.name, peers.Version(t, c.from))
 		for _, at := range []string{indus, indus + "/f"} {

@@ -62,9 +62,11 @@ func (c *soaker) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// checkStatus checks that valid credentials are accepted and others are refused. It records the nonces of refused requests.
+// checkStatus checks that valid credentials are accepted and others are refused. It records the nonces of refused
+// requests.
 func (c *soaker) checkStatus(r *http.Request, status int, shows *credential, began int64) {
-	refused, dying, dead := status == http.StatusUnauthorized || status == http.StatusForbidden, shows.dying.Load(), shows.dead.Load()
+	refused, dying, dead := status == http.StatusUnauthorized ||
+		status == http.StatusForbidden, shows.dying.Load(), shows.dead.Load()
 	switch {
 	case refused && (dying == 0 || time.Now().UnixNano() < dying):
 		c.Errorf("%s was refused with what is good", c.name)
@@ -78,7 +80,8 @@ func (c *soaker) checkStatus(r *http.Request, status int, shows *credential, beg
 	if r.GetBody != nil {
 		body, _ := r.GetBody()
 		text, _ := io.ReadAll(body)
-		if m := nonces.FindSubmatch(text); m != nil && !bytes.Contains(text, []byte("inputResponses")) { // a call with inputResponses already ran up to its question
+		// A call with inputResponses already ran up to its question.
+		if m := nonces.FindSubmatch(text); m != nil && !bytes.Contains(text, []byte("inputResponses")) {
 			c.mu.Lock()
 			c.soak.refused[string(m[1])] = true
 			c.mu.Unlock()
@@ -119,7 +122,8 @@ func (c *soaker) asked(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRe
 func (c *soaker) sdk(asked bool) *mcp.Client {
 	o := &mcp.ClientOptions{
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
-			if text := fmt.Sprint(r.Params.Data); !strings.HasPrefix(text, "Roots updated") { // server-everything sends these to all clients with roots
+			// Server-everything sends these to all clients with roots.
+			if text := fmt.Sprint(r.Params.Data); !strings.HasPrefix(text, "Roots updated") {
 				c.checkOwn("log", text)
 			}
 		},
@@ -135,8 +139,10 @@ func (c *soaker) sdk(asked bool) *mcp.Client {
 	}
 	if asked {
 		o.Capabilities = &mcp.ClientCapabilities{
-			RootsV2:     &mcp.RootCapabilities{},
-			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
+			RootsV2: &mcp.RootCapabilities{},
+			Elicitation: &mcp.ElicitationCapabilities{
+				Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+			},
 		}
 		o.ElicitationHandler = c.asked
 		o.CreateMessageHandler = func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
@@ -227,14 +233,19 @@ func (c *soaker) step(session *mcp.ClientSession, asked bool, held string) strin
 		c.done("resources/read", err, err != nil || len(r.Contents) == 1 && r.Contents[0].Text == uri, "another resource")
 	case n < 34:
 		nonce := c.nonce()
-		r, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: server + "__say", Arguments: map[string]string{"nonce": nonce}})
+		r, err := session.GetPrompt(ctx, &mcp.GetPromptParams{
+			Name: server + "__say", Arguments: map[string]string{"nonce": nonce},
+		})
 		c.done("prompts/get", err, err != nil || r.Messages[0].Content.(*mcp.TextContent).Text == nonce, "another prompt")
 	case n < 36:
 		nonce := c.nonce()
 		r, err := session.Complete(ctx, &mcp.CompleteParams{
-			Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: server + "__say"}, Argument: mcp.CompleteParamsArgument{Name: "nonce", Value: nonce},
+			Ref: &mcp.CompleteReference{
+				Type: "ref/prompt", Name: server + "__say",
+			}, Argument: mcp.CompleteParamsArgument{Name: "nonce", Value: nonce},
 		})
-		c.done("completion/complete", err, err != nil || len(r.Completion.Values) == 1 && r.Completion.Values[0] == nonce, "another completion")
+		c.done("completion/complete", err, err != nil || len(r.Completion.Values) == 1 && r.Completion.Values[0] == nonce,
+			"another completion")
 	case held == "":
 		held = "news-" + server + ":" + c.name
 		c.done("subscribe", session.Subscribe(ctx, &mcp.SubscribeParams{URI: held}), true, "")

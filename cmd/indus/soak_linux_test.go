@@ -51,7 +51,8 @@ type soak struct {
 
 func (s *soak) running() bool {
 	now := time.Now()
-	return s.Context().Err() == nil && (now.Before(s.until) || !s.Failed() && now.Before(s.until.Add(deadline)) && len(s.missing()) > 0)
+	return s.Context().Err() == nil && (now.Before(s.until) ||
+		!s.Failed() && now.Before(s.until.Add(deadline)) && len(s.missing()) > 0)
 }
 
 // missing returns the wanted events that have not happened.
@@ -84,7 +85,8 @@ var figures = regexp.MustCompile(`[a-z]+[0-9]+[/:][0-9]+|[0-9A-Za-z_-]{40,}|[0-9
 // failed records an error. An error is a valid end of a call if it arrives in time.
 func (s *soaker) failed(what string, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.Errorf("%s: %s has no end within %v (%v); its exchanges:\n%s\nindus does this:\n%s", s.name, what, soakDeadline, err, &s.trail, probed(s, s.socket, "/goroutines"))
+		s.Errorf("%s: %s has no end within %v (%v); its exchanges:\n%s\nindus does this:\n%s", s.name, what, soakDeadline,
+			err, &s.trail, probed(s, s.socket, "/goroutines"))
 	}
 	text := what + ": " + figures.ReplaceAllString(err.Error(), "N")
 	if len(text) > 300 {
@@ -158,7 +160,9 @@ func (s *soak) servers(n int, crash time.Duration, others bool) map[string]entry
 	all["fs"] = entry{Command: node, Args: args, Env: env}
 	for i, era := range []string{"legacy", "modern"} {
 		all[fmt.Sprintf("odd%d", i)] = entry{Command: fixture.Build(s), Args: []string{"-era", era, "-pings", "1s"}, Env: env}
-		all[fmt.Sprintf("hung%d", i)] = entry{Command: fixture.Build(s), Args: []string{"-hang", "resources/list,prompts/list", "-stubborn"}, Env: env}
+		all[fmt.Sprintf("hung%d", i)] = entry{
+			Command: fixture.Build(s), Args: []string{"-hang", "resources/list,prompts/list", "-stubborn"}, Env: env,
+		}
 	}
 	return all
 }
@@ -215,7 +219,8 @@ func TestSoak(t *testing.T) {
 	p.waitFor(&p.err, `g0: ready`)
 	s.wanted = []string{"echo", "question", "progress", "tools/list", "visit", "resumed"}
 	if long > 0 {
-		s.wanted = append(s.wanted, "ask", "elicit", "sample", "roots", "open", "log", "update", "task", "input_required", "cancelled",
+		s.wanted = append(s.wanted, "ask", "elicit", "sample", "roots", "open", "log", "update", "task", "input_required",
+			"cancelled",
 			"resources/read", "prompts/get", "completion/complete", "question left alone", "change of a list", "subscribe")
 	}
 	m := s.meter(p, wait)
@@ -236,7 +241,10 @@ func soakTime() time.Duration {
 }
 
 func newSoak(t testing.TB) *soak {
-	s := &soak{TB: t, mark: newMark(), did: map[string]int{}, faults: map[string]int{}, reported: map[string]int{}, refused: map[string]bool{}, web: &http.Transport{}}
+	s := &soak{
+		TB: t, mark: newMark(), did: map[string]int{}, faults: map[string]int{}, reported: map[string]int{},
+		refused: map[string]bool{}, web: &http.Transport{},
+	}
 	t.Cleanup(s.web.CloseIdleConnections)
 	return s
 }

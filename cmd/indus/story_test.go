@@ -174,7 +174,8 @@ func stableServers(t *testing.T, mark string) (servers map[string]row, calls map
 
 const (
 	shelfTools  = `[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object","properties":{"key":{"type":"string"}}}}]`
-	shelfTools2 = `[{"name":"echo","description":"Echoes elsewhere.","inputSchema":{"type":"object"}},{"name":"say","inputSchema":{"type":"object"}}]`
+	shelfTools2 = `[{"name":"echo","description":"Echoes ` +
+		`elsewhere.","inputSchema":{"type":"object"}},{"name":"say","inputSchema":{"type":"object"}}]`
 )
 
 // TestTheLedgerTellsTheStory uses real servers. One is killed during a call, restarts, and changes its tools. The file
@@ -325,7 +326,9 @@ func TestSoakServe(t *testing.T) {
 			edits++
 		case <-kill.C:
 			// Only running processes of this test, because the system may reuse a number.
-			running := slices.DeleteFunc(markedProcesses(t, mark), func(s string) bool { return !strings.Contains(s, victims[0].Path) })
+			running := slices.DeleteFunc(markedProcesses(t, mark), func(s string) bool {
+				return !strings.Contains(s, victims[0].Path)
+			})
 			var pid int
 			if len(running) == 0 {
 				continue
@@ -368,5 +371,6 @@ func TestSoakServe(t *testing.T) {
 	if reloads < edits/2 {
 		t.Errorf("%d edits, and %d times was another configuration served", edits, reloads)
 	}
-	t.Logf("%d calls, %d edits, %d reloads, %d kills, %d entries", pressed.calls.Load(), edits, reloads, kills, len(entries))
+	t.Logf("%d calls, %d edits, %d reloads, %d kills, %d entries", pressed.calls.Load(), edits, reloads, kills,
+		len(entries))
 }

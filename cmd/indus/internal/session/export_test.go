@@ -28,7 +28,9 @@ func ContextOf(model string, flag int) int {
 }
 
 // Open opens a session with flags.
-func Open(ctx context.Context, args []string, s show.Streams, ask func(context.Context, agent.Ask) (agent.Verdict, error), hear func(agent.Event)) (Session, error) {
+func Open(
+	ctx context.Context, args []string, s show.Streams, ask func(context.Context, agent.Ask) (agent.Verdict, error), hear func(agent.Event),
+) (Session, error) {
 	root := &cobra.Command{Use: "indus"}
 	f := addFlags(root)
 	if err := root.ParseFlags(args); err != nil {
