@@ -60,7 +60,7 @@ type opFlags struct {
 	input               *arguments.Input // for a call
 }
 
-// opArguments refuses fewer arguments than names. Unless more is true, it also refuses more.
+// opArguments refuses fewer arguments than names. Unless variadic is true, it also refuses more.
 func opArguments(variadic bool, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

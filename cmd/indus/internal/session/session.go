@@ -45,7 +45,7 @@ type session struct {
 }
 
 // openSession returns a session that is ready for its first prompt. p answers questions about permission and questions
-// of servers. It is nil if no user can be asked. hear receives the events of turns, and may be nil. The caller must
+// of servers. It is nil if no user can be asked. onEvent receives the events of turns, and may be nil. The caller must
 // close the session.
 func openSession(
 	ctx context.Context, f *flags, s show.Streams, p *person, onEvent func(agent.Event),

@@ -114,7 +114,7 @@ func Columns(s string) (n int) {
 	return n
 }
 
-// Styled returns text with the SGR parameters in looks, such as "1;3". If looks is "", the text is returned unchanged.
+// Styled returns text with the SGR parameters in style, such as "1;3". If style is "", the text is returned unchanged.
 func Styled(text, style string) string {
 	if style == "" || text == "" {
 		return text
