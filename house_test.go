@@ -44,7 +44,7 @@ var largePackages = []string{"gateway", "host", "interop", "ledger", "mcpconfig"
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
 	"agent":     3500,
-	"cmd":       20600,
+	"cmd":       21000,
 	"examples":  300,
 	"gateway":   4600,
 	"host":      7200,

@@ -39,7 +39,9 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 	}
 	const admitted = http.StatusBadRequest // admitted, but without a session
 	pipe()
-	for _, begin := range []func() *program{begin, func() *program { return launch(t, indusCommand(t, nil, "mcp", "lint", "--baseline", file)) }} {
+	for _, begin := range []func() *program{
+		begin, func() *program { return launch(t, indusCommand(t, nil, "mcp", "lint", "--baseline", file)) },
+	} {
 		p := begin()
 		w, err := os.OpenFile(file, os.O_WRONLY, 0) // waits for its reader
 		if err != nil {
@@ -54,7 +56,7 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\ufeff"+testToken+"\r\n"), 0); err != nil {
 		t.Fatal(err)
 	}
-	url := p.hears(&p.err, `serving at (\S+)\n`)
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
 	for range 15 { // longer than the interval of checks of the file
 		if got := ask(p, url); got != admitted {
 			t.Errorf("status %d", got)
@@ -75,9 +77,10 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = begin()
-	url = p.hears(&p.err, `serving at (\S+)\n`)
+	url = p.waitFor(&p.err, `serving at (\S+)\n`)
 	pipe()
-	for late := time.Now().Add(deadline); !strings.Contains(p.err.String(), "tokens is no file any more; the tokens of before stay valid"); {
+	for late := time.Now().Add(deadline); !strings.Contains(p.err.String(),
+		"tokens is no file any more; the tokens of before stay valid"); {
 		if got := ask(p, url); got != admitted || time.Now().After(late) {
 			t.Fatalf("status %d", got)
 		}

@@ -10,14 +10,15 @@ import (
 	"testing"
 )
 
-// asked is indus mcp approve on a terminal, in a project with a configuration file: its output and its keyboard.
-type asked struct {
+// approveTerminal is indus mcp approve on a terminal, in a project with a configuration file: its output and its
+// keyboard.
+type approveTerminal struct {
 	*program
 	seen *transcript
 	keys *os.File
 }
 
-func asking(t *testing.T, project string) *asked {
+func startApprove(t *testing.T, project string) *approveTerminal {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, ".indusvx", "mcp.json")
@@ -53,18 +54,19 @@ func asking(t *testing.T, project string) *asked {
 		_ = cmd.Process.Kill()
 		<-p.done
 	})
-	return &asked{p, seen, keys}
+	return &approveTerminal{p, seen, keys}
 }
 
 // projectCommand returns a command of indus in a directory that is also its home.
 func projectCommand(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("indus", args...)
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir, "TERM=xterm")
+	cmd.Env = append(cmd.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir,
+		"TERM=xterm")
 	return cmd
 }
 
-func (a *asked) types(keys string) {
+func (a *approveTerminal) types(keys string) {
 	a.t.Helper()
 	if _, err := io.WriteString(a.keys, keys); err != nil {
 		a.t.Fatal(err)
@@ -72,7 +74,7 @@ func (a *asked) types(keys string) {
 }
 
 // states returns the states of servers in the project, from indus mcp get.
-func (a *asked) states(ids ...string) string {
+func (a *approveTerminal) states(ids ...string) string {
 	a.t.Helper()
 	var out []string
 	for _, id := range ids {
@@ -87,20 +89,20 @@ func (a *asked) states(ids ...string) string {
 
 func TestApproveAsksOnATerminal(t *testing.T) {
 	t.Parallel()
-	a := asking(t, `{"servers": {
+	a := startApprove(t, `{"servers": {
 		"one": {"command": "x", "args": ["\u001b[2Jred"], "env": {"TOKEN": "s3cret"}},
 		"two": {"url": "https://h/\u202ex"},
 		"three": {"command": "z"},
 		"four": {"command": "z"},
 		"five": {"command": "z"}
 	}}`)
-	a.seen.hears(t, `approve one\? \[y/N\] $`, a.done)
+	a.seen.waitFor(t, `approve one\? \[y/N\] $`, a.done)
 	a.types("y\n")
-	a.seen.hears(t, `approved one(.*\n)+.*approve two\? \[y/N\] $`, a.done)
+	a.seen.waitFor(t, `approved one(.*\n)+.*approve two\? \[y/N\] $`, a.done)
 	a.types("\n")
-	a.seen.hears(t, `not approved: two(.*\n)+.*approve three\? \[y/N\] $`, a.done)
+	a.seen.waitFor(t, `not approved: two(.*\n)+.*approve three\? \[y/N\] $`, a.done)
 	a.types("YES\n")
-	a.seen.hears(t, `approve four\? \[y/N\] $`, a.done)
+	a.seen.waitFor(t, `approve four\? \[y/N\] $`, a.done)
 	a.types("\x04") // the end of the input
 	a.ends(0)
 	text := a.seen.String()
@@ -115,23 +117,23 @@ func TestApproveAsksOnATerminal(t *testing.T) {
 // TestApproveAsksAgainAboutWhatACommandGives checks that the output of a command is shown and approved separately.
 func TestApproveAsksAgainAboutWhatACommandGives(t *testing.T) {
 	t.Parallel()
-	a := asking(t, `{"servers": {
+	a := startApprove(t, `{"servers": {
 		"one": {"url": "https://${cmd:echo evil.example.com}/mcp"},
 		"two": {"url": "https://${cmd:touch ran; echo two.example.com}/mcp"},
 		"three": {"url": "https://${cmd:echo three.example.com}/mcp"}
 	}}`)
-	a.seen.hears(t, `approve one\? \[y/N\] $`, a.done)
+	a.seen.waitFor(t, `approve one\? \[y/N\] $`, a.done)
 	if strings.Contains(a.seen.String(), "host ") {
 		t.Errorf("it knows the host: %q", a.seen)
 	}
 	a.types("y\n")
-	a.seen.hears(t, `host +evil\.example\.com(.*\n)+.*approve one as it is now\? \[y/N\] $`, a.done)
+	a.seen.waitFor(t, `host +evil\.example\.com(.*\n)+.*approve one as it is now\? \[y/N\] $`, a.done)
 	a.types("n\n")
-	a.seen.hears(t, `not approved: one(.*\n)+.*approve two\? \[y/N\] $`, a.done)
+	a.seen.waitFor(t, `not approved: one(.*\n)+.*approve two\? \[y/N\] $`, a.done)
 	a.types("n\n")
-	a.seen.hears(t, `not approved: two(.*\n)+.*approve three\? \[y/N\] $`, a.done)
+	a.seen.waitFor(t, `not approved: two(.*\n)+.*approve three\? \[y/N\] $`, a.done)
 	a.types("y\n")
-	a.seen.hears(t, `approve three as it is now\? \[y/N\] $`, a.done)
+	a.seen.waitFor(t, `approve three as it is now\? \[y/N\] $`, a.done)
 	a.types("y\n")
 	a.ends(0)
 	if got := a.states("one", "two", "three"); got != "held held active" {
@@ -144,8 +146,8 @@ func TestApproveAsksAgainAboutWhatACommandGives(t *testing.T) {
 
 func TestApproveIsInterrupted(t *testing.T) {
 	t.Parallel()
-	a := asking(t, `{"servers": {"one": {"command": "x"}}}`)
-	a.seen.hears(t, `approve one\? \[y/N\] $`, a.done)
+	a := startApprove(t, `{"servers": {"one": {"command": "x"}}}`)
+	a.seen.waitFor(t, `approve one\? \[y/N\] $`, a.done)
 	a.signal(syscall.SIGINT)
 	a.ends(130)
 	if got := a.states("one"); got != "held" {
@@ -157,8 +159,9 @@ func TestApproveIsInterrupted(t *testing.T) {
 func TestApproveShowsAllOfIt(t *testing.T) {
 	t.Parallel()
 	padding := strings.Repeat("harmless ", 1000)
-	a := asking(t, `{"servers": {"fs  .indusvx/mcp.json:3: fine": {"command": "sh", "args": ["-c", "`+padding+`; the end of it"]}}}`)
-	a.seen.hears(t, `; the end of it'(.*\n)*approve 'fs  \.indusvx/mcp\.json:3: fine'\? \[y/N\] $`, a.done)
+	a := startApprove(t,
+		`{"servers": {"fs  .indusvx/mcp.json:3: fine": {"command": "sh", "args": ["-c", "`+padding+`; the end of it"]}}}`)
+	a.seen.waitFor(t, `; the end of it'(.*\n)*approve 'fs  \.indusvx/mcp\.json:3: fine'\? \[y/N\] $`, a.done)
 	a.types("n\n")
 	a.ends(0)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// listedBy sends tools/list with a token, and returns the status, the challenge and the body.
-func listedBy(t *testing.T, at, token string) (int, string, string) {
+// listTools sends tools/list with a token, and returns the status, the challenge and the body.
+func listTools(t *testing.T, at, token string) (int, string, string) {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
@@ -21,7 +21,10 @@ func listedBy(t *testing.T, at, token string) (int, string, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"} {
+	for k, v := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list",
+	} {
 		r.Header.Set(k, v)
 	}
 	if token != "" {
@@ -46,8 +49,8 @@ func TestServeKnowsSignedTokens(t *testing.T) {
 	as, foreign := authserver.Start(t, nil), authserver.Start(t, nil)
 	serve := startServe(t, map[string]row{"one": {Command: fixture.Build(t)}, "two": {Command: fixture.Build(t)}},
 		"--addr", "127.0.0.1:0", "--issuer", as.Issuer, "--scope", "read", "--auth", "jwt,keys")
-	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
-	serve.hears(&serve.err, `one: ready`)
+	at := serve.waitFor(&serve.err, `serving at (http://\S+)\n`)
+	serve.waitFor(&serve.err, `one: ready`)
 	ann, machine := as.UserToken(t, "ann", at+"/one", "read"), as.ClientToken(t, at, "read")
 	for _, tt := range []struct {
 		view, token string
@@ -56,16 +59,17 @@ func TestServeKnowsSignedTokens(t *testing.T) {
 		{"/one", ann, 200}, {"", machine, 200}, {"", ann, 401}, {"/two", ann, 401}, {"/nowhere", ann, 401}, {"/one", machine, 401},
 		{"/one", foreign.UserToken(t, "ann", at+"/one", "read"), 401}, {"/one", ann[:len(ann)-2], 401}, {"/one", as.UserToken(t, "ann", at+"/one", "write"), 403},
 	} {
-		status, challenge, body := listedBy(t, at+tt.view, tt.token)
+		status, challenge, body := listTools(t, at+tt.view, tt.token)
 		if status != tt.status {
 			t.Errorf("%s: %d %s", tt.view, status, body)
 		}
-		if want := `resource_metadata="` + strings.Replace(at, "/mcp", "/.well-known/oauth-protected-resource/mcp", 1) + tt.view + `"`; status == 401 &&
+		if want := `resource_metadata="` + strings.Replace(at, "/mcp", "/.well-known/oauth-protected-resource/mcp", 1) +
+			tt.view + `"`; status == 401 &&
 			(!strings.Contains(challenge, want) || !strings.Contains(challenge, `error="invalid_token"`)) {
 			t.Errorf("%s: %s", tt.view, challenge)
 		}
 	}
-	if status, challenge, _ := listedBy(t, at, ""); status != 401 || strings.Contains(challenge, "error") {
+	if status, challenge, _ := listTools(t, at, ""); status != 401 || strings.Contains(challenge, "error") {
 		t.Errorf("%d %s", status, challenge)
 	}
 }
@@ -80,7 +84,8 @@ func TestServeAsksAboutTokens(t *testing.T) {
 		raw, err := json.Marshal(map[string]any{"servers": map[string]any{}, "auth": map[string]any{
 			"scopes": scopes,
 			"introspection": map[string]any{
-				"issuer": as.Issuer, "endpoint": as.URL + "/token/introspection", "clientId": authserver.Machine().ID, "clientSecret": "${AS_SECRET}",
+				"issuer": as.Issuer, "endpoint": as.URL + "/token/introspection", "clientId": authserver.Machine().ID,
+				"clientSecret": "${AS_SECRET}",
 			},
 		}})
 		if err != nil {
@@ -91,10 +96,11 @@ func TestServeAsksAboutTokens(t *testing.T) {
 		}
 	}
 	write([]string{"read"})
-	cmd := indusCommand(t, map[string]row{"one": {Command: fixture.Build(t)}}, "serve", "--addr", "127.0.0.1:0", "--mcp", config)
+	cmd := indusCommand(t, map[string]row{"one": {Command: fixture.Build(t)}}, "serve", "--addr", "127.0.0.1:0", "--mcp",
+		config)
 	cmd.Env = append(cmd.Env, "AS_SECRET="+authserver.Machine().Secret)
 	serve := launch(t, cmd)
-	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
+	at := serve.waitFor(&serve.err, `serving at (http://\S+)\n`)
 	revoked := as.UserToken(t, "bob", at, "read")
 	as.Revoke(t, "bob")
 	ann := as.UserToken(t, "ann", at, "read")
@@ -105,27 +111,27 @@ func TestServeAsksAboutTokens(t *testing.T) {
 		"good": {ann, 200}, "of another view": {as.UserToken(t, "ann", at+"/one", "read"), 401},
 		"without the scope": {as.UserToken(t, "ann", at, "write"), 403}, "revoked": {revoked, 401}, "made up": {"0123456789abcdef", 401},
 	} {
-		status, challenge, body := listedBy(t, at, tt.token)
+		status, challenge, body := listTools(t, at, tt.token)
 		if status != tt.status || status == 403 && !strings.Contains(challenge, `error="insufficient_scope", scope="read"`) {
 			t.Errorf("%s: %d %q %s", name, status, challenge, body)
 		}
 	}
 	write(7) // an invalid configuration changes nothing
-	serve.hears(&serve.err, `"auth" cannot be used.*; who is let in stays as it was\n`)
-	if status, _, body := listedBy(t, at, ann); status != 200 {
+	serve.waitFor(&serve.err, `"auth" cannot be used.*; authentication stays as it was\n`)
+	if status, _, body := listTools(t, at, ann); status != 200 {
 		t.Errorf("by a broken configuration: %d %s", status, body)
 	}
 	write([]string{"write"})
-	serve.hears(&serve.err, `who is let in is as "auth" in the configuration has it now\n`)
-	if status, _, body := listedBy(t, at, ann); status != 403 {
+	serve.waitFor(&serve.err, `authentication follows "auth" in the configuration now\n`)
+	if status, _, body := listTools(t, at, ann); status != 403 {
 		t.Errorf("by the next configuration: %d %s", status, body)
 	}
 	as.Stop()
-	if status, _, body := listedBy(t, at, "another-that-nobody-knows"); status != 503 {
+	if status, _, body := listTools(t, at, "another-that-nobody-knows"); status != 503 {
 		t.Errorf("with nobody to ask: %d %s", status, body)
 	}
-	serve.hears(&serve.err, `tokens cannot be checked`)
-	if said, _ := serve.err.soFar(); strings.Contains(said, authserver.Machine().Secret) {
+	serve.waitFor(&serve.err, `tokens cannot be checked`)
+	if said, _ := serve.err.snapshot(); strings.Contains(said, authserver.Machine().Secret) {
 		t.Errorf("the secret is in %s", said)
 	}
 }

@@ -35,11 +35,11 @@ func memory(t testing.TB, pid int, name string) int {
 func TestClientsThatDoNotReadFillNoMemory(t *testing.T) {
 	f := fixture.New(t)
 	p := startServe(t, map[string]row{"big": {f.Path, f.Args, nil}}, "--addr", "127.0.0.1:0", "--memory", "32")
-	where, err := url.Parse(p.hears(&p.err, `serving at (\S+)\n`))
+	where, err := url.Parse(p.waitFor(&p.err, `serving at (\S+)\n`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.hears(&p.err, `big: ready`)
+	p.waitFor(&p.err, `big: ready`)
 	const params = `"name":"big__block","arguments":{"bytes":8000000},` + meta
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + params + `}}`
 	var clients []net.Conn
@@ -49,16 +49,21 @@ func TestClientsThatDoNotReadFillNoMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		clients = append(clients, c)
-		_, _ = io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
-			"Mcp-Method: tools/call\r\nMcp-Name: big__block\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body)
+		_, _ = io.WriteString(c,
+			"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
+				"Mcp-Method: tools/call\r\nMcp-Name: big__block\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body)
 	}
 	f.WaitN("handled", 40) // stalled replies make room for the others
-	_, session := post(t, where.String(), "", "initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}`)
-	if text, _ := post(t, where.String(), session, "tools/call", `"name":"big__block","arguments":{"bytes":8000000}`); len(text) < 8_000_000 {
+	_, session := post(t, where.String(), "", "initialize",
+		`"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}`)
+	if text, _ := post(t, where.String(), session, "tools/call",
+		`"name":"big__block","arguments":{"bytes":8000000}`); len(text) < 8_000_000 {
 		t.Errorf("one who reads got %d bytes: %.200s", len(text), text)
 	}
 	bound, enough := 200, 64
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{
+		Key: "-race", Value: "true",
+	}) {
 		bound, enough = 400, 250 // the race detector needs memory for each byte
 	}
 	most := memory(t, p.cmd.Process.Pid, "VmHWM")

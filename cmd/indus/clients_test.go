@@ -41,7 +41,8 @@ func realClients() []realClient {
 // abilities returns the columns.
 func abilities() []string {
 	return []string{
-		"connects", "lists tools", "calls", "lists resources", "reads", "lists prompts", "gets a prompt", "answers a question", "subscribes",
+		"connects", "lists tools", "calls", "lists resources", "reads", "lists prompts", "gets a prompt",
+		"answers a question", "subscribes",
 	}
 }
 
@@ -52,7 +53,9 @@ func TestClients(t *testing.T) {
 	direct := map[string]string{"legacy": peers.SDKEverythingHTTP(t, false), "modern": peers.SDKEverythingHTTP(t, true)}
 	indus := serveURLs(t, direct)
 	places := map[string]peers.Place{}
-	for era, asks := range map[string]string{"legacy": "test_elicitation", "modern": "test_input_required_result_elicitation"} {
+	for era, asks := range map[string]string{
+		"legacy": "test_elicitation", "modern": "test_input_required_result_elicitation",
+	} {
 		at := peers.Place{URL: direct[era], Calls: "test_simple_text", Asks: asks, Prompt: "test_simple_prompt",
 			Reads: "test://static-text", Watched: "test://watched-resource", Patience: 5}
 		places["direct "+era] = at
@@ -72,7 +75,8 @@ func TestClients(t *testing.T) {
 			}
 			for ability, failed := range of {
 				if failed != "" {
-					t.Errorf("%s: %s before a %s server: %s (directly: %q)", c.name, ability, era, failed, found[c.name]["direct "+era][ability])
+					t.Errorf("%s: %s before a %s server: %s (directly: %q)", c.name, ability, era, failed,
+						found[c.name]["direct "+era][ability])
 				}
 			}
 		}
@@ -107,11 +111,12 @@ func serveFile(t *testing.T, text string, ready ...string) (url string, p *progr
 		t.Fatal(err)
 	}
 	cmd := exec.Command("indus", "serve", "--addr", "127.0.0.1:0", "--mcp", file)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
+	cmd.Dir, cmd.Env = dir,
+		append(os.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
 	p = launch(t, cmd)
-	url = p.hears(&p.err, `serving at (\S+)\n`)
+	url = p.waitFor(&p.err, `serving at (\S+)\n`)
 	for _, name := range ready {
-		p.hears(&p.err, name+": ready")
+		p.waitFor(&p.err, name+": ready")
 	}
 	return url, p, file
 }
@@ -142,7 +147,8 @@ func tryAll(t *testing.T, places map[string]peers.Place) peers.Outcomes {
 // clientsTable returns a table. Each cell has the eras in which the client has the ability, or "–" if it never can.
 func clientsTable(t *testing.T, found peers.Outcomes, how string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| client | version | %s |\n| --- |%s\n", strings.Join(abilities(), " | "), strings.Repeat(" --- |", len(abilities())+1))
+	fmt.Fprintf(&b, "| client | version | %s |\n| --- |%s\n", strings.Join(abilities(), " | "),
+		strings.Repeat(" --- |", len(abilities())+1))
 	for _, c := range realClients() {
 		fmt.Fprintf(&b, "| %s | %s |", c.name, peers.Version(t, c.from))
 		for _, ability := range abilities() {

@@ -35,11 +35,12 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		}
 	}
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exits":     plain(2, "exits CODE PROGRAM [ARG]...     run it and check its exit code", exits),
-		"start":     plain(2, "start NAME PROGRAM [ARG]...     run it beside the script", startProgram),
-		"heard":     plain(2, "heard NAME PATTERN [VAR]        wait until its stderr matches, keep the group", heard),
-		"signal":    plain(2, "signal NAME INT|TERM|KILL|HUP  send it a signal", signalProgram),
-		"ended":     plain(2, "ended NAME CODE                 wait for its end; NAME.out and NAME.err are what it said", ended),
+		"exits":  plain(2, "exits CODE PROGRAM [ARG]...     run it and check its exit code", exits),
+		"start":  plain(2, "start NAME PROGRAM [ARG]...     run it beside the script", startProgram),
+		"heard":  plain(2, "heard NAME PATTERN [VAR]        wait until its stderr matches, keep the group", checkHeard),
+		"signal": plain(2, "signal NAME INT|TERM|KILL|HUP  send it a signal", signalProgram),
+		"ended": plain(2, "ended NAME CODE                 wait for its end; NAME.out and NAME.err are what it said",
+			checkEnded),
 		"hangup":    plain(1, "hangup NAME                     end its stdin", hangup),
 		"flood":     plain(2, "flood NAME BYTES                write blanks to its stdin, more than a pipe holds", flood),
 		"event":     plain(1, "event PREFIX [N]                wait for an event of the script's fixtures", event),
@@ -47,27 +48,34 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"peer":      plain(2, "peer VAR http|sse|fixture [FLAG]...  start an HTTP server, VAR is its URL", peer),
 		"occupy":    plain(1, "occupy VAR                      listen on a port, VAR is its HOST:PORT", occupy),
 		"inspector": plain(1, "inspector [ARG]...              run the Inspector's command line", inspector),
-		"listed":    plain(3, "listed [-roots] FILE SERVER URL|PROGRAM [ARG]...  append the qualified names of what a server lists", listed),
-		"names":     plain(2, "names FROM TO                   write the names in a list of tools", toolNames),
-		"prefixed":  plain(3, "prefixed FROM PREFIX TO         write each line with a prefix", prefixed),
-		"json":      plain(1, "json FILE                       check that it is one JSON document", isJSON),
-		"holds":     plain(2, "holds FILE PART                 check that JSON has that part, whitespace aside", holds),
-		"size":      plain(2, "size FILE BYTES                 check how long it is", size),
-		"until":     plain(2, "until PATTERN PROGRAM [ARG]...  run it again and again until its stdout matches", until),
-		"headof":    plain(2, "headof FILE VAR                 VAR is the head of a ledger, SEQ:HASH", headOf),
-		"taken":     plain(3, "taken FILE PATTERN VAR          VAR is the group of what matches in a file", taken),
-		"save":      plain(2, "save FROM TO                    write a file as editors do, who never show a part of it", saveFile),
-		"quiet":     plain(0, "quiet [FILE]                    check that stderr is that, or empty, whoever was waited for", checkQuiet),
-		"edit":      plain(3, "edit FILE PATTERN TEXT          replace what matches", edit),
-		"model":     plain(2, "model VAR SCRIPT                start a scripted model, VAR is its URL and VAR.log what it was sent", startModel),
-		"guarded":   plain(1, "guarded VAR [-keyed|-no-registration]  start an MCP server that wants a sign-in, VAR is its URL", startGuarded),
-		"revoked":   plain(1, "revoked USER                    end every token of a user's", revoked),
-		"expired":   plain(1, "expired USER                    end those of a user's that are renewed", expired),
-		"refuses":   plain(1, "refuses GRANT STATUS BODY|nothing  have the authorization server answer so to token requests", refuses),
-		"counted":   plain(2, "counted WHAT N                  check how often the authorization server did it", counted),
-		"typed":     plain(2, "typed NAME LINE...             write lines to its stdin, stdout is what was printed last", typed),
-		"unseen":    plain(0, "unseen                          check that no secret of a sign-in is anywhere", unseen),
-		"gone":      plain(0, "gone                            wait until no server of the script runs", gone),
+		"listed": plain(3,
+			"listed [-roots] FILE SERVER URL|PROGRAM [ARG]...  append the qualified names of what a server lists", listed),
+		"names":    plain(2, "names FROM TO                   write the names in a list of tools", toolNames),
+		"prefixed": plain(3, "prefixed FROM PREFIX TO         write each line with a prefix", prefixed),
+		"json":     plain(1, "json FILE                       check that it is one JSON document", isJSON),
+		"holds":    plain(2, "holds FILE PART                 check that JSON has that part, whitespace aside", checkHolds),
+		"size":     plain(2, "size FILE BYTES                 check how long it is", size),
+		"until":    plain(2, "until PATTERN PROGRAM [ARG]...  run it again and again until its stdout matches", repeatUntil),
+		"headof":   plain(2, "headof FILE VAR                 VAR is the head of a ledger, SEQ:HASH", captureHead),
+		"taken":    plain(3, "taken FILE PATTERN VAR          VAR is the group of what matches in a file", captureMatch),
+		"save": plain(2, "save FROM TO                    write a file as editors do, who never show a part of it",
+			saveFile),
+		"quiet": plain(0, "quiet [FILE]                    check that stderr is that, or empty, whoever was waited for",
+			checkQuiet),
+		"edit": plain(3, "edit FILE PATTERN TEXT          replace what matches", edit),
+		"model": plain(2,
+			"model VAR SCRIPT                start a scripted model, VAR is its URL and VAR.log what it was sent", startModel),
+		"guarded": plain(1, "guarded VAR [-keyed|-no-registration]  start an MCP server that wants a sign-in, VAR is its URL",
+			startGuarded),
+		"revoked": plain(1, "revoked USER                    end every token of a user's", revokeToken),
+		"expired": plain(1, "expired USER                    end those of a user's that are renewed", expireToken),
+		"refuses": plain(1, "refuses GRANT STATUS BODY|nothing  have the authorization server answer so to token requests",
+			refuses),
+		"counted": plain(2, "counted WHAT N                  check how often the authorization server did it", checkCount),
+		"typed": plain(2, "typed NAME LINE...             write lines to its stdin, stdout is what was printed last",
+			typed),
+		"unseen": plain(0, "unseen                          check that no secret of a sign-in is anywhere", checkUnseen),
+		"gone":   plain(0, "gone                            wait until no server of the script runs", checkGone),
 	}
 }
 
@@ -90,7 +98,8 @@ func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	ts.Check(err)
 	var env []string
 	for _, name := range []string{
-		"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "WORK", "NODE", "EVERYTHING", "FILESYSTEM", "FIXTURE", "CONTROL", "MARK",
+		"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "WORK", "NODE", "EVERYTHING", "FILESYSTEM", "FIXTURE",
+		"CONTROL", "MARK",
 		"HTTP", "SSE", "URL", "INDUS_TOKEN", "INDUS_KEYCHAIN", "INDUS_STORE_KEY", "GOTRACEBACK",
 	} {
 		env = append(env, name+"="+ts.Getenv(name))
@@ -106,9 +115,9 @@ func (sc *scene) program(ts *testscript.TestScript, name string) *program {
 	return p
 }
 
-func heard(ts *testscript.TestScript, sc *scene, args []string) {
+func checkHeard(ts *testscript.TestScript, sc *scene, args []string) {
 	p := sc.program(ts, args[0])
-	got := p.hears(&p.err, args[1])
+	got := p.waitFor(&p.err, args[1])
 	if len(args) > 2 {
 		ts.Setenv(args[2], got)
 	}
@@ -116,11 +125,12 @@ func heard(ts *testscript.TestScript, sc *scene, args []string) {
 
 func signalProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	sc.program(ts, args[0]).signal(map[string]syscall.Signal{
-		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT,
+		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP,
+		"QUIT": syscall.SIGQUIT,
 	}[args[1]])
 }
 
-func ended(ts *testscript.TestScript, sc *scene, args []string) {
+func checkEnded(ts *testscript.TestScript, sc *scene, args []string) {
 	code, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	p := sc.program(ts, args[0])
@@ -183,7 +193,8 @@ func occupy(ts *testscript.TestScript, _ *scene, args []string) {
 }
 
 func inspector(ts *testscript.TestScript, sc *scene, args []string) {
-	node, arguments := peers.Command(sc.t, "@modelcontextprotocol/inspector", append([]string{"--cli", "--quiet"}, args...)...)
+	node, arguments := peers.Command(sc.t, "@modelcontextprotocol/inspector",
+		append([]string{"--cli", "--quiet"}, args...)...)
 	ts.Setenv("PATH", filepath.Dir(node)+string(os.PathListSeparator)+ts.Getenv("PATH"))
 	ts.Check(ts.Exec(node, arguments...))
 }
@@ -249,7 +260,7 @@ func isJSON(ts *testscript.TestScript, _ *scene, args []string) {
 	}
 }
 
-func holds(ts *testscript.TestScript, _ *scene, args []string) {
+func checkHolds(ts *testscript.TestScript, _ *scene, args []string) {
 	var all, part bytes.Buffer
 	ts.Check(json.Compact(&all, []byte(ts.ReadFile(args[0]))))
 	ts.Check(json.Compact(&part, []byte(ts.ReadFile(args[1]))))
@@ -264,10 +275,11 @@ func size(ts *testscript.TestScript, _ *scene, args []string) {
 	}
 }
 
-func gone(ts *testscript.TestScript, sc *scene, _ []string) { waitGone(sc.t, ts.Getenv("MARK")) }
+func checkGone(ts *testscript.TestScript, sc *scene, _ []string) { waitGone(sc.t, ts.Getenv("MARK")) }
 
-// until repeats a command until its output matches, because another process needs time. The last output is stdout.
-func until(ts *testscript.TestScript, sc *scene, args []string) {
+// repeatUntil repeats a command until its output matches, because another process needs time. The last output is
+// stdout.
+func repeatUntil(ts *testscript.TestScript, sc *scene, args []string) {
 	re, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
 	for late := time.Now().Add(deadline); ; time.Sleep(20 * time.Millisecond) {
@@ -282,7 +294,7 @@ func until(ts *testscript.TestScript, sc *scene, args []string) {
 	}
 }
 
-func taken(ts *testscript.TestScript, _ *scene, args []string) {
+func captureMatch(ts *testscript.TestScript, _ *scene, args []string) {
 	groups := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile(args[0]))
 	if len(groups) < 2 {
 		ts.Fatalf("%s does not match %s", args[0], args[1])
@@ -290,7 +302,7 @@ func taken(ts *testscript.TestScript, _ *scene, args []string) {
 	ts.Setenv(args[2], groups[1])
 }
 
-func headOf(ts *testscript.TestScript, _ *scene, args []string) {
+func captureHead(ts *testscript.TestScript, _ *scene, args []string) {
 	lines := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n")
 	var last struct {
 		Seq  int

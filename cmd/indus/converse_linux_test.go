@@ -59,8 +59,8 @@ func openWindow(t *testing.T, model *modelserver.Server, servers any, args ...st
 		t.Fatal(err)
 	}
 	w.program = launchOn(t, cmd, w.tty)
-	w.sees(`Ctrl-D leaves\r\n`)
-	w.sees(atPrompt)
+	w.waitFor(`Ctrl-D leaves\r\n`)
+	w.waitFor(atPrompt)
 	return w
 }
 
@@ -89,16 +89,16 @@ func (w *window) types(keys, pattern string) {
 	if _, err := io.WriteString(w.control, keys); err != nil {
 		w.t.Fatal(err)
 	}
-	w.sees(pattern)
+	w.waitFor(pattern)
 }
 
-// sees waits for a pattern in the output after the last match.
-func (w *window) sees(pattern string) {
+// waitFor waits for a pattern in the output after the last match.
+func (w *window) waitFor(pattern string) {
 	w.t.Helper()
 	re := regexp.MustCompile(pattern)
 	late, done := time.After(deadline), w.done
 	for {
-		text, more := w.raw.soFar()
+		text, more := w.raw.snapshot()
 		if m := re.FindStringIndex(text[w.at:]); m != nil {
 			w.at += m[1]
 			return
@@ -117,7 +117,9 @@ func (w *window) sees(pattern string) {
 func (w *window) resize(columns uint16) {
 	w.t.Helper()
 	w.Resize(int(columns), 40)
-	if err := unix.IoctlSetWinsize(int(w.control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: 40}); err != nil {
+	if err := unix.IoctlSetWinsize(int(w.control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{
+		Col: columns, Row: 40,
+	}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -132,8 +134,8 @@ func (w *window) mode(t *testing.T) unix.Termios {
 	return *got
 }
 
-// left checks the exit code of indus, and that the terminal is in its original mode.
-func (w *window) left(code int) {
+// waitExit checks the exit code of indus, and that the terminal is in its original mode.
+func (w *window) waitExit(code int) {
 	w.t.Helper()
 	w.ends(code)
 	if got := w.mode(w.t.(*testing.T)); got != w.cooked {
@@ -154,15 +156,17 @@ func TestAConversation(t *testing.T) {
 		modelserver.Turn{Text: "It said `hello`:\n\n- once\n- &#27;]0;x&#7;and [no more](http://x/y)\n"},
 		modelserver.Turn{Calls: call("bash", `{"command":"sleep 60"}`)},
 	)
-	w := openWindow(t, model, map[string]row{"good": {fixture.Build(t), nil, nil}, "down": {"/bin/false", nil, nil}}, "--allow", "bash")
+	w := openWindow(t, model, map[string]row{"good": {fixture.Build(t), nil, nil}, "down": {"/bin/false", nil, nil}},
+		"--allow", "bash")
 	w.types("ask it\ry\r", `good__echo wants to run`) // the y is typed before the question and does not answer it
-	w.sees(asksFor)
+	w.waitFor(asksFor)
 	w.types("y\r", `2 steps, .*s\r\n`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	text := w.String()
 	for _, want := range []string{
 		"indus: down: connect: ",
-		"> ask it\n\nI **ask** it.\n\n? good__echo wants to run\n  │ echo of the server good\n  │ message: hello\\u{1b}[2J\n  y once",
+		"> ask it\n\nI **ask** it.\n\n? good__echo wants to run\n  │ echo of the server good\n  │ message: " +
+			"hello\\u{1b}[2J\n  y once",
 		"  allow? y\n✓ good__echo hello[2J  ",
 		"\n\nIt said `hello`:\n\n• once\n• ]0;xand no more (http://x/y)\n\n200 tokens in, 20 out, 2 steps, ",
 	} {
@@ -173,21 +177,21 @@ func TestAConversation(t *testing.T) {
 
 	w.types("slow\r", `bash sleep 60`)
 	w.resize(36)
-	w.sees(`bash sleep 60`)
+	w.waitFor(`bash sleep 60`)
 	w.types("later", `> later`)
 	w.types("\x03", `cancelled\r\n`)
-	w.sees(`> later`)
+	w.waitFor(`> later`)
 	after := w.String()[strings.Index(w.String(), "> slow"):]
 	if !strings.HasPrefix(after, "> slow\n\n✗ bash sleep 60  ") || strings.Count(after, "sleep 60") != 1 {
 		t.Errorf("the turn that was cancelled:\n%s", after)
 	}
 	w.types("\x15/mcp\r", `down +(faulted|connecting) `)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("/mpc\r", `no command /mpc`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("\x03", `again leaves`)
 	w.types("\x03", `indus --resume=`)
-	w.left(0)
+	w.waitExit(0)
 	if t.Failed() {
 		t.Logf("the screen:\n%s", w.String())
 	}
@@ -205,28 +209,32 @@ func TestServersAskInAConversation(t *testing.T) {
 			t.Parallel()
 			turns := []modelserver.Turn{call("ask", "question"), call("ask", "unwanted"), {Text: "Both asked."}}
 			if era == "legacy" {
-				turns = append([]modelserver.Turn{call("elicit", "question"), call("open", "page"), call("sample", "riddle"), {Text: "An egg."}}, turns...)
+				turns = append([]modelserver.Turn{
+					call("elicit", "question"), call("open", "page"), call("sample", "riddle"), {Text: "An egg."},
+				}, turns...)
 			}
 			model := modelserver.New(t, turns...)
-			w := openWindow(t, model, map[string]any{"g": map[string]any{"command": fixture.Gossip(t), "args": []string{"-name", "g"}, "era": era}}, "--allow", "g__*")
+			w := openWindow(t, model,
+				map[string]any{"g": map[string]any{"command": fixture.Gossip(t), "args": []string{"-name", "g"}, "era": era}},
+				"--allow", "g__*")
 			w.types("/mcp\r", `g +(ready|connecting)`)
-			w.sees(atPrompt)
+			w.waitFor(atPrompt)
 			w.types("ask\r", "")
 			if era == "legacy" {
-				w.sees(`(?s)the server g asks you.*question.*answer\? `)
+				w.waitFor(`(?s)the server g asks you.*question.*answer\? `)
 				w.types("y\r", `name \(Enter leaves it out\): `)
 				w.types("Ada\r", `(?s)the server g asks you.*https://example\.com/page.*answer\? `)
 				w.types("y\r", `(?s)wants the model to answer.*user: riddle.*answer\? `)
 				w.types("y\r", `(?s)the model's answer, for the server g.*An egg\..*answer\? `)
 				w.types("y\r", "")
 			}
-			w.sees(`(?s)the server g asks you.*question.*answer\? `)
+			w.waitFor(`(?s)the server g asks you.*question.*answer\? `)
 			w.types("y\r", `name \(Enter leaves it out\): `)
 			w.types("Bob\r", `(?s)the server g asks you.*unwanted.*answer\? `)
 			w.types("n\r", `Both asked\.`)
-			w.sees(atPrompt)
+			w.waitFor(atPrompt)
 			w.types("/quit\r", `indus --resume=`)
-			w.left(0)
+			w.waitExit(0)
 			all := model.Requests()
 			said := fmt.Sprint(all[len(all)-1].Results())
 			want := []string{"question accept Bob", "unwanted decline"}
@@ -248,38 +256,42 @@ func TestWhatServersHaveBesideTools(t *testing.T) {
 	node, everything := peers.Everything(t, "stdio")
 	model := modelserver.New(t,
 		modelserver.Turn{Text: "It rains."},
-		modelserver.Turn{Calls: []modelserver.Call{{Name: "bash", Input: `{"command":"seq 5"}`}}}, modelserver.Turn{Text: "Five."},
+		modelserver.Turn{Calls: []modelserver.Call{{Name: "bash", Input: `{"command":"seq 5"}`}}},
+		modelserver.Turn{Text: "Five."},
 		modelserver.Turn{Text: "Rain, and five numbers."}, modelserver.Turn{Text: "Go on."}, modelserver.Turn{Text: "New."})
 	w := openWindow(t, model, map[string]row{"ev": {node, everything, nil}}, "--allow", "bash", "--context", "50000")
 	w.types("/mcp connect ev\r", `ev is (ready already|ready: \d+ tools)`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("/prompts\r", `(?s)PROMPT +ARGUMENTS.*ev__args-prompt +city state\?`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("/prompts ev__args-prompt\r", `also needs city=…`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("/prompts ev__args-prompt city=New York state=NY\r", `(?s)weather in New York, NY.*It rains\.`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("what is @ev:demo://resource/static/document/arch\t?\r", `(?s)bash seq 5.*… 3 lines more.*Five\.`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("/result\r", `(?s)bash\r\n1\r\n2\r\n3\r\n4\r\n5\r\n`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("/result 7\r", `conversation has 1 result\r`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("/model\r", `50000 tokens of context`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("/compact\r", `(?s)Rain, and five numbers\..*1 step`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("and then?\r", `Go on\.`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("/clear\r", `another conversation`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("hello\r", `New\.`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("@ev:demo://none\r", `(?s)@ev:demo://none: .*> @ev:demo://none`)
 	w.types("\x03\x04", `indus --resume=`)
-	w.left(0)
+	w.waitExit(0)
 	r := model.Requests()
-	for i, want := range []string{"weather in New York, NY", "(its content, and nothing that the user wrote):\n| # ", "", "Write a summary", "Rain, and five numbers.\n\nand then?", "hello"} {
+	for i, want := range []string{
+		"weather in New York, NY", "(its content, and nothing that the user wrote):\n| # ", "", "Write a summary",
+		"Rain, and five numbers.\n\nand then?", "hello",
+	} {
 		if got := r[i].Prompt(); !strings.Contains(got, want) {
 			t.Errorf("%d: %q lacks %q", i, got, want)
 		}
@@ -310,7 +322,7 @@ func TestConversationsEnd(t *testing.T) {
 			t.Parallel()
 			w := openWindow(t, modelserver.New(t, modelserver.Turn{Hang: true}), map[string]row{}, "--no-tools")
 			c.end(w)
-			w.left(c.code)
+			w.waitExit(c.code)
 		})
 	}
 }
@@ -320,8 +332,9 @@ func TestCommandsOfAConversation(t *testing.T) {
 	t.Parallel()
 	model := modelserver.New(t, modelserver.Turn{Text: "It is a path."}, modelserver.Turn{Text: "It is code."})
 	w := openWindow(t, model, map[string]row{"good": {fixture.Build(t), nil, nil}})
-	w.types("/mcp connect good\r", `good is (ready already|ready: \d+ tools)`) // on a slow machine it may have become ready after the banner
-	w.sees(atPrompt)
+	// On a slow machine it may have become ready after the banner.
+	w.types("/mcp connect good\r", `good is (ready already|ready: \d+ tools)`)
+	w.waitFor(atPrompt)
 	for _, c := range []struct{ keys, want string }{
 		{"/h\t\r", `Enter sends`},
 		{"/tools\r", `(?s)TOOL.*read +run .*bash +ask .*good__echo +ask `},
@@ -338,21 +351,21 @@ func TestCommandsOfAConversation(t *testing.T) {
 		{"/quit now\r", `"now" is too much`},
 	} {
 		w.types(c.keys, c.want)
-		w.sees(atPrompt)
+		w.waitFor(atPrompt)
 	}
 	w.types("/model m\r", `indus: |/m\r\n`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("\x1b[A\x15/etc/passwd is what?\r", `It is a path\.\r\n`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("\x1b[200~\tif x:\r\t\tgo\x1b[201~\r", `It is code\.\r\n`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("\x03", `again leaves`)
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("x", `> x`)
 	w.types("\x03", `again leaves`) // other keys came between
-	w.sees(atPrompt)
+	w.waitFor(atPrompt)
 	w.types("/quit\r", `indus --resume=`)
-	w.left(0)
+	w.waitExit(0)
 	if all := model.Requests(); len(all) != 2 || all[1].Prompt() != "\tif x:\n\t\tgo" {
 		t.Errorf("%d requests, the last of %q", len(all), all[len(all)-1].Prompt())
 	}

@@ -37,14 +37,14 @@ func crowd(t *testing.T, size, principals int) (s *soak, p *program, n int) {
 		"g0":  {Command: fixture.Gossip(t), Args: []string{"-name", "g0"}, Env: env, Era: "legacy"},
 		"odd": {Command: fixture.Build(t), Env: env, Era: "legacy"},
 	}, principals)
-	p.hears(&p.err, `g0: ready`)
-	p.hears(&p.err, `odd: ready`)
+	p.waitFor(&p.err, `g0: ready`)
+	p.waitFor(&p.err, `odd: ready`)
 	t.Cleanup(func() { s.ends(p) })
 	return s, p, n
 }
 
-// each calls do n times, with atOnce calls in parallel.
-func each(n, atOnce int, do func(i int)) {
+// runParallel calls do n times, with atOnce calls in parallel.
+func runParallel(n, atOnce int, do func(i int)) {
 	var doing sync.WaitGroup
 	next := atomic.Int64{}
 	for range atOnce {
@@ -78,7 +78,7 @@ func TestSoakIdleSessions(t *testing.T) {
 	s, p, n := crowd(t, 10_000, 20)
 	before := s.health(p)
 	began := time.Now()
-	each(n, 8, func(i int) {
+	runParallel(n, 8, func(i int) {
 		c := s.all[i%len(s.all)]
 		session := c.hello(t.Context())
 		r := c.request(t.Context(), http.MethodPost, session, "", "")
@@ -87,7 +87,9 @@ func TestSoakIdleSessions(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		for key, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Session-Id": session} {
+		for key, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Session-Id": session,
+		} {
 			r.Header.Set(key, value)
 		}
 		if _, err := c.replies(r, func(*reply) bool { return true }); err != nil {
@@ -100,7 +102,8 @@ func TestSoakIdleSessions(t *testing.T) {
 	took := time.Since(began)
 	s.web.CloseIdleConnections()
 	after := s.health(p)
-	t.Logf("%d sessions in %v: %.1f KiB of heap each, %.1f KiB of RSS; before %+v, after %+v", n, took.Round(time.Millisecond),
+	t.Logf("%d sessions in %v: %.1f KiB of heap each, %.1f KiB of RSS; before %+v, after %+v", n,
+		took.Round(time.Millisecond),
 		float64(after.Heap-before.Heap)/float64(n), float64(after.RSS-before.RSS)/float64(n), before, after)
 	if each := (after.Heap - before.Heap) / n; n >= 10_000 && !racing() && each > 30 {
 		t.Errorf("%d KiB each", each)
@@ -114,15 +117,16 @@ func TestSoakIdleSessions(t *testing.T) {
 // update.
 func (c *soaker) listen(ctx context.Context, uri string, agreed func(), heard func()) error {
 	_, err := c.replies(c.request(ctx, http.MethodPost, "", "subscriptions/listen",
-		fmt.Sprintf(`"notifications":{"toolsListChanged":true,"resourceSubscriptions":[%q]},%s`, uri, modernMeta("{}"))), func(one *reply) bool {
-		switch one.Method {
-		case "notifications/subscriptions/acknowledged":
-			agreed()
-		case "notifications/resources/updated":
-			heard()
-		}
-		return true
-	})
+		fmt.Sprintf(`"notifications":{"toolsListChanged":true,"resourceSubscriptions":[%q]},%s`, uri, modernMeta("{}"))),
+		func(one *reply) bool {
+			switch one.Method {
+			case "notifications/subscriptions/acknowledged":
+				agreed()
+			case "notifications/resources/updated":
+				heard()
+			}
+			return true
+		})
 	return err
 }
 
@@ -152,7 +156,8 @@ func TestSoakFanOut(t *testing.T) {
 				return
 			}
 			session := c.hello(ctx)
-			if answer, _, err := c.post(ctx, session, "resources/subscribe", fmt.Sprintf(`"uri":%q`, uri)); err != nil || answer.Error != nil {
+			if answer, _, err := c.post(ctx, session, "resources/subscribe", fmt.Sprintf(`"uri":%q`, uri)); err != nil ||
+				answer.Error != nil {
 				t.Error(err, answer.failure())
 			}
 			post := c.request(ctx, http.MethodGet, session, "", "")
@@ -171,11 +176,13 @@ func TestSoakFanOut(t *testing.T) {
 	opened := time.Since(began)
 	full := s.health(p)
 	began = time.Now()
-	if answer, _, err := s.all[0].post(ctx, "", "tools/call", `"name":"g0__touch","arguments":{"nonce":"all/1"},`+modernMeta("{}")); err != nil || answer.Error != nil {
+	if answer, _, err := s.all[0].post(ctx, "", "tools/call",
+		`"name":"g0__touch","arguments":{"nonce":"all/1"},`+modernMeta("{}")); err != nil || answer.Error != nil {
 		t.Error(err, answer.failure())
 	}
 	heard.Wait()
-	t.Logf("%d clients opened in %v; one update reached all in %v, %d times; %+v, with them %+v", n, opened, time.Since(began), times.Load(), before, full)
+	t.Logf("%d clients opened in %v; one update reached all in %v, %d times; %+v, with them %+v", n, opened,
+		time.Since(began), times.Load(), before, full)
 	cancel()
 	living.Wait()
 	s.web.CloseIdleConnections()
@@ -203,14 +210,17 @@ func TestSoakStorm(t *testing.T) {
 	})
 	<-ready
 	living.Go(func() {
-		_, _ = c.replies(c.request(ctx, http.MethodPost, "", "subscriptions/listen", `"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true},`+modernMeta("{}")), func(one *reply) bool {
-			told.Add(1)
-			return true
-		})
+		_, _ = c.replies(c.request(ctx, http.MethodPost, "", "subscriptions/listen",
+			`"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true},`+modernMeta("{}")),
+			func(one *reply) bool {
+				told.Add(1)
+				return true
+			})
 	})
 	lines := make([]string, 10_000)
 	for i := range lines {
-		lines[i] = fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}`, []string{"tools", "prompts", "resources"}[i%3])
+		lines[i] = fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}`,
+			[]string{"tools", "prompts", "resources"}[i%3])
 	}
 	raw, _ := json.Marshal(lines)
 	began := time.Now()
@@ -237,7 +247,8 @@ func TestSoakStorm(t *testing.T) {
 		}
 	})
 	for range n / len(lines) {
-		answer, _, err := c.post(ctx, "", "tools/call", fmt.Sprintf(`"name":"odd__say","arguments":{"lines":%s},%s`, raw, modernMeta("{}")))
+		answer, _, err := c.post(ctx, "", "tools/call",
+			fmt.Sprintf(`"name":"odd__say","arguments":{"lines":%s},%s`, raw, modernMeta("{}")))
 		if err == nil {
 			_, err = answer.text()
 		}
@@ -249,7 +260,9 @@ func TestSoakStorm(t *testing.T) {
 	close(over)
 	calling.Wait()
 	after := s.health(p)
-	t.Logf("%d changes in %v, of which clients were told %d times; the slowest call of the server beside took %v; before %+v, after %+v", n, took, told.Load(), slowest, before, after)
+	t.Logf(
+		"%d changes in %v, of which clients were told %d times; the slowest call of the server beside took %v; before "+
+			"%+v, after %+v", n, took, told.Load(), slowest, before, after)
 	if most := int64(60 + 30*took/time.Second); told.Load() > most {
 		t.Errorf("clients were told %d times in %v", told.Load(), took)
 	}
@@ -273,19 +286,25 @@ func TestSoakManyQuestions(t *testing.T) {
 				return &mcp.ElicitResult{Action: "decline"}, nil
 			},
 		})
-		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: s.all[0]}}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		session, err := client.Connect(t.Context(),
+			&mcp.StreamableClientTransport{
+				Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: s.all[0]},
+			}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), deadline)
-		r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "g0__many", Arguments: map[string]any{"nonce": "q", "n": n}})
+		r, err := session.CallTool(ctx, &mcp.CallToolParams{
+			Name: "g0__many", Arguments: map[string]any{"nonce": "q", "n": n},
+		})
 		cancel()
 		if err != nil {
 			err = errors.Join(err, errors.New("the call has no end"))
 			t.Error(err)
 		} else {
-			t.Logf("%q: of %d questions %d were put, %d at once; the server was answered %s; %v", version, n, asked.Load(), most.Load(), said(r), time.Since(began))
+			t.Logf("%q: of %d questions %d were put, %d at once; the server was answered %s; %v", version, n, asked.Load(),
+				most.Load(), resultText(r), time.Since(began))
 		}
 		_ = session.Close()
 	}

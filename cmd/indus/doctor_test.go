@@ -19,20 +19,22 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// examined returns the doctor's output for one server, and the exit code.
-func examined(t *testing.T, row string, flags ...string) (said string, code int) {
+// runDoctor returns the doctor's output for one server, and the exit code.
+func runDoctor(t *testing.T, row string, flags ...string) (output string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "servers.json")
 	if err := os.WriteFile(file, []byte(`{"servers":{"one":`+row+`}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	code = command.Run(t.Context(), append([]string{"mcp", "doctor", "--mcp", file}, flags...), show.New(strings.NewReader(""), &out, &errs), tree)
+	code = command.Run(t.Context(), append([]string{"mcp", "doctor", "--mcp", file}, flags...),
+		show.New(strings.NewReader(""), &out, &errs), tree)
 	return out.String() + errs.String(), code
 }
 
-// atHome gives the test a separate home. It builds the fixture first, because the fixture is cached in the real home.
-func atHome(t *testing.T) {
+// useHomeDir gives the test a separate home. It builds the fixture first, because the fixture is cached in the real
+// home.
+func useHomeDir(t *testing.T) {
 	fixture.Build(t)
 	home := t.TempDir()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
@@ -42,7 +44,7 @@ func atHome(t *testing.T) {
 
 // TestTheDoctorKnowsWhatIsWrongWithTLS checks problems of TLS, and answers that do not come from an MCP server.
 func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
-	atHome(t)
+	useHomeDir(t)
 	answer := func(status int, kind, location string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
@@ -61,7 +63,9 @@ func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
 	defer secure.Close()
 	moved := httptest.NewServer(answer(308, "text/plain", "https://elsewhere.example/mcp"))
 	defer moved.Close()
-	hangUp := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	hangUp := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	}))
 	defer hangUp.Close()
 	for _, c := range []struct{ name, url, step, try string }{
 		{"unknown authority", secure.URL, "tls", "who signed the certificate is not known here: "},
@@ -71,7 +75,7 @@ func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
 		{"a redirect", moved.URL, "handshake", "the server is elsewhere: write the URL that it redirects to"},
 		{"somebody who hangs up", hangUp.URL, "handshake", "it hangs up when it is asked: "},
 	} {
-		said, code := examined(t, fmt.Sprintf(`{"url":%q}`, c.url))
+		said, code := runDoctor(t, fmt.Sprintf(`{"url":%q}`, c.url))
 		want := regexp.MustCompile(`(?m)^  FAIL  ` + c.step + ` .*\n        try: ` + regexp.QuoteMeta(c.try))
 		if !want.MatchString(said) || code == 0 {
 			t.Errorf("%s: exit code %d, want %s\n%s", c.name, code, want, said)
@@ -82,7 +86,7 @@ func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
 // TestTheDoctorHidesSecrets checks that secrets which a server repeats are hidden in both kinds of output. Text in the
 // configuration file is not secret.
 func TestTheDoctorHidesSecrets(t *testing.T) {
-	atHome(t)
+	useHomeDir(t)
 	t.Setenv("SECRET", "s3cret-v4lue")
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusTeapot)
@@ -91,13 +95,15 @@ func TestTheDoctorHidesSecrets(t *testing.T) {
 	defer echo.Close()
 	f := fixture.Build(t)
 	for _, row := range []string{
-		fmt.Sprintf(`{"url":"%s/${SECRET}/?k=${SECRET}","headers":{"X-Key":"${SECRET}","Authorization":"Bearer ${SECRET}"}}`, echo.URL),
+		fmt.Sprintf(`{"url":"%s/${SECRET}/?k=${SECRET}","headers":{"X-Key":"${SECRET}","Authorization":"Bearer ${SECRET}"}}`,
+			echo.URL),
 		fmt.Sprintf(`{"command":%q,"args":["-exit","-stderr","${SECRET}"],"env":{"KEY":"${SECRET}"}}`, f),
-		`{"command":"sh","args":["-c","echo $KEY; echo $KEY >&2; exec cat >/dev/null"],"env":{"KEY":"${SECRET}"},"timeout":"300ms"}`,
+		`{"command":"sh","args":["-c","echo $KEY; echo $KEY >&2; exec cat ` +
+			`>/dev/null"],"env":{"KEY":"${SECRET}"},"timeout":"300ms"}`,
 		fmt.Sprintf(`{"command":"sh","args":["-c","echo $KEY; exec %s"],"env":{"KEY":"${SECRET}"}}`, f),
 	} {
 		for _, flag := range []string{"--json=false", "--json"} {
-			if said, _ := examined(t, row, flag); strings.Contains(said, "s3cret-v4lue") {
+			if said, _ := runDoctor(t, row, flag); strings.Contains(said, "s3cret-v4lue") {
 				t.Errorf("%s %s says the secret:\n%s", row, flag, said)
 			}
 		}
@@ -108,11 +114,12 @@ func TestTheDoctorHidesSecrets(t *testing.T) {
 		`{"command":"sh","args":["-c","echo $KEY $KEY; echo \"$KEY\" >&2; exit 1"],"env":{"KEY":"${LONG}"}}`,
 		fmt.Sprintf(`{"url":"%s/mcp","headers":{"X-Key":"${LONGER}"}}`, echo.URL),
 	} {
-		if said, _ := examined(t, row); strings.Contains(said, "k3yk3y") || strings.Contains(said, "second line") {
+		if said, _ := runDoctor(t, row); strings.Contains(said, "k3yk3y") || strings.Contains(said, "second line") {
 			t.Errorf("%s says a part of the secret:\n%s", row, said)
 		}
 	}
-	said, _ := examined(t, `{"command":"sh","args":["-c","echo no /srv/docs here >&2; exit 1"],"env":{"DOCS":"/srv/docs"}}`)
+	said, _ := runDoctor(t,
+		`{"command":"sh","args":["-c","echo no /srv/docs here >&2; exit 1"],"env":{"DOCS":"/srv/docs"}}`)
 	if !strings.Contains(said, "| no /srv/docs here") {
 		t.Errorf("a path is not told:\n%s", said)
 	}
@@ -120,8 +127,8 @@ func TestTheDoctorHidesSecrets(t *testing.T) {
 
 // TestTheDoctorsDocumentIsStable checks the fields that programs depend on.
 func TestTheDoctorsDocumentIsStable(t *testing.T) {
-	atHome(t)
-	raw, code := examined(t, `{"command":"no-such-program-anywhere"}`, "--json")
+	useHomeDir(t)
+	raw, code := runDoctor(t, `{"command":"no-such-program-anywhere"}`, "--json")
 	raw, _, _ = strings.Cut(raw, "\nindus: ")
 	type step struct {
 		Step, Detail, Advice string
@@ -145,7 +152,8 @@ func TestTheDoctorsDocumentIsStable(t *testing.T) {
 	}
 	one := doc.Servers[0]
 	last := one.Steps[len(one.Steps)-1]
-	if code != 4 || *doc.OK || *one.OK || one.State != "active" || one.Transport != "stdio" || one.Line != 1 || len(doc.General) != 4 || doc.Together == nil {
+	if code != 4 || *doc.OK || *one.OK || one.State != "active" || one.Transport != "stdio" || one.Line != 1 ||
+		len(doc.General) != 4 || doc.Together == nil {
 		t.Errorf("exit code %d\n%s", code, raw)
 	}
 	if last.Step != "command" || *last.OK || *last.MS < 0 || last.Detail == "" || last.Advice == "" {

@@ -14,12 +14,12 @@ import (
 
 // client sends requests over HTTP or stdio, in the modern era, and records the answers.
 type client struct {
-	t    *testing.T
-	p    *program
-	url  string // "" for stdio
-	ids  int
-	said transcript
-	over chan struct{}
+	t        *testing.T
+	p        *program
+	url      string // "" for stdio
+	ids      int
+	messages transcript
+	over     chan struct{}
 }
 
 // call sends a tools/call. Its progress token is p and its id.
@@ -28,7 +28,8 @@ func (c *client) call(tool, arguments string) (id int) {
 	c.ids++
 	id = c.ids
 	m := strings.TrimSuffix(meta, "}") + fmt.Sprintf(`,"progressToken":"p%d"}`, id)
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, id, tool, arguments, m)
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, id, tool,
+		arguments, m)
 	if c.url == "" {
 		c.p.send(body)
 		return id
@@ -49,21 +50,21 @@ func (c *client) call(tool, arguments string) (id int) {
 		if resp, err := http.DefaultClient.Do(r); err == nil {
 			defer resp.Body.Close()
 			for lines := bufio.NewScanner(resp.Body); lines.Scan(); { // complete lines, because answers arrive in parallel
-				fmt.Fprintf(&c.said, "%s\n", lines.Text())
+				fmt.Fprintf(&c.messages, "%s\n", lines.Text())
 			}
 		} else {
-			fmt.Fprintf(&c.said, "%d: %v\n", id, err)
+			fmt.Fprintf(&c.messages, "%d: %v\n", id, err)
 		}
 	}()
 	return id
 }
 
-func (c *client) hears(pattern string) string {
+func (c *client) waitFor(pattern string) string {
 	c.t.Helper()
 	if c.url == "" {
-		return c.p.hears(&c.p.out, pattern)
+		return c.p.waitFor(&c.p.out, pattern)
 	}
-	return c.said.hears(c.t, pattern, c.over)
+	return c.messages.waitFor(c.t, pattern, c.over)
 }
 
 // TestServeDrains checks that after the first signal new calls are refused, and running calls continue with their
@@ -76,9 +77,9 @@ func TestServeDrains(t *testing.T) {
 			p := startServe(t, map[string]row{"one": {f.Path, f.Args, nil}}, door, "--drain", drain)
 			c := &client{t: t, p: p, over: make(chan struct{})}
 			if door != "--stdio" {
-				c.url = p.hears(&p.err, `serving at (\S+)\n`)
+				c.url = p.waitFor(&p.err, `serving at (\S+)\n`)
 			}
-			p.hears(&p.err, `one: ready`)
+			p.waitFor(&p.err, `one: ready`)
 			return c, f
 		}
 		hang := func(c *client, f *fixture.Server, key string) int {
@@ -90,42 +91,43 @@ func TestServeDrains(t *testing.T) {
 			c, f := begin(t, "1h")
 			hang(c, f, "x")
 			long := c.call("one__progress", `{"steps":400,"ms":5}`)
-			c.hears(fmt.Sprintf(`"p%d".*"step 2"|"step 2".*"p%d"`, long, long))
+			c.waitFor(fmt.Sprintf(`"p%d".*"step 2"|"step 2".*"p%d"`, long, long))
 			c.call("one__echo", `{"message":"before"}`) // over HTTP the connection of this call stays open
-			c.hears(`before`)
+			c.waitFor(`before`)
 			c.p.signal(syscall.SIGTERM)
 			c.p.signal(syscall.SIGTERM) // npx forwards the signal that the terminal also sends
 			for refused := false; !refused; {
 				id := c.call("one__echo", `{"message":"after"}`)
-				answer := c.hears(fmt.Sprintf(`(?m)^(?:data: )?(\{.*"id":%d[,}].*|%d: .*)$`, id, id))
-				refused = strings.Contains(answer, "takes no new requests") || strings.HasSuffix(answer, "refused") // no connection was free
+				answer := c.waitFor(fmt.Sprintf(`(?m)^(?:data: )?(\{.*"id":%d[,}].*|%d: .*)$`, id, id))
+				// No connection was free.
+				refused = strings.Contains(answer, "takes no new requests") || strings.HasSuffix(answer, "refused")
 			}
-			c.hears(`"step 400"`)
-			c.hears(fmt.Sprintf(`"id":%d.*"done"|"done".*"id":%d`, long, long))
+			c.waitFor(`"step 400"`)
+			c.waitFor(fmt.Sprintf(`"id":%d.*"done"|"done".*"id":%d`, long, long))
 			f.Send("release x")
-			c.hears(`"released"`)
+			c.waitFor(`"released"`)
 			c.p.ends(0)
 		})
 		t.Run(door+" gives up", func(t *testing.T) {
 			c, f := begin(t, "100ms")
 			id := hang(c, f, "x")
 			c.p.signal(syscall.SIGTERM)
-			c.hears(fmt.Sprintf(`"id":%d.*the host is closing; whether the call took effect is not known`, id))
-			c.p.hears(&c.p.err, `calls in flight were given up after 100ms`)
+			c.waitFor(fmt.Sprintf(`"id":%d.*the host is closing; whether the call took effect is not known`, id))
+			c.p.waitFor(&c.p.err, `calls in flight were given up after 100ms`)
 			c.p.ends(0)
 		})
 		t.Run(door+" at once", func(t *testing.T) {
 			c, f := begin(t, "0")
 			id := hang(c, f, "x")
 			c.p.signal(syscall.SIGINT)
-			c.hears(fmt.Sprintf(`"id":%d.*the host is closing`, id))
+			c.waitFor(fmt.Sprintf(`"id":%d.*the host is closing`, id))
 			c.p.ends(0)
 		})
 		t.Run(door+" ends at the second signal", func(t *testing.T) {
 			c, f := begin(t, "1h")
 			hang(c, f, "x")
 			c.p.signal(syscall.SIGTERM)
-			c.p.hears(&c.p.err, `a second signal`)
+			c.p.waitFor(&c.p.err, `a second signal`)
 			c.p.signal(syscall.SIGTERM)
 			c.p.ends(-1)
 		})

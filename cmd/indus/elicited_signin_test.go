@@ -14,10 +14,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// bearing sends requests with a token.
-type bearing string
+// bearerTransport sends requests with a token.
+type bearerTransport string
 
-func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+string(b))
 	return http.DefaultTransport.RoundTrip(r)
@@ -29,7 +29,12 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestCallersSignInByTheirClients(t *testing.T) {
 	t.Parallel()
 	guarded, front := newGuarded(t, authserver.Options{Opaque: true}), authserver.Start(t, nil)
-	cmd := indusCommand(t, map[string]any{"safe": map[string]any{"url": guarded.url, "per": "principal"}, "shared": map[string]any{"url": guarded.url + "?shared"}},
+	cmd := indusCommand(t,
+		map[string]any{
+			"safe": map[string]any{
+				"url": guarded.url, "per": "principal",
+			}, "shared": map[string]any{"url": guarded.url + "?shared"},
+		},
 		"serve", "--addr", "127.0.0.1:0", "--auth", "keys,jwt", "--issuer", front.Issuer)
 	run := func(args ...string) string {
 		t.Helper()
@@ -42,17 +47,22 @@ func TestCallersSignInByTheirClients(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	run("mcp", "login", "safe", "--mcp", "servers.json") // to list the tools
-	keys := map[string]string{"ann": run("key", "add", "--principal", "ann"), "bob": run("key", "add", "--principal", "bob")}
+	keys := map[string]string{
+		"ann": run("key", "add", "--principal", "ann"), "bob": run("key", "add", "--principal", "bob"),
+	}
 	serve := launch(t, cmd)
-	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
-	serve.hears(&serve.err, `safe: ready`)
+	at := serve.waitFor(&serve.err, `serving at (http://\S+)\n`)
+	serve.waitFor(&serve.err, `safe: ready`)
 	keys["carl"] = front.UserToken(t, "carl", at, "read")
 
 	opens := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}}
 	connect := func(t *testing.T, who string, o *mcp.ClientOptions, era string) *mcp.ClientSession {
 		t.Helper()
 		c := mcp.NewClient(&mcp.Implementation{Name: who}, o)
-		s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: at, HTTPClient: &http.Client{Transport: bearing(keys[who])}}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+		s, err := c.Connect(t.Context(),
+			&mcp.StreamableClientTransport{
+				Endpoint: at, HTTPClient: &http.Client{Transport: bearerTransport(keys[who])},
+			}, &mcp.ClientSessionOptions{ProtocolVersion: era})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,9 +92,11 @@ func TestCallersSignInByTheirClients(t *testing.T) {
 		says(t, connect(t, "ann", nil, ""), "safe__whoami", "sign in: indus mcp login safe --as user:ann")
 	})
 	completed := make(chan string, 10)
-	legacy := connect(t, "ann", &mcp.ClientOptions{Capabilities: opens, ElicitationCompleteHandler: func(_ context.Context, r *mcp.ElicitationCompleteNotificationRequest) {
-		completed <- r.Params.ElicitationID
-	}}, "2025-11-25")
+	legacy := connect(t, "ann",
+		&mcp.ClientOptions{Capabilities: opens,
+			ElicitationCompleteHandler: func(_ context.Context, r *mcp.ElicitationCompleteNotificationRequest) {
+				completed <- r.Params.ElicitationID
+			}}, "2025-11-25")
 	t.Run("legacy", func(t *testing.T) {
 		_, err := legacy.CallTool(t.Context(), &mcp.CallToolParams{Name: "safe__whoami", Arguments: map[string]any{}})
 		required, ok := errors.AsType[*jsonrpc.Error](err)
@@ -107,20 +119,24 @@ func TestCallersSignInByTheirClients(t *testing.T) {
 	})
 	for who, user := range map[string]string{"bob": "bob upstream", "carl": "carl upstream"} {
 		t.Run("modern "+who, func(t *testing.T) {
-			s := connect(t, who, &mcp.ClientOptions{Capabilities: opens, ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				signsIn(t, user, r.Params.URL, keys[who], "<h1>Signed in</h1>")
-				return &mcp.ElicitResult{Action: "accept"}, nil
-			}}, "")
+			s := connect(t, who,
+				&mcp.ClientOptions{Capabilities: opens,
+					ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						signsIn(t, user, r.Params.URL, keys[who], "<h1>Signed in</h1>")
+						return &mcp.ElicitResult{Action: "accept"}, nil
+					}}, "")
 			says(t, s, "safe__whoami", user)
 			says(t, legacy, "safe__whoami", "ann upstream")
 		})
 	}
 	t.Run("a server that all share", func(t *testing.T) { // no client may sign in to such a server
 		run("mcp", "logout", "shared", "--mcp", "servers.json")
-		s := connect(t, "ann", &mcp.ClientOptions{Capabilities: opens, ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			t.Error("it is asked")
-			return &mcp.ElicitResult{Action: "decline"}, nil
-		}}, "")
+		s := connect(t, "ann",
+			&mcp.ClientOptions{Capabilities: opens,
+				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					t.Error("it is asked")
+					return &mcp.ElicitResult{Action: "decline"}, nil
+				}}, "")
 		says(t, s, "shared__whoami", "sign in: indus mcp login shared")
 	})
 }
@@ -130,7 +146,8 @@ func TestCallersSignInByTheirClients(t *testing.T) {
 func TestTheFirstCallerSignsIn(t *testing.T) {
 	t.Parallel()
 	guarded := newGuarded(t, authserver.Options{Opaque: true})
-	cmd := indusCommand(t, map[string]any{"safe": map[string]any{"url": guarded.url, "per": "principal"}}, "serve", "--addr", "127.0.0.1:0", "--auth", "keys")
+	cmd := indusCommand(t, map[string]any{"safe": map[string]any{"url": guarded.url, "per": "principal"}}, "serve",
+		"--addr", "127.0.0.1:0", "--auth", "keys")
 	add := exec.CommandContext(t.Context(), "indus", "key", "add", "--principal", "ann")
 	add.Dir, add.Env = cmd.Dir, cmd.Env
 	key, err := add.Output()
@@ -139,8 +156,8 @@ func TestTheFirstCallerSignsIn(t *testing.T) {
 	}
 	ann := strings.TrimSpace(string(key))
 	serve := launch(t, cmd)
-	at := serve.hears(&serve.err, `serving at (http://\S+)\n`)
-	serve.hears(&serve.err, `safe: .*(there is none: a sign-in is needed)`)
+	at := serve.waitFor(&serve.err, `serving at (http://\S+)\n`)
+	serve.waitFor(&serve.err, `safe: .*(there is none: a sign-in is needed)`)
 	asked := 0
 	c := mcp.NewClient(&mcp.Implementation{Name: "ann"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}},
@@ -153,7 +170,8 @@ func TestTheFirstCallerSignsIn(t *testing.T) {
 			return &mcp.ElicitResult{Action: "accept"}, nil
 		},
 	})
-	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: at, HTTPClient: &http.Client{Transport: bearing(ann)}}, nil)
+	s, err := c.Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: at, HTTPClient: &http.Client{Transport: bearerTransport(ann)}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

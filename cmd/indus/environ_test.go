@@ -14,7 +14,9 @@ import (
 // row names them.
 func TestNoChildGetsTheKeysOfIndus(t *testing.T) {
 	t.Parallel()
-	keys := []string{"INDUS_STORE_KEY", "INDUS_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "MY_MODEL_KEY"}
+	keys := []string{
+		"INDUS_STORE_KEY", "INDUS_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "MY_MODEL_KEY",
+	}
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -28,7 +30,8 @@ func TestNoChildGetsTheKeysOfIndus(t *testing.T) {
 	}
 	file("indusvx/settings.json", `{"model":"x/y","baseURL":"http://127.0.0.1:1","keyEnv":"MY_MODEL_KEY"}`)
 	config := file("servers.json", fmt.Sprintf(
-		`{"servers":{"one":{"command":%q,"inheritEnv":true,"env":{"BY_CMD":"${cmd:env}","NAMED":"${OPENAI_API_KEY}"}}}}`, fixture.Build(t)))
+		`{"servers":{"one":{"command":%q,"inheritEnv":true,"env":{"BY_CMD":"${cmd:env}","NAMED":"${OPENAI_API_KEY}"}}}}`,
+		fixture.Build(t)))
 	env := append(os.Environ(), "XDG_CONFIG_HOME="+dir, "ORDINARY=ordinary-value")
 	for _, k := range keys {
 		env = append(env, k+"=value-of-"+k)

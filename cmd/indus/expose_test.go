@@ -16,8 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// calls calls a tool as the model of a client does, and decodes its structured content into v.
-func calls(ctx context.Context, t *testing.T, cs *mcp.ClientSession, tool, input string, v any) *mcp.CallToolResult {
+// callTool calls a tool as the model of a client does, and decodes its structured content into v.
+func callTool(ctx context.Context, t *testing.T, cs *mcp.ClientSession, tool, input string, v any) *mcp.CallToolResult {
 	t.Helper()
 	r, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(input)})
 	if err != nil {
@@ -36,8 +36,8 @@ func calls(ctx context.Context, t *testing.T, cs *mcp.ClientSession, tool, input
 	return r
 }
 
-// said returns the text of a result.
-func said(r *mcp.CallToolResult) string {
+// resultText returns the text of a result.
+func resultText(r *mcp.CallToolResult) string {
 	var b strings.Builder
 	for _, c := range r.Content {
 		if text, ok := c.(*mcp.TextContent); ok {
@@ -56,8 +56,8 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 	doors := map[string]func(*testing.T, map[string]row) *mcp.ClientSession{
 		"http": func(t *testing.T, servers map[string]row) *mcp.ClientSession {
 			p := startServe(t, servers, "--expose", "gateway", "--addr", "127.0.0.1:0")
-			url := p.hears(&p.err, `serving at (\S+)\n`)
-			p.hears(&p.err, `fs: ready`)
+			url := p.waitFor(&p.err, `serving at (\S+)\n`)
+			p.waitFor(&p.err, `fs: ready`)
 			return mcpSession(t, &mcp.StreamableClientTransport{Endpoint: url})
 		},
 		"stdio": func(t *testing.T, servers map[string]row) *mcp.ClientSession {
@@ -65,7 +65,7 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 			cmd := indusCommand(t, servers, "serve", "--expose=gateway", "--stdio")
 			cmd.Stderr = &stderr
 			cs := mcpSession(t, &mcp.CommandTransport{Command: cmd})
-			stderr.hears(t, `fs: ready`, nil)
+			stderr.waitFor(t, `fs: ready`, nil)
 			return cs
 		},
 	}
@@ -87,7 +87,7 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 			// Which tool reads a file?
 			var found struct{ Operations []struct{ Name string } }
 			for len(found.Operations) == 0 && ctx.Err() == nil { // a ready server is listed a moment later
-				calls(ctx, t, cs, "search", `{"query":"read the text of one file","limit":5}`, &found)
+				callTool(ctx, t, cs, "search", `{"query":"read the text of one file","limit":5}`, &found)
 			}
 			var read string
 			for _, o := range found.Operations {
@@ -103,7 +103,7 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 				Name  string
 				Input struct{ Required []string }
 			}
-			calls(ctx, t, cs, "schema", `{"operation":"`+read+`"}`, &spec)
+			callTool(ctx, t, cs, "schema", `{"operation":"`+read+`"}`, &spec)
 			if spec.Name != read || len(spec.Input.Required) != 1 {
 				t.Fatalf("schema gives %+v", spec)
 			}
@@ -114,7 +114,7 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 				}
 				return string(raw)
 			}
-			text := said(calls(ctx, t, cs, "call", input(map[string]any{
+			text := resultText(callTool(ctx, t, cs, "call", input(map[string]any{
 				"operation": read, "input": map[string]any{spec.Input.Required[0]: filepath.Join(dir, "plan.txt")},
 			}), nil))
 			if text != "rice, then tea\n" {
@@ -131,7 +131,7 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 					Error     json.RawMessage
 				}
 			}
-			calls(ctx, t, cs, "batch", input(map[string]any{"calls": []any{
+			callTool(ctx, t, cs, "batch", input(map[string]any{"calls": []any{
 				write(filepath.Join(dir, "a.txt")), write("/nowhere/b.txt"), write(filepath.Join(dir, "c.txt")),
 			}}), &out)
 			if len(out.Results) != 3 {
@@ -147,8 +147,9 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 					t.Errorf("%s is %q, %v", name, b, err)
 				}
 			}
-			if r := calls(ctx, t, cs, "call", `{"operation":"fs__read_txt_file"}`, nil); !r.IsError || !strings.Contains(said(r), "fs__read_text_file") {
-				t.Errorf("a name that is not there: %s", said(r))
+			if r := callTool(ctx, t, cs, "call", `{"operation":"fs__read_txt_file"}`, nil); !r.IsError ||
+				!strings.Contains(resultText(r), "fs__read_text_file") {
+				t.Errorf("a name that is not there: %s", resultText(r))
 			}
 		})
 	}
@@ -159,11 +160,12 @@ func TestATaskWithTheFourToolsAlone(t *testing.T) {
 func TestExposeGatewayIsLive(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)
-	slow, held := hanging(t)
-	cmd := indusCommand(t, map[string]row{"one": {f.Path, f.Args, nil}, "slow": slow}, "serve", "--expose=gateway", "--builtins", "--addr", "127.0.0.1:0")
+	slow, held := hangingServer(t)
+	cmd := indusCommand(t, map[string]row{"one": {f.Path, f.Args, nil}, "slow": slow}, "serve", "--expose=gateway",
+		"--builtins", "--addr", "127.0.0.1:0")
 	p := launch(t, cmd)
-	url := p.hears(&p.err, `serving at (\S+)\n`)
-	p.hears(&p.err, `one: ready`)
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
+	p.waitFor(&p.err, `one: ready`)
 	cs := mcpSession(t, &mcp.StreamableClientTransport{Endpoint: url})
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
@@ -175,7 +177,7 @@ func TestExposeGatewayIsLive(t *testing.T) {
 	finds := func(query string) (names []string) {
 		t.Helper()
 		found.Operations, found.Pending = nil, nil
-		calls(ctx, t, cs, "search", `{"query":"`+query+`","limit":50}`, &found)
+		callTool(ctx, t, cs, "search", `{"query":"`+query+`","limit":50}`, &found)
 		for _, o := range found.Operations {
 			names = append(names, o.Name)
 		}
@@ -195,19 +197,21 @@ func TestExposeGatewayIsLive(t *testing.T) {
 	if !slices.Contains(names, "grep") || slices.Contains(names, "slow__echo") || !slices.Contains(found.Pending, "slow") {
 		t.Fatalf("found %q, and pending is %q", names, found.Pending)
 	}
-	release(held)
-	p.hears(&p.err, `slow: ready`)
+	releaseServer(held)
+	p.waitFor(&p.err, `slow: ready`)
 	findsIt("slow echo", "slow__echo", true)
-	if got := said(calls(ctx, t, cs, "call", `{"operation":"slow__echo","input":{"message":"here"}}`, nil)); got != "here" {
+	if got := resultText(callTool(ctx, t, cs, "call", `{"operation":"slow__echo","input":{"message":"here"}}`,
+		nil)); got != "here" {
 		t.Errorf("it says %q", got)
 	}
 
 	// A reload removes one of them.
 	configure(t, cmd, map[string]row{"one": {f.Path, f.Args, nil}})
-	p.hears(&p.err, `the configuration has changed`)
+	p.waitFor(&p.err, `the configuration has changed`)
 	findsIt("slow echo", "slow__echo", false)
-	if r := calls(ctx, t, cs, "call", `{"operation":"slow__echo"}`, nil); !r.IsError || !strings.Contains(said(r), "NOT_FOUND") {
-		t.Errorf("a tool that was taken says %s", said(r))
+	if r := callTool(ctx, t, cs, "call", `{"operation":"slow__echo"}`, nil); !r.IsError ||
+		!strings.Contains(resultText(r), "NOT_FOUND") {
+		t.Errorf("a tool that was taken says %s", resultText(r))
 	}
 	if got := listOf(ctx, t, cs); !slices.Equal(got, four) {
 		t.Errorf("the client is shown %q", got)

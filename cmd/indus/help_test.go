@@ -22,7 +22,8 @@ func TestHelpTellsEverything(t *testing.T) {
 	visit = func(c *cobra.Command) {
 		text := command.HelpText(c)
 		wanted := []string{"Usage:\n  indus", "A session:\n  $ "}
-		if path := c.CommandPath(); c.Name() != "help" && (path == "indus" || strings.HasPrefix(path, "indus mcp") || strings.HasPrefix(path, "indus op") || path == "indus serve") {
+		if path := c.CommandPath(); c.Name() != "help" && (path == "indus" || strings.HasPrefix(path, "indus mcp") ||
+			strings.HasPrefix(path, "indus op") || path == "indus serve") {
 			wanted = append(wanted, "Exit codes:\n  0    ")
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -86,7 +87,8 @@ func TestDocumentedCommandsExist(t *testing.T) {
 			if err == nil && cmd.HasSubCommands() {
 				err = cmd.ValidateArgs(cmd.Flags().Args())
 			}
-			if err != nil && !strings.Contains(err.Error(), "needs an argument") && !strings.Contains(err.Error(), "help requested") {
+			if err != nil && !strings.Contains(err.Error(), "needs an argument") && !strings.Contains(err.Error(),
+				"help requested") {
 				t.Errorf("%s: %s%s: %v", page, m[1], m[2], err)
 			}
 			found++

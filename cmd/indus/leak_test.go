@@ -23,7 +23,8 @@ func TestNoGoroutineOutlivesACommand(t *testing.T) {
 	url := f.HTTP()
 	f.Wait("start ") // from here on its connection to the test does not count as a leak
 	file := filepath.Join(t.TempDir(), "servers.json")
-	config := fmt.Sprintf(`{"servers":{"one":{"command":%q,"args":[%q,%q]},"web":{"url":%q},"dead":{"command":%q,"args":["-exit"]}}}`,
+	config := fmt.Sprintf(
+		`{"servers":{"one":{"command":%q,"args":[%q,%q]},"web":{"url":%q},"dead":{"command":%q,"args":["-exit"]}}}`,
 		f.Path, f.Args[0], f.Args[1], url, dead.Path)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -64,7 +65,7 @@ func TestNoGoroutineOutlivesACommand(t *testing.T) {
 			f.WaitN(event, hung+1)
 			interrupt()
 		} else if c.until != "" {
-			errs.hears(t, c.until, done)
+			errs.waitFor(t, c.until, done)
 			interrupt()
 		}
 		<-done

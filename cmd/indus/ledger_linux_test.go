@@ -18,7 +18,7 @@ func TestWatchDrawsATerminalAnew(t *testing.T) {
 	f := fixture.New(t, "-list-file", fixture.File(t, shelfTools))
 	cmd := indusCommand(t, map[string]row{"shelf": {f.Path, f.Args, nil}}, "serve", "--addr", "127.0.0.1:0")
 	p := launch(t, cmd)
-	p.hears(&p.err, `shelf: ready`)
+	p.waitFor(&p.err, `shelf: ready`)
 	eventually(t, func() string { return missing(len(ledger.Live(entriesOf(t, ledgerOf(t, cmd)))) == 2, "two tools") })
 
 	seen, tty := pseudoTerminal(t, 120, 10)
@@ -27,20 +27,21 @@ func TestWatchDrawsATerminalAnew(t *testing.T) {
 	look.Env, look.Dir = append(cmd.Env, "TERM=xterm"), cmd.Dir
 	look.Stdout = tty
 	w := launch(t, look)
-	seen.hears(t, `indus serve at http://\S+, process \d+ \([0-9A-Z]{4}\), since `, w.done)
-	seen.hears(t, `  shelf  ready  2 tools  since `, w.done)
+	seen.waitFor(t, `indus serve at http://\S+, process \d+ \([0-9A-Z]{4}\), since `, w.done)
+	seen.waitFor(t, `  shelf  ready  2 tools  since `, w.done)
 
 	piped := indusCommand(t, nil, "mcp", "watch", "--json")
 	piped.Args, piped.Env, piped.Dir = piped.Args[:4], cmd.Env, cmd.Dir
 	lines := launch(t, piped)
-	lines.hears(&lines.out, `"server":"shelf","health":"ready",.*"tools":2,`)
+	lines.waitFor(&lines.out, `"server":"shelf","health":"ready",.*"tools":2,`)
 
 	configure(t, cmd, map[string]row{})
-	seen.hears(t, regexp.QuoteMeta("\x1b[2A")+`indus serve at [^\n]*`+`\x1b\[K\s+\x1b\[J\x1b\[\?7h`, w.done) // the server's line is gone
-	lines.hears(&lines.out, `"server":"shelf",.*"gone":true`)
+	// The server's line is gone.
+	seen.waitFor(t, regexp.QuoteMeta("\x1b[2A")+`indus serve at [^\n]*`+`\x1b\[K\s+\x1b\[J\x1b\[\?7h`, w.done)
+	lines.waitFor(&lines.out, `"server":"shelf",.*"gone":true`)
 	p.signal(syscall.SIGKILL)
 	p.ends(-1)
-	seen.hears(t, `no indus serve is running`, w.done)
+	seen.waitFor(t, `no indus serve is running`, w.done)
 	w.signal(syscall.SIGINT)
 	w.ends(0)
 	lines.signal(syscall.SIGTERM)
@@ -90,7 +91,7 @@ func TestServingGoesBeforeTheLedger(t *testing.T) {
 			cmd := indusCommand(t, map[string]row{"shelf": {f.Path, f.Args, nil}}, "serve", "--addr", "127.0.0.1:0")
 			cmd.Args = append(cmd.Args, c.prepare(t, cmd.Dir)...)
 			p := launch(t, cmd)
-			url := p.hears(&p.err, `serving at (\S+)\n`)
+			url := p.waitFor(&p.err, `serving at (\S+)\n`)
 			f.Wait("recv server/discover") // by now the ledger is open, if it can be opened
 			if name == "its directory goes" {
 				if err := os.RemoveAll(filepath.Join(cmd.Dir, "state")); err != nil {
@@ -101,9 +102,9 @@ func TestServingGoesBeforeTheLedger(t *testing.T) {
 				}
 			}
 			f.Send("release server/discover")
-			p.hears(&p.err, `shelf: ready`)
-			p.hears(&p.err, c.told)
-			if err := tried(t.Context(), dial(t, url), "shelf__echo", map[string]any{"message": "hi"}); err != nil {
+			p.waitFor(&p.err, `shelf: ready`)
+			p.waitFor(&p.err, c.told)
+			if err := callError(t.Context(), dial(t, url), "shelf__echo", map[string]any{"message": "hi"}); err != nil {
 				t.Error(err)
 			}
 			p.signal(syscall.SIGTERM)
@@ -123,10 +124,10 @@ func TestNothingIsLetInWithoutALedger(t *testing.T) {
 	cmd := indusCommand(t, map[string]row{"shelf": {f.Path, f.Args, nil}}, "serve", "--addr", "127.0.0.1:0",
 		"--changes", "hold", "--ledger", filepath.Join(os.DevNull, "indus", "ledger.jsonl"))
 	p := launch(t, cmd)
-	url := p.hears(&p.err, `serving at (\S+)\n`)
-	p.hears(&p.err, `no ledger is kept: .*not a directory; with --changes hold every tool is kept back, until `)
-	p.hears(&p.err, `shelf: ready`)
-	if err := tried(t.Context(), dial(t, url), "shelf__echo", map[string]any{"message": "hi"}); err == nil {
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
+	p.waitFor(&p.err, `no ledger is kept: .*not a directory; with --changes hold every tool is kept back, until `)
+	p.waitFor(&p.err, `shelf: ready`)
+	if err := callError(t.Context(), dial(t, url), "shelf__echo", map[string]any{"message": "hi"}); err == nil {
 		t.Error("a tool is live of which nobody knows what it was")
 	}
 	p.signal(syscall.SIGTERM)
@@ -188,8 +189,8 @@ func TestAPipeIsReadOnce(t *testing.T) {
 	cmd.Args[len(cmd.Args)-1] = "/dev/fd/3"
 	p := launch(t, cmd)
 	r.Close()
-	p.hears(&p.err, `one: ready`)
-	p.hears(&p.err, `/dev/fd/3 can be read only once: changes of it are not seen`)
+	p.waitFor(&p.err, `one: ready`)
+	p.waitFor(&p.err, `/dev/fd/3 can be read only once: changes of it are not seen`)
 	p.signal(syscall.SIGHUP)
 	p.signal(syscall.SIGTERM)
 	p.ends(0)

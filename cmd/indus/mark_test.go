@@ -15,9 +15,9 @@ const markName = "INDUS_TEST_MARK"
 
 func newMark() string { return rand.Text() }
 
-// marked returns the processes that carry a mark. It ignores zombies, because reaping them depends on the system's
-// init.
-func marked(t testing.TB, mark string) []string {
+// markedProcesses returns the processes that carry a mark. It ignores zombies, because reaping them depends on the
+// system's init.
+func markedProcesses(t testing.TB, mark string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil || len(all) == 0 {
@@ -41,7 +41,7 @@ func waitGone(t testing.TB, mark string) {
 	t.Helper()
 	late := time.After(deadline)
 	for {
-		left := marked(t, mark)
+		left := markedProcesses(t, mark)
 		if len(left) == 0 {
 			return
 		}

@@ -19,7 +19,9 @@ import (
 func guarded(t *testing.T) (url string) {
 	h := host.New(interoptest.Tools(), &host.Options{Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		if r.Header.Get("Authorization") != "Bearer open-sesame" {
-			return "", &interop.HTTPError{Status: http.StatusUnauthorized, Header: http.Header{"Www-Authenticate": {`Bearer realm="cave"`}}}
+			return "", &interop.HTTPError{
+				Status: http.StatusUnauthorized, Header: http.Header{"Www-Authenticate": {`Bearer realm="cave"`}},
+			}
 		}
 		return "ali", nil
 	}})
@@ -50,7 +52,9 @@ func TestOpTokens(t *testing.T) {
 		"a variable that nobody has named": {nil, []string{"TOKEN=open-sesame", "MCP_TOKEN=open-sesame", "AUTHORIZATION=Bearer open-sesame"}, "", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, args := range [][]string{{"ls", url}, {"schema", url, "echo"}, {"call", url, "echo", "message=hi", "--json"}} {
+			for _, args := range [][]string{
+				{"ls", url}, {"schema", url, "echo"}, {"call", url, "echo", "message=hi", "--json"},
+			} {
 				cmd := exec.Command("indus", append(append([]string{"op"}, args...), tt.flags...)...)
 				cmd.Env = append(cmd.Environ(), tt.env...)
 				cmd.Stdin = strings.NewReader(tt.stdin)

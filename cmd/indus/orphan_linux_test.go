@@ -33,9 +33,9 @@ func TestKillNineWhileServersStart(t *testing.T) {
 			}
 			cmd := indusCommand(t, rows, "serve", "--stdio", "--no-ledger")
 			p := launch(t, cmd)
-			for late := time.Now().Add(deadline); len(marked(t, mark)) < 1+3*servers*i/runs; {
+			for late := time.Now().Add(deadline); len(markedProcesses(t, mark)) < 1+3*servers*i/runs; {
 				if time.Now().After(late) {
-					t.Fatalf("%d processes run", len(marked(t, mark)))
+					t.Fatalf("%d processes run", len(markedProcesses(t, mark)))
 				}
 			}
 			p.signal(syscall.SIGKILL)
@@ -53,8 +53,9 @@ func TestNoServerOutlivesACommand(t *testing.T) {
 				t.Parallel()
 				mark := newMark()
 				env := map[string]string{markName: mark}
-				p := launch(t, indusCommand(t, map[string]row{"hung": {"sh", []string{"-c", orphans}, env}}, strings.Fields(line)...))
-				for late := time.Now().Add(deadline); len(marked(t, mark)) < 3; {
+				p := launch(t,
+					indusCommand(t, map[string]row{"hung": {"sh", []string{"-c", orphans}, env}}, strings.Fields(line)...))
+				for late := time.Now().Add(deadline); len(markedProcesses(t, mark)) < 3; {
 					if time.Now().After(late) {
 						t.Fatal("no server")
 					}

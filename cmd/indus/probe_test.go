@@ -33,7 +33,9 @@ func probe() {
 		panic(err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/goroutines", func(w http.ResponseWriter, _ *http.Request) { _ = pprof.Lookup("goroutine").WriteTo(w, 2) })
+	mux.HandleFunc("/goroutines", func(w http.ResponseWriter, _ *http.Request) {
+		_ = pprof.Lookup("goroutine").WriteTo(w, 2)
+	})
 	mux.HandleFunc("/heap", func(w http.ResponseWriter, _ *http.Request) {
 		runtime.GC()
 		_ = pprof.Lookup("heap").WriteTo(w, 0)
@@ -44,7 +46,9 @@ func probe() {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		files, _ := filepath.Glob("/proc/self/fd/*")
-		_ = json.NewEncoder(w).Encode(health{Goroutines: runtime.NumGoroutine(), Heap: int(m.HeapAlloc >> 10), Descriptors: len(files)})
+		_ = json.NewEncoder(w).Encode(health{
+			Goroutines: runtime.NumGoroutine(), Heap: int(m.HeapAlloc >> 10), Descriptors: len(files),
+		})
 	})
 	go func() { _ = http.Serve(ln, mux) }()
 }

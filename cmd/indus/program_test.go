@@ -110,11 +110,11 @@ func (s *transcript) Write(b []byte) (int, error) {
 }
 
 func (s *transcript) String() string {
-	text, _ := s.soFar()
+	text, _ := s.snapshot()
 	return text
 }
 
-func (s *transcript) soFar() (string, <-chan struct{}) {
+func (s *transcript) snapshot() (string, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.more == nil {
@@ -123,19 +123,19 @@ func (s *transcript) soFar() (string, <-chan struct{}) {
 	return s.buf.String(), s.more
 }
 
-// hears waits for output that matches the pattern. It returns the first group of the match, or the whole match.
-func (p *program) hears(from *transcript, pattern string) string {
+// waitFor waits for output that matches the pattern. It returns the first group of the match, or the whole match.
+func (p *program) waitFor(from *transcript, pattern string) string {
 	p.t.Helper()
-	return from.hears(p.t, pattern, p.done)
+	return from.waitFor(p.t, pattern, p.done)
 }
 
-// hears waits for a match as program.hears does. It fails if done is closed first.
-func (s *transcript) hears(t testing.TB, pattern string, done <-chan struct{}) string {
+// waitFor waits for a match as program.hears does. It fails if done is closed first.
+func (s *transcript) waitFor(t testing.TB, pattern string, done <-chan struct{}) string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
 	late := time.After(deadline)
 	for ended := false; ; {
-		text, more := s.soFar()
+		text, more := s.snapshot()
 		if m := re.FindStringSubmatch(text); m != nil {
 			return m[len(m)-1]
 		}

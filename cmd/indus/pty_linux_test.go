@@ -16,17 +16,17 @@ import (
 // the table is printed on stdout, which has no escape sequences.
 func TestATerminalSeesServersConnect(t *testing.T) {
 	t.Parallel()
-	slow, f := hanging(t)
+	slow, f := hangingServer(t)
 	seen, tty := pseudoTerminal(t, 60, 10)
 	cmd := indusCommand(t, map[string]row{"good": {fixture.Build(t), nil, nil}, "slow": slow}, "mcp", "ls")
 	cmd.Env = append(cmd.Env, "TERM=xterm")
 	cmd.Stderr = tty
 	p := launch(t, cmd)
-	seen.hears(t, `good  ready       \d+ tools, `, p.done)
-	seen.hears(t, `slow  connecting  `, p.done)
-	release(f)
+	seen.waitFor(t, `good  ready       \d+ tools, `, p.done)
+	seen.waitFor(t, `slow  connecting  `, p.done)
+	releaseServer(f)
 	p.ends(0)
-	seen.hears(t, regexp.QuoteMeta("\x1b[?7l\r\x1b[2A\x1b[J\x1b[?7h")+"$", nil) // they were erased
+	seen.waitFor(t, regexp.QuoteMeta("\x1b[?7l\r\x1b[2A\x1b[J\x1b[?7h")+"$", nil) // they were erased
 	if text := p.out.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, "slow    ready") {
 		t.Errorf("%q", text)
 	}
@@ -42,12 +42,13 @@ func TestAServerDoesNotDriveTheTerminal(t *testing.T) {
 		{"--json=true", `"text":"\u001b[2Jred\u009b1m\u202e\nline"`},
 	} {
 		seen, tty := pseudoTerminal(t, 60, 10)
-		cmd := indusCommand(t, map[string]row{"one": {fixture.Build(t), nil, nil}}, "mcp", "call", "one__echo", "--args", evil, c.flag)
+		cmd := indusCommand(t, map[string]row{"one": {fixture.Build(t), nil, nil}}, "mcp", "call", "one__echo", "--args",
+			evil, c.flag)
 		cmd.Env = append(cmd.Env, "TERM=xterm")
 		cmd.Stdout = tty
 		p := launch(t, cmd)
 		p.ends(0)
-		seen.hears(t, regexp.QuoteMeta(c.want), nil)
+		seen.waitFor(t, regexp.QuoteMeta(c.want), nil)
 	}
 }
 

@@ -21,9 +21,9 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// repeated returns a secret in every encoding in which a server may repeat it. No output may contain any of them or its
-// start.
-func repeated(secret string) []string {
+// secretForms returns a secret in every encoding in which a server may repeat it. No output may contain any of them or
+// its start.
+func secretForms(secret string) []string {
 	quoted, _ := json.Marshal(secret)
 	inner := string(quoted[1 : len(quoted)-1])
 	twice, _ := json.Marshal(inner)
@@ -32,14 +32,15 @@ func repeated(secret string) []string {
 		url.QueryEscape(url.QueryEscape(secret)), hex.EncodeToString([]byte(secret)),
 	}
 	for _, before := range []string{"", "a", "ab"} {
-		list = append(list, base64.StdEncoding.EncodeToString([]byte(before+secret)), base64.RawURLEncoding.EncodeToString([]byte(before+secret)))
+		list = append(list, base64.StdEncoding.EncodeToString([]byte(before+secret)),
+			base64.RawURLEncoding.EncodeToString([]byte(before+secret)))
 	}
 	return list
 }
 
-// shown returns the part of a secret that an output contains, in any encoding, or "".
-func shown(output, secret string) string {
-	for _, form := range repeated(secret) {
+// findSecret returns the part of a secret that an output contains, in any encoding, or "".
+func findSecret(output, secret string) string {
+	for _, form := range secretForms(secret) {
 		for at := 0; at+10 <= len(form); at++ {
 			if part := form[at : at+10]; strings.Contains(output, part) {
 				return part
@@ -85,7 +86,7 @@ func (u *untilAnswered) Read([]byte) (int, error) {
 // place may also be where indus cuts long text. No command and no client may show them.
 func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 	const secret = `s3cr3t/"hunter2"+&%41 ünd`
-	atHome(t)
+	useHomeDir(t)
 	t.Setenv("GIVEN", secret)
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -106,8 +107,11 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 		"header":   `"headers":{"X-Key":"${GIVEN}"}`,
 		"bearer":   `"headers":{"Authorization":"Bearer ${GIVEN}"}`,
 	}
-	all := strings.Join(repeated(secret), " ; ")
-	says := map[string]string{"whole": all, "cut": strings.Repeat("x", 285) + secret, "cut encoded": strings.Repeat("x", 285) + base64.StdEncoding.EncodeToString([]byte(secret))}
+	all := strings.Join(secretForms(secret), " ; ")
+	says := map[string]string{
+		"whole": all, "cut": strings.Repeat("x", 285) + secret, "cut encoded": strings.Repeat("x", 285) +
+			base64.StdEncoding.EncodeToString([]byte(secret)),
+	}
 	type place struct{ where, flags string }
 	stdio := []place{
 		{"stderr", "-exit"}, {"stderr", "-hang server/discover,initialize"}, {"stdout", "-era legacy"}, {"initialize", "-era legacy"}, {"initialize,server/discover", "-era legacy -probe empty"},
@@ -125,12 +129,15 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 			config := file("servers.json", `{"servers":{"one":`+row+`}}`)
 			masked, everything := false, ""
 			lines := []string{
-				"mcp ls", "mcp ls --json", "mcp doctor", "mcp doctor --json", "mcp get one", "mcp get one --json", "mcp tools -v", "mcp tools --json", "mcp lint",
-				"mcp call one__progress", "mcp call one__progress --json", "mcp call one__nothing -v", "mcp log", "mcp log --json", "serve --stdio", "serve --stdio -v",
+				"mcp ls", "mcp ls --json", "mcp doctor", "mcp doctor --json", "mcp get one", "mcp get one --json", "mcp tools -v",
+				"mcp tools --json", "mcp lint",
+				"mcp call one__progress", "mcp call one__progress --json", "mcp call one__nothing -v", "mcp log", "mcp log --json",
+				"serve --stdio", "serve --stdio -v",
 			}
 			if strings.Contains(name, "resources/read") { // these methods do not belong to tools
 				lines = []string{
-					"mcp prompts -v", "mcp prompts --json", "mcp prompt one__x", "mcp resources", "mcp read a://b --server one -v", "mcp read a://b --server one --json",
+					"mcp prompts -v", "mcp prompts --json", "mcp prompt one__x", "mcp resources", "mcp read a://b --server one -v",
+					"mcp read a://b --server one --json",
 					"mcp complete a://{b} b= --server one",
 				}
 			}
@@ -143,7 +150,8 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 				if words[0] == "serve" {
 					cmd := exec.Command("indus", words...)
 					cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, deadline
-					cmd.Stdin = io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+					cmd.Stdin = io.MultiReader(strings.NewReader(
+						`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"one__progress","arguments":{},"_meta":{"progressToken":"p"}}}
@@ -155,7 +163,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 					command.Run(t.Context(), words, show.New(strings.NewReader(""), out, errs), tree)
 				}
 				said := out.String() + errs.String()
-				if part := shown(said, secret); part != "" {
+				if part := findSecret(said, secret); part != "" {
 					t.Errorf("%s shows %q:\n%s", args, part, said)
 				}
 				masked, everything = masked || strings.Contains(said, "<secret>"), everything+args+":\n"+said
@@ -173,7 +181,8 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 				places = http
 			}
 			for i, p := range places {
-				if (how != "env" && how != "header" || form != "whole") && (i%5 != len(how+form)%5 || strings.Contains(p.flags, "hang")) {
+				if (how != "env" && how != "header" || form != "whole") && (i%5 != len(how+form)%5 ||
+					strings.Contains(p.flags, "hang")) {
 					continue // not every pair, but every place and every way
 				}
 				flags := append([]string{"-say", say, "-say-in", p.where}, strings.Fields(p.flags)...)

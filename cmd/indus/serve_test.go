@@ -79,14 +79,15 @@ func TestNoServerOutlivesServe(t *testing.T) {
 					"stubborn":   {fixture.Build(t), []string{"-stubborn", "-grandchild", "-pidfile", pidfile}, env},
 					"everything": {"sh", []string{"-c", `"$0" "$@"; exit 0`, node, everything[0], "stdio"}, env},
 				}, flags...)
-				p.hears(&p.err, `stubborn: ready`)
-				p.hears(&p.err, `everything: ready`)
+				p.waitFor(&p.err, `stubborn: ready`)
+				p.waitFor(&p.err, `everything: ready`)
 				grandchild, err := os.ReadFile(pidfile)
 				if err != nil {
 					t.Fatal(err)
 				}
-				running := marked(t, mark)
-				if !slices.ContainsFunc(running, func(s string) bool { return strings.HasPrefix(s, string(grandchild)+": ") }) || len(running) < 4 {
+				running := markedProcesses(t, mark)
+				if !slices.ContainsFunc(running, func(s string) bool { return strings.HasPrefix(s, string(grandchild)+": ") }) ||
+					len(running) < 4 {
 					t.Fatalf("before the end run %q; the grandchild is %s", running, grandchild)
 				}
 				end(p)
@@ -96,14 +97,14 @@ func TestNoServerOutlivesServe(t *testing.T) {
 	}
 }
 
-// hanging returns a server that does not answer the handshake before release.
-func hanging(t *testing.T) (row, *fixture.Server) {
+// hangingServer returns a server that does not answer the handshake before release.
+func hangingServer(t *testing.T) (row, *fixture.Server) {
 	f := fixture.New(t, "-hang", "initialize,server/discover")
 	return row{f.Path, f.Args, nil}, f
 }
 
-// release lets the server continue. The handshake must have been received.
-func release(f *fixture.Server) {
+// releaseServer lets the server continue. The handshake must have been received.
+func releaseServer(f *fixture.Server) {
 	f.Wait("recv ")
 	f.Send("release server/discover")
 	f.Send("release initialize")
@@ -116,10 +117,10 @@ const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","i
 // ready, its tools are listed, and every client is notified.
 func TestServeIsUpAtOnce(t *testing.T) {
 	t.Parallel()
-	slow, f := hanging(t)
+	slow, f := hangingServer(t)
 	p := startServe(t, map[string]row{"good": {fixture.Build(t), nil, nil}, "slow": slow}, "--addr", "127.0.0.1:0")
-	url := p.hears(&p.err, `serving at (\S+)\n`)
-	p.hears(&p.err, `good: ready`)
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
+	p.waitFor(&p.err, `good: ready`)
 
 	session := ""
 	for _, ask := range []struct{ method, params, answer string }{
@@ -157,7 +158,7 @@ func TestServeIsUpAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cs.Close()
-	release(f)
+	releaseServer(f)
 	for !slices.Contains(listOf(ctx, t, cs), "slow__echo") {
 		select {
 		case <-changed:
@@ -165,7 +166,7 @@ func TestServeIsUpAtOnce(t *testing.T) {
 			t.Fatal("nobody told of the tools that came")
 		}
 	}
-	p.hears(&p.err, `slow: ready`)
+	p.waitFor(&p.err, `slow: ready`)
 	p.signal(syscall.SIGTERM)
 	p.ends(0)
 }
@@ -231,19 +232,19 @@ func answerTo(id int) string {
 // listed, because many clients list once. Other requests do not wait.
 func TestTheFirstListWaitsForServers(t *testing.T) {
 	t.Parallel()
-	slow, f := hanging(t)
+	slow, f := hangingServer(t)
 	p := startServe(t, map[string]row{"slow": slow}, "--stdio", "--list-wait", "1h")
 	p.send(helloLegacy)
-	p.hears(&p.out, answerTo(1))
+	p.waitFor(&p.out, answerTo(1))
 	p.send(initialized)
 	p.send(ask(2, "tools/list"))
 	p.send(ask(3, "ping"))
-	p.hears(&p.out, answerTo(3))
+	p.waitFor(&p.out, answerTo(3))
 	if text := p.out.String(); strings.Contains(text, `"tools":[`) {
 		t.Fatalf("the list did not wait: %s", text)
 	}
-	release(f)
-	if list := p.hears(&p.out, answerTo(2)); !strings.Contains(list, `"slow__echo"`) {
+	releaseServer(f)
+	if list := p.waitFor(&p.out, answerTo(2)); !strings.Contains(list, `"slow__echo"`) {
 		t.Error(list)
 	}
 	p.stdin.Close()
@@ -253,20 +254,21 @@ func TestTheFirstListWaitsForServers(t *testing.T) {
 // TestTheFirstListHasWhatTheLedgerKnows checks that tools in the ledger are listed at once, whatever the server does.
 func TestTheFirstListHasWhatTheLedgerKnows(t *testing.T) {
 	t.Parallel()
-	slow, f := hanging(t)
+	slow, f := hangingServer(t)
 	cmd := indusCommand(t, map[string]row{"slow": slow}, "serve", "--stdio", "--list-wait", "1h")
 	again := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env}
 	p := launch(t, cmd)
-	release(f)
-	p.hears(&p.err, `slow: ready`)
+	releaseServer(f)
+	p.waitFor(&p.err, `slow: ready`)
 	p.stdin.Close()
 	p.ends(0)
 	p = launch(t, again) // now the server hangs
 	p.send(helloLegacy)
-	p.hears(&p.out, answerTo(1))
+	p.waitFor(&p.out, answerTo(1))
 	p.send(initialized)
 	p.send(ask(2, "tools/list"))
-	if list := p.hears(&p.out, answerTo(2)); !strings.Contains(list, `"slow__echo"`) || strings.Contains(p.err.String(), "slow: ready") {
+	if list := p.waitFor(&p.out, answerTo(2)); !strings.Contains(list, `"slow__echo"`) ||
+		strings.Contains(p.err.String(), "slow: ready") {
 		t.Error(list)
 	}
 	p.stdin.Close()
@@ -278,20 +280,22 @@ func TestTheFirstListWaitsNoLongerThanListWait(t *testing.T) {
 	for _, wait := range []string{"0", "50ms"} {
 		t.Run(wait, func(t *testing.T) {
 			t.Parallel()
-			slow, f := hanging(t)
-			p := startServe(t, map[string]row{"good": {fixture.Build(t), nil, nil}, "slow": slow}, "--stdio", "--list-wait", wait)
-			p.hears(&p.err, `good: ready`)
+			slow, f := hangingServer(t)
+			p := startServe(t, map[string]row{"good": {fixture.Build(t), nil, nil}, "slow": slow}, "--stdio", "--list-wait",
+				wait)
+			p.waitFor(&p.err, `good: ready`)
 			p.send(helloLegacy)
-			p.hears(&p.out, answerTo(1))
+			p.waitFor(&p.out, answerTo(1))
 			p.send(initialized)
 			p.send(ask(2, "tools/list"))
-			if list := p.hears(&p.out, answerTo(2)); !strings.Contains(list, `"good__echo"`) || strings.Contains(list, `"slow__echo"`) {
+			if list := p.waitFor(&p.out, answerTo(2)); !strings.Contains(list, `"good__echo"`) ||
+				strings.Contains(list, `"slow__echo"`) {
 				t.Error(list)
 			}
-			release(f)
-			p.hears(&p.out, `notifications/tools/list_changed`)
+			releaseServer(f)
+			p.waitFor(&p.out, `notifications/tools/list_changed`)
 			p.send(ask(3, "tools/list"))
-			if list := p.hears(&p.out, answerTo(3)); !strings.Contains(list, `"slow__echo"`) {
+			if list := p.waitFor(&p.out, answerTo(3)); !strings.Contains(list, `"slow__echo"`) {
 				t.Error(list)
 			}
 			p.stdin.Close()
@@ -302,21 +306,25 @@ func TestTheFirstListWaitsNoLongerThanListWait(t *testing.T) {
 
 // TestServeSaysThatAServerIsDown checks that the error states this, and not that the tool does not exist.
 func TestServeSaysThatAServerIsDown(t *testing.T) {
-	for _, flags := range [][]string{{"--expose", "all"}, {"--expose", "all", "--changes", "hold"}, {"--expose", "gateway"}} {
+	for _, flags := range [][]string{
+		{"--expose", "all"}, {"--expose", "all", "--changes", "hold"}, {"--expose", "gateway"},
+	} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			t.Parallel()
 			p := startServe(t, map[string]row{"dead": {fixture.Build(t), []string{"-exit"}, nil}}, append(flags, "--stdio")...)
-			p.hears(&p.err, `dead: .*exit status 3`)
+			p.waitFor(&p.err, `dead: .*exit status 3`)
 			p.send(helloLegacy)
-			p.hears(&p.out, answerTo(1))
+			p.waitFor(&p.out, answerTo(1))
 			p.send(initialized)
 			params := `"name":"dead__echo","arguments":{}`
 			if flags[1] == "gateway" {
 				params = `"name":"call","arguments":{"operation":"dead__echo"}`
 			}
 			p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{` + params + `}}`)
-			got := p.hears(&p.out, answerTo(2))
-			for _, want := range []string{`"isError":true`, "dead: its server is down, and is ", "tried again", "exit status 3"} {
+			got := p.waitFor(&p.out, answerTo(2))
+			for _, want := range []string{
+				`"isError":true`, "dead: its server is down, and is ", "tried again", "exit status 3",
+			} {
 				if !strings.Contains(got, want) {
 					t.Errorf("%q is not in %s", want, got)
 				}
@@ -332,11 +340,11 @@ func TestADeadServerComesBack(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)
 	p := startServe(t, map[string]row{"one": {f.Path, f.Args, nil}}, "--addr", "127.0.0.1:0")
-	url := p.hears(&p.err, `serving at (\S+)\n`)
-	p.hears(&p.err, `one: ready`)
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
+	p.waitFor(&p.err, `one: ready`)
 	f.Send("die")
-	p.hears(&p.err, `one: .*exit status 7`)
-	p.hears(&p.err, `(?s)one: ready.*exit status 7.*one: ready`)
+	p.waitFor(&p.err, `one: .*exit status 7`)
+	p.waitFor(&p.err, `(?s)one: ready.*exit status 7.*one: ready`)
 	if text, _ := post(t, url, "", "tools/list", meta); !strings.Contains(text, `"one__echo"`) {
 		t.Error(text)
 	}

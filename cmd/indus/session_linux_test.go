@@ -21,8 +21,12 @@ func TestASessionThatIsEnded(t *testing.T) {
 			t.Parallel()
 			mark, f := newMark(), fixture.New(t)
 			model := modelserver.New(t,
-				modelserver.Turn{Calls: []modelserver.Call{{Name: "process", Input: background}, {Name: "s__echo", Input: `{"message":"kept"}`}}},
-				modelserver.Turn{Calls: []modelserver.Call{{Name: "bash", Input: `{"command":"sleep 300 & sleep 301"}`}, {Name: "todo", Input: `{}`}}},
+				modelserver.Turn{Calls: []modelserver.Call{
+					{Name: "process", Input: background}, {Name: "s__echo", Input: `{"message":"kept"}`},
+				}},
+				modelserver.Turn{Calls: []modelserver.Call{
+					{Name: "bash", Input: `{"command":"sleep 300 & sleep 301"}`}, {Name: "todo", Input: `{}`},
+				}},
 				modelserver.Turn{Text: "It went on."},
 			)
 			rows := map[string]row{"s": {f.Path, f.Args, map[string]string{markName: mark}}}
@@ -32,10 +36,10 @@ func TestASessionThatIsEnded(t *testing.T) {
 			p := launch(t, cmd)
 			p.stdin.Close()
 			model.Wait(2)
-			running := func() int { return strings.Count(strings.Join(marked(t, mark), "\n"), "sleep 30") }
+			running := func() int { return strings.Count(strings.Join(markedProcesses(t, mark), "\n"), "sleep 30") }
 			for late := time.Now().Add(deadline); running() < 4; {
 				if time.Now().After(late) {
-					t.Fatalf("these run: %v", marked(t, mark))
+					t.Fatalf("these run: %v", markedProcesses(t, mark))
 				}
 			}
 			p.signal(signal)

@@ -99,7 +99,9 @@ func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 	metadata := web.URL + "/.well-known/oauth-protected-resource/mcp"
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"resource": g.url, "authorization_servers": []string{front.URL}, "scopes_supported": []string{"read"}})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"resource": g.url, "authorization_servers": []string{front.URL}, "scopes_supported": []string{"read"},
+		})
 	})
 	check := auth.RequireBearerToken(g.verify, &auth.RequireBearerTokenOptions{ResourceMetadataURL: metadata})
 	mux.Handle("/mcp", check(mcp.NewStreamableHTTPHandler(g.server, nil)))
@@ -109,7 +111,8 @@ func newGuarded(t testing.TB, o authserver.Options) *signInServer {
 // server returns the MCP server for a user.
 func (g *signInServer) server(r *http.Request) *mcp.Server {
 	user, mine := auth.TokenInfoFromContext(r.Context()).UserID, r.Header.Get("Authorization")
-	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1", Title: mine}, &mcp.ServerOptions{Instructions: mine})
+	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1", Title: mine},
+		&mcp.ServerOptions{Instructions: mine})
 	mcp.AddTool(server, &mcp.Tool{Name: "repeat", Description: mine}, g.repeat)
 	mcp.AddTool(server, &mcp.Tool{Name: "whoami"}, func(_ context.Context, r *mcp.CallToolRequest, in struct {
 		Nonce string `json:"nonce,omitempty"`
@@ -119,9 +122,10 @@ func (g *signInServer) server(r *http.Request) *mcp.Server {
 		g.mu.Unlock()
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.Extra.TokenInfo.UserID}}}, nil, nil
 	})
-	server.AddResource(&mcp.Resource{URI: "diary:" + user, Name: user}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "diary:" + user, Text: user}}}, nil
-	})
+	server.AddResource(&mcp.Resource{URI: "diary:" + user, Name: user},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "diary:" + user, Text: user}}}, nil
+		})
 	return server
 }
 
@@ -132,7 +136,8 @@ func (g *signInServer) repeat(_ context.Context, r *mcp.CallToolRequest, _ struc
 	all := mine + " " + g.last
 	g.last = mine
 	g.mu.Unlock()
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "repeated " + all}}}, map[string]string{all: all}, nil
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "repeated " +
+		all}}}, map[string]string{all: all}, nil
 }
 
 func (g *signInServer) note(get func(string) string, names ...string) {
@@ -193,7 +198,7 @@ func browser() {
 		fmt.Println(back)
 		return
 	}
-	_ = os.WriteFile(browserGiven, []byte(given("self")), 0o600)
+	_ = os.WriteFile(browserGiven, []byte(environmentOf("self")), 0o600)
 	if err := b.Open(ctx, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -209,15 +214,19 @@ func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 			o.NoRegistration = true
 		case "-keyed": // the client "keyed" authenticates with key.pem, and $SUBJECT is a token of alice's to exchange
 			part := base64.RawURLEncoding.EncodeToString
-			ts.Setenv("SUBJECT", part([]byte(`{"alg":"none"}`))+"."+part([]byte(`{"sub":"alice","iss":"somebody"}`))+"."+part([]byte("signature")))
+			ts.Setenv("SUBJECT",
+				part([]byte(`{"alg":"none"}`))+"."+part([]byte(`{"sub":"alice","iss":"somebody"}`))+"."+part([]byte("signature")))
 			key, err := rsa.GenerateKey(rand.Reader, 2048)
 			ts.Check(err)
 			private, err := x509.MarshalPKCS8PrivateKey(key)
 			ts.Check(err)
 			public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 			ts.Check(err)
-			o.Clients = []authserver.Client{{ID: "keyed", Key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))}}
-			ts.Check(os.WriteFile(ts.MkAbs("key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+			o.Clients = []authserver.Client{{
+				ID: "keyed", Key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})),
+			}}
+			ts.Check(os.WriteFile(ts.MkAbs("key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+				0o600))
 		}
 	}
 	sc.guarded = newGuarded(sc.t, o)
@@ -225,11 +234,15 @@ func startGuarded(ts *testscript.TestScript, sc *scene, args []string) {
 	ts.Setenv("ISSUER", sc.guarded.as.Issuer)
 }
 
-// revoked implements "revoked USER", which ends every token of a user.
-func revoked(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as.Revoke(sc.t, args[0]) }
+// revokeToken implements "revoked USER", which ends every token of a user.
+func revokeToken(_ *testscript.TestScript, sc *scene, args []string) {
+	sc.guarded.as.Revoke(sc.t, args[0])
+}
 
-// expired implements "expired USER", which ends the tokens that renew a user's sign-ins.
-func expired(_ *testscript.TestScript, sc *scene, args []string) { sc.guarded.as.Expire(sc.t, args[0]) }
+// expireToken implements "expired USER", which ends the tokens that renew a user's sign-ins.
+func expireToken(_ *testscript.TestScript, sc *scene, args []string) {
+	sc.guarded.as.Expire(sc.t, args[0])
+}
 
 // refuse makes the authorization server answer token requests of a grant with a status and a body. "" ends this.
 func (g *signInServer) refuse(grant string, status int, body string) {
@@ -257,23 +270,23 @@ func refuses(ts *testscript.TestScript, sc *scene, args []string) {
 	sc.guarded.refuse(args[0], status, args[2])
 }
 
-// counted implements "counted WHAT N", which checks how often the authorization server did it.
-func counted(ts *testscript.TestScript, sc *scene, args []string) {
+// checkCount implements "counted WHAT N", which checks how often the authorization server did it.
+func checkCount(ts *testscript.TestScript, sc *scene, args []string) {
 	if got := fmt.Sprint(sc.guarded.as.Counts(sc.t)[args[0]]); got != args[1] {
 		ts.Fatalf("%s: %s, want %s (%v)", args[0], got, args[1], sc.guarded.as.Counts(sc.t))
 	}
 }
 
-// unseen implements "unseen". It checks that no secret is in the last output, in any program's output, in files, or in
-// the arguments and environment of running processes. Browsers write theirs to a file.
-func unseen(ts *testscript.TestScript, sc *scene, _ []string) {
+// checkUnseen implements "unseen". It checks that no secret is in the last output, in any program's output, in files,
+// or in the arguments and environment of running processes. Browsers write theirs to a file.
+func checkUnseen(ts *testscript.TestScript, sc *scene, _ []string) {
 	secrets := sc.guarded.known()
 	if len(secrets) == 0 {
 		ts.Fatalf("there is no secret to look for")
 	}
 	check := func(where, text string) {
 		for _, secret := range secrets {
-			if strings.Contains(text, secret) || shown(text, secret) != "" {
+			if strings.Contains(text, secret) || findSecret(text, secret) != "" {
 				ts.Fatalf("%s shows a secret: %.200s", where, text)
 			}
 		}
@@ -282,7 +295,7 @@ func unseen(ts *testscript.TestScript, sc *scene, _ []string) {
 	check("stderr", ts.ReadFile("stderr"))
 	for name, p := range sc.programs {
 		check(name, p.out.String()+p.err.String())
-		for process, given := range startedBy(p.cmd.Process.Pid) {
+		for process, given := range childrenOf(p.cmd.Process.Pid) {
 			check(process, given)
 			if strings.Contains(given, storeKey) {
 				ts.Fatalf("%s has the key of the store", process)
@@ -312,23 +325,23 @@ const (
 	browserGiven = "browser.given"
 )
 
-// given returns the command line and the environment of a process, or "" if there is no /proc.
-func given(process string) string {
+// environmentOf returns the command line and the environment of a process, or "" if there is no /proc.
+func environmentOf(process string) string {
 	line, _ := os.ReadFile("/proc/" + process + "/cmdline")
 	env, _ := os.ReadFile("/proc/" + process + "/environ")
 	return string(line) + "\x00" + string(env)
 }
 
-// startedBy returns the command lines and environments of a process's descendants.
-func startedBy(pid int) map[string]string {
+// childrenOf returns the command lines and environments of a process's descendants.
+func childrenOf(pid int) map[string]string {
 	found := map[string]string{}
 	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, file := range children {
 		list, _ := os.ReadFile(file)
 		for _, child := range strings.Fields(string(list)) {
-			found[child] = given(child)
+			found[child] = environmentOf(child)
 			if id, err := strconv.Atoi(child); err == nil {
-				maps.Copy(found, startedBy(id))
+				maps.Copy(found, childrenOf(id))
 			}
 		}
 	}

@@ -26,8 +26,8 @@ func TestSignInByPasting(t *testing.T) {
 		t.Fatal(err)
 	}
 	tty.Close()
-	address := seen.hears(t, `\r\n  (http://\S+)\r\n`, nil)
-	seen.hears(t, "paste that address here", nil)
+	address := seen.waitFor(t, `\r\n  (http://\S+)\r\n`, nil)
+	seen.waitFor(t, "paste that address here", nil)
 	back, err := authserver.Browser{User: "bob"}.Visit(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +42,6 @@ func TestSignInByPasting(t *testing.T) {
 	}
 	<-read
 	control.Close()
-	seen.hears(t, "that is not the address at which this sign-in ended", nil)
-	seen.hears(t, regexp.QuoteMeta("safe: signed in at http://127.0.0.1:"), nil)
+	seen.waitFor(t, "that is not the address at which this sign-in ended", nil)
+	seen.waitFor(t, regexp.QuoteMeta("safe: signed in at http://127.0.0.1:"), nil)
 }

@@ -33,7 +33,7 @@ func TestClientsSignIn(t *testing.T) {
 		if err := replaceFile(file, wanting(`"mcp:{view}","admin"`)); err != nil {
 			t.Error(err)
 		}
-		serve.hears(&serve.err, `who is let in is as "auth" in the configuration has it now\n`)
+		serve.waitFor(&serve.err, `authentication follows "auth" in the configuration now\n`)
 	})
 	scopes := map[string]string{indus: "mcp:*", indus + "/f": "mcp:f"}
 	found := map[string]map[string]string{indus: {}, indus + "/f": {}, "more": {}}
@@ -52,7 +52,8 @@ func TestClientsSignIn(t *testing.T) {
 		}
 	})
 	var table strings.Builder
-	fmt.Fprintf(&table, "| client | version | asks at `/mcp` for | at `/mcp/f` for | asks for more |\n| --- | --- | --- | --- | --- |\n")
+	fmt.Fprintf(&table,
+		"| client | version | asks at `/mcp` for | at `/mcp/f` for | asks for more |\n| --- | --- | --- | --- | --- |\n")
 	for _, c := range realClients() {
 		fmt.Fprintf(&table, "| %s | %s |", c.name, peers.Version(t, c.from))
 		for _, at := range []string{indus, indus + "/f"} {

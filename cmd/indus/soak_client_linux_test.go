@@ -32,8 +32,8 @@ type soaker struct {
 // nonce returns a new nonce.
 func (c *soaker) nonce() string { return fmt.Sprintf("%s/%d", c.name, c.calls.Add(1)) }
 
-// own checks that a text is for this client.
-func (c *soaker) own(what, text string) {
+// checkOwn checks that a text is for this client.
+func (c *soaker) checkOwn(what, text string) {
 	c.note(what)
 	if who, _, _ := strings.Cut(text, "/"); who != c.name {
 		c.Errorf("%s got the %s %q", c.name, what, text)
@@ -57,14 +57,16 @@ func (c *soaker) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.web.RoundTrip(r)
 	err = c.trail.follow(r, resp, err, began)
 	if err == nil {
-		c.judged(r, resp.StatusCode, shows, began.UnixNano())
+		c.checkStatus(r, resp.StatusCode, shows, began.UnixNano())
 	}
 	return resp, err
 }
 
-// judged checks that valid credentials are accepted and others are refused. It records the nonces of refused requests.
-func (c *soaker) judged(r *http.Request, status int, shows *credential, began int64) {
-	refused, dying, dead := status == http.StatusUnauthorized || status == http.StatusForbidden, shows.dying.Load(), shows.dead.Load()
+// checkStatus checks that valid credentials are accepted and others are refused. It records the nonces of refused
+// requests.
+func (c *soaker) checkStatus(r *http.Request, status int, shows *credential, began int64) {
+	refused, dying, dead := status == http.StatusUnauthorized ||
+		status == http.StatusForbidden, shows.dying.Load(), shows.dead.Load()
 	switch {
 	case refused && (dying == 0 || time.Now().UnixNano() < dying):
 		c.Errorf("%s was refused with what is good", c.name)
@@ -78,7 +80,8 @@ func (c *soaker) judged(r *http.Request, status int, shows *credential, began in
 	if r.GetBody != nil {
 		body, _ := r.GetBody()
 		text, _ := io.ReadAll(body)
-		if m := nonces.FindSubmatch(text); m != nil && !bytes.Contains(text, []byte("inputResponses")) { // a call with inputResponses already ran up to its question
+		// A call with inputResponses already ran up to its question.
+		if m := nonces.FindSubmatch(text); m != nil && !bytes.Contains(text, []byte("inputResponses")) {
 			c.mu.Lock()
 			c.soak.refused[string(m[1])] = true
 			c.mu.Unlock()
@@ -98,7 +101,7 @@ func (c *soaker) asked(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRe
 		c.Errorf("a question without its server: %q", message)
 	}
 	nonce := named.ReplaceAllString(message, "")
-	c.own("question", nonce)
+	c.checkOwn("question", nonce)
 	switch n := nonce[len(nonce)-1] - '0'; {
 	case n == 0:
 		c.note("question left alone")
@@ -119,29 +122,32 @@ func (c *soaker) asked(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRe
 func (c *soaker) sdk(asked bool) *mcp.Client {
 	o := &mcp.ClientOptions{
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
-			if text := fmt.Sprint(r.Params.Data); !strings.HasPrefix(text, "Roots updated") { // server-everything sends these to all clients with roots
-				c.own("log", text)
+			// Server-everything sends these to all clients with roots.
+			if text := fmt.Sprint(r.Params.Data); !strings.HasPrefix(text, "Roots updated") {
+				c.checkOwn("log", text)
 			}
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-			c.own("progress", r.Params.Message)
+			c.checkOwn("progress", r.Params.Message)
 		},
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
 			_, who, _ := strings.Cut(r.Params.URI, ":")
-			c.own("update", who+"/")
+			c.checkOwn("update", who+"/")
 		},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.note("change of a list") },
 		Capabilities:           &mcp.ClientCapabilities{},
 	}
 	if asked {
 		o.Capabilities = &mcp.ClientCapabilities{
-			RootsV2:     &mcp.RootCapabilities{},
-			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
+			RootsV2: &mcp.RootCapabilities{},
+			Elicitation: &mcp.ElicitationCapabilities{
+				Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+			},
 		}
 		o.ElicitationHandler = c.asked
 		o.CreateMessageHandler = func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 			nonce := r.Params.Messages[0].Content.(*mcp.TextContent).Text
-			c.own("sampling", nonce)
+			c.checkOwn("sampling", nonce)
 			return &mcp.CreateMessageResult{Model: "m", Role: "assistant", Content: &mcp.TextContent{Text: nonce}}, nil
 		}
 	}
@@ -227,14 +233,19 @@ func (c *soaker) step(session *mcp.ClientSession, asked bool, held string) strin
 		c.done("resources/read", err, err != nil || len(r.Contents) == 1 && r.Contents[0].Text == uri, "another resource")
 	case n < 34:
 		nonce := c.nonce()
-		r, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: server + "__say", Arguments: map[string]string{"nonce": nonce}})
+		r, err := session.GetPrompt(ctx, &mcp.GetPromptParams{
+			Name: server + "__say", Arguments: map[string]string{"nonce": nonce},
+		})
 		c.done("prompts/get", err, err != nil || r.Messages[0].Content.(*mcp.TextContent).Text == nonce, "another prompt")
 	case n < 36:
 		nonce := c.nonce()
 		r, err := session.Complete(ctx, &mcp.CompleteParams{
-			Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: server + "__say"}, Argument: mcp.CompleteParamsArgument{Name: "nonce", Value: nonce},
+			Ref: &mcp.CompleteReference{
+				Type: "ref/prompt", Name: server + "__say",
+			}, Argument: mcp.CompleteParamsArgument{Name: "nonce", Value: nonce},
 		})
-		c.done("completion/complete", err, err != nil || len(r.Completion.Values) == 1 && r.Completion.Values[0] == nonce, "another completion")
+		c.done("completion/complete", err, err != nil || len(r.Completion.Values) == 1 && r.Completion.Values[0] == nonce,
+			"another completion")
 	case held == "":
 		held = "news-" + server + ":" + c.name
 		c.done("subscribe", session.Subscribe(ctx, &mcp.SubscribeParams{URI: held}), true, "")
@@ -269,16 +280,16 @@ func (c *soaker) call(ctx context.Context, session *mcp.ClientSession, server, t
 	call.SetProgressToken(nonce)
 	r, err := session.CallTool(ctx, call)
 	if err == nil && r.IsError {
-		c.failed(tool, errors.New(said(r)))
+		c.failed(tool, errors.New(resultText(r)))
 		return
 	}
 	if want == "" {
 		want = "NONCE"
 	}
-	ok := err != nil || regexp.MustCompile("^"+strings.ReplaceAll(want, "NONCE", nonce)+"$").MatchString(said(r))
+	ok := err != nil || regexp.MustCompile("^"+strings.ReplaceAll(want, "NONCE", nonce)+"$").MatchString(resultText(r))
 	got := ""
 	if !ok {
-		got = "got " + said(r) + " for " + nonce
+		got = "got " + resultText(r) + " for " + nonce
 	}
 	c.done(tool, err, ok, got)
 }

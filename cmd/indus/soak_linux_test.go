@@ -41,17 +41,18 @@ type soak struct {
 	wanted  []string // events that must happen; clients continue until then
 	all     []*soaker
 
-	mu     sync.Mutex
-	did    map[string]int // the events that happened
-	faults map[string]int // failures, without numbers
-	said   map[string]int // lines of indus on stderr, without numbers
+	mu       sync.Mutex
+	did      map[string]int // the events that happened
+	faults   map[string]int // failures, without numbers
+	reported map[string]int // lines of indus on stderr, without numbers
 
 	refused map[string]bool // nonces of refused requests
 }
 
 func (s *soak) running() bool {
 	now := time.Now()
-	return s.Context().Err() == nil && (now.Before(s.until) || !s.Failed() && now.Before(s.until.Add(deadline)) && len(s.missing()) > 0)
+	return s.Context().Err() == nil && (now.Before(s.until) ||
+		!s.Failed() && now.Before(s.until.Add(deadline)) && len(s.missing()) > 0)
 }
 
 // missing returns the wanted events that have not happened.
@@ -84,7 +85,8 @@ var figures = regexp.MustCompile(`[a-z]+[0-9]+[/:][0-9]+|[0-9A-Za-z_-]{40,}|[0-9
 // failed records an error. An error is a valid end of a call if it arrives in time.
 func (s *soaker) failed(what string, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.Errorf("%s: %s has no end within %v (%v); its exchanges:\n%s\nindus does this:\n%s", s.name, what, soakDeadline, err, &s.trail, probed(s, s.socket, "/goroutines"))
+		s.Errorf("%s: %s has no end within %v (%v); its exchanges:\n%s\nindus does this:\n%s", s.name, what, soakDeadline,
+			err, &s.trail, probed(s, s.socket, "/goroutines"))
 	}
 	text := what + ": " + figures.ReplaceAllString(err.Error(), "N")
 	if len(text) > 300 {
@@ -158,7 +160,9 @@ func (s *soak) servers(n int, crash time.Duration, others bool) map[string]entry
 	all["fs"] = entry{Command: node, Args: args, Env: env}
 	for i, era := range []string{"legacy", "modern"} {
 		all[fmt.Sprintf("odd%d", i)] = entry{Command: fixture.Build(s), Args: []string{"-era", era, "-pings", "1s"}, Env: env}
-		all[fmt.Sprintf("hung%d", i)] = entry{Command: fixture.Build(s), Args: []string{"-hang", "resources/list,prompts/list", "-stubborn"}, Env: env}
+		all[fmt.Sprintf("hung%d", i)] = entry{
+			Command: fixture.Build(s), Args: []string{"-hang", "resources/list,prompts/list", "-stubborn"}, Env: env,
+		}
 	}
 	return all
 }
@@ -212,10 +216,11 @@ func TestSoak(t *testing.T) {
 	}
 	s := newSoak(t)
 	p := s.serves(s.servers(gossips, crash, long > 0), clients)
-	p.hears(&p.err, `g0: ready`)
+	p.waitFor(&p.err, `g0: ready`)
 	s.wanted = []string{"echo", "question", "progress", "tools/list", "visit", "resumed"}
 	if long > 0 {
-		s.wanted = append(s.wanted, "ask", "elicit", "sample", "roots", "open", "log", "update", "task", "input_required", "cancelled",
+		s.wanted = append(s.wanted, "ask", "elicit", "sample", "roots", "open", "log", "update", "task", "input_required",
+			"cancelled",
 			"resources/read", "prompts/get", "completion/complete", "question left alone", "change of a list", "subscribe")
 	}
 	m := s.meter(p, wait)
@@ -236,7 +241,10 @@ func soakTime() time.Duration {
 }
 
 func newSoak(t testing.TB) *soak {
-	s := &soak{TB: t, mark: newMark(), did: map[string]int{}, faults: map[string]int{}, said: map[string]int{}, refused: map[string]bool{}, web: &http.Transport{}}
+	s := &soak{
+		TB: t, mark: newMark(), did: map[string]int{}, faults: map[string]int{}, reported: map[string]int{},
+		refused: map[string]bool{}, web: &http.Transport{},
+	}
 	t.Cleanup(s.web.CloseIdleConnections)
 	return s
 }
@@ -265,7 +273,7 @@ func (s *soak) command(servers map[string]entry, flags ...string) *exec.Cmd {
 
 func (s *soak) launch(cmd *exec.Cmd) *program {
 	p := launch(s, cmd)
-	s.url = strings.TrimSuffix(p.hears(&p.err, `serving at (\S+)\n`), "/mcp")
+	s.url = strings.TrimSuffix(p.waitFor(&p.err, `serving at (\S+)\n`), "/mcp")
 	return p
 }
 
@@ -275,7 +283,7 @@ func (s *soak) ends(p *program) {
 	p.ends(0)
 	waitGone(s, s.mark)
 	for line := range strings.Lines(p.err.String()) {
-		s.said[figures.ReplaceAllString(strings.TrimSpace(line), "N")]++
+		s.reported[figures.ReplaceAllString(strings.TrimSpace(line), "N")]++
 	}
 	for _, bad := range []string{"DATA RACE", "panic", "internal error"} {
 		if text := p.err.String(); strings.Contains(text, bad) {
@@ -289,7 +297,7 @@ func (s *soak) health(p *program) (h health) {
 	if err := json.Unmarshal([]byte(probed(s, s.socket, "/")), &h); err != nil {
 		s.Error(err)
 	}
-	h.RSS, h.Processes = memory(s, p.cmd.Process.Pid, "VmRSS")<<10, len(marked(s, s.mark))
+	h.RSS, h.Processes = memory(s, p.cmd.Process.Pid, "VmRSS")<<10, len(markedProcesses(s, s.mark))
 	return h
 }
 
@@ -300,7 +308,7 @@ func (s *soak) report() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, counts := range []map[string]int{s.did, s.faults, s.said} {
+	for _, counts := range []map[string]int{s.did, s.faults, s.reported} {
 		lines := make([]string, 0, len(counts))
 		for what, n := range counts {
 			lines = append(lines, fmt.Sprintf("%8d %s", n, what))

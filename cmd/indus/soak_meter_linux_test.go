@@ -103,7 +103,8 @@ func (m *meter) wantQuiet(patient bool, lasting int) {
 		if patient && left > 0 {
 			left = 0
 		}
-		if now.Goroutines <= before.Goroutines+20+12*left && now.Descriptors <= before.Descriptors+10+8*left && (!patient || now.Processes <= before.Processes+2) {
+		if now.Goroutines <= before.Goroutines+20+12*left && now.Descriptors <= before.Descriptors+10+8*left && (!patient ||
+			now.Processes <= before.Processes+2) {
 			break
 		}
 		if time.Now().After(late) {

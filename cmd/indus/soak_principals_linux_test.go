@@ -58,7 +58,9 @@ func (w *town) settle(n int) {
 
 // signIn signs a user in to the account of the row "safe".
 func (w *town) signIn(user, principal string) *oauth.Client {
-	c, err := oauth.New(&oauth.Options{Store: w.store, Account: "safe", Interact: &oauth.Loopback{Open: authserver.Browser{User: user}.Open}})
+	c, err := oauth.New(&oauth.Options{
+		Store: w.store, Account: "safe", Interact: &oauth.Loopback{Open: authserver.Browser{User: user}.Open},
+	})
 	if err == nil {
 		w.Cleanup(c.Close)
 		err = c.SignIn(w.Context(), w.guarded.url, principal)
@@ -74,7 +76,8 @@ func (p *person) issue() (shows *credential, end func()) {
 	shows = &credential{}
 	defer func() { p.town.guarded.note(func(string) string { return shows.token }, "") }()
 	if p.signed {
-		shows.token = p.town.issuer.TokenOf(p, authserver.Client{ID: p.name, Secret: "secret-of-" + p.name}, p.url+"/mcp", "read")
+		shows.token = p.town.issuer.TokenOf(p, authserver.Client{ID: p.name, Secret: "secret-of-" + p.name}, p.url+"/mcp",
+			"read")
 		var claims jwt.RegisteredClaims
 		if _, _, err := jwt.NewParser().ParseUnverified(shows.token, &claims); err != nil {
 			p.Error(err)
@@ -146,7 +149,8 @@ func (p *person) calls(server string) string {
 // visits uses the sign-in through indus and from another process.
 func (p *person) visits() {
 	web := &http.Client{Transport: p.oauth.Transport(nil, p.town.guarded.url, p.principal)}
-	direct, err := mcp.NewClient(&mcp.Implementation{Name: p.name, Version: "1"}, nil).Connect(p.Context(), &mcp.StreamableClientTransport{Endpoint: p.town.guarded.url, HTTPClient: web}, nil)
+	direct, err := mcp.NewClient(&mcp.Implementation{Name: p.name, Version: "1"}, nil).Connect(p.Context(),
+		&mcp.StreamableClientTransport{Endpoint: p.town.guarded.url, HTTPClient: web}, nil)
 	if err != nil {
 		p.Error(err)
 		return
@@ -154,7 +158,7 @@ func (p *person) visits() {
 	defer direct.Close()
 	for p.running() {
 		r, err := direct.CallTool(p.Context(), &mcp.CallToolParams{Name: "whoami"})
-		if err != nil || said(r) != p.name {
+		if err != nil || resultText(r) != p.name {
 			p.Errorf("%s is %v, %v", p.name, r, err)
 		}
 		if answer, _, err := p.post(p.Context(), "", "tools/call", p.calls("safe")); err == nil {
@@ -224,7 +228,10 @@ func TestSoakPrincipals(t *testing.T) {
 	for i := range n {
 		front.Clients = append(front.Clients, authserver.Client{ID: fmt.Sprint("p", i), Secret: fmt.Sprint("secret-of-p", i)})
 	}
-	w := &town{soak: newSoak(t), life: time.Duration(ttl) * time.Second, issuer: authserver.Start(t, &front), guarded: newGuarded(t, authserver.Options{Opaque: true, TTL: ttl}), left: make(chan struct{})}
+	w := &town{
+		soak: newSoak(t), life: time.Duration(ttl) * time.Second, issuer: authserver.Start(t, &front), guarded: newGuarded(t,
+			authserver.Options{Opaque: true, TTL: ttl}), left: make(chan struct{}),
+	}
 	w.wanted = []string{"echo", "question", "whoami", "diary", "refused"}
 	w.gossips = []string{"g0", "g1", "own", "ownweb"}
 	trace := filepath.Join(t.TempDir(), "trace")
@@ -254,7 +261,7 @@ func TestSoakPrincipals(t *testing.T) {
 	w.settle(n)
 	p := w.launch(cmd)
 	for _, name := range append([]string{"safe"}, w.gossips...) {
-		p.hears(&p.err, name+`: ready`)
+		p.waitFor(&p.err, name+`: ready`)
 	}
 	m := w.meter(p, wait)
 	var living sync.WaitGroup
@@ -270,7 +277,8 @@ func TestSoakPrincipals(t *testing.T) {
 	m.wantNoGrowth()
 	w.wantNoneRun(trace)
 	counts := w.guarded.as.Counts(t)
-	if counts["authorized"] != n+1 || counts["authorization_code"] != n+1 || counts["refresh_token"] == 0 || counts["refresh_token: invalid_grant"]+counts["revoked"] > 0 {
+	if counts["authorized"] != n+1 || counts["authorization_code"] != n+1 || counts["refresh_token"] == 0 ||
+		counts["refresh_token: invalid_grant"]+counts["revoked"] > 0 {
 		t.Errorf("%d and the operator have signed in once each: %v", n, counts)
 	}
 	if list, err := w.keys.List(); err != nil || len(list) > 0 {

@@ -140,7 +140,8 @@ func (c *soaker) resuming() {
 		if c.tasks != "" && c.random.IntN(3) == 0 {
 			c.done("task", c.task(ctx, session), true, "")
 		}
-		if _, err := c.replies(c.request(ctx, http.MethodDelete, session, "", ""), func(*reply) bool { return false }); err != nil {
+		if _, err := c.replies(c.request(ctx, http.MethodDelete, session, "", ""),
+			func(*reply) bool { return false }); err != nil {
 			c.failed("delete", err)
 		}
 	}
@@ -152,7 +153,8 @@ func (c *soaker) resume(ctx context.Context, session string) error {
 	defer cancel()
 	nonce, last := c.nonce(), ""
 	var answer *reply
-	params := fmt.Sprintf(`"name":"%s__sleep","arguments":{"nonce":%q,"ms":%d}`, c.server(c.gossips), nonce, 600+c.random.IntN(600))
+	params := fmt.Sprintf(`"name":"%s__sleep","arguments":{"nonce":%q,"ms":%d}`, c.server(c.gossips), nonce,
+		600+c.random.IntN(600))
 	take := func(lose bool) func(one *reply) bool {
 		return func(one *reply) bool {
 			last = one.event
@@ -192,7 +194,8 @@ func (c *soaker) task(ctx context.Context, session string) error {
 	ctx, cancel := context.WithTimeout(ctx, soakDeadline)
 	defer cancel()
 	nonce := c.nonce()
-	made, _, err := c.post(ctx, session, "tools/call", fmt.Sprintf(`"name":"%s__simulate-research-query","arguments":{"topic":%q},"task":{"ttl":60000}`, c.tasks, nonce))
+	made, _, err := c.post(ctx, session, "tools/call",
+		fmt.Sprintf(`"name":"%s__simulate-research-query","arguments":{"topic":%q},"task":{"ttl":60000}`, c.tasks, nonce))
 	if err != nil || made.Error != nil {
 		return errors.Join(err, made.failure())
 	}
@@ -271,10 +274,12 @@ func (c *soaker) answers(ctx context.Context) error {
 	key := ""
 	for k, r := range asks.InputRequests {
 		key = k
-		c.own("question", named.ReplaceAllString(r.Params.Message, ""))
+		c.checkOwn("question", named.ReplaceAllString(r.Params.Message, ""))
 	}
 	retry := func(as *soaker) (string, error) {
-		got, _, err := as.post(ctx, "", "tools/call", fmt.Sprintf(`%s,"requestState":%q,"inputResponses":{%q:{"action":"accept","content":{"name":%q}}}`, params, asks.RequestState, key, nonce))
+		got, _, err := as.post(ctx, "", "tools/call",
+			fmt.Sprintf(`%s,"requestState":%q,"inputResponses":{%q:{"action":"accept","content":{"name":%q}}}`, params,
+				asks.RequestState, key, nonce))
 		if err != nil {
 			return "", err
 		}
@@ -300,19 +305,22 @@ func (c *soaker) listens(ctx context.Context) error {
 	server := c.server(c.gossips)
 	uri := "news-" + server + ":" + c.name
 	heard := 0
-	_, err := c.replies(c.request(ctx, http.MethodPost, "", "subscriptions/listen", fmt.Sprintf(`"notifications":{"toolsListChanged":true,"resourceSubscriptions":[%q]},%s`, uri, modernMeta("{}"))), func(one *reply) bool {
-		heard++
-		switch one.Method {
-		case "notifications/subscriptions/acknowledged":
-			go func() {
-				_, _, _ = c.post(ctx, "", "tools/call", fmt.Sprintf(`"name":"%s__touch","arguments":{"nonce":%q},%s`, server, c.nonce(), modernMeta("{}")))
-			}()
-		case "notifications/resources/updated":
-			c.note("update")
-			return false
-		}
-		return heard < 10
-	})
+	_, err := c.replies(c.request(ctx, http.MethodPost, "", "subscriptions/listen",
+		fmt.Sprintf(`"notifications":{"toolsListChanged":true,"resourceSubscriptions":[%q]},%s`, uri, modernMeta("{}"))),
+		func(one *reply) bool {
+			heard++
+			switch one.Method {
+			case "notifications/subscriptions/acknowledged":
+				go func() {
+					_, _, _ = c.post(ctx, "", "tools/call",
+						fmt.Sprintf(`"name":"%s__touch","arguments":{"nonce":%q},%s`, server, c.nonce(), modernMeta("{}")))
+				}()
+			case "notifications/resources/updated":
+				c.note("update")
+				return false
+			}
+			return heard < 10
+		})
 	if ctx.Err() != nil { // a client that hears nothing in time disconnects too
 		return nil
 	}

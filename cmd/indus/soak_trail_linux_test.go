@@ -41,27 +41,27 @@ func (t *trail) follow(r *http.Request, resp *http.Response, err error, began ti
 	}
 	what := fmt.Sprintf("%s %q last %q", r.Method, sent, r.Header.Get("Last-Event-ID"))
 	if err != nil {
-		err = others(r, err)
+		err = foreignError(r, err)
 		t.note("%s: %v, after %v, context %v", what, err, time.Since(began), r.Context().Err())
 		return err
 	}
 	t.note("%s: %d %s, after %v", what, resp.StatusCode, resp.Header.Get("Content-Type"), time.Since(began))
-	resp.Body = &trailed{ReadCloser: resp.Body, trail: t, of: r, what: what}
+	resp.Body = &trailedBody{ReadCloser: resp.Body, trail: t, of: r, what: what}
 	return nil
 }
 
-// others marks an error that belongs to another request, whose context has ended. In Go 1.26, net/http reuses a
+// foreignError marks an error that belongs to another request, whose context has ended. In Go 1.26, net/http reuses a
 // connection before the caller has received an answer without a body. If the context of that caller ends at this
 // moment, the next request on the connection gets its error, within milliseconds.
-func others(r *http.Request, err error) error {
+func foreignError(r *http.Request, err error) error {
 	if r.Context().Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return fmt.Errorf("net/http: the connection was another request's, which ended: %v", err)
 	}
 	return err
 }
 
-// trailed is the body of an answer whose end is recorded.
-type trailed struct {
+// trailedBody is the body of an answer whose end is recorded.
+type trailedBody struct {
 	io.ReadCloser
 	trail *trail
 	of    *http.Request
@@ -70,13 +70,13 @@ type trailed struct {
 	tail  []byte
 }
 
-func (b *trailed) Read(p []byte) (int, error) {
+func (b *trailedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.bytes += n
 	b.tail = append(b.tail, p[:n]...)
 	b.tail = b.tail[max(0, len(b.tail)-300):]
 	if err != nil {
-		err = others(b.of, err)
+		err = foreignError(b.of, err)
 		b.trail.note("end of %s: %v, after %d bytes: %q", b.what, err, b.bytes, b.tail)
 	}
 	return n, err

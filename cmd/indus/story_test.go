@@ -72,8 +72,8 @@ func mcpSession(t *testing.T, via mcp.Transport) *mcp.ClientSession {
 	return cs
 }
 
-// tried returns the outcome of a call as an error.
-func tried(ctx context.Context, cs *mcp.ClientSession, tool string, args map[string]any) error {
+// callError returns the outcome of a call as an error.
+func callError(ctx context.Context, cs *mcp.ClientSession, tool string, args map[string]any) error {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	r, err := cs.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
@@ -92,15 +92,15 @@ type load struct {
 	stop    context.CancelFunc
 }
 
-// press begins to call the tools, with one goroutine per client.
-func press(t *testing.T, tools map[string]map[string]any, clients ...*mcp.ClientSession) *load {
+// startLoad begins to call the tools, with one goroutine per client.
+func startLoad(t *testing.T, tools map[string]map[string]any, clients ...*mcp.ClientSession) *load {
 	ctx, stop := context.WithCancel(t.Context())
 	l := &load{stop: stop}
 	for _, cs := range clients {
 		l.running.Go(func() {
 			for ctx.Err() == nil {
 				for name, args := range tools {
-					err := tried(ctx, cs, name, args)
+					err := callError(ctx, cs, name, args)
 					l.calls.Add(1)
 					if err != nil && ctx.Err() == nil {
 						l.mu.Lock()
@@ -157,8 +157,8 @@ func killNth(t *testing.T, f *fixture.Server, n int) {
 	}
 }
 
-// untouched returns the servers of a story that stay unchanged, and calls of their tools.
-func untouched(t *testing.T, mark string) (servers map[string]row, calls map[string]map[string]any) {
+// stableServers returns the servers of a story that stay unchanged, and calls of their tools.
+func stableServers(t *testing.T, mark string) (servers map[string]row, calls map[string]map[string]any) {
 	t.Helper()
 	dir, env := t.TempDir(), map[string]string{markName: mark}
 	node, everything := peers.Everything(t, "stdio")
@@ -174,7 +174,8 @@ func untouched(t *testing.T, mark string) (servers map[string]row, calls map[str
 
 const (
 	shelfTools  = `[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object","properties":{"key":{"type":"string"}}}}]`
-	shelfTools2 = `[{"name":"echo","description":"Echoes elsewhere.","inputSchema":{"type":"object"}},{"name":"say","inputSchema":{"type":"object"}}]`
+	shelfTools2 = `[{"name":"echo","description":"Echoes ` +
+		`elsewhere.","inputSchema":{"type":"object"}},{"name":"say","inputSchema":{"type":"object"}}]`
 )
 
 // TestTheLedgerTellsTheStory uses real servers. One is killed during a call, restarts, and changes its tools. The file
@@ -183,43 +184,43 @@ const (
 func TestTheLedgerTellsTheStory(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
-	servers, calls := untouched(t, mark)
+	servers, calls := stableServers(t, mark)
 	list := fixture.File(t, shelfTools)
 	f := fixture.New(t, "-list-file", list)
 	servers["shelf"] = row{f.Path, f.Args, map[string]string{markName: mark}}
 	cmd := indusCommand(t, servers, "serve", "--addr", "127.0.0.1:0")
 	p := launch(t, cmd)
-	url := p.hears(&p.err, `serving at (\S+)\n`)
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
 	for id := range servers {
-		p.hears(&p.err, id+`: ready`)
+		p.waitFor(&p.err, id+`: ready`)
 	}
 	cs, log := dial(t, url), ledgerOf(t, cmd)
-	pressed := press(t, calls, dial(t, url), dial(t, url))
+	pressed := startLoad(t, calls, dial(t, url), dial(t, url))
 	wantLive(t, log, "indus serve at ", cs)
 
 	call := make(chan error, 1)
-	go func() { call <- tried(t.Context(), cs, "shelf__hang", map[string]any{"key": "x"}) }()
+	go func() { call <- callError(t.Context(), cs, "shelf__hang", map[string]any{"key": "x"}) }()
 	f.Wait("call hang")
 	killNth(t, f, 1)
 	if err := <-call; err == nil || !strings.Contains(err.Error(), "shelf") {
 		t.Errorf("the call of the server that was killed says %v", err)
 	}
-	p.hears(&p.err, `(?s)shelf: ready.*shelf: connection lost.*shelf: ready`)
+	p.waitFor(&p.err, `(?s)shelf: ready.*shelf: connection lost.*shelf: ready`)
 	wantLive(t, log, "indus serve at ", cs)
 
 	if err := os.WriteFile(list, []byte(shelfTools2), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f.Send("change")
-	p.hears(&p.err, `shelf__echo is not what it was when it was approved: description; it is live all the same`)
+	p.waitFor(&p.err, `shelf__echo is not what it was when it was approved: description; it is live all the same`)
 	wantLive(t, log, "indus serve at ", cs)
 
 	more := fixture.New(t)
 	servers["more"] = row{more.Path, more.Args, map[string]string{markName: mark}}
 	delete(servers, "shelf")
 	configure(t, cmd, servers)
-	p.hears(&p.err, `the configuration has changed: added more; removed shelf; 2 unchanged`)
-	p.hears(&p.err, `more: ready`)
+	p.waitFor(&p.err, `the configuration has changed: added more; removed shelf; 2 unchanged`)
+	p.waitFor(&p.err, `more: ready`)
 	wantLive(t, log, "indus serve at ", cs)
 	pressed.wantNoFault(t)
 	p.signal(syscall.SIGTERM)
@@ -281,7 +282,7 @@ func TestSoakServe(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	mark := newMark()
-	fixed, calls := untouched(t, mark)
+	fixed, calls := stableServers(t, mark)
 	var victims []*fixture.Server
 	for range 4 {
 		victims = append(victims, fixture.New(t))
@@ -301,21 +302,21 @@ func TestSoakServe(t *testing.T) {
 	}
 	cmd := indusCommand(t, configured(), "serve", "--addr", "127.0.0.1:0")
 	p := launch(t, cmd)
-	url := p.hears(&p.err, `serving at (\S+)\n`)
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
 	inner := exec.Command("indus", "serve", "--stdio", "--mcp", "servers.json")
 	inner.Dir, inner.Env = cmd.Dir, cmd.Env
 	var said transcript
 	inner.Stderr = &said
 	piped := mcpSession(t, &mcp.CommandTransport{Command: inner})
 	for id := range fixed {
-		p.hears(&p.err, id+`: ready`)
-		said.hears(t, id+`: ready`, nil)
+		p.waitFor(&p.err, id+`: ready`)
+		said.waitFor(t, id+`: ready`, nil)
 	}
 	clients := []*mcp.ClientSession{piped}
 	for range 4 {
 		clients = append(clients, dial(t, url))
 	}
-	pressed := press(t, calls, clients...)
+	pressed := startLoad(t, calls, clients...)
 	edits, kills := 0, 0
 	edit, kill, end := time.NewTicker(time.Second), time.NewTicker(300*time.Millisecond), time.After(time.Minute)
 	for running := true; running; {
@@ -325,7 +326,9 @@ func TestSoakServe(t *testing.T) {
 			edits++
 		case <-kill.C:
 			// Only running processes of this test, because the system may reuse a number.
-			running := slices.DeleteFunc(marked(t, mark), func(s string) bool { return !strings.Contains(s, victims[0].Path) })
+			running := slices.DeleteFunc(markedProcesses(t, mark), func(s string) bool {
+				return !strings.Contains(s, victims[0].Path)
+			})
 			var pid int
 			if len(running) == 0 {
 				continue
@@ -368,5 +371,6 @@ func TestSoakServe(t *testing.T) {
 	if reloads < edits/2 {
 		t.Errorf("%d edits, and %d times was another configuration served", edits, reloads)
 	}
-	t.Logf("%d calls, %d edits, %d reloads, %d kills, %d entries", pressed.calls.Load(), edits, reloads, kills, len(entries))
+	t.Logf("%d calls, %d edits, %d reloads, %d kills, %d entries", pressed.calls.Load(), edits, reloads, kills,
+		len(entries))
 }

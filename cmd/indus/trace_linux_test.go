@@ -36,9 +36,10 @@ func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
 	socket := filepath.Join(cmd.Dir, "probe")
 	cmd.Env = append(cmd.Env, probeName+"="+socket)
 	p := launch(t, cmd)
-	url := p.hears(&p.err, `serving at (\S+)\n`)
-	p.hears(&p.err, `one: ready`)
-	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one__hang","arguments":{"key":"a"},` + meta + `}}`)
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
+	p.waitFor(&p.err, `one: ready`)
+	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one__hang","arguments":{"key":"a"},` +
+		meta + `}}`)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,8 @@ func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
 		if len(call) != 1 || len(readers) == 0 {
 			return fmt.Sprintf("%d calls are under way: %q; and %d goroutines read in %s", len(call), call, len(readers), reads)
 		}
-		between := slices.DeleteFunc(slices.Clone(call[0][1:]), func(pkg string) bool { return pkg == "gateway" }) // as step 1 states
+		// As step 1 states.
+		between := slices.DeleteFunc(slices.Clone(call[0][1:]), func(pkg string) bool { return pkg == "gateway" })
 		if diff := cmp.Diff(want, slices.Compact(append(call[0][:1:1], between...))); diff != "" {
 			return "the ten steps of ARCHITECTURE.md and what a call crosses (-steps +call):\n" + diff
 		}

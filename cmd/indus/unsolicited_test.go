@@ -27,10 +27,11 @@ func TestWhatNetHTTPLogsIsMasked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, level := range []string{"off", "warn"} {
-		p := start(t, t.TempDir(), append(os.Environ(), "GIVEN="+token), "indus", "mcp", "ls", "--mcp", config, "--log-level", level)
+		p := start(t, t.TempDir(), append(os.Environ(), "GIVEN="+token), "indus", "mcp", "ls", "--mcp", config, "--log-level",
+			level)
 		p.ends(0)
 		said := p.err.String() + p.out.String()
-		if part := shown(said, token); part != "" || strings.Contains(said, "Unsolicited") != (level == "warn") {
+		if part := findSecret(said, token); part != "" || strings.Contains(said, "Unsolicited") != (level == "warn") {
 			t.Errorf("--log-level %s shows %q:\n%s", level, part, said)
 		}
 	}

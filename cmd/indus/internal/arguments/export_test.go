@@ -19,7 +19,9 @@ func Signature(schema string) string {
 }
 
 // Object returns the arguments in words for a tool with the given schema.
-func Object(words []string, whole, schema string, read func(string) ([]byte, error)) (object json.RawMessage, doubts []string, err error) {
+func Object(
+	words []string, whole, schema string, read func(string) ([]byte, error),
+) (object json.RawMessage, doubts []string, err error) {
 	in, err := Parse(words, whole, read)
 	if err != nil {
 		return nil, nil, err

@@ -91,9 +91,11 @@ func (a *Input) SetJSON(b []byte, from string) error {
 
 func (a *Input) pair(key, value string) error {
 	p := pair{key: key, value: value}
-	if p.key, p.raw = strings.CutSuffix(key, ":"); p.raw {
+	p.key, p.raw = strings.CutSuffix(key, ":")
+	if p.raw {
 		if !wire.Valid([]byte(value)) {
-			return command.Usagef("the value of %q is not JSON: %w; for text write %s=…", p.key, json.Unmarshal([]byte(value), new(any)), p.key)
+			return command.Usagef("the value of %q is not JSON: %w; for text write %s=…", p.key,
+				json.Unmarshal([]byte(value), new(any)), p.key)
 		}
 	}
 	if slices.ContainsFunc(a.pairs, func(q pair) bool { return q.key == p.key }) {
@@ -115,15 +117,16 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 	for i, p := range a.pairs {
 		value := json.RawMessage(p.value)
 		if !p.raw {
-			of, known := declared(params, p.key)
+			paramSchema, known := findParameter(params, p.key)
 			if !known && takesParameter(s) == "nothing" {
-				return nil, command.Usagef("the tool takes no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params)))
+				return nil, command.Usagef("the tool takes no argument %q%s", p.key,
+					command.DidYouMean(p.key, parameterNames(params)))
 			}
 			if !known {
-				of = s.Sub("additionalProperties")
+				paramSchema = s.Sub("additionalProperties")
 			}
 			var err error
-			if value, err = parseValue(p.value, of); err != nil {
+			if value, err = parseValue(p.value, paramSchema); err != nil {
 				return nil, command.Usagef("%s: %w", p.key, err)
 			}
 		}
@@ -136,8 +139,8 @@ func (a *Input) Object(schema json.RawMessage) (json.RawMessage, error) {
 	return out, nil
 }
 
-// declared returns the schema of a declared parameter.
-func declared(params []signature.Parameter, name string) (signature.Schema, bool) {
+// findParameter returns the schema of a declared parameter.
+func findParameter(params []signature.Parameter, name string) (signature.Schema, bool) {
 	i := slices.IndexFunc(params, func(p signature.Parameter) bool { return p.Name == name })
 	if i < 0 {
 		return signature.Schema{}, false
@@ -168,8 +171,9 @@ func (a *Input) Unknown(schema json.RawMessage) []string {
 	params := s.Parameters()
 	var out []string
 	for _, p := range a.pairs {
-		if _, known := declared(params, p.key); !known && takesParameter(s) != "more" {
-			out = append(out, fmt.Sprintf("the tool declares no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params))))
+		if _, known := findParameter(params, p.key); !known && takesParameter(s) != "more" {
+			out = append(out,
+				fmt.Sprintf("the tool declares no argument %q%s", p.key, command.DidYouMean(p.key, parameterNames(params))))
 		}
 	}
 	return out

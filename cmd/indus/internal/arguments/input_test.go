@@ -160,7 +160,8 @@ func FuzzParseArguments(f *testing.F) {
 			t.Fatalf("%s: %v", object, err)
 		}
 		for _, w := range words {
-			if key, value, ok := strings.Cut(w, ":="); ok && !strings.ContainsAny(key, "=\ufffd") && strings.ToValidUTF8(key, "") == key {
+			if key, value, ok := strings.Cut(w, ":="); ok && !strings.ContainsAny(key, "=\ufffd") && strings.ToValidUTF8(key,
+				"") == key {
 				if got, want := string(members[key]), strings.Trim(value, " \t\r\n"); got != want {
 					t.Fatalf("%s is %s: %s", w, got, object)
 				}

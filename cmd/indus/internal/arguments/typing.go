@@ -13,7 +13,9 @@ import (
 )
 
 // Style is the style of the signatures that commands print.
-var Style = signature.Style{Depth: signature.Line.Depth, Choices: signature.Line.Choices, Object: signature.Line.Object, Defaults: true}
+var Style = signature.Style{
+	Depth: signature.Line.Depth, Choices: signature.Line.Choices, Object: signature.Line.Object, Defaults: true,
+}
 
 // ToolSignature returns the signature of a tool for a person: fs__read_file(path: string, head?: number).
 func ToolSignature(d toolbox.Descriptor) string {

@@ -18,8 +18,8 @@ const (
 	leastArguments = 20
 )
 
-// head returns a call as one line of about width columns: its tool, and as much of the arguments as fits.
-func (u *turn) head(c agent.Call, width int) string {
+// callHead returns a call as one line of about width columns: its tool, and as much of the arguments as fits.
+func (u *turn) callHead(c agent.Call, width int) string {
 	name := show.Clean(c.Name)
 	arguments := shortArguments(c.Input)
 	return u.Bold(name) + " " + u.Dim(show.CutColumns(arguments, max(leastArguments, width-show.Columns(name))))
@@ -32,7 +32,7 @@ func (u *turn) callLines(e agent.Event) []string {
 	if e.Result.IsError {
 		mark = u.styled("✗", red)
 	}
-	lines := []string{mark + " " + u.head(*e.Call, width-14) + "  " + u.Dim(show.Duration(e.Took))}
+	lines := []string{mark + " " + u.callHead(*e.Call, width-14) + "  " + u.Dim(show.Duration(e.Took))}
 	var text []string
 	for _, line := range ResultLines(e.Result) {
 		if line != "" {

@@ -44,19 +44,19 @@ func (t *Terminal) Fill(ctx context.Context, f Form) ([]string, error) {
 
 func (t *Terminal) fill(ctx context.Context, f Form, width int) (texts []string, err error) {
 	q := question{
-		head: show.Escaped(f.Head), no: "declines", options: "y " + f.Yes + " · n declines", prompt: "  answer? ",
+		head: show.Escaped(f.Head), refusal: "declines", options: "y " + f.Yes + " · n declines", prompt: "  answer? ",
 		answers: map[string]agent.Verdict{"y": agent.Once, "yes": agent.Once, "n": agent.Refuse, "no": agent.Refuse},
 	}
 	for line := range strings.SplitSeq(strings.Join(f.Lines, "\n"), "\n") {
 		q.lines = append(q.lines, hardWrap(escapedLine(line), width)...)
 	}
-	if verdict, _, err := t.put(ctx, q); err != nil {
+	if verdict, _, err := t.ask(ctx, q); err != nil {
 		return nil, err
 	} else if verdict != agent.Once {
 		return nil, ErrDeclined
 	}
 	for _, field := range f.Fields {
-		text, err := t.value(ctx, field)
+		text, err := t.readField(ctx, field)
 		if err != nil {
 			return nil, err
 		}
@@ -65,8 +65,8 @@ func (t *Terminal) fill(ctx context.Context, f Form, width int) (texts []string,
 	return texts, nil
 }
 
-// value reads a field until its text is valid.
-func (t *Terminal) value(ctx context.Context, f Field) (string, error) {
+// readField reads a field until its text is valid.
+func (t *Terminal) readField(ctx context.Context, f Field) (string, error) {
 	width, _ := t.Editor.Size()
 	about := show.Escaped(f.Prompt)
 	prompt := "  " + about + ": "
@@ -76,9 +76,9 @@ func (t *Terminal) value(ctx context.Context, f Field) (string, error) {
 	}
 	for {
 		if long {
-			t.options(about)
+			t.writeOptions(about)
 		}
-		text, err := t.line(ctx, prompt)
+		text, err := t.readLine(ctx, prompt)
 		if err != nil {
 			return "", err
 		}
@@ -87,6 +87,6 @@ func (t *Terminal) value(ctx context.Context, f Field) (string, error) {
 		if wrong == nil {
 			return text, nil
 		}
-		t.options(show.Clean(wrong.Error()))
+		t.writeOptions(show.Clean(wrong.Error()))
 	}
 }

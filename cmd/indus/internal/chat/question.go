@@ -13,9 +13,9 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// quiet is the time without keys before an answer counts. Without it, a user who types the next prompt while a question
-// appears would answer it by mistake.
-const quiet = 300 * time.Millisecond
+// quietTime is the time without keys before an answer counts. Without it, a user who types the next prompt while a
+// question appears would answer it by mistake.
+const quietTime = 300 * time.Millisecond
 
 // dialogue is one interaction with the user. The goroutine that reads the keys runs it.
 type dialogue struct {
@@ -38,7 +38,7 @@ func (t *Terminal) dialogue(ctx context.Context, call string, run func() error) 
 	d := dialogue{call, run, make(chan error, 1)}
 	select {
 	case t.dialogues <- d:
-	case <-u.over:
+	case <-u.ended:
 		return errNoTurn
 	case <-ctx.Done():
 		return ctx.Err()
@@ -52,7 +52,9 @@ func (t *Terminal) dialogue(ctx context.Context, call string, run func() error) 
 }
 
 // dialogueOf runs a dialogue that returns a value. run receives the maximum width of a question's lines.
-func dialogueOf[T any](ctx context.Context, t *Terminal, call string, run func(width int) (T, error)) (none T, err error) {
+func dialogueOf[T any](
+	ctx context.Context, t *Terminal, call string, run func(width int) (T, error),
+) (none T, err error) {
 	answers := make(chan T, 1) // run may still send its answer after ctx has ended
 	err = t.dialogue(ctx, call, func() error {
 		width, _ := t.Editor.Size()
@@ -66,17 +68,17 @@ func dialogueOf[T any](ctx context.Context, t *Terminal, call string, run func(w
 	return <-answers, nil
 }
 
-// take gives the terminal to a dialogue while it runs.
-func (t *Terminal) take(d dialogue) error {
+// runDialogue gives the terminal to a dialogue while it runs.
+func (t *Terminal) runDialogue(d dialogue) error {
 	t.hold()
 	defer t.release()
 	t.mu.Lock()
-	t.turn.typing, t.turn.wrote = "", false // typed text is not an answer, and the screen has changed
+	t.turn.typed, t.turn.afterText = "", false // typed text is not an answer, and the screen has changed
 	t.mu.Unlock()
 	err := d.run()
 	t.mu.Lock()
-	if c := t.turn.running(d.call); c != nil {
-		t.turn.asked[c.call.ID] = time.Since(c.began) // includes earlier dialogues of the call
+	if c := t.turn.runningCall(d.call); c != nil {
+		t.turn.askTime[c.call.ID] = time.Since(c.began) // includes earlier dialogues of the call
 	}
 	t.mu.Unlock()
 	if errors.Is(err, lineedit.ErrInterrupt) || errors.Is(err, io.EOF) {
@@ -89,21 +91,21 @@ func (t *Terminal) take(d dialogue) error {
 type question struct {
 	head            string
 	lines           []string
-	no              string // the effect of the answer no, shown between two pages
+	refusal         string // the effect of the answer no, shown between two pages
 	options, prompt string
 	answers         map[string]agent.Verdict
 }
 
-// put asks a question until the user gives one of its answers. reason is the text after no. If the user answers no
+// ask asks a question until the user gives one of its answers. reason is the text after no. If the user answers no
 // between two pages or presses Esc, the verdict is agent.Refuse.
-func (t *Terminal) put(ctx context.Context, q question) (verdict agent.Verdict, reason string, err error) {
-	t.head(q.head)
-	if refused, err := t.showLines(ctx, q.lines, q.no); refused || err != nil {
+func (t *Terminal) ask(ctx context.Context, q question) (verdict agent.Verdict, reason string, err error) {
+	t.writeHead(q.head)
+	if refused, err := t.showLines(ctx, q.lines, q.refusal); refused || err != nil {
 		return agent.Refuse, "", err
 	}
 	for {
-		t.options(q.options)
-		text, err := t.reply(ctx, q.prompt)
+		t.writeOptions(q.options)
+		text, err := t.readReply(ctx, q.prompt)
 		if err != nil {
 			return agent.Refuse, "", err
 		}
@@ -121,7 +123,8 @@ func (t *Terminal) put(ctx context.Context, q question) (verdict agent.Verdict, 
 // with a reason is an [agent.Refusal].
 func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.Verdict, error) {
 	q := question{
-		head: show.Escaped(a.Call.Name) + " wants to run", no: "refuses", prompt: "  allow? ", options: "y once · n no · n WHY · never",
+		head: show.Escaped(a.Call.Name) + " wants to run", refusal: "refuses", prompt: "  allow? ",
+		options: "y once · n no · n WHY · never",
 		answers: map[string]agent.Verdict{
 			"y": agent.Once, "yes": agent.Once, "once": agent.Once, "n": agent.Refuse, "no": agent.Refuse, "never": agent.Never,
 		},
@@ -132,28 +135,31 @@ func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.V
 	}
 	return dialogueOf(ctx, t, a.Call.ID, func(width int) (agent.Verdict, error) {
 		q.lines = argumentLines(a, width)
-		verdict, reason, err := t.put(ctx, q)
+		verdict, reason, err := t.ask(ctx, q)
 		switch {
 		case errors.Is(err, lineedit.ErrEscape):
 			return agent.Refuse, nil
 		case reason != "":
-			return verdict, agent.Refusal(fmt.Sprintf("the user refused this call, and says: %q. Do not repeat the same call", reason))
+			return verdict, agent.Refusal(fmt.Sprintf("the user refused this call, and says: %q. Do not repeat the same call",
+				reason))
 		}
 		return verdict, err
 	})
 }
 
-// head writes the first lines of a dialogue.
-func (t *Terminal) head(text string) {
+// writeHead writes the first lines of a dialogue.
+func (t *Terminal) writeHead(text string) {
 	width, _ := t.Editor.Size()
 	t.write("")
-	for i, line := range hardWrap(text, width-3) {
-		t.write(t.styled([]string{"? ", "  "}[min(i, 1)], yellow) + t.Bold(line))
+	mark := "? "
+	for _, line := range hardWrap(text, width-3) {
+		t.write(t.styled(mark, yellow) + t.Bold(line))
+		mark = "  "
 	}
 }
 
-// options writes the possible answers.
-func (t *Terminal) options(text string) {
+// writeOptions writes the possible answers.
+func (t *Terminal) writeOptions(text string) {
 	width, _ := t.Editor.Size()
 	for _, line := range show.WrapTo(text, 2, width) {
 		t.write(t.Dim(line))
@@ -167,7 +173,7 @@ func (t *Terminal) write(lines ...string) {
 
 // showLines shows all lines. Text that is longer than the screen is shown page by page, so that no line scrolls away
 // unread. The answer n stops there and refuses the question.
-func (t *Terminal) showLines(ctx context.Context, lines []string, no string) (refused bool, err error) {
+func (t *Terminal) showLines(ctx context.Context, lines []string, refusal string) (refused bool, err error) {
 	_, height := t.Editor.Size()
 	page := max(height-6, 3)
 	for at := 0; at < len(lines); at += page {
@@ -177,7 +183,8 @@ func (t *Terminal) showLines(ctx context.Context, lines []string, no string) (re
 		if at+page >= len(lines) {
 			break
 		}
-		text, err := t.reply(ctx, fmt.Sprintf("  %d more lines: Enter shows them, s skips them, n %s ", len(lines)-at-page, no))
+		text, err := t.readReply(ctx,
+			fmt.Sprintf("  %d more lines: Enter shows them, s skips them, n %s ", len(lines)-at-page, refusal))
 		if errors.Is(err, lineedit.ErrEscape) {
 			return true, nil
 		} else if err != nil {
@@ -199,7 +206,7 @@ func (t *Terminal) showLines(ctx context.Context, lines []string, no string) (re
 func argumentLines(a agent.Ask, width int) (lines []string) {
 	add := func(text string) { lines = append(lines, hardWrap(text, width)...) }
 	if !a.Listed() {
-		add("no server lists it now, so that nobody knows what it is")
+		add("no server lists it now, so its definition is unknown")
 	} else if a.Tool.Server != "" {
 		add(fmt.Sprintf("%s of the server %s", show.Escaped(a.Tool.Tool), show.Escaped(a.Tool.Server)))
 	}
@@ -249,9 +256,9 @@ func hardWrap(s string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// reply reads a line after a short time without keys. Esc returns [lineedit.ErrEscape].
-func (t *Terminal) reply(ctx context.Context, prompt string) (string, error) {
-	for pause := time.NewTimer(quiet); ; {
+// readReply reads a line after a short time without keys. Esc returns [lineedit.ErrEscape].
+func (t *Terminal) readReply(ctx context.Context, prompt string) (string, error) {
+	for pause := time.NewTimer(quietTime); ; {
 		select {
 		case e, ok := <-t.Editor.In.Events:
 			if !ok {
@@ -260,18 +267,20 @@ func (t *Terminal) reply(ctx context.Context, prompt string) (string, error) {
 			if e.Key == lineedit.KeyInterrupt {
 				return "", lineedit.ErrInterrupt
 			}
-			pause.Reset(quiet)
+			pause.Reset(quietTime)
 		case <-ctx.Done():
 			pause.Stop()
 			return "", ctx.Err()
 		case <-pause.C:
-			return t.line(ctx, prompt)
+			return t.readLine(ctx, prompt)
 		}
 	}
 }
 
-// line reads one line of a dialogue.
-func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
-	e := lineedit.Editor{In: t.Editor.In, Out: t.Editor.Out, Size: t.Editor.Size, Suspend: t.Editor.Suspend, EscapeEnds: true}
+// readLine reads one line of a dialogue.
+func (t *Terminal) readLine(ctx context.Context, prompt string) (string, error) {
+	e := lineedit.Editor{
+		In: t.Editor.In, Out: t.Editor.Out, Size: t.Editor.Size, Suspend: t.Editor.Suspend, EscapeEnds: true,
+	}
 	return e.Read(ctx, prompt)
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// stops is how long to wait for the stop signal. Without a shell that could resume the process, the signal has no
+// stopTimeout is how long to wait for the stop signal. Without a shell that could resume the process, the signal has no
 // effect.
-const stops = 100 * time.Millisecond
+const stopTimeout = 100 * time.Millisecond
 
 // suspend stops the process group until the shell resumes it, as Ctrl-Z does on a terminal that is not in raw mode.
 func suspend() {
@@ -21,6 +21,6 @@ func suspend() {
 	_ = syscall.Kill(0, syscall.SIGTSTP)
 	select {
 	case <-resumed:
-	case <-time.After(stops):
+	case <-time.After(stopTimeout):
 	}
 }

@@ -25,11 +25,11 @@ type Terminal struct {
 	restore   func()
 	dialogues chan dialogue
 
-	mu     sync.Mutex
-	canvas *show.Canvas
-	turn   *turn    // nil if no turn is running
-	held   bool     // a question holds the terminal
-	later  []string // lines to print when the question releases it
+	mu           sync.Mutex
+	canvas       *show.Canvas
+	turn         *turn    // nil if no turn is running
+	questionOpen bool     // a question holds the terminal
+	delayedLines []string // lines to print when the question releases it
 }
 
 // New returns a Terminal for an editor whose terminal is already in raw mode.
@@ -79,8 +79,8 @@ func (t *Terminal) Print(lines ...string) {
 
 // print does the work of Print. The caller must hold mu.
 func (t *Terminal) print(lines []string) {
-	if t.held {
-		t.later = append(t.later, lines...)
+	if t.questionOpen {
+		t.delayedLines = append(t.delayedLines, lines...)
 		return
 	}
 	if len(lines) == 0 {
@@ -114,20 +114,20 @@ func (t *Terminal) Dim(text string) string { return t.styled(text, dim) }
 // Bold styles a text as more important.
 func (t *Terminal) Bold(text string) string { return t.styled(text, bold) }
 
-func (t *Terminal) styled(text, looks string) string {
+func (t *Terminal) styled(text, style string) string {
 	if !t.Color {
 		return text
 	}
-	return show.Styled(text, looks)
+	return show.Styled(text, style)
 }
 
 // draw draws the live lines, if there are any and no question holds the terminal.
 func (t *Terminal) draw() {
-	if t.turn == nil || t.held {
+	if t.turn == nil || t.questionOpen {
 		return
 	}
 	width, _ := t.Editor.Size()
-	t.canvas.Draw(func(height int) []string { return t.turn.live(width, height) })
+	t.canvas.Draw(func(height int) []string { return t.turn.liveLines(width, height) })
 }
 
 // hold erases the live lines and delays printed lines until release, because a question holds the terminal.
@@ -135,14 +135,14 @@ func (t *Terminal) hold() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.canvas.Clear()
-	t.held = true
+	t.questionOpen = true
 }
 
 func (t *Terminal) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lines := slices.Clone(t.later)
-	t.held, t.later = false, nil
+	lines := slices.Clone(t.delayedLines)
+	t.questionOpen, t.delayedLines = false, nil
 	t.print(lines)
 	t.draw()
 }

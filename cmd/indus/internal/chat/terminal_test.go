@@ -82,13 +82,19 @@ func TestATurn(t *testing.T) {
 				at()
 				y.Hear(text("ll."))
 				y.Hear(agent.Event{Kind: agent.EventMessage})
-				a, b := call("1", "bash", `{"command":"go test \u001b[2J./..."}`), call("2", "weather__now", `{"city":"日本","days":2}`)
+				a, b := call("1", "bash", `{"command":"go test \u001b[2J./..."}`),
+					call("2", "weather__now", `{"city":"日本","days":2}`)
 				y.Hear(agent.Event{Kind: agent.EventCall, Call: a})
 				y.Hear(agent.Event{Kind: agent.EventCall, Call: b})
 				y.Hear(agent.Event{Kind: agent.EventProgress, Call: b, Text: "start\nhalf\x1b]0;x\x07way\n"})
 				at()
-				y.Hear(agent.Event{Kind: agent.EventResult, Call: b, Took: 1234 * time.Millisecond, Result: result("2", `{"rain":true}`, false)})
-				y.Hear(agent.Event{Kind: agent.EventResult, Call: a, Took: 2 * time.Second, Result: result("1", `"FAIL\u001b[31m\n\n\tone\nline\n"`, true)})
+				y.Hear(agent.Event{
+					Kind: agent.EventResult, Call: b, Took: 1234 * time.Millisecond, Result: result("2", `{"rain":true}`, false),
+				})
+				y.Hear(agent.Event{
+					Kind: agent.EventResult, Call: a, Took: 2 * time.Second, Result: result("1", `"FAIL\u001b[31m\n\n\tone\nline\n"`,
+						true),
+				})
 				y.Hear(agent.Event{Kind: agent.EventRetry, Text: "overloaded (HTTP 529)", Took: 2 * time.Second})
 				y.Hear(agent.Event{Kind: agent.EventCompact, Dropped: 1})
 				y.Hear(text("It rains."))
@@ -152,7 +158,9 @@ func TestALongBlock(t *testing.T) {
 func TestAWindowIsResized(t *testing.T) {
 	bubble(t, 60, 20, func(y *talk) {
 		_ = y.Turn(y.t.Context(), func(ctx context.Context) error {
-			y.Hear(agent.Event{Kind: agent.EventCall, Call: call("1", "bash", `{"command":"a long command that fills the line of the terminal"}`)})
+			y.Hear(agent.Event{
+				Kind: agent.EventCall, Call: call("1", "bash", `{"command":"a long command that fills the line of the terminal"}`),
+			})
 			for _, width := range []int{40, 25, 70, 33} {
 				y.wait(time.Second)
 				y.Resize(width, 20)
@@ -180,7 +188,8 @@ func TestCtrlC(t *testing.T) {
 		close(stuck)
 		<-end
 		y.keys.Close()
-		if err := y.Turn(y.t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); !errors.Is(err, context.Canceled) {
+		if err := y.Turn(y.t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }); !errors.Is(err,
+			context.Canceled) {
 			t.Errorf("the terminal is gone: %v", err)
 		}
 	})
@@ -245,7 +254,8 @@ func TestAnswers(t *testing.T) {
 		{[]string{"\x04"}, "", agent.Refuse, context.Canceled},
 	} {
 		bubble(t, 60, 20, func(y *talk) {
-			if got, err := y.asked(askOf("", "bash", `{"command":"ls"}`), c.always, c.keys...); got != c.want || !errors.Is(err, c.err) {
+			if got, err := y.asked(askOf("", "bash", `{"command":"ls"}`), c.always, c.keys...); got != c.want ||
+				!errors.Is(err, c.err) {
 				t.Errorf("%q: %v, %v; want %v, %v", c.keys, got, err, c.want, c.err)
 			}
 		})
@@ -328,7 +338,8 @@ func TestQuestionsShowEverything(t *testing.T) {
 		{"hidden characters", askOf("", "bash", `{"command":"a\u001b[2Kb\rc\u202ed\u200be\tf\u00a0"}`),
 			"? bash wants to run\n  │ command: a\\u{1b}[2Kb\\u{d}c\\u{202e}d\n  │ \\u{200b}e    f\\u{a0}"},
 		{"a server's", askOf("git\x1bhub", "create", `{"a":{"b":1},"a":"twice","\u001b[A":null}`),
-			"? git\\u{1b}hub__create wants to run\n  │ create of the server git\\u{1b}hub\n  │ a: {\"b\":1}\n  │ a: twice\n  │ \\u{1b}[A: null"},
+			"? git\\u{1b}hub__create wants to run\n  │ create of the server git\\u{1b}hub\n  │ a: {\"b\":1}\n  │ a: twice\n  " +
+				"│ \\u{1b}[A: null"},
 		{"an edit", askOf("", "edit", `{"path":"a.go","old":"one","new":"two\nthree"}`),
 			"? edit wants to run\n  │ path: a.go\n  │ old:\n  │ - one\n  │ new:\n  │ + two\n  │ + three"},
 		{"a server's edit is no diff", askOf("x", "edit", `{"old":"one"}`), "? x__edit wants to run\n  │ edit of the server x\n  │ old: one"},
@@ -348,11 +359,13 @@ func TestQuestionsShowEverything(t *testing.T) {
 // TestRefusals checks that the model receives the reason, and that Esc refuses.
 func TestRefusals(t *testing.T) {
 	for keys, want := range map[string]string{
-		"n\r": "", "\x1b": "", "n  use pnpm \r": `the user refused this call, and says: "use pnpm". Do not repeat the same call`,
+		"n\r": "", "\x1b": "",
+		"n  use pnpm \r": `the user refused this call, and says: "use pnpm". Do not repeat the same call`,
 		"y maybe\rno \r": "", "no \x1b[2Jevil\r": `the user refused this call, and says: "evil". Do not repeat the same call`,
 	} {
 		bubble(t, 60, 20, func(y *talk) {
-			verdict, err := y.asked(askOf("", "bash", `{"command":"npm i"}`), "", slices.DeleteFunc(strings.SplitAfter(keys, "\r"), func(s string) bool { return s == "" })...)
+			verdict, err := y.asked(askOf("", "bash", `{"command":"npm i"}`), "",
+				slices.DeleteFunc(strings.SplitAfter(keys, "\r"), func(s string) bool { return s == "" })...)
 			got := ""
 			if why, ok := errors.AsType[agent.Refusal](err); ok {
 				got, err = string(why), nil
@@ -401,7 +414,8 @@ func TestFill(t *testing.T) {
 				t.Errorf("%q: %v, %s", c.keys, err, d)
 			}
 			if c.want != nil {
-				y.shows("\n? server s\\u{1b}]0;x\\u{7} asks\n  │ How many?\n  │   answer? y\n  y answers · n declines\n  answer? y\n" +
+				y.shows("\n? server s\\u{1b}]0;x\\u{7} asks\n  │ How many?\n  │   answer? y\n  y answers · n declines\n  " +
+					"answer? y\n" +
 					"  name\\u{1b}[A (any text): me\n  n: 0\n  at least[2J 1\n  n: 2")
 			}
 		})

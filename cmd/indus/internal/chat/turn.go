@@ -20,14 +20,14 @@ var ErrLeave = errors.New("left")
 // turn is the state of the running turn. The terminal's mu guards it.
 type turn struct {
 	*Terminal
-	began  time.Time
-	text   markdown.Splitter
-	calls  []*runningCall
-	asked  map[string]time.Duration // by the id of a call: how long it waited for the user
-	note   string                   // the reason to wait; "" is the model
-	wrote  bool                     // the last printed line was text
-	typing string                   // text typed during the turn
-	over   chan struct{}            // closed when the turn has ended
+	began      time.Time
+	text       markdown.Splitter
+	calls      []*runningCall
+	askTime    map[string]time.Duration // by the id of a call: how long it waited for the user
+	waitReason string                   // the reason to wait; "" is the model
+	afterText  bool                     // the last printed line was text
+	typed      string                   // text typed during the turn
+	ended      chan struct{}            // closed when the turn has ended
 }
 
 // runningCall is a call that has not ended.
@@ -44,7 +44,9 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.mu.Lock()
-	t.turn = &turn{Terminal: t, began: time.Now(), wrote: true, asked: map[string]time.Duration{}, over: make(chan struct{})}
+	t.turn = &turn{
+		Terminal: t, began: time.Now(), afterText: true, askTime: map[string]time.Duration{}, ended: make(chan struct{}),
+	}
 	t.mu.Unlock()
 	done := make(chan error, 1)
 	go func() {
@@ -66,7 +68,7 @@ func (t *Terminal) Turn(ctx context.Context, run func(context.Context) error) er
 		case err := <-done:
 			return err
 		case d := <-t.dialogues:
-			err := t.take(d)
+			err := t.runDialogue(d)
 			if errors.Is(err, context.Canceled) {
 				cancel()
 			}
@@ -106,9 +108,9 @@ func (t *Terminal) endTurn() {
 	if u == nil {
 		return
 	}
-	close(u.over)
-	u.blocks(u.text.End())
-	t.Editor.Begin = u.typing
+	close(u.ended)
+	u.printBlocks(u.text.End())
+	t.Editor.Begin = u.typed
 	t.turn = nil
 	t.canvas.Clear()
 }
@@ -118,7 +120,7 @@ func (t *Terminal) SetNote(note string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.turn != nil {
-		t.turn.note = show.Clean(note)
+		t.turn.waitReason = show.Clean(note)
 		t.draw()
 	}
 }
@@ -131,17 +133,17 @@ func (t *Terminal) typeAhead(e lineedit.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch u := t.turn; {
-	case e.Key == lineedit.KeyBackspace && u.typing != "":
-		runes := []rune(u.typing)
-		u.typing = string(runes[:len(runes)-1])
+	case e.Key == lineedit.KeyBackspace && u.typed != "":
+		runes := []rune(u.typed)
+		u.typed = string(runes[:len(runes)-1])
 	case e.Key == lineedit.KeyKillBefore:
-		u.typing = ""
+		u.typed = ""
 	case e.Key == lineedit.KeyEnter || e.Key == lineedit.KeyNewline:
-		u.typing += "\n"
+		u.typed += "\n"
 	case e.Key == lineedit.KeyTab: // part of pasted text, because terminals do not mark pastes during a turn
-		u.typing += "\t"
-	case len(u.typing)+len(e.Text) <= maxTyping:
-		u.typing += lineedit.PastedLines(e.Text)
+		u.typed += "\t"
+	case len(u.typed)+len(e.Text) <= maxTyping:
+		u.typed += lineedit.PastedLines(e.Text)
 	}
 	t.draw()
 }
@@ -151,45 +153,45 @@ func (t *Terminal) Hear(e agent.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.turn != nil {
-		t.turn.hear(e)
+		t.turn.handle(e)
 	}
 }
 
-func (u *turn) hear(e agent.Event) {
+func (u *turn) handle(e agent.Event) {
 	switch e.Kind {
 	case agent.EventText:
-		u.note = ""
-		u.blocks(u.text.Add(e.Text))
+		u.waitReason = ""
+		u.printBlocks(u.text.Add(e.Text))
 		return // the incomplete block is drawn at the next tick
 	case agent.EventDraft:
-		u.note = "writing a call of " + show.Clean(e.Text)
+		u.waitReason = "writing a call of " + show.Clean(e.Text)
 	case agent.EventMessage:
-		u.note = ""
-		u.blocks(u.text.End())
+		u.waitReason = ""
+		u.printBlocks(u.text.End())
 	case agent.EventCall:
 		u.calls = append(u.calls, &runningCall{call: *e.Call, began: time.Now()})
 	case agent.EventProgress:
-		if c := u.running(e.Call.ID); c != nil {
+		if c := u.runningCall(e.Call.ID); c != nil {
 			lines := strings.Split(strings.TrimRight(e.Text, "\r\n"), "\n")
 			c.progress = show.Clean(lines[len(lines)-1])
 		}
 	case agent.EventResult:
 		u.calls = slices.DeleteFunc(u.calls, func(c *runningCall) bool { return c.call.ID == e.Call.ID })
-		e.Took -= u.asked[e.Call.ID]
-		u.say(false, u.callLines(e)...)
+		e.Took -= u.askTime[e.Call.ID]
+		u.printLines(false, u.callLines(e)...)
 	case agent.EventRetry:
 		if u.text.End() != nil {
-			u.remark("the answer broke off, and begins anew")
+			u.printNotice("the answer broke off, and begins anew")
 		}
-		u.note = ""
-		u.remark(show.Clean(e.Text) + "; asked again in " + show.Duration(e.Took))
+		u.waitReason = ""
+		u.printNotice(show.Clean(e.Text) + "; asked again in " + show.Duration(e.Took))
 	case agent.EventCompact:
-		u.remark("the conversation is long: the model no longer sees " + show.Count(e.Dropped, "older result"))
+		u.printNotice("the conversation is long: the model no longer sees " + show.Count(e.Dropped, "older result"))
 	}
 	u.draw()
 }
 
-func (u *turn) running(id string) *runningCall {
+func (u *turn) runningCall(id string) *runningCall {
 	for _, c := range u.calls {
 		if c.call.ID == id {
 			return c
@@ -198,39 +200,42 @@ func (u *turn) running(id string) *runningCall {
 	return nil
 }
 
-// blocks prints blocks of text, with an empty line before each.
-func (u *turn) blocks(blocks []string) {
+// printBlocks prints blocks of text, with an empty line before each.
+func (u *turn) printBlocks(blocks []string) {
 	width, _ := u.Editor.Size()
 	for _, b := range blocks {
-		u.say(true, append([]string{""}, markdown.Render(b, width-1, u.Color)...)...)
+		u.printLines(true, append([]string{""}, markdown.Render(b, width-1, u.Color)...)...)
 	}
 }
 
-// say prints lines. An empty line separates text from calls.
-func (u *turn) say(text bool, lines ...string) {
-	if u.wrote && !text {
+// printLines prints lines. An empty line separates text from calls.
+func (u *turn) printLines(text bool, lines ...string) {
+	if u.afterText && !text {
 		lines = append([]string{""}, lines...)
 	}
-	u.wrote = text
+	u.afterText = text
 	u.print(lines)
 }
 
-// remark prints a notice that is not part of the conversation.
-func (u *turn) remark(text string) {
+// printNotice prints a notice that is not part of the conversation.
+func (u *turn) printNotice(text string) {
 	width, _ := u.Editor.Size()
 	var lines []string
-	for i, line := range show.WrapTo(text, 0, width-3) {
-		lines = append(lines, u.styled([]string{"! ", "  "}[min(i, 1)], yellow)+u.Dim(line))
+	mark := "! "
+	for _, line := range show.WrapTo(text, 0, width-3) {
+		lines = append(lines, u.styled(mark, yellow)+u.Dim(line))
+		mark = "  "
 	}
-	u.say(false, lines...)
+	u.printLines(false, lines...)
 }
 
-// live returns the redrawn lines: the end of the arriving block, the running calls, and the typed text.
-func (u *turn) live(width, height int) (lines []string) {
+// liveLines returns the redrawn lines: the end of the arriving block, the running calls, and the typed text.
+func (u *turn) liveLines(width, height int) (lines []string) {
 	now := time.Now()
 	var below []string
 	for _, c := range u.calls {
-		line := u.spin(now) + " " + u.head(c.call, width-20) + "  " + elapsedText(now.Sub(c.began)-u.asked[c.call.ID])
+		line := u.spinner(now) + " " + u.callHead(c.call, width-20) + "  " +
+			elapsedText(now.Sub(c.began)-u.askTime[c.call.ID])
 		if c.progress != "" {
 			line += "  " + u.Dim(c.progress)
 		}
@@ -239,15 +244,15 @@ func (u *turn) live(width, height int) (lines []string) {
 	if room := max(1, height/3); len(below) > room {
 		below = append(below[:room-1], u.Dim(fmt.Sprintf("… and %d more calls", len(below)-room+1)))
 	}
-	if len(u.calls) == 0 || u.note != "" {
-		note := u.note
+	if len(u.calls) == 0 || u.waitReason != "" {
+		note := u.waitReason
 		if note == "" {
 			note = "thinking"
 		}
-		below = append(below, u.spin(now)+" "+u.Dim(note+"  "+elapsedText(now.Sub(u.began))))
+		below = append(below, u.spinner(now)+" "+u.Dim(note+"  "+elapsedText(now.Sub(u.began))))
 	}
-	if u.typing != "" {
-		below = append(below, u.Dim("> "+show.Clean(strings.ReplaceAll(u.typing, "\n", " ⏎ "))))
+	if u.typed != "" {
+		below = append(below, u.Dim("> "+show.Clean(strings.ReplaceAll(u.typed, "\n", " ⏎ "))))
 	}
 	if rest := u.text.Rest(); rest != "" {
 		lines = append([]string{""}, markdown.Render(rest, width-1, u.Color)...)
@@ -259,8 +264,8 @@ func (u *turn) live(width, height int) (lines []string) {
 	return append(lines, below...)
 }
 
-// spin returns one frame of an animation that shows activity.
-func (u *turn) spin(now time.Time) string {
+// spinner returns one frame of an animation that shows activity.
+func (u *turn) spinner(now time.Time) string {
 	frames := []string{"⠋", "⠙", "⠸", "⠴", "⠦", "⠇"}
 	return u.styled(frames[now.Sub(u.began)/show.DrawTick%time.Duration(len(frames))], yellow)
 }

@@ -54,20 +54,23 @@ func Ask(ctx context.Context, fleet *interop.Fleet, server, method string, param
 	if err != nil {
 		return nil, err
 	}
-	result, err := requestOf(ctx, fleet, server, method, raw)
+	result, err := sendRequest(ctx, fleet, server, method, raw)
 	if err == nil {
 		err = CheckResult(server, method, result)
 	}
 	return result, err
 }
 
-func requestOf(ctx context.Context, fleet *interop.Fleet, server, method string, params json.RawMessage) (json.RawMessage, error) {
+func sendRequest(
+	ctx context.Context, fleet *interop.Fleet, server, method string, params json.RawMessage,
+) (json.RawMessage, error) {
 	result, err := fleet.Request(ctx, server, interop.Message{Method: method, Params: params})
 	if err != nil {
 		return nil, err
 	}
 	if kind, ok := wire.Lookup(result, "resultType"); ok && string(kind) != `"complete"` {
-		return nil, interop.NewFault(interop.Protocol, server, method, fmt.Errorf("it answers with %s, which nobody can give here", show.Cut(string(kind), 40)))
+		return nil, interop.NewFault(interop.Protocol, server, method,
+			fmt.Errorf("it answers with %s, which cannot be answered here", show.Cut(string(kind), 40)))
 	}
 	return result, nil
 }
@@ -76,17 +79,19 @@ const maxListPages = 1000 // per list; reading stops there if a server returns c
 
 // ListBeside returns the entries of one kind that a server lists. If the server does not declare the capability, no
 // request is sent. If the list was not read to its end, rest has the reason.
-func ListBeside(ctx context.Context, fleet *interop.Fleet, server string, of BesideKind) (rows []Beside, rest string, err error) {
+func ListBeside(
+	ctx context.Context, fleet *interop.Fleet, server string, kind BesideKind,
+) (rows []Beside, rest string, err error) {
 	e, err := fleet.Endpoint(server, "")
 	if err != nil {
 		return nil, "", err
 	}
-	if v, ok := wire.Lookup(e.Capabilities(), of.capability); !ok || string(v) == "null" {
+	if v, ok := wire.Lookup(e.Capabilities(), kind.capability); !ok || string(v) == "null" {
 		return nil, "", nil
 	}
-	pages := protocol.Pages{Method: of.method, Key: of.member, MaxPages: maxListPages, MaxBytes: interop.MaxMessage}
+	pages := protocol.Pages{Method: kind.method, Key: kind.member, Most: maxListPages, MaxBytes: interop.MaxMessage}
 	rest, err = pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
-		return requestOf(ctx, fleet, server, of.method, params)
+		return sendRequest(ctx, fleet, server, kind.method, params)
 	}, func(_ []wire.Member, raws []json.RawMessage) {
 		for _, raw := range raws {
 			row := Beside{Server: server, Raw: raw}
@@ -98,10 +103,11 @@ func ListBeside(ctx context.Context, fleet *interop.Fleet, server string, of Bes
 	var bad *protocol.PageError
 	rpc, refused := errors.AsType[*interop.RPCError](err)
 	switch {
-	case refused && rpc.Code == interop.CodeMethodNotFound: // some servers declare resources but have no method for templates
+	case refused && rpc.Code == interop.CodeMethodNotFound:
+		// Some servers declare resources but have no method for templates.
 		err = nil
 	case errors.As(err, &bad):
-		err = interop.NewFault(interop.Protocol, server, of.method, bad)
+		err = interop.NewFault(interop.Protocol, server, kind.method, bad)
 	}
 	return rows, rest, err
 }

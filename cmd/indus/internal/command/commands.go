@@ -25,23 +25,23 @@ func newHelp(group *cobra.Command, example string) *cobra.Command {
 		Hidden: group.HasParent(), // -h does the same
 		Long:   "All about a command.\n\nA session:\n  $ " + group.CommandPath() + " help " + example,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			of, unknown, _ := group.Find(args)
+			target, unknown, _ := group.Find(args)
 			if len(unknown) > 0 {
-				return NoSuchCommand(of, unknown)
+				return NoSuchCommand(target, unknown)
 			}
-			return of.Help()
+			return target.Help()
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-			if of, unknown, _ := group.Find(args); len(unknown) == 0 {
-				names = commandNames(of)
+			if target, unknown, _ := group.Find(args); len(unknown) == 0 {
+				names = commandNames(target)
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }
 
-func commandNames(of *cobra.Command) []string {
-	return show.Names(of.Commands(), func(c *cobra.Command) string {
+func commandNames(parent *cobra.Command) []string {
+	return show.Names(parent.Commands(), func(c *cobra.Command) string {
 		if c.Hidden {
 			return ""
 		}
@@ -103,8 +103,8 @@ func newVersion(s show.Streams) *cobra.Command {
 		}
 		return printVersion(s)
 	}, cobra.Command{
-		Use: "version", Short: "Which indus this is",
-		Long: "Which indus this is.\n\nA session:\n  $ indus version\n  indus " + moduleVersion(),
+		Use: "version", Short: "Print the version",
+		Long: "Print the version.\n\nA session:\n  $ indus version\n  indus " + moduleVersion(),
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object: version, go, os, arch")
 	return cmd
@@ -113,10 +113,10 @@ func newVersion(s show.Streams) *cobra.Command {
 // addVersionFlag adds --version to the root command. The template of cobra would link text/template, which can call
 // every exported method by name. The linker would then keep all methods of all packages, which costs 40 MB.
 func addVersionFlag(root *cobra.Command, s show.Streams) {
-	asked := root.Flags().Bool("version", false, "which indus this is")
+	wanted := root.Flags().Bool("version", false, "print the version")
 	run := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if *asked {
+		if *wanted {
 			return printVersion(s)
 		}
 		return run(cmd, args)
@@ -182,7 +182,8 @@ func writeManPages(dir, date string, c *cobra.Command) error {
 // manPage returns the manual page of a command. The help text is laid out already, so roff must not fill its lines.
 func manPage(name, date string, c *cobra.Command) string {
 	return fmt.Sprintf(".TH %s 1 %q %q\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n%s\n.fi\n.SH SEE ALSO\n.BR indus (1)\n",
-		strings.ToUpper(roffText(name)), date, "indus "+moduleVersion(), roffText(name), roffText(c.Short), roffText(HelpText(c)))
+		strings.ToUpper(roffText(name)), date, "indus "+moduleVersion(), roffText(name), roffText(c.Short),
+		roffText(HelpText(c)))
 }
 
 // roffText escapes text for a manual page: backslashes, hyphens, and lines that roff would read as a request.

@@ -64,9 +64,10 @@ type ConfigFlags struct {
 
 // Add adds the flags.
 func (f *ConfigFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  a file, which is thereby approved, or a directory to search; may be
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil,
+		`PATH  a file, which is thereby approved, or a directory to search; may be
 		repeated or separated by commas, and the later wins (default: the working directory, then the user's own files)`)
-	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start what a project's file configures, though nobody named it")
+	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start the servers of a project's file without approval")
 }
 
 // Read reads the configuration. An error of reading is a usage error.
@@ -86,7 +87,9 @@ func (f *ConfigFlags) ReadDry(ctx context.Context) (*mcpconfig.Config, error) {
 }
 
 // Load is like Read, and reports the notes for which cares returns true.
-func (f *ConfigFlags) Load(ctx context.Context, s show.Streams, cares func(mcpconfig.Note) bool) (*mcpconfig.Config, error) {
+func (f *ConfigFlags) Load(
+	ctx context.Context, s show.Streams, cares func(mcpconfig.Note) bool,
+) (*mcpconfig.Config, error) {
 	c, err := f.Read(ctx)
 	if err != nil {
 		return nil, err
@@ -97,7 +100,8 @@ func (f *ConfigFlags) Load(ctx context.Context, s show.Streams, cares func(mcpco
 		}
 	}
 	if len(c.Rows) == 0 && len(c.Notes) == 0 {
-		s.Reportf("no MCP servers are configured: indus mcp add configures one, indus mcp import takes over those of another client")
+		s.Reportf(
+			"no MCP servers are configured: indus mcp add configures one, indus mcp import takes over those of another client")
 	}
 	return c, nil
 }
@@ -166,7 +170,9 @@ func OwnsTool(o interop.Server, word string) bool { return o.ID == word || o.May
 
 // Choose loads the configuration and returns the servers that words select. Without words, it returns all servers that
 // may start. If a word is the id of a server, it selects only that server.
-func (f *ConfigFlags) Choose(ctx context.Context, words []string, is matcher, s show.Streams) ([]interop.Server, error) {
+func (f *ConfigFlags) Choose(
+	ctx context.Context, words []string, is matcher, s show.Streams,
+) ([]interop.Server, error) {
 	cares := UnexpectedNotes
 	if len(words) > 0 {
 		concerns := func(o interop.Server) bool {
@@ -185,13 +191,13 @@ func (f *ConfigFlags) Choose(ctx context.Context, words []string, is matcher, s 
 	}
 	var chosen []string
 	for _, w := range words {
-		meant := func(o interop.Server) bool { return is(o, w) }
+		matches := func(o interop.Server) bool { return is(o, w) }
 		if slices.Contains(IDs(all), w) {
-			meant = func(o interop.Server) bool { return IsServer(o, w) }
+			matches = func(o interop.Server) bool { return IsServer(o, w) }
 		}
-		found := show.Where(all, func(o interop.Server) bool { return meant(o) })
+		found := show.Where(all, func(o interop.Server) bool { return matches(o) })
 		if len(found) == 0 {
-			return nil, NoServer(c, w, meant)
+			return nil, NoServer(c, w, matches)
 		}
 		chosen = append(chosen, IDs(found)...)
 	}

@@ -44,20 +44,25 @@ func (f *ServerFlags) Add(cmd *cobra.Command) {
 
 // Connect mounts servers once, without restarts, and waits until each is ready or faulted. On a terminal it draws their
 // progress. If the configuration holds back changed tools, Connect compares them with the ledger of indus serve.
-func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams) (*Connection, error) {
+func (f *LedgerFlags) Connect(
+	ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams,
+) (*Connection, error) {
 	tokens := signin.Open(s)
 	o := &interop.MountOptions{
-		FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}, Endpoint: tokens.Endpoint, Logger: s.Logger()},
-		Wait:         -1,
-		Budget:       -1,
-		Profile:      p,
+		FleetOptions: interop.FleetOptions{
+			Restart: interop.Restart{Off: true}, Endpoint: tokens.Endpoint, Logger: s.Logger(),
+		},
+		Wait:    -1,
+		Budget:  -1,
+		Profile: p,
 	}
 	c := &Connection{}
 	if GuardOf(servers) != "" {
 		log, err := f.openPins(ctx, s)
 		if err != nil {
 			tokens.Close()
-			return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
+			return nil, fmt.Errorf(
+				"%w; without the ledger it is unknown which tools changed, and the configuration keeps those back", err)
 		}
 		a := ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{Mount: o, Log: log, By: "indus mcp"})
 		c.Mounted, c.Closers = &interop.Mounted{Box: a.Box, Fleet: a.Fleet}, []func(){a.Close, tokens.Close}
@@ -79,7 +84,7 @@ func (f *LedgerFlags) Connect(ctx context.Context, servers []interop.Server, p *
 // See stores the tools of the connected servers in the ledger, for the next start. It waits at most recallLimit. If the
 // ledger cannot be written, the command does not fail.
 func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Streams) {
-	file, _, err := f.open(ctx, beginAbsent, recallLimit, &ledger.FileOptions{Logger: s.Logger()})
+	file, _, err := f.open(ctx, createUnlessRemoved, recallLimit, &ledger.FileOptions{Logger: s.Logger()})
 	switch {
 	case err == nil:
 		ctx, cancel := context.WithTimeout(ctx, recallLimit)
@@ -143,13 +148,13 @@ func QuarantineText(q interop.Quarantine) string {
 func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 	canvas := s.Canvas()
 	if canvas == nil {
-		return s.ReportSlow(func() (starting []string) {
+		return s.ReportSlow(func() (waiting []string) {
 			for _, st := range fleet.Status() {
 				if !st.Phase.Usable() && st.Fault == nil {
-					starting = append(starting, st.Server)
+					waiting = append(waiting, st.Server)
 				}
 			}
-			return starting
+			return waiting
 		})
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
@@ -173,7 +178,7 @@ func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 
 // serverLines returns the lines for servers on a screen of the given height. If they do not fit, the last counts the
 // rest.
-func serverLines(all []interop.EndpointStatus, since time.Duration, height int) []string {
+func serverLines(all []interop.EndpointStatus, elapsed time.Duration, height int) []string {
 	shown, room, id := all, height-2, 0
 	if len(all) > room {
 		shown = nil
@@ -188,7 +193,8 @@ func serverLines(all []interop.EndpointStatus, since time.Duration, height int) 
 	}
 	var lines []string
 	for _, st := range shown {
-		lines = append(lines, fmt.Sprintf("%s  %-10s  %s", show.Pad(show.Clean(st.Server), id), st.Phase, progressOf(st, since)))
+		lines = append(lines,
+			fmt.Sprintf("%s  %-10s  %s", show.Pad(show.Clean(st.Server), id), st.Phase, progressOf(st, elapsed)))
 	}
 	if more := len(all) - len(shown); more > 0 {
 		ready := 0
@@ -202,14 +208,14 @@ func serverLines(all []interop.EndpointStatus, since time.Duration, height int) 
 	return lines
 }
 
-func progressOf(st interop.EndpointStatus, since time.Duration) string {
+func progressOf(st interop.EndpointStatus, elapsed time.Duration) string {
 	switch {
 	case st.Fault != nil:
 		return show.Clean(strings.TrimPrefix(st.Fault.Error(), st.Server+": "))
 	case st.Phase.Usable():
 		return show.Count(st.Tools, "tool") + ", " + show.Duration(st.Took)
 	}
-	return show.Duration(since.Truncate(show.DrawTick))
+	return show.Duration(elapsed.Truncate(show.DrawTick))
 }
 
 // recallLimit bounds the wait for a ledger that another process holds, so that completions and help stay fast.
@@ -237,7 +243,7 @@ func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Re
 	defer cancel()
 	r := &Recalled{Heard: map[string]time.Time{}}
 	state := ledger.StateOf(nil)
-	file, err := f.existing(ctx)
+	file, err := f.openExisting(ctx)
 	if file != nil {
 		var entries []ledger.Entry
 		entries, err = file.Read(ctx, 0)
@@ -255,16 +261,20 @@ func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Re
 }
 
 // MountKnown mounts servers without connecting them, with the tools of their last run.
-func MountKnown(ctx context.Context, servers []interop.Server, known func(string) []toolbox.Wire, p *schema.Profile) *interop.Mounted {
-	away := make([]interop.Server, len(servers))
+func MountKnown(
+	ctx context.Context, servers []interop.Server, known func(string) []toolbox.Wire, p *schema.Profile,
+) *interop.Mounted {
+	unconnected := make([]interop.Server, len(servers))
 	for i, o := range servers {
-		away[i] = interop.Server{ID: o.ID, Tools: o.Tools, Profile: o.Profile}
+		unconnected[i] = interop.Server{ID: o.ID, Tools: o.Tools, Profile: o.Profile}
 	}
-	return interop.Mount(ctx, away, &interop.MountOptions{
-		FleetOptions: interop.FleetOptions{Known: known, Grace: neverRetry, Restart: interop.Restart{First: neverRetry, Max: neverRetry}},
-		Wait:         -1,
-		Budget:       -1,
-		Profile:      p,
+	return interop.Mount(ctx, unconnected, &interop.MountOptions{
+		FleetOptions: interop.FleetOptions{
+			Known: known, Grace: neverRetry, Restart: interop.Restart{First: neverRetry, Max: neverRetry},
+		},
+		Wait:    -1,
+		Budget:  -1,
+		Profile: p,
 	})
 }
 

@@ -107,7 +107,8 @@ func isStep(err error, unreachable bool) bool {
 func isForbidden(err error) bool {
 	answer, ok := errors.AsType[*interop.HTTPError](err)
 	fault, isFault := errors.AsType[*interop.Fault](err)
-	return isFault && fault.NeedsSignIn() || isStep(err, false) || ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
+	return isFault && fault.NeedsSignIn() || isStep(err, false) ||
+		ok && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden)
 }
 
 // Explain adds the advice to a fault, and the data to a JSON-RPC error of a server.

@@ -10,8 +10,12 @@ import (
 
 // A full disk is no usage error: the name of the file is correct.
 func TestAFullDiskIsNoUsageError(t *testing.T) {
-	for err, want := range map[error]int{syscall.ENOSPC: 1, syscall.EDQUOT: 1, syscall.EIO: 1, syscall.EACCES: 2, os.ErrNotExist: 2} {
-		if got := command.ExitCode(command.Usagef("%w", &os.PathError{Op: "write", Path: "mcp.json", Err: err})); got != want {
+	for err, want := range map[error]int{
+		syscall.ENOSPC: 1, syscall.EDQUOT: 1, syscall.EIO: 1, syscall.EACCES: 2, os.ErrNotExist: 2,
+	} {
+		if got := command.ExitCode(command.Usagef("%w", &os.PathError{
+			Op: "write", Path: "mcp.json", Err: err,
+		})); got != want {
 			t.Errorf("%v: exit code %d, want %d", err, got, want)
 		}
 	}

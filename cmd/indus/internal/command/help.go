@@ -81,18 +81,19 @@ func HelpText(cmd *cobra.Command) string {
 	if len(flags) > 0 && !strings.Contains(text, "\n  --") {
 		generated += "\n\nFlags:\n  --*"
 	}
-	if mcp, ledger := cmd.Flags().Lookup("mcp"), cmd.Flags().Lookup("ledger"); !strings.Contains(text, "\n\nExit codes:\n") {
+	if !strings.Contains(text, "\n\nExit codes:\n") {
 		switch {
-		case mcp != nil:
+		case cmd.Flags().Lookup("mcp") != nil:
 			text += "\n\n" + exitHelp
-		case ledger != nil:
+		case cmd.Flags().Lookup("ledger") != nil:
 			text += "\n\n" + ledgerExitHelp
 		}
 	}
 	lines := strings.Split(strings.Replace(text, session, generated+session, 1), "\n")
 	for i, line := range lines {
 		names := strings.Fields(line)
-		if strings.HasPrefix(line, "  --") && !slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "--") }) {
+		isWord := func(name string) bool { return !strings.HasPrefix(name, "--") }
+		if strings.HasPrefix(line, "  --") && !slices.ContainsFunc(names, isWord) {
 			named := flags
 			if names[0] != "--*" {
 				named = nil
@@ -184,9 +185,9 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 }
 
 // commandFor returns the path of the command with a name, an alias or a name in other programs. The largest group wins.
-func commandFor(of *cobra.Command, name string) string {
+func commandFor(parent *cobra.Command, name string) string {
 	largest := func(a, b *cobra.Command) int { return len(b.Commands()) - len(a.Commands()) }
-	for _, c := range slices.SortedStableFunc(slices.Values(of.Commands()), largest) {
+	for _, c := range slices.SortedStableFunc(slices.Values(parent.Commands()), largest) {
 		if !c.Hidden && (c.Name() == name || c.HasAlias(name) || slices.Contains(c.SuggestFor, name)) {
 			return c.CommandPath()
 		}
@@ -205,16 +206,17 @@ func badFlag(cmd *cobra.Command, err error) error {
 	}
 	hint, name := "", unknown.GetSpecifiedName()
 	words := cmd.Flags().Args()
-	also := flagsElsewhere[name]
+	equivalent := flagsElsewhere[name]
 	switch {
 	case cmd.HasSubCommands() && len(words) > 0:
 		return NoSuchCommand(cmd, words)
 	case cmd.HasSubCommands():
 		hint = cmp.Or(nearFlags(cmd, name), "; the flags of a command go after its name")
 	case cmd.Name() == "add" && len(words) > 1 && !IsURL(words[1]):
-		hint = fmt.Sprintf("; flags of the server's own command go after --: indus mcp add %s -- %s …", show.ShellWord(words[0]), show.ShellWord(words[1]))
-	case also != "" && cmd.Flags().Lookup(strings.Fields(also)[0]) != nil:
-		hint = ", did you mean --" + strings.ReplaceAll(also, " ", " or --") + "?"
+		hint = fmt.Sprintf("; flags of the server's own command go after --: indus mcp add %s -- %s …",
+			show.ShellWord(words[0]), show.ShellWord(words[1]))
+	case equivalent != "" && cmd.Flags().Lookup(strings.Fields(equivalent)[0]) != nil:
+		hint = ", did you mean --" + strings.ReplaceAll(equivalent, " ", " or --") + "?"
 	default:
 		hint = nearFlags(cmd, name)
 	}

@@ -30,7 +30,8 @@ func HomeDirectories() (homes []string) {
 	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) {
 		homes = append(homes, u.HomeDir)
 	}
-	return slices.DeleteFunc(homes, func(home string) bool { return home == filepath.Dir(home) }) // a user without a home has "/"
+	// A user without a home has "/".
+	return slices.DeleteFunc(homes, func(home string) bool { return home == filepath.Dir(home) })
 }
 
 // SameDirectory reports whether two paths name the same directory, which need not exist.

@@ -36,7 +36,8 @@ type LedgerFlags struct {
 
 // Add adds the flag.
 func (f *LedgerFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "ledger", "", `FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by default
+	cmd.Flags().StringVar(&f.path, "ledger", "",
+		`FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by default
 		~/.local/state)`)
 	f.Flag = cmd.Flags().Lookup("ledger")
 }
@@ -60,13 +61,13 @@ func (f *LedgerFlags) Path() (string, error) {
 	return filepath.Join(dir, "ledger.jsonl"), nil
 }
 
-// absent selects the action if the ledger does not exist.
-type absent int
+// absentPolicy selects the action if the ledger does not exist.
+type absentPolicy int
 
 const (
-	refuseAbsent absent = iota
-	beginAbsent         // create it, unless it was removed
-	makeAbsent          // create it in any case
+	refuseAbsent        absentPolicy = iota
+	createUnlessRemoved              // create it, unless it was removed
+	createAbsent                     // create it in any case
 )
 
 // Open opens the existing ledger. If there is none, it returns an error.
@@ -77,18 +78,20 @@ func (f *LedgerFlags) Open(ctx context.Context) (*ledger.File, string, error) {
 // errRemoved is returned if the ledger existed before and is now missing.
 var errRemoved = errors.New("was removed, and with it what was approved; put it back, or begin anew: indus serve")
 
-func (f *LedgerFlags) open(ctx context.Context, or absent, wait time.Duration, o *ledger.FileOptions) (*ledger.File, string, error) {
+func (f *LedgerFlags) open(
+	ctx context.Context, policy absentPolicy, wait time.Duration, o *ledger.FileOptions,
+) (*ledger.File, string, error) {
 	path, err := f.Path()
 	if err != nil {
 		return nil, "", err
 	}
-	there, err := LedgerExists(path)
+	exists, err := LedgerExists(path)
 	switch {
 	case err != nil:
 		return nil, path, err
-	case !there && or != makeAbsent && WasRemoved(path):
+	case !exists && policy != createAbsent && WasRemoved(path):
 		return nil, path, fmt.Errorf("%s %w", path, errRemoved)
-	case !there && or == refuseAbsent:
+	case !exists && policy == refuseAbsent:
 		return nil, path, Usagef("%s: nothing has been served yet: indus serve writes it", path)
 	}
 	file, err := OpenLedger(ctx, path, wait, o)
@@ -121,14 +124,16 @@ func WasRemoved(path string) bool {
 // ReportRemoved reports that the ledger was removed, and that opening it began a new one.
 func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Streams) {
 	if file != nil && file.Removed() {
-		s.Reportf("%s was removed, and with it what was approved: no tool counts as approved; look at them, and accept them: indus mcp accept%s",
+		s.Reportf(
+			"%s was removed, and with it what was approved: no tool counts as approved; look at them, and accept them: indus "+
+				"mcp accept%s",
 			path, f.Repeat())
 	}
 }
 
 // Read ends the runs of processes that are gone. It returns the ledger, with the entries that its present state needs.
 func (f *LedgerFlags) Read(ctx context.Context) (*ledger.File, []ledger.Entry, error) {
-	file, err := f.reaped(ctx)
+	file, err := f.openReaped(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,14 +143,14 @@ func (f *LedgerFlags) Read(ctx context.Context) (*ledger.File, []ledger.Entry, e
 
 // History returns all entries of the existing ledger and of its archives.
 func (f *LedgerFlags) History(ctx context.Context) ([]ledger.Entry, error) {
-	file, err := f.reaped(ctx)
+	file, err := f.openReaped(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return file.History(ctx)
 }
 
-func (f *LedgerFlags) reaped(ctx context.Context) (*ledger.File, error) {
+func (f *LedgerFlags) openReaped(ctx context.Context) (*ledger.File, error) {
 	file, _, err := f.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -166,7 +171,7 @@ func (f *LedgerFlags) Repeat() string {
 
 // LedgerExists reports whether the ledger file exists. If the file is not a ledger, it returns an error: opening it as
 // a ledger would cut an unfinished last line.
-func LedgerExists(path string) (there bool, err error) {
+func LedgerExists(path string) (exists bool, err error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -199,20 +204,20 @@ func LedgerExists(path string) (there bool, err error) {
 
 // Entries returns the entries that the present state depends on. If there is no ledger yet, it returns none.
 func (f *LedgerFlags) Entries(ctx context.Context) ([]ledger.Entry, error) {
-	file, err := f.existing(ctx)
+	file, err := f.openExisting(ctx)
 	if file == nil {
 		return nil, err
 	}
 	return file.Read(ctx, 0)
 }
 
-// existing opens the ledger. If there is none yet, it returns nil.
-func (f *LedgerFlags) existing(ctx context.Context) (*ledger.File, error) {
+// openExisting opens the ledger. If there is none yet, it returns nil.
+func (f *LedgerFlags) openExisting(ctx context.Context) (*ledger.File, error) {
 	path, err := f.Path()
 	if err != nil {
 		return nil, err
 	}
-	if there, err := LedgerExists(path); err != nil || !there && f.path == "" {
+	if exists, err := LedgerExists(path); err != nil || !exists && f.path == "" {
 		return nil, err
 	}
 	file, _, err := f.Open(ctx)
@@ -228,23 +233,23 @@ func VersionOf(e ledger.Entry) Version { return Version{e.Config, e.Server, e.To
 // pins is the ledger of a command that ends soon. It writes only versions of tools that are new to the ledger.
 type pins struct {
 	*ledger.File
-	known  map[Version]bool
-	begins []ledger.Entry // not yet written
-	begun  bool
-	looks  bool // enroll nothing: the command shows no tool and calls none
-	s      show.Streams
-	failed sync.Once // limits the report of a failed write to the first
+	known         map[Version]bool
+	pendingBegins []ledger.Entry // not yet written
+	started       bool
+	lookOnly      bool // enroll nothing: the command shows no tool and calls none
+	s             show.Streams
+	reportFailure sync.Once // limits the report of a failed write to the first
 }
 
 var _ ledger.Log = (*pins)(nil)
 
 func (f *LedgerFlags) openPins(ctx context.Context, s show.Streams) (*pins, error) {
-	file, path, err := f.open(ctx, makeAbsent, LockWait, nil)
+	file, path, err := f.open(ctx, createAbsent, LockWait, nil)
 	if err != nil {
 		return nil, err
 	}
 	f.ReportRemoved(file, path, s)
-	p := &pins{File: file, looks: f.Looks, known: map[Version]bool{}, s: s}
+	p := &pins{File: file, lookOnly: f.Looks, known: map[Version]bool{}, s: s}
 	entries, err := file.Read(ctx, 0)
 	for _, e := range entries {
 		p.known[VersionOf(e)] = true
@@ -254,32 +259,34 @@ func (f *LedgerFlags) openPins(ctx context.Context, s show.Streams) (*pins, erro
 
 // Append implements [ledger.Log].
 func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
-	begins, fresh := slices.Clone(p.begins), map[Version]bool{}
+	pending, fresh := slices.Clone(p.pendingBegins), map[Version]bool{}
 	var news []ledger.Entry
 	for _, e := range entries {
 		isNew := !p.known[VersionOf(e)] && !fresh[VersionOf(e)]
 		switch {
 		case e.Op == ledger.Begin:
-			begins = append(begins, e)
-		case e.Op == ledger.End && (p.begun || len(news) > 0), isNew && (e.Op == ledger.Enroll && !p.looks || e.Op == ledger.Hold):
+			pending = append(pending, e)
+		case e.Op == ledger.End && (p.started || len(news) > 0),
+			isNew && (e.Op == ledger.Enroll && !p.lookOnly || e.Op == ledger.Hold):
 			news = append(news, e)
 			fresh[VersionOf(e)] = true
 		}
 	}
 	if len(news) == 0 {
-		p.begins = begins
+		p.pendingBegins = pending
 		return nil, nil
 	}
-	written, err := p.File.Append(ctx, append(begins, news...)...)
+	written, err := p.File.Append(ctx, append(pending, news...)...)
 	if err != nil { // no state was changed, so the same entries are written on the next call
 		if ctx.Err() == nil {
-			p.failed.Do(func() {
-				p.s.Reportf("the ledger cannot be written, and lacks the tools that were seen now: %s", strings.TrimPrefix(err.Error(), "ledger: "))
+			p.reportFailure.Do(func() {
+				p.s.Reportf("the ledger cannot be written, and lacks the tools that were seen now: %s",
+					strings.TrimPrefix(err.Error(), "ledger: "))
 			})
 		}
 		return nil, err
 	}
-	p.begun, p.begins = true, nil
+	p.started, p.pendingBegins = true, nil
 	maps.Copy(p.known, fresh)
 	return written, nil
 }
@@ -290,5 +297,6 @@ func (f *LedgerFlags) HeldBack(names ...string) string {
 	if len(names) > 1 {
 		is, it = "are kept back: they are new or changed since their servers were approved", "them"
 	}
-	return strings.Join(names, ", ") + " " + is + "; look at " + it + ", and accept " + it + ": indus mcp accept" + f.Repeat()
+	return strings.Join(names, ", ") + " " + is + "; look at " + it + ", and accept " + it + ": indus mcp accept" +
+		f.Repeat()
 }

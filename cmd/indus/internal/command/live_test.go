@@ -33,7 +33,8 @@ func TestLiveLinesFitTheScreen(t *testing.T) {
 	if diff := cmp.Diff(want, command.ServerLines(all, 1500*time.Millisecond, 6)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"s00  ready       1 tool, 1.23s", want[0], want[1]}, command.ServerLines(all[:3], 1500*time.Millisecond, 6)); diff != "" {
+	if diff := cmp.Diff([]string{"s00  ready       1 tool, 1.23s", want[0], want[1]},
+		command.ServerLines(all[:3], 1500*time.Millisecond, 6)); diff != "" {
 		t.Error(diff)
 	}
 }

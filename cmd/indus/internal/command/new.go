@@ -32,14 +32,14 @@ func NewGroup(c cobra.Command, below ...*cobra.Command) *cobra.Command {
 }
 
 // AtMost refuses more than n arguments. The second parameter names them in the error.
-func AtMost(n int, what string) cobra.PositionalArgs {
+func AtMost(n int, noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= n {
 			return nil
 		}
 		takes := "takes no argument"
 		if n > 0 {
-			takes = "takes one " + what
+			takes = "takes one " + noun
 		}
 		return Usagef("%s %s, and %q is too many; see %s -h", CommandPath(cmd), takes, args[n], cmd.CommandPath())
 	}
@@ -47,11 +47,11 @@ func AtMost(n int, what string) cobra.PositionalArgs {
 
 // Needs refuses fewer than n arguments. The error describes them with the second parameter. If most is not "", Needs
 // also refuses more than n.
-func Needs(n int, what, most string) cobra.PositionalArgs {
+func Needs(n int, required, most string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < n:
-			return Usagef("%s needs %s", CommandPath(cmd), what)
+			return Usagef("%s needs %s", CommandPath(cmd), required)
 		case most != "":
 			return AtMost(n, most)(cmd, args)
 		}
@@ -72,7 +72,7 @@ const MayBeEmpty = "empty"
 func refuseEmpty(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		list, isList := f.Value.(pflag.SliceValue)
-		if _, may := f.Annotations[MayBeEmpty]; may {
+		if _, allowed := f.Annotations[MayBeEmpty]; allowed {
 			return
 		}
 		if f.Value.String() == "" || isList && strings.Join(list.GetSlice(), "") == "" {

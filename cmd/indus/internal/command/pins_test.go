@@ -68,11 +68,14 @@ func TestALedgerThatCannotBeWrittenIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := p.Append(t.Context(), ledger.Entry{Op: ledger.Hold, Run: "one", Server: "fs", Tool: "read", Sum: "1"}); err == nil {
+		if _, err := p.Append(t.Context(), ledger.Entry{
+			Op: ledger.Hold, Run: "one", Server: "fs", Tool: "read", Sum: "1",
+		}); err == nil {
 			t.Fatal("it was written")
 		}
 	}
-	if got := said.String(); strings.Count(got, "indus: the ledger cannot be written, and lacks the tools that were seen now: ") != 1 {
+	if got := said.String(); strings.Count(got,
+		"indus: the ledger cannot be written, and lacks the tools that were seen now: ") != 1 {
 		t.Errorf("it says %q", got)
 	}
 }

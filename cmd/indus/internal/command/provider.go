@@ -19,9 +19,9 @@ const EveryProvider = "all"
 
 // Providers returns the profiles of model APIs. It leaves out strict modes, which are selected by name.
 func Providers() []*schema.Profile {
-	ours := []*schema.Profile{schema.Universal, schema.Flat, schema.Seed, schema.Original}
+	ownProfiles := []*schema.Profile{schema.Universal, schema.Flat, schema.Seed, schema.Original}
 	return slices.DeleteFunc(schema.Profiles(), func(p *schema.Profile) bool {
-		return slices.Contains(ours, p) || strings.HasSuffix(p.Name(), "-strict")
+		return slices.Contains(ownProfiles, p) || strings.HasSuffix(p.Name(), "-strict")
 	})
 }
 

@@ -17,7 +17,8 @@ func TestCheckResult(t *testing.T) {
 		for method, list := range map[string]string{"prompts/get": "messages", "resources/read": "contents"} {
 			result := strings.ReplaceAll(result, "LIST", list)
 			err := command.CheckResult("s", method, json.RawMessage(result))
-			if (err != nil) != bad || bad && (!strings.Contains(err.Error(), result) || command.ExitCode(err) != command.ExitFault) {
+			if (err != nil) != bad ||
+				bad && (!strings.Contains(err.Error(), result) || command.ExitCode(err) != command.ExitFault) {
 				t.Errorf("%s of %s: %v", result, method, err)
 			}
 		}

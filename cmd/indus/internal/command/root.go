@@ -140,17 +140,17 @@ Usage:
   indus mcp add NAME ...             configure a server
   indus mcp import [CLIENT]          take over those of another MCP client
   indus mcp approve [SERVER]...      let those of a project's file start
-  indus mcp ls                       which servers are configured, and do they work?
-  indus mcp doctor [SERVER]...       why does a server not work?
-  indus mcp tools [SERVER]           what tools do they have?
-  indus mcp call TOOL [ARGUMENT]...  call one; with -h: what does it take?
-  indus mcp lint [SERVER]...         does every model provider take them?
+  indus mcp ls                       list the configured servers with their state
+  indus mcp doctor [SERVER]...       find out why a server does not work
+  indus mcp tools [SERVER]           list their tools
+  indus mcp call TOOL [ARGUMENT]...  call a tool; with -h, show its arguments
+  indus mcp lint [SERVER]...         check tool schemas against every model provider
   indus mcp -h                       the other commands about servers
   indus serve                        one endpoint for all of them
   indus key add                      an API key for a client of it
   indus op ls URL                    the tools of one server as operations
   indus completion SHELL             complete commands, servers and tools with Tab
-  indus version                      which indus this is
+  indus version                      print the version
   indus COMMAND -h                   all about a command
 
 Flags of every command:` + logFlagsHelp + `

@@ -20,11 +20,11 @@ import (
 )
 
 // advice returns advice for a server that is not connected: from observations here, or else [interop.Fault.Advice].
-func (x *examined) advice() string {
+func (x *examination) advice() string {
 	late, connected := errors.Is(x.failed, interop.Timeout), x.status.Era != ""
 	if x.command != nil && !connected {
-		if says := x.processAdvice(late); says != "" {
-			return says
+		if advice := x.processAdvice(late); advice != "" {
+			return advice
 		}
 	} else if late && !x.tcp.ended {
 		return fmt.Sprint(x.Server.Transport) + " does not answer at all: check the host, a VPN, a firewall"
@@ -38,16 +38,16 @@ func (x *examined) advice() string {
 }
 
 // processAdvice returns advice for a server that is a process. It is "" if the fault has the advice.
-func (x *examined) processAdvice(late bool) string {
+func (x *examination) processAdvice(late bool) string {
 	l := x.command
-	if says := x.missingVariable(); says != "" {
-		return says
+	if advice := x.missingVariable(); advice != "" {
+		return advice
 	}
 	fetches := fetcher(l.Stdio) != ""
 	if fetches && (late || x.exited()) {
 		for _, name := range networkVariables {
-			if _, set := os.LookupEnv(name); set && !l.has(name) {
-				return notPassedOn(name)
+			if _, set := os.LookupEnv(name); set && !l.hasVariable(name) {
+				return adviseVariable(name)
 			}
 		}
 	}
@@ -55,15 +55,20 @@ func (x *examined) processAdvice(late bool) string {
 	case x.exited():
 		return ""
 	case served != "":
-		return fmt.Sprintf(`it seems to serve HTTP: start it yourself and configure "url": %q, or find the argument that makes it speak over stdio`, served)
-	case late && regexp.MustCompile(`answers no request: [a-z]`).MatchString(x.failed.Error()): // the fault describes the output
+		return fmt.Sprintf(
+			`it seems to serve HTTP: start it yourself and configure "url": %q, or find the argument that makes it `+
+				`speak over stdio`, served)
+	case late && regexp.MustCompile(`answers no request: [a-z]`).MatchString(x.failed.Error()):
+		// The fault describes the output.
 		return "" // its fault has more details
-	case late && x.noises > 0:
-		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and does it speak over stdio?"
+	case late && x.noiseCount > 0:
+		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and " +
+			"does it speak over stdio?"
 	case late && fetches:
 		return `the first start may download: run the command by hand once, or raise "timeout"`
 	case late:
-		return `it runs and says nothing: does it speak MCP over stdio, and not over HTTP? A slow one needs a longer "timeout"`
+		return `it runs and says nothing: does it speak MCP over stdio, and not over HTTP? A slow one needs a ` +
+			`longer "timeout"`
 	}
 	return ""
 }
@@ -74,23 +79,26 @@ var networkVariables = []string{
 	"ALL_PROXY", "NPM_CONFIG_REGISTRY", "UV_INDEX_URL", "DOCKER_HOST", "CONTAINER_HOST",
 }
 
-func notPassedOn(name string) string {
+func adviseVariable(name string) string {
 	return fmt.Sprintf(`%s is set here and is not passed on: "env": {"%s": "${%s}"}`, name, name, name)
 }
 
 // missingVariable returns advice if stderr names a variable that the server does not get.
-func (x *examined) missingVariable() string {
+func (x *examination) missingVariable() string {
 	variableName := regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
-	asksFor := regexp.MustCompile(`(?i)required|missing|not set|must be set|not (?:been )?(?:defined|provided|found|configured)|undefined|environment variable|env var|please (?:set|provide)|KeyError`)
+	asksFor := regexp.MustCompile(
+		`(?i)required|missing|not set|must be set|not (?:been )?(?:defined|provided|found|configured)|undefined|` +
+			`environment variable|env var|please (?:set|provide)|KeyError`)
 	for line := range strings.Lines(x.lastStderr) {
 		for _, name := range variableName.FindAllString(line, -1) {
 			_, set := os.LookupEnv(name)
 			switch {
-			case x.command.has(name):
+			case x.command.hasVariable(name):
 			case set:
-				return notPassedOn(name)
+				return adviseVariable(name)
 			case asksFor.MatchString(line):
-				return fmt.Sprintf(`it asks for the variable %s: give it in "env", such as "env": {"%s": "${%s}"}, and set it`, name, name, name)
+				return fmt.Sprintf(`it asks for the variable %s: give it in "env", such as "env": {"%s": "${%s}"}, and set it`,
+					name, name, name)
 			}
 		}
 	}
@@ -98,12 +106,13 @@ func (x *examined) missingVariable() string {
 }
 
 // servedURL returns the local URL of HTTP that a server for stdio prints, or "".
-func (x *examined) servedURL() string {
+func (x *examination) servedURL() string {
 	listensAt := regexp.MustCompile(`https?://[\w.\-\[\]:]+[\w/\-.]*`)
-	for _, printed := range append(slices.Clone(x.noise), x.lastStderr) {
+	for _, printed := range append(slices.Clone(x.noiseLines), x.lastStderr) {
 		for _, found := range listensAt.FindAllString(printed, -1) {
 			u, err := url.Parse(strings.TrimRight(found, "./"))
-			if err == nil && (u.Hostname() == "localhost" || u.Hostname() == "0.0.0.0" || net.ParseIP(u.Hostname()).IsLoopback()) && u.Port() != "" {
+			if err == nil && (u.Hostname() == "localhost" || u.Hostname() == "0.0.0.0" ||
+				net.ParseIP(u.Hostname()).IsLoopback()) && u.Port() != "" {
 				return u.String()
 			}
 		}
@@ -119,15 +128,15 @@ type lookup struct {
 	err  error
 }
 
-func lookUp(t interop.Stdio) *lookup {
+func lookupCommand(t interop.Stdio) *lookup {
 	l := &lookup{Stdio: t}
 	l.Command = proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 	l.path, l.err = l.Find()
 	return l
 }
 
-// has reports whether the server gets a variable.
-func (l *lookup) has(name string) bool {
+// hasVariable reports whether the server gets a variable.
+func (l *lookup) hasVariable(name string) bool {
 	return slices.ContainsFunc(l.Command.Env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
@@ -136,7 +145,8 @@ func (l *lookup) advice() string {
 	name := l.Stdio.Command
 	var at *fs.PathError
 	switch {
-	case errors.As(l.err, &at) && at.Op == "chdir", !errors.Is(l.err, fs.ErrNotExist) && !errors.Is(l.err, exec.ErrNotFound):
+	case errors.As(l.err, &at) && at.Op == "chdir",
+		!errors.Is(l.err, fs.ErrNotExist) && !errors.Is(l.err, exec.ErrNotFound):
 		return ""
 	case strings.ContainsAny(name, `/\`):
 		path := name
@@ -149,10 +159,12 @@ func (l *lookup) advice() string {
 		return `the command holds spaces: put the program alone in "command", and each argument in "args"`
 	}
 	if found := findOutsidePath(name); found != "" {
-		return fmt.Sprintf(`it is at %s, which is not in the PATH of indus: write that path in "command", and where it calls others beside it "env": {"PATH": "%s:${PATH}"}`,
+		return fmt.Sprintf(
+			`it is at %s, which is not in the PATH of indus: write that path in "command", and where it calls others beside `+
+				`it "env": {"PATH": "%s:${PATH}"}`,
 			found, filepath.Dir(found))
 	}
-	install := installed[name]
+	install := softwareOf[name]
 	if install != "" {
 		install = "install " + install + `; where it is installed, write its whole path in "command"`
 	}
@@ -180,8 +192,8 @@ func fileNames(dir string) (names []string) {
 	return names
 }
 
-// installed maps programs that start many servers to the software that provides them.
-var installed = map[string]string{
+// softwareOf maps programs that start many servers to the software that provides them.
+var softwareOf = map[string]string{
 	"npx": "Node.js, which brings npx", "node": "Node.js", "npm": "Node.js, which brings npm",
 	"uvx": "uv, which brings uvx", "uv": "uv", "bunx": "Bun, which brings bunx", "bun": "Bun", "deno": "Deno",
 	"docker": "Docker", "podman": "Podman", "pipx": "pipx", "python": `Python, or write "python3"`, "python3": "Python",
@@ -215,9 +227,9 @@ func findOutsidePath(name string) string {
 	return ""
 }
 
-// notInContainer returns the variables that a container should get but that are not in the server's environment. docker
-// run -e NAME silently ignores a variable that is not set.
-func (l *lookup) notInContainer() (missing []string) {
+// missingInContainer returns the variables that a container should get but that are not in the server's environment.
+// docker run -e NAME silently ignores a variable that is not set.
+func (l *lookup) missingInContainer() (missing []string) {
 	if !slices.Contains([]string{"docker", "podman"}, filepath.Base(l.Stdio.Command)) {
 		return nil
 	}
@@ -226,7 +238,7 @@ func (l *lookup) notInContainer() (missing []string) {
 		if !ok && i > 0 && (l.Stdio.Args[i-1] == "-e" || l.Stdio.Args[i-1] == "--env") {
 			name, ok = a, true
 		}
-		if ok && name != "" && !strings.Contains(name, "=") && !l.has(name) && !slices.Contains(missing, name) {
+		if ok && name != "" && !strings.Contains(name, "=") && !l.hasVariable(name) && !slices.Contains(missing, name) {
 			missing = append(missing, name)
 		}
 	}
@@ -250,6 +262,7 @@ func prefetch(t interop.Stdio) string {
 	case "docker", "podman":
 		return "fetch the image beforehand: " + name + " pull"
 	default:
-		return "install the server for good and name its own command: " + name + " looks it up, and may fetch it, at each start"
+		return "install the server for good and name its own command: " + name +
+			" looks it up, and may fetch it, at each start"
 	}
 }

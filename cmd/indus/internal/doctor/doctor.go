@@ -27,9 +27,11 @@ func New(s show.Streams) *cobra.Command {
 	var f doctorFlags
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "doctor [SERVER]...", SuggestFor: []string{"check", "test", "diagnose", "debug"},
-		Short: "Find out, step by step, why a server does not work", Long: doctorHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
+		Short: "Find out, step by step, why a server does not work", Long: doctorHelp,
+		ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object: ok, general and together, which are lists of steps, and servers,
+	cmd.Flags().BoolVar(&f.asJSON, "json", false,
+		`print a JSON object: ok, general and together, which are lists of steps, and servers,
 		each with server, state, transport, target, file, line, ok, stderr, and steps [{step, ok, ms, detail, advice}]; a
 		step that is ok and has advice is a note`)
 	f.Add(cmd)
@@ -117,7 +119,9 @@ func rowsNamed(c *mcpconfig.Config, only []string) ([]mcpconfig.Row, error) {
 			return nil, command.NoServer(c, id, func(o interop.Server) bool { return o.ID == id })
 		}
 	}
-	return show.Where(c.Rows, func(r mcpconfig.Row) bool { return len(only) == 0 || slices.Contains(only, r.Server.ID) }), nil
+	return show.Where(c.Rows, func(r mcpconfig.Row) bool {
+		return len(only) == 0 || slices.Contains(only, r.Server.ID)
+	}), nil
 }
 
 // doctor examines the servers of a configuration.
@@ -141,16 +145,17 @@ func (d *doctor) open() {
 	for _, r := range d.rows {
 		if r.State == mcpconfig.Active {
 			d.probes[r.Server.ID] = &probe{row: r, settled: make(chan struct{}), tokens: d.tokens}
-			o := r.Server
-			o.Timeouts.Connect, o.Timeouts.List = max(0, o.Timeouts.Connect), max(0, o.Timeouts.List)
-			servers = append(servers, o)
+			server := r.Server
+			server.Timeouts.Connect, server.Timeouts.List = max(0, server.Timeouts.Connect), max(0, server.Timeouts.List)
+			servers = append(servers, server)
 		}
 	}
 	d.mounted = interop.Mount(context.Background(), servers, &interop.MountOptions{
 		FleetOptions: interop.FleetOptions{
 			Restart:  interop.Restart{Off: true},
-			Endpoint: func(o interop.Server) *interop.EndpointOptions { return d.probes[o.ID].options() },
-			Admit:    func(toolbox.Call) *toolbox.Result { return toolbox.ErrorResult("doctor calls no tools") }, // no tool is called
+			Endpoint: func(server interop.Server) *interop.EndpointOptions { return d.probes[server.ID].options() },
+			// No tool is called.
+			Admit: func(toolbox.Call) *toolbox.Result { return toolbox.ErrorResult("doctor calls no tools") },
 		},
 		Wait:   -1,
 		Budget: -1,
@@ -169,7 +174,7 @@ func (d *doctor) close() {
 
 // examine examines all parts in order, and waits for each server. If asText is true, it prints a part once it is done.
 func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) {
-	r := &fullReport{General: d.general(ctx), Servers: []*serverReport{}, Together: []step{}}
+	r := &fullReport{General: d.generalSteps(ctx), Servers: []*serverReport{}, Together: []step{}}
 	out := printer{d.Out}
 	if !asText {
 		out.Writer = io.Discard
@@ -188,13 +193,13 @@ func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) 
 		}
 	}
 	(&command.LedgerFlags{}).See(ctx, d.mounted.Fleet, d.Streams)
-	if together := d.together(); together != nil {
+	if together := d.sharedSteps(); together != nil {
 		r.Together = together
 		if err := out.part("\ntogether", together, ""); err != nil {
 			return nil, err
 		}
 	}
-	r.OK = len(r.unwell()) == 0
+	r.OK = len(r.failedParts()) == 0
 	return r, out.summary(r.Servers)
 }
 
@@ -207,7 +212,7 @@ func (d *doctor) verdict(r *fullReport) error {
 	if d.failed != nil {
 		code = command.ExitCode(d.failed)
 	}
-	return &command.ExitError{Code: code, Err: errors.New("not well: " + strings.Join(r.unwell(), ", "))}
+	return &command.ExitError{Code: code, Err: errors.New("not well: " + strings.Join(r.failedParts(), ", "))}
 }
 
 // await waits until a server settles. Meanwhile it draws the progress of all servers on the terminal.

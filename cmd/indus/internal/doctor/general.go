@@ -19,39 +19,45 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// general returns the steps that concern no single server.
-func (d *doctor) general(ctx context.Context) []step {
-	steps := d.files()
+// generalSteps returns the steps that concern no single server.
+func (d *doctor) generalSteps(ctx context.Context) []step {
+	steps := d.fileSteps()
 	if dirs := d.config.Avoided; len(dirs) > 0 {
-		steps = append(steps, note("path", "PATH has "+strings.Join(dirs, ", ")+", which lies in this project: servers that are not the project's do not look for programs there",
-			"give a server that needs a program from there its whole path, and approve that"))
+		steps = append(steps,
+			noteStep("path",
+				"PATH has "+strings.Join(dirs, ", ")+
+					", which lies in this project: servers that are not the project's do not look for programs there",
+				"give a server that needs a program from there its whole path, and approve that"))
 	}
 	dir := mcpconfig.StateDir(nil)
 	if dir == "" {
-		return append(steps, note("state", "there is no home directory, so nothing is remembered: no approvals, no ledger",
-			"set HOME or XDG_STATE_HOME"))
+		return append(steps,
+			noteStep("state", "there is no home directory, so nothing is remembered: no approvals, no ledger",
+				"set HOME or XDG_STATE_HOME"))
 	}
 	return append(steps, stateStep(dir), approvalsStep(), ledgerStep(ctx, filepath.Join(dir, "ledger.jsonl")))
 }
 
-// files returns the steps on the files that exist, and on faults of whole files.
-func (d *doctor) files() []step {
+// fileSteps returns the steps on the files that exist, and on faults of whole files.
+func (d *doctor) fileSteps() []step {
 	found := command.FilesFound(d.config)
 	var steps []step
 	switch {
 	case len(found) == 0:
-		steps = append(steps, note("files", "none; looked for: "+strings.Join(d.config.Searched, ", "),
+		steps = append(steps, noteStep("files", "none; looked for: "+strings.Join(d.config.Searched, ", "),
 			"write .indusvx/mcp.json, or name a file with --mcp"))
 	case len(d.config.Rows) == 0:
-		steps = append(steps, note("files", strings.Join(found, ", ")+": no servers", `write {"servers": {"NAME": {"command": "…"}}}`))
+		steps = append(steps,
+			noteStep("files", strings.Join(found, ", ")+": no servers", `write {"servers": {"NAME": {"command": "…"}}}`))
 	default:
-		steps = append(steps, goodStep("files", strings.Join(found, ", ")))
+		steps = append(steps, okStep("files", strings.Join(found, ", ")))
 	}
 	for _, n := range d.config.Notes {
 		if n.Row > 0 {
 			continue
 		}
-		one := step{Step: "file", Detail: mcpconfig.Note{File: n.File, Line: n.Line, Column: n.Column, Reason: n.Reason}.String(),
+		one := step{Step: "file",
+			Detail: mcpconfig.Note{File: n.File, Line: n.Line, Column: n.Column, Reason: n.Reason}.String(),
 			Advice: cmp.Or(n.Hint, "correct the file, or remove it")}
 		info, err := os.Stat(n.File)
 		one.OK = n.File == "" || err == nil && info.IsDir() ||
@@ -63,28 +69,29 @@ func (d *doctor) files() []step {
 
 // stateStep checks whether the state directory can be written. If it does not exist, the nearest parent is checked.
 func stateStep(dir string) step {
-	const kept = ": approvals and the ledger are kept in "
-	there := dir
-	info, err := os.Stat(there)
-	for (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && filepath.Dir(there) != there {
-		there = filepath.Dir(there)
-		info, err = os.Stat(there)
+	const stored = ": approvals and the ledger are kept in "
+	existing := dir
+	info, err := os.Stat(existing)
+	for (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && filepath.Dir(existing) != existing {
+		existing = filepath.Dir(existing)
+		info, err = os.Stat(existing)
 	}
 	switch {
 	case err != nil:
-		return badStep("state", err.Error(), "make it readable"+kept+dir)
+		return failedStep("state", err.Error(), "make it readable"+stored+dir)
 	case !info.IsDir():
-		return badStep("state", there+" is not a directory", "move it away"+kept+dir)
+		return failedStep("state", existing+" is not a directory", "move it away"+stored+dir)
 	}
-	switch err := tryWriting(there); {
+	switch err := tryWriting(existing); {
 	case errors.Is(err, syscall.ENOSPC):
-		return badStep("state", there+": "+err.Error(), "make room there, or set XDG_STATE_HOME"+kept+dir)
+		return failedStep("state", existing+": "+err.Error(), "make room there, or set XDG_STATE_HOME"+stored+dir)
 	case err != nil:
-		return badStep("state", there+" cannot be written", "make it yours and writable, or set XDG_STATE_HOME"+kept+dir)
-	case there != dir:
-		return goodStep("state", dir+": not there yet, and can be made")
+		return failedStep("state", existing+" cannot be written",
+			"make it yours and writable, or set XDG_STATE_HOME"+stored+dir)
+	case existing != dir:
+		return okStep("state", dir+": not there yet, and can be made")
 	}
-	return goodStep("state", dir)
+	return okStep("state", dir)
 }
 
 // tryWriting creates a file in a directory and writes to it. An empty file would fit on a full disk.
@@ -103,40 +110,45 @@ func approvalsStep() step {
 	list, err := mcpconfig.Approvals(nil)
 	if err != nil {
 		reason, hint, _ := strings.Cut(err.Error(), "; ")
-		return badStep("approvals", reason, cmp.Or(hint, "correct or remove it"))
+		return failedStep("approvals", reason, cmp.Or(hint, "correct or remove it"))
 	}
 	if len(list) == 0 {
-		return goodStep("approvals", "none")
+		return okStep("approvals", "none")
 	}
-	return goodStep("approvals", show.Count(len(list), "server"))
+	return okStep("approvals", show.Count(len(list), "server"))
 }
 
 // ledgerStep checks whether the ledger is unaltered.
 func ledgerStep(ctx context.Context, path string) step {
-	switch there, err := command.LedgerExists(path); {
+	switch exists, err := command.LedgerExists(path); {
 	case err != nil:
-		return badStep("ledger", err.Error(), "make it readable, or move it away if it is no ledger")
-	case !there && command.WasRemoved(path):
-		return badStep("ledger", path+" was removed, and with it what was approved", "put it back, or begin anew: indus serve")
-	case !there:
-		return goodStep("ledger", "none yet")
+		return failedStep("ledger", err.Error(), "make it readable, or move it away if it is no ledger")
+	case !exists && command.WasRemoved(path):
+		return failedStep("ledger", path+" was removed, and with it what was approved",
+			"put it back, or begin anew: indus serve")
+	case !exists:
+		return okStep("ledger", "none yet")
 	}
 	at := time.Now()
 	file, err := command.OpenLedger(ctx, path, command.HeldWait, nil)
 	if err != nil {
-		return badStep("ledger", err.Error(), "make it readable and writable, and end whoever holds it")
+		return failedStep("ledger", err.Error(), "make it readable and writable, and end the process that holds it")
 	}
 	report, err := file.Verify(ctx)
 	switch {
 	case err != nil:
-		return badStep("ledger", err.Error(), "make it readable")
+		return failedStep("ledger", err.Error(), "make it readable")
 	case len(report.Damage) > 0 && !slices.ContainsFunc(report.Damage, isAltered):
-		return note("ledger", path+": "+report.Damage[0].Why, "see which tools wait since then: indus mcp accept").lasting(time.Since(at))
+		return noteStep("ledger", path+": "+report.Damage[0].Why,
+			"see which tools wait since then: indus mcp accept").withDuration(time.Since(at))
 	case len(report.Damage) > 0:
-		return badStep("ledger", fmt.Sprintf("%s is not as it was written in %s, first: %s", path, show.Count(len(report.Damage), "place"), report.Damage[0]),
-			"indus mcp verify shows them all; move the file away to begin anew, and what was approved is asked for again").lasting(time.Since(at))
+		return failedStep("ledger",
+			fmt.Sprintf("%s is not as it was written in %s, first: %s", path, show.Count(len(report.Damage), "place"),
+				report.Damage[0]),
+			"indus mcp verify shows them all; move the file away to begin anew, and what was approved is asked for again",
+		).withDuration(time.Since(at))
 	}
-	return goodStep("ledger", path+": "+show.Count(report.Entries, "line")+", as written").lasting(time.Since(at))
+	return okStep("ledger", path+": "+show.Count(report.Entries, "line")+", as written").withDuration(time.Since(at))
 }
 
 // isAltered reports whether damage is an alteration. The exception is the entry with which a removed ledger begins

@@ -31,22 +31,22 @@ type probe struct {
 	once    sync.Once
 	tokens  *signin.Tokens
 
-	mu   sync.Mutex
-	seen observed
+	mu           sync.Mutex
+	observations observations
 }
 
-// observed holds the observations of a probe.
-type observed struct {
+// observations holds the observations of a probe.
+type observations struct {
 	started       int // number of processes
 	pid           int
 	stderr        func() string
-	noise         []string // the first lines on stdout that are not messages
-	noises        int      // number of all such lines
+	noiseLines    []string // the first lines on stdout that are not messages
+	noiseCount    int      // number of all such lines
 	answers       []opening
 	pages, bytes  int // of the list of tools
 	listing       time.Duration
 	proxy         string // the proxy in front of the server, or ""
-	dns, tcp, tls leg
+	dns, tcp, tls connectStep
 }
 
 // opening is the outcome of one opening request.
@@ -56,8 +56,8 @@ type opening struct {
 	err    error
 }
 
-// leg is one step of a connection to a URL.
-type leg struct {
+// connectStep is one step of a connection to a URL.
+type connectStep struct {
 	began  time.Time
 	ended  bool
 	detail string
@@ -72,37 +72,38 @@ func (p *probe) options() *interop.EndpointOptions {
 	o.Around = []func(interop.Peer) interop.Peer{p.around}
 	o.Trace = &interop.Trace{
 		Started: func(pid int, stderr func() string) {
-			p.note(func(s *observed) { s.started, s.pid, s.stderr = s.started+1, pid, stderr })
+			p.update(func(s *observations) { s.started, s.pid, s.stderr = s.started+1, pid, stderr })
 		},
 		Noise: func(line string) {
-			p.note(func(s *observed) {
-				if s.noises++; s.noises <= maxNoiseKept {
-					s.noise = append(s.noise, line)
+			p.update(func(s *observations) {
+				s.noiseCount++
+				if s.noiseCount <= maxNoiseKept {
+					s.noiseLines = append(s.noiseLines, line)
 				}
 			})
 		},
 		Answered: func(method string, took time.Duration, err error) {
-			p.note(func(s *observed) { s.answers = append(s.answers, opening{method, took, err}) })
+			p.update(func(s *observations) { s.answers = append(s.answers, opening{method, took, err}) })
 		},
 	}
 	o.RoundTripper = func(s interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
-		return p.tokens.RoundTripper(s, who, watched{p, base})
+		return p.tokens.RoundTripper(s, who, recorder{p, base})
 	}
 	return o
 }
 
-func (p *probe) note(change func(*observed)) {
+func (p *probe) update(change func(*observations)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	change(&p.seen)
+	change(&p.observations)
 }
 
-// observed returns a copy of the observations so far.
-func (p *probe) observed() observed {
+// snapshot returns a copy of the observations so far.
+func (p *probe) snapshot() observations {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.seen
-	s.noise, s.answers = slices.Clone(s.noise), slices.Clone(s.answers)
+	s := p.observations
+	s.noiseLines, s.answers = slices.Clone(s.noiseLines), slices.Clone(s.answers)
 	return s
 }
 
@@ -114,7 +115,7 @@ func (p *probe) around(next interop.Peer) interop.Peer {
 		}
 		at := time.Now()
 		result, err := next(ctx, m)
-		p.note(func(s *observed) {
+		p.update(func(s *observations) {
 			s.listing += time.Since(at)
 			if err == nil {
 				s.pages, s.bytes = s.pages+1, s.bytes+len(result)
@@ -124,22 +125,22 @@ func (p *probe) around(next interop.Peer) interop.Peer {
 	}
 }
 
-// watched is a round tripper that records its requests in a probe.
-type watched struct {
+// recorder is a round tripper that records its requests in a probe.
+type recorder struct {
 	*probe
-	web http.RoundTripper
+	base http.RoundTripper
 }
 
 // RoundTrip sends a request and records its outcome.
-func (p watched) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	method := rpcMethod(r)
 	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
-		p.note(func(s *observed) { s.proxy = proxy.Host })
+		p.update(func(s *observations) { s.proxy = proxy.Host })
 	}
 	at := time.Now()
-	answer, err := p.web.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), p.trace())))
+	answer, err := p.base.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), p.trace())))
 	if method == "server/discover" || method == "initialize" {
-		p.note(func(s *observed) { s.answers = append(s.answers, opening{method, time.Since(at), err}) })
+		p.update(func(s *observations) { s.answers = append(s.answers, opening{method, time.Since(at), err}) })
 	}
 	return answer, err
 }
@@ -164,15 +165,15 @@ func rpcMethod(r *http.Request) string {
 
 // trace keeps the first success of each step, or else the last failure. One working address of a host is enough.
 func (p *probe) trace() *httptrace.ClientTrace {
-	begin := func(l *leg) { p.note(func(*observed) { l.began = time.Now() }) }
-	end := func(l *leg, detail string, err error) {
-		p.note(func(*observed) {
+	begin := func(l *connectStep) { p.update(func(*observations) { l.began = time.Now() }) }
+	end := func(l *connectStep, detail string, err error) {
+		p.update(func(*observations) {
 			if !l.ended || l.err != nil {
-				*l = leg{l.began, true, detail, time.Since(l.began), err}
+				*l = connectStep{l.began, true, detail, time.Since(l.began), err}
 			}
 		})
 	}
-	s := &p.seen
+	s := &p.observations
 	return &httptrace.ClientTrace{
 		DNSStart: func(httptrace.DNSStartInfo) { begin(&s.dns) },
 		DNSDone: func(i httptrace.DNSDoneInfo) {
@@ -196,7 +197,7 @@ func (p *probe) trace() *httptrace.ClientTrace {
 }
 
 // answer returns the outcome of the last request with a method.
-func (s *observed) answer(method string) (opening, bool) {
+func (s *observations) answer(method string) (opening, bool) {
 	for _, a := range slices.Backward(s.answers) {
 		if a.method == method {
 			return a, true

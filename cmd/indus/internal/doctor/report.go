@@ -43,36 +43,36 @@ type step struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-func goodStep(name, detail string) step { return step{Step: name, OK: true, Detail: detail} }
+func okStep(name, detail string) step { return step{Step: name, OK: true, Detail: detail} }
 
-func note(name, detail, advice string) step {
+func noteStep(name, detail, advice string) step {
 	return step{Step: name, OK: true, Detail: detail, Advice: advice}
 }
 
-func badStep(name, detail, advice string) step {
+func failedStep(name, detail, advice string) step {
 	return step{Step: name, Detail: detail, Advice: advice}
 }
 
-// lasting returns the step with its duration.
-func (s step) lasting(took time.Duration) step {
+// withDuration returns the step with its duration.
+func (s step) withDuration(took time.Duration) step {
 	s.Millis = took.Milliseconds()
 	return s
 }
 
-func isWell(steps []step) bool {
+func allOK(steps []step) bool {
 	return !slices.ContainsFunc(steps, func(s step) bool { return !s.OK })
 }
 
-// unwell returns the names of the parts in which a step failed.
-func (r *fullReport) unwell() []string {
+// failedParts returns the names of the parts in which a step failed.
+func (r *fullReport) failedParts() []string {
 	var names []string
-	if !isWell(r.General) {
+	if !allOK(r.General) {
 		names = append(names, "general")
 	}
 	for _, s := range show.Where(r.Servers, func(s *serverReport) bool { return !s.OK }) {
 		names = append(names, s.Server)
 	}
-	if !isWell(r.Together) {
+	if !allOK(r.Together) {
 		names = append(names, "together")
 	}
 	return names

@@ -34,14 +34,14 @@ const (
 func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, error) {
 	r := &serverReport{
 		Server: row.Server.ID, State: row.State, Transport: row.Kind, Target: row.Target, File: row.File, Line: row.Line,
-		Steps: d.configured(row),
+		Steps: d.configSteps(row),
 	}
 	if row.State == mcpconfig.Active {
 		p := d.probes[row.Server.ID]
 		if err := d.await(ctx, p); err != nil {
 			return nil, err
 		}
-		x := newExamined(row, p.observed())
+		x := newExamination(row, p.snapshot())
 		for _, st := range d.mounted.Fleet.Status() {
 			if st.Server == row.Server.ID {
 				x.status = st
@@ -53,36 +53,37 @@ func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, 
 		for _, f := range d.tokens.Examine(ctx, row.Server, x.failed) {
 			x.signIn = append(x.signIn, step{Step: f.Step, OK: f.OK, Detail: f.Detail, Advice: f.Advice})
 		}
-		r.Steps = append(r.Steps, x.connected()...)
+		r.Steps = append(r.Steps, x.connectSteps()...)
 		if x.failed == nil {
-			r.Steps = append(r.Steps, d.listed(x)...)
+			r.Steps = append(r.Steps, d.toolSteps(x)...)
 		} else {
 			d.failed = cmp.Or(d.failed, x.failed)
 			r.Stderr = x.lastStderr
 		}
-		r.Steps = append(r.Steps, x.timeouts()...)
+		r.Steps = append(r.Steps, x.timeoutSteps()...)
 		for i := range r.Steps {
 			r.Steps[i].Detail, r.Steps[i].Advice = row.Server.Mask(r.Steps[i].Detail), row.Server.Mask(r.Steps[i].Advice)
 		}
 	}
-	r.OK = isWell(r.Steps)
+	r.OK = allOK(r.Steps)
 	if !r.OK && d.failed == nil {
 		d.failed = errors.New("not well")
 	}
 	return r, nil
 }
 
-// configured returns the steps on the row itself and on its approval.
-func (d *doctor) configured(r mcpconfig.Row) []step {
+// configSteps returns the steps on the row itself and on its approval.
+func (d *doctor) configSteps(r mcpconfig.Row) []step {
 	switch r.State {
 	case mcpconfig.Skipped:
-		return []step{badStep("configuration", r.Reason, cmp.Or(r.Hint, "correct the entry"))}
+		return []step{failedStep("configuration", r.Reason, cmp.Or(r.Hint, "correct the entry"))}
 	case mcpconfig.Disabled:
-		return []step{note("configuration", "the entry is disabled", `remove "disabled", or "enabled": false, if the server is to start`)}
+		return []step{noteStep("configuration", "the entry is disabled",
+			`remove "disabled", or "enabled": false, if the server is to start`)}
 	case mcpconfig.Shadowed:
-		return []step{note("configuration", r.Reason, r.Hint)}
+		return []step{noteStep("configuration", r.Reason, r.Hint)}
 	case mcpconfig.Held:
-		return []step{note("approval", r.Reason, r.Hint)}
+		return []step{noteStep("approval", r.Reason, r.Hint)}
 	}
 	var odd, hints []string
 	for _, n := range d.config.Notes {
@@ -93,9 +94,10 @@ func (d *doctor) configured(r mcpconfig.Row) []step {
 			}
 		}
 	}
-	first := goodStep("configuration", "the entry can be read, and its variables are set")
+	first := okStep("configuration", "the entry can be read, and its variables are set")
 	if odd != nil {
-		first = note("configuration", strings.Join(odd, "; "), cmp.Or(strings.Join(slices.Compact(hints), "; "), "correct the entry"))
+		first = noteStep("configuration", strings.Join(odd, "; "),
+			cmp.Or(strings.Join(slices.Compact(hints), "; "), "correct the entry"))
 	}
 	approval := "it is a file of the user's own"
 	switch {
@@ -108,13 +110,13 @@ func (d *doctor) configured(r mcpconfig.Row) []step {
 	case r.Scope == mcpconfig.Project:
 		approval = "it was approved as it is"
 	}
-	return []step{first, goodStep("approval", approval)}
+	return []step{first, okStep("approval", approval)}
 }
 
-// examined holds the facts about a server that was started.
-type examined struct {
+// examination holds the facts about a server that was started.
+type examination struct {
 	mcpconfig.Row
-	observed
+	observations
 	command    *lookup // nil if the server is not a process
 	lastStderr string
 	status     interop.EndpointStatus
@@ -122,10 +124,10 @@ type examined struct {
 	failed     error  // nil if the server is connected and its tools are listed
 }
 
-func newExamined(r mcpconfig.Row, o observed) *examined {
-	x := &examined{Row: r, observed: o}
+func newExamination(r mcpconfig.Row, o observations) *examination {
+	x := &examination{Row: r, observations: o}
 	if t, ok := r.Server.Transport.(interop.Stdio); ok {
-		x.command = lookUp(t)
+		x.command = lookupCommand(t)
 	}
 	if o.stderr != nil {
 		lines := strings.Split(strings.TrimSpace(o.stderr()), "\n")
@@ -134,48 +136,49 @@ func newExamined(r mcpconfig.Row, o observed) *examined {
 	return x
 }
 
-// connected returns all steps up to the handshake, or up to the step that failed.
-func (x *examined) connected() []step {
+// connectSteps returns all steps up to the handshake, or up to the step that failed.
+func (x *examination) connectSteps() []step {
 	var steps []step
 	if x.command != nil {
-		steps = x.process()
+		steps = x.processSteps()
 	} else {
-		steps = x.network()
+		steps = x.networkSteps()
 	}
-	if isWell(steps) {
+	if allOK(steps) {
 		steps = append(steps, x.signIn...)
 	}
 	if x.failed == nil {
-		return append(steps, x.handshake())
+		return append(steps, x.handshakeStep())
 	}
 	if x.status.Era != "" {
-		return append(steps, x.handshake(), badStep("list", x.reason(), x.advice()).lasting(x.listing))
+		return append(steps, x.handshakeStep(), failedStep("list", x.failureReason(), x.advice()).withDuration(x.listing))
 	}
-	if isWell(steps) {
-		steps = append(steps, badStep("handshake", x.reason(), x.advice()).lasting(x.longest()))
+	if allOK(steps) {
+		steps = append(steps, failedStep("handshake", x.failureReason(), x.advice()).withDuration(x.longest()))
 	}
 	return steps
 }
 
-// process returns the steps of a server that is a child process.
-func (x *examined) process() []step {
+// processSteps returns the steps of a server that is a child process.
+func (x *examination) processSteps() []step {
 	c := x.command
 	if c.err != nil {
-		return []step{badStep("command", c.err.Error(), cmp.Or(c.advice(), x.advice()))}
+		return []step{failedStep("command", c.err.Error(), cmp.Or(c.advice(), x.advice()))}
 	}
-	command := goodStep("command", c.path)
-	if missing := c.notInContainer(); missing != nil {
-		command.Advice = fmt.Sprintf(`the container is to get %s, which the server's environment does not have: give it in "env"`,
+	command := okStep("command", c.path)
+	if missing := c.missingInContainer(); missing != nil {
+		command.Advice = fmt.Sprintf(
+			`the container is to get %s, which the server's environment does not have: give it in "env"`,
 			strings.Join(missing, ", "))
 	}
 	answered := slices.ContainsFunc(x.answers, func(a opening) bool {
 		_, refused := errors.AsType[*interop.RPCError](a.err)
 		return a.err == nil || refused
 	})
-	start := goodStep("start", fmt.Sprintf("process %d", x.pid))
+	start := okStep("start", fmt.Sprintf("process %d", x.pid))
 	switch {
 	case x.failed != nil && (x.started == 0 || x.exited() && !answered):
-		start = badStep("start", x.reason(), x.advice()).lasting(x.longest())
+		start = failedStep("start", x.failureReason(), x.advice()).withDuration(x.longest())
 	case x.started > 1:
 		start.Detail += "; the first one failed when it was asked for its era"
 		start.Advice = `write "era": "legacy" into the entry: it is started twice each time otherwise`
@@ -184,63 +187,66 @@ func (x *examined) process() []step {
 }
 
 // exited reports whether the process of the server ended by itself.
-func (x *examined) exited() bool {
+func (x *examination) exited() bool {
 	_, status := errors.AsType[*exec.ExitError](x.failed)
 	return status || errors.Is(x.failed, io.EOF) || errors.Is(x.failed, syscall.EPIPE)
 }
 
 // longest returns the duration of the slowest opening request.
-func (x *examined) longest() (took time.Duration) {
+func (x *examination) longest() (took time.Duration) {
 	for _, a := range x.answers {
 		took = max(took, a.took)
 	}
 	return took
 }
 
-// network returns the steps of a connection to a URL.
-func (x *examined) network() []step {
+// networkSteps returns the steps of a connection to a URL.
+func (x *examination) networkSteps() []step {
 	var steps []step
 	for _, l := range []struct {
 		name string
-		leg
+		connectStep
 	}{{"dns", x.dns}, {"tcp", x.tcp}, {"tls", x.tls}} {
 		switch {
 		case !l.ended:
 		case l.err != nil:
-			return append(steps, badStep(l.name, x.reason(), x.advice()).lasting(l.took))
+			return append(steps, failedStep(l.name, x.failureReason(), x.advice()).withDuration(l.took))
 		case l.name == "tcp" && x.proxy != "":
-			steps = append(steps, goodStep(l.name, l.detail+", the proxy "+x.proxy).lasting(l.took))
+			steps = append(steps, okStep(l.name, l.detail+", the proxy "+x.proxy).withDuration(l.took))
 		default:
-			steps = append(steps, goodStep(l.name, l.detail).lasting(l.took))
+			steps = append(steps, okStep(l.name, l.detail).withDuration(l.took))
 		}
 	}
 	return steps
 }
 
-// handshake returns the step on the negotiated era and version.
-func (x *examined) handshake() step {
+// handshakeStep returns the step on the negotiated era and version.
+func (x *examination) handshakeStep() step {
 	detail := fmt.Sprintf("%s, MCP %s", x.status.Era, x.status.Version)
-	discover, asked := x.answer("server/discover")
+	discover, answered := x.answer("server/discover")
 	process := x.Kind == interop.KindStdio
-	if x.status.Era == interop.Legacy && x.Kind != interop.KindSSE && (asked || process) {
+	if x.status.Era == interop.Legacy && x.Kind != interop.KindSSE && (answered || process) {
 		waited := 3 * time.Second // until initialize is sent too
-		if asked && !process {
+		if answered && !process {
 			waited = discover.took
 		}
-		if !asked || errors.Is(discover.err, context.Canceled) || errors.Is(discover.err, context.DeadlineExceeded) {
-			detail += "; it is silent when asked for its era, so that each start waits " + show.Duration(waited) + " for an answer before it goes on"
+		if !answered || errors.Is(discover.err, context.Canceled) || errors.Is(discover.err, context.DeadlineExceeded) {
+			detail += "; it is silent when asked for its era, so that each start waits " + show.Duration(waited) +
+				" for an answer before it goes on"
 		} else {
 			detail += "; it does not know server/discover, and was asked to initialize"
 		}
 	}
-	s := goodStep("handshake", detail).lasting(x.status.Took)
-	if odd := slices.IndexFunc(x.noise, func(n string) bool { return strings.HasPrefix(n, "its replies have the id as a string") }); odd >= 0 {
-		s.Detail += "; " + x.noise[odd]
-		s.Advice = "indus takes such replies, and other clients wait for ever: update the server, or report this to its authors"
-	} else if noises := max(x.noises, x.status.Noise); noises > 0 {
-		s.Detail += fmt.Sprintf("; %s on stdout that are no messages", show.Count(noises, "line"))
-		if len(x.noise) > 0 {
-			s.Detail += fmt.Sprintf(", such as %q", x.noise[0])
+	s := okStep("handshake", detail).withDuration(x.status.Took)
+	hasStringIDs := func(n string) bool { return strings.HasPrefix(n, "its replies have the id as a string") }
+	if odd := slices.IndexFunc(x.noiseLines, hasStringIDs); odd >= 0 {
+		s.Detail += "; " + x.noiseLines[odd]
+		s.Advice = "indus takes such replies, and other clients wait for ever: update the server, or report this to " +
+			"its authors"
+	} else if noiseCount := max(x.noiseCount, x.status.Noise); noiseCount > 0 {
+		s.Detail += fmt.Sprintf("; %s on stdout that are no messages", show.Count(noiseCount, "line"))
+		if len(x.noiseLines) > 0 {
+			s.Detail += fmt.Sprintf(", such as %q", x.noiseLines[0])
 		}
 		s.Advice = "make the server log to stderr: indus reads over such lines, and other clients fail on them"
 	} else if process && x.status.Took > slowStart {
@@ -249,37 +255,37 @@ func (x *examined) handshake() step {
 	return s
 }
 
-// reason returns why a server is not connected, without text that is printed elsewhere.
-func (x *examined) reason() string {
-	says := strings.TrimPrefix(strings.TrimPrefix(x.failed.Error(), x.Server.ID+": "), "connect: ")
+// failureReason returns why a server is not connected, without text that is printed elsewhere.
+func (x *examination) failureReason() string {
+	reason := strings.TrimPrefix(strings.TrimPrefix(x.failed.Error(), x.Server.ID+": "), "connect: ")
 	if x.lastStderr != "" {
-		says, _, _ = strings.Cut(says, "; its stderr ")
+		reason, _, _ = strings.Cut(reason, "; its stderr ")
 	}
-	if i := strings.Index(says, "the server exited"); i >= 0 && x.exited() {
-		says = says[i:]
+	if i := strings.Index(reason, "the server exited"); i >= 0 && x.exited() {
+		reason = reason[i:]
 	}
-	if status, ok := errors.AsType[*exec.ExitError](x.failed); ok && !strings.Contains(says, "exited") {
-		says += "; the server exited: " + status.Error()
+	if status, ok := errors.AsType[*exec.ExitError](x.failed); ok && !strings.Contains(reason, "exited") {
+		reason += "; the server exited: " + status.Error()
 	}
-	return says
+	return reason
 }
 
-// timeouts returns a step on the timeouts if some are configured, or if the start nearly exceeded one.
-func (x *examined) timeouts() []step {
+// timeoutSteps returns a step on the timeouts if some are configured, or if the start nearly exceeded one.
+func (x *examination) timeoutSteps() []step {
 	t := x.Server.Timeouts
 	connect := cmp.Or(t.Connect, defaultConnect)
 	tight := connect > 0 && x.status.Took > connect*tightTenths/10
 	if t == (interop.Timeouts{}) && !tight {
 		return nil
 	}
-	shown := func(d, byDefault time.Duration) string {
+	format := func(d, byDefault time.Duration) string {
 		if d < 0 {
 			return "none"
 		}
 		return cmp.Or(d, byDefault).String()
 	}
-	s := goodStep("timeouts", fmt.Sprintf("connect %s, list %s, call %s, in all %s", shown(t.Connect, defaultConnect),
-		shown(t.List, defaultList), shown(t.Call, defaultCall), shown(t.Total, defaultTotal)))
+	s := okStep("timeouts", fmt.Sprintf("connect %s, list %s, call %s, in all %s", format(t.Connect, defaultConnect),
+		format(t.List, defaultList), format(t.Call, defaultCall), format(t.Total, defaultTotal)))
 	switch {
 	case t.Connect < 0 || t.List < 0:
 		s.Advice = "set a timeout: a server that hangs is waited for for ever (here it was not)"
@@ -290,13 +296,13 @@ func (x *examined) timeouts() []step {
 }
 
 const (
-	fewReasons    = 3    // more are only counted
+	maxReasons    = 3    // more are only counted
 	bytesPerToken = 4    // roughly, for English and JSON
 	heavyTools    = 8000 // tokens of one server's tools; above, the report has advice
 )
 
-// listed returns all steps on the tools of a server that listed them.
-func (d *doctor) listed(x *examined) []step {
+// toolSteps returns all steps on the tools of a server that listed them.
+func (d *doctor) toolSteps(x *examination) []step {
 	own := 0
 	for _, t := range d.mounted.Box.Snapshot("").Tools {
 		if t.Server == x.Server.ID {
@@ -318,7 +324,7 @@ func (d *doctor) listed(x *examined) []step {
 			rejected = append(rejected, strings.TrimPrefix(q.Reason, "schema: "))
 		}
 	}
-	list := goodStep("list", show.Count(own, "tool")).lasting(x.listing)
+	list := okStep("list", show.Count(own, "tool")).withDuration(x.listing)
 	if x.pages > 1 {
 		list.Detail += fmt.Sprintf(" on %d pages", x.pages)
 	}
@@ -331,33 +337,36 @@ func (d *doctor) listed(x *examined) []step {
 	case own == 0 && len(rejected) == 0:
 		list.Advice = "it has no tools for indus to bring in: does it need an argument, a key or a permission for them?"
 	case tokens > heavyTools:
-		list.Advice = fmt.Sprintf(`a model reads about %d tokens of them in each request: choose those it needs with "tools": {"allow": […]}`, tokens)
+		list.Advice = fmt.Sprintf(
+			`a model reads about %d tokens of them in each request: choose those it needs with "tools": {"allow": […]}`, tokens)
 	}
 	steps := []step{list}
 	if rules != nil {
-		steps = append(steps, note("rules", firstFew(rules), `correct them in "tools": names are the server's own, as indus mcp tools --json has them`))
+		steps = append(steps,
+			noteStep("rules", summarize(rules),
+				`correct them in "tools": names are the server's own, as indus mcp tools --json has them`))
 	}
 	switch {
 	case rejected != nil:
-		steps = append(steps, badStep("schemas", firstFew(rejected),
+		steps = append(steps, failedStep("schemas", summarize(rejected),
 			"see them all with indus mcp lint "+x.Server.ID+", and report them to the server's authors"))
 	case own > 0:
-		steps = append(steps, goodStep("schemas", "every provider takes them as they are mounted"))
+		steps = append(steps, okStep("schemas", "every provider takes them as they are mounted"))
 	}
 	return steps
 }
 
-// firstFew joins the first sentences and counts the rest.
-func firstFew(all []string) string {
-	shown := strings.Join(all[:min(fewReasons, len(all))], "; ")
-	if more := len(all) - fewReasons; more > 0 {
+// summarize joins the first sentences and counts the rest.
+func summarize(all []string) string {
+	shown := strings.Join(all[:min(maxReasons, len(all))], "; ")
+	if more := len(all) - maxReasons; more > 0 {
 		shown += fmt.Sprintf("; and %d more", more)
 	}
 	return shown
 }
 
-// together returns the step on the tools of all servers.
-func (d *doctor) together() []step {
+// sharedSteps returns the step on the tools of all servers.
+func (d *doctor) sharedSteps() []step {
 	all := d.mounted.Box.Descriptors()
 	size := 0
 	for _, t := range all {
@@ -366,12 +375,14 @@ func (d *doctor) together() []step {
 	if len(all) == 0 || !d.all {
 		return nil
 	}
-	s := goodStep("tools", fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/bytesPerToken))
+	s := okStep("tools",
+		fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/bytesPerToken))
 	if found := schema.CheckCount(len(all), schema.Universal); found != nil {
 		s.Detail += "; " + found[0].Message
 		s.Advice = `choose with "tools": {"allow": […]}, or disable servers that are not needed`
 	} else if few := schema.Universal.Rules().Tool.FewTools; few > 0 && len(all) > 2*few {
-		s.Advice = fmt.Sprintf(`models choose best among %d or so: leave out what is not needed with "tools": {"allow": […]}`, few)
+		s.Advice = fmt.Sprintf(`models choose best among %d or so: leave out what is not needed with "tools": {"allow": […]}`,
+			few)
 	}
 	return []step{s}
 }

@@ -67,25 +67,27 @@ const versionChars = 32
 
 // changedTool is a version of a tool that a person may accept, in the output of --json.
 type changedTool struct {
-	Server   string         `json:"server"`
-	Tool     string         `json:"tool"`
-	Name     string         `json:"name"`
-	Version  string         `json:"version"`       // the argument that accepts it
-	New      bool           `json:"new,omitempty"` // no version of the tool is approved
-	Held     bool           `json:"held"`
-	Accepted bool           `json:"accepted"`
-	Since    string         `json:"since"`
-	Fields   []ledger.Field `json:"fields,omitempty"` // differences from the approved version; for a new tool all its members
-	Config   string         `json:"config"`
-	Sum      string         `json:"sum"`
-	entry    ledger.Entry
+	Server   string `json:"server"`
+	Tool     string `json:"tool"`
+	Name     string `json:"name"`
+	Version  string `json:"version"`       // the argument that accepts it
+	New      bool   `json:"new,omitempty"` // no version of the tool is approved
+	Held     bool   `json:"held"`
+	Accepted bool   `json:"accepted"`
+	Since    string `json:"since"`
+	// Fields holds the differences from the approved version. For a new tool, it holds all members.
+	Fields []ledger.Field `json:"fields,omitempty"`
+	Config string         `json:"config"`
+	Sum    string         `json:"sum"`
+	entry  ledger.Entry
 }
 
 func changedTools(entries []ledger.Entry) (out []changedTool) {
 	for _, e := range ledger.Changed(entries) {
 		o := changedTool{
 			Server: e.Server, Tool: e.Tool, Name: e.Name, Version: e.Name + "@" + e.Sum[:min(versionChars, len(e.Sum))],
-			Held: e.Op == ledger.Hold, Since: e.At.Format("2006-01-02T15:04:05.000Z07:00"), Config: e.Config, Sum: e.Sum, entry: e,
+			Held: e.Op == ledger.Hold, Since: e.At.Format("2006-01-02T15:04:05.000Z07:00"), Config: e.Config, Sum: e.Sum,
+			entry: e,
 		}
 		if before, ok := ledger.Approved(entries, e); ok {
 			o.Fields = Differences(before, e)
@@ -109,7 +111,7 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 		return err
 	}
 	all := changedTools(entries)
-	unwritten := f.unwritten(ctx, file, s)
+	unwritten := f.reportUnwritten(ctx, file, s)
 	if len(all) == 0 && unwritten != nil {
 		return unwritten
 	}
@@ -127,7 +129,7 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 		return nil
 	}
 	if len(words) > 0 {
-		if all, err = choose(all, words); err != nil {
+		if all, err = selectTools(all, words); err != nil {
 			return err
 		}
 	}
@@ -135,63 +137,68 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 	for i := range all {
 		accepted, all[i].Accepted = append(accepted, all[i].entry), true
 	}
-	if err := ledger.Approve(ctx, file, "by "+whoAccepts(), accepted...); err != nil {
+	if err := ledger.Approve(ctx, file, "by "+accountName(), accepted...); err != nil {
 		return err
 	}
 	return f.print(all, s)
 }
 
-// whoAccepts returns the account of this process, and the account that used sudo. USER may be missing or false.
-func whoAccepts() string {
-	who := "uid " + strconv.Itoa(os.Getuid())
+// accountName returns the account of this process, and the account that used sudo. USER may be missing or false.
+func accountName() string {
+	account := "uid " + strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil {
-		who = u.Username + " (uid " + u.Uid + ")"
+		account = u.Username + " (uid " + u.Uid + ")"
 	}
 	if from := os.Getenv("SUDO_USER"); from != "" {
-		who += ", through sudo from " + from
+		account += ", through sudo from " + from
 	}
 	if host, err := os.Hostname(); err == nil {
-		who += " on " + host
+		account += " on " + host
 	}
-	return show.Clean(who)
+	return show.Clean(account)
 }
 
-// unwritten reports the live runs that cannot write the ledger. The tools that they hold back are missing there.
-func (f *acceptFlags) unwritten(ctx context.Context, file *ledger.File, s show.Streams) error {
+// reportUnwritten reports the live runs that cannot write the ledger. The tools that they hold back are missing there.
+func (f *acceptFlags) reportUnwritten(ctx context.Context, file *ledger.File, s show.Streams) error {
 	runs, err := file.Unwritten(ctx)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	s.Reportf("the ledger does not have all that was changed: it cannot be written by %s; make room on the disk, and look again",
-		show.List(show.Names(runs, func(run string) string { return "run " + strings.TrimSpace(shortRun(run)) }), show.MaxNamed, "runs"))
+	s.Reportf(
+		"the ledger does not have all that was changed: it cannot be written by %s; make room on the disk, and look again",
+		show.List(show.Names(runs, func(run string) string { return "run " + strings.TrimSpace(shortRun(run)) }),
+			show.MaxNamed, "runs"))
 	return &command.ExitError{Code: command.ExitFault, Said: true}
 }
 
-// choose returns the tools that the words name. If a word names no tool, it returns an error.
-func choose(all []changedTool, words []string) ([]changedTool, error) {
+// selectTools returns the tools that the words name. If a word names no tool, it returns an error.
+func selectTools(all []changedTool, words []string) ([]changedTool, error) {
 	for _, w := range words {
-		if !slices.ContainsFunc(all, func(o changedTool) bool { return o.isNamed(w) }) {
-			return nil, noSuchTool(all, w)
+		if !slices.ContainsFunc(all, func(o changedTool) bool { return o.matches(w) }) {
+			return nil, unknownTool(all, w)
 		}
 	}
-	return slices.DeleteFunc(all, func(o changedTool) bool { return !slices.ContainsFunc(words, o.isNamed) }), nil
+	return slices.DeleteFunc(all, func(o changedTool) bool { return !slices.ContainsFunc(words, o.matches) }), nil
 }
 
-func (o changedTool) isNamed(word string) bool {
+func (o changedTool) matches(word string) bool {
 	if name, version, ok := strings.Cut(word, "@"); ok && len(version) >= versionChars {
 		return (name == o.Name || name == interop.QualifiedName(o.Server, o.Tool)) && strings.HasPrefix(o.Sum, version)
 	}
 	return word == o.Server || word == o.Name || word == interop.QualifiedName(o.Server, o.Tool)
 }
 
-func noSuchTool(all []changedTool, word string) error {
+func unknownTool(all []changedTool, word string) error {
 	name, version, pinned := strings.Cut(word, "@")
-	if i := slices.IndexFunc(all, func(o changedTool) bool { return pinned && o.isNamed(name) }); i >= 0 {
-		return command.Usagef("%s is not at version %s any more: it is %s; look again at what changed", name, version, all[i].Version)
+	if i := slices.IndexFunc(all, func(o changedTool) bool { return pinned && o.matches(name) }); i >= 0 {
+		return command.Usagef("%s is not at version %s any more: it is %s; look again at what changed", name, version,
+			all[i].Version)
 	}
-	known := slices.Concat(show.Names(all, func(o changedTool) string { return o.Name }), show.Names(all, func(o changedTool) string { return o.Server }))
+	known := slices.Concat(show.Names(all, func(o changedTool) string { return o.Name }),
+		show.Names(all, func(o changedTool) string { return o.Server }))
 	slices.Sort(known)
-	return command.Usagef("no tool %q is other than it was approved%s", word, command.DidYouMean(word, slices.Compact(known)))
+	return command.Usagef("no tool %q is other than it was approved%s", word,
+		command.DidYouMean(word, slices.Compact(known)))
 }
 
 func (f *acceptFlags) print(all []changedTool, s show.Streams) error {
@@ -200,17 +207,17 @@ func (f *acceptFlags) print(all []changedTool, s show.Streams) error {
 	}
 	var p show.Page
 	for _, o := range all {
-		says := "is live all the same since " + o.entry.At.Local().Format(show.TimeFormat)
+		state := "is live all the same since " + o.entry.At.Local().Format(show.TimeFormat)
 		switch {
 		case o.Accepted:
-			says = "is accepted"
+			state = "is accepted"
 		case o.Held:
-			says = "is kept back since " + o.entry.At.Local().Format(show.TimeFormat)
+			state = "is kept back since " + o.entry.At.Local().Format(show.TimeFormat)
 		}
 		if o.New && !o.Accepted {
-			says = "is new, and " + says
+			state = "is new, and " + state
 		}
-		p.Printf("%s %s\n", o.Version, says)
+		p.Printf("%s %s\n", o.Version, state)
 		p.WriteString(changeLines(o.Fields))
 	}
 	return s.Print(&p)

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	maxNamed = 4    // places in a line
-	maxKept  = 60   // characters of unchanged text between two changes
-	maxWords = 4000 // characters of a changed text
-	maxPath  = 200  // characters of a place
+	maxNamed     = 4    // places in a line
+	maxUnchanged = 60   // characters of unchanged text between two changes
+	maxWords     = 4000 // characters of a changed text
+	maxPath      = 200  // characters of a place
 )
 
 // Differences returns the fields in which two versions of a tool differ.
@@ -100,27 +100,28 @@ func longText(text []rune) string {
 
 // cutMiddle returns the ends of a text that are beside a change.
 func cutMiddle(text []rune, begin, end bool) string {
-	if len(text) <= maxKept {
+	if len(text) <= maxUnchanged {
 		return string(text)
 	}
 	out := "…"
 	if begin {
-		out = string(text[:maxKept/2]) + out
+		out = string(text[:maxUnchanged/2]) + out
 	}
 	if end {
-		out += string(text[len(text)-maxKept/2:])
+		out += string(text[len(text)-maxUnchanged/2:])
 	}
 	return out
 }
 
-// versions tracks the approved version of each tool while the log is read in order.
-type versions struct {
+// versionTracker tracks the approved version of each tool while the log is read in order.
+type versionTracker struct {
 	known    map[command.Version]ledger.Entry
 	approved map[command.Version]string // sum by version; the sum of the key is ""
 }
 
-// take processes the next entry. If e is not the approved version, it returns that version, or isNew if there is none.
-func (v *versions) take(e ledger.Entry) (approved ledger.Entry, ok, isNew bool) {
+// process processes the next entry. If e is not the approved version, it returns that version, or isNew if there is
+// none.
+func (v *versionTracker) process(e ledger.Entry) (approved ledger.Entry, ok, isNew bool) {
 	if e.Tool == "" || e.Sum == "" {
 		return ledger.Entry{}, false, false
 	}

@@ -25,16 +25,21 @@ func TestNothingHidesInAChange(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("x", 5000)
-	if got := history.InWords(`{"name":"a"}`, `{"name":"a","title":"`+long+`"}`); !strings.HasSuffix(got, "… and 1002 more characters+}\n") {
+	if got := history.InWords(`{"name":"a"}`, `{"name":"a","title":"`+long+`"}`); !strings.HasSuffix(got,
+		"… and 1002 more characters+}\n") {
 		t.Errorf("%d bytes: %.80q", len(got), got)
 	}
-	if got := history.InWords(`{"name":"a"}`, `{"name":"a","annotations":{"a":["`+long[:3900]+`","and this"]}}`); !strings.Contains(got, `"and this"`) {
+	if got := history.InWords(`{"name":"a"}`,
+		`{"name":"a","annotations":{"a":["`+long[:3900]+`","and this"]}}`); !strings.Contains(got, `"and this"`) {
 		t.Errorf("%d bytes: %.80q", len(got), got)
 	}
-	if got := history.InWords(`{"name":"a","title":"b"}`, `{"name":"a","title":"`+long+`"}`); !strings.Contains(got, "… and 1000 more characters+}") {
+	if got := history.InWords(`{"name":"a","title":"b"}`, `{"name":"a","title":"`+long+`"}`); !strings.Contains(got,
+		"… and 1000 more characters+}") {
 		t.Errorf("%d bytes: %.80q", len(got), got)
 	}
-	if got := history.InWords(`{"name":"a"}`, `{ "name": "a"}`); got != "  nothing but spaces, the order of members, or what the ledger keeps no more than a sum of\n" {
+	if got := history.InWords(`{"name":"a"}`,
+		`{ "name": "a"}`); got != "  nothing but spaces, the order of members, or what the ledger keeps no more "+
+		"than a sum of\n" {
 		t.Error(got)
 	}
 }

@@ -21,7 +21,7 @@ func Commands(s show.Streams) []*cobra.Command {
 type logFlags struct {
 	command.LedgerFlags
 	server, since, at string
-	most              int
+	limit             int
 	diff, asJSON      bool
 	cmd               *cobra.Command
 }
@@ -35,7 +35,7 @@ func newLog(s show.Streams) *cobra.Command {
 	flags := f.cmd.Flags()
 	flags.StringVar(&f.server, "server", "", "ID  of one server only")
 	flags.StringVar(&f.since, "since", "", "TIME  what happened since then")
-	flags.IntVarP(&f.most, "lines", "n", 100, "N  how many of the newest lines (default: 100; 0 is all)")
+	flags.IntVarP(&f.limit, "lines", "n", 100, "N  how many of the newest lines (default: 100; 0 is all)")
 	flags.StringVar(&f.at, "at", "", "TIME  what was live then")
 	flags.BoolVar(&f.diff, "diff", false, "what changed, see above")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON Lines: entries; with --at live tools; with --diff changes")
@@ -75,23 +75,23 @@ A session:
 
 // check refuses flags and arguments that exclude each other.
 func (f *logFlags) check(args []string) error {
-	asked := "--at"
+	flag := "--at"
 	if f.diff {
-		asked = "--diff"
+		flag = "--diff"
 	}
 	switch one := f.diff || f.at != ""; {
 	case f.diff && f.at != "":
 		return command.Usagef("--at and --diff exclude each other")
 	case one && f.cmd.Flags().Changed("lines"):
-		return command.Usagef("-n and %s exclude each other", asked)
+		return command.Usagef("-n and %s exclude each other", flag)
 	case one && f.since != "":
-		return command.Usagef("--since and %s exclude each other", asked)
+		return command.Usagef("--since and %s exclude each other", flag)
 	case len(args) > 0 && !f.diff:
 		return command.AtMost(0, "")(f.cmd, args)
 	case len(args) > 2:
 		return command.Usagef("--diff takes two times, and %q is too many; see %s -h", args[2], f.cmd.CommandPath())
-	case f.most < 0:
-		return command.Usagef("-n %d: a number of lines is 0, which is all, or more", f.most)
+	case f.limit < 0:
+		return command.Usagef("-n %d: a number of lines is 0, which is all, or more", f.limit)
 	}
 	return nil
 }
@@ -103,11 +103,11 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 	now := time.Now()
 	var since, at time.Time
 	from, to := now.Add(-24*time.Hour), now
-	typed := append([]string{f.since, f.at}, args...)
-	for i, into := range []*time.Time{&since, &at, &from, &to} {
-		if i < len(typed) && (i > 1 || typed[i] != "") {
+	texts := append([]string{f.since, f.at}, args...)
+	for i, target := range []*time.Time{&since, &at, &from, &to} {
+		if i < len(texts) && (i > 1 || texts[i] != "") {
 			var err error
-			if *into, err = parseTime(typed[i], now); err != nil {
+			if *target, err = parseTime(texts[i], now); err != nil {
 				return err
 			}
 		}
@@ -139,7 +139,7 @@ func serversOf(entries []ledger.Entry) []string {
 	return slices.Compact(all)
 }
 
-func (f *logFlags) skips(e ledger.Entry) bool { return f.server != "" && e.Server != f.server }
+func (f *logFlags) excludes(e ledger.Entry) bool { return f.server != "" && e.Server != f.server }
 
 // liveTools returns the tools of each server in the last run that listed any.
 func liveTools(entries []ledger.Entry) []ledger.Entry {
@@ -147,8 +147,8 @@ func liveTools(entries []ledger.Entry) []ledger.Entry {
 	runs := ledger.Runs(entries)
 	for _, server := range serversOf(entries) {
 		for _, r := range slices.Backward(runs) {
-			if had, ok := hadIn(r, server); ok {
-				out = append(out, had...)
+			if tools, ok := toolsInRun(r, server); ok {
+				out = append(out, tools...)
 				break
 			}
 		}
@@ -156,27 +156,27 @@ func liveTools(entries []ledger.Entry) []ledger.Entry {
 	return out
 }
 
-// keptBack is the note of a version that is held.
-const keptBack = "is kept back"
+// heldNote is the note of a version that is held.
+const heldNote = "is kept back"
 
-// hadIn returns the tools that a server last had in a run, and whether the run listed any.
-func hadIn(r ledger.Run, server string) (had []ledger.Entry, ok bool) {
-	var of []ledger.Entry
+// toolsInRun returns the tools that a server last had in a run, and whether the run listed any.
+func toolsInRun(r ledger.Run, server string) (tools []ledger.Entry, ok bool) {
+	var history []ledger.Entry
 	for _, e := range r.Entries {
 		if e.Server != server {
 			continue
 		}
 		switch {
 		case e.Op == ledger.Hold: // the server has this version, but it is not live
-			e.Op, e.Note = ledger.Enroll, keptBack
+			e.Op, e.Note = ledger.Enroll, heldNote
 		case e.Op == ledger.Enroll, e.Op == ledger.Retire && e.Note != ledger.NoteLost:
 		default:
 			continue
 		}
 		ok = ok || e.Op == ledger.Enroll
-		of = append(of, e)
+		history = append(history, e)
 	}
-	return ledger.Reduce(of).Live, ok
+	return ledger.Reduce(history).Live, ok
 }
 
 // liveJSON is a live tool in the output of --at --json.
@@ -191,7 +191,7 @@ type liveJSON struct {
 }
 
 func (f *logFlags) printLive(live []ledger.Entry, s show.Streams) error {
-	live = slices.DeleteFunc(live, f.skips)
+	live = slices.DeleteFunc(live, f.excludes)
 	if f.asJSON {
 		return show.PrintLines(s, live, func(e ledger.Entry) any {
 			return liveJSON{e.Server, e.Tool, e.Name, e.At, e.Run, e.Changed, e.Sum}
@@ -223,13 +223,13 @@ type changeJSON struct {
 	Fields []ledger.Field `json:"fields,omitempty"`
 }
 
-var becameOf = map[string]string{ledger.Come: "came", ledger.Gone: "went", ledger.Edited: "changed"}
+var changeVerbs = map[string]string{ledger.Come: "came", ledger.Gone: "went", ledger.Edited: "changed"}
 
 func (f *logFlags) printDiff(changes []ledger.Change, s show.Streams) error {
 	changes = slices.DeleteFunc(changes, func(c ledger.Change) bool { return f.server != "" && c.Server != f.server })
 	if f.asJSON {
 		return show.PrintLines(s, changes, func(c ledger.Change) any {
-			return changeJSON{c.Kind, c.Server, c.Tool, c.Name, c.After.Note == keptBack, c.Fields}
+			return changeJSON{c.Kind, c.Server, c.Tool, c.Name, c.After.Note == heldNote, c.Fields}
 		})
 	}
 	if len(changes) == 0 {
@@ -238,9 +238,9 @@ func (f *logFlags) printDiff(changes []ledger.Change, s show.Streams) error {
 	}
 	var p show.Page
 	for _, c := range changes {
-		became := becameOf[c.Kind]
-		if c.After.Note == keptBack {
-			became += ", and " + keptBack
+		became := changeVerbs[c.Kind]
+		if c.After.Note == heldNote {
+			became += ", and " + heldNote
 		}
 		p.Printf("%s %s\n", c.Name, became)
 		if c.Kind == ledger.Edited {
@@ -270,10 +270,10 @@ type entryJSON struct {
 }
 
 func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s show.Streams) error {
-	lines := linesOf(entries, f.server != "" || f.asJSON, func(e ledger.Entry) bool {
-		return f.skips(e) || e.At.Before(since)
+	lines := buildLines(entries, f.server != "" || f.asJSON, func(e ledger.Entry) bool {
+		return f.excludes(e) || e.At.Before(since)
 	})
-	if left := len(lines) - f.most; f.most > 0 && left > 0 {
+	if left := len(lines) - f.limit; f.limit > 0 && left > 0 {
 		lines = lines[left:]
 		if !f.asJSON {
 			s.Reportf("%s before these; -n 0 shows all", show.Count(left, "line"))
@@ -291,11 +291,13 @@ func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s show.
 	if len(lines) == 0 {
 		s.Reportf("nothing has happened")
 	}
-	return s.Print(pageOf(lines))
+	return s.Print(formatPage(lines))
 }
 
 // timeFormats lists the accepted formats of times. A time without a zone is local.
-var timeFormats = []string{time.RFC3339, "2006-01-02T15:04:05", show.TimeFormat, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"}
+var timeFormats = []string{
+	time.RFC3339, "2006-01-02T15:04:05", show.TimeFormat, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
+}
 
 // timesHelp is for commands that take times.
 const timesHelp = `

@@ -17,12 +17,13 @@ type logLine struct {
 	isNew    bool          // no version of the tool was approved
 }
 
-// linesOf returns entries as lines. Unless each is true, tools of a server that came or went in one batch share a line.
-func linesOf(entries []ledger.Entry, each bool, skip func(ledger.Entry) bool) []logLine {
+// buildLines returns entries as lines. Unless separate is true, tools of a server that came or went in one batch share
+// a line.
+func buildLines(entries []ledger.Entry, separate bool, skip func(ledger.Entry) bool) []logLine {
 	var out []logLine
-	story := versions{map[command.Version]ledger.Entry{}, map[command.Version]string{}}
+	tracker := versionTracker{map[command.Version]ledger.Entry{}, map[command.Version]string{}}
 	for _, e := range entries {
-		approved, other, isNew := story.take(e)
+		approved, other, isNew := tracker.process(e)
 		if skip(e) {
 			continue
 		}
@@ -30,7 +31,7 @@ func linesOf(entries []ledger.Entry, each bool, skip func(ledger.Entry) bool) []
 		if other {
 			l.approved = &approved
 		}
-		if n := len(out); n > 0 && !each && out[n-1].joins(l) {
+		if n := len(out); n > 0 && !separate && out[n-1].joins(l) {
 			out[n-1].entries = append(out[n-1].entries, e)
 			continue
 		}
@@ -41,7 +42,9 @@ func linesOf(entries []ledger.Entry, each bool, skip func(ledger.Entry) bool) []
 
 // Text returns entries as indus mcp log prints them. If server is not "", it leaves out other servers.
 func Text(entries []ledger.Entry, server string) string {
-	return pageOf(linesOf(entries, server != "", func(e ledger.Entry) bool { return server != "" && e.Server != server })).String()
+	return formatPage(buildLines(entries, server != "", func(e ledger.Entry) bool {
+		return server != "" && e.Server != server
+	})).String()
 }
 
 func (l *logLine) joins(next logLine) bool {
@@ -57,8 +60,8 @@ func (l *logLine) fields() []ledger.Field {
 	return Differences(*l.approved, l.entries[0])
 }
 
-// pageOf returns lines in columns: time, run, event, server and details.
-func pageOf(lines []logLine) *show.Page {
+// formatPage returns lines in columns: time, run, event, server and details.
+func formatPage(lines []logLine) *show.Page {
 	width := 0
 	for _, l := range lines {
 		width = min(30, max(width, show.Columns(show.Clean(l.entries[0].Server))))
@@ -66,7 +69,7 @@ func pageOf(lines []logLine) *show.Page {
 	p := &show.Page{}
 	for _, l := range lines {
 		e := l.entries[0]
-		what, why := whatOf(e)
+		what, why := eventText(e)
 		if l.isNew && e.Op == ledger.Enroll {
 			what = "new"
 		}
@@ -75,13 +78,13 @@ func pageOf(lines []logLine) *show.Page {
 			server = show.Pad(show.Clean(e.Server), width+2)
 		}
 		line := fmt.Sprintf("%s  %s  %-8s  %s", e.At.Local().Format(show.TimeFormat), shortRun(e.Run), what, server)
-		p.Printf("%s\n", strings.TrimRight(line+l.about(why), " "))
+		p.Printf("%s\n", strings.TrimRight(line+l.details(why), " "))
 	}
 	return p
 }
 
-// about returns the tools of a line, and the details after them.
-func (l *logLine) about(why string) string {
+// details returns the tools of a line, and the details after them.
+func (l *logLine) details(why string) string {
 	names := show.Names(l.entries, func(e ledger.Entry) string { return e.Tool })
 	switch {
 	case l.approved != nil:
@@ -97,12 +100,12 @@ func (l *logLine) about(why string) string {
 
 var opWords = map[ledger.Op]string{
 	ledger.Begin: "began", ledger.Reload: "reloaded", ledger.End: "ended", ledger.Enroll: "enrolled",
-	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted", ledger.Describe: "said", ledger.Reset: "reset",
-	ledger.Archive: "archived",
+	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted", ledger.Describe: "said",
+	ledger.Reset: "reset", ledger.Archive: "archived",
 }
 
-// whatOf returns the event of an entry as one word, and its details.
-func whatOf(e ledger.Entry) (what, why string) {
+// eventText returns the event of an entry as one word, and its details.
+func eventText(e ledger.Entry) (what, why string) {
 	if why, lost := strings.CutPrefix(e.Note, ledger.NoteLost); lost && e.Op == ledger.Health {
 		return "lost", strings.TrimPrefix(why, ": ")
 	}

@@ -24,7 +24,8 @@ func newVerify(s show.Streams) *cobra.Command {
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "verify", Short: "Find lines of the ledger that are not as they were written", Long: verifyHelp,
 	})
-	cmd.Flags().StringVar(&f.head, "head", "", `HEAD  a head that was kept, such as 812:9f86d0…, or its hash alone: is it still in
+	cmd.Flags().StringVar(&f.head, "head", "",
+		`HEAD  a head that was kept, such as 812:9f86d0…, or its hash alone: is it still in
 		the ledger?`)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object")
 	f.Add(cmd)
@@ -48,8 +49,8 @@ Exit codes:
   2    usage: flags and files
   130  interrupted`
 
-// verified is the result of verify in the output of --json.
-type verified struct {
+// verification is the result of verify in the output of --json.
+type verification struct {
 	File    string          `json:"file"`
 	Entries int             `json:"entries"`
 	Runs    int             `json:"runs"`
@@ -59,7 +60,7 @@ type verified struct {
 }
 
 func (f *verifyFlags) run(ctx context.Context, _ []string, s show.Streams) error {
-	kept, err := readHead(f.head)
+	head, err := readHead(f.head)
 	if err != nil {
 		return err
 	}
@@ -71,24 +72,24 @@ func (f *verifyFlags) run(ctx context.Context, _ []string, s show.Streams) error
 	if err != nil {
 		return err
 	}
-	if f.head != "" && kept.Seq == 0 {
+	if f.head != "" && head.Seq == 0 {
 		for _, e := range entries {
-			if e.Hash == kept.Hash {
-				kept.Seq = e.Seq
+			if e.Hash == head.Hash {
+				head.Seq = e.Seq
 			}
 		}
 	}
-	r, err := file.Verify(ctx, kept)
+	r, err := file.Verify(ctx, head)
 	if err != nil {
 		return err
 	}
-	v := verified{File: path, Entries: r.Entries, Head: r.Head, Damage: append([]ledger.Damage{}, r.Damage...)}
+	v := verification{File: path, Entries: r.Entries, Head: r.Head, Damage: append([]ledger.Damage{}, r.Damage...)}
 	for _, e := range entries { // an approval alone is not a run
 		if e.Op == ledger.Begin {
 			v.Runs++
 		}
 	}
-	if f.head != "" && kept.Seq == 0 {
+	if f.head != "" && head.Seq == 0 {
 		v.Damage = append(v.Damage, ledger.Damage{Kind: ledger.Missing, Why: "no entry has the hash that was kept"})
 	}
 	for _, d := range file.Damage() { // a torn line, cut when the file was opened, was never a stored entry
@@ -122,19 +123,19 @@ func readHead(text string) (ledger.Head, error) {
 	return ledger.Head{Seq: n, Hash: hash}, nil
 }
 
-func (v *verified) print(asJSON bool, s show.Streams) error {
+func (v *verification) print(asJSON bool, s show.Streams) error {
 	if asJSON {
 		return s.WriteIndented(v)
 	}
-	says, entries := "as they were written", fmt.Sprintf("%d entries", v.Entries)
+	state, entries := "as they were written", fmt.Sprintf("%d entries", v.Entries)
 	if !v.Whole {
-		says = "not all as they were written"
+		state = "not all as they were written"
 	}
 	if v.Entries == 1 {
 		entries = "1 entry"
 	}
 	var p show.Page
-	p.Printf("%s: %s of %s, %s\n", v.File, entries, show.Count(v.Runs, "run"), says)
+	p.Printf("%s: %s of %s, %s\n", v.File, entries, show.Count(v.Runs, "run"), state)
 	if v.Entries > 0 {
 		p.Printf("head %d:%s\n", v.Head.Seq, v.Head.Hash)
 	}

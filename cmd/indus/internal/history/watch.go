@@ -20,14 +20,16 @@ const (
 
 type watchFlags struct {
 	command.LedgerFlags
-	once   bool
-	asJSON bool
-	shown  []watchRow // rows of the last output
+	once     bool
+	asJSON   bool
+	lastRows []watchRow // rows of the last output
 }
 
 func newWatch(s show.Streams) *cobra.Command {
 	var f watchFlags
-	cmd := command.New(s, f.run, cobra.Command{Use: "watch", Short: "The live state of everything that indus serves", Long: watchHelp})
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "watch", Short: "The live state of everything that indus serves", Long: watchHelp,
+	})
 	cmd.Flags().BoolVar(&f.once, "once", false, "print it and end")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines: an object a server, and then one for each change")
 	f.Add(cmd)
@@ -100,23 +102,23 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 
 // report prints the rows that changed since the last report.
 func (f *watchFlags) report(rows []watchRow, s show.Streams) error {
-	gone := slices.DeleteFunc(slices.Clone(f.shown), func(old watchRow) bool {
+	gone := slices.DeleteFunc(slices.Clone(f.lastRows), func(old watchRow) bool {
 		return slices.ContainsFunc(rows, func(r watchRow) bool { return r.Run == old.Run && r.Server == old.Server })
 	})
 	for i := range gone {
 		gone[i].Gone = true
 	}
-	news := slices.DeleteFunc(slices.Clone(rows), func(r watchRow) bool { return slices.Contains(f.shown, r) })
-	f.shown = rows
+	news := slices.DeleteFunc(slices.Clone(rows), func(r watchRow) bool { return slices.Contains(f.lastRows, r) })
+	f.lastRows = rows
 	for _, r := range append(gone, news...) {
-		if err := f.line(r, s); err != nil {
+		if err := f.printRow(r, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *watchFlags) line(r watchRow, s show.Streams) error {
+func (f *watchFlags) printRow(r watchRow, s show.Streams) error {
 	if f.asJSON {
 		return show.PrintLine(s, r)
 	}
@@ -189,7 +191,7 @@ func rowsOfRun(r ledger.Run, changed map[command.Version]bool) (out []watchRow) 
 			servers[e.Server] = s
 			order = append(order, e.Server)
 		}
-		s.take(e)
+		s.apply(e)
 	}
 	for _, e := range r.Live().Live {
 		row := &servers[e.Server].row
@@ -207,7 +209,7 @@ func rowsOfRun(r ledger.Run, changed map[command.Version]bool) (out []watchRow) 
 	return out
 }
 
-func (s *runServer) take(e ledger.Entry) {
+func (s *runServer) apply(e ledger.Entry) {
 	s.removed = e.Op == ledger.Retire && e.Note == ledger.NoteRemoved
 	health := "ready"
 	switch e.Op {
@@ -246,11 +248,13 @@ func watchLines(rows []watchRow) []string {
 	var lines []string
 	for i, r := range rows {
 		if i == 0 || rows[i-1].Run != r.Run {
-			lines = append(lines, fmt.Sprintf("%s (%s), since %s", show.Clean(r.By), shortRun(r.Run), r.Began.Local().Format(show.TimeFormat)))
+			lines = append(lines,
+				fmt.Sprintf("%s (%s), since %s", show.Clean(r.By), shortRun(r.Run), r.Began.Local().Format(show.TimeFormat)))
 		}
 		if r.Server != "" {
 			lines = append(lines, fmt.Sprintf("  %s  %s  %-*s  since %s",
-				show.Pad(show.Clean(r.Server), id), show.Pad(show.Clean(r.Health), health), tools, r.tools(), r.Since.Local().Format(show.TimeFormat)))
+				show.Pad(show.Clean(r.Server), id), show.Pad(show.Clean(r.Health), health), tools, r.tools(),
+				r.Since.Local().Format(show.TimeFormat)))
 		}
 	}
 	return lines

@@ -27,13 +27,17 @@ func newAdd(s show.Streams) *cobra.Command {
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "add", Aliases: []string{"new", "create"}, Short: "Make a key, and print it this once", Long: addHelp,
 	})
-	cmd.Flags().StringVar(&f.principal, "principal", "", `NAME  whose it is: several keys with one name are one principal, with sessions and
+	cmd.Flags().StringVar(&f.principal, "principal", "",
+		`NAME  the owner: several keys with one name are one principal, with sessions and
 		limits in common (default: the key is a principal of its own)`)
-	cmd.Flags().StringArrayVar(&f.views, "view", nil, `VIEW  a view that it is good for, as the path has it behind /mcp/: a server, or @NAME;
+	cmd.Flags().StringArrayVar(&f.views, "view", nil,
+		`VIEW  a view that it is good for, as the path has it behind /mcp/: a server, or @NAME;
 		may be repeated (default: all, /mcp itself too)`)
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  the configuration of "indus serve", in which views are looked up: a view that is
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil,
+		`PATH  the configuration of "indus serve", in which views are looked up: a view that is
 		not there is reported (default: the working directory, then the user's own files)`)
-	cmd.Flags().StringVar(&f.expires, "expires", "", "TIME  how long it is good, such as 90d or 12h (default: until it is removed)")
+	cmd.Flags().StringVar(&f.expires, "expires", "",
+		"TIME  how long it is good, such as 90d or 12h (default: until it is removed)")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object, with the key as "token"`)
 	return cmd
 }
@@ -94,20 +98,22 @@ func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 		if slices.Contains(known, v) {
 			continue
 		}
-		there := "there is none"
+		available := "there is none"
 		if len(known) > 0 {
-			there = "there are " + show.List(known, maxToldViews, "views")
+			available = "there are " + show.List(known, maxNamedViews, "views")
 		}
-		s.Reportf("%s", show.Clean("warning: the configuration has no view "+v+", so the key opens nothing until it has: "+there+command.DidYouMean(v, known)))
+		s.Reportf("%s",
+			show.Clean("warning: the configuration has no view "+v+", so the key opens nothing until it has: "+available+
+				command.DidYouMean(v, known)))
 	}
 	return nil
 }
 
-// maxToldViews is the number of views that a message names.
-const maxToldViews = 20
+// maxNamedViews is the number of views that a message names.
+const maxNamedViews = 20
 
 func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) error {
-	keys, err := openToWrite()
+	keys, err := openForWriting()
 	if err != nil {
 		return err
 	}
@@ -116,7 +122,7 @@ func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) er
 	case errors.Is(err, identity.ErrName):
 		return command.Usagef("--principal: %w", err)
 	case err != nil:
-		return fault(err)
+		return keysError(err)
 	}
 	text := "made the key " + key.ID
 	if key.Name != "" {
@@ -133,14 +139,14 @@ func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) er
 	if f.asJSON {
 		return s.WriteIndented(struct {
 			Token string `json:"token"`
-			shown
-		}{token, shownOf(key)})
+			keyJSON
+		}{token, newKeyJSON(key)})
 	}
 	return s.WriteText(token + "\n")
 }
 
-// shown is a key in the output of --json, without its hash.
-type shown struct {
+// keyJSON is a key in the output of --json, without its hash.
+type keyJSON struct {
 	ID        string     `json:"id"`
 	Principal string     `json:"principal"`
 	Views     []string   `json:"views"` // null stands for all
@@ -149,8 +155,10 @@ type shown struct {
 	Expired   bool       `json:"expired"`
 }
 
-func shownOf(k identity.Key) shown {
-	out := shown{ID: k.ID, Principal: cmp.Or(k.Name, k.ID), Views: k.Views, Created: k.Created, Expired: k.Expired(time.Now())}
+func newKeyJSON(k identity.Key) keyJSON {
+	out := keyJSON{
+		ID: k.ID, Principal: cmp.Or(k.Name, k.ID), Views: k.Views, Created: k.Created, Expired: k.Expired(time.Now()),
+	}
 	if !k.Expires.IsZero() {
 		out.Expires = &k.Expires
 	}

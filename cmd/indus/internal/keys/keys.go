@@ -21,14 +21,15 @@ import (
 // New returns the command key.
 func New(s show.Streams) *cobra.Command {
 	return command.NewGroup(cobra.Command{
-		Use: "key", SuggestFor: []string{"keys", "apikey", "token"}, Short: "API keys of those who may use indus serve", Long: keyHelp,
+		Use: "key", SuggestFor: []string{"keys", "apikey", "token"},
+		Short: "API keys of the clients of indus serve", Long: keyHelp,
 	}, newAdd(s), newLs(s), newRm(s))
 }
 
-const keyHelp = `API keys of those who may use "indus serve --auth keys", on this machine and
-others. A client sends its key as a bearer token, as indus_ID.SECRET; only the
-SHA-256 of the secret is kept, in a file that you alone can read. A key that is
-removed, or has expired, is refused from the next request on.
+const keyHelp = `API keys of the clients of "indus serve --auth keys", on this machine and others.
+A client sends its key as a bearer token, as indus_ID.SECRET; only the SHA-256 of
+the secret is kept, in a file that you alone can read. A key that is removed, or has
+expired, is refused from the next request on.
 
 A session:
   $ indus key add --principal alice --view github --expires 90d
@@ -62,37 +63,38 @@ func Path() string {
 func openKeys() (*identity.Keys, error) {
 	path := Path()
 	if path == "" {
-		return nil, fault(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
+		return nil, keysError(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
 	}
 	return identity.NewKeys(path), nil
 }
 
-// openToWrite is like openKeys, and creates the directory of the file.
-func openToWrite() (*identity.Keys, error) {
+// openForWriting is like openKeys, and creates the directory of the file.
+func openForWriting() (*identity.Keys, error) {
 	keys, err := openKeys()
 	if err == nil {
 		if err = os.MkdirAll(filepath.Dir(Path()), 0o700); err != nil {
-			err = fault(err)
+			err = keysError(err)
 		}
 	}
 	return keys, err
 }
 
-// fault returns an error about the file of keys.
-func fault(err error) error {
+// keysError returns an error about the file of keys.
+func keysError(err error) error {
 	return &command.ExitError{Code: command.ExitFault, Err: fmt.Errorf("keys: %w", err)}
 }
 
 func newLs(s show.Streams) *cobra.Command {
 	var asJSON bool
-	cmd := command.New(s, func(context.Context, []string, show.Streams) error { return list(asJSON, s) }, cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List the keys", Long: lsHelp,
-	})
+	cmd := command.New(s, func(context.Context, []string, show.Streams) error { return listKeys(asJSON, s) },
+		cobra.Command{
+			Use: "ls", Aliases: []string{"list"}, Short: "List the keys", Long: lsHelp,
+		})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	return cmd
 }
 
-const lsHelp = `List the API keys: whose they are, for which views, and until when. Secrets are not
+const lsHelp = `List the API keys: their principals, views and expiry. Secrets are not
 kept, and so not shown.
 
 A session:
@@ -102,19 +104,19 @@ A session:
 
 ` + keyExitHelp
 
-func list(asJSON bool, s show.Streams) error {
+func listKeys(asJSON bool, s show.Streams) error {
 	keys, err := openKeys()
 	if err != nil {
 		return err
 	}
 	all, err := keys.List()
 	if err != nil {
-		return fault(err)
+		return keysError(err)
 	}
 	if asJSON {
-		out := []shown{}
+		out := []keyJSON{}
 		for _, k := range all {
-			out = append(out, shownOf(k))
+			out = append(out, newKeyJSON(k))
 		}
 		return s.WriteIndented(out)
 	}
@@ -125,12 +127,12 @@ func list(asJSON bool, s show.Streams) error {
 	var t show.Table
 	t.Add("ID", "PRINCIPAL", "VIEWS", "CREATED", "EXPIRES")
 	for _, k := range all {
-		t.Add(k.ID, k.Name, views(k), timeText(k.Created), expiry(k))
+		t.Add(k.ID, k.Name, viewsText(k), timeText(k.Created), expiry(k))
 	}
 	return t.Write(s.Out)
 }
 
-func views(k identity.Key) string {
+func viewsText(k identity.Key) string {
 	if k.Views == nil {
 		return "all"
 	}
@@ -150,20 +152,22 @@ func expiry(k identity.Key) string {
 func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
 
 func newRm(s show.Streams) *cobra.Command {
-	return command.New(s, remove, cobra.Command{
-		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"}, Short: "End keys", Long: rmHelp,
-		Args: command.Needs(1, `the ID of a key; "indus key ls" has them`, ""), ValidArgsFunction: command.Complete(math.MaxInt, keyIDs),
+	return command.New(s, removeKeys, cobra.Command{
+		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"},
+		Short: "End keys", Long: rmHelp,
+		Args:              command.Needs(1, `the ID of a key; "indus key ls" has them`, ""),
+		ValidArgsFunction: command.Complete(math.MaxInt, keyIDs),
 	})
 }
 
-func remove(ctx context.Context, args []string, s show.Streams) error {
-	keys, err := openToWrite()
+func removeKeys(ctx context.Context, args []string, s show.Streams) error {
+	keys, err := openForWriting()
 	if err != nil {
 		return err
 	}
 	before, err := keys.List()
 	if err != nil {
-		return fault(err)
+		return keysError(err)
 	}
 	for _, arg := range args {
 		id, _, _ := strings.Cut(strings.TrimPrefix(arg, identity.KeyPrefix), ".") // arg may be a whole key
@@ -171,19 +175,19 @@ func remove(ctx context.Context, args []string, s show.Streams) error {
 		case errors.Is(err, identity.ErrNoKey):
 			return command.Usagef("there is no key %q; \"indus key ls\" has those that there are", id)
 		case err != nil:
-			return fault(err)
+			return keysError(err)
 		}
 		s.Reportf("removed the key %s", id)
 	}
 	after, err := keys.List()
 	if err != nil {
-		return fault(err)
+		return keysError(err)
 	}
-	return sayKept(ctx, principals(before), principals(after), s)
+	return reportSignedIn(ctx, principalsOf(before), principalsOf(after), s)
 }
 
-// principals returns the principals that have a key.
-func principals(keys []identity.Key) map[string]bool {
+// principalsOf returns the principals that have a key.
+func principalsOf(keys []identity.Key) map[string]bool {
 	all := map[string]bool{}
 	for _, k := range keys {
 		all[string(k.Principal())] = true
@@ -191,22 +195,22 @@ func principals(keys []identity.Key) map[string]bool {
 	return all
 }
 
-// sayKept reports principals that lost their last key and are still signed in. A new key of that name has these
+// reportSignedIn reports principals that lost their last key and are still signed in. A new key of that name has these
 // sign-ins.
-func sayKept(ctx context.Context, before, after map[string]bool, s show.Streams) error {
+func reportSignedIn(ctx context.Context, before, after map[string]bool, s show.Streams) error {
 	tokens := signin.Open(s)
 	defer tokens.Close()
-	kept, err := tokens.All(ctx)
-	for _, one := range kept {
-		if who := one.Principal; before[who] && !after[who] {
-			after[who] = true // report each principal once
-			s.Reportf("%s has no key left and is still signed in: indus mcp logout --all --as %[1]s", show.Clean(who))
+	signIns, err := tokens.All(ctx)
+	for _, one := range signIns {
+		if principal := one.Principal; before[principal] && !after[principal] {
+			after[principal] = true // report each principal once
+			s.Reportf("%s has no key left and is still signed in: indus mcp logout --all --as %[1]s", show.Clean(principal))
 		}
 	}
 	return err
 }
 
-const rmHelp = `End API keys: whoever sends one is refused from the next request on, and its open
+const rmHelp = `End API keys: a client that sends one is refused from the next request on, and its open
 streams end within seconds. A running "indus serve" heeds it at once.
 
 A session:
@@ -214,7 +218,7 @@ A session:
   indus: removed the key k7q2m4xw9t
   indus: user:alice has no key left and is still signed in: indus mcp logout --all --as user:alice
 
-Whoever is given a key of the same name later has these sign-ins.
+A later key of the same name has these sign-ins.
 
 ` + keyExitHelp
 

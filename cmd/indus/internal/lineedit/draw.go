@@ -6,8 +6,8 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// laidOut is a text in rows for the screen, with the position of the cursor.
-type laidOut struct {
+// layout is a text in rows for the screen, with the position of the cursor.
+type layout struct {
 	lines       []string
 	row, column int
 }
@@ -15,12 +15,12 @@ type laidOut struct {
 // tabBlanks is drawn instead of a tab.
 const tabBlanks = "    "
 
-// layOut breaks a text into rows that leave the last column free. The first row begins with the prompt, and the other
-// rows are indented by its width.
-func layOut(b *buffer, prompt string, width int) laidOut {
+// layoutText breaks a text into rows that leave the last column free. The first row begins with the prompt, and the
+// other rows are indented by its width.
+func layoutText(b *buffer, prompt string, width int) layout {
 	room := max(width-1, 8)
 	indent := min(show.Columns(prompt), room/2)
-	var out laidOut
+	var out layout
 	line, used := prompt, show.Columns(prompt)
 	wrap := func() {
 		out.lines = append(out.lines, line)
@@ -47,10 +47,10 @@ func layOut(b *buffer, prompt string, width int) laidOut {
 }
 
 // window returns the rows around the cursor that fit on the screen.
-func (r laidOut) window(height int) laidOut {
+func (r layout) window(height int) layout {
 	if most := max(height-1, 1); len(r.lines) > most {
 		top := min(max(0, r.row-most+1), len(r.lines)-most)
-		return laidOut{r.lines[top : top+most], r.row - top, r.column}
+		return layout{r.lines[top : top+most], r.row - top, r.column}
 	}
 	return r
 }

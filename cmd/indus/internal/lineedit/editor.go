@@ -43,33 +43,33 @@ type Editor struct {
 }
 
 // These sequences turn bracketed paste on and off. With it, a pasted line break does not send the text.
-const pasteMarked, pastePlain = "\x1b[?2004h", "\x1b[?2004l"
+const pasteOn, pasteOff = "\x1b[?2004h", "\x1b[?2004l"
 
-// reading is the state of one Read.
-type reading struct {
+// readState is the state of one Read.
+type readState struct {
 	*Editor
 	buffer
-	canvas *show.Canvas
-	prompt string
-	offer  []string // completions, shown below the text until the next key
-	back   int      // position of the text in the history, counted from the newest; 0 is the draft
-	draft  string   // the typed text before the history was used
-	typed  bool     // an earlier key was pressed
-	search *search  // nil if the history is not searched
+	canvas      *show.Canvas
+	prompt      string
+	completions []string // completions, shown below the text until the next key
+	position    int      // position of the text in the history, counted from the newest; 0 is the draft
+	draft       string   // the typed text before the history was used
+	typed       bool     // an earlier key was pressed
+	search      *search  // nil if the history is not searched
 }
 
 // Read returns the next text. Enter ends it, unless the line ends in a backslash. Read returns [ErrInterrupt], or the
 // error of the context. It returns io.EOF for Ctrl-D in an empty text, and if the terminal is gone.
 func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
-	r := &reading{Editor: e, prompt: prompt, canvas: show.NewCanvas(e.Out, e.Size), typed: e.Begin != ""}
+	r := &readState{Editor: e, prompt: prompt, canvas: show.NewCanvas(e.Out, e.Size), typed: e.Begin != ""}
 	r.edit(Event{KeyPaste, e.Begin})
 	e.Begin = ""
-	_, _ = io.WriteString(e.Out, pasteMarked)
+	_, _ = io.WriteString(e.Out, pasteOn)
 	defer func() {
-		r.offer, r.search = nil, nil
+		r.completions, r.search = nil, nil
 		r.set(r.String())
 		r.draw()
-		_, _ = io.WriteString(e.Out, pastePlain+"\r\n")
+		_, _ = io.WriteString(e.Out, pasteOff+"\r\n")
 	}()
 	tick := time.NewTicker(sizeTick)
 	defer tick.Stop()
@@ -87,8 +87,8 @@ func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
 			if !ok {
 				return "", io.EOF
 			}
-			r.offer = nil
-			if done, err := r.take(event); done {
+			r.completions = nil
+			if done, err := r.handleKey(event); done {
 				return r.String(), err
 			}
 			r.typed = true
@@ -97,9 +97,9 @@ func (e *Editor) Read(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// take handles a key, and reports whether it ends the text.
-func (r *reading) take(e Event) (done bool, err error) {
-	if r.search != nil && r.seek(e) {
+// handleKey handles a key, and reports whether it ends the text.
+func (r *readState) handleKey(e Event) (done bool, err error) {
+	if r.search != nil && r.handleSearchKey(e) {
 		return false, nil
 	}
 	switch {
@@ -127,9 +127,9 @@ func (r *reading) take(e Event) (done bool, err error) {
 		_, _ = io.WriteString(r.Out, "\x1b[H\x1b[2J")
 		r.canvas = show.NewCanvas(r.Out, r.Size)
 	case e.Key == KeySuspend && r.Suspend != nil:
-		_, _ = io.WriteString(r.Out, pastePlain)
+		_, _ = io.WriteString(r.Out, pasteOff)
 		r.Suspend()
-		_, _ = io.WriteString(r.Out, pasteMarked) // the shell has turned it off
+		_, _ = io.WriteString(r.Out, pasteOn) // the shell has turned it off
 		r.canvas = show.NewCanvas(r.Out, r.Size)
 	default:
 		r.edit(e)
@@ -137,22 +137,22 @@ func (r *reading) take(e Event) (done bool, err error) {
 	return false, nil
 }
 
-func (r *reading) draw() {
+func (r *readState) draw() {
 	width, height := r.Size()
 	prompt := r.prompt
 	if r.search != nil {
 		prompt = r.search.prompt()
 	}
-	rows := layOut(&r.buffer, prompt, width)
-	if room := height - 1 - len(rows.lines); room > 0 && len(r.offer) > 0 {
-		rows.lines = append(rows.lines, offerLines(r.offer, width, room)...)
+	rows := layoutText(&r.buffer, prompt, width)
+	if room := height - 1 - len(rows.lines); room > 0 && len(r.completions) > 0 {
+		rows.lines = append(rows.lines, completionLines(r.completions, width, room)...)
 	}
 	rows = rows.window(height)
 	r.canvas.DrawText(rows.lines, rows.row, rows.column)
 }
 
-// offerLines formats completions in lines.
-func offerLines(offer []string, width, most int) (lines []string) {
+// completionLines formats completions in lines.
+func completionLines(offer []string, width, most int) (lines []string) {
 	line := " "
 	for _, o := range offer {
 		o = show.CutColumns(show.Clean(o), width-4)
@@ -169,14 +169,14 @@ func offerLines(offer []string, width, most int) (lines []string) {
 }
 
 // complete inserts the common prefix of all completions. If that adds nothing, it shows the completions.
-func (r *reading) complete() {
+func (r *readState) complete() {
 	if r.Complete == nil {
 		return
 	}
-	offer := r.Complete(r.before)
-	common := commonPrefix(offer)
-	if len(offer) != 1 && common == r.before {
-		r.offer = offer
+	completions := r.Complete(r.before)
+	common := commonPrefix(completions)
+	if len(completions) != 1 && common == r.before {
+		r.completions = completions
 	} else if len(common) > len(r.before) {
 		r.before = chars.Lines(common)
 	}
@@ -196,22 +196,22 @@ func commonPrefix(all []string) string {
 }
 
 // recall moves through the history.
-func (r *reading) recall(older bool) {
+func (r *readState) recall(older bool) {
 	all := r.History.All()
-	if r.back == 0 {
+	if r.position == 0 {
 		r.draft = r.String()
 	}
 	switch {
-	case older && r.back < len(all):
-		r.back++
-	case !older && r.back > 0:
-		r.back--
+	case older && r.position < len(all):
+		r.position++
+	case !older && r.position > 0:
+		r.position--
 	default:
 		return
 	}
-	if r.back == 0 {
+	if r.position == 0 {
 		r.set(r.draft)
 	} else {
-		r.set(chars.Lines(all[len(all)-r.back])) // from a file that other programs may have written
+		r.set(chars.Lines(all[len(all)-r.position])) // from a file that other programs may have written
 	}
 }

@@ -98,7 +98,9 @@ func TestKeys(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
-	for keys, want := range map[string]error{"abc\x03": lineedit.ErrTyped, "a\x7f\x03": lineedit.ErrTyped, "\x03": lineedit.ErrInterrupt, "\x04": io.EOF} {
+	for keys, want := range map[string]error{
+		"abc\x03": lineedit.ErrTyped, "a\x7f\x03": lineedit.ErrTyped, "\x03": lineedit.ErrInterrupt, "\x04": io.EOF,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			if _, err := atTerminal(t, 40, 10).read(t, keys); !errors.Is(err, want) {
 				t.Errorf("%q: %v, want %v", keys, err, want)
@@ -196,7 +198,9 @@ func TestHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "state", "history.jsonl")
 		h := lineedit.OpenHistory(path)
-		for _, s := range []string{"first", "two\nlines", "two\nlines", " not this", "export K=ghp_0123456789abcdefghij", ""} {
+		for _, s := range []string{
+			"first", "two\nlines", "two\nlines", " not this", "export K=ghp_0123456789abcdefghij", "",
+		} {
 			if err := h.Add(s); err != nil {
 				t.Fatal(err)
 			}
@@ -264,7 +268,8 @@ func TestSearch(t *testing.T) {
 		y.editor.History = h
 		go func() { _, _ = y.editor.Read(t.Context(), "> ") }()
 		got := []string{y.keep(search + "mak"), y.keep("ing"), y.keep("\x1b[C")}
-		if d := cmp.Diff([]string{"search \"mak\": Make bench", "not found \"making\": Make bench", "> Make bench"}, got); d != "" {
+		if d := cmp.Diff([]string{"search \"mak\": Make bench", "not found \"making\": Make bench", "> Make bench"},
+			got); d != "" {
 			t.Error(d)
 		}
 		_ = y.keep("\r")

@@ -21,8 +21,8 @@ const (
 // History is the list of typed texts, in a file of JSON strings that only its user may read. Texts that begin with a
 // blank or look like a credential are not stored. A nil History is empty and stores nothing.
 type History struct {
-	path string
-	all  []string
+	path    string
+	entries []string
 }
 
 // OpenHistory reads the history from a file. If the file cannot be read, the history is empty.
@@ -35,12 +35,12 @@ func OpenHistory(path string) *History {
 	for line := range bytes.Lines(data) {
 		var s string
 		if json.Unmarshal(line, &s) == nil && s != "" {
-			h.all = append(h.all, s)
+			h.entries = append(h.entries, s)
 		}
 	}
-	if n := len(h.all) - maxHistory; n > 0 {
-		h.all = h.all[n:]
-		if n > maxHistory/2 { // the file is not rewritten at every start
+	if n := len(h.entries) - maxHistory; n > 0 {
+		h.entries = h.entries[n:]
+		if n > maxHistory/2 { // so that not every start rewrites the file
 			_ = h.rewrite()
 		}
 	}
@@ -52,7 +52,7 @@ func (h *History) All() []string {
 	if h == nil {
 		return nil
 	}
-	return h.all
+	return h.entries
 }
 
 // Add stores a text. The error is the reason for which the text will be missing the next time.
@@ -60,10 +60,10 @@ func (h *History) Add(s string) error {
 	if h == nil || strings.TrimSpace(s) == "" || s[0] == ' ' || len(s) > maxEntry || len(secret.Find(s)) > 0 {
 		return nil
 	}
-	if n := len(h.all); n > 0 && h.all[n-1] == s {
+	if n := len(h.entries); n > 0 && h.entries[n-1] == s {
 		return nil
 	}
-	h.all = append(h.all, s)
+	h.entries = append(h.entries, s)
 	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (h *History) Add(s string) error {
 
 func (h *History) rewrite() error {
 	var out bytes.Buffer
-	for _, s := range h.all {
+	for _, s := range h.entries {
 		out.Write(append(text.Quote(s), '\n'))
 	}
 	return atomicfile.Replace(h.path, out.Bytes(), nil)

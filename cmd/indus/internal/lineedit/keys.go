@@ -74,9 +74,9 @@ func NewInput(r io.Reader) *Input {
 		defer close(events)
 		var d decoder
 		for {
-			var lone <-chan time.Time
-			if string(d.rest) == "\x1b" {
-				lone = time.After(escapeWait)
+			var escapeTimer <-chan time.Time
+			if string(d.pending) == "\x1b" {
+				escapeTimer = time.After(escapeWait)
 			}
 			select {
 			case chunk, ok := <-chunks:
@@ -86,8 +86,8 @@ func NewInput(r io.Reader) *Input {
 				for _, e := range d.decode(chunk) {
 					events <- e
 				}
-			case <-lone:
-				d.rest = nil
+			case <-escapeTimer:
+				d.pending = nil
 				events <- Event{Key: KeyEscape}
 			}
 		}
@@ -97,18 +97,18 @@ func NewInput(r io.Reader) *Input {
 
 // decoder converts bytes to keys. It buffers incomplete sequences.
 type decoder struct {
-	rest    []byte
+	pending []byte
 	scanned int // the part of a paste that was already searched for its end
 }
 
 func (d *decoder) decode(more []byte) (events []Event) {
-	d.rest = append(d.rest, more...)
-	for len(d.rest) > 0 {
+	d.pending = append(d.pending, more...)
+	for len(d.pending) > 0 {
 		e, n, known := d.next()
 		if n == 0 {
 			break
 		}
-		d.rest, d.scanned = d.rest[n:], 0
+		d.pending, d.scanned = d.pending[n:], 0
 		if last := len(events) - 1; known && e.Key == KeyText && last >= 0 && events[last].Key == KeyText {
 			events[last].Text += e.Text
 		} else if known {
@@ -122,41 +122,41 @@ var pasteStart, pasteEnd = []byte("\x1b[200~"), []byte("\x1b[201~")
 
 // next decodes the first key of rest, and returns its length in bytes. If the key is incomplete, the length is 0.
 func (d *decoder) next() (e Event, n int, known bool) {
-	if bytes.HasPrefix(d.rest, pasteStart) {
+	if bytes.HasPrefix(d.pending, pasteStart) {
 		from := max(len(pasteStart), d.scanned-len(pasteEnd))
-		end := bytes.Index(d.rest[min(from, len(d.rest)):], pasteEnd)
+		end := bytes.Index(d.pending[min(from, len(d.pending)):], pasteEnd)
 		if end < 0 {
-			d.scanned = len(d.rest)
+			d.scanned = len(d.pending)
 			return e, 0, false
 		}
-		return Event{KeyPaste, string(d.rest[len(pasteStart) : from+end])}, from + end + len(pasteEnd), true
+		return Event{KeyPaste, string(d.pending[len(pasteStart) : from+end])}, from + end + len(pasteEnd), true
 	}
 	n = d.keyLength()
-	if key, ok := keyBytes[strings.Replace(string(d.rest[:n]), "\x1bO", "\x1b[", 1)]; ok {
+	if key, ok := keyBytes[strings.Replace(string(d.pending[:n]), "\x1bO", "\x1b[", 1)]; ok {
 		return Event{Key: key}, n, true
 	}
-	r, _ := utf8.DecodeRune(d.rest)
-	return Event{KeyText, string(d.rest[:n])}, n, r != utf8.RuneError && r >= ' '
+	r, _ := utf8.DecodeRune(d.pending)
+	return Event{KeyText, string(d.pending[:n])}, n, r != utf8.RuneError && r >= ' '
 }
 
 // keyLength returns the number of bytes of the first key in rest. If the key is incomplete, it returns 0.
 func (d *decoder) keyLength() int {
 	switch {
-	case d.rest[0] != escape && !utf8.FullRune(d.rest):
+	case d.pending[0] != escape && !utf8.FullRune(d.pending):
 		return 0
-	case d.rest[0] != escape:
-		_, n := utf8.DecodeRune(d.rest)
+	case d.pending[0] != escape:
+		_, n := utf8.DecodeRune(d.pending)
 		return n
-	case len(d.rest) == 1, d.rest[1] == 'O' && len(d.rest) == 2:
+	case len(d.pending) == 1, d.pending[1] == 'O' && len(d.pending) == 2:
 		return 0
-	case d.rest[1] == escape:
+	case d.pending[1] == escape:
 		return 1
-	case d.rest[1] == 'O':
+	case d.pending[1] == 'O':
 		return 3
-	case d.rest[1] != '[':
+	case d.pending[1] != '[':
 		return 2
 	}
-	for i, c := range d.rest[2:] {
+	for i, c := range d.pending[2:] {
 		if c >= 0x40 && c <= 0x7e && !(i == 0 && c == '[') {
 			return i + 3
 		}

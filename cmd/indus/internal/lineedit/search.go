@@ -11,35 +11,36 @@ import (
 
 // search is the state of a search in the history, which Ctrl-R starts.
 type search struct {
-	query string
-	back  int    // position of the text in the history, counted from the newest; 0 if none is found yet
-	lost  bool   // no older text contains the query
-	draft string // the typed text before the search
+	query    string
+	position int    // position of the text in the history, counted from the newest; 0 if none is found yet
+	notFound bool   // no older text contains the query
+	draft    string // the typed text before the search
 }
 
 // prompt returns the prompt during a search.
 func (s *search) prompt() string {
 	found := "search"
-	if s.lost {
+	if s.notFound {
 		found = "not found"
 	}
 	return found + " \"" + show.CutColumns(show.Clean(s.query), 20) + "\": "
 }
 
-// seek handles a key during a search, and reports whether the key is used up. Ctrl-C ends the search and restores the
-// typed text. Esc ends it and keeps the found text. So do all keys of the editor, which the editor then handles.
-func (r *reading) seek(e Event) bool {
+// handleSearchKey handles a key during a search, and reports whether the key is used up. Ctrl-C ends the search and
+// restores the typed text. Esc ends it and keeps the found text. So do all keys of the editor, which the editor then
+// handles.
+func (r *readState) handleSearchKey(e Event) bool {
 	s := r.search
 	switch e.Key {
 	case KeySearch:
-		r.find(s.back + 1)
+		r.showMatch(s.position + 1)
 	case KeyText, KeyPaste:
 		s.query += text.OneLine(e.Text)
-		r.find(max(s.back, 1))
+		r.showMatch(max(s.position, 1))
 	case KeyBackspace:
 		_, n := utf8.DecodeLastRuneInString(s.query)
 		s.query = s.query[:len(s.query)-n]
-		r.find(1)
+		r.showMatch(1)
 	case KeyInterrupt:
 		r.set(s.draft)
 		r.search = nil
@@ -52,16 +53,17 @@ func (r *reading) seek(e Event) bool {
 	return true
 }
 
-// find shows the newest text that contains the query and is at least back entries old.
-func (r *reading) find(back int) {
+// showMatch shows the newest text that contains the query and is at least back entries old.
+func (r *readState) showMatch(back int) {
 	s, all := r.search, r.History.All()
-	if s.lost = s.query != ""; s.query == "" {
+	s.notFound = s.query != ""
+	if s.query == "" {
 		return
 	}
-	for i, old := range slices.Backward(all) {
-		if n := len(all) - i; n >= back && strings.Contains(strings.ToLower(old), strings.ToLower(s.query)) {
-			s.back, s.lost = n, false
-			r.set(text.Lines(old)) // from a file that other programs may have written
+	for i, entry := range slices.Backward(all) {
+		if n := len(all) - i; n >= back && strings.Contains(strings.ToLower(entry), strings.ToLower(s.query)) {
+			s.position, s.notFound = n, false
+			r.set(text.Lines(entry)) // from a file that other programs may have written
 			return
 		}
 	}

@@ -13,11 +13,11 @@ import (
 // GitHub's tables are implemented here, because goldmark's extension package compiles regular expressions at each start
 // of indus, even if no text is rendered.
 
-// tables converts a paragraph with a delimiter row to a table (GFM, section 4.10).
-type tables struct{}
+// tableTransformer converts a paragraph with a delimiter row to a table (GFM, section 4.10).
+type tableTransformer struct{}
 
 // Transform implements parser.ParagraphTransformer.
-func (tables) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) {
+func (tableTransformer) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) {
 	source, lines := reader.Source(), p.Lines()
 	for i := 1; i < lines.Len(); i++ {
 		columns := delimiters(lines.At(i), source)
@@ -83,17 +83,17 @@ func splitCells(line text.Segment, source []byte) (all []text.Segment) {
 	}
 	for i := start; i < stop; i++ {
 		if isPipe(i) {
-			all = append(all, trimmed(start, i, source))
+			all = append(all, trimSegment(start, i, source))
 			start = i + 1
 		}
 	}
 	if start < stop {
-		all = append(all, trimmed(start, stop, source))
+		all = append(all, trimSegment(start, stop, source))
 	}
 	return all
 }
 
-func trimmed(start, stop int, source []byte) text.Segment {
+func trimSegment(start, stop int, source []byte) text.Segment {
 	s := text.NewSegment(start, stop)
 	s = s.TrimLeftSpace(source)
 	return s.TrimRightSpace(source)

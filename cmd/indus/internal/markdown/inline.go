@@ -23,14 +23,14 @@ type span struct {
 	sgr  string // "1;3", or "" for plain text
 }
 
-// harmless removes control and invisible characters from untrusted text.
-func harmless(s string) string {
+// sanitize removes control and invisible characters from untrusted text.
+func sanitize(s string) string {
 	s, _ = chars.Visible(chars.Lines(s))
 	return strings.ReplaceAll(s, "\t", "    ")
 }
 
-// unescaped resolves backslashes and character references in source text.
-func unescaped(b []byte) string {
+// unescape resolves backslashes and character references in source text.
+func unescape(b []byte) string {
 	return string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(b))))
 }
 
@@ -42,51 +42,55 @@ func (r *renderer) spans(block ast.Node) []span {
 }
 
 func (r *renderer) inline(parent ast.Node, sgr string, out *[]span) {
-	put := func(text, look string) { *out = append(*out, span{harmless(text), join(sgr, look)}) }
-	within := func(n ast.Node, look string) {
+	emit := func(text, look string) { *out = append(*out, span{sanitize(text), joinSGR(sgr, look)}) }
+	styled := func(n ast.Node, look string) {
 		if !r.color {
-			put(plainMarks[look], "")
-			defer put(plainMarks[look], "")
+			emit(plainMarks[look], "")
+			defer emit(plainMarks[look], "")
 		}
-		r.inline(n, join(sgr, look), out)
+		r.inline(n, joinSGR(sgr, look), out)
 	}
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Text:
 			text := n.Segment.Value(r.source)
 			if n.IsRaw() && r.inCell {
-				put(strings.ReplaceAll(string(text), `\|`, "|"), "")
+				emit(strings.ReplaceAll(string(text), `\|`, "|"), "")
 			} else if n.IsRaw() {
-				put(string(text), "")
+				emit(string(text), "")
 			} else {
-				put(strings.ReplaceAll(unescaped(text), "\n", " "), "")
+				emit(strings.ReplaceAll(unescape(text), "\n", " "), "")
 			}
 			if n.HardLineBreak() {
-				put("\n", "")
+				emit("\n", "")
 			} else if n.SoftLineBreak() {
-				put(" ", "")
+				emit(" ", "")
 			}
 		case *ast.String:
-			put(string(n.Value), "")
+			emit(string(n.Value), "")
 		case *ast.Emphasis:
-			within(n, []string{italic, bold}[min(n.Level, 2)-1])
+			look := bold
+			if n.Level == 1 {
+				look = italic
+			}
+			styled(n, look)
 		case *ast.CodeSpan:
-			within(n, code)
+			styled(n, code)
 		case *ast.Link:
 			at := len(*out)
 			r.inline(n, sgr, out)
-			put(linkTarget((*out)[at:], unescaped(n.Destination)), dim)
+			emit(linkTarget((*out)[at:], unescape(n.Destination)), dim)
 		case *ast.Image:
-			put("[image: ", "")
+			emit("[image: ", "")
 			at := len(*out)
 			r.inline(n, sgr, out)
-			put("]"+linkTarget((*out)[at:], unescaped(n.Destination)), dim)
+			emit("]"+linkTarget((*out)[at:], unescape(n.Destination)), dim)
 		case *ast.AutoLink:
-			put(string(n.Label(r.source)), "")
+			emit(string(n.Label(r.source)), "")
 		case *ast.RawHTML:
 			for i := range n.Segments.Len() {
 				segment := n.Segments.At(i)
-				put(string(segment.Value(r.source)), "")
+				emit(string(segment.Value(r.source)), "")
 			}
 		default:
 			r.inline(n, sgr, out)
@@ -95,18 +99,18 @@ func (r *renderer) inline(parent ast.Node, sgr string, out *[]span) {
 }
 
 // linkTarget returns the target of a link in parentheses, or "" if the link's text is the target.
-func linkTarget(text []span, to string) string {
+func linkTarget(text []span, target string) string {
 	var label strings.Builder
 	for _, s := range text {
 		label.WriteString(s.text)
 	}
-	if label.String() == to {
+	if label.String() == target {
 		return ""
 	}
-	return " (" + to + ")"
+	return " (" + target + ")"
 }
 
-func join(a, b string) string {
+func joinSGR(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
 	}

@@ -47,15 +47,20 @@ func TestRender(t *testing.T) {
 
 func TestColors(t *testing.T) {
 	got := strings.Join(markdown.Render("# a\n\n**b *c*** `d` [e](f)\n\n> g", 40, true), "\n")
-	const want = "\x1b[1m#\x1b[0m \x1b[1ma\x1b[0m\n\n\x1b[1mb\x1b[0m \x1b[1;3mc\x1b[0m \x1b[36md\x1b[0m e \x1b[2m(f)\x1b[0m\n\n\x1b[2m│\x1b[0m g"
+	const want = "\x1b[1m#\x1b[0m \x1b[1ma\x1b[0m\n\n\x1b[1mb\x1b[0m \x1b[1;3mc\x1b[0m \x1b[36md\x1b[0m e " +
+		"\x1b[2m(f)\x1b[0m\n\n\x1b[2m│\x1b[0m g"
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 }
 
 func TestSplitter(t *testing.T) {
-	const source = "# one\n\ntwo\ntwo\n\n\n- three\n\n  three\n- three\n\n```go\nfour\n\nfour\n~~~\n```\n\n~~~~\nfive\n~~~\n\n~~~~\n\n1. six\n\n2. seven\r\n\r\neight"
-	want := []string{"# one\n", "two\ntwo\n\n", "- three\n\n  three\n- three\n", "```go\nfour\n\nfour\n~~~\n```\n", "~~~~\nfive\n~~~\n\n~~~~\n", "1. six\n", "2. seven\n", "eight"}
+	const source = "# one\n\ntwo\ntwo\n\n\n- three\n\n  three\n- " +
+		"three\n\n```go\nfour\n\nfour\n~~~\n```\n\n~~~~\nfive\n~~~\n\n~~~~\n\n1. six\n\n2. seven\r\n\r\neight"
+	want := []string{
+		"# one\n", "two\ntwo\n\n", "- three\n\n  three\n- three\n", "```go\nfour\n\nfour\n~~~\n```\n",
+		"~~~~\nfive\n~~~\n\n~~~~\n", "1. six\n", "2. seven\n", "eight",
+	}
 	for _, size := range []int{1, 3, len(source)} {
 		var s markdown.Splitter
 		var got []string
@@ -84,8 +89,9 @@ func TestHostileMarkup(t *testing.T) {
 		"quotes":             strings.Repeat("> ", 200_000),
 		"brackets past code": "```\n```\n" + strings.Repeat("[", 400_000),
 		"code":               code,
-		"cells":              strings.Repeat("|a", 1000) + "|\n" + strings.Repeat("|-", 1000) + "|\n" + strings.Repeat("|\n", 1500),
-		"empty cells":        strings.Repeat("|a", 40) + "|\n" + strings.Repeat("|-", 40) + "|\n" + strings.Repeat("|\n", 3000),
+		"cells": strings.Repeat("|a", 1000) + "|\n" + strings.Repeat("|-", 1000) + "|\n" + strings.Repeat("|\n",
+			1500),
+		"empty cells": strings.Repeat("|a", 40) + "|\n" + strings.Repeat("|-", 40) + "|\n" + strings.Repeat("|\n", 3000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()

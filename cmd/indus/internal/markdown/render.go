@@ -18,7 +18,8 @@ var grammar = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
-		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(tables{}, 200))...),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
+			util.Prioritized(tableTransformer{}, 200))...),
 	)
 })
 
@@ -48,7 +49,7 @@ func isHeavy(source string) bool {
 func Render(source string, width int, color bool) []string {
 	r := &renderer{source: []byte(source), width: max(width, 20), color: color}
 	if isHeavy(source) && !isCode(source) {
-		return r.wrap([]span{{harmless(source), ""}}, "", "")
+		return r.wrap([]span{{sanitize(source), ""}}, "", "")
 	}
 	r.blocks(grammar().Parse(text.NewReader(r.source)), "", "")
 	return r.lines
@@ -101,7 +102,7 @@ func (r *renderer) block(n ast.Node, first, next string) {
 	case *ast.HTMLBlock:
 		r.code(n, first, next, dim)
 		if n.HasClosure() {
-			r.add(next + r.styled(harmless(strings.TrimRight(string(n.ClosureLine.Value(r.source)), "\n")), dim))
+			r.add(next + r.styled(sanitize(strings.TrimRight(string(n.ClosureLine.Value(r.source)), "\n")), dim))
 		}
 	case *ast.ThematicBreak:
 		r.add(first + r.styled(strings.Repeat("─", min(max(r.width-show.Columns(next), 1), 40)), dim))
@@ -135,7 +136,7 @@ func (r *renderer) list(list *ast.List, first, next string) {
 func (r *renderer) code(n ast.Node, first, next, look string) {
 	for i := range n.Lines().Len() {
 		line := n.Lines().At(i)
-		text := strings.TrimRight(harmless(string(line.Value(r.source))), "\n")
+		text := strings.TrimRight(sanitize(string(line.Value(r.source))), "\n")
 		r.add(first + "  " + r.styled(text, look))
 		first = next
 	}
@@ -146,18 +147,18 @@ func (r *renderer) table(n *east.Table, first, next string) {
 	var cells [][][]span
 	var widths []int
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
-		var of [][]span
+		var rowCells [][]span
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
 			r.inCell = true
 			spans := r.spans(cell)
 			r.inCell = false
-			if i := len(of); i == len(widths) {
+			if i := len(rowCells); i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[len(of)] = max(widths[len(of)], columnsOf(spans))
-			of = append(of, spans)
+			widths[len(rowCells)] = max(widths[len(rowCells)], columnsOf(spans))
+			rowCells = append(rowCells, spans)
 		}
-		cells = append(cells, of)
+		cells = append(cells, rowCells)
 	}
 	total := show.Columns(next)
 	for _, w := range widths {
@@ -185,7 +186,7 @@ func (r *renderer) row(cells [][]span, widths []int, heading bool) (line string)
 	for i, spans := range cells {
 		for _, s := range spans {
 			if heading {
-				s.sgr = join(s.sgr, bold)
+				s.sgr = joinSGR(s.sgr, bold)
 			}
 			line += r.styled(strings.ReplaceAll(s.text, "\n", " "), s.sgr)
 		}

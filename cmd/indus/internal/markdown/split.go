@@ -5,37 +5,37 @@ import "strings"
 // Splitter splits a text that arrives in pieces into blocks: paragraphs, headings, list items, tables and code fences.
 // The zero Splitter is ready for use.
 type Splitter struct {
-	lines []string // the complete lines of the arriving block
-	last  string   // the arriving line
-	fence string   // the opening mark of the current fence
-	blank bool     // the last complete line is blank
+	lines     []string // the complete lines of the arriving block
+	partial   string   // the arriving line
+	fence     string   // the opening mark of the current fence
+	lastBlank bool     // the last complete line is blank
 }
 
 // Add adds a piece and returns the blocks that it completes.
 func (s *Splitter) Add(piece string) (blocks []string) {
 	for {
 		line, rest, complete := strings.Cut(piece, "\n")
-		s.last += line
+		s.partial += line
 		if !complete {
 			return blocks
 		}
-		if block := s.line(); block != "" {
+		if block := s.endLine(); block != "" {
 			blocks = append(blocks, block)
 		}
 		piece = rest
 	}
 }
 
-// line completes the last line. If this line begins a new block, line returns the previous one.
-func (s *Splitter) line() (block string) {
-	line := strings.TrimSuffix(s.last, "\r")
-	s.last = ""
-	if s.fence == "" && s.blank && line != "" && line[0] != ' ' && line[0] != '\t' {
-		block = s.take()
+// endLine completes the last line. If this line begins a new block, line returns the previous one.
+func (s *Splitter) endLine() (block string) {
+	line := strings.TrimSuffix(s.partial, "\r")
+	s.partial = ""
+	if s.fence == "" && s.lastBlank && line != "" && line[0] != ' ' && line[0] != '\t' {
+		block = s.takeBlock()
 	}
 	text := strings.TrimSpace(line)
-	s.blank = text == ""
-	if !s.blank || len(s.lines) > 0 {
+	s.lastBlank = text == ""
+	if !s.lastBlank || len(s.lines) > 0 {
 		s.lines = append(s.lines, line)
 	}
 	switch mark := fenceOf(text); {
@@ -73,24 +73,24 @@ func isCode(source string) bool {
 	return open != ""
 }
 
-func (s *Splitter) take() string {
+func (s *Splitter) takeBlock() string {
 	block := strings.Join(s.lines, "\n")
-	s.lines, s.blank = nil, false
+	s.lines, s.lastBlank = nil, false
 	return block
 }
 
 // Rest returns the incomplete block.
 func (s *Splitter) Rest() string {
-	return strings.TrimLeft(strings.Join(append(s.lines[:len(s.lines):len(s.lines)], s.last), "\n"), "\n")
+	return strings.TrimLeft(strings.Join(append(s.lines[:len(s.lines):len(s.lines)], s.partial), "\n"), "\n")
 }
 
 // End returns the remaining blocks, and resets the splitter.
 func (s *Splitter) End() (blocks []string) {
-	if s.last != "" {
+	if s.partial != "" {
 		blocks = s.Add("\n")
 	}
 	if len(s.lines) > 0 {
-		blocks = append(blocks, s.take())
+		blocks = append(blocks, s.takeBlock())
 	}
 	*s = Splitter{}
 	return blocks

@@ -17,10 +17,13 @@ import (
 
 func newOpCall(s show.Streams) *cobra.Command {
 	var f opFlags
-	cmd := f.command(s, `print the envelope, of an error too: {"id", "value"} or {"id", "error": {"code", "message", "retryable",
+	cmd := f.command(s,
+		`print the envelope, of an error too: {"id", "value"} or {"id", "error": {"code", "message", "retryable",
 		"details"}}`, func(ctx context.Context, r *operation.Registry, args []string) error {
-		return f.call(ctx, r, args[0], f.input, s)
-	}, cobra.Command{Use: "call URL NAME [ARGUMENT]...", Short: "Call an operation and print its value", Long: opCallHelp})
+			return f.call(ctx, r, args[0], f.input, s)
+		}, cobra.Command{
+			Use: "call URL NAME [ARGUMENT]...", Short: "Call an operation and print its value", Long: opCallHelp,
+		})
 	cmd.Args = func(cmd *cobra.Command, args []string) error { // before the server is called
 		err := opArguments(true, "a URL", "the name of an operation")(cmd, args)
 		if err == nil {
@@ -54,11 +57,11 @@ A session:
 func opInput(ctx context.Context, words []string, s show.Streams) (*arguments.Input, error) {
 	var objects []string
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-		is := strings.HasPrefix(w, "{")
-		if is {
+		isObject := strings.HasPrefix(w, "{")
+		if isObject {
 			objects = append(objects, w)
 		}
-		return is
+		return isObject
 	})
 	a, err := arguments.Parse(words, "", command.FileReader(ctx, s.In))
 	for _, object := range objects {
@@ -69,7 +72,9 @@ func opInput(ctx context.Context, words []string, s show.Streams) (*arguments.In
 	return a, err
 }
 
-func (f *opFlags) call(ctx context.Context, r *operation.Registry, name string, a *arguments.Input, s show.Streams) error {
+func (f *opFlags) call(
+	ctx context.Context, r *operation.Registry, name string, a *arguments.Input, s show.Streams,
+) error {
 	spec, err := findOp(r, name)
 	if err != nil {
 		return err
@@ -97,11 +102,11 @@ func (f *opFlags) call(ctx context.Context, r *operation.Registry, name string, 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return f.failed(answer.Err)
+	return f.exitError(answer.Err)
 }
 
-// failed adds an exit code to the error of an operation.
-func (f *opFlags) failed(e *operation.Error) error {
+// exitError adds an exit code to the error of an operation.
+func (f *opFlags) exitError(e *operation.Error) error {
 	code, more := command.ExitFault, ""
 	switch e.Code {
 	case operation.NotFound, operation.InvalidInput:

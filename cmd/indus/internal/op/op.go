@@ -60,21 +60,26 @@ type opFlags struct {
 	input               *arguments.Input // for a call
 }
 
-// opArguments refuses fewer arguments than names. Unless more is true, it also refuses more.
-func opArguments(more bool, names ...string) cobra.PositionalArgs {
+// opArguments refuses fewer arguments than names. Unless variadic is true, it also refuses more.
+func opArguments(variadic bool, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return command.Usagef("%s needs %s; see %s -h", command.CommandPath(cmd), strings.Join(names, " and "), cmd.CommandPath())
-		case len(args) > len(names) && !more:
-			return command.Usagef("%s takes %s, and %q is too many; see %s -h", command.CommandPath(cmd), strings.Join(names, " and "), args[len(names)], cmd.CommandPath())
+			return command.Usagef("%s needs %s; see %s -h", command.CommandPath(cmd), strings.Join(names, " and "),
+				cmd.CommandPath())
+		case len(args) > len(names) && !variadic:
+			return command.Usagef("%s takes %s, and %q is too many; see %s -h", command.CommandPath(cmd),
+				strings.Join(names, " and "), args[len(names)], cmd.CommandPath())
 		}
 		return nil
 	}
 }
 
 // command returns a command of op. Its first argument is the URL of a server, and run gets the server's operations.
-func (f *opFlags) command(s show.Streams, json string, run func(ctx context.Context, r *operation.Registry, args []string) error, c cobra.Command) *cobra.Command {
+func (f *opFlags) command(
+	s show.Streams, json string, run func(ctx context.Context, r *operation.Registry, args []string) error,
+	c cobra.Command,
+) *cobra.Command {
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	cmd := command.New(s, func(ctx context.Context, args []string, s show.Streams) error {
 		r, err := f.operations(ctx, args[0], s)
@@ -85,9 +90,11 @@ func (f *opFlags) command(s show.Streams, json string, run func(ctx context.Cont
 		return run(ctx, r, args[1:])
 	}, c)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, json)
-	cmd.Flags().StringVar(&f.namespace, "namespace", "", `NAME  what the server is called: its operations are NAME/tool then (default: as the
+	cmd.Flags().StringVar(&f.namespace, "namespace", "",
+		`NAME  what the server is called: its operations are NAME/tool then (default: as the
 		server names its tools)`)
-	cmd.Flags().BoolVar(&f.trust, "trust-annotations", false, `a tool whose server says that it only reads is a query (default: all are mutations,
+	cmd.Flags().BoolVar(&f.trust, "trust-annotations", false,
+		`a tool whose server says that it only reads is a query (default: all are mutations,
 		because a hint is no permission)`)
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", `FILE  send the bearer token in a file; "-" is stdin`)
 	cmd.Flags().StringVar(&f.tokenEnv, "token-env", "", "VAR  send the bearer token in a variable")
@@ -147,14 +154,14 @@ func (f *opFlags) importError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	said := errors.New(strings.TrimPrefix(err.Error(), "bridge: "))
+	cause := errors.New(strings.TrimPrefix(err.Error(), "bridge: "))
 	switch {
 	case errors.Is(err, operation.Unauthorized):
-		return &command.ExitError{Code: command.ExitForbidden, Err: said, Try: f.tokenAdvice()}
+		return &command.ExitError{Code: command.ExitForbidden, Err: cause, Try: f.tokenAdvice()}
 	case errors.Is(err, operation.DiscoveryFailed):
-		return &command.ExitError{Code: command.ExitCode(err), Err: said}
+		return &command.ExitError{Code: command.ExitCode(err), Err: cause}
 	}
-	return command.Usagef("%w", said)
+	return command.Usagef("%w", cause)
 }
 
 func (f *opFlags) tokenAdvice() string {
@@ -188,13 +195,14 @@ func (f *opFlags) token(ctx context.Context, s show.Streams) (operation.Secret, 
 	case text == "":
 		return operation.Secret{}, command.Usagef("%s: there is no token in it", from)
 	case len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return operation.Secret{}, command.Usagef("%s: that is no token: one is a line of ASCII without spaces, at most %d KiB", from, maxToken>>10)
+		return operation.Secret{}, command.Usagef(
+			"%s: that is no token: one is a line of ASCII without spaces, at most %d KiB", from, maxToken>>10)
 	}
 	return operation.NewSecret(text), nil
 }
 
-// specs returns the operations as the adapter made them.
-func specs(r *operation.Registry) []operation.Spec {
+// specsOf returns the operations as the adapter made them.
+func specsOf(r *operation.Registry) []operation.Spec {
 	out := []operation.Spec{}
 	for _, e := range r.Snapshot().Operations {
 		e.Spec.Visibility = operation.Internal
@@ -205,12 +213,13 @@ func specs(r *operation.Registry) []operation.Spec {
 
 // findOp returns the operation with a name. If there is none, the error suggests similar names.
 func findOp(r *operation.Registry, name string) (operation.Spec, error) {
-	all := specs(r)
+	all := specsOf(r)
 	if i := slices.IndexFunc(all, func(s operation.Spec) bool { return s.Name == name }); i >= 0 {
 		return all[i], nil
 	}
 	known := show.Names(all, func(s operation.Spec) string { return s.Name })
-	return operation.Spec{}, command.Usagef("no operation named %q%s", name, cmp.Or(command.DidYouMean(name, known), "; indus op ls lists them"))
+	return operation.Spec{}, command.Usagef("no operation named %q%s", name,
+		cmp.Or(command.DidYouMean(name, known), "; indus op ls lists them"))
 }
 
 func newOpLs(s show.Streams) *cobra.Command {
@@ -237,10 +246,10 @@ A session:
 
 func (f *opFlags) printOps(s show.Streams, r *operation.Registry) error {
 	if f.asJSON {
-		return s.WriteIndented(specs(r))
+		return s.WriteIndented(specsOf(r))
 	}
 	var p show.Page
-	for _, spec := range specs(r) {
+	for _, spec := range specsOf(r) {
 		p.Printf("%-8s  %s\n", spec.Kind, spec.Name+signature.Parse(spec.Input).Signature(arguments.Style))
 		if text := show.Summary(spec.Description); text != "" {
 			p.Printf("    %s\n", text)
@@ -250,16 +259,17 @@ func (f *opFlags) printOps(s show.Streams, r *operation.Registry) error {
 }
 
 func newOpSchema(s show.Streams) *cobra.Command {
-	return new(opFlags).command(s, "print JSON, as it does anyway", func(_ context.Context, r *operation.Registry, args []string) error {
-		spec, err := findOp(r, args[0])
-		if err != nil {
-			return err
-		}
-		return s.WriteIndented(spec)
-	}, cobra.Command{
-		Use: "schema URL NAME", Short: "Show all that is known of one operation", Long: opSchemaHelp,
-		Args: opArguments(false, "a URL", "the name of an operation"),
-	})
+	return new(opFlags).command(s, "print JSON, as it does anyway",
+		func(_ context.Context, r *operation.Registry, args []string) error {
+			spec, err := findOp(r, args[0])
+			if err != nil {
+				return err
+			}
+			return s.WriteIndented(spec)
+		}, cobra.Command{
+			Use: "schema URL NAME", Short: "Show all that is known of one operation", Long: opSchemaHelp,
+			Args: opArguments(false, "a URL", "the name of an operation"),
+		})
 }
 
 const opSchemaHelp = `Show all that is known of one operation, as JSON: its name, kind and description,

@@ -39,7 +39,7 @@ type admission struct {
 func (a *admission) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", `FILE  bearer tokens that are good for every view, one a
 		line ("openssl rand -hex 32" makes one); so is $INDUS_TOKEN. It is followed`)
-	cmd.Flags().StringSliceVar(&a.auth, "auth", nil, `HOW  how clients say who they are; several with commas: keys
+	cmd.Flags().StringSliceVar(&a.auth, "auth", nil, `HOW  how clients authenticate; several with commas: keys
 		("indus key add" makes one), jwt (a token of an --issuer), introspect (one that an authorization server of the
 		configuration is asked about), none (default: what "auth" in the configuration says; where nothing does,
 		everyone is the local user)`)
@@ -51,21 +51,23 @@ func (a *admission) add(cmd *cobra.Command) {
 		the URL of the view; may be repeated`)
 	cmd.Flags().StringArrayVar(&a.scopes, "scope", nil, `NAME  what tokens of --issuer must be granted, and clients
 		ask for; {view} stands for the view, * for /mcp; may be repeated`)
-	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond this machine and let everybody in")
+	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond this machine and admit every client")
 	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, `URL  web pages of this origin may connect, beside
 		those of this machine; may be repeated`)
 	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, `NAME  clients may reach it by this name, beside
 		localhost; may be repeated (default: beyond loopback, any)`)
 	_ = cmd.MarkFlagFilename("token-file")
-	_ = cmd.RegisterFlagCompletionFunc("auth", cobra.FixedCompletions(authWays, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("auth", cobra.FixedCompletions(authMethods, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // check refuses values that would admit no client, or every client.
 func (a *admission) check(cmd *cobra.Command) error {
-	if over, _ := cmd.Flags().GetBool("stdio"); over {
-		for _, name := range []string{"token-file", "auth", "public-url", "issuer", "audience", "scope", "insecure", "allow-origin", "allow-host"} {
+	if stdio, _ := cmd.Flags().GetBool("stdio"); stdio {
+		for _, name := range []string{
+			"token-file", "auth", "public-url", "issuer", "audience", "scope", "insecure", "allow-origin", "allow-host",
+		} {
 			if cmd.Flags().Changed(name) {
-				return command.Usagef("--stdio and --%s exclude each other: whoever starts it is its client", name)
+				return command.Usagef("--stdio and --%s exclude each other: the process that starts it is its client", name)
 			}
 		}
 	}
@@ -73,7 +75,8 @@ func (a *admission) check(cmd *cobra.Command) error {
 		return err
 	}
 	for _, o := range a.origins {
-		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o || strings.Contains(o, "*") {
+		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o ||
+			strings.Contains(o, "*") {
 			return command.Usagef("--allow-origin %q: write SCHEME://HOST[:PORT], such as https://app.example.com", o)
 		}
 	}
@@ -115,19 +118,19 @@ type tokenSource struct {
 	wait      time.Duration // time limit for a pipe
 	tokens    identity.Tokens
 
-	mu     sync.Mutex
-	seen   fileStates
-	once   bool // the file can be read only once
-	looked time.Time
-	warned bool
+	mu         sync.Mutex
+	states     fileStates
+	singleRead bool // the file can be read only once
+	checked    time.Time
+	warned     bool
 }
 
 // Verify implements [identity.Verifier].
 func (t *tokenSource) Verify(ctx context.Context, token string) (*identity.Identity, error) {
 	t.mu.Lock()
-	if now := time.Now(); now.Sub(t.looked) >= followTick && !t.once {
-		t.looked = now
-		if files := []string{t.file}; !statFiles(files).same(t.seen, files) {
+	if now := time.Now(); now.Sub(t.checked) >= followTick && !t.singleRead {
+		t.checked = now
+		if files := []string{t.file}; !statFiles(files).same(t.states, files) {
 			if err := t.read(context.Background()); err != nil {
 				t.s.Reportf("--token-file %v; the tokens of before stay valid", err)
 			} else {
@@ -142,30 +145,33 @@ func (t *tokenSource) Verify(ctx context.Context, token string) (*identity.Ident
 // read reads the tokens of the file, one per line. It skips empty lines and lines that begin with #. The caller must
 // hold mu, unless no other goroutine uses t yet.
 func (t *tokenSource) read(ctx context.Context) error {
-	began := t.seen == nil
-	t.seen = statFiles([]string{t.file}) // before the read, so that later changes are noticed
-	if info := t.seen[t.file].info; info != nil {
+	first := t.states == nil
+	t.states = statFiles([]string{t.file}) // before the read, so that later changes are noticed
+	if info := t.states[t.file].info; info != nil {
 		switch mode := info.Mode(); {
 		case mode.IsRegular():
 			if mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" && !t.warned {
 				t.warned = true
-				t.s.Reportf("warning: other users may read %s (mode %#o); \"chmod 600 %s\" keeps the tokens to yourself", t.file, mode.Perm(), t.file)
+				t.s.Reportf("warning: other users may read %s (mode %#o); \"chmod 600 %s\" keeps the tokens to yourself", t.file,
+					mode.Perm(), t.file)
 			}
-		case began:
-			t.once = true
+		case first:
+			t.singleRead = true
 		default: // reading a pipe would block forever
 			return fmt.Errorf("%s is no file any more", t.file)
 		}
 	}
-	if t.once {
+	if t.singleRead {
 		waiting, cancel := context.WithTimeout(ctx, t.wait)
 		defer cancel()
 		ctx = waiting
 	}
 	text, err := command.FileReader(ctx, t.s.In)(t.file)
 	switch {
-	case t.once && errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s: no program wrote into this pipe and closed it for %v: name a file, or start the program that writes first", t.file, t.wait)
+	case t.singleRead && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf(
+			"%s: no program wrote into this pipe and closed it for %v: name a file, or start the program that writes first",
+			t.file, t.wait)
 	case err != nil:
 		return err
 	}
@@ -174,7 +180,8 @@ func (t *tokenSource) read(ctx context.Context) error {
 		tokens = append(tokens, t.env)
 	}
 	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") {
 			tokens = append(tokens, line)
 		}
 	}

@@ -21,7 +21,8 @@ func TestTokensInAPipe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := serve.ReadTokens(t.Context(), silent, time.Millisecond); err == nil || !strings.Contains(err.Error(), "no program wrote into this pipe") {
+	if err := serve.ReadTokens(t.Context(), silent, time.Millisecond); err == nil ||
+		!strings.Contains(err.Error(), "no program wrote into this pipe") {
 		t.Errorf("without a writer: %v", err)
 	}
 	wrote := make(chan error, 1)

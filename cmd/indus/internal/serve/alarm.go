@@ -16,13 +16,13 @@ import (
 // reports each version once. If a server keeps changing its tools, reports about it pause, so that they do not hide the
 // reports about other servers.
 type alarm struct {
-	attached *ledger.Attachment
-	log      ledger.Log // nil if only the log of attached is available
-	accept   string     // the command that accepts a change, or "" if there is none
-	s        show.Streams
-	reported map[command.Version]bool
-	bursts   bursts
-	mute     bool // the approvals are unknown, and that was reported
+	attached      *ledger.Attachment
+	log           ledger.Log // nil if only the log of attached is available
+	acceptCommand string     // the command that accepts a change, or "" if there is none
+	s             show.Streams
+	reported      map[command.Version]bool
+	bursts        burstCounts
+	silent        bool // the approvals are unknown, and that was reported
 }
 
 // maxAlarms is the number of reported changes of one server before reports about it pause.
@@ -33,30 +33,30 @@ const alarmWait = 10 * time.Second
 
 // watch reports changes until stop is called.
 func (a *alarm) watch() (stop func()) {
-	news := make(chan struct{}, 1)
+	wakeups := make(chan struct{}, 1)
 	wake := func() {
 		select {
-		case news <- struct{}{}:
+		case wakeups <- struct{}{}:
 		default:
 		}
 	}
-	deaf := a.attached.Watch(wake)
+	unwatch := a.attached.Watch(wake)
 	wake()
-	end := inBackground(context.Background(), func(ctx context.Context) {
+	stopReports := inBackground(context.Background(), func(ctx context.Context) {
 		for {
 			select {
-			case <-news:
-				a.look(ctx)
+			case <-wakeups:
+				a.reportChanges(ctx)
 			case <-ctx.Done():
 				return
 			}
 		}
 	})
-	return func() { deaf(); end() }
+	return func() { unwatch(); stopReports() }
 }
 
-func (a *alarm) look(ctx context.Context) {
-	if a.mute {
+func (a *alarm) reportChanges(ctx context.Context) {
+	if a.silent {
 		return
 	}
 	now, news := map[command.Version]bool{}, []ledger.Entry(nil)
@@ -77,35 +77,35 @@ func (a *alarm) look(ctx context.Context) {
 	if len(news) == 0 {
 		return
 	}
-	entries := a.story(ctx)
+	entries := a.earlierEntries(ctx)
 	fresh := map[[2]string][]ledger.Entry{} // new tools by server and advice
 	for _, e := range news {
-		if was, ok := ledger.Approved(entries, e); ok {
-			places := history.ChangedPlaces(history.Differences(was, e))
+		if approved, ok := ledger.Approved(entries, e); ok {
+			places := history.ChangedPlaces(history.Differences(approved, e))
 			a.s.Reportf("%s is not what it was when it was approved: %s; %s", e.Name, places, a.advice(e))
 			continue
 		}
-		of := [2]string{e.Server, a.advice(e)}
-		fresh[of] = append(fresh[of], e)
+		group := [2]string{e.Server, a.advice(e)}
+		fresh[group] = append(fresh[group], e)
 	}
-	for of, tools := range fresh {
+	for group, tools := range fresh {
 		names := show.List(show.Names(tools, func(e ledger.Entry) string { return e.Tool }), show.MaxNamed, "tools")
-		a.s.Reportf("%s: new since it was approved: %s; %s", of[0], names, of[1])
+		a.s.Reportf("%s: new since it was approved: %s; %s", group[0], names, group[1])
 	}
 }
 
-// story returns the log entries of earlier versions.
-func (a *alarm) story(ctx context.Context) []ledger.Entry {
-	own := a.attached.Ledger().Log()
+// earlierEntries returns the log entries of earlier versions.
+func (a *alarm) earlierEntries(ctx context.Context) []ledger.Entry {
+	fallback := a.attached.Ledger().Log()
 	if a.log == nil {
-		return own
+		return fallback
 	}
 	ctx, cancel := context.WithTimeout(ctx, alarmWait)
 	defer cancel()
 	_ = a.attached.Flush(ctx)
 	entries, err := a.log.Read(ctx, 0)
 	if err != nil {
-		return own
+		return fallback
 	}
 	return entries
 }
@@ -119,8 +119,8 @@ func (a *alarm) advice(e ledger.Entry) string {
 			state += " for as long as this indus serve runs"
 		}
 	}
-	if a.accept == "" {
+	if a.acceptCommand == "" {
 		return state
 	}
-	return fmt.Sprintf("%s; see what changed, and accept it: %s", state, a.accept)
+	return fmt.Sprintf("%s; see what changed, and accept it: %s", state, a.acceptCommand)
 }

@@ -20,11 +20,11 @@ const acceptTick = time.Second
 
 // servedLedger is the ledger of one running indus serve.
 type servedLedger struct {
-	path   string               // "" if no ledger is kept
-	policy interop.ChangePolicy // from the flag
-	guards string               // the setting that requires changes to be held back, or "" if there is none
-	flags  *command.LedgerFlags
-	s      show.Streams
+	path         string               // "" if no ledger is kept
+	policy       interop.ChangePolicy // from the flag
+	guardSetting string               // the setting that requires changes to be held back, or "" if there is none
+	flags        *command.LedgerFlags
+	s            show.Streams
 
 	log ledger.Log // nil if no ledger is kept or it is not open yet
 }
@@ -32,12 +32,14 @@ type servedLedger struct {
 // findLedger determines the path of the ledger. If the user named a file that is not a ledger, it returns an error. If
 // there is no place for a ledger, none is kept.
 func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*servedLedger, error) {
-	l := &servedLedger{policy: interop.ChangePolicy(f.changes), flags: &f.LedgerFlags, guards: command.GuardOf(servers), s: s}
-	if f.noLedger && l.guards != "" {
-		return nil, command.NeedsLedger(l.guards)
+	l := &servedLedger{
+		policy: interop.ChangePolicy(f.changes), flags: &f.LedgerFlags, guardSetting: command.GuardOf(servers), s: s,
+	}
+	if f.noLedger && l.guardSetting != "" {
+		return nil, command.NeedsLedger(l.guardSetting)
 	}
 	if l.policy.Guards() {
-		l.guards = "--changes " + string(l.policy)
+		l.guardSetting = "--changes " + string(l.policy)
 	}
 	if f.noLedger {
 		return l, nil
@@ -46,41 +48,42 @@ func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*serv
 	if err == nil {
 		_, err = command.LedgerExists(path)
 	}
-	switch mistyped := (*command.ExitError)(nil); {
+	switch usageError := (*command.ExitError)(nil); {
 	case err == nil:
 		l.path = path
-	case errors.As(err, &mistyped) && f.LedgerFlags.Flag.Changed:
+	case errors.As(err, &usageError) && f.LedgerFlags.Flag.Changed:
 		return nil, err
 	default:
-		l.reportNone(err)
+		l.reportNoLedger(err)
 	}
 	return l, nil
 }
 
-// reportNone reports why no ledger is kept. If changes must be held back, all tools are held back, because the
+// reportNoLedger reports why no ledger is kept. If changes must be held back, all tools are held back, because the
 // approvals are unknown.
-func (l *servedLedger) reportNone(err error) {
-	says := "no ledger is kept: " + strings.TrimPrefix(err.Error(), "ledger: ")
-	if l.guards != "" {
-		l.log = lostLedger{err}
-		says += fmt.Sprintf("; with %s every tool is kept back, until indus serve is started again and can read it", l.guards)
+func (l *servedLedger) reportNoLedger(err error) {
+	message := "no ledger is kept: " + strings.TrimPrefix(err.Error(), "ledger: ")
+	if l.guardSetting != "" {
+		l.log = unusableLedger{err}
+		message += fmt.Sprintf("; with %s every tool is kept back, until indus serve is started again and can read it",
+			l.guardSetting)
 	}
-	l.s.Reportf("%s", says)
+	l.s.Reportf("%s", message)
 	l.path = ""
 }
 
-// lostLedger is a ledger that can be neither read nor written.
-type lostLedger struct{ err error }
+// unusableLedger is a ledger that can be neither read nor written.
+type unusableLedger struct{ err error }
 
-var _ ledger.Log = lostLedger{}
+var _ ledger.Log = unusableLedger{}
 
 // Append implements [ledger.Log].
-func (l lostLedger) Append(context.Context, ...ledger.Entry) ([]ledger.Entry, error) {
+func (l unusableLedger) Append(context.Context, ...ledger.Entry) ([]ledger.Entry, error) {
 	return nil, l.err
 }
 
 // Read implements [ledger.Log].
-func (l lostLedger) Read(context.Context, uint64) ([]ledger.Entry, error) { return nil, l.err }
+func (l unusableLedger) Read(context.Context, uint64) ([]ledger.Entry, error) { return nil, l.err }
 
 // options returns the options of the ledger and its fleet. The ledger is read while clients are already served.
 func (l *servedLedger) options(by string, fleet interop.FleetOptions) *ledger.Options {
@@ -100,26 +103,26 @@ func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log
 	switch {
 	case errors.Is(err, context.Canceled): // indus serve ended before it began
 	case err != nil:
-		l.reportNone(err)
+		l.reportNoLedger(err)
 	default:
 		l.flags.ReportRemoved(file, l.path, l.s)
-		l.log = &keptLog{File: file, s: l.s}
+		l.log = &reportingLog{File: file, s: l.s}
 	}
 	return l.log
 }
 
 // alarm returns an alarm for changed tools, with the command that accepts them.
 func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
-	out := &alarm{attached: a, s: l.s, bursts: bursts{}}
+	out := &alarm{attached: a, s: l.s, bursts: burstCounts{}}
 	if l.path != "" {
-		out.log, out.accept = l.log, "indus mcp accept"+l.flags.Repeat()
+		out.log, out.acceptCommand = l.log, "indus mcp accept"+l.flags.Repeat()
 	}
-	_, out.mute = l.log.(lostLedger)
+	_, out.silent = l.log.(unusableLedger)
 	return out
 }
 
-// keptLog is a ledger that reports once when writes fail, and once when they work again.
-type keptLog struct {
+// reportingLog is a ledger that reports once when writes fail, and once when they work again.
+type reportingLog struct {
 	*ledger.File
 	s show.Streams
 
@@ -127,39 +130,39 @@ type keptLog struct {
 	failed bool
 }
 
-var _ ledger.Log = (*keptLog)(nil)
+var _ ledger.Log = (*reportingLog)(nil)
 
 // Append implements [ledger.Log].
-func (l *keptLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
-	kept, err := l.File.Append(ctx, entries...)
+func (l *reportingLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
+	written, err := l.File.Append(ctx, entries...)
 	if !errors.Is(err, context.Canceled) {
 		l.report(err)
 	}
-	return kept, err
+	return written, err
 }
 
-func (l *keptLog) report(err error) {
+func (l *reportingLog) report(err error) {
 	l.mu.Lock()
-	news := l.failed != (err != nil)
+	changed := l.failed != (err != nil)
 	l.failed = err != nil
 	l.mu.Unlock()
 	switch {
-	case news && err != nil:
+	case changed && err != nil:
 		l.s.Reportf("the ledger cannot be written, and serving goes on: %s", strings.TrimPrefix(err.Error(), "ledger: "))
-	case news:
+	case changed:
 		l.s.Reportf("the ledger can be written again")
 	}
 }
 
-// reportKnown reports the servers whose tools are listed from the ledger before the servers have answered.
-func reportKnown(a *ledger.Attachment, s show.Streams) {
-	var known []string
+// reportListed reports the servers whose tools are listed from the ledger before the servers have answered.
+func reportListed(a *ledger.Attachment, s show.Streams) {
+	var listed []string
 	for _, st := range a.Status() {
 		if !st.Phase.Usable() && st.Tools > 0 && !a.Fleet.Idle(st.Server) { // the event of an idle server states this already
-			known = append(known, fmt.Sprintf("%s (%s)", st.Server, show.Count(st.Tools, "tool")))
+			listed = append(listed, fmt.Sprintf("%s (%s)", st.Server, show.Count(st.Tools, "tool")))
 		}
 	}
-	if known != nil {
-		s.Reportf("listed as the ledger has them, until they answer: %s", strings.Join(known, ", "))
+	if listed != nil {
+		s.Reportf("listed as the ledger has them, until they answer: %s", strings.Join(listed, ", "))
 	}
 }

@@ -15,7 +15,7 @@ const maxEventLines = 100
 
 // reportEvents writes a line for each server that starts, stops or fails.
 func reportEvents(s show.Streams) func(interop.Event) {
-	reported, lines := map[string]string{}, bursts{}
+	reported, lines := map[string]string{}, burstCounts{}
 	report := func(server, line string) {
 		switch n := lines.count(server); {
 		case n < maxEventLines:
@@ -57,23 +57,23 @@ func eventLine(e interop.Event) string {
 	return fmt.Sprintf("ready, %s (MCP %s, %s)", show.Count(st.Tools, "tool"), st.Version, show.Duration(st.Took))
 }
 
-// bursts counts recent reports by server. A server that keeps changing, by intent or not, must not hide reports about
-// other servers.
-type bursts map[string]*burst
+// burstCounts counts recent reports by server. A server that keeps changing, by intent or not, must not hide reports
+// about other servers.
+type burstCounts map[string]*burstCount
 
-type burst struct {
+type burstCount struct {
 	since time.Time
 	n     int
 }
 
-// burstRest is the time for which reports about a server pause after too many.
-const burstRest = time.Minute
+// burstPause is the time for which reports about a server pause after too many.
+const burstPause = time.Minute
 
 // count counts a line about a server, and returns the number of lines before it.
-func (b bursts) count(server string) int {
+func (b burstCounts) count(server string) int {
 	one := b[server]
-	if one == nil || time.Since(one.since) >= burstRest {
-		one = &burst{since: time.Now()}
+	if one == nil || time.Since(one.since) >= burstPause {
+		one = &burstCount{since: time.Now()}
 		b[server] = one
 	}
 	one.n++

@@ -15,7 +15,9 @@ func TestOneServerDrownsNoOther(t *testing.T) {
 	var told strings.Builder
 	tell := serve.TellEvents(&told)
 	ready := func(server string, tools int) interop.Event {
-		return interop.Event{Kind: interop.ServerListed, Server: server, Status: interop.EndpointStatus{Server: server, Tools: tools}}
+		return interop.Event{
+			Kind: interop.ServerListed, Server: server, Status: interop.EndpointStatus{Server: server, Tools: tools},
+		}
 	}
 	for n := range 1000 {
 		tell(ready("loud", n))

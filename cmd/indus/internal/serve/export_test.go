@@ -53,7 +53,7 @@ type Tap struct{ *tap }
 func OpenTap(path string, most int64, err io.Writer) (Tap, error) {
 	t, fault := openTap(path, show.New(nil, io.Discard, err))
 	if fault == nil {
-		t.most = most
+		t.maxSize = most
 	}
 	return Tap{t}, fault
 }
@@ -66,9 +66,9 @@ const MaxTapQueue = maxTapQueue
 
 // Unstick starts writing to a file.
 func (t Tap) Unstick(path string, err io.Writer) error {
-	t.path, t.most, t.s = path, maxTapFile, show.New(nil, io.Discard, err)
+	t.path, t.maxSize, t.s = path, maxTapFile, show.New(nil, io.Discard, err)
 	fault := t.open()
-	t.written.Go(t.write)
+	t.writer.Go(t.write)
 	return fault
 }
 
@@ -77,7 +77,7 @@ func (t Tap) Hide(servers ...interop.Server) { signin.Open(t.s).Hide(servers...)
 
 // Learn masks a credential, as an endpoint does with each credential that it sends.
 func (t Tap) Learn(credential interop.Secret) { t.s.Learn(credential) }
-func (t Tap) Show(m gateway.Tapped)           { t.show(m) }
+func (t Tap) Show(m gateway.Tapped)           { t.record(m) }
 func (t Tap) Close()                          { t.close() }
 
 // Kept returns the numbers of queued and of dropped messages.

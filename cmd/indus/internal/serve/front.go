@@ -29,13 +29,14 @@ const (
 	authIntrospect = "introspect"
 )
 
-var authWays = []string{authNone, authKeys, authJWT, authIntrospect}
+var authMethods = []string{authNone, authKeys, authJWT, authIntrospect}
 
 // checkAuth refuses invalid values and combinations.
 func (a *admission) checkAuth() error {
-	for _, way := range a.auth {
-		if !slices.Contains(authWays, way) {
-			return command.Usagef("--auth %q: it is one of %s%s", way, strings.Join(authWays, ", "), command.DidYouMean(way, authWays))
+	for _, method := range a.auth {
+		if !slices.Contains(authMethods, method) {
+			return command.Usagef("--auth %q: it is one of %s%s", method, strings.Join(authMethods, ", "),
+				command.DidYouMean(method, authMethods))
 		}
 	}
 	switch none := slices.Contains(a.auth, authNone); {
@@ -46,7 +47,8 @@ func (a *admission) checkAuth() error {
 	case len(a.audience) > 0 && len(a.issuers) == 0:
 		return command.Usagef("--audience is that of --issuer: name one, or write both into \"auth\" of the configuration")
 	case len(a.scopes) > 0 && len(a.issuers) == 0:
-		return command.Usagef("--scope is that of tokens of --issuer: name one, or write both into \"auth\" of the configuration")
+		return command.Usagef(
+			"--scope is that of tokens of --issuer: name one, or write both into \"auth\" of the configuration")
 	}
 	var err error
 	a.url, err = canonicalURL("--public-url", a.url)
@@ -55,7 +57,7 @@ func (a *admission) checkAuth() error {
 
 // canonicalURL returns a scheme and host in the form that is compared with the audiences of tokens. It is in lower
 // case, without the default port and without a slash at the end.
-func canonicalURL(what, text string) (string, error) {
+func canonicalURL(setting, text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
@@ -65,7 +67,7 @@ func canonicalURL(what, text string) (string, error) {
 	}
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path != "" && u.Path != "/" ||
 		u.User != nil || strings.ContainsAny(text, "?#") {
-		return "", command.Usagef("%s %q: write SCHEME://HOST[:PORT], such as https://mcp.example.com", what, text)
+		return "", command.Usagef("%s %q: write SCHEME://HOST[:PORT], such as https://mcp.example.com", setting, text)
 	}
 	if port := u.Port(); port == "" || port == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
 		u.Host = strings.TrimSuffix(u.Host, ":"+port)
@@ -73,11 +75,14 @@ func canonicalURL(what, text string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// asked returns the authentication settings from the configuration and the flags. Flags override the configuration.
-func (a *admission) asked(c *mcpconfig.Config) (out mcpconfig.Auth, err error) {
+// authSettings returns the authentication settings from the configuration and the flags. Flags override the
+// configuration.
+func (a *admission) authSettings(c *mcpconfig.Config) (out mcpconfig.Auth, err error) {
 	if c.Auth != nil {
-		if out = *c.Auth; out.Broken {
-			return out, command.Usagef("%s:%d: \"auth\" cannot be used, and without it everyone would be let in", out.File, out.Line)
+		out = *c.Auth
+		if out.Broken {
+			return out, command.Usagef("%s:%d: \"auth\" cannot be used, and without it everyone would be let in", out.File,
+				out.Line)
 		}
 	}
 	if out.URL, err = canonicalURL("publicUrl", out.URL); err != nil {
@@ -97,41 +102,42 @@ func (a *admission) asked(c *mcpconfig.Config) (out mcpconfig.Auth, err error) {
 	case len(a.auth) > 0:
 		out.Methods = a.auth
 	case out.Methods == nil || len(a.issuers) > 0:
-		out.Methods = impliedWays(&out)
+		out.Methods = impliedMethods(&out)
 	}
 	switch jwt, introspect := slices.Contains(out.Methods, authJWT), slices.Contains(out.Methods, authIntrospect); {
 	case slices.Contains(out.Methods, authNone) && len(out.Methods) > 1:
 		err = command.Usagef("%s:%d: \"none\" lets everyone in: give no other method", out.File, out.Line)
 	case jwt && len(out.Issuers) == 0:
-		err = command.Usagef("--auth jwt: whose tokens? --issuer URL says so, or \"auth\" in the configuration")
+		err = command.Usagef("--auth jwt needs an issuer: --issuer URL, or \"auth\" in the configuration")
 	case introspect && out.Introspection == nil:
-		err = command.Usagef("--auth introspect: \"introspection\" in \"auth\" of the configuration says who is asked")
+		err = command.Usagef(
+			"--auth introspect: \"introspection\" in \"auth\" of the configuration names the authorization server")
 	}
 	return out, err
 }
 
-// impliedWays returns the methods for which the configuration has settings.
-func impliedWays(a *mcpconfig.Auth) (ways []string) {
+// impliedMethods returns the methods for which the configuration has settings.
+func impliedMethods(a *mcpconfig.Auth) (methods []string) {
 	if slices.Contains(a.Methods, authKeys) {
-		ways = append(ways, authKeys)
+		methods = append(methods, authKeys)
 	}
 	if len(a.Issuers) > 0 {
-		ways = append(ways, authJWT)
+		methods = append(methods, authJWT)
 	}
 	if a.Introspection != nil {
-		ways = append(ways, authIntrospect)
+		methods = append(methods, authIntrospect)
 	}
-	return ways
+	return methods
 }
 
 // frontGuard authenticates clients, and follows the configuration. A nil frontGuard serves the one client on stdin and
 // stdout.
 type frontGuard struct {
-	guard  atomic.Pointer[identity.Guard] // nil if every client is the local user
-	begun  mcpconfig.Auth                 // the settings at the start
-	flags  *serveFlags
-	tokens identity.Verifier
-	s      show.Streams
+	guard   atomic.Pointer[identity.Guard] // nil if every client is the local user
+	initial mcpconfig.Auth                 // the settings at the start
+	flags   *serveFlags
+	tokens  identity.Verifier
+	s       show.Streams
 }
 
 // newFront returns the frontGuard for the flags and the configuration.
@@ -140,18 +146,18 @@ func (f *serveFlags) newFront(c *mcpconfig.Config, tokens identity.Verifier, s s
 		return nil, nil
 	}
 	out := &frontGuard{flags: f, tokens: tokens, s: s}
-	guard, begun, err := out.make(c)
+	guard, initial, err := out.newGuard(c)
 	out.guard.Store(guard)
-	out.begun = begun
+	out.initial = initial
 	return out, err
 }
 
-// asks reports whether clients must authenticate.
-func (f *frontGuard) asks() bool { return f != nil && f.guard.Load() != nil }
+// requiresAuth reports whether clients must authenticate.
+func (f *frontGuard) requiresAuth() bool { return f != nil && f.guard.Load() != nil }
 
-// make returns the guard for a configuration, or nil if clients need not authenticate.
-func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, mcpconfig.Auth, error) {
-	a, err := f.flags.asked(c)
+// newGuard returns the guard for a configuration, or nil if clients need not authenticate.
+func (f *frontGuard) newGuard(c *mcpconfig.Config) (*identity.Guard, mcpconfig.Auth, error) {
+	a, err := f.flags.authSettings(c)
 	if err != nil || slices.Contains(a.Methods, authNone) {
 		return nil, a, err
 	}
@@ -159,31 +165,35 @@ func (f *frontGuard) make(c *mcpconfig.Config) (*identity.Guard, mcpconfig.Auth,
 	if f.tokens != nil {
 		verifiers = append(verifiers, f.tokens)
 	}
-	for _, way := range []string{authKeys, authJWT, authIntrospect} { // introspection is last because it accepts every kind of token
-		if !slices.Contains(a.Methods, way) {
+	// Introspection is last because it accepts every kind of token.
+	for _, method := range []string{authKeys, authJWT, authIntrospect} {
+		if !slices.Contains(a.Methods, method) {
 			continue
 		}
-		v, err := f.verifierOf(way, &a)
+		v, err := f.verifierOf(method, &a)
 		if err != nil {
-			return nil, a, command.Usagef("--auth %s: %w", way, err)
+			return nil, a, command.Usagef("--auth %s: %w", method, err)
 		}
 		verifiers = append(verifiers, v)
 	}
 	if verifiers == nil {
 		if c.Auth != nil {
-			err = command.Usagef(`%s:%d: by "auth" everyone would be let in: "methods" says how clients say who they are, or that they do not`, a.File, a.Line)
+			err = command.Usagef(
+				`%s:%d: by "auth" everyone would be let in: "methods" says how clients authenticate, or that they do not`,
+				a.File, a.Line)
 		}
 		return nil, a, err
 	}
 	return identity.NewGuard(&identity.Options{
-		URL: a.URL, Resource: f.flags.resource, Hosts: f.flags.hosts, Trouble: f.trouble, Scopes: a.Scopes, Issuers: issuersOf(&a),
+		URL: a.URL, Resource: f.flags.resource, Hosts: f.flags.hosts, Trouble: f.reportTrouble, Scopes: a.Scopes,
+		Issuers: issuersOf(&a),
 	}, verifiers...), a, nil
 }
 
-// trouble reports that tokens cannot be checked, and later that they can be checked again.
-func (f *frontGuard) trouble(err error) {
+// reportTrouble reports that tokens cannot be checked, and later that they can be checked again.
+func (f *frontGuard) reportTrouble(err error) {
 	if err != nil {
-		f.s.Reportf("tokens cannot be checked, and who sends them is refused: %v", err)
+		f.s.Reportf("tokens cannot be checked, and requests with tokens are refused: %v", err)
 		return
 	}
 	f.s.Reportf("tokens can be checked again")
@@ -193,7 +203,7 @@ func (f *frontGuard) trouble(err error) {
 // them. Beyond loopback every name is allowed, unless flags set some.
 func (f *frontGuard) hosts(loopback bool) []string {
 	hosts := f.flags.hosts
-	if u, err := url.Parse(f.begun.URL); err == nil && u.Host != "" && (loopback || len(hosts) > 0) {
+	if u, err := url.Parse(f.initial.URL); err == nil && u.Host != "" && (loopback || len(hosts) > 0) {
 		hosts = append(slices.Clone(hosts), u.Host)
 	}
 	return hosts
@@ -203,19 +213,19 @@ func (f *frontGuard) hosts(loopback bool) []string {
 // whose browser runs on this machine. It is also nil if the address for browsers is unknown.
 func (f *frontGuard) site(t *clientTransport) *oauth.Site {
 	at := t.local
-	if t.beyond != "" {
+	if t.remoteAddr != "" {
 		at = ""
 	}
-	if !f.asks() || f.begun.URL == "" && at == "" {
+	if !f.requiresAuth() || f.initial.URL == "" && at == "" {
 		return nil
 	}
-	return &oauth.Site{URL: cmp.Or(f.begun.URL, at), Proof: f.proof}
+	return &oauth.Site{URL: cmp.Or(f.initial.URL, at), Proof: f.proof}
 }
 
 // proof returns a check that a browser's user is the caller: the user types the caller's key or plain token. Callers
 // with a token of an authorization server have no text to type, so proof returns nil for them.
-func (f *frontGuard) proof(who string) func(context.Context, string) (bool, error) {
-	if kind, _, _ := strings.Cut(who, ":"); kind == "https" || kind == "http" {
+func (f *frontGuard) proof(principal string) func(context.Context, string) (bool, error) {
+	if kind, _, _ := strings.Cut(principal, ":"); kind == "https" || kind == "http" {
 		return nil
 	}
 	return func(ctx context.Context, key string) (bool, error) {
@@ -223,15 +233,15 @@ func (f *frontGuard) proof(who string) func(context.Context, string) (bool, erro
 		if errors.Is(err, identity.ErrInvalid) || errors.Is(err, identity.ErrForeign) {
 			return false, nil
 		}
-		return err == nil && string(id.Principal) == who, err
+		return err == nil && string(id.Principal) == principal, err
 	}
 }
 
-// byHand reports whether clients must be given a token, because they cannot obtain one themselves.
-func (f *frontGuard) byHand() bool { return f.asks() && len(issuersOf(&f.begun)) == 0 }
+// needsToken reports whether clients must be given a token, because they cannot obtain one themselves.
+func (f *frontGuard) needsToken() bool { return f.requiresAuth() && len(issuersOf(&f.initial)) == 0 }
 
-func (f *frontGuard) verifierOf(way string, a *mcpconfig.Auth) (identity.Verifier, error) {
-	switch way {
+func (f *frontGuard) verifierOf(method string, a *mcpconfig.Auth) (identity.Verifier, error) {
+	switch method {
 	case authKeys:
 		path := keys.Path()
 		if path == "" {
@@ -246,13 +256,16 @@ func (f *frontGuard) verifierOf(way string, a *mcpconfig.Auth) (identity.Verifie
 	case authJWT:
 		var issuers []identity.Issuer
 		for _, i := range a.Issuers {
-			issuers = append(issuers, identity.Issuer{URL: i.Issuer, Keys: i.Keys, Audience: i.Audience, Algorithms: i.Algorithms, Claim: i.Claim, Apps: i.Apps})
+			issuers = append(issuers, identity.Issuer{
+				URL: i.Issuer, Keys: i.Keys, Audience: i.Audience, Algorithms: i.Algorithms, Claim: i.Claim, Apps: i.Apps,
+			})
 		}
 		return identity.NewJWT(nil, issuers...)
 	}
 	i := a.Introspection
 	return identity.NewIntrospection(identity.IntrospectionOptions{
-		Issuer: i.Issuer, Endpoint: i.Endpoint, ClientID: i.ClientID, ClientSecret: i.ClientSecret.Reveal, Audience: i.Audience, Claim: i.Claim, Apps: i.Apps,
+		Issuer: i.Issuer, Endpoint: i.Endpoint, ClientID: i.ClientID, ClientSecret: i.ClientSecret.Reveal,
+		Audience: i.Audience, Claim: i.Claim, Apps: i.Apps,
 	})
 }
 
@@ -276,20 +289,23 @@ func (f *frontGuard) follow(before, after *mcpconfig.Config, s show.Streams) err
 	if f == nil || before.Auth.Equal(after.Auth) {
 		return nil
 	}
-	guard, _, err := f.make(after)
-	switch open := !f.asks(); {
-	case err != nil && open:
+	guard, _, err := f.newGuard(after)
+	switch admitsAll := !f.requiresAuth(); {
+	case err != nil && admitsAll:
 		return err
 	case err != nil:
-		s.Reportf("%v; who is let in stays as it was", err)
-	case guard == nil && open:
+		s.Reportf("%v; authentication stays as it was", err)
+	case guard == nil && admitsAll:
 	case guard == nil:
-		s.Reportf("by the configuration everyone would be let in; who is stays as it was until indus serve is started anew")
+		s.Reportf(
+			"by the configuration everyone would be let in; authentication stays as it was until indus serve is started anew")
 	default:
 		f.guard.Store(guard)
-		s.Reportf("who is let in is as \"auth\" in the configuration has it now")
-		if open || publicURL(before) != publicURL(after) && f.flags.url == "" {
-			s.Reportf("by which names it is reached, and where callers sign in to servers, stays as it was until indus serve is started anew")
+		s.Reportf("authentication follows \"auth\" in the configuration now")
+		if admitsAll || publicURL(before) != publicURL(after) && f.flags.url == "" {
+			s.Reportf(
+				"by which names it is reached, and where callers sign in to servers, stays as it was until indus serve is " +
+					"started anew")
 		}
 	}
 	return nil

@@ -26,10 +26,10 @@ import (
 const followTick = time.Second
 
 const (
-	// restTick is the delay before a changed file is checked again.
-	restTick = 300 * time.Millisecond
-	// maxRestless is the number of differing checks after which a file is read even though it keeps changing.
-	maxRestless = 5
+	// settleTick is the delay before a changed file is checked again.
+	settleTick = 300 * time.Millisecond
+	// maxUnstable is the number of differing checks after which a file is read even though it keeps changing.
+	maxUnstable = 5
 )
 
 // follower keeps the gateway in line with the configuration. It reads a change once two checks agree, because editors
@@ -45,14 +45,14 @@ type follower struct {
 	hangup  <-chan os.Signal // triggers a reload
 	leave   func()           // called when the terminal is gone
 
-	served *mcpconfig.Config // the configuration that is served
-	files  []string          // the files that can change it
-	read   fileStates        // the state of the files when they were read
-	next   fileStates        // the state at the last check, if it was different
-	moves  int               // successive checks that differed
-	signed fileStates        // the state of the file of sign-ins at the last check
-	broken bool              // the configuration read last cannot be served
-	notes  map[string]bool   // the notes that were reported
+	served         *mcpconfig.Config // the configuration that is served
+	files          []string          // the files that can change it
+	readStates     fileStates        // the state of the files when they were read
+	pendingStates  fileStates        // the state at the last check, if it was different
+	unstableChecks int               // successive checks that differed
+	signInStates   fileStates        // the state of the file of sign-ins at the last check
+	broken         bool              // the configuration read last cannot be served
+	notes          map[string]bool   // the notes that were reported
 }
 
 // fileStates holds the visible state of files that are not opened. A file that is missing in it differs from every
@@ -98,8 +98,9 @@ func (a fileState) same(b fileState) bool {
 		a.info.ModTime().Equal(b.info.ModTime())
 }
 
-// since removes the files that may have been written after began, because their content may have been read too early.
-func (s fileStates) since(began time.Time) fileStates {
+// withoutRecent removes the files that may have been written after began, because their content may have been read too
+// early.
+func (s fileStates) withoutRecent(began time.Time) fileStates {
 	const coarse = 20 * time.Millisecond // resolution of the clock for file times
 	for f, g := range s {
 		if g.info != nil && !g.info.ModTime().Before(began.Add(-coarse)) {
@@ -109,9 +110,9 @@ func (s fileStates) since(began time.Time) fileStates {
 	return s
 }
 
-// unrepeatable returns a named file that can be read only once, such as a pipe, or "". Such a configuration cannot be
+// singleReadFile returns a named file that can be read only once, such as a pipe, or "". Such a configuration cannot be
 // followed.
-func unrepeatable(f *command.ConfigFlags) string {
+func singleReadFile(f *command.ConfigFlags) string {
 	i := slices.IndexFunc(f.Paths, func(path string) bool {
 		info, err := os.Stat(path)
 		return err == nil && !info.Mode().IsRegular() && !info.IsDir()
@@ -133,12 +134,12 @@ func hasTerminal(s show.Streams) bool {
 // begin records the configuration that is served from the start, and the time at which its reading began.
 func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
 	w.served, w.files, w.notes = c, c.Watched, map[string]bool{}
-	w.read = statFiles(w.files).since(began)
-	w.signed = statFiles([]string{w.signIns.Path()}).since(began)
+	w.readStates = statFiles(w.files).withoutRecent(began)
+	w.signInStates = statFiles([]string{w.signIns.Path()}).withoutRecent(began)
 	for _, n := range c.Notes {
 		w.notes[n.String()] = true
 	}
-	w.notes = w.tellNotes(c)
+	w.notes = w.reportNotes(c)
 }
 
 // follow follows the configuration until ctx ends.
@@ -146,7 +147,7 @@ func (w *follower) follow(ctx context.Context) {
 	tick := time.NewTimer(followTick)
 	defer tick.Stop()
 	ticks := tick.C
-	if path := unrepeatable(&w.flags.ConfigFlags); path != "" {
+	if path := singleReadFile(&w.flags.ConfigFlags); path != "" {
 		w.s.Reportf("%s can be read only once: changes of it are not seen", path)
 		ticks = nil
 	}
@@ -185,67 +186,68 @@ func (w *follower) rekey() {
 // tick checks the files, and reads them once they have changed and are stable. It returns the delay until the next
 // check.
 func (w *follower) tick(ctx context.Context) time.Duration {
-	if path := []string{w.signIns.Path()}; !w.signed.same(statFiles(path), path) { // a user has signed in or out
-		w.signed = statFiles(path)
+	if path := []string{w.signIns.Path()}; !w.signInStates.same(statFiles(path), path) { // a user has signed in or out
+		w.signInStates = statFiles(path)
 		w.signIns.Reread(ctx)
 		w.gateway.Attached().Fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })
 	}
 	now := statFiles(w.files)
 	switch {
-	case now.same(w.read, w.files):
-		w.next, w.moves = nil, 0
-	case w.next != nil && now.same(w.next, w.files), w.moves == maxRestless:
+	case now.same(w.readStates, w.files):
+		w.pendingStates, w.unstableChecks = nil, 0
+	case w.pendingStates != nil && now.same(w.pendingStates, w.files), w.unstableChecks == maxUnstable:
 		w.reload(ctx, now, false)
 	default:
-		w.next = now
-		w.moves++
-		return restTick
+		w.pendingStates = now
+		w.unstableChecks++
+		return settleTick
 	}
 	return followTick
 }
 
 // reload reads the configuration and serves it, or reports the reason of a failure. now is the state of the files
 // before the read.
-func (w *follower) reload(ctx context.Context, now fileStates, asked bool) {
+func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	began := time.Now()
 	c, err := w.readAll(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	w.next, w.moves = nil, 0
+	w.pendingStates, w.unstableChecks = nil, 0
 	if err != nil {
-		w.read, w.broken = now, true
+		w.readStates, w.broken = now, true
 		w.s.Reportf("%s; what was read before goes on", err)
 		return
 	}
-	fresh := statFiles(c.Watched).since(began)
+	fresh := statFiles(c.Watched).withoutRecent(began)
 	for f, g := range now {
 		fresh[f] = g // the state before the read
 	}
-	w.read, w.files = fresh, c.Watched
-	if err := w.front.follow(w.served, c, w.s); err != nil { // before the servers, so that clients admitted until now do not get the new ones
-		w.notes, w.broken = w.tellNotes(c), true
+	w.readStates, w.files = fresh, c.Watched
+	// Before the servers, so that clients admitted until now do not get the new ones.
+	if err := w.front.follow(w.served, c, w.s); err != nil {
+		w.notes, w.broken = w.reportNotes(c), true
 		w.s.Reportf("%v; what was read before goes on, and everyone is let in", err)
 		return
 	}
-	w.apply(c, asked)
+	w.apply(c, requested)
 }
 
 // readAll reads the configuration. If a file that had servers cannot be read any more, it returns an error.
 func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
-	if path := unrepeatable(&w.flags.ConfigFlags); path != "" { // reading a pipe would block forever
+	if path := singleReadFile(&w.flags.ConfigFlags); path != "" { // reading a pipe would block forever
 		return nil, fmt.Errorf("%s is no file any more", path)
 	}
 	c, err := w.flags.ConfigFlags.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	asked := map[string]bool{}
+	checked := map[string]bool{}
 	for _, r := range w.served.Rows {
-		if asked[r.File] || slices.ContainsFunc(c.Rows, func(o mcpconfig.Row) bool { return o.File == r.File }) {
+		if checked[r.File] || slices.ContainsFunc(c.Rows, func(o mcpconfig.Row) bool { return o.File == r.File }) {
 			continue
 		}
-		asked[r.File] = true
+		checked[r.File] = true
 		if err := readError(ctx, r.File); err != nil {
 			return nil, err
 		}
@@ -269,36 +271,38 @@ func readError(ctx context.Context, file string) error {
 }
 
 // apply serves c, and reports the changes.
-func (w *follower) apply(c *mcpconfig.Config, asked bool) {
-	changed, differs := differenceOf(w.served, c)
+func (w *follower) apply(c *mcpconfig.Config, requested bool) {
+	changed, differs := describeChanges(w.served, c)
 	held := newlyHeld(w.served, c)
 	w.signIns.Hide(c.Servers()...)
 	w.gateway.Reload(c.Servers(), w.flags.views(c)) // also if only their order changed
-	w.local.follow(c)
-	reported := w.tellNotes(c)
+	w.local.withdraw(c)
+	reported := w.reportNotes(c)
 	switch {
 	case w.broken:
 		w.s.Reportf("the configuration can be read again: %s", changed)
 	case differs:
 		w.s.Reportf("the configuration has changed: %s", changed)
-	case asked:
+	case requested:
 		w.s.Reportf("the configuration was read again: %s", changed)
 	}
 	command.ReportHeld(held, w.s)
 	w.served, w.notes, w.broken = c, reported, false
 }
 
-// tellNotes reports the notes that are new, and returns all notes.
-func (w *follower) tellNotes(c *mcpconfig.Config) (all map[string]bool) {
+// reportNotes reports the notes that are new, and returns all notes.
+func (w *follower) reportNotes(c *mcpconfig.Config) (all map[string]bool) {
 	all = map[string]bool{}
 	for _, n := range c.Notes {
 		text := n.String()
-		if all[text] = true; command.UnexpectedNotes(n) && !w.notes[text] {
+		all[text] = true
+		if command.UnexpectedNotes(n) && !w.notes[text] {
 			w.s.Reportf("%s", text)
 		}
 	}
 	for _, text := range w.flags.viewNotes(c) {
-		if all[text] = true; !w.notes[text] {
+		all[text] = true
+		if !w.notes[text] {
 			w.s.Reportf("%s", text)
 		}
 	}
@@ -319,36 +323,36 @@ func newlyHeld(before, after *mcpconfig.Config) *mcpconfig.Config {
 	return out
 }
 
-// maxToldServers limits the names of servers in one part of a report.
-const maxToldServers = 12
+// maxNamedServers limits the names of servers in one part of a report.
+const maxNamedServers = 12
 
-// differenceOf describes the changes of servers and views, and reports whether there are any.
-func differenceOf(before, after *mcpconfig.Config) (text string, differs bool) {
-	was, became, unchanged := map[string]interop.Server{}, map[string][]string{}, 0
+// describeChanges describes the changes of servers and views, and reports whether there are any.
+func describeChanges(before, after *mcpconfig.Config) (text string, differs bool) {
+	previous, changes, unchanged := map[string]interop.Server{}, map[string][]string{}, 0
 	for _, s := range before.Servers() {
-		was[s.ID] = s
+		previous[s.ID] = s
 	}
 	for _, s := range after.Servers() {
-		old, known := was[s.ID]
-		delete(was, s.ID)
+		old, known := previous[s.ID]
+		delete(previous, s.ID)
 		switch {
 		case !known:
-			became["added"] = append(became["added"], s.ID)
+			changes["added"] = append(changes["added"], s.ID)
 		case old.Equal(s):
 			unchanged++
 		default:
-			became["changed"] = append(became["changed"], s.ID)
+			changes["changed"] = append(changes["changed"], s.ID)
 		}
 	}
 	for _, s := range before.Servers() {
-		if _, gone := was[s.ID]; gone {
-			became["removed"] = append(became["removed"], s.ID)
+		if _, gone := previous[s.ID]; gone {
+			changes["removed"] = append(changes["removed"], s.ID)
 		}
 	}
 	var parts []string
-	for _, what := range []string{"added", "changed", "removed"} {
-		if ids := became[what]; ids != nil {
-			parts = append(parts, show.Clean(what+" "+show.List(ids, maxToldServers, "servers")))
+	for _, verb := range []string{"added", "changed", "removed"} {
+		if ids := changes[verb]; ids != nil {
+			parts = append(parts, show.Clean(verb+" "+show.List(ids, maxNamedServers, "servers")))
 		}
 	}
 	if !slices.EqualFunc(before.Views, after.Views, sameView) {

@@ -90,9 +90,15 @@ func TestAFileIsReadOnceItRests(t *testing.T) {
 	looks(2, "indus: the configuration has changed: other views; 2 unchanged\n")
 
 	write(`{"servers": {`, long.Add(6))
-	looks(5, fmt.Sprintf("indus: %s:1:14: ends too early; look for a bracket, a quote or a comment that is not closed; what was read before goes on\n", path))
+	looks(5,
+		fmt.Sprintf(
+			"indus: %s:1:14: ends too early; look for a bracket, a quote or a comment that is not closed; what was read "+
+				"before goes on\n", path))
 	write(`{"servers": {"a": `, long.Add(7))
-	looks(5, fmt.Sprintf("indus: %s:1:19: ends too early; look for a bracket, a quote or a comment that is not closed; what was read before goes on\n", path))
+	looks(5,
+		fmt.Sprintf(
+			"indus: %s:1:19: ends too early; look for a bracket, a quote or a comment that is not closed; what was read "+
+				"before goes on\n", path))
 	write(servers("two", "one"), long.Add(8))
 	looks(5, "indus: the configuration can be read again: 2 unchanged\n")
 

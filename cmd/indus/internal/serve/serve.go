@@ -43,7 +43,7 @@ func New(s show.Streams) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", SuggestFor: []string{"start", "run", "gateway", "proxy", "server"},
-		Short: "Put the tools of all servers out, as one MCP server",
+		Short: "Serve the tools of all servers as one MCP server",
 		Long:  serveHelp,
 		Args:  command.AtMost(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -120,20 +120,24 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	case f.drain < 0:
 		return command.Usagef("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
 	case f.idle < 0:
-		return command.Usagef("--idle %v: it is how long a server is kept that nobody uses; 0 is for good", f.idle)
+		return command.Usagef("--idle %v: it is how long an unused server keeps running; 0 is for good", f.idle)
 	case !(f.rate >= 0) || f.stdio && cmd.Flags().Changed("rate"):
-		return command.Usagef("--rate %v: it is how many requests a second a caller may send over HTTP; 0 is any number", f.rate)
+		return command.Usagef("--rate %v: it is how many requests a second a caller may send over HTTP; 0 is any number",
+			f.rate)
 	case f.page < 0:
 		return command.Usagef("--page %d: it is a number of tools, or 0 for all", f.page)
 	case !slices.Contains(exposures, f.expose):
-		return command.Usagef("--expose %q: it is one of %s%s", f.expose, strings.Join(exposures, ", "), command.DidYouMean(f.expose, exposures))
+		return command.Usagef("--expose %q: it is one of %s%s", f.expose, strings.Join(exposures, ", "),
+			command.DidYouMean(f.expose, exposures))
 	case !slices.Contains(policies, f.changes):
-		return command.Usagef("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "), command.DidYouMean(f.changes, policies))
+		return command.Usagef("--changes %q: it is one of %s%s", f.changes, strings.Join(policies, ", "),
+			command.DidYouMean(f.changes, policies))
 	}
 	if f.transparent != "" {
 		for _, name := range []string{"expose", "builtins", "no-validate", "page"} {
 			if cmd.Flags().Changed(name) {
-				return command.Usagef("--transparent and --%s exclude each other: clients see the server, and nothing of indus", name)
+				return command.Usagef("--transparent and --%s exclude each other: clients see the server, and nothing of indus",
+					name)
 			}
 		}
 	}
@@ -171,13 +175,13 @@ Usage:
 Flags:
   --addr --stdio --mcp --trust
 
-Who may connect:
+Authentication:
   --auth --issuer --audience --scope --public-url --token-file --insecure --allow-origin --allow-host
 
 What clients see:
   --expose --transparent --builtins --page --exact --no-validate --list-wait
 
-When servers run, and what is kept; of a server its row goes first:
+Server lifecycle and limits, where a server's own row has precedence:
   --lazy --idle --drain --memory --rate --changes --ledger --no-ledger --key-file --tap
 
 A session:
@@ -224,7 +228,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkReach(clients, front.asks(), s); err != nil {
+	if err := f.checkReach(clients, front.requiresAuth(), s); err != nil {
 		return err
 	}
 	local, err := newBuiltins(f.builtins, s)
@@ -232,7 +236,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	if f.transparent == "" {
-		local.begin(c)
+		local.publish(c)
 	}
 	log, err := f.findLedger(c.Servers(), s)
 	if err != nil {
@@ -257,12 +261,14 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	// The servers outlive ctx, so that calls in flight can be answered.
 	alive := context.WithoutCancel(ctx)
 	options := &gateway.Options{
-		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name(), os.Getpid()), interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
+		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name(), os.Getpid()),
+			interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
 		Host: host.Options{
-			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: orNone(f.listWait),
+			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: zeroAsNone(f.listWait),
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
 		},
-		Local: local.registry, Expose: f.exposed(f.expose), Views: f.views(c), Transparent: f.transparent, Drain: orNone(f.drain),
+		Local: local.registry, Expose: f.exposeFunc(f.expose), Views: f.views(c), Transparent: f.transparent,
+		Drain: zeroAsNone(f.drain),
 	}
 	if front != nil {
 		options.Host.Authenticate, options.WellKnown = front.authenticate, http.HandlerFunc(front.wellKnown)
@@ -270,19 +276,21 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if f.rate > 0 {
 		options.Host.Rates = host.NewRates(f.rate, 0)
 	}
-	if front.asks() {
-		options.Host.AllowedHosts = front.hosts(clients.beyond == "")
+	if front.requiresAuth() {
+		options.Host.AllowedHosts = front.hosts(clients.remoteAddr == "")
 	}
 	if recorder != nil {
-		options.Tap = recorder.show
+		options.Tap = recorder.record
 	}
 	var g *gateway.Gateway
-	if signIns.Site = front.site(clients); signIns.Site != nil {
+	signIns.Site = front.site(clients)
+	if signIns.Site != nil {
 		options.Pages = signIns.Site
 	}
-	if options.Pages != nil || !front.asks() {
+	if options.Pages != nil || !front.requiresAuth() {
 		options.SignIn = func(ctx context.Context, server string, p toolbox.Principal, opened bool) (string, error) {
-			if options.Pages == nil && front.asks() { // otherwise one client could have another client's user sign in for it
+			// Otherwise one client could have another client's user sign in for it.
+			if options.Pages == nil && front.requiresAuth() {
 				return "", errors.New("it is not known by which name browsers reach this")
 			}
 			return elicitSignIn(ctx, signIns, g, server, p, opened)
@@ -290,17 +298,19 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	g = gateway.New(alive, c.Servers(), options)
 	defer g.Close()
-	follow := &follower{flags: f, s: s, gateway: g, local: local, front: front, signIns: signIns, keys: keys, hangup: hangup, leave: leave}
+	follow := &follower{
+		flags: f, s: s, gateway: g, local: local, front: front, signIns: signIns, keys: keys, hangup: hangup, leave: leave,
+	}
 	follow.begin(c, began)
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {
 			return
 		}
-		reportKnown(g.Attached(), s)
+		reportListed(g.Attached(), s)
 		defer log.alarm(g.Attached()).watch()()
 		follow.follow(background)
 	})()
-	err = clients.serve(ctx, g, front.byHand(), s)
+	err = clients.serve(ctx, g, front.needsToken(), s)
 	if errors.Is(err, context.DeadlineExceeded) {
 		if f.drain > 0 {
 			s.Reportf("calls in flight were given up after %v", f.drain)
@@ -313,8 +323,8 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	return nil
 }
 
-// orNone converts 0 for an option that uses its default for 0, and -1 for none.
-func orNone(d time.Duration) time.Duration { return cmp.Or(d, -1) }
+// zeroAsNone converts 0 for an option that uses its default for 0, and -1 for none.
+func zeroAsNone(d time.Duration) time.Duration { return cmp.Or(d, -1) }
 
 // read reads the configuration of all servers, or of the transparent server.
 func (f *serveFlags) read(ctx context.Context, s show.Streams) (*mcpconfig.Config, error) {
@@ -325,11 +335,11 @@ func (f *serveFlags) read(ctx context.Context, s show.Streams) (*mcpconfig.Confi
 		}
 		return c, err
 	}
-	meant := func(o interop.Server) bool { return o.ID == f.transparent }
+	isTransparent := func(o interop.Server) bool { return o.ID == f.transparent }
 	f.Only = func(id string) bool { return id == f.transparent }
-	c, err := f.Load(ctx, s, command.NotesAbout(meant))
+	c, err := f.Load(ctx, s, command.NotesAbout(isTransparent))
 	if err == nil && len(c.Servers()) == 0 {
-		err = command.NoServer(c, f.transparent, meant)
+		err = command.NoServer(c, f.transparent, isTransparent)
 	}
 	return c, err
 }
@@ -343,18 +353,20 @@ func inBackground(ctx context.Context, run func(context.Context)) (stop func()) 
 }
 
 // elicitSignIn implements gateway.Options.SignIn. If the server's connections are per principal, so are its tokens.
-func elicitSignIn(ctx context.Context, t *signin.Tokens, g *gateway.Gateway, server string, p toolbox.Principal, opened bool) (string, error) {
+func elicitSignIn(
+	ctx context.Context, t *signin.Tokens, g *gateway.Gateway, server string, p toolbox.Principal, opened bool,
+) (string, error) {
 	for _, s := range g.Attached().Fleet.Servers() {
 		if s.ID != server {
 			continue
 		}
-		who := ""
+		principal := ""
 		if s.Pool.Per == interop.PerPrincipal {
-			who = string(p)
+			principal = string(p)
 		} else if t.Site != nil {
-			return "", errors.New("one sign-in is everybody's, and is not a client's to give")
+			return "", errors.New("all callers share one sign-in, which a client may not give")
 		}
-		return t.Elicit(ctx, s, who, opened)
+		return t.Elicit(ctx, s, principal, opened)
 	}
 	return "", errors.New("no such server: " + server)
 }

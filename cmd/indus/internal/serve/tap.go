@@ -34,14 +34,14 @@ type tap struct {
 	queue   chan tapLine
 	waiting atomic.Int64 // bytes in the queue
 	dropped atomic.Int64
-	written sync.WaitGroup
+	writer  sync.WaitGroup
 
-	mu   sync.Mutex
-	over bool
+	mu     sync.Mutex
+	closed bool
 
-	file *os.File // this and the next fields belong to the writing goroutine
-	size int64
-	most int64 // limit of size
+	file    *os.File // this and the next fields belong to the writing goroutine
+	size    int64
+	maxSize int64 // limit of size
 }
 
 type tapLine struct {
@@ -55,12 +55,12 @@ func openTap(path string, s show.Streams) (*tap, error) {
 	if path == "" {
 		return nil, nil
 	}
-	t := &tap{path: path, s: s, queue: make(chan tapLine, maxTapQueue), most: maxTapFile}
+	t := &tap{path: path, s: s, queue: make(chan tapLine, maxTapQueue), maxSize: maxTapFile}
 	if err := t.open(); err != nil {
 		return nil, command.Usagef("--tap %w", err)
 	}
 	s.Reportf("all that goes over the gateway is written to %s, with secrets masked", path)
-	t.written.Go(t.write)
+	t.writer.Go(t.write)
 	return t, nil
 }
 
@@ -84,8 +84,8 @@ func (t *tap) open() error {
 	return nil
 }
 
-// show implements gateway.Options.Tap.
-func (t *tap) show(m gateway.Tapped) {
+// record implements gateway.Options.Tap.
+func (t *tap) record(m gateway.Tapped) {
 	if m.Answer {
 		m.Message.Params = nil // the request already contained them
 	}
@@ -97,7 +97,7 @@ func (t *tap) show(m gateway.Tapped) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	if t.closed {
 		return
 	}
 	if t.waiting.Add(size) > maxTapWaiting {
@@ -119,10 +119,10 @@ func (t *tap) close() {
 		return
 	}
 	t.mu.Lock()
-	t.over = true
+	t.closed = true
 	t.mu.Unlock()
 	close(t.queue)
-	t.written.Wait()
+	t.writer.Wait()
 }
 
 // write writes queued messages until the queue is closed.
@@ -133,12 +133,14 @@ func (t *tap) write() {
 		if failed != nil {
 			continue
 		}
-		if failed = t.writeLine(m); failed != nil {
+		failed = t.writeLine(m)
+		if failed != nil {
 			t.s.Reportf("--tap: %v; nothing more is written there", failed)
 		}
 	}
 	if failed == nil {
-		if failed = errors.Join(t.writeDropped(time.Now()), t.file.Close()); failed != nil {
+		failed = errors.Join(t.writeDropped(time.Now()), t.file.Close())
+		if failed != nil {
 			t.s.Reportf("--tap: %v; the end of it is missing", failed)
 		}
 	}
@@ -167,7 +169,7 @@ func (t *tap) writeLine(m tapLine) error {
 }
 
 func (t *tap) append(line []byte) error {
-	if t.size > 0 && t.size+int64(len(line))+1 > t.most {
+	if t.size > 0 && t.size+int64(len(line))+1 > t.maxSize {
 		t.file.Close()
 		if err := os.Rename(t.path, t.path+".1"); err != nil {
 			return err
@@ -211,7 +213,8 @@ func (m *tapLine) encoded() tapJSON {
 		from, to = to, from
 	}
 	out := tapJSON{
-		Time: m.at.Format(time.RFC3339Nano), Goes: from + "->" + to, Server: m.Server, Method: m.Message.Method, LeftOut: m.leftOut,
+		Time: m.at.Format(time.RFC3339Nano), Goes: from + "->" + to, Server: m.Server, Method: m.Message.Method,
+		LeftOut: m.leftOut,
 		Message: tapMessageJSON{Version: "2.0", ID: m.Exchange},
 	}
 	if m.Session != "" { // the session id works like a credential

@@ -30,14 +30,23 @@ func TestATapIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := interop.Server{ID: "s", Transport: interop.Stdio{Command: "x", Env: []interop.Pair{{Name: "KEY", Value: interop.NewSecret("hunter2hunter2")}}}}
+	server := interop.Server{
+		ID: "s", Transport: interop.Stdio{
+			Command: "x", Env: []interop.Pair{{Name: "KEY", Value: interop.NewSecret("hunter2hunter2")}},
+		},
+	}
 	tap.Hide(server)
 	tap.Learn(interop.NewSecret("Bearer a-sign-in-token"))
-	ask := gateway.Tapped{Exchange: 1, Sent: true, Server: "s", Session: "the-session", Message: interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"a":"hunter2hunter2","b":"<&>"}}`)}}
+	ask := gateway.Tapped{
+		Exchange: 1, Sent: true, Server: "s", Session: "the-session", Message: interop.Message{
+			Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"a":"hunter2hunter2","b":"<&>"}}`),
+		},
+	}
 	answer := ask
 	answer.Sent, answer.Answer, answer.Result = false, true, json.RawMessage(`{"n":9007199254740993}`)
 	repeats := answer
-	repeats.Client, repeats.Result = true, json.RawMessage(`{"b64":"`+base64.StdEncoding.EncodeToString([]byte("x a-sign-in-token"))+`","c":"Bearer opaque"}`)
+	repeats.Client, repeats.Result = true,
+		json.RawMessage(`{"b64":"`+base64.StdEncoding.EncodeToString([]byte("x a-sign-in-token"))+`","c":"Bearer opaque"}`)
 	failed := answer
 	failed.Result, failed.Err = nil, &interop.RPCError{Code: -32602, Message: "no"}
 	huge := answer
@@ -64,7 +73,9 @@ func TestATapIsBounded(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"goes":"indus->server","server":"s","session":"`, `"params":{"name":"t","arguments":{"a":"<secret>","b":"<&>"}}}`,
-		`<secret>","c":"Bearer <secret>"}}}`, `"goes":"server->indus"`, `"id":1,"result":{"n":9007199254740993}}`, `"error":{"code":-32602,"message":"no"}`, `"method":"tools/call","leftOut":1048578,"message":{"jsonrpc":"2.0","id":1}}`,
+		`<secret>","c":"Bearer <secret>"}}}`, `"goes":"server->indus"`, `"id":1,"result":{"n":9007199254740993}}`,
+		`"error":{"code":-32602,"message":"no"}`,
+		`"method":"tools/call","leftOut":1048578,"message":{"jsonrpc":"2.0","id":1}}`,
 	} {
 		if last := len(text) - 1; !bytes.Contains(text, []byte(want)) || text[last] != '\n' {
 			t.Errorf("%s is not in\n%s", want, text)
@@ -81,7 +92,11 @@ func TestATapWaitsForNobody(t *testing.T) {
 	for _, room := range []int{serve.MaxTapQueue, 0} {
 		tap := serve.StuckTap(room)
 		for range 3000 {
-			tap.Show(gateway.Tapped{Client: true, Message: interop.Message{Method: "notifications/message", Params: json.RawMessage(`{}`)}, Err: errors.New("x")})
+			tap.Show(gateway.Tapped{
+				Client: true, Message: interop.Message{
+					Method: "notifications/message", Params: json.RawMessage(`{}`),
+				}, Err: errors.New("x"),
+			})
 		}
 		if kept, dropped := tap.Kept(); kept != room || dropped != 3000-room {
 			t.Errorf("%d wait, and %d are left out", kept, dropped)
@@ -92,7 +107,8 @@ func TestATapWaitsForNobody(t *testing.T) {
 		}
 		tap.Close()
 		text, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(text, fmt.Appendf(nil, `"dropped":%d}`, 3000-room)) || bytes.Count(text, []byte("\n")) != room+1 {
+		if err != nil || !bytes.Contains(text, fmt.Appendf(nil, `"dropped":%d}`, 3000-room)) ||
+			bytes.Count(text, []byte("\n")) != room+1 {
 			t.Errorf("%d lines, %v", bytes.Count(text, []byte("\n")), err)
 		}
 	}
@@ -111,7 +127,9 @@ func TestATapThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		tap.Show(gateway.Tapped{Client: true, Message: interop.Message{Method: "notifications/message", Params: json.RawMessage(`{}`)}})
+		tap.Show(gateway.Tapped{
+			Client: true, Message: interop.Message{Method: "notifications/message", Params: json.RawMessage(`{}`)},
+		})
 	}
 	tap.Close()
 	if got := said.String(); strings.Count(got, "nothing more is written there") != 1 {

@@ -18,8 +18,8 @@ const defaultAddr = "127.0.0.1:7332"
 
 // clientTransport is the transport of clients: an address, or stdin and stdout.
 type clientTransport struct {
-	addr   *net.TCPAddr // nil for stdin and stdout
-	beyond string       // the address for other machines, or "" if there is none
+	addr       *net.TCPAddr // nil for stdin and stdout
+	remoteAddr string       // the address for other machines, or "" if there is none
 	// The fields below are set by listen, which runs last, after all flags and files are checked.
 	listener net.Listener
 	local    string // the scheme and host for programs of this machine
@@ -39,7 +39,7 @@ func (f *serveFlags) transport() (*clientTransport, error) {
 		return nil, command.Usagef("--addr %q: %w; write HOST:PORT, such as %s", f.addr, err, defaultAddr)
 	}
 	if !t.addr.IP.IsLoopback() {
-		t.beyond = f.addr
+		t.remoteAddr = f.addr
 	}
 	return t, nil
 }
@@ -92,13 +92,18 @@ func (t *clientTransport) serve(ctx context.Context, g *gateway.Gateway, token b
 // checkReach reports that other machines can connect. If every client could, it refuses this unless the flags allow it.
 func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) error {
 	switch {
-	case t.beyond == "":
+	case t.remoteAddr == "":
 	case token:
-		s.Reportf("%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it", t.beyond)
+		s.Reportf(
+			"%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it",
+			t.remoteAddr)
 	case f.insecure:
-		s.Reportf("warning: %s can be reached from other machines, and whoever reaches it may call every tool", t.beyond)
+		s.Reportf("warning: %s can be reached from other machines, and every client that reaches it may call every tool",
+			t.remoteAddr)
 	default:
-		return command.Usagef("--addr %s can be reached from other machines: ask for a token with --auth keys, --token-file FILE or $%s, or let everyone in with --insecure", f.addr, tokenVariable)
+		return command.Usagef(
+			"--addr %s can be reached from other machines: ask for a token with --auth keys, --token-file FILE or $%s, or "+
+				"let everyone in with --insecure", f.addr, tokenVariable)
 	}
 	return nil
 }
@@ -124,7 +129,8 @@ func reportAddress(url string, token bool, s show.Streams) {
 	s.Reportf("serving at %s", url)
 	flag, headers := "", ""
 	if token {
-		flag, headers = ` --header "Authorization: Bearer ${`+tokenVariable+`}"`, `,"headers":{"Authorization":"Bearer ${`+tokenVariable+`}"}`
+		flag = ` --header "Authorization: Bearer ${` + tokenVariable + `}"`
+		headers = `,"headers":{"Authorization":"Bearer ${` + tokenVariable + `}"}`
 	}
 	s.Reportf("to connect a client:\n  claude mcp add --transport http indus %s%s\n"+
 		`  {"mcpServers":{"indus":{"type":"http","url":"%s"%s}}}`, url, flag, url, headers)

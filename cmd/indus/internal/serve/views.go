@@ -21,9 +21,9 @@ const (
 
 var exposures = []string{exposeAll, exposeGateway}
 
-// exposed returns the function that replaces the tools for clients, or nil to keep them. Behind the four tools, a
+// exposeFunc returns the function that replaces the tools for clients, or nil to keep them. Behind the four tools, a
 // client has no schema to check arguments with, so indus checks them.
-func (f *serveFlags) exposed(how string) func(toolbox.Source) toolbox.Source {
+func (f *serveFlags) exposeFunc(how string) func(toolbox.Source) toolbox.Source {
 	if how != exposeGateway {
 		return nil
 	}
@@ -44,7 +44,9 @@ func (f *serveFlags) viewNotes(c *mcpconfig.Config) (notes []string) {
 	for _, v := range c.Views {
 		for _, p := range v.Servers {
 			if p != "*" && !slices.ContainsFunc(ids, func(id string) bool { return protocol.Matches(p, id) }) {
-				notes = append(notes, show.Clean(fmt.Sprintf("%s:%d: the view %s: %q matches no server%s", v.File, v.Line, v.Name, p, command.DidYouMean(p, ids))))
+				notes = append(notes,
+					show.Clean(fmt.Sprintf("%s:%d: the view %s: %q matches no server%s", v.File, v.Line, v.Name, p,
+						command.DidYouMean(p, ids))))
 			}
 		}
 	}
@@ -55,13 +57,15 @@ func (f *serveFlags) viewNotes(c *mcpconfig.Config) (notes []string) {
 func (f *serveFlags) views(c *mcpconfig.Config) map[string]gateway.View {
 	out := map[string]gateway.View{}
 	for _, v := range c.Views {
-		view := gateway.View{Servers: v.Servers, Tools: v.Tools, Prompts: v.Prompts, Resources: v.Resources, Profile: v.Profile}
+		view := gateway.View{
+			Servers: v.Servers, Tools: v.Tools, Prompts: v.Prompts, Resources: v.Resources, Profile: v.Profile,
+		}
 		switch {
 		case v.Mode == "" || v.Mode == f.expose: // same as --expose
 		case v.Mode == exposeAll:
 			view.Expose = func(tools toolbox.Source) toolbox.Source { return tools }
 		default:
-			view.Expose = f.exposed(v.Mode)
+			view.Expose = f.exposeFunc(v.Mode)
 		}
 		out[v.Name] = view
 	}

@@ -43,20 +43,23 @@ func newAdd(s show.Streams) *cobra.Command {
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.env, "env", "e", nil, `NAME=VALUE  a variable of the command's environment; NAME alone takes it
+	flags.StringArrayVarP(&f.env, "env", "e", nil,
+		`NAME=VALUE  a variable of the command's environment; NAME alone takes it
 		from the environment of indus; may be repeated`)
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "'NAME: VALUE'  a header of the requests; may be repeated")
 	flags.StringArrayVar(&f.allow, "allow", nil, "PATTERN  mount the tools that match alone: 'read_*'; may be repeated")
 	flags.StringArrayVar(&f.deny, "deny", nil, "PATTERN  mount all tools but those that match; may be repeated")
-	flags.StringVar(&f.cwd, "cwd", "", `DIR  where the command is started (default: a project's in the project, any other in
+	flags.StringVar(&f.cwd, "cwd", "",
+		`DIR  where the command is started (default: a project's in the project, any other in
 		an empty directory of its own); in a project, a server of your own then waits for approval: give it
 		'${workspaceFolder}', the project, as an argument instead`)
 	flags.BoolVar(&f.inherit, "inherit-env", false, "give the command the whole environment, not only what it needs")
-	flags.StringVar(&f.transport, "transport", "", `T  stdio, http or sse, where that is not plain (a URL is http, which falls
+	flags.StringVar(&f.transport, "transport", "",
+		`T  stdio, http or sse, where that is not plain (a URL is http, which falls
 		back to sse)`)
 	flags.StringVar(&f.timeout, "timeout", "", "T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m")
 	flags.BoolVar(&f.lazy, "lazy", false, "indus serve starts it when it is first needed")
-	flags.StringVar(&f.idle, "idle", "", "TIME  and ends it when nobody has needed it for so long: 10m")
+	flags.StringVar(&f.idle, "idle", "", "TIME  and ends it when it was not needed for so long: 10m")
 	flags.StringVar(&f.profile, "profile", "", `P  how its tools' schemas are adapted for a model, one of `+
 		strings.Join(command.ProfileNames(), ", "))
 	flags.StringArrayVar(&f.set, "set", nil, `FIELD=VALUE  any field that docs/configuration.md has for a server:
@@ -64,12 +67,13 @@ func newAdd(s show.Streams) *cobra.Command {
 		forwardHeaders=X-Request-Id,X-Trace-Id, tools.rename.list_issues=issues; Tab completes fields; may be repeated`)
 	flags.BoolVar(&f.disabled, "disabled", false, "write it switched off")
 	flags.BoolVar(&f.force, "force", false, "replace a server of that name")
-	f.addJSON(cmd, editedJSON)
+	f.addJSON(cmd, editJSONHelp)
 	f.addWriting(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("set", completeFields)
 	_ = cmd.RegisterFlagCompletionFunc("profile", command.CompleteProfiles())
-	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions([]string{string(interop.KindStdio), string(interop.KindHTTP),
-		string(interop.KindSSE)}, cobra.ShellCompDirectiveNoFileComp))
+	transports := []string{string(interop.KindStdio), string(interop.KindHTTP), string(interop.KindSSE)}
+	_ = cmd.RegisterFlagCompletionFunc("transport",
+		cobra.FixedCompletions(transports, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -88,8 +92,8 @@ Secrets:
   starts, ${file:~/token} what is in a file, ${cmd:pass show github} what a program
   prints. In a shell, write them in single quotes.
 
-What this writes into a project's file is approved by that. What somebody else
-changes there later is not: see indus mcp approve.
+What this writes into a project's file is approved by that. Later changes by others
+are not: see indus mcp approve.
 
 A session:
   $ indus mcp add fs -- npx -y @modelcontextprotocol/server-filesystem '${workspaceFolder}'
@@ -112,24 +116,27 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	}
 	path := ""
 	verb, unset := "added", []mcpconfig.Note(nil)
-	e, err := edit(ctx, true, func() (string, error) { path, err = f.path(); return path, err }, func(e *mcpconfig.Edit) error {
-		if line := e.Line(d.ID); line > 0 {
-			if verb = "replaced"; !f.force {
-				return command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
+	e, err := editFile(ctx, true, func() (string, error) { path, err = f.path(); return path, err },
+		func(e *mcpconfig.Edit) error {
+			if line := e.Line(d.ID); line > 0 {
+				verb = "replaced"
+				if !f.force {
+					return command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
+				}
 			}
-		}
-		if err := e.Set(d); err != nil {
-			return err
-		}
-		var wrong []mcpconfig.Note
-		if wrong, unset = e.Check(d.ID, dry()); len(wrong) > 0 { // unset variables are in unset only
-			return command.Usagef("%s: %s", d.ID, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
-		}
-		if f.disabled {
-			return e.Enable(d.ID, false)
-		}
-		return nil
-	})
+			if err := e.Set(d); err != nil {
+				return err
+			}
+			var wrong []mcpconfig.Note
+			wrong, unset = e.Check(d.ID, dryOptions())
+			if len(wrong) > 0 { // unset variables are in unset only
+				return command.Usagef("%s: %s", d.ID, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
+			}
+			if f.disabled {
+				return e.Enable(d.ID, false)
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -139,17 +146,18 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	}
 	reportPlainSecrets(d, path, s)
 	if interop.QualifiedName(d.ID, "t") != d.ID+interop.Qualifier+"t" {
-		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain", d.ID)
+		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain",
+			d.ID)
 	}
-	if err := f.settle(ctx, d.ID, path, e.Line(d.ID), s); err != nil {
+	if err := f.finish(ctx, d.ID, path, e.Line(d.ID), s); err != nil {
 		return err
 	}
-	return f.printEdited(ctx, edited{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
+	return f.printEdited(ctx, editResult{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
 }
 
-// settle approves the written row if it needs approval, and reports the state of the server and the next step.
-func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show.Streams) error {
-	c, err := mcpconfig.Read(ctx, nil, dry())
+// finish approves the written row if it needs approval, and reports the state of the server and the next step.
+func (f *addFlags) finish(ctx context.Context, id, path string, line int, s show.Streams) error {
+	c, err := mcpconfig.Read(ctx, nil, dryOptions())
 	if err != nil {
 		return err
 	}
@@ -160,11 +168,12 @@ func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show
 		switch r.State {
 		case mcpconfig.Held:
 			if r.Project != "" {
-				s.Reportf("%s: it %s; approve it in each project where you want it: indus mcp approve %s%s", id, r.Reason, show.ShellWord(id), f.again())
+				s.Reportf("%s: it %s; approve it in each project where you want it: indus mcp approve %s%s", id, r.Reason,
+					show.ShellWord(id), f.repeatFlags())
 				return nil
 			}
 			if r, err = c.Resolve(ctx, r); err == nil {
-				err = mcpconfig.Approve(dry(), r)
+				err = mcpconfig.Approve(dryOptions(), r)
 			}
 			if err != nil {
 				return err
@@ -180,10 +189,10 @@ func (f *addFlags) settle(ctx context.Context, id, path string, line int, s show
 		}
 	}
 	if f.disabled {
-		s.Reportf("switch it on: indus mcp enable %s%s", show.ShellWord(id), f.again())
+		s.Reportf("switch it on: indus mcp enable %s%s", show.ShellWord(id), f.repeatFlags())
 		return nil
 	}
-	name := show.ShellWord(id) + f.again()
+	name := show.ShellWord(id) + f.repeatFlags()
 	s.Reportf("try it: indus mcp tools %s, or where it fails indus mcp doctor %s", name, name)
 	return nil
 }
@@ -202,19 +211,19 @@ func (f *addFlags) definition(args []string) (mcpconfig.Definition, error) {
 	}
 	var row, tools jsonObject
 	if address != "" {
-		err = f.remote(&row, address)
+		err = f.urlRow(&row, address)
 	} else {
-		err = f.local(&row, words)
+		err = f.commandRow(&row, words)
 	}
 	row.add("transport", textOrNone(f.transport))
 	if f.timeout != "" {
-		row.add("timeout", timeout(f.timeout))
+		row.add("timeout", timeoutJSON(f.timeout))
 	}
 	if f.lazy {
 		row.add("lazy", json.RawMessage("true"))
 	}
 	if f.idle != "" {
-		row.add("idle", timeout(f.idle))
+		row.add("idle", timeoutJSON(f.idle))
 	}
 	tools.add("allow", listOrNone(f.allow))
 	tools.add("deny", listOrNone(f.deny))
@@ -232,7 +241,8 @@ func (f *addFlags) definition(args []string) (mcpconfig.Definition, error) {
 func addArguments(args []string, dash int) (name, address string, words []string, err error) {
 	switch {
 	case len(args) == 0 || dash == 0:
-		return "", "", nil, command.Usagef("mcp add needs a name and a server: indus mcp add NAME -- COMMAND, or indus mcp add NAME URL")
+		return "", "", nil, command.Usagef(
+			"mcp add needs a name and a server: indus mcp add NAME -- COMMAND, or indus mcp add NAME URL")
 	case !isServerName(args[0]):
 		return "", "", nil, command.Usagef("%q is no name for a server", args[0])
 	case dash > 1:
@@ -246,7 +256,8 @@ func addArguments(args []string, dash int) (name, address string, words []string
 	case len(args) == 2 && isHost(args[1]):
 		return "", "", nil, command.Usagef("%q is no URL, did you mean https://%s? A command goes after --", args[1], args[1])
 	case !command.IsURL(args[1]):
-		return "", "", nil, command.Usagef("%q is no URL; a command goes after --: indus mcp add %s -- %s …", args[1], show.ShellWord(args[0]), show.ShellWord(args[1]))
+		return "", "", nil, command.Usagef("%q is no URL; a command goes after --: indus mcp add %s -- %s …", args[1],
+			show.ShellWord(args[0]), show.ShellWord(args[1]))
 	case len(args) > 2:
 		return "", "", nil, command.Usagef("%q is too many: nothing goes after a URL", args[2])
 	}
@@ -255,7 +266,9 @@ func addArguments(args []string, dash int) (name, address string, words []string
 
 // isServerName reports whether a name is not blank and has only visible characters.
 func isServerName(s string) bool {
-	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, func(r rune) bool { return text.KindOf(r) != text.Plain })
+	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return text.KindOf(r) != text.Plain
+	})
 }
 
 // isHost reports whether s looks like a URL without its scheme.
@@ -266,7 +279,7 @@ func isHost(s string) bool {
 	return err == nil || strings.Contains(strings.Trim(name, "."), ".") && strings.Contains(s, "/")
 }
 
-func (f *addFlags) remote(row *jsonObject, address string) error {
+func (f *addFlags) urlRow(row *jsonObject, address string) error {
 	for _, name := range []string{"env", "cwd", "inherit-env"} {
 		if f.cmd.Flags().Changed(name) {
 			return command.Usagef("--%s is for a command, and a URL is not started", name)
@@ -276,7 +289,8 @@ func (f *addFlags) remote(row *jsonObject, address string) error {
 	var headers jsonObject
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
 			return command.Usagef("--header takes 'NAME: VALUE'")
 		}
 		headers.add(name, text.Quote(strings.TrimSpace(value)))
@@ -285,13 +299,13 @@ func (f *addFlags) remote(row *jsonObject, address string) error {
 	return nil
 }
 
-func (f *addFlags) local(row *jsonObject, words []string) error {
+func (f *addFlags) commandRow(row *jsonObject, words []string) error {
 	if len(f.headers) > 0 {
 		return command.Usagef("--header is for a URL, and a command is not called over HTTP")
 	}
 	program, err := words[0], error(nil)
 	if strings.ContainsAny(program, `/\`) {
-		if program, err = f.inFile(program); err != nil {
+		if program, err = f.filePath(program); err != nil {
 			return err
 		}
 	}
@@ -311,7 +325,7 @@ func (f *addFlags) local(row *jsonObject, words []string) error {
 	row.add("env", env.JSON())
 	cwd := f.cwd
 	if cwd != "" {
-		cwd, err = f.inFile(cwd)
+		cwd, err = f.filePath(cwd)
 	}
 	row.add("cwd", textOrNone(cwd))
 	if f.inherit {
@@ -320,17 +334,17 @@ func (f *addFlags) local(row *jsonObject, words []string) error {
 	return err
 }
 
-// inFile returns a path from the command line as the file needs it. A project's file resolves relative paths against
+// filePath returns a path from the command line as the file needs it. A project's file resolves relative paths against
 // the working directory. Other files do not, so the path becomes absolute.
-func (f *addFlags) inFile(path string) (string, error) {
+func (f *addFlags) filePath(path string) (string, error) {
 	if f.project || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.Contains(path, "${") {
 		return path, nil
 	}
 	return filepath.Abs(path)
 }
 
-// timeout returns the value of a timeout flag as JSON: one value for all steps, or an object.
-func timeout(flag string) json.RawMessage {
+// timeoutJSON returns the value of a timeout flag as JSON: one value for all steps, or an object.
+func timeoutJSON(flag string) json.RawMessage {
 	if ms, err := strconv.Atoi(flag); err == nil {
 		return json.RawMessage(strconv.Itoa(ms))
 	}
@@ -340,7 +354,7 @@ func timeout(flag string) json.RawMessage {
 	var steps jsonObject
 	for part := range strings.SplitSeq(flag, ",") {
 		step, value, _ := strings.Cut(part, "=")
-		steps.add(strings.TrimSpace(step), timeout(strings.TrimSpace(value)))
+		steps.add(strings.TrimSpace(step), timeoutJSON(strings.TrimSpace(value)))
 	}
 	return steps.JSON()
 }

@@ -28,15 +28,19 @@ func newApprove(s show.Streams) *cobra.Command {
 	var f approveFlags
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "approve [SERVER]...", SuggestFor: []string{"trust", "allow"},
-		Short: "Let servers of a project's file start", Long: approveHelp, ValidArgsFunction: command.Complete(math.MaxInt, f.offers),
+		Short: "Let servers of a project's file start", Long: approveHelp,
+		ValidArgsFunction: command.Complete(math.MaxInt, f.offers),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait; with --revoke, take all of the project back")
-	cmd.Flags().StringVar(&f.file, "mcp", "", `FILE  approve servers of that file, where they take something from the project in
+	cmd.Flags().StringVar(&f.file, "mcp", "",
+		`FILE  approve servers of that file, where they take something from the project in
 		the working directory`)
 	cmd.Flags().BoolVar(&f.revoke, "revoke", false, "take approvals back")
-	cmd.Flags().BoolVar(&f.tools, "tools", false, `of tools instead: those that somebody let run in this directory from then on,
-		when a session asked; each is asked for again once it, its server or, of bash and process, the command is another`)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON array, an object a server: server, file, line, reason, project,
+	cmd.Flags().BoolVar(&f.tools, "tools", false,
+		`of tools instead: those that were allowed in this directory when a session
+		asked; each is asked for again once it, its server or, of bash and process, the command is another`)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false,
+		`print a JSON array, an object a server: server, file, line, reason, project,
 		runs, hosts, cwd, env, envFile, inheritEnv, headers, oauth, tls, forwards, tools, settings, files [{path, text,
 		wrong}], approved; without SERVER nothing is approved then. Of tools: project, tool, call, fingerprint, at`)
 	return cmd
@@ -49,7 +53,7 @@ func (f *approveFlags) run(ctx context.Context, args []string, s show.Streams) e
 	case f.tools:
 		return f.approvedTools(args, s)
 	case f.revoke:
-		return f.takeBack(args, s)
+		return f.revokeServers(args, s)
 	}
 	return f.approve(ctx, args, s)
 }
@@ -98,7 +102,7 @@ func (f *approveFlags) offers(ctx context.Context) []string {
 		list, _ := approvedHere()
 		return approvedIDs(list)
 	}
-	c, err := mcpconfig.Read(ctx, nil, dry())
+	c, err := mcpconfig.Read(ctx, nil, dryOptions())
 	if err != nil {
 		return nil
 	}
@@ -108,7 +112,8 @@ func (f *approveFlags) offers(ctx context.Context) []string {
 func (f *approveFlags) approve(ctx context.Context, names []string, s show.Streams) error {
 	config := configOf(f.file)
 	c, err := config.ReadDry(ctx)
-	if err == nil && slices.ContainsFunc(c.Rows, isPinned) { // its commands may give other results now than at the approval
+	// Its commands may give other results now than at the approval.
+	if err == nil && slices.ContainsFunc(c.Rows, isPinned) {
 		rows := c.Rows
 		config.Only = func(id string) bool {
 			return slices.ContainsFunc(rows, func(r mcpconfig.Row) bool { return r.Server.ID == id && isPinned(r) })
@@ -118,28 +123,29 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s show.Strea
 	if err != nil {
 		return err
 	}
-	reportNotes(show.Where(c.Notes, func(n mcpconfig.Note) bool { return n.Row == 0 }), s) // the server may be in such a file
-	var wait []*heldServer
+	// The server may be in such a file.
+	reportNotes(show.Where(c.Notes, func(n mcpconfig.Note) bool { return n.Row == 0 }), s)
+	var waiting []*heldServer
 	for _, r := range c.Held() {
-		wait = append(wait, newHeldServer(c, r))
+		waiting = append(waiting, newHeldServer(c, r))
 	}
 	if len(names) > 0 {
-		if wait, err = chooseHeld(c, wait, names, s); err != nil {
+		if waiting, err = chooseHeld(c, waiting, names, s); err != nil {
 			return err
 		}
 	}
 	if len(names) > 0 || f.all {
-		err = f.approveAll(ctx, wait, s)
-	} else if len(wait) > 0 && !f.asJSON {
-		return approveEach(ctx, wait, s)
+		err = f.approveAll(ctx, waiting, s)
+	} else if len(waiting) > 0 && !f.asJSON {
+		return approveEach(ctx, waiting, s)
 	}
 	if err != nil {
 		return err
 	}
 	if f.asJSON {
-		return s.WriteIndented(append([]*heldServer{}, wait...))
+		return s.WriteIndented(append([]*heldServer{}, waiting...))
 	}
-	if len(wait) == 0 && len(names) == 0 {
+	if len(waiting) == 0 && len(names) == 0 {
 		s.Reportf("nothing waits for approval")
 	}
 	return nil
@@ -148,13 +154,14 @@ func (f *approveFlags) approve(ctx context.Context, names []string, s show.Strea
 func isPinned(r mcpconfig.Row) bool { return r.State == mcpconfig.Active && r.Pinned() }
 
 // chooseHeld returns the waiting servers with the given names.
-func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.Streams) ([]*heldServer, error) {
+func chooseHeld(c *mcpconfig.Config, waiting []*heldServer, names []string, s show.Streams) ([]*heldServer, error) {
 	var out []*heldServer
 	for _, name := range names {
-		found := show.Where(wait, func(w *heldServer) bool { return w.Server == name })
+		found := show.Where(waiting, func(w *heldServer) bool { return w.Server == name })
 		switch {
 		case len(found) > 1:
-			return nil, command.Usagef("%q waits at %s:%d and at %s:%d: run indus mcp approve in a terminal, which asks about each", name,
+			return nil, command.Usagef(
+				"%q waits at %s:%d and at %s:%d: run indus mcp approve in a terminal, which asks about each", name,
 				found[0].File, found[0].Line, found[1].File, found[1].Line)
 		case len(found) == 1:
 			if !slices.Contains(out, found[0]) {
@@ -178,9 +185,9 @@ func chooseHeld(c *mcpconfig.Config, wait []*heldServer, names []string, s show.
 }
 
 // approveAll shows the waiting servers and approves them.
-func (f *approveFlags) approveAll(ctx context.Context, wait []*heldServer, s show.Streams) error {
+func (f *approveFlags) approveAll(ctx context.Context, waiting []*heldServer, s show.Streams) error {
 	var rows []mcpconfig.Row
-	for _, w := range wait {
+	for _, w := range waiting {
 		if _, err := w.resolve(ctx); err != nil {
 			return err
 		}
@@ -189,10 +196,10 @@ func (f *approveFlags) approveAll(ctx context.Context, wait []*heldServer, s sho
 		}
 		rows = append(rows, w.row)
 	}
-	if err := mcpconfig.Approve(dry(), rows...); err != nil {
+	if err := mcpconfig.Approve(dryOptions(), rows...); err != nil {
 		return err
 	}
-	for _, w := range wait {
+	for _, w := range waiting {
 		w.Approved, w.Reason = true, ""
 		s.Reportf("approved %s: %s", w.Server, w.Runs)
 	}
@@ -214,23 +221,25 @@ func (w *heldServer) resolve(ctx context.Context) (bool, error) {
 
 // approveEach shows each waiting server and asks for its approval. Without a terminal it only lists them, and returns
 // an error. If the approval covers the results of commands, they run after the first yes, and it asks again.
-func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error {
+func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) error {
 	_, in := show.Terminal(s.In)
 	_, out := show.Terminal(s.Err)
 	if !in || !out {
-		for _, w := range wait {
+		for _, w := range waiting {
 			fmt.Fprint(s.Out, w)
 		}
-		names := show.Names(wait, func(w *heldServer) string { return show.ShellWord(w.Server) })
-		return command.Usagef("no terminal to ask on: approve them with indus mcp approve %s, or --all", strings.Join(names, " "))
+		names := show.Names(waiting, func(w *heldServer) string { return show.ShellWord(w.Server) })
+		return command.Usagef("no terminal to ask on: approve them with indus mcp approve %s, or --all",
+			strings.Join(names, " "))
 	}
 	answers := s.Lines()
-	for _, w := range wait {
-		yes, err := agreed(ctx, w, "", answers, s)
+	for _, w := range waiting {
+		yes, err := askApproval(ctx, w, "", answers, s)
 		if err == nil && yes {
 			var resolved bool
-			if resolved, err = w.resolve(ctx); resolved {
-				yes, err = agreed(ctx, w, " as it is now", answers, s)
+			resolved, err = w.resolve(ctx)
+			if resolved {
+				yes, err = askApproval(ctx, w, " as it is now", answers, s)
 			}
 		}
 		switch {
@@ -242,7 +251,7 @@ func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error 
 			s.Reportf("not approved: %s", w.Server)
 			continue
 		}
-		if err := mcpconfig.Approve(dry(), w.row); err != nil {
+		if err := mcpconfig.Approve(dryOptions(), w.row); err != nil {
 			return err
 		}
 		s.Reportf("approved %s", w.Server)
@@ -250,9 +259,11 @@ func approveEach(ctx context.Context, wait []*heldServer, s show.Streams) error 
 	return nil
 }
 
-// agreed shows a server and asks for its approval. At the end of the input it returns io.EOF.
-func agreed(ctx context.Context, w *heldServer, how string, answers <-chan string, s show.Streams) (bool, error) {
-	fmt.Fprintf(s.Err, "%sapprove %s%s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)), how)
+// askApproval shows a server and asks for its approval. At the end of the input it returns io.EOF.
+func askApproval(
+	ctx context.Context, w *heldServer, suffix string, answers <-chan string, s show.Streams,
+) (bool, error) {
+	fmt.Fprintf(s.Err, "%sapprove %s%s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)), suffix)
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(s.Err)
@@ -267,42 +278,42 @@ func agreed(ctx context.Context, w *heldServer, how string, answers <-chan strin
 	}
 }
 
-// takeBack revokes approvals of the project, regardless of the present content of its file.
-func (f *approveFlags) takeBack(names []string, s show.Streams) error {
+// revokeServers revokes approvals of the project, regardless of the present content of its file.
+func (f *approveFlags) revokeServers(names []string, s show.Streams) error {
 	list, err := approvedHere()
 	if err == nil {
-		err = f.knows("servers", "no server %q is approved here%s", names, approvedIDs(list))
+		err = f.checkNames("servers", "no server %q is approved here%s", names, approvedIDs(list))
 	}
 	if err != nil {
 		return err
 	}
 	var rows []mcpconfig.Row
-	var taken []heldServer
+	var revoked []heldServer
 	for _, a := range list {
 		if f.all || slices.Contains(names, a.ID) {
 			rows = append(rows, mcpconfig.Row{File: a.File, Project: a.Project, Server: interop.Server{ID: a.ID}})
-			taken = append(taken, heldServer{Server: a.ID, File: a.File})
+			revoked = append(revoked, heldServer{Server: a.ID, File: a.File})
 		}
 	}
-	if err := mcpconfig.Revoke(dry(), rows...); err != nil {
+	if err := mcpconfig.Revoke(dryOptions(), rows...); err != nil {
 		return err
 	}
 	if f.asJSON {
-		return s.WriteIndented(append([]heldServer{}, taken...))
+		return s.WriteIndented(append([]heldServer{}, revoked...))
 	}
-	for _, w := range taken {
+	for _, w := range revoked {
 		s.Reportf("no longer approved: %s", w.Server)
 	}
-	if len(taken) == 0 {
+	if len(revoked) == 0 {
 		s.Reportf("nothing is approved here")
 	}
 	return nil
 }
 
-// knows returns an error if one of the names is not approved. missing is the format of that error.
-func (f *approveFlags) knows(what, missing string, names, known []string) error {
+// checkNames returns an error if one of the names is not approved. missing is the format of that error.
+func (f *approveFlags) checkNames(noun, missing string, names, known []string) error {
 	if len(names) == 0 && !f.all {
-		return command.Usagef("--revoke needs the names of %s, or --all", what)
+		return command.Usagef("--revoke needs the names of %s, or --all", noun)
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
@@ -318,16 +329,18 @@ func approvedIDs(list []mcpconfig.Approved) []string {
 
 // approvedHere returns the approvals for the project in the working directory.
 func approvedHere() ([]mcpconfig.Approved, error) {
-	list, err := mcpconfig.Approvals(dry())
+	list, err := mcpconfig.Approvals(dryOptions())
 	if err != nil {
 		return nil, err
 	}
-	path, err := mcpconfig.PathOf(mcpconfig.Project, dry())
+	path, err := mcpconfig.PathOf(mcpconfig.Project, dryOptions())
 	if err != nil {
 		return nil, err
 	}
 	path, here := atomicfile.Real(path), atomicfile.Real(".") // approvals hold real paths
-	return slices.DeleteFunc(list, func(a mcpconfig.Approved) bool { return a.Project != here && (a.Project != "" || a.File != path) }), nil
+	return slices.DeleteFunc(list, func(a mcpconfig.Approved) bool {
+		return a.Project != here && (a.Project != "" || a.File != path)
+	}), nil
 }
 
 // approvedTools shows the tools that sessions in the working directory run unasked. With --revoke it revokes them.
@@ -337,22 +350,25 @@ func (f *approveFlags) approvedTools(names []string, s show.Streams) error {
 		return err
 	}
 	if !f.revoke && (f.all || len(names) > 0) {
-		return command.Usagef("--tools shows what runs unasked, or with --revoke takes it back; a session itself asks for more")
+		return command.Usagef(
+			"--tools shows what runs unasked, or with --revoke takes it back; a session itself asks for more")
 	}
 	if !f.revoke {
 		return f.printTools(list, s)
 	}
-	if err := f.knows("tools", "no tool %q runs unasked here%s", names, toolNames(list)); err != nil {
+	if err := f.checkNames("tools", "no tool %q runs unasked here%s", names, toolNames(list)); err != nil {
 		return err
 	}
-	taken := slices.DeleteFunc(list, func(t mcpconfig.ApprovedTool) bool { return !f.all && !slices.Contains(names, t.Tool) })
-	if err := mcpconfig.RevokeTools(dry(), taken...); err != nil {
+	revoked := slices.DeleteFunc(list, func(t mcpconfig.ApprovedTool) bool {
+		return !f.all && !slices.Contains(names, t.Tool)
+	})
+	if err := mcpconfig.RevokeTools(dryOptions(), revoked...); err != nil {
 		return err
 	}
 	if f.asJSON {
-		return s.WriteIndented(append([]mcpconfig.ApprovedTool{}, taken...))
+		return s.WriteIndented(append([]mcpconfig.ApprovedTool{}, revoked...))
 	}
-	for _, t := range taken {
+	for _, t := range revoked {
 		s.Reportf("no longer runs unasked: %s", toolLine(t))
 	}
 	return nil
@@ -386,7 +402,7 @@ func toolNames(list []mcpconfig.ApprovedTool) []string {
 
 // toolsHere returns the approved tools of the working directory.
 func toolsHere() ([]mcpconfig.ApprovedTool, error) {
-	list, err := mcpconfig.ApprovedTools(dry())
+	list, err := mcpconfig.ApprovedTools(dryOptions())
 	if err != nil {
 		return nil, err
 	}

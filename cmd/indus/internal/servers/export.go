@@ -33,15 +33,19 @@ func newExport(s show.Streams) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	})
 	cmd.Flags().StringVar(&f.to, "to", "", "CLIENT  the client, one of "+strings.Join(writableNames(), ", "))
-	cmd.Flags().BoolVar(&f.write, "write", false, "merge it into the client's own file: the user's, unless --project is given")
+	cmd.Flags().BoolVar(&f.write, "write", false,
+		"merge it into the client's own file: the user's, unless --project is given")
 	cmd.Flags().BoolVar(&f.project, "project", false, "with --write, the one in this directory")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace a server of the same name in it")
-	cmd.Flags().StringVar(&f.via, "via", "", `URL  the URL of a running indus serve; "gateway" is http://127.0.0.1:7332/mcp`)
+	cmd.Flags().StringVar(&f.via, "via", "",
+		`URL  the URL of a running indus serve; "gateway" is http://127.0.0.1:7332/mcp`)
 	cmd.Flags().StringVar(&f.view, "view", "", "NAME  with --via, a server of it, or a view that the configuration names")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object: client, servers, notes, and with --write file and changed,
+	cmd.Flags().BoolVar(&f.asJSON, "json", false,
+		`print a JSON object: client, servers, notes, and with --write file and changed,
 		else text, which is in the client's format`)
 	f.Add(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("via", cobra.FixedCompletions([]string{viaGateway}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("via",
+		cobra.FixedCompletions([]string{viaGateway}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("view", command.Complete(math.MaxInt, func(ctx context.Context) []string {
 		views, ids, _ := f.views(ctx)
 		return append(views, ids...)
@@ -94,15 +98,15 @@ func (f *exportFlags) run(ctx context.Context, names []string, s show.Streams) e
 	}
 	var entry mcpconfig.Entry
 	if f.via != "" {
-		entry, err = f.remote(ctx)
+		entry, err = f.urlEntry(ctx)
 	} else {
-		entry, err = f.process()
+		entry, err = f.commandEntry()
 	}
 	if err != nil {
 		return err
 	}
 	entry.Replace = f.force
-	out := exported{Client: client.Name, Servers: []string{entry.ID}}
+	out := exportResult{Client: client.Name, Servers: []string{entry.ID}}
 	if f.write {
 		err = f.merge(ctx, client, entry, &out, s)
 	} else {
@@ -140,35 +144,39 @@ func (f *exportFlags) client() (mcpconfig.Client, error) {
 			return c, nil
 		}
 	}
-	return mcpconfig.Client{}, command.Usagef("no client %q to write for%s; known are %s", f.to, command.DidYouMean(f.to, known), strings.Join(known, ", "))
+	return mcpconfig.Client{}, command.Usagef("no client %q to write for%s; known are %s", f.to,
+		command.DidYouMean(f.to, known), strings.Join(known, ", "))
 }
 
 // print writes the client's format to stdout. With --json it only adds the text to out.
-func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out *exported, s show.Streams) error {
+func (f *exportFlags) print(client mcpconfig.Client, entry mcpconfig.Entry, out *exportResult, s show.Streams) error {
 	raw, notes, err := mcpconfig.Export(client.Name, entry, nil)
 	if err != nil {
 		return command.AsUsage(err)
 	}
 	reportNotes(notes, s)
 	text := string(raw)
-	if out.Notes, out.Text = notes, &text; f.asJSON {
+	out.Notes, out.Text = notes, &text
+	if f.asJSON {
 		return nil
 	}
 	return s.WriteText(text)
 }
 
 // merge writes the entry into the client's own file.
-func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, out *exported, s show.Streams) error {
+func (f *exportFlags) merge(
+	ctx context.Context, client mcpconfig.Client, entry mcpconfig.Entry, out *exportResult, s show.Streams,
+) error {
 	project, files := clientFiles(client)
-	whose := "of the user's"
+	location := "of the user's"
 	if f.project {
-		files, whose = project, "in a project"
+		files, location = project, "in a project"
 	}
 	if len(files) == 0 {
-		return command.Usagef("%s has no file %s", client.Title, whose)
+		return command.Usagef("%s has no file %s", client.Title, location)
 	}
-	path, changed := thereOf(files), false
-	unlock, err := mcpconfig.Lock(ctx, dry())
+	path, changed := existingFile(files), false
+	unlock, err := mcpconfig.Lock(ctx, dryOptions())
 	if err != nil {
 		return err
 	}
@@ -201,8 +209,8 @@ func (f *exportFlags) merge(ctx context.Context, client mcpconfig.Client, entry 
 	return nil
 }
 
-// exported is the result of an export in the output of --json.
-type exported struct {
+// exportResult is the result of an export in the output of --json.
+type exportResult struct {
 	Client  string           `json:"client"`
 	Servers []string         `json:"servers"`
 	Notes   []mcpconfig.Note `json:"notes,omitempty"`
@@ -217,8 +225,8 @@ func reportNotes(notes []mcpconfig.Note, s show.Streams) {
 	}
 }
 
-// process returns the entry of indus as a command that the client starts.
-func (f *exportFlags) process() (mcpconfig.Entry, error) {
+// commandEntry returns the entry of indus as a command that the client starts.
+func (f *exportFlags) commandEntry() (mcpconfig.Entry, error) {
 	entry := mcpconfig.Entry{ID: "indus", Command: "indus", Args: []string{"serve", "--stdio"}}
 	if f.Trust {
 		return entry, command.Usagef("--trust is not for export: approve the servers with indus mcp approve")
@@ -249,8 +257,8 @@ const (
 	tokenVariable = "INDUS_TOKEN"
 )
 
-// remote returns the entry of a running indus serve, or of one of its views.
-func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
+// urlEntry returns the entry of a running indus serve, or of one of its views.
+func (f *exportFlags) urlEntry(ctx context.Context) (mcpconfig.Entry, error) {
 	entry := mcpconfig.Entry{ID: "indus"}
 	at := f.via
 	if at == viaGateway {
@@ -258,7 +266,8 @@ func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
 	}
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return entry, command.Usagef("--via %q: write %s, or the URL that indus serve reports, such as %s", f.via, viaGateway, gatewayURL)
+		return entry, command.Usagef("--via %q: write %s, or the URL that indus serve reports, such as %s", f.via, viaGateway,
+			gatewayURL)
 	}
 	if f.view != "" {
 		part, err := f.viewPath(ctx)
@@ -268,7 +277,8 @@ func (f *exportFlags) remote(ctx context.Context) (mcpconfig.Entry, error) {
 		u = u.JoinPath(part)
 		entry.ID += "-" + strings.TrimPrefix(f.view, "@")
 	}
-	if entry.URL = u.String(); os.Getenv(tokenVariable) != "" {
+	entry.URL = u.String()
+	if os.Getenv(tokenVariable) != "" {
 		entry.Token = tokenVariable
 	}
 	return entry, nil
@@ -287,7 +297,8 @@ func (f *exportFlags) viewPath(ctx context.Context) (string, error) {
 	case !isView && slices.Contains(ids, name):
 		return url.PathEscape(name), nil
 	}
-	return "", command.Usagef("no view and no server %q is configured%s", f.view, command.DidYouMean(name, append(views, ids...)))
+	return "", command.Usagef("no view and no server %q is configured%s", f.view,
+		command.DidYouMean(name, append(views, ids...)))
 }
 
 // views returns the names of the configured views, and the ids of the servers. Each server is a view too.

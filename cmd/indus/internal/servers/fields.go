@@ -29,11 +29,11 @@ func setFields(row json.RawMessage, settings []string) (json.RawMessage, error) 
 		if !ok || path == "" {
 			return nil, command.Usagef("--set takes FIELD=VALUE, such as maxConcurrent=4, and not %q", word)
 		}
-		keys, of, err := fieldAt(rowSchema(), path)
+		keys, fieldSchema, err := fieldAt(rowSchema(), path)
 		if err != nil {
 			return nil, err
 		}
-		value, err := arguments.Setting(text, of)
+		value, err := arguments.Setting(text, fieldSchema)
 		if err == nil {
 			row, err = setAt(row, keys, value)
 		}
@@ -46,7 +46,7 @@ func setFields(row json.RawMessage, settings []string) (json.RawMessage, error) 
 
 // fieldAt returns the keys along a path, and the schema at its end. The keys of maps (env, headers, tools.rename) may
 // contain dots.
-func fieldAt(s signature.Schema, path string) (keys []string, of signature.Schema, err error) {
+func fieldAt(s signature.Schema, path string) (keys []string, fieldSchema signature.Schema, err error) {
 	name, rest, deeper := strings.Cut(path, ".")
 	var known []string
 	for _, s := range append([]signature.Schema{s}, s.Alternatives("anyOf")...) {
@@ -58,8 +58,8 @@ func fieldAt(s signature.Schema, path string) (keys []string, of signature.Schem
 			case !deeper:
 				return []string{name}, p.Schema, nil
 			default:
-				keys, of, err = fieldAt(p.Schema, rest)
-				return append([]string{name}, keys...), of, err
+				keys, fieldSchema, err = fieldAt(p.Schema, rest)
+				return append([]string{name}, keys...), fieldSchema, err
 			}
 		}
 		if any := s.Sub("additionalProperties"); any.Is("{") {
@@ -67,15 +67,16 @@ func fieldAt(s signature.Schema, path string) (keys []string, of signature.Schem
 		}
 	}
 	if len(known) == 0 {
-		return nil, of, command.Usagef("--set: nothing is in a field at %q", path)
+		return nil, fieldSchema, command.Usagef("--set: nothing is in a field at %q", path)
 	}
-	return nil, of, command.Usagef("--set: there is no field %q%s", name, cmp.Or(command.DidYouMean(name, known), ": there are "+strings.Join(known, ", ")))
+	return nil, fieldSchema, command.Usagef("--set: there is no field %q%s", name,
+		cmp.Or(command.DidYouMean(name, known), ": there are "+strings.Join(known, ", ")))
 }
 
 // setAt sets a value in an object. Missing outer objects are created.
-func setAt(in json.RawMessage, keys []string, value json.RawMessage) (json.RawMessage, error) {
+func setAt(object json.RawMessage, keys []string, value json.RawMessage) (json.RawMessage, error) {
 	if len(keys) > 1 {
-		inner, _ := wire.Lookup(in, keys[0])
+		inner, _ := wire.Lookup(object, keys[0])
 		if len(inner) == 0 || inner[0] != '{' {
 			inner = json.RawMessage("{}")
 		}
@@ -84,7 +85,7 @@ func setAt(in json.RawMessage, keys []string, value json.RawMessage) (json.RawMe
 			return nil, err
 		}
 	}
-	return wire.Rewrite(in, wire.Edit{Key: keys[0], Value: value})
+	return wire.Rewrite(object, wire.Edit{Key: keys[0], Value: value})
 }
 
 // completeFields completes the fields that --set takes.

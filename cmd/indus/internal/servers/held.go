@@ -49,13 +49,16 @@ type heldServer struct {
 // newHeldServer returns all facts that a person needs before a row may run. All members of a project's row are shown,
 // and none is masked: a repository could make any text look like a secret. Variables stay as they are written.
 func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
-	w := &heldServer{Server: r.Server.ID, File: r.File, Line: r.Line, Reason: r.Reason, Project: r.Project, Runs: r.Target, Files: r.Files, config: c, row: r}
+	w := &heldServer{
+		Server: r.Server.ID, File: r.File, Line: r.Line, Reason: r.Reason, Project: r.Project, Runs: r.Target, Files: r.Files,
+		config: c, row: r,
+	}
 	d, _ := c.Definition(r)
-	theirs := r.Project == ""
+	fromProject := r.Project == ""
 	members, _ := wire.Members(d.JSON)
 	var called, args json.RawMessage
 	for _, m := range members {
-		text := shownText(m.Key, m.Value, theirs)
+		text := memberText(m.Key, m.Value, fromProject)
 		switch m.Key {
 		case "command", "url":
 			called = m.Value
@@ -66,15 +69,16 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 		case "envFile":
 			w.EnvFile = text
 		case "env":
-			w.Env = namedValues(m.Value, "=", theirs)
+			w.Env = namedValues(m.Value, "=", fromProject)
 		case "headers":
-			w.Headers = namedValues(m.Value, ": ", theirs)
+			w.Headers = namedValues(m.Value, ": ", fromProject)
 		case "oauth":
-			if w.SignIn = namedValues(m.Value, "=", theirs); w.SignIn == nil {
+			w.SignIn = namedValues(m.Value, "=", fromProject)
+			if w.SignIn == nil {
 				w.SignIn = []string{text}
 			}
 		case "tls":
-			w.TLS = namedValues(m.Value, "=", theirs)
+			w.TLS = namedValues(m.Value, "=", fromProject)
 		case "tools":
 			w.Tools = m.Value
 		case "forwardHeaders", "authorization":
@@ -87,7 +91,7 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 	if r.Kind == interop.KindSSE {
 		w.Settings = append(w.Settings, "transport=sse")
 	}
-	if theirs {
+	if fromProject {
 		w.Runs = commandLine(called, args)
 	}
 	if t, ok := r.Server.Transport.(interop.Stdio); ok {
@@ -153,11 +157,12 @@ func printableText(raw json.RawMessage) string {
 	return text
 }
 
-// shownText returns the value of a member. In a user's own row, it masks a value with the name or the form of a secret.
-func shownText(name string, raw json.RawMessage, theirs bool) string {
+// memberText returns the value of a member. In a user's own row, it masks a value with the name or the form of a
+// secret.
+func memberText(name string, raw json.RawMessage, fromProject bool) string {
 	value, ok := wire.Unquote(raw)
 	switch {
-	case theirs || !ok:
+	case fromProject || !ok:
 		return printableText(raw)
 	case secret.IsSecretName(name) || secret.HasSecretFormat(value):
 		return secret.Literal(value)
@@ -166,12 +171,12 @@ func shownText(name string, raw json.RawMessage, theirs bool) string {
 }
 
 // namedValues returns the members of an object as texts, with is between name and value.
-func namedValues(raw json.RawMessage, is string, theirs bool) []string {
+func namedValues(raw json.RawMessage, separator string, fromProject bool) []string {
 	members, _ := wire.Members(raw)
 	var out []string
 	for _, m := range members {
 		name, _ := text.JSON(m.Key)
-		out = append(out, printableText(name)+is+shownText(m.Key, m.Value, theirs))
+		out = append(out, printableText(name)+separator+memberText(m.Key, m.Value, fromProject))
 	}
 	return out
 }
@@ -180,9 +185,9 @@ func namedValues(raw json.RawMessage, is string, theirs bool) []string {
 func (w *heldServer) String() string {
 	var p show.Page
 	p.Printf("%s  %s:%d: %s\n", show.ShellWord(show.Clean(w.Server)), w.File, w.Line, w.Reason)
-	runs := "runs"
+	verb := "runs"
 	if w.row.Kind != interop.KindStdio {
-		runs = "calls"
+		verb = "calls"
 	}
 	lines := func(label string, values ...string) {
 		for _, v := range values {
@@ -191,7 +196,7 @@ func (w *heldServer) String() string {
 			}
 		}
 	}
-	lines(runs, w.Runs)
+	lines(verb, w.Runs)
 	lines("host", w.Hosts...)
 	lines("in", w.Cwd)
 	lines("env", w.Env...)

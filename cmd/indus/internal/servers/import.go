@@ -36,13 +36,14 @@ func newImport(s show.Streams) *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return append(clientNames(), everyClient), cobra.ShellCompDirectiveDefault
+			return append(clientNames(), allClients), cobra.ShellCompDirectiveDefault
 		},
 	})
 	cmd.Flags().BoolVar(&f.write, "write", false, "write what is shown")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name; otherwise those that are there stay")
 	cmd.Flags().StringVar(&f.prefix, "prefix", "", "P  put P before a name that is taken: 'roo-', or '{client}-'")
-	cmd.Flags().StringArrayVar(&f.renames, "rename", nil, `OLD=NEW  take over the server OLD as NEW; with all, CLIENT/OLD is that of one
+	cmd.Flags().StringArrayVar(&f.renames, "rename", nil,
+		`OLD=NEW  take over the server OLD as NEW; with all, CLIENT/OLD is that of one
 		CLIENT; may be repeated`)
 	cmd.Flags().StringVar(&f.from, "from", "", "CLIENT  whose format FILE has, where its contents do not show that")
 	f.addJSON(cmd, "print JSON: without CLIENT an array of files, with one an object")
@@ -51,8 +52,8 @@ func newImport(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-// everyClient is the argument that selects all clients.
-const everyClient = "all"
+// allClients is the argument that selects all clients.
+const allClients = "all"
 
 func clientNames() []string {
 	return show.Names(mcpconfig.Clients(), func(c mcpconfig.Client) string { return c.Name })
@@ -100,8 +101,8 @@ Exit codes:
   2    usage: flags, no such CLIENT or FILE, and files that cannot be read
   130  interrupted`
 
-// surveyed is an importable file of a client.
-type surveyed struct {
+// clientSurvey is an importable file of a client.
+type clientSurvey struct {
 	Client  string           `json:"client"`
 	Title   string           `json:"title"`
 	File    string           `json:"file"`
@@ -117,13 +118,15 @@ func (f *importFlags) survey(ctx context.Context, s show.Streams) error {
 			return command.Usagef("--%s needs a CLIENT or FILE to import from", name)
 		}
 	}
-	files, err := readClients(ctx, mcpconfig.Clients(), func(c mcpconfig.Client) []string { return c.Files(dry()) })
+	files, err := readClients(ctx, mcpconfig.Clients(), func(c mcpconfig.Client) []string { return c.Files(dryOptions()) })
 	if err != nil {
 		return err
 	}
-	found := []surveyed{}
+	found := []clientSurvey{}
 	for _, r := range files {
-		at := surveyed{Client: r.client.Name, Title: r.client.Title, File: r.file, Servers: []string{}, Notes: []mcpconfig.Note{}}
+		at := clientSurvey{
+			Client: r.client.Name, Title: r.client.Title, File: r.file, Servers: []string{}, Notes: []mcpconfig.Note{},
+		}
 		switch {
 		case errors.Is(r.err, mcpconfig.ErrNoServer):
 			continue
@@ -141,7 +144,7 @@ func (f *importFlags) survey(ctx context.Context, s show.Streams) error {
 	return reportSurvey(found, s)
 }
 
-func reportSurvey(found []surveyed, s show.Streams) error {
+func reportSurvey(found []clientSurvey, s show.Streams) error {
 	if len(found) == 0 {
 		s.Reportf("no file of another client is there; indus mcp import FILE reads one that lies elsewhere")
 		return nil
@@ -174,16 +177,19 @@ type clientFile struct {
 }
 
 // readClients reads the existing files of clients. A shared file belongs to the first client with a matching format.
-func readClients(ctx context.Context, clients []mcpconfig.Client, files func(mcpconfig.Client) []string) (out []clientFile, err error) {
+func readClients(
+	ctx context.Context, clients []mcpconfig.Client, files func(mcpconfig.Client) []string,
+) (out []clientFile, err error) {
 	for _, client := range clients {
 		for _, file := range files(client) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			if slices.ContainsFunc(out, func(r clientFile) bool { return r.file == file && !errors.Is(r.err, mcpconfig.ErrNoServer) }) {
+			isRead := func(r clientFile) bool { return r.file == file && !errors.Is(r.err, mcpconfig.ErrNoServer) }
+			if slices.ContainsFunc(out, isRead) {
 				continue
 			}
-			in, err := mcpconfig.Import(file, client.Name, dry())
+			in, err := mcpconfig.Import(file, client.Name, dryOptions())
 			if !errors.Is(err, fs.ErrNotExist) {
 				out = append(out, clientFile{client, file, in, err})
 			}
@@ -192,17 +198,17 @@ func readClients(ctx context.Context, clients []mcpconfig.Client, files func(mcp
 	return out, nil
 }
 
-// imports is the output of import.
-type imports struct {
+// importResult is the output of import.
+type importResult struct {
 	From    []string         `json:"from"` // files
 	To      string           `json:"to"`
 	Written bool             `json:"written"`
-	Servers []imported       `json:"servers"`
+	Servers []importedServer `json:"servers"`
 	Notes   []mcpconfig.Note `json:"notes"`
 }
 
-// imported is a server, with the result of its import.
-type imported struct {
+// importedServer is a server, with the result of its import.
+type importedServer struct {
 	Server string `json:"server"`
 	Was    string `json:"was,omitempty"` // its name in File, if it was renamed
 	File   string `json:"file"`
@@ -215,14 +221,14 @@ type imported struct {
 
 	definition mcpconfig.Definition
 	advice     []mcpconfig.Note
-	differs    []string
+	diff       []string
 }
 
 func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) error {
 	if len(args) == 0 {
 		return f.survey(ctx, s)
 	}
-	what := args[0]
+	source := args[0]
 	path, err := f.path()
 	if err != nil {
 		return err
@@ -234,8 +240,8 @@ func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) er
 			return command.Usagef("--rename %s: %q is no name for a server", old, renamed)
 		}
 	}
-	x := &imports{From: []string{}, To: path, Servers: []imported{}, Notes: []mcpconfig.Note{}}
-	if err := f.gather(ctx, x, what); err != nil {
+	x := &importResult{From: []string{}, To: path, Servers: []importedServer{}, Notes: []mcpconfig.Note{}}
+	if err := f.gather(ctx, x, source); err != nil {
 		return err
 	}
 	if err := f.edit(ctx, x); err != nil {
@@ -244,16 +250,16 @@ func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) er
 	if f.asJSON {
 		return s.WriteIndented(x)
 	}
-	return f.report(x, what, s)
+	return f.report(x, source, s)
 }
 
 // edit determines the result for each server. With --write it also writes the file.
-func (f *importFlags) edit(ctx context.Context, x *imports) error {
+func (f *importFlags) edit(ctx context.Context, x *importResult) error {
 	x.Written = f.write
-	_, err := edit(ctx, f.write, func() (string, error) { return x.To, nil }, func(e *mcpconfig.Edit) error {
-		first := map[string]string{} // the imported file of each name so far
+	_, err := editFile(ctx, f.write, func() (string, error) { return x.To, nil }, func(e *mcpconfig.Edit) error {
+		origins := map[string]string{} // the imported file of each name so far
 		for i := range x.Servers {
-			if err := f.settle(e, &x.Servers[i], first); err != nil {
+			if err := f.resolveServer(e, &x.Servers[i], origins); err != nil {
 				return err
 			}
 		}
@@ -268,12 +274,14 @@ func (f *importFlags) edit(ctx context.Context, x *imports) error {
 }
 
 // gather reads the files of a client, of all clients, or one file. For all clients, an unreadable file becomes a note.
-func (f *importFlags) gather(ctx context.Context, x *imports, what string) error {
-	clients := slices.DeleteFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool { return c.Name != what && what != everyClient })
+func (f *importFlags) gather(ctx context.Context, x *importResult, source string) error {
+	clients := slices.DeleteFunc(mcpconfig.Clients(), func(c mcpconfig.Client) bool {
+		return c.Name != source && source != allClients
+	})
 	switch {
 	case len(clients) == 0:
-		return f.gatherFile(x, what)
-	case what == everyClient && f.from != "":
+		return f.gatherFile(x, source)
+	case source == allClients && f.from != "":
 		return command.Usagef("--from is for a FILE, and all are clients")
 	}
 	files, err := readClients(ctx, clients, f.filesOf)
@@ -284,10 +292,10 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 	for _, r := range files {
 		switch {
 		case r.err == nil:
-			x.take(r.in, f.winners(r.client.Name))
+			x.add(r.in, f.winningFiles(r.client.Name))
 		case errors.Is(r.err, mcpconfig.ErrNoServer): // the file has other settings only
 			none = cmp.Or(none, r.err)
-		case what == everyClient:
+		case source == allClients:
 			x.Notes = append(x.Notes, mcpconfig.Note{Reason: "left out: " + r.err.Error()})
 		default:
 			return command.AsUsage(r.err)
@@ -296,42 +304,43 @@ func (f *importFlags) gather(ctx context.Context, x *imports, what string) error
 	switch {
 	case len(x.From) > 0 || len(x.Notes) > 0:
 		return nil
-	case what == everyClient:
+	case source == allClients:
 		return command.Usagef("no client has servers here; indus mcp import FILE reads a file that lies elsewhere")
 	case none != nil:
 		return command.Usagef("%w", none)
 	}
-	return command.Usagef("%s has no file here: looked for %s", what, strings.Join(f.filesOf(clients[0]), ", "))
+	return command.Usagef("%s has no file here: looked for %s", source, strings.Join(f.filesOf(clients[0]), ", "))
 }
 
-func (f *importFlags) gatherFile(x *imports, file string) error {
+func (f *importFlags) gatherFile(x *importResult, file string) error {
 	if f.from != "" && !slices.Contains(clientNames(), f.from) {
 		return command.Usagef("no client %q%s", f.from, command.DidYouMean(f.from, clientNames()))
 	}
-	in, err := mcpconfig.Import(file, f.from, dry())
+	in, err := mcpconfig.Import(file, f.from, dryOptions())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return command.Usagef("%q is neither a client nor a file%s; indus mcp import lists what is there", file, command.DidYouMean(file, clientNames()))
+		return command.Usagef("%q is neither a client nor a file%s; indus mcp import lists what is there", file,
+			command.DidYouMean(file, clientNames()))
 	case err != nil:
 		return command.AsUsage(err)
 	}
-	x.take(in, nil)
+	x.add(in, nil)
 	return nil
 }
 
-// winners returns, by name of server, the file from which the client takes that server. It is nil unless files of a
-// project and of the user are read together.
-func (f *importFlags) winners(client string) map[string]string {
+// winningFiles returns, by name of server, the file from which the client takes that server. It is nil unless files of
+// a project and of the user are read together.
+func (f *importFlags) winningFiles(client string) map[string]string {
 	if f.file == "" {
 		return nil
 	}
-	winner := map[string]string{}
-	if all, err := mcpconfig.Import("", client, dry()); err == nil {
+	files := map[string]string{}
+	if all, err := mcpconfig.Import("", client, dryOptions()); err == nil {
 		for n, d := range all.Definitions {
-			winner[d.ID] = all.From[n]
+			files[d.ID] = all.From[n]
 		}
 	}
-	return winner
+	return files
 }
 
 // filesOf returns the files of a client that the flags select.
@@ -339,7 +348,7 @@ func (f *importFlags) filesOf(c mcpconfig.Client) []string {
 	project, user := clientFiles(c)
 	switch {
 	case f.file != "":
-		return c.Files(dry())
+		return c.Files(dryOptions())
 	case f.project:
 		return project
 	}
@@ -349,7 +358,7 @@ func (f *importFlags) filesOf(c mcpconfig.Client) []string {
 // clientFiles splits a client's files into project and user files. Project files have other paths in another directory.
 func clientFiles(c mcpconfig.Client) (project, user []string) {
 	elsewhere := c.Files(&mcpconfig.Options{Dir: "elsewhere"})
-	for _, file := range c.Files(dry()) {
+	for _, file := range c.Files(dryOptions()) {
 		if slices.Contains(elsewhere, file) {
 			user = append(user, file)
 		} else {
@@ -359,21 +368,27 @@ func clientFiles(c mcpconfig.Client) (project, user []string) {
 	return project, user
 }
 
-// take adds the servers of a file. Of servers with one name, the winner's stays, or else the first.
-func (x *imports) take(in *mcpconfig.Imported, winner map[string]string) {
+// add adds the servers of a file. Of servers with one name, the winner's stays, or else the first.
+func (x *importResult) add(in *mcpconfig.Imported, winners map[string]string) {
 	x.From = append(x.From, in.Files...)
 	x.Notes = append(x.Notes, in.Notes...)
 	for _, d := range in.Definitions {
-		server := imported{Server: d.ID, File: in.File, Client: in.Client, Row: secret.Definition(d.JSON), definition: d}
-		if file, ok := winner[d.ID]; ok && file != in.File || slices.ContainsFunc(x.Servers, func(o imported) bool { return o.Server == d.ID && o.Client == in.Client && o.Becomes == "" }) {
+		server := importedServer{
+			Server: d.ID, File: in.File, Client: in.Client, Row: secret.Definition(d.JSON), definition: d,
+		}
+		isSame := func(o importedServer) bool {
+			return o.Server == d.ID && o.Client == in.Client && o.Becomes == ""
+		}
+		if file, ok := winners[d.ID]; ok && file != in.File || slices.ContainsFunc(x.Servers, isSame) {
 			server.Becomes = "lost"
 		}
 		x.Servers = append(x.Servers, server)
 	}
 }
 
-// settle determines the result for a server, and edits the text. first has the file that brought each name so far.
-func (f *importFlags) settle(e *mcpconfig.Edit, server *imported, first map[string]string) error {
+// resolveServer determines the result for a server, and edits the text. origins has the file that brought each name so
+// far.
+func (f *importFlags) resolveServer(e *mcpconfig.Edit, server *importedServer, origins map[string]string) error {
 	if server.Becomes == "lost" {
 		return nil
 	}
@@ -384,9 +399,9 @@ func (f *importFlags) settle(e *mcpconfig.Edit, server *imported, first map[stri
 			f.used = append(f.used, rename)
 		}
 	}
-	f.place(e, server, name, first)
-	if prefixed := strings.ReplaceAll(f.prefix, "{client}", server.Client) + name; f.prefix != "" && (server.Becomes == "kept" || server.Becomes == "lost") {
-		f.place(e, server, prefixed, first)
+	f.tryName(e, server, name, origins)
+	if f.prefix != "" && (server.Becomes == "kept" || server.Becomes == "lost") {
+		f.tryName(e, server, strings.ReplaceAll(f.prefix, "{client}", server.Client)+name, origins)
 	}
 	if server.Becomes != "added" && server.Becomes != "replaced" {
 		return nil
@@ -394,61 +409,63 @@ func (f *importFlags) settle(e *mcpconfig.Edit, server *imported, first map[stri
 	if err := e.Set(server.definition); err != nil {
 		return command.Usagef("%s: %w", server.File, err)
 	}
-	if _, taken := first[server.Server]; !taken {
-		first[server.Server] = server.File
+	if _, taken := origins[server.Server]; !taken {
+		origins[server.Server] = server.File
 	}
-	_, advice := e.Check(server.Server, dry())
+	_, advice := e.Check(server.Server, dryOptions())
 	for _, id := range e.IDs() {
 		if id != server.Server && strings.EqualFold(id, server.Server) {
 			advice = append(advice, mcpconfig.Note{Reason: fmt.Sprintf("there is %q too, which differs in case alone", id)})
 		}
 	}
-	server.advice = slices.DeleteFunc(advice, func(n mcpconfig.Note) bool { return n.State != "" }) // the import has noted unset variables
+	// The import has noted unset variables.
+	server.advice = slices.DeleteFunc(advice, func(n mcpconfig.Note) bool { return n.State != "" })
 	return nil
 }
 
-// place determines the result for a server under a name.
-func (f *importFlags) place(e *mcpconfig.Edit, server *imported, name string, first map[string]string) {
-	if server.Was = cmp.Or(server.Was, server.Server); name == server.Was {
+// tryName determines the result for a server under a name.
+func (f *importFlags) tryName(e *mcpconfig.Edit, server *importedServer, name string, origins map[string]string) {
+	server.Was = cmp.Or(server.Was, server.Server)
+	if name == server.Was {
 		server.Was = ""
 	}
 	server.Server, server.definition.ID = name, name
-	server.Becomes, server.There, server.differs = "added", nil, nil
+	server.Becomes, server.There, server.diff = "added", nil, nil
 	if !slices.Contains(e.IDs(), name) {
 		return
 	}
-	old, _ := e.Definition(name)
-	server.differs = differingMembers(old.JSON, server.definition.JSON)
-	_, ours := first[name]
+	existing, _ := e.Definition(name)
+	server.diff = differingMembers(existing.JSON, server.definition.JSON)
+	_, importedBefore := origins[name]
 	switch {
-	case len(server.differs) == 0:
+	case len(server.diff) == 0:
 		server.Becomes = "same"
-	case ours:
-		server.Becomes, server.There = "lost", secret.Definition(old.JSON)
+	case importedBefore:
+		server.Becomes, server.There = "lost", secret.Definition(existing.JSON)
 	case f.force:
 		server.Becomes = "replaced"
 	default:
-		server.Becomes, server.There = "kept", secret.Definition(old.JSON)
+		server.Becomes, server.There = "kept", secret.Definition(existing.JSON)
 	}
 }
 
 // report prints the servers that were written, or would be.
-func (f *importFlags) report(x *imports, what string, s show.Streams) error {
+func (f *importFlags) report(x *importResult, source string, s show.Streams) error {
 	var servers, whole jsonObject
 	reportNotes(x.Notes, s)
-	var put []string
+	var written []string
 	for _, server := range x.Servers {
 		switch server.Becomes {
 		case "lost", "kept":
-			reportKept(server, what, s)
+			reportKept(server, source, s)
 		case "same":
 			s.Reportf("the server %q is there already, and the same", server.Server)
 		default:
 			servers.add(server.Server, server.Row)
-			put = append(put, server.Server)
+			written = append(written, server.Server)
 		}
 	}
-	if len(put) == 0 {
+	if len(written) == 0 {
 		s.Reportf("nothing is to be written to %s", x.To)
 		return nil
 	}
@@ -460,7 +477,7 @@ func (f *importFlags) report(x *imports, what string, s show.Streams) error {
 		s.Reportf("nothing is written; --write writes it to %s", x.To)
 		return nil
 	}
-	s.Reportf("wrote %s to %s", show.Count(len(put), "server"), x.To)
+	s.Reportf("wrote %s to %s", show.Count(len(written), "server"), x.To)
 	for _, server := range x.Servers {
 		if server.Becomes == "added" || server.Becomes == "replaced" {
 			reportPlainSecrets(server.definition, x.To, s)
@@ -469,15 +486,15 @@ func (f *importFlags) report(x *imports, what string, s show.Streams) error {
 			}
 		}
 	}
-	if project, err := mcpconfig.PathOf(mcpconfig.Project, dry()); err == nil && sameFile(project, x.To) {
+	if project, err := mcpconfig.PathOf(mcpconfig.Project, dryOptions()); err == nil && sameFile(project, x.To) {
 		s.Reportf("they wait for approval: indus mcp approve")
 	}
 	return nil
 }
 
-// thereOf returns the first existing file, or else the first file. Files with another base name than the first are read
-// only, so it skips them.
-func thereOf(files []string) string {
+// existingFile returns the first existing file, or else the first file. Files with another base name than the first are
+// read only, so it skips them.
+func existingFile(files []string) string {
 	stem := func(file string) string {
 		name := strings.TrimPrefix(filepath.Base(file), ".")
 		return strings.TrimSuffix(name, filepath.Ext(name))

@@ -16,7 +16,7 @@ import (
 const maxDiff = 20
 
 // reportKept reports why a server was not imported, and the flags that import it.
-func reportKept(server imported, what string, s show.Streams) {
+func reportKept(server importedServer, source string, s show.Streams) {
 	id := server.Server
 	if server.There == nil {
 		s.Reportf("%s: server %q is left out: another file of %s goes first", server.File, id, server.Client)
@@ -26,28 +26,30 @@ func reportKept(server imported, what string, s show.Streams) {
 	switch {
 	case server.Client == "indus": // a file of indus, or of no particular client
 		prefix = "P"
-	case what == everyClient:
+	case source == allClients:
 		prefix, old = "{client}-", server.Client+"/"+old
 	}
-	also := fmt.Sprintf("--prefix %s or --rename %s=NEW", show.ShellWord(prefix), show.ShellWord(old))
+	alternative := fmt.Sprintf("--prefix %s or --rename %s=NEW", show.ShellWord(prefix), show.ShellWord(old))
 	if server.Becomes == "lost" {
-		s.Reportf("%s: server %q is left out: another of that name is imported first; %s takes this one over as well", server.File, id, also)
+		s.Reportf("%s: server %q is left out: another of that name is imported first; %s takes this one over as well",
+			server.File, id, alternative)
 	} else {
-		s.Reportf("kept the server %q that is there already; --force replaces it, and %s takes this one over as well", id, also)
+		s.Reportf("kept the server %q that is there already; --force replaces it, and %s takes this one over as well", id,
+			alternative)
 	}
-	for _, d := range server.differs[:min(len(server.differs), maxDiff)] {
+	for _, d := range server.diff[:min(len(server.diff), maxDiff)] {
 		s.Reportf("  %s", d)
 	}
-	if more := len(server.differs) - maxDiff; more > 0 {
+	if more := len(server.diff) - maxDiff; more > 0 {
 		s.Reportf("  and %s more", show.Count(more, "line"))
 	}
 }
 
 // differingMembers returns a diff of the members of two rows, with secrets hidden. If they are equal, it is empty.
-func differingMembers(there, other json.RawMessage) []string {
+func differingMembers(existing, imported json.RawMessage) []string {
 	var out []string
-	a, b := flatMembers("", there), flatMembers("", other)
-	shownA, shownB := flatMembers("", secret.Definition(there)), flatMembers("", secret.Definition(other))
+	a, b := flatMembers("", existing), flatMembers("", imported)
+	shownA, shownB := flatMembers("", secret.Definition(existing)), flatMembers("", secret.Definition(imported))
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	for _, key := range slices.Sorted(maps.Keys(all)) {

@@ -29,9 +29,11 @@ func newLogin(s show.Streams) *cobra.Command {
 		Short: "Sign in to a server that wants it", Long: loginHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "every server that wants a sign-in and has none")
-	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, `print the address, to be opened anywhere, and read from stdin the one at which
+	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false,
+		`print the address, to be opened anywhere, and read from stdin the one at which
 		that browser ends`)
-	cmd.Flags().StringVar(&f.as, "as", "", `PRINCIPAL  sign this caller of indus serve in, for servers with "per": "principal"
+	cmd.Flags().StringVar(&f.as, "as", "",
+		`PRINCIPAL  sign this caller of indus serve in, for servers with "per": "principal"
 		("user:NAME" of a key's --principal; the log of indus serve names principals)`)
 	f.Add(cmd)
 	return cmd
@@ -40,10 +42,13 @@ func newLogin(s show.Streams) *cobra.Command {
 // checkPrincipal refuses a value of --as that is not a principal, because no caller could use its sign-in.
 func (f *loginFlags) checkPrincipal() error {
 	kind, name, _ := strings.Cut(f.as, ":")
-	if f.as == "" || name != "" && slices.Contains([]string{"user", "key", "token"}, kind) || strings.Contains(f.as, "#") { // see package identity
+	// See package identity.
+	if f.as == "" || name != "" && slices.Contains([]string{"user", "key", "token"}, kind) || strings.Contains(f.as, "#") {
 		return nil
 	}
-	return command.Usagef(`--as %s is no principal: write "user:%s" of a key's --principal, or the principal that the log of indus serve shows`, f.as, f.as)
+	return command.Usagef(
+		`--as %s is no principal: write "user:%s" of a key's --principal, or the principal that the log of indus serve shows`,
+		f.as, f.as)
 }
 
 const loginHelp = `Sign in to servers that want OAuth. The browser opens at the server's authorization
@@ -68,8 +73,8 @@ A session:
   indus: linear: sign in at mcp.linear.app, in the browser that has been opened; …
   indus: linear: signed in at https://mcp.linear.app, for read write, renewed by itself`
 
-// wanted returns the servers that the arguments name, or with --all every server that supports a sign-in.
-func (f *loginFlags) wanted(ctx context.Context, args []string, s show.Streams) ([]interop.Server, error) {
+// selectServers returns the servers that the arguments name, or with --all every server that supports a sign-in.
+func (f *loginFlags) selectServers(ctx context.Context, args []string, s show.Streams) ([]interop.Server, error) {
 	switch {
 	case f.all && len(args) > 0:
 		return nil, command.Usagef("--all and %q exclude each other", args[0])
@@ -108,17 +113,17 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 	if err := f.checkPrincipal(); err != nil {
 		return err
 	}
-	servers, err := f.wanted(ctx, args, s)
+	servers, err := f.selectServers(ctx, args, s)
 	if err != nil {
 		return err
 	}
 	tokens := signin.Open(s)
 	defer tokens.Close()
-	how := &signin.Asking{Paste: f.noBrowser}
+	asking := &signin.Asking{Paste: f.noBrowser}
 	var failed error
 	for _, o := range servers {
 		if f.all {
-			skip, err := f.needless(ctx, tokens, o, s)
+			skip, err := f.needsNone(ctx, tokens, o, s)
 			if err != nil {
 				s.Reportf("%v", err)
 				failed = cmp.Or(failed, command.Said(err))
@@ -128,9 +133,11 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 			}
 		}
 		if f.as != "" && o.Pool.Per != interop.PerPrincipal {
-			s.Reportf("%s: its row has no \"per\": \"principal\": indus serve calls it for everybody with the sign-in without --as", o.ID)
+			s.Reportf(
+				"%s: its row has no \"per\": \"principal\": indus serve calls it for every caller with the sign-in without --as",
+				o.ID)
 		}
-		err := tokens.SignIn(ctx, o, f.as, how, s)
+		err := tokens.SignIn(ctx, o, f.as, asking, s)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -154,7 +161,9 @@ func failedLogin(o interop.Server, err error) error {
 	if err == nil {
 		return nil
 	}
-	failed := &command.ExitError{Code: command.ExitForbidden, Err: errors.New(o.ID + ": " + o.Mask(err.Error())), Try: signin.Advice(err, o.ID)}
+	failed := &command.ExitError{
+		Code: command.ExitForbidden, Err: errors.New(o.ID + ": " + o.Mask(err.Error())), Try: signin.Advice(err, o.ID),
+	}
 	switch {
 	case signin.IsNone(err):
 		failed.Code, failed.Err = command.ExitUsage, errors.New(o.ID+": it wants no sign-in by OAuth: "+o.Mask(err.Error()))
@@ -164,8 +173,10 @@ func failedLogin(o interop.Server, err error) error {
 	return failed
 }
 
-// needless reports, for --all, whether a server needs no sign-in now.
-func (f *loginFlags) needless(ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams) (bool, error) {
+// needsNone reports, for --all, whether a server needs no sign-in now.
+func (f *loginFlags) needsNone(
+	ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams,
+) (bool, error) {
 	st, err := tokens.Renewed(ctx, o, f.as)
 	switch {
 	case err != nil:
@@ -186,11 +197,11 @@ func (f *loginFlags) report(ctx context.Context, tokens *signin.Tokens, o intero
 	if err != nil {
 		return err
 	}
-	who := ""
+	suffix := ""
 	if f.as != "" {
-		who = " as " + f.as
+		suffix = " as " + f.as
 	}
-	s.Reportf("%s%s: %s", o.ID, who, signin.Describe(st))
+	s.Reportf("%s%s: %s", o.ID, suffix, signin.Describe(st))
 	return nil
 }
 
@@ -200,7 +211,8 @@ func newLogout(s show.Streams) *cobra.Command {
 		Use: "logout [SERVER]...", SuggestFor: []string{"signout", "sign-out"},
 		Short: "Forget a sign-in", Long: logoutHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
-	cmd.Flags().BoolVar(&f.all, "all", false, `every sign-in that is kept, of servers that are no longer configured and of every
+	cmd.Flags().BoolVar(&f.all, "all", false,
+		`every sign-in that is kept, of servers that are no longer configured and of every
 		principal too, unless --as names one`)
 	cmd.Flags().StringVar(&f.as, "as", "", "PRINCIPAL  the sign-in of this caller of indus serve")
 	f.Add(cmd)
@@ -219,8 +231,8 @@ A session:
   $ indus mcp logout linear
   indus: linear: signed out`
 
-// kept is a sign-in to remove.
-type kept struct {
+// storedSignIn is a sign-in to remove.
+type storedSignIn struct {
 	signin.SignedIn
 	server interop.Server
 	name   string
@@ -229,7 +241,7 @@ type kept struct {
 func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) error {
 	tokens := signin.Open(s)
 	defer tokens.Close()
-	list, err := f.kept(ctx, tokens, args, s)
+	list, err := f.storedSignIns(ctx, tokens, args, s)
 	if err != nil {
 		return err
 	}
@@ -247,7 +259,7 @@ func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) 
 		case had:
 			s.Reportf("%s: signed out", k.name)
 		default:
-			s.Reportf("%s: nobody is signed in", k.name)
+			s.Reportf("%s: not signed in", k.name)
 		}
 	}
 	if !f.all {
@@ -262,15 +274,17 @@ func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) 
 	return failed
 }
 
-func (f *loginFlags) kept(ctx context.Context, tokens *signin.Tokens, args []string, s show.Streams) (list []kept, err error) {
-	servers, err := f.wanted(ctx, args, s)
+func (f *loginFlags) storedSignIns(
+	ctx context.Context, tokens *signin.Tokens, args []string, s show.Streams,
+) (list []storedSignIn, err error) {
+	servers, err := f.selectServers(ctx, args, s)
 	if err != nil {
 		return nil, err
 	}
 	if !f.all {
 		for _, o := range servers {
 			address, _ := signin.Address(o)
-			list = append(list, kept{signin.SignedIn{Resource: address, Principal: f.as}, o, o.ID})
+			list = append(list, storedSignIn{signin.SignedIn{Resource: address, Principal: f.as}, o, o.ID})
 		}
 		return list, nil
 	}
@@ -279,7 +293,7 @@ func (f *loginFlags) kept(ctx context.Context, tokens *signin.Tokens, args []str
 		if f.as != "" && f.as != one.Principal {
 			continue
 		}
-		k := kept{SignedIn: one, name: secret.Target(one.Resource)}
+		k := storedSignIn{SignedIn: one, name: secret.Target(one.Resource)}
 		if one.Account != "" {
 			k.name = one.Account + ": " + k.name
 		}

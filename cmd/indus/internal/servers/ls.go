@@ -27,7 +27,8 @@ func newLs(s show.Streams) *cobra.Command {
 		Use: "ls", Aliases: []string{"list"}, SuggestFor: []string{"status", "ps", "servers"},
 		Short: "Connect every server, and say how each is", Long: lsHelp, ValidArgsFunction: cobra.NoFileCompletions,
 	})
-	cmd.Flags().BoolVar(&f.offline, "offline", false, `connect nothing: how many tools each had when indus serve last heard it, and when
+	cmd.Flags().BoolVar(&f.offline, "offline", false,
+		`connect nothing: how many tools each had when indus serve last heard it, and when
 		that was`)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array, an object a server")
 	f.Add(cmd)
@@ -77,19 +78,20 @@ type serverRow struct {
 	File      string                `json:"file"`
 	Line      int                   `json:"line"`
 
-	took    time.Duration
-	signed  string            // text of the column SIGN-IN
-	callers []signin.SignedIn // in the order of SignIns
+	took       time.Duration
+	signInText string            // text of the column SIGN-IN
+	callers    []signin.SignedIn // in the order of SignIns
 }
 
 // signIns adds the sign-ins of a server to the row.
 func (r *serverRow) signIns(ctx context.Context, tokens *signin.Tokens, server interop.Server) error {
-	own, err := tokens.Status(ctx, server, "")
+	local, err := tokens.Status(ctx, server, "")
 	if err != nil {
 		return err
 	}
-	if r.SignIn = signin.ReportOf("", own); r.SignIn != nil {
-		r.signed = signin.Until(own)
+	r.SignIn = signin.ReportOf("", local)
+	if r.SignIn != nil {
+		r.signInText = signin.Until(local)
 	}
 	callers, err := tokens.Principals(ctx, server)
 	for _, one := range callers {
@@ -98,7 +100,7 @@ func (r *serverRow) signIns(ctx context.Context, tokens *signin.Tokens, server i
 		}
 	}
 	if n := len(r.callers); n > 0 {
-		r.signed = strings.TrimPrefix(r.signed+", "+show.Count(n, "caller"), ", ")
+		r.signInText = strings.TrimPrefix(r.signInText+", "+show.Count(n, "caller"), ", ")
 	}
 	return err
 }
@@ -118,11 +120,11 @@ func (f *lsFlags) ls(ctx context.Context, _ []string, s show.Streams) error {
 	}
 	page := faultsPage(rows)
 	for _, r := range rows {
-		for i, one := range r.callers {
+		for i, caller := range r.callers {
 			if i == 0 {
 				page.Printf("\n")
 			}
-			page.Printf("%s: %s: %s\n", r.Server, one.Principal, signin.Describe(one.Status))
+			page.Printf("%s: %s: %s\n", r.Server, caller.Principal, signin.Describe(caller.Status))
 		}
 	}
 	return s.Print(page)
@@ -184,7 +186,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			if st.Fault != nil {
 				row.Kind, row.Fault, row.Try = st.Fault.Kind, st.Fault.Error(), st.Fault.Advice()
 				if st.Fault.NeedsSignIn() {
-					row.signed = "needed"
+					row.signInText = "needed"
 				}
 			}
 		}
@@ -195,9 +197,9 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 
 func (f *lsFlags) table(rows []serverRow) *show.Table {
 	t := &show.Table{Spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD"}}
-	signed := slices.ContainsFunc(rows, func(r serverRow) bool { return r.signed != "" })
+	hasSignIns := slices.ContainsFunc(rows, func(r serverRow) bool { return r.signInText != "" })
 	add := func(signIn string, cells ...string) {
-		if signed { // before the last two columns
+		if hasSignIns { // before the last two columns
 			cells = slices.Insert(cells, len(cells)-2, signIn)
 		}
 		t.Add(cells...)
@@ -219,9 +221,9 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 			tools, when = fmt.Sprint(r.Tools), show.Duration(r.took)
 		}
 		if f.offline {
-			add(r.signed, r.Server, phase, tools, when, string(r.Scope), r.Target)
+			add(r.signInText, r.Server, phase, tools, when, string(r.Scope), r.Target)
 		} else {
-			add(r.signed, r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope), r.Target)
+			add(r.signInText, r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope), r.Target)
 		}
 	}
 	return t
@@ -230,25 +232,25 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 // faultsPage returns the faults with their advice. Servers with the same file and fault share an entry, for example all
 // servers that wait for approval.
 func faultsPage(rows []serverRow) *show.Page {
-	type wrong struct {
+	type faultKey struct {
 		file, fault, try string
 		line             int // 0 stands for the line of the first row
 	}
 	p := &show.Page{}
-	for w, of := range show.GroupBy(rows, func(r serverRow) wrong {
+	for w, group := range show.GroupBy(rows, func(r serverRow) faultKey {
 		if r.State == mcpconfig.Active || r.Server == "" { // only the line identifies a row without a name
-			return wrong{r.File, r.Fault, r.Try, r.Line}
+			return faultKey{r.File, r.Fault, r.Try, r.Line}
 		}
-		return wrong{r.File, r.Fault, r.Try, 0}
+		return faultKey{r.File, r.Fault, r.Try, 0}
 	}) {
 		if w.fault == "" {
 			continue
 		}
-		reason := strings.TrimPrefix(w.fault, of[0].Server+": ")
-		if names := show.Names(of, func(r serverRow) string { return r.Server }); names != nil {
+		reason := strings.TrimPrefix(w.fault, group[0].Server+": ")
+		if names := show.Names(group, func(r serverRow) string { return r.Server }); names != nil {
 			reason = strings.Join(names, ", ") + ": " + reason
 		}
-		p.Printf("\n%s:%d: %s\n", w.file, of[0].Line, reason)
+		p.Printf("\n%s:%d: %s\n", w.file, group[0].Line, reason)
 		if w.try != "" {
 			p.Printf("  try: %s\n", w.try)
 		}

@@ -71,8 +71,8 @@ func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error
 		row = secret.Definition(d.JSON)
 	}
 	shown := shownRow{
-		Server: name, State: r.State, Transport: r.Kind, Scope: r.Scope, File: r.File, Line: r.Line, Approval: approvalText(r),
-		Reason: r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: row,
+		Server: name, State: r.State, Transport: r.Kind, Scope: r.Scope, File: r.File, Line: r.Line,
+		Approval: approvalText(r), Reason: r.Reason, Try: r.Hint, Notes: []mcpconfig.Note{}, Row: row,
 	}
 	for _, n := range c.Notes {
 		if n.Server == name && n.File == r.File && n.State == "" {
@@ -141,21 +141,21 @@ func layoutJSON(raw json.RawMessage, indent string) string {
 	return brackets[:1] + "\n" + deeper + strings.Join(items, ",\n"+deeper) + "\n" + indent + brackets[1:]
 }
 
-// editedJSON is the usage of --json for commands that change a row.
-const editedJSON = `print a JSON object: server, did (added, replaced, removed, enabled or disabled), changed, file, line, and rows,
-	all that the name has now: [{state, scope, file, line, reason, try}]`
+// editJSONHelp is the usage of --json for commands that change a row.
+const editJSONHelp = `print a JSON object: server, did (added, replaced, removed, enabled or disabled), changed, file,
+	line, and rows, all that the name has now: [{state, scope, file, line, reason, try}]`
 
-// edited is the result of a change to a server in the output of --json.
-type edited struct {
-	Server  string      `json:"server"`
-	Did     string      `json:"did"`
-	Changed bool        `json:"changed"` // false if the change was already made before
-	File    string      `json:"file"`
-	Line    int         `json:"line"`
-	Rows    []editedRow `json:"rows"`
+// editResult is the result of a change to a server in the output of --json.
+type editResult struct {
+	Server  string          `json:"server"`
+	Did     string          `json:"did"`
+	Changed bool            `json:"changed"` // false if the change was already made before
+	File    string          `json:"file"`
+	Line    int             `json:"line"`
+	Rows    []editResultRow `json:"rows"`
 }
 
-type editedRow struct {
+type editResultRow struct {
 	State  mcpconfig.State `json:"state"`
 	Scope  mcpconfig.Scope `json:"scope"`
 	File   string          `json:"file"`
@@ -169,7 +169,7 @@ func (f *scopeFlags) addJSON(cmd *cobra.Command, usage string) {
 }
 
 // printEdited prints the result with --json. Otherwise the result is on stderr already.
-func (f *scopeFlags) printEdited(ctx context.Context, e edited, s show.Streams) error {
+func (f *scopeFlags) printEdited(ctx context.Context, e editResult, s show.Streams) error {
 	if !f.asJSON {
 		return nil
 	}
@@ -177,18 +177,20 @@ func (f *scopeFlags) printEdited(ctx context.Context, e edited, s show.Streams) 
 	if err != nil {
 		return err
 	}
-	e.Rows = []editedRow{}
+	e.Rows = []editResultRow{}
 	for _, r := range c.Rows {
 		if r.Server.ID == e.Server {
-			e.Rows = append(e.Rows, editedRow{r.State, r.Scope, r.File, r.Line, r.Reason, r.Hint})
+			e.Rows = append(e.Rows, editResultRow{r.State, r.Scope, r.File, r.Line, r.Reason, r.Hint})
 		}
 	}
 	return s.WriteIndented(e)
 }
 
 // change edits the file of a configured server, and returns the row before the change.
-func (f *scopeFlags) change(ctx context.Context, name string, change func(*mcpconfig.Edit) error) (row mcpconfig.Row, err error) {
-	_, err = edit(ctx, true, func() (string, error) {
+func (f *scopeFlags) change(
+	ctx context.Context, name string, change func(*mcpconfig.Edit) error,
+) (row mcpconfig.Row, err error) {
+	_, err = editFile(ctx, true, func() (string, error) {
 		c, err := f.read(ctx)
 		if err == nil {
 			row, err = f.find(c, name)
@@ -200,8 +202,10 @@ func (f *scopeFlags) change(ctx context.Context, name string, change func(*mcpco
 
 // reportPlainSecrets warns of values that look like secrets in plain text. It hides them, and suggests a variable.
 func reportPlainSecrets(d mcpconfig.Definition, path string, s show.Streams) {
-	for _, p := range secret.FindInDefinition(d.JSON) {
-		s.Reportf("%s: %s looks like a secret, and is in %s in plain text; write %s, which takes it from the environment, or ${cmd:pass show …} instead",
+	for _, p := range secret.InDefinition(d.JSON) {
+		s.Reportf(
+			"%s: %s looks like a secret, and is in %s in plain text; write %s, which takes it from the environment, or "+
+				"${cmd:pass show …} instead",
 			d.ID, p.Where, path, p.Variable)
 	}
 }
@@ -224,8 +228,8 @@ A session:
 
 Exit codes:
   0    ok, also if it was so already`, "VERB", verb) + changeExitHelp
-	other := func(r mcpconfig.Row) bool { return (r.State == mcpconfig.Disabled) == on }
-	return newRowCommand(cobra.Command{Use: verb + " NAME", Short: short, Long: long}, other, s, editedJSON,
+	changes := func(r mcpconfig.Row) bool { return (r.State == mcpconfig.Disabled) == on }
+	return newRowCommand(cobra.Command{Use: verb + " NAME", Short: short, Long: long}, changes, s, editJSONHelp,
 		func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error {
 			return f.enable(ctx, name, on, verb+"d", s)
 		})
@@ -237,7 +241,7 @@ const changeExitHelp = `
   2    usage: flags, files, and no such NAME; nothing was written
   130  interrupted`
 
-func (f *scopeFlags) enable(ctx context.Context, name string, on bool, done string, s show.Streams) error {
+func (f *scopeFlags) enable(ctx context.Context, name string, on bool, verb string, s show.Streams) error {
 	changed := false
 	row, err := f.change(ctx, name, func(e *mcpconfig.Edit) error {
 		before := string(e.Text())
@@ -249,9 +253,9 @@ func (f *scopeFlags) enable(ctx context.Context, name string, on bool, done stri
 		return err
 	}
 	if !changed {
-		s.Reportf("%s is %s already, at %s:%d", name, done, row.File, row.Line)
+		s.Reportf("%s is %s already, at %s:%d", name, verb, row.File, row.Line)
 	} else {
-		s.Reportf("%s %s at %s:%d", done, name, row.File, row.Line)
+		s.Reportf("%s %s at %s:%d", verb, name, row.File, row.Line)
 	}
 	c, err := f.read(ctx)
 	if err != nil {
@@ -260,20 +264,20 @@ func (f *scopeFlags) enable(ctx context.Context, name string, on bool, done stri
 	r, ok := c.Find(name, func(r mcpconfig.Row) bool { return r.File == row.File })
 	switch {
 	case !on && ok && r.State == mcpconfig.Held:
-		if err := mcpconfig.Approve(dry(), r); err != nil { // a held row disables no server
+		if err := mcpconfig.Approve(dryOptions(), r); err != nil { // a held row disables no server
 			return err
 		}
 	case on && ok && r.State != mcpconfig.Active:
 		s.Reportf("%s is %s: %s", name, r.State, command.JoinHint(r.Reason, r.Hint))
 	}
-	return f.printEdited(ctx, edited{Server: name, Did: done, Changed: changed, File: row.File, Line: row.Line}, s)
+	return f.printEdited(ctx, editResult{Server: name, Did: verb, Changed: changed, File: row.File, Line: row.Line}, s)
 }
 
 func newRemove(s show.Streams) *cobra.Command {
 	return newRowCommand(cobra.Command{
 		Use: "remove NAME", Aliases: []string{"rm", "delete"}, SuggestFor: []string{"uninstall", "del"},
 		Short: "Take a server out of its configuration file", Long: removeHelp,
-	}, anyRow, s, editedJSON, (*scopeFlags).remove)
+	}, anyRow, s, editJSONHelp, (*scopeFlags).remove)
 }
 
 const removeHelp = `Take a server out of the file where it is configured. Of several files it is the
@@ -295,7 +299,7 @@ func (f *scopeFlags) remove(ctx context.Context, name string, s show.Streams) er
 	}
 	s.Reportf("removed %s from %s:%d", name, row.File, row.Line)
 	if f.file == "" {
-		c, err := mcpconfig.Read(ctx, nil, dry())
+		c, err := mcpconfig.Read(ctx, nil, dryOptions())
 		if err != nil {
 			return err
 		}
@@ -305,5 +309,5 @@ func (f *scopeFlags) remove(ctx context.Context, name string, s show.Streams) er
 			}
 		}
 	}
-	return f.printEdited(ctx, edited{Server: name, Did: "removed", Changed: true, File: row.File, Line: row.Line}, s)
+	return f.printEdited(ctx, editResult{Server: name, Did: "removed", Changed: true, File: row.File, Line: row.Line}, s)
 }

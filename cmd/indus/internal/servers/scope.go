@@ -16,7 +16,8 @@ import (
 // Commands returns the commands about configured servers.
 func Commands(s show.Streams) []*cobra.Command {
 	return []*cobra.Command{
-		newLs(s), newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newExport(s), newLogin(s), newLogout(s),
+		newLs(s), newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newExport(s),
+		newLogin(s), newLogout(s),
 	}
 }
 
@@ -59,21 +60,23 @@ func (f *scopeFlags) check() error {
 	return nil
 }
 
-// again returns the flags that make another command use the same file.
-func (f *scopeFlags) again() string {
+// repeatFlags returns the flags that make another command use the same file.
+func (f *scopeFlags) repeatFlags() string {
 	if f.file != "" {
 		return " --mcp " + show.ShellWord(f.file)
 	}
 	return ""
 }
 
-// dry returns the options of commands that read a configuration and start nothing.
-func dry() *mcpconfig.Options { return &mcpconfig.Options{Dry: true} }
+// dryOptions returns the options of commands that read a configuration and start nothing.
+func dryOptions() *mcpconfig.Options { return &mcpconfig.Options{Dry: true} }
 
-// edit changes the file that path returns, under a lock. If save is false, it writes nothing and takes no lock.
-func edit(ctx context.Context, save bool, path func() (string, error), change func(*mcpconfig.Edit) error) (*mcpconfig.Edit, error) {
+// editFile changes the file that path returns, under a lock. If save is false, it writes nothing and takes no lock.
+func editFile(
+	ctx context.Context, save bool, path func() (string, error), change func(*mcpconfig.Edit) error,
+) (*mcpconfig.Edit, error) {
 	if save {
-		unlock, err := mcpconfig.Lock(ctx, dry())
+		unlock, err := mcpconfig.Lock(ctx, dryOptions())
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +108,7 @@ func (f *scopeFlags) path() (string, error) {
 	if f.project {
 		scope = mcpconfig.Project
 	}
-	path, err := mcpconfig.PathOf(scope, dry())
+	path, err := mcpconfig.PathOf(scope, dryOptions())
 	return path, command.AsUsage(err)
 }
 
@@ -125,8 +128,8 @@ func configOf(file string) *command.ConfigFlags {
 	return &command.ConfigFlags{Paths: []string{file}}
 }
 
-// in reports whether a row is in the scope that the flags select.
-func (f *scopeFlags) in(r mcpconfig.Row) bool {
+// inScope reports whether a row is in the scope that the flags select.
+func (f *scopeFlags) inScope(r mcpconfig.Row) bool {
 	switch {
 	case f.project:
 		return r.Scope == mcpconfig.Project
@@ -138,18 +141,22 @@ func (f *scopeFlags) in(r mcpconfig.Row) bool {
 
 // find returns the row of a server that takes effect, in the selected scope: see [mcpconfig.Config.Find].
 func (f *scopeFlags) find(c *mcpconfig.Config, name string) (mcpconfig.Row, error) {
-	if row, ok := c.Find(name, f.in); ok {
+	if row, ok := c.Find(name, f.inScope); ok {
 		return row, nil
 	}
 	if i := slices.IndexFunc(c.Rows, func(r mcpconfig.Row) bool { return r.Server.ID == name }); i >= 0 {
 		return mcpconfig.Row{}, command.Usagef("no server %q there: it is at %s:%d", name, c.Rows[i].File, c.Rows[i].Line)
 	}
 	near := command.DidYouMean(name, f.ids(c, anyRow))
-	return mcpconfig.Row{}, command.Usagef("no server %q is configured%s", name, cmp.Or(near, "; indus mcp ls shows them all"))
+	return mcpconfig.Row{}, command.Usagef("no server %q is configured%s", name,
+		cmp.Or(near, "; indus mcp ls shows them all"))
 }
 
 // newRowCommand returns a command on the row of one server.
-func newRowCommand(cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, json string, run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error) *cobra.Command {
+func newRowCommand(
+	cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.Streams, json string,
+	run func(f *scopeFlags, ctx context.Context, name string, s show.Streams) error,
+) *cobra.Command {
 	var f scopeFlags
 	cmd.Args = command.Needs(1, "the name of a server: indus mcp ls shows them all", "NAME")
 	cmd.ValidArgsFunction = command.Complete(1, func(ctx context.Context) []string {
@@ -159,7 +166,8 @@ func newRowCommand(cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.St
 		}
 		return f.ids(c, wanted)
 	})
-	out := command.New(s, func(ctx context.Context, args []string, s show.Streams) error { return run(&f, ctx, args[0], s) }, cmd)
+	out := command.New(s,
+		func(ctx context.Context, args []string, s show.Streams) error { return run(&f, ctx, args[0], s) }, cmd)
 	f.addJSON(out, json)
 	f.addNarrowing(out)
 	return out
@@ -168,7 +176,7 @@ func newRowCommand(cmd cobra.Command, wanted func(mcpconfig.Row) bool, s show.St
 // ids returns the ids of the rows in the selected scope for which wanted returns true.
 func (f *scopeFlags) ids(c *mcpconfig.Config, wanted func(mcpconfig.Row) bool) []string {
 	ids := show.Names(c.Rows, func(r mcpconfig.Row) string {
-		if !f.in(r) || !wanted(r) {
+		if !f.inScope(r) || !wanted(r) {
 			return ""
 		}
 		return r.Server.ID

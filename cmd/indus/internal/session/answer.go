@@ -20,7 +20,7 @@ const maxContext = 256 << 10
 
 // answer implements "indus -p".
 func (f *flags) answer(ctx context.Context, s show.Streams) error {
-	given, err := readContext(ctx, s)
+	stdinText, err := readContext(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -34,11 +34,11 @@ func (f *flags) answer(ctx context.Context, s show.Streams) error {
 	if err != nil {
 		return err
 	}
-	if given != "" {
-		prompt += "\n\nThis stands on the standard input:\n" + given
+	if stdinText != "" {
+		prompt += "\n\nThis stands on the standard input:\n" + stdinText
 	}
 	if f.asJSON {
-		_ = show.PrintLine(s, opening{"session", x.id, x.provider.Name(), x.dir})
+		_ = show.PrintLine(s, sessionJSON{"session", x.id, x.provider.Name(), x.dir})
 	}
 	a, err := x.prompt(ctx, prompt)
 	if err != nil {
@@ -56,8 +56,8 @@ func (f *flags) answer(ctx context.Context, s show.Streams) error {
 	return nil
 }
 
-// opening is the first line of --json.
-type opening struct {
+// sessionJSON is the first line of --json.
+type sessionJSON struct {
 	Type    string `json:"type"`
 	Session string `json:"session"` // for --resume
 	Model   string `json:"model"`
@@ -84,7 +84,8 @@ func (x *session) reportUnready() {
 		case st.Fault != nil:
 			x.streams.Reportf("%s", command.Explain(st.Fault))
 		case !st.Phase.Usable():
-			x.streams.Reportf("%s is not ready after %s, and the answer goes without its tools: --wait waits longer", st.Server, x.flags.wait)
+			x.streams.Reportf("%s is not ready after %s, and the answer goes without its tools: --wait waits longer", st.Server,
+				x.flags.wait)
 		}
 	}
 }
@@ -137,20 +138,21 @@ func readContext(ctx context.Context, s show.Streams) (string, error) {
 		return "", nil
 	}
 	slow := time.AfterFunc(stdinSilence, func() {
-		s.Reportf("still reading stdin, which goes along with the prompt; where it is not meant, end the command with </dev/null")
+		s.Reportf(
+			"still reading stdin, which goes along with the prompt; where it is not meant, end the command with </dev/null")
 	})
 	defer slow.Stop()
 	b, err := command.FileReader(ctx, s.In)("-")
 	if err != nil {
 		return "", fmt.Errorf("stdin: %w", err)
 	}
-	given := strings.TrimRight(strings.ToValidUTF8(string(b), "\uFFFD"), "\n")
-	if len(given) <= maxContext {
-		return given, nil
+	stdinText := strings.TrimRight(strings.ToValidUTF8(string(b), "\uFFFD"), "\n")
+	if len(stdinText) <= maxContext {
+		return stdinText, nil
 	}
-	s.Reportf("stdin holds %d bytes: the middle is left out, and %d go along", len(given), maxContext)
-	given, _ = text.Middle(given, given, -len(given), maxContext)
-	return given, nil
+	s.Reportf("stdin holds %d bytes: the middle is left out, and %d go along", len(stdinText), maxContext)
+	stdinText, _ = text.Middle(stdinText, stdinText, -len(stdinText), maxContext)
+	return stdinText, nil
 }
 
 // isCharacterDevice reports whether stdin is a terminal, /dev/null or a similar device, or closed.

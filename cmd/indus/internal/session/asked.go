@@ -17,8 +17,8 @@ import (
 	"github.com/indusagi/indus/schema/validate"
 )
 
-// askable is the declaration of capabilities for servers if a person can be asked.
-const askable = `{"elicitation":{"form":{},"url":{}},"sampling":{}}`
+// personCapabilities is the declaration of capabilities for servers if a person can be asked.
+const personCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{}}`
 
 const (
 	// maxSampled limits the messages of a sampling request. sampledTokens is the answer's limit if the server sets
@@ -29,7 +29,7 @@ const (
 
 // person is the user at the terminal. It is nil if there is no terminal.
 type person struct {
-	ask  asker
+	ask  askFunc
 	fill func(context.Context, chat.Form) ([]string, error)
 }
 
@@ -37,7 +37,7 @@ type person struct {
 func (x *session) endpoint(s interop.Server) *interop.EndpointOptions {
 	o := x.signIns.Endpoint(s)
 	if x.person != nil {
-		o.Capabilities, o.Receive = json.RawMessage(askable), x.receive
+		o.Capabilities, o.Receive = json.RawMessage(personCapabilities), x.receive
 	}
 	return o
 }
@@ -71,7 +71,8 @@ func (x *session) elicit(ctx context.Context, m interop.Message) (json.RawMessag
 	switch p.Mode {
 	case "", "form":
 		f.Lines = append(f.Lines, "(Give it no password and no key.)")
-		if questions = propertiesOf(p.RequestedSchema); questions == nil {
+		questions = propertiesOf(p.RequestedSchema)
+		if questions == nil {
 			return nil, badParams("requestedSchema is no object of values that can be typed")
 		}
 		for _, q := range questions {
@@ -115,15 +116,15 @@ type property struct {
 	Type, Title, Description, Format string
 	Default                          json.RawMessage
 	Enum                             []string
-	OneOf                            []titled
+	OneOf                            []titledChoice
 	Items                            struct {
 		Enum  []string
-		AnyOf []titled
+		AnyOf []titledChoice
 	}
 }
 
-// titled is a choice with a title.
-type titled struct{ Const, Title string }
+// titledChoice is a choice with a title.
+type titledChoice struct{ Const, Title string }
 
 // propertiesOf returns the values of a form in the order of its schema, or nil if the schema is not a flat object of
 // values.
@@ -260,7 +261,7 @@ func (x *session) sample(ctx context.Context, m interop.Message) (json.RawMessag
 		r.Messages = append(r.Messages, agent.Message{Role: one.Role, Parts: []agent.Part{{Text: text}}})
 	}
 	if _, err := x.person.fill(ctx, f); err != nil {
-		return nil, notSampled(err)
+		return nil, samplingError(err)
 	}
 	provider := x.currentModel()
 	reply, err := provider.Generate(ctx, r, nil)
@@ -270,16 +271,17 @@ func (x *session) sample(ctx context.Context, m interop.Message) (json.RawMessag
 	text := reply.Message.Text()
 	f = chat.Form{Head: "the model's answer, for the server " + m.Server, Lines: []string{text}, Yes: "sends it"}
 	if _, err := x.person.fill(ctx, f); err != nil {
-		return nil, notSampled(err)
+		return nil, samplingError(err)
 	}
 	stop := map[agent.Stop]string{agent.StopLength: "maxTokens", agent.StopRefusal: "refusal"}[reply.Stop]
 	return json.Marshal(map[string]any{
-		"role": "assistant", "model": provider.Name(), "stopReason": cmp.Or(stop, "endTurn"), "content": map[string]string{"type": "text", "text": text},
+		"role": "assistant", "model": provider.Name(), "stopReason": cmp.Or(stop, "endTurn"),
+		"content": map[string]string{"type": "text", "text": text},
 	})
 }
 
-// notSampled returns the server's error if the user rejects a sampling request (client/sampling, "Error Handling").
-func notSampled(err error) error {
+// samplingError returns the server's error if the user rejects a sampling request (client/sampling, "Error Handling").
+func samplingError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}

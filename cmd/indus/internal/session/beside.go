@@ -26,7 +26,7 @@ const (
 )
 
 // listBeside requests a list from all servers, and returns the entries that arrive in time.
-func (x *session) listBeside(ctx context.Context, of command.BesideKind, wait time.Duration) []command.Beside {
+func (x *session) listBeside(ctx context.Context, kind command.BesideKind, wait time.Duration) []command.Beside {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	_ = x.servers.Fleet.Settle(ctx) // without this, an early list would lack slow servers
@@ -34,7 +34,7 @@ func (x *session) listBeside(ctx context.Context, of command.BesideKind, wait ti
 	lists := make([][]command.Beside, len(ids))
 	var asking sync.WaitGroup
 	for i, id := range ids {
-		asking.Go(func() { lists[i], _, _ = command.ListBeside(ctx, x.servers.Fleet, id, of) })
+		asking.Go(func() { lists[i], _, _ = command.ListBeside(ctx, x.servers.Fleet, id, kind) })
 	}
 	asking.Wait()
 	return slices.Concat(lists...)
@@ -53,7 +53,7 @@ func (c *conversation) prompts(ctx context.Context, rest string) (leave bool, er
 	}
 	name, rest, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	if name == "" {
-		c.say(c.promptTable(all))
+		c.printText(c.promptTable(all))
 		return false, nil
 	}
 	i := slices.IndexFunc(all, func(p command.Beside) bool { return p.Qualified() == name })
@@ -65,7 +65,7 @@ func (c *conversation) prompts(ctx context.Context, rest string) (leave bool, er
 	if err != nil {
 		return false, err
 	}
-	c.say(text)
+	c.printText(text)
 	return c.turn(ctx, func(ctx context.Context) (agent.Answer, error) { return c.prompt(ctx, text) })
 }
 
@@ -85,18 +85,18 @@ func (c *conversation) promptTable(all []command.Beside) string {
 	if len(all) == 0 {
 		return "no server has prompts"
 	}
-	return c.in(t)
+	return c.tableText(t)
 }
 
 // fillPrompt requests a prompt from its server. If the prompt has one argument, its name may be left out.
 func (c *conversation) fillPrompt(ctx context.Context, p command.Beside, rest string) (string, error) {
-	given, err := promptArguments(p, rest)
+	values, err := promptArguments(p, rest)
 	if err != nil {
 		return "", err
 	}
 	params := map[string]any{"name": p.Name}
-	if len(given) > 0 {
-		params["arguments"] = given
+	if len(values) > 0 {
+		params["arguments"] = values
 	}
 	var result json.RawMessage
 	err = c.screen.Turn(ctx, func(ctx context.Context) (err error) {
@@ -129,7 +129,7 @@ func (c *conversation) fillPrompt(ctx context.Context, p command.Beside, rest st
 
 // promptArguments parses arguments of the form NAME=VALUE. A value extends to the next name.
 func promptArguments(p command.Beside, rest string) (map[string]string, error) {
-	given, last := map[string]string{}, ""
+	values, last := map[string]string{}, ""
 	var names, missing []string
 	for _, a := range p.Arguments {
 		names = append(names, a.Name)
@@ -138,24 +138,25 @@ func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 		name, value, named := strings.Cut(word, "=")
 		switch {
 		case named && slices.Contains(names, name):
-			given[name], last = value, name
+			values[name], last = value, name
 		case last != "":
-			given[last] += " " + word
+			values[last] += " " + word
 		case rest != "" && len(names) == 1:
-			given[names[0]], last = word, names[0]
+			values[names[0]], last = word, names[0]
 		case rest != "":
-			return nil, fmt.Errorf("%q: the arguments of the prompt are %s, each written NAME=VALUE", word, cmp.Or(strings.Join(names, ", "), "none"))
+			return nil, fmt.Errorf("%q: the arguments of the prompt are %s, each written NAME=VALUE", word,
+				cmp.Or(strings.Join(names, ", "), "none"))
 		}
 	}
 	for _, a := range p.Arguments {
-		if _, ok := given[a.Name]; a.Required && !ok {
+		if _, ok := values[a.Name]; a.Required && !ok {
 			missing = append(missing, a.Name+"=…")
 		}
 	}
 	if missing != nil {
 		return nil, fmt.Errorf("the prompt also needs %s", strings.Join(missing, " "))
 	}
-	return given, nil
+	return values, nil
 }
 
 // contentText returns the text of a content block.
@@ -202,7 +203,8 @@ func (x *session) withResources(ctx context.Context, prompt string) (string, err
 		if err != nil {
 			return "", fmt.Errorf("@%s:%s: %w", server, uri, err)
 		}
-		prompt += fmt.Sprintf("\n\nThe resource %s of server %s (its content, and nothing that the user wrote):\n%s", quoted(uri, 1000), server, content)
+		prompt += fmt.Sprintf("\n\nThe resource %s of server %s (its content, and nothing that the user wrote):\n%s",
+			quoted(uri, 1000), server, content)
 	}
 	return prompt, nil
 }

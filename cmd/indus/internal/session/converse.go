@@ -23,27 +23,27 @@ import (
 )
 
 const (
-	// quickServers limits the wait for servers at the start. Servers that are ready by then are in the briefing.
-	quickServers = 500 * time.Millisecond
-	// leaveWithin is the time in which a second Ctrl-C leaves.
-	leaveWithin = 2 * time.Second
+	// startWait limits the wait for servers at the start. Servers that are ready by then are in the briefing.
+	startWait = 500 * time.Millisecond
+	// leaveInterval is the time in which a second Ctrl-C leaves.
+	leaveInterval = 2 * time.Second
 )
 
 // conversation is the state of "indus" on a terminal.
 type conversation struct {
 	*session
-	screen      *chat.Terminal
-	seen        map[string]string // by server: the last printed state
-	waited      bool              // the first turn has waited for servers
-	interrupted time.Time         // the time of the last Ctrl-C, at the prompt or in a turn
-	resources   []command.Beside  // for completion, as of listed
-	listed      time.Time
+	screen        *chat.Terminal
+	printedStates map[string]string // by server: the last printed state
+	waited        bool              // the first turn has waited for servers
+	interrupted   time.Time         // the time of the last Ctrl-C, at the prompt or in a turn
+	resources     []command.Beside  // for completion, as of listed
+	listed        time.Time
 }
 
 // converse implements "indus" on a terminal. It ends with /quit, Ctrl-D, a second Ctrl-C or its context. SIGHUP also
 // ends it.
-func converse(outer context.Context, f *flags, s show.Streams) error {
-	ctx, stop := signal.NotifyContext(outer, syscall.SIGHUP)
+func converse(parent context.Context, f *flags, s show.Streams) error {
+	ctx, stop := signal.NotifyContext(parent, syscall.SIGHUP)
 	defer stop()
 	in, _ := show.Terminal(s.In)
 	out, _ := show.Terminal(s.Out)
@@ -53,11 +53,11 @@ func converse(outer context.Context, f *flags, s show.Streams) error {
 	}
 	defer t.Close()
 	s.Err = t
-	c := &conversation{screen: t, seen: map[string]string{}}
+	c := &conversation{screen: t, printedStates: map[string]string{}}
 	if err := c.open(ctx, f, s); err != nil {
 		return err
 	}
-	defer c.end()
+	defer c.closeSession()
 	c.greet()
 	t.Editor.Complete = func(line string) []string { return c.complete(ctx, line) }
 	if state := mcpconfig.StateDir(nil); state != "" {
@@ -66,7 +66,7 @@ func converse(outer context.Context, f *flags, s show.Streams) error {
 	for {
 		leave, err := c.step(ctx)
 		switch {
-		case leave, ctx.Err() != nil && outer.Err() == nil: // the terminal is gone, so an error could not be read
+		case leave, ctx.Err() != nil && parent.Err() == nil: // the terminal is gone, so an error could not be read
 			return nil
 		case err != nil:
 			return err
@@ -77,7 +77,7 @@ func converse(outer context.Context, f *flags, s show.Streams) error {
 // open opens the session. It waits for servers only for an unnoticeable time. Ctrl-C cancels it.
 func (c *conversation) open(ctx context.Context, f *flags, s show.Streams) error {
 	quick := *f
-	quick.wait = min(f.wait, quickServers)
+	quick.wait = min(f.wait, startWait)
 	err := c.screen.Turn(ctx, func(ctx context.Context) (err error) {
 		c.screen.SetNote("starting")
 		x, err := openSession(context.WithoutCancel(ctx), &quick, s, &person{c.ask, c.screen.Fill}, c.screen.Hear)
@@ -92,8 +92,8 @@ func (c *conversation) open(ctx context.Context, f *flags, s show.Streams) error
 	return err
 }
 
-// end closes the session, and shows a note if that takes long.
-func (c *conversation) end() {
+// closeSession closes the session, and shows a note if that takes long.
+func (c *conversation) closeSession() {
 	err := c.screen.Turn(context.Background(), func(context.Context) error {
 		c.screen.SetNote("ending what was started")
 		c.close()
@@ -112,7 +112,7 @@ func (c *conversation) step(ctx context.Context) (leave bool, err error) {
 	case errors.Is(err, lineedit.ErrInterrupt):
 		last := c.interrupted
 		c.interrupted = time.Now()
-		if !errors.Is(err, lineedit.ErrTyped) && time.Since(last) < leaveWithin {
+		if !errors.Is(err, lineedit.ErrTyped) && time.Since(last) < leaveInterval {
 			return true, nil
 		}
 		c.screen.Print(c.screen.Dim("Ctrl-C again leaves, as Ctrl-D does"))
@@ -133,18 +133,19 @@ func (c *conversation) step(ctx context.Context) (leave bool, err error) {
 	case isCommand(words):
 		return c.command(ctx, words)
 	}
-	return c.answer(ctx, text)
+	return c.runPrompt(ctx, text)
 }
 
-// answer runs one turn for a prompt.
-func (c *conversation) answer(ctx context.Context, text string) (leave bool, err error) {
+// runPrompt runs one turn for a prompt.
+func (c *conversation) runPrompt(ctx context.Context, text string) (leave bool, err error) {
 	unsent := false
 	leave, err = c.turn(ctx, func(ctx context.Context) (agent.Answer, error) {
-		if err := c.await(ctx); err != nil {
+		if err := c.waitForServers(ctx); err != nil {
 			return agent.Answer{}, err
 		}
 		whole, err := c.withResources(ctx, text)
-		if unsent = err != nil; unsent {
+		unsent = err != nil
+		if unsent {
 			return agent.Answer{}, err
 		}
 		return c.prompt(ctx, whole)
@@ -156,7 +157,9 @@ func (c *conversation) answer(ctx context.Context, text string) (leave bool, err
 }
 
 // turn runs a turn of the model and prints its end.
-func (c *conversation) turn(ctx context.Context, run func(context.Context) (agent.Answer, error)) (leave bool, err error) {
+func (c *conversation) turn(
+	ctx context.Context, run func(context.Context) (agent.Answer, error),
+) (leave bool, err error) {
 	began := time.Now()
 	var a agent.Answer
 	err = c.screen.Turn(ctx, func(ctx context.Context) (err error) {
@@ -189,8 +192,8 @@ func (c *conversation) printEnd(a agent.Answer, began time.Time) {
 	c.screen.Print("", c.screen.Dim(usageText(a, time.Since(began))), "")
 }
 
-// await waits in the first turn for servers that are still connecting, for at most --wait.
-func (c *conversation) await(ctx context.Context) error {
+// waitForServers waits in the first turn for servers that are still connecting, for at most --wait.
+func (c *conversation) waitForServers(ctx context.Context) error {
 	if c.waited {
 		return ctx.Err()
 	}
@@ -213,12 +216,12 @@ func (c *conversation) await(ctx context.Context) error {
 
 // ask asks for permission. It is an [asker].
 func (c *conversation) ask(ctx context.Context, a agent.Ask) (agent.Verdict, error) {
-	return c.screen.Ask(ctx, a, alwaysMeans(a))
+	return c.screen.Ask(ctx, a, alwaysText(a))
 }
 
-// alwaysMeans describes the calls that the answer "always" allows, or returns "" if it allows only this call.
-func alwaysMeans(a agent.Ask) string {
-	what, whole := exactCall(a.Call)
+// alwaysText describes the calls that the answer "always" allows, or returns "" if it allows only this call.
+func alwaysText(a agent.Ask) string {
+	shown, whole := exactCall(a.Call)
 	switch {
 	case !a.Listed():
 		return ""
@@ -229,7 +232,7 @@ func alwaysMeans(a agent.Ask) string {
 	case slices.Contains(fileTools, a.Call.Name):
 		return "this very call, in this directory"
 	case a.Call.Name == "webfetch":
-		return "every page of " + what + ", asked for in this directory"
+		return "every page of " + shown + ", asked for in this directory"
 	}
 	return "this very command, in this directory"
 }
@@ -240,14 +243,16 @@ func usageText(a agent.Answer, took time.Duration) string {
 	if a.Usage.CacheRead > 0 {
 		in += fmt.Sprintf(" (%d of them cached)", a.Usage.CacheRead)
 	}
-	return fmt.Sprintf("%s, %d out, %s, %s", in, a.Usage.Output, show.Count(a.Steps, "step"), show.Duration(took.Round(100*time.Millisecond)))
+	return fmt.Sprintf("%s, %d out, %s, %s", in, a.Usage.Output, show.Count(a.Steps, "step"),
+		show.Duration(took.Round(100*time.Millisecond)))
 }
 
 // greet prints the model and the servers. In a resumed session it also prints the model's last message.
 func (c *conversation) greet() {
 	c.screen.Print(c.screen.Bold("indus") + "  " + show.Clean(c.provider.Name()) + "  " + c.screen.Dim(show.Clean(c.dir)))
 	if messages := c.agent.Messages(); len(messages) > 0 {
-		c.screen.Print(c.screen.Dim("goes on after " + show.Count(len(messages), "message") + ", with these words at the end:"))
+		c.screen.Print(c.screen.Dim("goes on after " + show.Count(len(messages), "message") +
+			", with these words at the end:"))
 		width, _ := c.screen.Editor.Size()
 		c.screen.Print(markdown.Render(lastWords(messages), width-1, c.screen.Color)...)
 	}
@@ -274,7 +279,7 @@ func (c *conversation) serversLine() string {
 		switch id := show.Clean(st.Server); {
 		case st.Phase.Usable():
 			ready = append(ready, fmt.Sprintf("%s (%s)", id, show.Count(st.Tools, "tool")))
-			c.seen[st.Server] = serverNews(st)
+			c.printedStates[st.Server] = serverNews(st)
 		case st.Fault == nil:
 			late = append(late, id)
 		}
@@ -293,10 +298,10 @@ func (c *conversation) serversLine() string {
 func (c *conversation) reportServers() {
 	for _, st := range c.servers.Status() {
 		news := serverNews(st)
-		if news == "" || news == c.seen[st.Server] {
+		if news == "" || news == c.printedStates[st.Server] {
 			continue
 		}
-		c.seen[st.Server] = news
+		c.printedStates[st.Server] = news
 		if st.Fault != nil {
 			c.streams.Reportf("%s", command.Explain(st.Fault))
 		} else {

@@ -17,18 +17,20 @@ import (
 	"github.com/indusagi/indus/toolbox/standard"
 )
 
-// deal creates the built-in tools that --tools selects.
-func (x *session) deal() error {
+// createBuiltins creates the built-in tools that --tools selects.
+func (x *session) createBuiltins() error {
 	tc, err := toolbox.NewContext(x.dir)
 	if err != nil {
 		return err
 	}
 	tc.ID = x.id
-	if x.private = privateReason(x.dir, command.HomeDirectories(), ownDirectories()); x.private != "" && !x.flags.noTools {
-		x.streams.Reportf("%s: each look at a file asks first; start indus in a project's directory, where looks do not ask", x.private)
+	x.private = privateReason(x.dir, command.HomeDirectories(), ownDirectories())
+	if x.private != "" && !x.flags.noTools {
+		x.streams.Reportf("%s: each look at a file asks first; start indus in a project's directory, where looks do not ask",
+			x.private)
 	}
-	tc.FS = ownFiles{FS: tc.FS, dir: x.dir, own: append(ownDirectories(), x.flags.trusted()...)}
-	tc.Shell = keyless{tc.Shell, mcpconfig.KeyVariables(nil)}
+	tc.FS = protectedFS{FS: tc.FS, dir: x.dir, protected: append(ownDirectories(), x.flags.trustedFiles()...)}
+	tc.Shell = keylessShell{tc.Shell, mcpconfig.KeyVariables(nil)}
 	x.deck = standard.New(&standard.Options{AllowPrivate: x.flags.private})
 	x.refusal = func(ctx context.Context, c toolbox.Call) error { return x.deck.Refusal(ctx, tc, c) }
 	x.local = toolbox.NewRegistry(tc)
@@ -38,18 +40,18 @@ func (x *session) deal() error {
 	return nil
 }
 
-// canonical returns the name of a built-in tool for any spelling: web-fetch, Web_Fetch, webfetch.
-func canonical(name string) string {
+// canonicalName returns the name of a built-in tool for any spelling: web-fetch, Web_Fetch, webfetch.
+func canonicalName(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(strings.TrimSpace(name)))
 }
 
 // chosenTools returns the tools with these names, or all tools if there are no names.
 func chosenTools(all []toolbox.Tool, names []string) []toolbox.Tool {
-	wanted := show.Names(names, canonical)
+	wanted := show.Names(names, canonicalName)
 	if wanted == nil {
 		return all
 	}
-	return slices.DeleteFunc(all, func(t toolbox.Tool) bool { return !slices.Contains(wanted, canonical(t.Name)) })
+	return slices.DeleteFunc(all, func(t toolbox.Tool) bool { return !slices.Contains(wanted, canonicalName(t.Name)) })
 }
 
 // checkTools refuses names of tools that do not exist.
@@ -58,8 +60,8 @@ func checkTools(names []string) error {
 	defer deck.Close()
 	known := show.Names(deck.Tools(), func(t toolbox.Tool) string { return t.Name })
 	for _, n := range names {
-		is := func(k string) bool { return canonical(k) == canonical(n) }
-		if canonical(n) == "" || slices.ContainsFunc(known, is) {
+		is := func(k string) bool { return canonicalName(k) == canonicalName(n) }
+		if canonicalName(n) == "" || slices.ContainsFunc(known, is) {
 			continue
 		}
 		hint := command.DidYouMean(n, known)
@@ -71,15 +73,15 @@ func checkTools(names []string) error {
 	return nil
 }
 
-// keyless is a shell without the keys of models. Commands do not need them, and "env" would show them to the model and
-// its provider.
-type keyless struct {
+// keylessShell is a shell without the keys of models. Commands do not need them, and "env" would show them to the model
+// and its provider.
+type keylessShell struct {
 	toolbox.Shell
 	variables []string
 }
 
 // Run implements [toolbox.Shell].
-func (k keyless) Run(ctx context.Context, c toolbox.Command) (int, error) {
+func (k keylessShell) Run(ctx context.Context, c toolbox.Command) (int, error) {
 	c.Env = slices.Clone(c.Env)
 	for _, name := range k.variables {
 		if _, set := os.LookupEnv(name); set {
@@ -89,8 +91,8 @@ func (k keyless) Run(ctx context.Context, c toolbox.Command) (int, error) {
 	return k.Shell.Run(ctx, c)
 }
 
-// errOwn is returned for changes of indus's own configuration.
-var errOwn = errors.New("indus keeps its own configuration here, which tools may not change")
+// errProtected is returned for changes of indus's own configuration.
+var errProtected = errors.New("indus keeps its own configuration here, which tools may not change")
 
 // ownDirectories returns the directories with the configuration and the approvals of indus.
 func ownDirectories() (dirs []string) {
@@ -103,9 +105,9 @@ func ownDirectories() (dirs []string) {
 	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 }
 
-// trusted returns files named on the command line that are trusted without approval. Servers of --mcp start
+// trustedFiles returns files named on the command line that are trusted without approval. Servers of --mcp start
 // immediately, and the ledger records which tools were approved.
-func (f *flags) trusted() (files []string) {
+func (f *flags) trustedFiles() (files []string) {
 	named := slices.Clone(f.Paths)
 	if ledger, err := f.Path(); err == nil {
 		named = append(named, ledger)
@@ -119,16 +121,16 @@ func (f *flags) trusted() (files []string) {
 	return files
 }
 
-// ownFiles protects the files of indus against changes. They can be read. A tool that could change them could approve
-// itself.
-type ownFiles struct {
+// protectedFS protects the files of indus against changes. They can be read. A tool that could change them could
+// approve itself.
+type protectedFS struct {
 	toolbox.FS
-	dir string // the directory of FS
-	own []string
+	dir       string // the directory of FS
+	protected []string
 }
 
 // WriteFile implements [toolbox.FS].
-func (f ownFiles) WriteFile(name string, data []byte, perm fs.FileMode) error {
+func (f protectedFS) WriteFile(name string, data []byte, perm fs.FileMode) error {
 	if err := f.check("write", name); err != nil {
 		return err
 	}
@@ -136,7 +138,7 @@ func (f ownFiles) WriteFile(name string, data []byte, perm fs.FileMode) error {
 }
 
 // MkdirAll implements [toolbox.FS].
-func (f ownFiles) MkdirAll(name string, perm fs.FileMode) error {
+func (f protectedFS) MkdirAll(name string, perm fs.FileMode) error {
 	if err := f.check("mkdir", name); err != nil {
 		return err
 	}
@@ -144,7 +146,7 @@ func (f ownFiles) MkdirAll(name string, perm fs.FileMode) error {
 }
 
 // Remove implements [toolbox.FS].
-func (f ownFiles) Remove(name string) error {
+func (f protectedFS) Remove(name string) error {
 	if err := f.check("remove", name); err != nil {
 		return err
 	}
@@ -152,7 +154,7 @@ func (f ownFiles) Remove(name string) error {
 }
 
 // ReadLink implements [fs.ReadLinkFS].
-func (f ownFiles) ReadLink(name string) (string, error) {
+func (f protectedFS) ReadLink(name string) (string, error) {
 	if links, ok := f.FS.(fs.ReadLinkFS); ok {
 		return links.ReadLink(name)
 	}
@@ -160,7 +162,7 @@ func (f ownFiles) ReadLink(name string) (string, error) {
 }
 
 // Lstat implements [fs.ReadLinkFS].
-func (f ownFiles) Lstat(name string) (fs.FileInfo, error) {
+func (f protectedFS) Lstat(name string) (fs.FileInfo, error) {
 	if links, ok := f.FS.(fs.ReadLinkFS); ok {
 		return links.Lstat(name)
 	}
@@ -168,16 +170,17 @@ func (f ownFiles) Lstat(name string) (fs.FileInfo, error) {
 }
 
 // CheckWrite implements [standard.WriteChecker].
-func (f ownFiles) CheckWrite(name string) error { return f.check("write", name) }
+func (f protectedFS) CheckWrite(name string) error { return f.check("write", name) }
 
-var _ standard.WriteChecker = ownFiles{}
+var _ standard.WriteChecker = protectedFS{}
 
 // check refuses names of indus's own files, through any links and in any case.
-func (f ownFiles) check(op, name string) error {
+func (f protectedFS) check(op, name string) error {
 	path := atomicfile.Real(filepath.Join(f.dir, filepath.FromSlash(name)))
 	for dir := path; ; dir = filepath.Dir(dir) {
-		if strings.EqualFold(filepath.Base(dir), ".indusvx") || slices.ContainsFunc(f.own, func(own string) bool { return command.SameDirectory(own, dir) }) {
-			return &fs.PathError{Op: op, Path: name, Err: errOwn}
+		if strings.EqualFold(filepath.Base(dir), ".indusvx") ||
+			slices.ContainsFunc(f.protected, func(own string) bool { return command.SameDirectory(own, dir) }) {
+			return &fs.PathError{Op: op, Path: name, Err: errProtected}
 		}
 		if dir == filepath.Dir(dir) {
 			return nil

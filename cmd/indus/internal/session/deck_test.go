@@ -18,7 +18,8 @@ func TestToolsCannotChangeIndusItself(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 	t.Setenv("XDG_STATE_HOME", "")
-	for _, dir := range []string{".config/indusvx", "project/.indusvx", "project/src", ".local/state"} { // state/indus does not exist yet
+	// State/indus does not exist yet.
+	for _, dir := range []string{".config/indusvx", "project/.indusvx", "project/src", ".local/state"} {
 		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -44,15 +45,19 @@ func TestToolsCannotChangeIndusItself(t *testing.T) {
 		"project/up/.config/indusvx/mcp.json", "./.config//indusvx/mcp.json", ".config/INDUSVX/mcp.json",
 	} {
 		for op, err := range map[string]error{
-			"write": files.WriteFile(name, []byte("{}"), 0o600), "mkdir": files.MkdirAll(name, 0o700), "remove": files.Remove(name),
+			"write": files.WriteFile(name, []byte("{}"), 0o600), "mkdir": files.MkdirAll(name, 0o700),
+			"remove": files.Remove(name),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "indus keeps its own configuration") {
 				t.Errorf("%s %s: %v", op, name, err)
 			}
 		}
 	}
-	for _, name := range []string{"project/src/main.go", ".config/other/x", "project/up/notes.txt", "indusvx.txt", "project/.indusvx-notes"} {
-		if err := errors.Join(files.MkdirAll(filepath.Dir(name), 0o700), files.WriteFile(name, []byte("x"), 0o600)); err != nil {
+	for _, name := range []string{
+		"project/src/main.go", ".config/other/x", "project/up/notes.txt", "indusvx.txt", "project/.indusvx-notes",
+	} {
+		if err := errors.Join(files.MkdirAll(filepath.Dir(name), 0o700),
+			files.WriteFile(name, []byte("x"), 0o600)); err != nil {
 			t.Errorf("write %s: %v", name, err)
 		}
 		if b, err := fs.ReadFile(files, name); err != nil || string(b) != "x" {

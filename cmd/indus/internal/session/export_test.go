@@ -23,12 +23,14 @@ var Fill = func(context.Context, chat.Form) ([]string, error) { return nil, chat
 func ContextOf(model string, flag int) int {
 	f := &flags{context: flag}
 	t := target{}
-	t.service, t.id = split(model)
+	t.service, t.id = splitModel(model)
 	return f.contextOf(t)
 }
 
 // Open opens a session with flags.
-func Open(ctx context.Context, args []string, s show.Streams, ask func(context.Context, agent.Ask) (agent.Verdict, error), hear func(agent.Event)) (Session, error) {
+func Open(
+	ctx context.Context, args []string, s show.Streams, ask func(context.Context, agent.Ask) (agent.Verdict, error), hear func(agent.Event),
+) (Session, error) {
 	root := &cobra.Command{Use: "indus"}
 	f := addFlags(root)
 	if err := root.ParseFlags(args); err != nil {
@@ -60,7 +62,7 @@ func PrivateReason(dir string, homes, own []string) string { return privateReaso
 
 // OwnFiles returns the protected files of a directory, as tools see them.
 func OwnFiles(files toolbox.FS, dir string) toolbox.FS {
-	return ownFiles{FS: files, dir: dir, own: ownDirectories()}
+	return protectedFS{FS: files, dir: dir, protected: ownDirectories()}
 }
 
 // Memory returns the permanent permissions in a project with servers.
@@ -92,7 +94,7 @@ func NewOffer(local, servers toolbox.Source, limit int) Offer {
 
 // Turn begins a turn, and returns the names of the tools that the model sees.
 func (o Offer) Turn() (names []string) {
-	o.offer.arrange()
+	o.offer.update()
 	for _, d := range o.offer.box.Descriptors() {
 		names = append(names, d.Name)
 	}
@@ -100,7 +102,7 @@ func (o Offer) Turn() (names []string) {
 }
 
 // Use adapts the tools to another provider.
-func (o Offer) Use(p *schema.Profile) { o.offer.use(p) }
+func (o Offer) Use(p *schema.Profile) { o.offer.setProfile(p) }
 
 // Box returns the tools that the model can call.
 func (o Offer) Box() *toolbox.Box { return o.offer.box }

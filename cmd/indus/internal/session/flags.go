@@ -14,24 +14,24 @@ import (
 type flags struct {
 	command.ConfigFlags
 	command.LedgerFlags
-	text     string // -p
-	asks     bool   // -p was given
-	model    string
-	baseURL  string
-	keyFile  string
-	tools    []string
-	noTools  bool
-	noLedger bool
-	yes      bool
-	allow    []string
-	private  bool // --allow-private
-	steps    int
-	wait     time.Duration
-	resume   string // latest or an id; "" for a new session
-	budget   int    // in tokens
-	context  int    // in tokens; 0 for the known size of the model
-	agents   bool   // AGENTS.md is used without approval
-	asJSON   bool
+	text      string // -p
+	hasPrompt bool   // -p was given
+	model     string
+	baseURL   string
+	keyFile   string
+	tools     []string
+	noTools   bool
+	noLedger  bool
+	yes       bool
+	allow     []string
+	private   bool // --allow-private
+	steps     int
+	wait      time.Duration
+	resume    string // latest or an id; "" for a new session
+	budget    int    // in tokens
+	context   int    // in tokens; 0 for the known size of the model
+	agents    bool   // AGENTS.md is used without approval
+	asJSON    bool
 }
 
 // latest is the value of --resume without an id.
@@ -43,7 +43,8 @@ func Add(root *cobra.Command, s show.Streams) {
 	f := addFlags(root)
 	root.Args = f.arguments
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) }
-	root.Long = strings.Replace(root.Long, "\n\nFlags of every command:", "\n\n"+flagsHelp+"\n\nFlags of every command:", 1)
+	root.Long = strings.Replace(root.Long, "\n\nFlags of every command:", "\n\n"+flagsHelp+"\n\nFlags of every command:",
+		1)
 }
 
 func addFlags(root *cobra.Command) *flags {
@@ -70,8 +71,8 @@ func addFlags(root *cobra.Command) *flags {
 		repeated or separated by commas`)
 	fs.BoolVar(&f.private, "allow-private", false, "let webfetch reach this machine and its network")
 	fs.IntVar(&f.steps, "steps", 0, "N  how many messages of the model one answer may take (default: 50)")
-	fs.DurationVar(&f.wait, "wait", defaultWait, `TIME  how long the first turn waits for servers; who comes later is
-		there on the next one; 0 is not at all (default: 5s)`)
+	fs.DurationVar(&f.wait, "wait", defaultWait, `TIME  how long the first turn waits for servers; a later server is
+		available in the next one; 0 is not at all (default: 5s)`)
 	fs.StringVar(&f.resume, "resume", "", "ID  go on with an earlier session, or the last of this directory")
 	fs.Lookup("resume").NoOptDefVal = latest
 	fs.IntVar(&f.budget, "tool-budget", defaultBudget, `TOKENS  beyond it four tools take the place of the servers':
@@ -104,14 +105,14 @@ func (f *flags) arguments(cmd *cobra.Command, args []string) error {
 }
 
 func (f *flags) run(cmd *cobra.Command, s show.Streams) error {
-	f.asks = cmd.Flags().Changed("prompt")
+	f.hasPrompt = cmd.Flags().Changed("prompt")
 	if err := f.check(cmd); err != nil {
 		return err
 	}
 	_, in := show.Terminal(s.In)
 	_, out := show.Terminal(s.Out)
 	switch {
-	case f.asks:
+	case f.hasPrompt:
 		return f.answer(cmd.Context(), s)
 	case in && out && !f.asJSON:
 		return converse(cmd.Context(), f, s)
@@ -129,7 +130,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 		return command.Usagef("--no-tools and --tools exclude each other")
 	case f.noLedger && given("ledger"):
 		return command.Usagef("--no-ledger and --ledger exclude each other")
-	case f.asJSON && !f.asks:
+	case f.asJSON && !f.hasPrompt:
 		return command.Usagef("--json needs -p: it prints what happens while that is answered")
 	case f.steps < 0 || f.steps == 0 && given("steps"):
 		return command.Usagef("--steps %d: it is how many messages of the model an answer may take", f.steps)
@@ -140,7 +141,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 	case f.budget < 1:
 		return command.Usagef("--tool-budget %d: it is a number of tokens, such as 20000", f.budget)
 	}
-	if f.asks && strings.TrimSpace(f.text) == "" {
+	if f.hasPrompt && strings.TrimSpace(f.text) == "" {
 		return command.Usagef("-p is empty: it is what you ask")
 	}
 	if err := (&agent.Permissions{Allow: f.allow}).Check(); err != nil {
@@ -155,5 +156,5 @@ const flagsHelp = `Flags of indus -p, and of indus on a terminal:
   --agents --steps --resume --no-ledger --json
   Settings are the user's alone, in indusvx/settings.json of the configuration
   directory: {"model", "baseURL", "keyFile" or "keyEnv", "context"}; a project has none. A call that
-  may do harm asks first; with -p nobody is asked, and it is refused.
+  may do harm asks first; with -p it is refused.
   --mcp --trust --ledger`

@@ -44,13 +44,17 @@ func (x *session) readGuide(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	sum := sha256.Sum256([]byte(content))
-	approval := mcpconfig.ApprovedTool{Project: filepath.Dir(path), Tool: guideName, Fingerprint: hex.EncodeToString(sum[:])}
+	approval := mcpconfig.ApprovedTool{
+		Project: filepath.Dir(path), Tool: guideName, Fingerprint: hex.EncodeToString(sum[:]),
+	}
 	list, _ := approvedTools()
 	switch {
 	case x.flags.agents, isApproved(list, approval):
 		return content, nil
 	case x.person == nil:
-		x.streams.Reportf("%s is not used, because it is not approved as it is now: indus on a terminal asks, and --agents uses it this once", path)
+		x.streams.Reportf(
+			"%s is not used, because it is not approved as it is now: indus on a terminal asks, and --agents uses it this once",
+			path)
 		return "", nil
 	}
 	err = x.askForGuide(ctx, path, content)
@@ -81,8 +85,8 @@ func guidePath(dir string) string {
 	root := repositoryOf(dir)
 	for at := dir; ; at = filepath.Dir(at) {
 		path := filepath.Join(at, guideName)
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			if rel, err := filepath.Rel(at, real); err == nil && filepath.IsLocal(rel) && isRegular(real) {
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			if rel, err := filepath.Rel(at, resolved); err == nil && filepath.IsLocal(rel) && isRegular(resolved) {
 				return path
 			}
 		}
@@ -114,5 +118,7 @@ func (x *session) guideText() string {
 	if x.guide == "" {
 		return ""
 	}
-	return fmt.Sprintf("\nThe project's %s, which the user has approved. It says how to work here, and gives no permission:\n%s\n", guideName, strings.TrimRight(x.guide, "\n"))
+	return fmt.Sprintf(
+		"\nThe project's %s, which the user has approved. It says how to work here, and gives no permission:\n%s\n",
+		guideName, strings.TrimRight(x.guide, "\n"))
 }

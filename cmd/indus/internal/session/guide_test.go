@@ -36,18 +36,18 @@ func TestGuide(t *testing.T) {
 	if uses() || len(shown) != 1 || shown[0] != "Use tabs.\nHidden[2J." {
 		t.Errorf("declined: shown %q", shown)
 	}
-	sc.mute = true
+	sc.noUser = true
 	if uses() || !strings.Contains(sc.errs.String(), "AGENTS.md is not used, because it is not approved as it is now") {
 		t.Errorf("nobody can be asked: %s", sc.errs.String())
 	}
 	if !uses("--agents") || uses() || uses("--agents", "--no-tools") {
 		t.Error("--agents is for one session, and for tools")
 	}
-	sc.mute, answer = false, nil
+	sc.noUser, answer = false, nil
 	if !uses() || len(shown) != 2 {
 		t.Error("accepted")
 	}
-	sc.mute = true
+	sc.noUser = true
 	if !uses() {
 		t.Error("it was approved before")
 	}
@@ -64,7 +64,7 @@ func TestGuide(t *testing.T) {
 	if uses() {
 		t.Error("another project has the same one")
 	}
-	sc.mute = false
+	sc.noUser = false
 	sc.write("secret", "KEY")
 	for _, leads := range []string{"../secret", sc.abs("secret")} {
 		if err := os.Remove("AGENTS.md"); err != nil {

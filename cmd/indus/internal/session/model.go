@@ -28,30 +28,31 @@ type service struct {
 	urlEnv  string // the variable with the address for keyEnv; "" if there is none
 	baseURL string // the address for keyEnv if urlEnv is not set; "" for the default of its package
 	model   string // the default model; "" if there is none
-	speaks  wireKind
+	api     apiKind
 }
 
-// wireKind is the API of a provider.
-type wireKind int
+// apiKind is the API of a provider.
+type apiKind int
 
 const (
-	likeOpenAI wireKind = iota
-	likeAnthropic
+	openaiAPI apiKind = iota
+	anthropicAPI
 )
 
 // providers are the providers that --model knows.
 var providers = []service{
-	{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", "claude-sonnet-4-5", likeAnthropic},
-	{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "", "gpt-5", likeOpenAI},
-	{"openrouter", "OPENROUTER_API_KEY", "", "https://openrouter.ai/api/v1", "openrouter/auto", likeOpenAI},
-	{"ollama", "", "", "http://127.0.0.1:11434/v1", "", likeOpenAI},
+	{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", "claude-sonnet-4-5", anthropicAPI},
+	{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "", "gpt-5", openaiAPI},
+	{"openrouter", "OPENROUTER_API_KEY", "", "https://openrouter.ai/api/v1", "openrouter/auto", openaiAPI},
+	{"ollama", "", "", "http://127.0.0.1:11434/v1", "", openaiAPI},
 }
 
-// elsewhere is the service at a --base-url that belongs to no known provider.
-var elsewhere service
+// unknownService is the service at a --base-url that belongs to no known provider.
+var unknownService service
 
-// home returns the address to which the key of the environment is sent: from the environment, or else the default.
-func (p service) home() string {
+// keyAddress returns the address to which the key of the environment is sent: from the environment, or else the
+// default.
+func (p service) keyAddress() string {
 	if p.urlEnv == "" {
 		return p.baseURL
 	}
@@ -66,12 +67,12 @@ type target struct {
 	key     secret.Value
 }
 
-// split splits a model name into the provider and the rest.
-func split(name string) (service, string) {
+// splitModel splits a model name into the provider and the rest.
+func splitModel(name string) (service, string) {
 	before, rest, ok := strings.Cut(name, "/")
 	i := slices.IndexFunc(providers, func(p service) bool { return p.name == before })
 	if !ok || i < 0 {
-		return elsewhere, name
+		return unknownService, name
 	}
 	return providers[i], rest
 }
@@ -79,40 +80,42 @@ func split(name string) (service, string) {
 // target returns the model with this name, or the model of --model if the name is "". --base-url and --key-file apply
 // to the provider of the session's first model. The settings apply to the provider that they name.
 func (f *flags) target(name string) (target, error) {
-	set, err := readSettings()
+	settings, err := readSettings()
 	if err != nil {
 		return target{}, err
 	}
-	first, err := f.firstModel(set)
+	first, err := f.firstModel(settings)
 	if err != nil && name == "" {
 		return target{}, err
 	}
 	t := target{}
-	t.service, t.id = split(cmp.Or(name, first))
-	begun, _ := split(first)
-	settled, _ := split(set.Model)
-	ours, theirs := begun.name == t.name, settled.name == t.name && (set.Model != "" || set.BaseURL != "")
-	from := "$" + t.urlEnv
+	t.service, t.id = splitModel(cmp.Or(name, first))
+	firstService, _ := splitModel(first)
+	settingsService, _ := splitModel(settings.Model)
+	isFirst := firstService.name == t.name
+	isSettings := settingsService.name == t.name && (settings.Model != "" || settings.BaseURL != "")
+	source := "$" + t.urlEnv
 	switch {
-	case ours && f.baseURL != "":
-		t.address, from = f.baseURL, "--base-url"
-	case theirs && set.BaseURL != "":
-		t.address, from = set.BaseURL, set.path+": baseURL"
+	case isFirst && f.baseURL != "":
+		t.address, source = f.baseURL, "--base-url"
+	case isSettings && settings.BaseURL != "":
+		t.address, source = settings.BaseURL, settings.path+": baseURL"
 	case t.name == "":
-		return t, command.Usagef("model %q: begin it with its provider, as in %s/…, or say with --base-url where it is%s", t.id, "anthropic",
+		return t, command.Usagef("model %q: begin it with its provider, as in %s/…, or say with --base-url where it is%s",
+			t.id, "anthropic",
 			command.DidYouMean(strings.Split(t.id, "/")[0], providerNames()))
 	case t.name == "ollama":
 		t.address = ollamaURL()
 	default:
-		t.address = t.home()
+		t.address = t.keyAddress()
 	}
 	if t.id == "" {
 		return t, command.Usagef("model %q has no name behind its provider", cmp.Or(name, first))
 	}
-	if err := checkAddress(from, t.address); err != nil {
+	if err := checkAddress(source, t.address); err != nil {
 		return t, err
 	}
-	key, err := f.key(t, ours, theirs, set)
+	key, err := f.key(t, isFirst, isSettings, settings)
 	t.key = secret.NewValue(key)
 	return t, err
 }
@@ -122,41 +125,43 @@ func providerNames() []string {
 }
 
 // firstModel returns the name of the session's first model.
-func (f *flags) firstModel(set settings) (string, error) {
+func (f *flags) firstModel(set userSettings) (string, error) {
 	if name := cmp.Or(f.model, os.Getenv("INDUS_MODEL"), set.Model); name != "" {
 		return name, nil
 	}
-	setURL := func(p service) bool { return p.home() != p.baseURL }
+	setURL := func(p service) bool { return p.keyAddress() != p.baseURL }
 	setKey := func(p service) bool { return p.keyEnv != "" && os.Getenv(p.keyEnv) != "" }
-	there := slices.DeleteFunc(slices.Clone(providers), func(p service) bool { return !setKey(p) })
-	if f.baseURL != "" || f.keyFile != "" || set.BaseURL != "" || len(there) == 0 && slices.ContainsFunc(providers, setURL) {
+	withKey := slices.DeleteFunc(slices.Clone(providers), func(p service) bool { return !setKey(p) })
+	if f.baseURL != "" || f.keyFile != "" || set.BaseURL != "" ||
+		len(withKey) == 0 && slices.ContainsFunc(providers, setURL) {
 		return "", command.Usagef("no model is named: give it with --model")
 	}
-	switch len(there) {
+	switch len(withKey) {
 	case 0:
 		return "", noKey(service{keyEnv: "ANTHROPIC_API_KEY, $OPENAI_API_KEY or $OPENROUTER_API_KEY"}, set)
 	case 1:
-		return there[0].name + "/" + there[0].model, nil
+		return withKey[0].name + "/" + withKey[0].model, nil
 	}
-	names := show.Names(there, func(p service) string { return p.name + "/" + p.model })
-	return "", command.Usagef("there are keys of several providers: name a model with --model, such as %s", strings.Join(names, " or "))
+	names := show.Names(withKey, func(p service) string { return p.name + "/" + p.model })
+	return "", command.Usagef("there are keys of several providers: name a model with --model, such as %s",
+		strings.Join(names, " or "))
 }
 
 // key returns the key that may be sent to the target's address: a key that the user set for it, or the key of its
 // environment variable. If settled is true, the settings name the target's provider.
-func (f *flags) key(t target, ours, settled bool, set settings) (string, error) {
-	theirs := settled && t.address == cmp.Or(set.BaseURL, t.baseURL)
+func (f *flags) key(t target, isFirst, settled bool, set userSettings) (string, error) {
+	sameAddress := settled && t.address == cmp.Or(set.BaseURL, t.baseURL)
 	switch {
-	case ours && f.keyFile != "":
+	case isFirst && f.keyFile != "":
 		return readKey(f.keyFile)
-	case theirs && set.KeyFile != "":
+	case sameAddress && set.KeyFile != "":
 		return readKey(set.KeyFile)
-	case theirs && set.KeyEnv != "":
+	case sameAddress && set.KeyEnv != "":
 		if key := os.Getenv(set.KeyEnv); key != "" {
 			return key, nil
 		}
 		return "", command.Usagef("%s: the variable %s, which keyEnv names, is not set", set.path, set.KeyEnv)
-	case t.keyEnv == "" || t.address != t.home():
+	case t.keyEnv == "" || t.address != t.keyAddress():
 		return "", nil // no key belongs to this address
 	}
 	key := strings.TrimSpace(os.Getenv(t.keyEnv))
@@ -166,25 +171,29 @@ func (f *flags) key(t target, ours, settled bool, set settings) (string, error) 
 	case t.address == t.baseURL:
 		return "", noKey(t.service, set)
 	case settled && (set.KeyFile != "" || set.KeyEnv != ""):
-		return "", command.Usagef("%s: the key that it names is not sent to $%s: set baseURL there too, or set $%s", set.path, t.urlEnv, t.keyEnv)
+		return "", command.Usagef("%s: the key that it names is not sent to $%s: set baseURL there too, or set $%s", set.path,
+			t.urlEnv, t.keyEnv)
 	}
 	return "", nil // a server of the user's own may need no key
 }
 
 // noKey returns the error for a missing key.
-func noKey(p service, set settings) error {
-	return command.Usagef("there is no key for %s. Set $%s, or give a file with --key-file, or name both model and key in %s: {\"model\": \"%s\", \"keyFile\": \"FILE\"}. A model on this machine needs none: --model ollama/NAME",
-		cmp.Or(p.name, "a model"), p.keyEnv, cmp.Or(set.path, "settings.json of the configuration"), cmp.Or(p.name, "anthropic")+"/NAME")
+func noKey(p service, set userSettings) error {
+	return command.Usagef(
+		"there is no key for %s. Set $%s, or give a file with --key-file, or name both model and key in %s: {\"model\": "+
+			"\"%s\", \"keyFile\": \"FILE\"}. A model on this machine needs none: --model ollama/NAME",
+		cmp.Or(p.name, "a model"), p.keyEnv, cmp.Or(set.path, "settings.json of the configuration"),
+		cmp.Or(p.name, "anthropic")+"/NAME")
 }
 
-// checkAddress refuses addresses that are not URLs of web services. from names the flag or variable with the address.
-func checkAddress(from, address string) error {
+// checkAddress refuses addresses that are not URLs of web services. source names the flag or variable with the address.
+func checkAddress(source, address string) error {
 	if address == "" {
 		return nil
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return command.Usagef("%s %s: it is a URL such as http://127.0.0.1:8000/v1", from, secret.URL(address))
+		return command.Usagef("%s %s: it is a URL such as http://127.0.0.1:8000/v1", source, secret.URL(address))
 	}
 	return nil
 }
@@ -205,14 +214,15 @@ func ollamaURL() string {
 	return scheme + "://" + strings.Replace(rest, "0.0.0.0", "127.0.0.1", 1) + "/v1"
 }
 
-// contexts holds the context sizes of models in tokens, by the start of their names. The first match applies. The
+// contextSizes holds the context sizes of models in tokens, by the start of their names. The first match applies. The
 // values are estimates for families of models. The flag --context or the setting overrides them.
-var contexts = []struct {
+var contextSizes = []struct {
 	begins string
 	tokens int
 }{
 	{"claude-", 200_000},
-	{"gpt-5", 272_000}, {"gpt-4.1", 1_000_000}, {"gpt-4o", 128_000}, {"gpt-4-turbo", 128_000}, {"gpt-4", 8_192}, {"gpt-3.5", 16_000},
+	{"gpt-5", 272_000}, {"gpt-4.1", 1_000_000}, {"gpt-4o", 128_000}, {"gpt-4-turbo", 128_000}, {"gpt-4", 8_192},
+	{"gpt-3.5", 16_000},
 	{"o1", 200_000}, {"o3", 200_000}, {"o4", 200_000},
 }
 
@@ -233,7 +243,7 @@ func (f *flags) contextOf(t target) int {
 		return cmp.Or(own, ollamaContext)
 	}
 	name := t.id[strings.LastIndexByte(t.id, '/')+1:] // names of OpenRouter begin with the provider
-	for _, c := range contexts {
+	for _, c := range contextSizes {
 		if strings.HasPrefix(name, c.begins) {
 			return c.tokens
 		}
@@ -249,7 +259,7 @@ type model interface {
 
 // provider returns a client for the model.
 func (t target) provider() model {
-	if t.speaks == likeAnthropic {
+	if t.api == anthropicAPI {
 		return anthropic.New(t.id, &anthropic.Options{Key: t.key.Reveal(), BaseURL: t.address})
 	}
 	return openai.New(t.id, &openai.Options{Key: t.key.Reveal(), BaseURL: t.address, Provider: t.name})
@@ -258,10 +268,16 @@ func (t target) provider() model {
 // explain adds an exit code and a hint to the error of a turn.
 func (x *session) explain(err error) error {
 	if errors.Is(err, agent.ErrSteps) {
-		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "--steps allows more, and the next prompt goes on from here (with --resume, of another run)"}
+		return &command.ExitError{
+			Code: command.ExitFault, Err: err,
+			Try: "--steps allows more, and the next prompt goes on from here (with --resume, of another run)",
+		}
 	}
 	if errors.Is(err, agent.ErrFull) {
-		return &command.ExitError{Code: command.ExitFault, Err: err, Try: "in a conversation /clear begins another one; /compact needs a model that takes all of it (see /model)"}
+		return &command.ExitError{
+			Code: command.ExitFault, Err: err,
+			Try: "in a conversation /clear begins another one; /compact needs a model that takes all of it (see /model)",
+		}
 	}
 	p, ok := errors.AsType[*agent.ProviderError](err)
 	if !ok {
@@ -275,7 +291,8 @@ func (x *session) explain(err error) error {
 			e.Try += fmt.Sprintf(" or $%s", x.target.keyEnv)
 		}
 	case p.Status == 0:
-		e.Code, e.Try = command.ExitUnreachable, "is it up, and is this its address: "+cmp.Or(secret.URL(x.target.address), "that of "+x.target.name)+"?"
+		e.Code, e.Try = command.ExitUnreachable,
+			"is it up, and is this its address: "+cmp.Or(secret.URL(x.target.address), "that of "+x.target.name)+"?"
 	case p.Status == http.StatusNotFound:
 		e.Try = "is the model's name right? see --model"
 	}

@@ -103,7 +103,9 @@ func TestWhereAModelIs(t *testing.T) {
 		{model: "openai/a", keyFile: "key", name: "c", want: `model "c": begin it with its provider`},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
-			for _, name := range []string{anthropic, openai, router, "OLLAMA_HOST", "INDUS_MODEL", "MINE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"} {
+			for _, name := range []string{
+				anthropic, openai, router, "OLLAMA_HOST", "INDUS_MODEL", "MINE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL",
+			} {
 				t.Setenv(name, "")
 			}
 			t.Setenv("HOME", dir)

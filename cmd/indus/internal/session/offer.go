@@ -20,55 +20,57 @@ type offer struct {
 	limit          int            // in tokens
 
 	profile   *schema.Profile
-	whole     *toolbox.Box // all tools, each by its name
+	allTools  *toolbox.Box // all tools, each by its name
 	box       *toolbox.Box // the tools that the model sees
-	shown     *chosen      // the visible tools of servers
+	visible   *selection   // the visible tools of servers
 	catalogue bool         // the box contains the catalog's four tools
 }
 
 func newOffer(local, servers toolbox.Source, limit int, p *schema.Profile) *offer {
-	o := &offer{local: local, servers: servers, limit: limit, shown: &chosen{Source: servers, names: map[string]bool{}}}
-	o.use(p)
+	o := &offer{
+		local: local, servers: servers, limit: limit, visible: &selection{Source: servers, names: map[string]bool{}},
+	}
+	o.setProfile(p)
 	return o
 }
 
-// use selects another model, with tools in the form of its provider. If that provider would refuse so many tools, all
-// tools of servers move to the catalog.
-func (o *offer) use(p *schema.Profile) {
-	o.profile, o.whole = p, toolbox.NewBox(&toolbox.BoxOptions{Profile: p}, o.local, o.servers)
+// setProfile selects another model, with tools in the form of its provider. If that provider would refuse so many
+// tools, all tools of servers move to the catalog.
+func (o *offer) setProfile(p *schema.Profile) {
+	o.profile, o.allTools = p, toolbox.NewBox(&toolbox.BoxOptions{Profile: p}, o.local, o.servers)
 	o.box = o.build()
 	if o.box.Findings() != nil {
 		o.catalogue = true
-		o.shown.add()
+		o.visible.add()
 		o.box = o.build()
 	}
-	o.arrange()
+	o.update()
 }
 
-// arrange adds tools that are new since the last turn, directly or through the catalog. It reports whether box has
+// update adds tools that are new since the last turn, directly or through the catalog. It reports whether box has
 // changed.
-func (o *offer) arrange() (changed bool) {
-	all := o.whole.Descriptors()
-	var news []string
+func (o *offer) update() (changed bool) {
+	all := o.allTools.Descriptors()
+	var added []string
 	for _, d := range all {
-		if d.Server != "" && !o.shown.has(d.Name) {
-			news = append(news, d.Name)
+		if d.Server != "" && !o.visible.has(d.Name) {
+			added = append(added, d.Name)
 		}
 	}
 	switch {
-	case o.catalogue || len(news) == 0:
+	case o.catalogue || len(added) == 0:
 		return false
-	case tokensOf(all) > o.limit || o.whole.Findings() != nil:
+	case tokensOf(all) > o.limit || o.allTools.Findings() != nil:
 		o.catalogue = true
 		o.box = o.build()
 		return true
 	}
-	o.shown.add(news...)
+	o.visible.add(added...)
 	return false
 }
 
 func (o *offer) build() *toolbox.Box {
-	sources := []toolbox.Source{o.local, o.shown}
+	sources := []toolbox.Source{o.local, o.visible}
 	if o.catalogue {
 		sources = append(sources, catalog.Over(o.servers, nil))
 	}
@@ -83,27 +85,27 @@ func tokensOf(tools []toolbox.Descriptor) (n int) {
 	return n / bytesPerToken
 }
 
-// chosen is a source restricted to chosen names.
-type chosen struct {
+// selection is a source restricted to chosen names.
+type selection struct {
 	toolbox.Source
 
 	mu      sync.Mutex
 	names   map[string]bool
 	changes uint64            // number of changes of names
-	of      *toolbox.Snapshot // the source's snapshot for shown; nil if names have changed since
+	source  *toolbox.Snapshot // the source's snapshot for shown; nil if names have changed since
 	shown   *toolbox.Snapshot
 }
 
-var _ toolbox.Source = (*chosen)(nil)
+var _ toolbox.Source = (*selection)(nil)
 
-func (c *chosen) has(name string) bool {
+func (c *selection) has(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.names[name]
 }
 
 // add adds names to the choice. Without names it empties the choice.
-func (c *chosen) add(names ...string) {
+func (c *selection) add(names ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if names == nil {
@@ -112,21 +114,21 @@ func (c *chosen) add(names ...string) {
 	for _, name := range names {
 		c.names[name] = true
 	}
-	c.of, c.changes = nil, c.changes+1
+	c.source, c.changes = nil, c.changes+1
 }
 
 // Snapshot implements [toolbox.Source]. It lists no pending tools, so a tool that is not visible cannot be called by
 // name.
-func (c *chosen) Snapshot(who toolbox.Principal) *toolbox.Snapshot {
+func (c *selection) Snapshot(who toolbox.Principal) *toolbox.Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.Source.Snapshot(who)
-	if c.of == s && s != nil {
+	if c.source == s && s != nil {
 		return c.shown
 	}
 	out := *s
 	out.Version, out.Pending = s.Version+c.changes, nil
 	out.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(d toolbox.Descriptor) bool { return !c.names[d.Name] })
-	c.of, c.shown = s, &out
+	c.source, c.shown = s, &out
 	return c.shown
 }

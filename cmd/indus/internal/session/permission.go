@@ -23,37 +23,37 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// asker asks the user for permission.
-type asker func(context.Context, agent.Ask) (agent.Verdict, error)
+// askFunc asks the user for permission.
+type askFunc func(context.Context, agent.Ask) (agent.Verdict, error)
 
 // permissions returns the permissions that guard each call. Only built-in tools can be harmless, because a server may
 // describe its tools in any way.
 func (x *session) permissions() *agent.Permissions {
-	ask := nobodyAsked(x.streams)
+	ask := refuseAll(x.streams)
 	if x.person != nil {
 		ask = x.person.ask
 	}
 	return &agent.Permissions{
-		Harmless: x.harmless,
-		All:      x.flags.yes, Allow: x.flags.allow, Ask: x.beforeAsking(ask),
+		Harmless: x.isHarmless,
+		All:      x.flags.yes, Allow: x.flags.allow, Ask: x.withRefusal(ask),
 		Memory: &memory{project: x.dir, server: x.server, approved: approvedTools},
 		Report: func(err error) { x.streams.Reportf("%s", err) },
 	}
 }
 
-// nobodyAsked returns an asker that refuses at once. For each tool it reports once how to allow it.
-func nobodyAsked(s show.Streams) asker {
+// refuseAll returns an asker that refuses at once. For each tool it reports once how to allow it.
+func refuseAll(s show.Streams) askFunc {
 	var mu sync.Mutex
-	said := map[string]bool{}
+	reported := map[string]bool{}
 	return func(_ context.Context, a agent.Ask) (agent.Verdict, error) {
 		hint := fmt.Sprintf("--allow %s lets it run unasked, and --yes lets all", show.ShellWord(a.Call.Name))
 		mu.Lock()
 		defer mu.Unlock()
-		if !said[a.Call.Name] {
-			said[a.Call.Name] = true
-			s.Reportf("%s was not run: nobody can be asked; %s", a.Call.Name, hint)
+		if !reported[a.Call.Name] {
+			reported[a.Call.Name] = true
+			s.Reportf("%s was not run: no user can be asked; %s", a.Call.Name, hint)
 		}
-		return agent.Refuse, errors.New("who starts indus gives it: " + hint + ". Do not try it again")
+		return agent.Refuse, errors.New("it is given at the start of indus: " + hint + ". Do not try it again")
 	}
 }
 
@@ -71,18 +71,18 @@ var _ agent.Memory = (*memory)(nil)
 
 // Allowed implements [agent.Memory].
 func (m *memory) Allowed(a agent.Ask) bool {
-	want, err := m.approval(a)
+	approval, err := m.approval(a)
 	if err != nil {
 		return false
 	}
 	list, err := m.approved()
-	return err == nil && isApproved(list, want)
+	return err == nil && isApproved(list, approval)
 }
 
 // isApproved reports whether the list contains the tool or file with the same fingerprint.
-func isApproved(list []mcpconfig.ApprovedTool, want mcpconfig.ApprovedTool) bool {
+func isApproved(list []mcpconfig.ApprovedTool, approval mcpconfig.ApprovedTool) bool {
 	return slices.ContainsFunc(list, func(t mcpconfig.ApprovedTool) bool {
-		return t.Project == want.Project && t.Tool == want.Tool && t.Fingerprint == want.Fingerprint
+		return t.Project == approval.Project && t.Tool == approval.Tool && t.Fingerprint == approval.Fingerprint
 	})
 }
 
@@ -100,7 +100,7 @@ func (m *memory) Allow(a agent.Ask) error {
 func (m *memory) approval(a agent.Ask) (mcpconfig.ApprovedTool, error) {
 	t := mcpconfig.ApprovedTool{Project: m.project, Tool: a.Call.Name}
 	if !a.Listed() {
-		return t, fmt.Errorf("%s is not listed now, so that nobody knows what it is", t.Tool)
+		return t, fmt.Errorf("%s is not listed now, so its definition is unknown", t.Tool)
 	}
 	server := ""
 	if a.Tool.Server != "" {
@@ -127,8 +127,8 @@ func (m *memory) approval(a agent.Ask) (mcpconfig.ApprovedTool, error) {
 // covers every call of the tool.
 func exactCall(c toolbox.Call) (shown, whole string) {
 	var in map[string]json.RawMessage
-	var runs struct{ Command, URL, Path string } // decoded as the tools do: "Url" is "url"
-	_, _ = json.Unmarshal(c.Input, &in), json.Unmarshal(c.Input, &runs)
+	var call struct{ Command, URL, Path string } // decoded as the tools do: "Url" is "url"
+	_, _ = json.Unmarshal(c.Input, &in), json.Unmarshal(c.Input, &call)
 	switch c.Name {
 	case "bash", "process":
 		delete(in, "timeout") // it does not change the effect of the call
@@ -137,25 +137,25 @@ func exactCall(c toolbox.Call) (shown, whole string) {
 		if in == nil || err != nil {
 			b = bytes.TrimSpace(c.Input)
 		}
-		return secret.Text(strings.TrimSpace(runs.Command)), string(b)
+		return secret.Text(strings.TrimSpace(call.Command)), string(b)
 	case "webfetch":
-		u, err := url.Parse(runs.URL)
+		u, err := url.Parse(call.URL)
 		if err != nil || u.Host == "" {
-			return runs.URL, string(c.Input)
+			return call.URL, string(c.Input)
 		}
 		return u.Scheme + "://" + u.Host, u.Scheme + "://" + strings.ToLower(u.Host)
 	case "read", "ls", "grep", "find": // outside of a project these calls need approval
-		return cmp.Or(runs.Path, "."), cmp.Or(string(bytes.TrimSpace(c.Input)), "{}")
+		return cmp.Or(call.Path, "."), cmp.Or(string(bytes.TrimSpace(c.Input)), "{}")
 	}
 	return "", ""
 }
 
-// refusal returns the error with which a call would end, as far as it is known in advance, or nil if the call may
+// refusalFunc returns the error with which a call would end, as far as it is known in advance, or nil if the call may
 // succeed.
-type refusal func(context.Context, toolbox.Call) error
+type refusalFunc func(context.Context, toolbox.Call) error
 
-// beforeAsking refuses calls that cannot succeed without asking the user.
-func (x *session) beforeAsking(ask asker) asker {
+// withRefusal refuses calls that cannot succeed without asking the user.
+func (x *session) withRefusal(ask askFunc) askFunc {
 	return func(ctx context.Context, a agent.Ask) (agent.Verdict, error) {
 		refuse := x.refusal
 		if a.Tool.Server != "" || !a.Listed() {

@@ -16,7 +16,10 @@ import (
 
 func ask(server, name, description, input string) agent.Ask {
 	return agent.Ask{
-		Tool: toolbox.Descriptor{Name: name, Server: server, Tool: strings.TrimPrefix(name, server+"__"), Description: description, Schema: json.RawMessage(`{}`)},
+		Tool: toolbox.Descriptor{
+			Name: name, Server: server, Tool: strings.TrimPrefix(name, server+"__"), Description: description,
+			Schema: json.RawMessage(`{}`),
+		},
 		Call: toolbox.Call{Name: name, Input: json.RawMessage(input)},
 	}
 }

@@ -13,8 +13,8 @@ import (
 // fileTools are the built-in tools that read files.
 var fileTools = []string{"read", "ls", "grep", "find"}
 
-// harmless reports whether a call runs without asking. Reads of files do, unless the working directory is private.
-func (x *session) harmless(a agent.Ask) bool {
+// isHarmless reports whether a call runs without asking. Reads of files do, unless the working directory is private.
+func (x *session) isHarmless(a agent.Ask) bool {
 	if a.Tool.Server != "" || !standard.Harmless(a.Call) {
 		return false
 	}
@@ -33,7 +33,8 @@ func privateReason(dir string, homes, own []string) string {
 			first := strings.ToLower(filepath.Base(at))
 			hidden := strings.HasPrefix(first, ".") || first == "library" || first == "appdata"
 			if hidden && command.SameDirectory(home, filepath.Dir(at)) {
-				return "the working directory is in " + filepath.Join("~", filepath.Base(at)) + ", where programs keep what is theirs"
+				return "the working directory is in " + filepath.Join("~", filepath.Base(at)) +
+					", where programs keep their own data"
 			}
 		}
 	}

@@ -15,7 +15,10 @@ func TestDirectoriesThatAreNoProjects(t *testing.T) {
 	top := t.TempDir()
 	home := filepath.Join(top, "home", "me")
 	state := filepath.Join(top, "elsewhere", "state", "indus")
-	for _, dir := range []string{"home/me/.ssh", "home/me/.config/google-chrome", "home/me/work/repo/.hidden", "home/me/Library/Cookies", "home/you/.ssh", "srv", "elsewhere/state/indus/sessions"} {
+	for _, dir := range []string{
+		"home/me/.ssh", "home/me/.config/google-chrome", "home/me/work/repo/.hidden", "home/me/Library/Cookies",
+		"home/you/.ssh", "srv", "elsewhere/state/indus/sessions",
+	} {
 		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +42,8 @@ func TestDirectoriesThatAreNoProjects(t *testing.T) {
 		"elsewhere/state":                "own files",
 		"elsewhere/state/indus/sessions": "own files",
 	} {
-		got := session.PrivateReason(filepath.Join(top, filepath.FromSlash(dir)), []string{filepath.Join(top, "link"), home}, []string{state})
+		got := session.PrivateReason(filepath.Join(top, filepath.FromSlash(dir)), []string{filepath.Join(top, "link"), home},
+			[]string{state})
 		if !strings.Contains(filepath.ToSlash(got), why) || (got == "") != (why == "") {
 			if dir == "" && got != "" { // the root contains both
 				continue

@@ -41,9 +41,11 @@ func (x *session) attach(ctx context.Context) error {
 	}
 	x.config, x.log, x.signIns = c, log, signin.Open(x.streams)
 	x.servers = ledger.Attach(ctx, ledger.Empty(), configured, &ledger.Options{
-		Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: x.endpoint, Logger: x.streams.Logger()}, Wait: -1},
-		Log:   log,
-		By:    fmt.Sprintf("indus session %s, process %d", x.id, os.Getpid()),
+		Mount: &interop.MountOptions{
+			FleetOptions: interop.FleetOptions{Endpoint: x.endpoint, Logger: x.streams.Logger()}, Wait: -1,
+		},
+		Log: log,
+		By:  fmt.Sprintf("indus session %s, process %d", x.id, os.Getpid()),
 	})
 	if err := x.settle(ctx); err != nil {
 		return err
@@ -92,7 +94,8 @@ func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.L
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case guard != "":
-		return nil, fmt.Errorf("%w; without the ledger nobody knows which tools changed, and the configuration keeps those back", err)
+		return nil, fmt.Errorf(
+			"%w; without the ledger it is unknown which tools changed, and the configuration keeps those back", err)
 	}
 	x.streams.Reportf("no ledger is kept: %s", strings.TrimPrefix(err.Error(), "ledger: "))
 	return nil, nil
@@ -161,25 +164,26 @@ func (x *session) statusOf(server string) (interop.EndpointStatus, bool) {
 // disconnect stops a server. Its tools are removed at once.
 func (x *session) disconnect(server string) error {
 	if _, ok := x.server(server); !ok {
-		return command.Usagef("no server %q is connected%s", server, command.DidYouMean(server, command.IDs(x.servers.Fleet.Servers())))
+		return command.Usagef("no server %q is connected%s", server,
+			command.DidYouMean(server, command.IDs(x.servers.Fleet.Servers())))
 	}
 	x.servers.Detach(server)
 	return nil
 }
 
-// seen is the state of a server at one moment.
-type seen struct {
+// serverState is the state of a server at one moment.
+type serverState struct {
 	health string            // text for the model
 	tools  map[string]string // the fingerprint of each tool by name
 }
 
-// look returns the current state of all servers, in order.
-func (x *session) look() (order []string, now map[string]seen) {
-	now = map[string]seen{}
+// serverStates returns the current state of all servers, in order.
+func (x *session) serverStates() (order []string, now map[string]serverState) {
+	now = map[string]serverState{}
 	all := x.servers.Snapshot("")
 	for _, st := range x.servers.Status() {
 		order = append(order, st.Server)
-		now[st.Server] = seen{health(st, slices.Contains(all.Pending, st.Server)), map[string]string{}}
+		now[st.Server] = serverState{healthText(st, slices.Contains(all.Pending, st.Server)), map[string]string{}}
 	}
 	for _, d := range all.Tools {
 		if s, ok := now[d.Server]; ok {
@@ -189,67 +193,72 @@ func (x *session) look() (order []string, now map[string]seen) {
 	return order, now
 }
 
-// health describes a server's status in the words of the briefing.
-func health(st interop.EndpointStatus, pending bool) string {
+// healthText describes a server's status in the words of the briefing.
+func healthText(st interop.EndpointStatus, pending bool) string {
 	switch {
 	case st.Fault != nil:
-		return "cannot be reached: " + strconv.Quote(quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300)) // it may contain text of the server
+		// It may contain text of the server.
+		return "cannot be reached: " + strconv.Quote(quoted(strings.TrimPrefix(st.Fault.Error(), st.Server+": "), 300))
 	case !pending: // or idle, and started by the next call
 		return "ready"
 	}
 	return "not ready yet; its tools come with a later message"
 }
 
-// news describes the changes of servers since the last turn, or returns "" if there are none.
-func (x *session) news() string {
-	order, now := x.look()
+// describeNews describes the changes of servers since the last turn, or returns "" if there are none.
+func (x *session) describeNews() string {
+	order, now := x.serverStates()
 	var lines []string
 	for _, id := range order {
-		was, known := x.told[id]
-		if line := changeOf(was, now[id], known); line != "" {
+		before, known := x.reportedStates[id]
+		if line := describeChange(before, now[id], known); line != "" {
 			lines = append(lines, "- "+quoted(id, 100)+": "+line)
 		}
 	}
-	for id := range x.told {
+	for id := range x.reportedStates {
 		if _, there := now[id]; !there {
 			lines = append(lines, "- "+quoted(id, 100)+": disconnected, its tools are gone")
 		}
 	}
-	x.told = now
+	x.reportedStates = now
 	if lines == nil {
 		return ""
 	}
 	slices.Sort(lines)
-	return "(From indus, not from the user. Since the last message:\n" + strings.Join(lines, "\n") + x.instructions() + "\n)"
+	return "(From indus, not from the user. Since the last message:\n" + strings.Join(lines, "\n") + x.instructions() +
+		"\n)"
 }
 
-// changeOf describes the changes of one server, or returns "" if there are none.
-func changeOf(was, now seen, known bool) string {
-	var came, went, changed []string
+// describeChange describes the changes of one server, or returns "" if there are none.
+func describeChange(before, now serverState, known bool) string {
+	var added, removed, changed []string
 	for name, print := range now.tools {
-		if before, had := was.tools[name]; !had {
-			came = append(came, name)
+		if before, had := before.tools[name]; !had {
+			added = append(added, name)
 		} else if before != print {
 			changed = append(changed, name)
 		}
 	}
-	for name := range was.tools {
+	for name := range before.tools {
 		if _, has := now.tools[name]; !has {
-			went = append(went, name)
+			removed = append(removed, name)
 		}
 	}
 	var parts []string
-	if !known || was.health != now.health {
+	if !known || before.health != now.health {
 		parts = append(parts, now.health)
 	}
-	for i, names := range [][]string{came, went, changed} {
-		if len(names) > 0 {
-			slices.Sort(names)
-			parts = append(parts, [...]string{"new", "gone", "changed"}[i]+": "+show.List(names, maxNews, "tools"))
+	for _, group := range []struct {
+		label string
+		names []string
+	}{{"new", added}, {"gone", removed}, {"changed", changed}} {
+		if len(group.names) > 0 {
+			slices.Sort(group.names)
+			parts = append(parts, group.label+": "+show.List(group.names, maxChangedNames, "tools"))
 		}
 	}
 	return strings.Join(parts, "; ")
 }
 
-// maxNews limits the tools that a line about a server names.
-const maxNews = 20
+// maxChangedNames limits the tools that a line about a server names.
+const maxChangedNames = 20

@@ -18,47 +18,49 @@ import (
 // session is the state of one run of the agent. Only one goroutine may call prompt, useModel, connect, disconnect and
 // close. Fields that other goroutines read are safe for concurrent use.
 type session struct {
-	id         string // the id of its transcript, for --resume
-	dir        string // the working directory without symbolic links
-	private    string // the reason for which reads of files must ask; "" if they need not
-	flags      *flags
-	streams    show.Streams
-	config     *mcpconfig.Config // the whole configuration; empty with --no-tools, as are the fields up to offer
-	servers    *ledger.Attachment
-	signIns    *signin.Tokens    // sign-ins at servers
-	log        ledger.Log        // of servers; nil if no ledger is kept
-	local      *toolbox.Registry // the built-in tools
-	deck       *standard.Deck    // the state of the built-in tools
-	refusal    refusal           // for calls of built-in tools
-	offer      *offer            // the tools that the model sees
-	person     *person           // at the terminal; nil if no user can be asked
-	target     target            // the model
-	provider   model             // the client of the model; other goroutines use currentModel
-	agent      *agent.Session
-	transcript *agent.Transcript // nil if it is not stored
-	hear       func(agent.Event)
-	guide      string          // the project's approved AGENTS.md; "" if there is none
-	told       map[string]seen // the state of servers that the model knows
-	instructed []string        // servers whose instructions the model has received
+	id                string // the id of its transcript, for --resume
+	dir               string // the working directory without symbolic links
+	private           string // the reason for which reads of files must ask; "" if they need not
+	flags             *flags
+	streams           show.Streams
+	config            *mcpconfig.Config // the whole configuration; empty with --no-tools, as are the fields up to offer
+	servers           *ledger.Attachment
+	signIns           *signin.Tokens    // sign-ins at servers
+	log               ledger.Log        // of servers; nil if no ledger is kept
+	local             *toolbox.Registry // the built-in tools
+	deck              *standard.Deck    // the state of the built-in tools
+	refusal           refusalFunc       // for calls of built-in tools
+	offer             *offer            // the tools that the model sees
+	person            *person           // at the terminal; nil if no user can be asked
+	target            target            // the model
+	provider          model             // the client of the model; other goroutines use currentModel
+	agent             *agent.Session
+	transcript        *agent.Transcript // nil if it is not stored
+	onEvent           func(agent.Event)
+	guide             string                 // the project's approved AGENTS.md; "" if there is none
+	reportedStates    map[string]serverState // the state of servers that the model knows
+	instructedServers []string               // servers whose instructions the model has received
 
 	mu sync.Mutex // guards changes of provider
 }
 
 // openSession returns a session that is ready for its first prompt. p answers questions about permission and questions
-// of servers. It is nil if no user can be asked. hear receives the events of turns, and may be nil. The caller must
+// of servers. It is nil if no user can be asked. onEvent receives the events of turns, and may be nil. The caller must
 // close the session.
-func openSession(ctx context.Context, f *flags, s show.Streams, p *person, hear func(agent.Event)) (*session, error) {
+func openSession(
+	ctx context.Context, f *flags, s show.Streams, p *person, onEvent func(agent.Event),
+) (*session, error) {
 	x := &session{flags: f, streams: s, person: p}
-	if err := x.boot(ctx, hear); err != nil {
+	if err := x.start(ctx, onEvent); err != nil {
 		x.close()
 		return nil, err
 	}
 	return x, nil
 }
 
-// boot starts the parts in order. Values that may be mistyped come first, and the briefing last, because it names all
+// start starts the parts in order. Values that may be mistyped come first, and the briefing last, because it names all
 // parts.
-func (x *session) boot(ctx context.Context, hear func(agent.Event)) (err error) {
+func (x *session) start(ctx context.Context, onEvent func(agent.Event)) (err error) {
 	if x.dir, err = workingDirectory(); err != nil {
 		return err
 	}
@@ -67,60 +69,63 @@ func (x *session) boot(ctx context.Context, hear func(agent.Event)) (err error) 
 	}
 	x.streams.Learn(x.target.key)
 	x.provider = x.target.provider()
-	if x.id, err = x.identity(); err != nil {
+	if x.id, err = x.resolveID(); err != nil {
 		return err
 	}
-	x.hear = hear
-	if err := x.graft(ctx); err != nil {
+	x.onEvent = onEvent
+	if err := x.buildOffer(ctx); err != nil {
 		return err
 	}
 	if x.guide, err = x.readGuide(ctx); err != nil {
 		return err
 	}
-	return x.begin(ctx)
+	return x.beginConversation(ctx)
 }
 
-// begin starts the conversation with the session's id, or continues it.
-func (x *session) begin(ctx context.Context) error {
-	if err := x.record(ctx); err != nil {
+// beginConversation starts the conversation with the session's id, or continues it.
+func (x *session) beginConversation(ctx context.Context) error {
+	if err := x.openTranscript(ctx); err != nil {
 		return err
 	}
-	o := agent.Options{Provider: x.provider, Tools: x.offer.box, Hear: x.hear, Steps: x.flags.steps, Context: x.flags.contextOf(x.target)}
+	o := agent.Options{
+		Provider: x.provider, Tools: x.offer.box, Hear: x.onEvent, Steps: x.flags.steps, Context: x.flags.contextOf(x.target),
+	}
 	if x.transcript != nil {
 		o.Journal, o.History = x.transcript, x.transcript.Entries()
 	}
-	x.instructed = nil
-	_, x.told = x.look()
+	x.instructedServers = nil
+	_, x.reportedStates = x.serverStates()
 	o.System = x.briefing()
 	x.agent = agent.New(o)
 	return nil
 }
 
-// renew begins a new conversation. The previous one stays stored.
-func (x *session) renew(ctx context.Context) error {
-	before, id, resume, said := x.transcript, x.id, x.flags.resume, x.hasSaid()
+// restart begins a new conversation. The previous one stays stored.
+func (x *session) restart(ctx context.Context) error {
+	before, id, resume, hadMessages := x.transcript, x.id, x.flags.resume, x.hasMessages()
 	x.flags.resume, x.id, x.transcript = "", string(ledger.NewKey()), nil
-	if err := x.begin(ctx); err != nil {
+	if err := x.beginConversation(ctx); err != nil {
 		x.flags.resume, x.id, x.transcript = resume, id, before
 		return err
 	}
-	endTranscript(before, id, said)
+	endTranscript(before, id, hadMessages)
 	return nil
 }
 
-// hasSaid reports whether the conversation has any messages.
-func (x *session) hasSaid() bool { return x.agent != nil && len(x.agent.Messages()) > 0 }
+// hasMessages reports whether the conversation has any messages.
+func (x *session) hasMessages() bool { return x.agent != nil && len(x.agent.Messages()) > 0 }
 
-// graft adds the servers' tools to the built-in tools, each behind a guard.
-func (x *session) graft(ctx context.Context) error {
-	if err := x.deal(); err != nil {
+// buildOffer adds the servers' tools to the built-in tools, each behind a guard.
+func (x *session) buildOffer(ctx context.Context) error {
+	if err := x.createBuiltins(); err != nil {
 		return err
 	}
 	if err := x.attach(ctx); err != nil {
 		return err
 	}
 	p := x.permissions()
-	x.offer = newOffer(agent.Guard(x.local, p.Permit), agent.Guard(x.servers, p.Permit), x.flags.budget, x.provider.Profile())
+	x.offer = newOffer(agent.Guard(x.local, p.Permit), agent.Guard(x.servers, p.Permit), x.flags.budget,
+		x.provider.Profile())
 	x.reportCatalogue()
 	return nil
 }
@@ -128,7 +133,9 @@ func (x *session) graft(ctx context.Context) error {
 // reportCatalogue reports that the model sees the four tools of the catalog instead of all tools.
 func (x *session) reportCatalogue() {
 	if x.offer.catalogue {
-		x.streams.Reportf("the servers' tools are too many to be shown at once (see --tool-budget): search, schema, call and batch find and run them")
+		x.streams.Reportf(
+			"the servers' tools are too many to be shown at once (see --tool-budget): search, schema, call and batch find " +
+				"and run them")
 	}
 }
 
@@ -143,11 +150,11 @@ func workingDirectory() (string, error) {
 
 // prompt runs one turn. News about servers precede the text.
 func (x *session) prompt(ctx context.Context, text string) (agent.Answer, error) {
-	if x.offer.arrange() {
+	if x.offer.update() {
 		x.reportCatalogue()
 		x.agent.Use(x.provider, x.offer.box)
 	}
-	if news := x.news(); news != "" {
+	if news := x.describeNews(); news != "" {
 		text = news + "\n\n" + text
 	}
 	a, err := x.agent.Prompt(ctx, text)
@@ -168,7 +175,7 @@ func (x *session) useModel(name string) error {
 	x.target, x.provider = t, t.provider()
 	x.mu.Unlock()
 	x.agent.UseContext(x.flags.contextOf(t))
-	x.offer.use(x.provider.Profile())
+	x.offer.setProfile(x.provider.Profile())
 	x.agent.Use(x.provider, x.offer.box)
 	return nil
 }
@@ -191,5 +198,5 @@ func (x *session) close() {
 	if x.signIns != nil {
 		x.signIns.Close()
 	}
-	endTranscript(x.transcript, x.id, x.hasSaid())
+	endTranscript(x.transcript, x.id, x.hasMessages())
 }

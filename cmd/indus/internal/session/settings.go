@@ -17,9 +17,9 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// settings belong to the user. A project has none, because a cloned repository must not choose where prompts and keys
-// go.
-type settings struct {
+// userSettings belong to the user. A project has none, because a cloned repository must not choose where prompts and
+// keys go.
+type userSettings struct {
 	Model   string `json:"model"`
 	BaseURL string `json:"baseURL"`
 	KeyFile string `json:"keyFile"` // relative to the file of settings
@@ -34,12 +34,12 @@ const maxSettings = 64 << 10
 
 // readSettings reads settings.json of the user's configuration directory. If the file does not exist, the settings are
 // empty.
-func readSettings() (settings, error) {
+func readSettings() (userSettings, error) {
 	path, err := mcpconfig.PathOf(mcpconfig.User, nil)
 	if err != nil {
-		return settings{}, nil // there is no home directory
+		return userSettings{}, nil // there is no home directory
 	}
-	s := settings{path: filepath.Join(filepath.Dir(path), "settings.json")}
+	s := userSettings{path: filepath.Join(filepath.Dir(path), "settings.json")}
 	b, err := atomicfile.ReadNamed(context.Background(), s.path, nil, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -62,7 +62,8 @@ func readSettings() (settings, error) {
 		err = errors.New("keyFile and keyEnv exclude each other")
 	}
 	if err != nil {
-		return s, command.Usagef("%s: %w; it is a JSON object of the strings model, baseURL, keyFile and keyEnv, and the number context", s.path, err)
+		return s, command.Usagef(
+			"%s: %w; it is a JSON object of the strings model, baseURL, keyFile and keyEnv, and the number context", s.path, err)
 	}
 	if rest, ok := strings.CutPrefix(s.KeyFile, "~/"); ok {
 		home, _ := os.UserHomeDir()
@@ -80,7 +81,8 @@ func readKey(path string) (string, error) {
 		return "", command.AsUsage(err)
 	}
 	key, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
-	if key = strings.TrimSpace(key); key == "" {
+	key = strings.TrimSpace(key)
+	if key == "" {
 		return "", command.Usagef("%s: there is no key in it", path)
 	}
 	return key, nil

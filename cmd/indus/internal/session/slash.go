@@ -60,15 +60,16 @@ func (c *conversation) command(ctx context.Context, text string) (leave bool, er
 	most := map[string]int{"/mcp": 2, "/model": 1, "/result": 1, "/prompts": len(args)}[name]
 	switch _, known := slashNames[name]; {
 	case !known:
-		err = fmt.Errorf("no command %s%s; /help lists them", name, command.DidYouMean(name, slices.Sorted(maps.Keys(slashNames))))
+		err = fmt.Errorf("no command %s%s; /help lists them", name,
+			command.DidYouMean(name, slices.Sorted(maps.Keys(slashNames))))
 	case len(args) > most:
 		err = fmt.Errorf("%s: %q is too much; /help says what it takes", name, args[most])
 	case name == "/help":
-		c.say(slashHelp)
+		c.printText(slashHelp)
 	case name == "/mcp":
 		err = c.mcp(ctx, args)
 	case name == "/tools":
-		c.say(c.toolTable("", true))
+		c.printText(c.toolTable("", true))
 	case name == "/model":
 		err = c.model(args)
 	case name == "/prompts":
@@ -81,8 +82,8 @@ func (c *conversation) command(ctx context.Context, text string) (leave bool, er
 			return a, c.explain(err)
 		})
 	case name == "/clear":
-		if err = c.renew(ctx); err == nil {
-			c.say("this is another conversation; the one before is kept")
+		if err = c.restart(ctx); err == nil {
+			c.printText("this is another conversation; the one before is kept")
 		}
 	case name == "/quit":
 		return true, nil
@@ -98,13 +99,13 @@ func (c *conversation) command(ctx context.Context, text string) (leave bool, er
 	return leave, nil
 }
 
-// say prints text without control characters.
-func (c *conversation) say(text string) {
+// printText prints text without control characters.
+func (c *conversation) printText(text string) {
 	c.screen.Print(strings.Split(strings.TrimRight(text, "\n")+"\n", "\n")...)
 }
 
-// in formats a table for the width of this terminal.
-func (c *conversation) in(t *show.Table) string {
+// tableText formats a table for the width of this terminal.
+func (c *conversation) tableText(t *show.Table) string {
 	width, _ := c.screen.Editor.Size()
 	return t.In(width)
 }
@@ -120,7 +121,7 @@ func (c *conversation) model(args []string) error {
 	if c.target.address != "" {
 		about += ", at " + secret.URL(c.target.address)
 	}
-	c.say(show.Clean(c.provider.Name()) + "\n" + show.Clean(about))
+	c.printText(show.Clean(c.provider.Name()) + "\n" + show.Clean(about))
 	return nil
 }
 
@@ -167,26 +168,27 @@ func (c *conversation) mcp(ctx context.Context, args []string) error {
 	}
 	switch verb {
 	case "":
-		c.say(c.serverTable())
+		c.printText(c.serverTable())
 	case "connect":
 		return c.connectNow(ctx, server)
 	case "disconnect":
 		if err := c.disconnect(server); err != nil {
 			return err
 		}
-		delete(c.seen, server)
-		c.say(show.Clean(server) + " is disconnected")
+		delete(c.printedStates, server)
+		c.printText(show.Clean(server) + " is disconnected")
 	case "tools", "log":
 		if _, ok := c.server(server); !ok && server != "" {
 			return fmt.Errorf("no server %q is connected%s", server, command.DidYouMean(server, c.serverNames(verb)))
 		}
 		if verb == "tools" {
-			c.say(c.toolTable(server, false))
+			c.printText(c.toolTable(server, false))
 			return nil
 		}
 		return c.printLog(ctx, server)
 	default:
-		return fmt.Errorf("/mcp %s: there is connect, disconnect, tools and log%s", verb, command.DidYouMean(verb, slashNames["/mcp"]))
+		return fmt.Errorf("/mcp %s: there is connect, disconnect, tools and log%s", verb,
+			command.DidYouMean(verb, slashNames["/mcp"]))
 	}
 	return nil
 }
@@ -195,7 +197,7 @@ func (c *conversation) mcp(ctx context.Context, args []string) error {
 func (c *conversation) connectNow(ctx context.Context, server string) error {
 	return c.screen.Turn(ctx, func(ctx context.Context) error {
 		c.screen.SetNote("connecting " + server)
-		delete(c.seen, server)
+		delete(c.printedStates, server)
 		if err := c.connect(ctx, server); err != nil {
 			return err
 		}
@@ -223,7 +225,7 @@ func (c *conversation) printLog(ctx context.Context, server string) error {
 	if text == "" {
 		text = "nothing has happened"
 	}
-	c.say(text)
+	c.printText(text)
 	return nil
 }
 
@@ -249,16 +251,16 @@ func (c *conversation) serverTable() string {
 		}
 	}
 	for _, st := range c.servers.Status() {
-		var what []string
+		var details []string
 		if st.Fault != nil {
-			what = append(what, strings.TrimPrefix(st.Fault.Error(), st.Server+": "))
+			details = append(details, strings.TrimPrefix(st.Fault.Error(), st.Server+": "))
 		} else if st.Phase.Usable() {
-			what = append(what, show.Duration(st.Took))
+			details = append(details, show.Duration(st.Took))
 		}
 		if n := held[st.Server]; n > 0 {
-			what = append(what, show.Count(n, "tool")+" held back: see indus mcp accept")
+			details = append(details, show.Count(n, "tool")+" held back: see indus mcp accept")
 		}
-		t.Add(st.Server, string(st.Phase), fmt.Sprint(st.Tools), strings.Join(what, "; "))
+		t.Add(st.Server, string(st.Phase), fmt.Sprint(st.Tools), strings.Join(details, "; "))
 	}
 	for _, r := range c.config.Rows {
 		if _, runs := c.statusOf(r.Server.ID); runs || r.State == mcpconfig.Shadowed {
@@ -273,7 +275,7 @@ func (c *conversation) serverTable() string {
 	if len(c.servers.Status()) == 0 && len(c.config.Rows) == 0 {
 		return "no server is configured: see indus mcp add -h"
 	}
-	return c.in(t)
+	return c.tableText(t)
 }
 
 // toolTable returns a table of a server's tools. With builtin it has the built-in tools and the tools of all servers.
@@ -284,7 +286,7 @@ func (c *conversation) toolTable(server string, builtin bool) string {
 	t, n := &show.Table{Spare: []string{"WHAT"}}, 0
 	t.Add("TOOL", "CALLS", "WHAT")
 	m := &memory{project: c.dir, server: c.server, approved: sync.OnceValues(approvedTools)} // read once for all tools
-	for _, d := range c.offer.whole.Descriptors() {
+	for _, d := range c.offer.allTools.Descriptors() {
 		if builtin || d.Server == server {
 			t.Add(d.Name, c.permission(m, d), show.Summary(d.Description))
 			n++
@@ -299,7 +301,7 @@ func (c *conversation) toolTable(server string, builtin bool) string {
 	if n == 0 {
 		return "there are none now"
 	}
-	return c.in(t)
+	return c.tableText(t)
 }
 
 // permission describes whether calls of a tool run, or ask first.
@@ -309,7 +311,7 @@ func (c *conversation) permission(m *memory, d toolbox.Descriptor) string {
 	switch {
 	case c.flags.yes, (&agent.Permissions{Allow: c.flags.allow}).Allows(d):
 		return "run"
-	case c.harmless(a):
+	case c.isHarmless(a):
 		return "run"
 	case whole == "" && m.Allowed(a):
 		return "run: allowed"

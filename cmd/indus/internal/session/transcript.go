@@ -23,13 +23,13 @@ const (
 	// maxTranscripts is the number of stored sessions, over all directories.
 	maxTranscripts = 100
 	// headBytes is the part of a transcript that is read to list it, in bytes.
-	headBytes = 64 << 10
-	maxListed = 3 // sessions in an error
-	suffix    = ".jsonl"
+	headBytes        = 64 << 10
+	maxListed        = 3 // sessions in an error
+	transcriptSuffix = ".jsonl"
 )
 
-// past is an earlier session.
-type past struct {
+// storedSession is an earlier session.
+type storedSession struct {
 	id     string
 	header agent.Header
 	last   time.Time // the time of the last write
@@ -37,8 +37,8 @@ type past struct {
 	damage error     // the reason for which it cannot be read; nil if none was found
 }
 
-// transcripts returns the directory of stored sessions, or "" if there is none.
-func transcripts() string {
+// transcriptsDir returns the directory of stored sessions, or "" if there is none.
+func transcriptsDir() string {
 	state := mcpconfig.StateDir(nil)
 	if state == "" {
 		return ""
@@ -47,21 +47,21 @@ func transcripts() string {
 }
 
 // pastSessions returns the stored sessions, the latest first.
-func pastSessions() (all []past) {
-	files, _ := os.ReadDir(transcripts())
+func pastSessions() (all []storedSession) {
+	files, _ := os.ReadDir(transcriptsDir())
 	for _, f := range files {
-		id, ok := strings.CutSuffix(f.Name(), suffix)
+		id, ok := strings.CutSuffix(f.Name(), transcriptSuffix)
 		info, err := f.Info()
 		if ok && err == nil && info.Mode().IsRegular() {
-			all = append(all, past{id: id, last: info.ModTime()})
+			all = append(all, storedSession{id: id, last: info.ModTime()})
 		}
 	}
-	slices.SortFunc(all, func(a, b past) int { return cmp.Or(b.last.Compare(a.last), cmp.Compare(b.id, a.id)) })
+	slices.SortFunc(all, func(a, b storedSession) int { return cmp.Or(b.last.Compare(a.last), cmp.Compare(b.id, a.id)) })
 	return all
 }
 
 // read fills in the header and the first text of a session.
-func (p *past) read() {
+func (p *storedSession) read() {
 	file, err := os.Open(transcriptPath(p.id))
 	if err != nil {
 		p.damage = err
@@ -83,22 +83,22 @@ func (p *past) read() {
 	}
 }
 
-func transcriptPath(id string) string { return filepath.Join(transcripts(), id+suffix) }
+func transcriptPath(id string) string { return filepath.Join(transcriptsDir(), id+transcriptSuffix) }
 
 // endTranscript closes a transcript, and removes it if it has no messages.
-func endTranscript(t *agent.Transcript, id string, said bool) {
+func endTranscript(t *agent.Transcript, id string, hasMessages bool) {
 	if t == nil {
 		return
 	}
-	if !said {
+	if !hasMessages {
 		_ = os.Remove(transcriptPath(id))
 	}
 	_ = t.Close()
 }
 
-// record opens the session's transcript.
-func (x *session) record(ctx context.Context) error {
-	if transcripts() == "" {
+// openTranscript opens the session's transcript.
+func (x *session) openTranscript(ctx context.Context) error {
+	if transcriptsDir() == "" {
 		x.streams.Reportf("this session is not kept: there is no home directory; set HOME or XDG_STATE_HOME")
 		return nil
 	}
@@ -116,61 +116,62 @@ func (x *session) record(ctx context.Context) error {
 	if h := t.Header(); h.Dir != "" && h.Dir != x.dir {
 		x.streams.Reportf("session %s was begun in %s; now it works in %s", x.id, h.Dir, x.dir)
 	}
-	prune(ctx)
+	pruneTranscripts(ctx)
 	return nil
 }
 
-// identity returns the id of a new session, or of the session that --resume selects.
-func (x *session) identity() (string, error) {
+// resolveID returns the id of a new session, or of the session that --resume selects.
+func (x *session) resolveID() (string, error) {
 	if x.flags.resume == "" {
 		return string(ledger.NewKey()), nil
 	}
 	all := pastSessions()
-	var here []past
+	var here []storedSession
 	for _, p := range all {
 		if p.id == x.flags.resume {
 			return p.id, nil
 		}
 		p.read()
-		mine := p.header.Dir == x.dir || p.header.Dir == "" // a damaged header may belong to this directory
-		if mine && (p.began != "" || p.damage != nil) {
+		matches := p.header.Dir == x.dir || p.header.Dir == "" // a damaged header may belong to this directory
+		if matches && (p.began != "" || p.damage != nil) {
 			here = append(here, p)
 		}
 	}
 	if x.flags.resume == latest && len(here) > 0 {
-		return here[0].latest(here[1:])
+		return here[0].resumeID(here[1:])
 	}
-	what := "no session of this directory is kept"
+	message := "no session of this directory is kept"
 	if x.flags.resume != latest {
-		what = fmt.Sprintf("no session %q is kept%s", x.flags.resume, command.DidYouMean(x.flags.resume, show.Names(all, func(p past) string { return p.id })))
+		message = fmt.Sprintf("no session %q is kept%s", x.flags.resume,
+			command.DidYouMean(x.flags.resume, show.Names(all, func(p storedSession) string { return p.id })))
 	}
 	for i, p := range here[:min(len(here), maxListed)] {
 		if i == 0 {
-			what += "; the last of this directory:"
+			message += "; the last of this directory:"
 		}
-		what += fmt.Sprintf(" %s (%s, %q)", p.id, p.last.Local().Format(show.TimeFormat), p.began)
+		message += fmt.Sprintf(" %s (%s, %q)", p.id, p.last.Local().Format(show.TimeFormat), p.began)
 	}
-	return "", command.Usagef("%s", what)
+	return "", command.Usagef("%s", message)
 }
 
-// latest returns the id of this session, which --resume without an id selects. If it is damaged, the error suggests one
-// of others.
-func (p past) latest(others []past) (string, error) {
+// resumeID returns the id of this session, which --resume without an id selects. If it is damaged, the error suggests
+// one of others.
+func (p storedSession) resumeID(others []storedSession) (string, error) {
 	if p.damage == nil {
 		return p.id, nil
 	}
-	what, try := "", ""
+	qualifier, hint := "", ""
 	if p.header.Dir == "" {
-		what = ", perhaps of this directory,"
+		qualifier = ", perhaps of this directory,"
 	}
-	if i := slices.IndexFunc(others, func(o past) bool { return o.damage == nil }); i >= 0 {
-		try = fmt.Sprintf("; --resume=%s goes on with the one before it (%q)", others[i].id, others[i].began)
+	if i := slices.IndexFunc(others, func(o storedSession) bool { return o.damage == nil }); i >= 0 {
+		hint = fmt.Sprintf("; --resume=%s goes on with the one before it (%q)", others[i].id, others[i].began)
 	}
-	return "", command.Usagef("the last session%s is damaged: %s: %w%s", what, transcriptPath(p.id), p.damage, try)
+	return "", command.Usagef("the last session%s is damaged: %s: %w%s", qualifier, transcriptPath(p.id), p.damage, hint)
 }
 
-// prune removes the oldest sessions above the limit, except sessions that are open.
-func prune(ctx context.Context) {
+// pruneTranscripts removes the oldest sessions above the limit, except sessions that are open.
+func pruneTranscripts(ctx context.Context) {
 	all := pastSessions()
 	for _, p := range all[min(len(all), maxTranscripts):] {
 		path := transcriptPath(p.id)

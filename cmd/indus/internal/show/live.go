@@ -13,8 +13,8 @@ import (
 // DrawTick is the interval at which live lines are drawn.
 const DrawTick = 100 * time.Millisecond
 
-// silenceLimit is the delay after which [Streams.ReportSlow] names the servers that a command still waits for.
-const silenceLimit = 3 * time.Second
+// slowLimit is the delay after which [Streams.ReportSlow] names the servers that a command still waits for.
+const slowLimit = 3 * time.Second
 
 // Canvas redraws lines at the bottom of a terminal.
 type Canvas struct {
@@ -62,9 +62,9 @@ func (c *Canvas) DrawText(now []string, row, column int) {
 		up += max(1, (n+width-1)/width)
 	}
 	var b strings.Builder
-	move := func(n int, way string) {
+	move := func(n int, direction string) {
 		if n > 0 {
-			fmt.Fprintf(&b, "\x1b[%d%s", n, way)
+			fmt.Fprintf(&b, "\x1b[%d%s", n, direction)
 		}
 	}
 	b.WriteString("\x1b[?7l\r") // lines must not wrap, also if the terminal draws a character wider than expected
@@ -87,11 +87,11 @@ func (c *Canvas) DrawText(now []string, row, column int) {
 // Clear wipes the lines.
 func (c *Canvas) Clear() { c.Draw(func(int) []string { return nil }) }
 
-// ReportSlow starts a timer. If waiting still returns servers after silenceLimit, it reports their names on stderr.
+// ReportSlow starts a timer. If waiting still returns servers after slowLimit, it reports their names on stderr.
 func (s Streams) ReportSlow(waiting func() []string) (stop func()) {
-	slow := time.AfterFunc(silenceLimit, func() {
-		if who := waiting(); len(who) > 0 { // empty if all servers became ready in the meantime
-			s.Reportf("still waiting, after %s, for %s", silenceLimit, List(who, MaxNamed, "servers"))
+	slow := time.AfterFunc(slowLimit, func() {
+		if servers := waiting(); len(servers) > 0 { // empty if all servers became ready in the meantime
+			s.Reportf("still waiting, after %s, for %s", slowLimit, List(servers, MaxNamed, "servers"))
 		}
 	})
 	return func() { slow.Stop() }

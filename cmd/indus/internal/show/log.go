@@ -80,8 +80,8 @@ func (s Streams) LogAll() {
 // maxLearned bounds the masked credentials that were learned at run time. A gateway has one for each signed-in caller.
 const maxLearned = 256
 
-// masked holds the values that logs and files of this process must not contain.
-type masked struct {
+// masker holds the values that logs and files of this process must not contain.
+type masker struct {
 	learned *secret.Set
 
 	mu    sync.Mutex
@@ -89,17 +89,17 @@ type masked struct {
 }
 
 // Hide replaces the functions that [Streams.Masked] applies.
-func (m *masked) Hide(masks []func(json.RawMessage) json.RawMessage) {
+func (m *masker) Hide(masks []func(json.RawMessage) json.RawMessage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.masks = slices.Clone(masks)
 }
 
 // Learn adds a credential to the masked values. The last 256 are kept.
-func (m *masked) Learn(credential secret.Value) { m.learned.Learn(credential.Reveal()) }
+func (m *masker) Learn(credential secret.Value) { m.learned.Learn(credential.Reveal()) }
 
 // Masked returns a JSON document without the values to hide, and without values that look like a credential.
-func (m *masked) Masked(doc json.RawMessage) json.RawMessage {
+func (m *masker) Masked(doc json.RawMessage) json.RawMessage {
 	m.mu.Lock()
 	masks := m.masks
 	m.mu.Unlock()

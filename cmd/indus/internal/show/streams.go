@@ -22,7 +22,7 @@ type Streams struct {
 
 // state is shared by all copies of one Streams.
 type state struct {
-	masked
+	masker
 	Log       logFlag
 	WroteJSON bool  // JSON was written to stdout
 	HelpErr   error // error of printing a help text, which cobra does not return
@@ -30,12 +30,14 @@ type state struct {
 
 // New returns the streams of one run.
 func New(in io.Reader, out, err io.Writer) Streams {
-	return Streams{in, out, err, &state{Log: logFlag{level: logOff}, masked: masked{learned: secret.New().LimitLearned(maxLearned)}}}
+	return Streams{
+		in, out, err, &state{Log: logFlag{level: logOff}, masker: masker{learned: secret.New().Keeping(maxLearned)}},
+	}
 }
 
 // Reportf writes a message for the person to stderr. Its arguments pass through [Clean].
 func (s Streams) Reportf(format string, args ...any) {
-	fmt.Fprintf(s.Err, "indus: "+format+"\n", cleaned(args)...)
+	fmt.Fprintf(s.Err, "indus: "+format+"\n", cleanArgs(args)...)
 }
 
 // Lines returns a channel of the lines of stdin, and closes it after the last. A blocked read ends with the process.
@@ -54,7 +56,7 @@ func (s Streams) Lines() <-chan string {
 type Page struct{ strings.Builder }
 
 // Printf adds text to the page. Its arguments pass through [Clean].
-func (p *Page) Printf(format string, args ...any) { fmt.Fprintf(p, format, cleaned(args)...) }
+func (p *Page) Printf(format string, args ...any) { fmt.Fprintf(p, format, cleanArgs(args)...) }
 
 // Print writes a page to stdout.
 func (s Streams) Print(p *Page) error {
@@ -62,8 +64,8 @@ func (s Streams) Print(p *Page) error {
 	return err
 }
 
-// cleaned wraps arguments so that their formatted text passes through [Clean].
-func cleaned(args []any) []any {
+// cleanArgs wraps arguments so that their formatted text passes through [Clean].
+func cleanArgs(args []any) []any {
 	out := make([]any, len(args))
 	for i, a := range args {
 		out[i] = cleanArg{a}

@@ -21,8 +21,8 @@ type Table struct {
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// leastCell is the minimum width of the last column if it is cut.
-const leastCell = 12
+// minCellWidth is the minimum width of the last column if it is cut.
+const minCellWidth = 12
 
 // Write prints the rows in columns, separated by two spaces. On a terminal, the rows are fitted to its width.
 func (t *Table) Write(out io.Writer) error {
@@ -80,7 +80,7 @@ func (t *Table) fit(room int) {
 		for _, w := range widths[:last] {
 			used += w + 2
 		}
-		if room-used < min(widths[last], leastCell) {
+		if room-used < min(widths[last], minCellWidth) {
 			continue
 		}
 		for _, row := range t.rows {
@@ -104,28 +104,28 @@ func (t *Table) widths() []int {
 // the escape sequences of [Styled], take none.
 func Columns(s string) (n int) {
 	for s != "" {
-		looks := looksLength(s)
-		r, size := utf8.DecodeRuneInString(s[looks:])
+		sgr := sgrLength(s)
+		r, size := utf8.DecodeRuneInString(s[sgr:])
 		if size > 0 {
 			n += runeColumns(r)
 		}
-		s = s[looks+size:]
+		s = s[sgr+size:]
 	}
 	return n
 }
 
-// Styled returns text with the SGR parameters in looks, such as "1;3". If looks is "", the text is returned unchanged.
-func Styled(text, looks string) string {
-	if looks == "" || text == "" {
+// Styled returns text with the SGR parameters in style, such as "1;3". If style is "", the text is returned unchanged.
+func Styled(text, style string) string {
+	if style == "" || text == "" {
 		return text
 	}
-	return "\x1b[" + looks + "m" + text + plainLooks
+	return "\x1b[" + style + "m" + text + sgrReset
 }
 
-const plainLooks = "\x1b[0m"
+const sgrReset = "\x1b[0m"
 
-// looksLength returns the length of the SGR sequences at the beginning of a text, in bytes.
-func looksLength(s string) (n int) {
+// sgrLength returns the length of the SGR sequences at the beginning of a text, in bytes.
+func sgrLength(s string) (n int) {
 	for strings.HasPrefix(s[n:], "\x1b[") {
 		end := strings.IndexByte(s[n:], 'm')
 		if end < 0 || strings.Trim(s[n+2:n+end], "0123456789;") != "" {
@@ -156,11 +156,12 @@ func CutColumns(s string, n int) string {
 	}
 	used := 1 // the "…" takes one column
 	for i := 0; i < len(s); {
-		i += looksLength(s[i:])
+		i += sgrLength(s[i:])
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if used += runeColumns(r); used > n {
+		used += runeColumns(r)
+		if used > n {
 			if strings.Contains(s[:i], "\x1b[") {
-				return s[:i] + "…" + plainLooks
+				return s[:i] + "…" + sgrReset
 			}
 			return s[:i] + "…"
 		}

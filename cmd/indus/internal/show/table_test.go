@@ -7,7 +7,9 @@ import (
 )
 
 func TestCellsAreColumnsOfATerminal(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "abc": 3, "日本": 4, "e\u0301": 1, "ｱ": 1, "🙂": 2, "한": 2, "…": 1, "\x1b[1;3ma\x1b[0mb\x1b[0m": 2} {
+	for text, want := range map[string]int{
+		"": 0, "abc": 3, "日本": 4, "e\u0301": 1, "ｱ": 1, "🙂": 2, "한": 2, "…": 1, "\x1b[1;3ma\x1b[0mb\x1b[0m": 2,
+	} {
 		if got := show.Columns(text); got != want {
 			t.Errorf("%q takes %d columns, want %d", text, got, want)
 		}
@@ -16,7 +18,9 @@ func TestCellsAreColumnsOfATerminal(t *testing.T) {
 		text string
 		most int
 		want string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"}, {"日本語", 6, "日本語"}, {"\x1b[1mabcd\x1b[0m", 3, "\x1b[1mab…\x1b[0m"}, {"\x1b[1mabc\x1b[0m", 3, "\x1b[1mabc\x1b[0m"}} {
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"}, {"日本語", 6, "日本語"}, {"\x1b[1mabcd\x1b[0m", 3, "\x1b[1mab…\x1b[0m"}, {"\x1b[1mabc\x1b[0m", 3, "\x1b[1mabc\x1b[0m"},
+	} {
 		if got := show.CutColumns(c.text, c.most); got != c.want {
 			t.Errorf("%q in %d: %q, want %q", c.text, c.most, got, c.want)
 		}

@@ -46,11 +46,11 @@ func ParseDuration(text string) (time.Duration, bool) {
 }
 
 // Count returns a number and a noun, with a plural "s" unless n is 1.
-func Count(n int, what string) string {
+func Count(n int, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // MaxNamed is the number of names in a list before the rest is counted.
@@ -71,9 +71,9 @@ func ShellWord(s string) string {
 }
 
 // List joins the first words. If more than one word is left out, it adds their number.
-func List(words []string, most int, what string) string {
+func List(words []string, most int, noun string) string {
 	if n := len(words) - most; n > 1 {
-		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more %s", n, what)
+		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more %s", n, noun)
 	}
 	return strings.Join(words, ", ")
 }
@@ -144,7 +144,8 @@ func Escaped(s string) string {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case chars.KindOf(r) != chars.Plain || r == unicode.ReplacementChar || r != ' ' && unicode.IsSpace(r) || unicode.Is(unicode.Co, r):
+		case chars.KindOf(r) != chars.Plain || r == unicode.ReplacementChar || r != ' ' && unicode.IsSpace(r) ||
+			unicode.Is(unicode.Co, r):
 			fmt.Fprintf(&b, `\u{%x}`, r)
 		default:
 			b.WriteRune(r)
@@ -193,17 +194,17 @@ func Reflow(text string, width int) string {
 			section = first
 		}
 		at, item := textColumn(first)
-		loose := section != "A session:" && (item || section != "Usage:")
-		for loose && n < len(lines) && first != "" {
-			if next, another := textColumn(lines[n]); another || next != at || lines[n] == "" {
+		wraps := section != "A session:" && (item || section != "Usage:")
+		for wraps && n < len(lines) && first != "" {
+			if next, nextItem := textColumn(lines[n]); nextItem || next != at || lines[n] == "" {
 				break
 			}
 			n++
 		}
 		group := lines[:n]
 		lines = lines[n:]
-		if loose && slices.ContainsFunc(group, func(line string) bool { return Columns(line) > width }) {
-			group = refill(group, at, width)
+		if wraps && slices.ContainsFunc(group, func(line string) bool { return Columns(line) > width }) {
+			group = wrapLines(group, at, width)
 		}
 		out = append(out, group...)
 	}
@@ -231,15 +232,15 @@ func WrapTo(text string, in, width int) []string {
 }
 
 // WrapColumn wraps a line at width columns. Continuation lines begin at column at, where the text of the line begins.
-func WrapColumn(line string, at, width int) []string { return refill([]string{line}, at, width) }
+func WrapColumn(line string, at, width int) []string { return wrapLines([]string{line}, at, width) }
 
-// leastText is the minimum width of the second column. In less space, text continues below the item.
-const leastText = 24
+// minTextWidth is the minimum width of the second column. In less space, text continues below the item.
+const minTextWidth = 24
 
-func refill(lines []string, at, width int) []string {
+func wrapLines(lines []string, at, width int) []string {
 	head := lines[0][:at]
 	text := lines[0][at:] + " " + strings.Join(lines[1:], " ")
-	if width-at < leastText {
+	if width-at < minTextWidth {
 		at = min(at, 6)
 	}
 	var out []string

@@ -23,22 +23,22 @@ type anyCaller struct {
 	mu      sync.Mutex
 	signers map[string]http.RoundTripper // by principal, so that each keeps its session
 	last    string                       // the principal of the last request
-	used    bool                         // last is set
+	hasLast bool                         // last is set
 }
 
 // RoundTrip sends a request with the first valid sign-in.
 func (a *anyCaller) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.mu.Lock()
-	last, used := a.last, a.used
+	last, hasLast := a.last, a.hasLast
 	a.mu.Unlock()
-	var tried []string
+	var candidates []string
 	var missing *oauth.SignInError
-	if used {
-		tried = []string{last}
+	if hasLast {
+		candidates = []string{last}
 	} else {
-		tried = a.candidates(r.Context())
+		candidates = a.candidates(r.Context())
 	}
-	for i := 0; i < len(tried); i++ {
+	for i := 0; i < len(candidates); i++ {
 		next := r
 		if i > 0 {
 			next = r.Clone(r.Context())
@@ -52,25 +52,26 @@ func (a *anyCaller) RoundTrip(r *http.Request) (*http.Response, error) {
 				return nil, missing
 			}
 		}
-		if used && tried[i] != last && r.Header.Get("Mcp-Session-Id") != "" {
+		if hasLast && candidates[i] != last && r.Header.Get("Mcp-Session-Id") != "" {
 			return a.endSession(next), nil
 		}
-		res, err := a.signer(tried[i]).RoundTrip(next)
+		res, err := a.signer(candidates[i]).RoundTrip(next)
 		if !errors.As(err, &missing) {
 			a.mu.Lock()
-			a.last, a.used = tried[i], true
+			a.last, a.hasLast = candidates[i], true
 			a.mu.Unlock()
 			return res, err
 		}
-		if used && i == 0 {
-			for _, who := range a.candidates(r.Context()) {
-				if who != last {
-					tried = append(tried, who)
+		if hasLast && i == 0 {
+			for _, principal := range a.candidates(r.Context()) {
+				if principal != last {
+					candidates = append(candidates, principal)
 				}
 			}
 		}
 	}
-	return nil, fmt.Errorf("its tools are listed with the sign-in of any caller or of yours, and there is none: %w", missing)
+	return nil, fmt.Errorf("its tools are listed with the sign-in of any caller or of yours, and there is none: %w",
+		missing)
 }
 
 // endSession returns the response of a server that has ended the session. The session belongs to a sign-in that is no
@@ -85,13 +86,13 @@ func (a *anyCaller) endSession(r *http.Request) *http.Response {
 	}
 }
 
-func (a *anyCaller) signer(who string) http.RoundTripper {
+func (a *anyCaller) signer(principal string) http.RoundTripper {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.signers[who] == nil {
-		a.signers[who] = a.client.Transport(a.base, a.address, who)
+	if a.signers[principal] == nil {
+		a.signers[principal] = a.client.Transport(a.base, a.address, principal)
 	}
-	return a.signers[who]
+	return a.signers[principal]
 }
 
 // candidates returns the principals to try. If the local user ("") is signed in, it is the only one. Otherwise the

@@ -17,13 +17,17 @@ type Finding struct {
 	Detail, Advice string
 }
 
-// advices maps steps to the advice for their failure.
-var advices = map[oauth.Step]string{
-	oauth.StepResource:      `what the server says of its sign-in cannot be used: whoever runs it must mend that; or get a token, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`,
-	oauth.StepServer:        "the authorization server cannot be used: can it be reached from here, and is it one for MCP (metadata, PKCE)?",
-	oauth.StepRegistration:  `register indus there by hand, with the redirect address http://127.0.0.1:PORT/callback, and write "oauth": {"clientId": "…", "redirectPort": PORT}; another address of this machine is "redirectUri"`,
+// stepAdvice maps steps to the advice for their failure.
+var stepAdvice = map[oauth.Step]string{
+	oauth.StepResource: `what the server says of its sign-in cannot be used: its operator must correct that; or ` +
+		`get a token, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`,
+	oauth.StepServer: "the authorization server cannot be used: can it be reached from here, and is it one for " +
+		"MCP (metadata, PKCE)?",
+	oauth.StepRegistration: `register indus there by hand, with the redirect address http://127.0.0.1:PORT/callback, ` +
+		`and write "oauth": {"clientId": "…", "redirectPort": PORT}; another address of this machine is "redirectUri"`,
 	oauth.StepAuthorization: "sign in again, and see what the browser says: indus mcp login SERVER",
-	oauth.StepToken:         `the authorization server refuses what it is shown: check "clientId" and "clientSecret", or sign in again: indus mcp login SERVER`,
+	oauth.StepToken: `the authorization server refuses what it is shown: check "clientId" and "clientSecret", ` +
+		`or sign in again: indus mcp login SERVER`,
 }
 
 // Advice returns the advice for an error of a sign-in. For other errors it returns "".
@@ -31,15 +35,17 @@ func Advice(err error, server string) string {
 	step, ok := errors.AsType[*oauth.StepError](err)
 	switch {
 	case errors.Is(err, oauth.ErrOtherIssuer):
-		return `the server names another authorization server than the one that the client is for; if whoever runs it says that this is right, write the new one as "issuer" into "oauth" of the entry`
+		return `the server names another authorization server than the one that the client is for; if its operator ` +
+			`says that this is right, write the new one as "issuer" into "oauth" of the entry`
 	case errors.Is(err, oauth.ErrNoOAuth):
-		return `if it wants a key, write "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its documentation names`
+		return `if it wants a key, write "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its ` +
+			`documentation names`
 	case !ok:
 		return ""
 	case step.Unreachable():
 		return "it does not answer: is it running, and can it be reached from here?"
 	}
-	return strings.ReplaceAll(advices[step.Step], "SERVER", server)
+	return strings.ReplaceAll(stepAdvice[step.Step], "SERVER", server)
 }
 
 // Examine returns the results of the steps of a server's sign-in. If failed is nil, the server works.
@@ -55,25 +61,27 @@ func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []
 	if err != nil {
 		return []Finding{{"sign-in", false, err.Error(), "mend the file of the sign-ins, or move it away and sign in again"}}
 	}
-	needed, needs := errors.AsType[*oauth.SignInError](failed)
-	step, stuck := errors.AsType[*oauth.StepError](failed)
+	needed, wantsSignIn := errors.AsType[*oauth.SignInError](failed)
+	step, stepFailed := errors.AsType[*oauth.StepError](failed)
 	switch {
 	case failed == nil:
-		return t.kept(ctx, s, status)
-	case stuck:
+		return t.storedFindings(ctx, s, status)
+	case stepFailed:
 		return []Finding{{string(step.Step), false, step.Error(), Advice(failed, s.ID)}}
-	case !needs:
+	case !wantsSignIn:
 		return nil
 	}
-	found := t.discovered(ctx, s, address)
+	found := t.discoverFindings(ctx, s, address)
 	if len(found) > 0 && !found[len(found)-1].OK {
 		return found
 	}
-	return append(found, Finding{string(oauth.StepAuthorization), false, needed.Error(), "sign in: indus mcp login " + s.ID})
+	return append(found, Finding{
+		string(oauth.StepAuthorization), false, needed.Error(), "sign in: indus mcp login " + s.ID,
+	})
 }
 
-// kept returns the stored sign-ins for a server: of the local user, and of callers.
-func (t *Tokens) kept(ctx context.Context, s interop.Server, own oauth.Status) (out []Finding) {
+// storedFindings returns the stored sign-ins for a server: of the local user, and of callers.
+func (t *Tokens) storedFindings(ctx context.Context, s interop.Server, own oauth.Status) (out []Finding) {
 	if own.SignedIn {
 		out = append(out, Finding{"sign-in", true, Describe(own), ""})
 	}
@@ -91,8 +99,8 @@ func (t *Tokens) kept(ctx context.Context, s interop.Server, own oauth.Status) (
 	return out
 }
 
-// discovered returns the steps that need no person.
-func (t *Tokens) discovered(ctx context.Context, s interop.Server, address string) (out []Finding) {
+// discoverFindings returns the steps that need no person.
+func (t *Tokens) discoverFindings(ctx context.Context, s interop.Server, address string) (out []Finding) {
 	c, err := t.client(s)
 	if err != nil {
 		return []Finding{{"sign-in", false, err.Error(), `mend "oauth" in the entry`}}
@@ -148,11 +156,11 @@ type Report struct {
 }
 
 // ReportOf returns the report on a sign-in. If there is no sign-in, it returns nil.
-func ReportOf(who string, st oauth.Status) *Report {
+func ReportOf(principal string, st oauth.Status) *Report {
 	if !st.SignedIn {
 		return nil
 	}
-	r := &Report{Principal: who, Issuer: st.Issuer, Scopes: st.Scopes, Renews: st.Renews}
+	r := &Report{Principal: principal, Issuer: st.Issuer, Scopes: st.Scopes, Renews: st.Renews}
 	if !st.Expiry.IsZero() {
 		r.Until = &st.Expiry
 	}

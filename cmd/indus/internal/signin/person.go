@@ -25,7 +25,9 @@ type Asking struct {
 }
 
 // SignIn lets a person sign in for a principal. If the server is configured so, the client itself signs in.
-func (t *Tokens) SignIn(ctx context.Context, s interop.Server, who string, how *Asking, out show.Streams) error {
+func (t *Tokens) SignIn(
+	ctx context.Context, s interop.Server, principal string, asking *Asking, out show.Streams,
+) error {
 	address, ok := Address(s)
 	if !ok {
 		return errors.New("it has no sign-in")
@@ -33,30 +35,31 @@ func (t *Tokens) SignIn(ctx context.Context, s interop.Server, who string, how *
 	if t.store == nil {
 		return errors.New("there is no home directory to keep the sign-in in; set HOME or XDG_STATE_HOME")
 	}
-	c, err := t.newClient(s, how.interaction(s, out))
+	c, err := t.newClient(s, asking.interaction(s, out))
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return c.SignIn(ctx, address, who)
+	return c.SignIn(ctx, address, principal)
 }
 
-func (a *Asking) interaction(s interop.Server, out show.Streams) oauth.Interaction {
+func (a *Asking) interaction(s interop.Server, streams show.Streams) oauth.Interaction {
 	if a.Paste {
 		pasted := false
 		p := &oauth.Paste{
 			Show: func(authorize string) error {
-				out.Reportf("%s: open this address in a browser, on any machine:", s.ID)
-				fmt.Fprintf(out.Err, "\n  %s\n\n", show.Clean(authorize))
-				out.Reportf("it ends at an address of this machine, which it may not be able to show: paste that address here")
+				streams.Reportf("%s: open this address in a browser, on any machine:", s.ID)
+				fmt.Fprintf(streams.Err, "\n  %s\n\n", show.Clean(authorize))
+				streams.Reportf("it ends at an address of this machine, which it may not be able to show: paste that address here")
 				return nil
 			},
 			Read: func(ctx context.Context) (string, error) {
 				if pasted {
-					out.Reportf("%s: that is not the address at which this sign-in ended; paste it whole, with its state=…, on one line", s.ID)
+					streams.Reportf(
+						"%s: that is not the address at which this sign-in ended; paste it whole, with its state=…, on one line", s.ID)
 				}
 				pasted = true
-				return a.line(ctx, out)
+				return a.line(ctx, streams)
 			},
 		}
 		p.Redirect = s.OAuth.RedirectURI
@@ -68,11 +71,14 @@ func (a *Asking) interaction(s interop.Server, out show.Streams) oauth.Interacti
 			host = u.Host
 		}
 		if err := openBrowser(authorize); err != nil {
-			out.Reportf("%s: no browser can be opened here (%v); open this address on this machine, or end this and use --no-browser:", s.ID, err)
+			streams.Reportf(
+				"%s: no browser can be opened here (%v); open this address on this machine, or end this and use --no-browser:",
+				s.ID, err)
 		} else {
-			out.Reportf("%s: sign in at %s, in the browser that has been opened; if none comes up, open this address:", s.ID, host)
+			streams.Reportf("%s: sign in at %s, in the browser that has been opened; if none comes up, open this address:", s.ID,
+				host)
 		}
-		fmt.Fprintf(out.Err, "\n  %s\n\n", show.Clean(authorize))
+		fmt.Fprintf(streams.Err, "\n  %s\n\n", show.Clean(authorize))
 		return nil
 	}}
 }

@@ -45,7 +45,7 @@ type Tokens struct {
 
 	mu      sync.Mutex
 	clients []*serverClient
-	hidden  map[string][]interop.Server // by id: the present and the previous configuration of a server
+	masked  map[string][]interop.Server // by id: the present and the previous configuration of a server
 }
 
 // serverClient is the OAuth client of one server in one configuration.
@@ -95,20 +95,20 @@ func (t *Tokens) Endpoint(s interop.Server) *interop.EndpointOptions {
 func (t *Tokens) Hide(servers ...interop.Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.hidden == nil {
-		t.hidden = map[string][]interop.Server{}
+	if t.masked == nil {
+		t.masked = map[string][]interop.Server{}
 	}
-	known := true
+	unchanged := true
 	for _, s := range servers {
-		if list := t.hidden[s.ID]; !slices.ContainsFunc(list, s.Equal) {
-			t.hidden[s.ID], known = append(list[max(0, len(list)-1):len(list):len(list)], s), false
+		if list := t.masked[s.ID]; !slices.ContainsFunc(list, s.Equal) {
+			t.masked[s.ID], unchanged = append(list[max(0, len(list)-1):len(list):len(list)], s), false
 		}
 	}
-	if known {
+	if unchanged {
 		return
 	}
 	var masks []func(json.RawMessage) json.RawMessage
-	for _, list := range t.hidden {
+	for _, list := range t.masked {
 		for _, s := range list {
 			masks = append(masks, s.Masker())
 		}
@@ -117,29 +117,31 @@ func (t *Tokens) Hide(servers ...interop.Server) {
 }
 
 // RoundTripper adds the tokens of a principal to the requests to a server, if there are any.
-func (t *Tokens) RoundTripper(s interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+func (t *Tokens) RoundTripper(s interop.Server, principal toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 	address, ok := Address(s)
 	if !ok {
 		return base
 	}
 	c, err := t.client(s)
 	if err != nil {
-		return failing{err}
+		return errorTripper{err}
 	}
-	if who != interop.AnyPrincipal {
-		return c.Transport(base, address, string(who))
+	if principal != interop.AnyPrincipal {
+		return c.Transport(base, address, string(principal))
 	}
 	if g := oauth.Grant(s.OAuth.Grant); g != "" && g != oauth.AuthorizationCode {
 		return c.Transport(base, address, "") // no person signs in
 	}
-	return &anyCaller{tokens: t, server: s, client: c, address: address, base: base, signers: map[string]http.RoundTripper{}}
+	return &anyCaller{
+		tokens: t, server: s, client: c, address: address, base: base, signers: map[string]http.RoundTripper{},
+	}
 }
 
-// failing is the round tripper of a server with an invalid configuration of its sign-in.
-type failing struct{ err error }
+// errorTripper is the round tripper of a server with an invalid configuration of its sign-in.
+type errorTripper struct{ err error }
 
 // RoundTrip returns the error.
-func (f failing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f errorTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
@@ -189,7 +191,8 @@ func (t *Tokens) client(s interop.Server) (*oauth.Client, error) {
 // newClient returns a client that interacts with a person through ask. If ask is nil, it never does.
 func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Client, error) {
 	o := &oauth.Options{
-		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer, ClientSecret: s.OAuth.ClientSecret,
+		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer,
+		ClientSecret:     s.OAuth.ClientSecret,
 		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger, Redirect: s.OAuth.RedirectURI,
 		Site: t.Site, Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID, Account: accountOf(s),
 	}
@@ -222,8 +225,8 @@ func exchange(o interop.OAuth) *oauth.Exchange {
 	}
 	return &oauth.Exchange{
 		Provider: o.Provider.Issuer, ClientID: o.Provider.ClientID, ClientSecret: o.Provider.ClientSecret,
-		Subject: func(_ context.Context, who string) (oauth.Secret, string, error) {
-			if who != "" {
+		Subject: func(_ context.Context, principal string) (oauth.Secret, string, error) {
+			if principal != "" {
 				return oauth.Secret{}, "", errors.New("the token that is exchanged is of no caller")
 			}
 			return o.SubjectToken, kind, nil
@@ -233,19 +236,21 @@ func exchange(o interop.OAuth) *oauth.Exchange {
 
 // Elicit returns the address of a sign-in, which the caller of Elicit shows to the person. If opened is true, it waits
 // until the sign-in is complete: see gateway.Options.SignIn. The redirect goes to the site, or to this machine.
-func (t *Tokens) Elicit(ctx context.Context, s interop.Server, who string, opened bool) (address string, err error) {
+func (t *Tokens) Elicit(
+	ctx context.Context, s interop.Server, principal string, opened bool,
+) (address string, err error) {
 	address, ok := Address(s)
 	if !ok {
-		return "", errors.New("nobody signs in to this server")
+		return "", errors.New("this server has no sign-in")
 	}
 	c, err := t.client(s)
 	if err != nil {
 		return "", err
 	}
 	if opened {
-		return "", c.AwaitSignIn(ctx, address, who)
+		return "", c.AwaitSignIn(ctx, address, principal)
 	}
-	return c.SignInAddress(ctx, address, who)
+	return c.SignInAddress(ctx, address, principal)
 }
 
 // Reread loads changes that other processes made in the store.
@@ -259,7 +264,7 @@ func (t *Tokens) Reread(ctx context.Context) {
 }
 
 // Status returns the stored status of a sign-in, without a request. If there is no sign-in, it is zero.
-func (t *Tokens) Status(ctx context.Context, s interop.Server, who string) (oauth.Status, error) {
+func (t *Tokens) Status(ctx context.Context, s interop.Server, principal string) (oauth.Status, error) {
 	address, ok := Address(s)
 	if !ok || t.store == nil {
 		return oauth.Status{}, nil
@@ -268,12 +273,12 @@ func (t *Tokens) Status(ctx context.Context, s interop.Server, who string) (oaut
 	if err != nil {
 		return oauth.Status{}, err
 	}
-	return c.Status(ctx, address, who)
+	return c.Status(ctx, address, principal)
 }
 
 // Renewed is like Status, but first renews an expired sign-in if that needs no person.
-func (t *Tokens) Renewed(ctx context.Context, s interop.Server, who string) (oauth.Status, error) {
-	st, err := t.Status(ctx, s, who)
+func (t *Tokens) Renewed(ctx context.Context, s interop.Server, principal string) (oauth.Status, error) {
+	st, err := t.Status(ctx, s, principal)
 	if err != nil || !st.SignedIn || st.Expiry.IsZero() || time.Now().Before(st.Expiry) {
 		return st, err
 	}
@@ -282,10 +287,10 @@ func (t *Tokens) Renewed(ctx context.Context, s interop.Server, who string) (oau
 	if err != nil {
 		return st, err
 	}
-	if err := c.Renew(ctx, address, who); err != nil {
+	if err := c.Renew(ctx, address, principal); err != nil {
 		return st, err
 	}
-	return t.Status(ctx, s, who)
+	return t.Status(ctx, s, principal)
 }
 
 // SignOut removes a sign-in to a server, and reports whether there was one. If only the authorization server fails, the

@@ -17,16 +17,16 @@ type besideFlags struct {
 	asJSON bool
 }
 
-// sentJSON is the usage of --json of commands that print one result.
-const sentJSON = "print the result as the server sent it, byte for byte"
+// rawJSONHelp is the usage of --json of commands that print one result.
+const rawJSONHelp = "print the result as the server sent it, byte for byte"
 
 func (f *besideFlags) add(cmd *cobra.Command, json string) {
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, json)
 	f.Add(cmd)
 }
 
-// onServer adds --server, which selects one server.
-func (f *besideFlags) onServer(cmd *cobra.Command, server *string, usage string) {
+// addServerFlag adds --server, which selects one server.
+func (f *besideFlags) addServerFlag(cmd *cobra.Command, server *string, usage string) {
 	cmd.Flags().StringVar(server, "server", "", usage)
 	_ = cmd.RegisterFlagCompletionFunc("server", f.CompleteServers(math.MaxInt))
 }
@@ -46,8 +46,11 @@ type besideServers struct {
 	down error // the fault of a server that is down, already reported
 }
 
-// lists returns the entries of all servers in order, and reports failures. Without entries it returns the last failure.
-func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...command.BesideKind) (rows []command.Beside, failed error) {
+// listAll returns the entries of all servers in order, and reports failures. Without entries it returns the last
+// failure.
+func (b *besideServers) listAll(
+	ctx context.Context, s show.Streams, kinds ...command.BesideKind,
+) (rows []command.Beside, failed error) {
 	failed = b.down
 	if failed != nil {
 		failed = command.Said(failed)
@@ -57,8 +60,8 @@ func (b *besideServers) lists(ctx context.Context, s show.Streams, kinds ...comm
 			continue
 		}
 		for _, of := range kinds {
-			some, rest, err := command.ListBeside(ctx, b.Fleet, st.Server, of)
-			rows = append(rows, some...)
+			entries, rest, err := command.ListBeside(ctx, b.Fleet, st.Server, of)
+			rows = append(rows, entries...)
 			if rest != "" {
 				s.Reportf("%s: %s", st.Server, rest)
 			}
@@ -86,15 +89,16 @@ type besideList struct {
 	count func([]command.Beside) string // the count of the entries of one server
 }
 
-func newBesideList(s show.Streams, of besideList, json string, c cobra.Command) *cobra.Command {
+func newBesideList(s show.Streams, list besideList, json string, c cobra.Command) *cobra.Command {
 	var f besideFlags
 	c.ValidArgsFunction = f.CompleteServers(math.MaxInt)
-	cmd := command.New(s, func(ctx context.Context, words []string, s show.Streams) error { return f.listAll(ctx, words, of, s) }, c)
+	cmd := command.New(s,
+		func(ctx context.Context, words []string, s show.Streams) error { return f.listAll(ctx, words, list, s) }, c)
 	f.add(cmd, json)
 	return cmd
 }
 
-func (f *besideFlags) listAll(ctx context.Context, words []string, of besideList, s show.Streams) error {
+func (f *besideFlags) listAll(ctx context.Context, words []string, list besideList, s show.Streams) error {
 	servers, err := f.Choose(ctx, words, command.IsServer, s)
 	if err != nil {
 		return err
@@ -104,18 +108,19 @@ func (f *besideFlags) listAll(ctx context.Context, words []string, of besideList
 		return err
 	}
 	defer b.Close()
-	rows, err := b.lists(ctx, s, of.kinds...)
+	rows, err := b.listAll(ctx, s, list.kinds...)
 	if err != nil {
 		return err
 	}
 	if f.asJSON {
 		out := make([]any, len(rows))
 		for i, r := range rows {
-			out[i] = of.json(r)
+			out[i] = list.json(r)
 		}
 		return s.WriteIndented(out)
 	}
-	return printByServer(s, rows, func(r command.Beside) string { return r.Server }, of.count, func(r command.Beside) (string, string) {
-		return of.title(r), show.Summary(r.Description)
-	})
+	return printByServer(s, rows, func(r command.Beside) string { return r.Server }, list.count,
+		func(r command.Beside) (string, string) {
+			return list.title(r), show.Summary(r.Description)
+		})
 }

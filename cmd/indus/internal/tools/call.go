@@ -21,7 +21,7 @@ import (
 
 type callFlags struct {
 	command.ServerFlags
-	whole              string
+	argsJSON           string
 	asJSON, noValidate bool
 }
 
@@ -39,17 +39,19 @@ func newCall(s show.Streams) *cobra.Command {
 			s.HelpErr = command.WriteHelp(s, cmd)
 		}
 	})
-	cmd.Flags().StringVar(&f.whole, "args", "", "JSON  a whole JSON object")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, sentJSON)
-	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "send arguments that do not fit the schema too: the server judges")
+	cmd.Flags().StringVar(&f.argsJSON, "args", "", "JSON  a whole JSON object")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, rawJSONHelp)
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false,
+		"send arguments that do not fit the schema too: the server judges")
 	f.Add(cmd)
 	return cmd
 }
 
 func (f *callFlags) run(ctx context.Context, args []string, s show.Streams) error {
-	a, err := arguments.Parse(args[1:], f.whole, command.FileReader(ctx, s.In))
+	a, err := arguments.Parse(args[1:], f.argsJSON, command.FileReader(ctx, s.In))
 	if err != nil && !strings.Contains(args[0], interop.Qualifier) && !strings.Contains(args[1], "=") {
-		return command.Usagef("%w; a tool has its server in its name: indus mcp call %s", err, show.ShellWord(args[0]+interop.Qualifier+args[1]))
+		return command.Usagef("%w; a tool has its server in its name: indus mcp call %s", err,
+			show.ShellWord(args[0]+interop.Qualifier+args[1]))
 	}
 	if err != nil {
 		return err
@@ -81,7 +83,9 @@ A session:
   $ indus mcp call everything__get-tiny-image --json | jq -r .content[1].data | base64 -d >a.png`
 
 // mount connects the servers that may have a tool, and finds the tool. The caller closes the connection.
-func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*command.Connection, toolbox.Descriptor, error) {
+func (f *callFlags) mount(
+	ctx context.Context, name string, s show.Streams,
+) (*command.Connection, toolbox.Descriptor, error) {
 	servers, err := serversFor(ctx, &f.ServerFlags, name, s)
 	if err != nil {
 		return nil, toolbox.Descriptor{}, err
@@ -90,7 +94,7 @@ func (f *callFlags) mount(ctx context.Context, name string, s show.Streams) (*co
 	if err != nil {
 		return nil, toolbox.Descriptor{}, err
 	}
-	tool, err := find(mounted, name, &f.LedgerFlags)
+	tool, err := findTool(mounted, name, &f.LedgerFlags)
 	if err != nil {
 		mounted.Close()
 	}
@@ -167,12 +171,15 @@ func reportInvalid(s show.Streams, name string, e *validate.Error) error {
 	for line := range strings.Lines(e.Error()) {
 		fmt.Fprintf(s.Err, "  %s\n", show.Clean(strings.TrimRight(line, "\n")))
 	}
-	return &command.ExitError{Code: command.ExitUsage, Err: e, Try: "indus mcp call " + show.ShellWord(name) + " -h shows what it takes", Said: true}
+	return &command.ExitError{
+		Code: command.ExitUsage, Err: e, Try: "indus mcp call " + show.ShellWord(name) + " -h shows what it takes",
+		Said: true,
+	}
 }
 
-// find returns the tool with a name. If there is none, the error has the reason: the tool is held back, its server is
-// down, the tool is quarantined, or no tool has this name.
-func find(mounted *command.Connection, name string, f *command.LedgerFlags) (toolbox.Descriptor, error) {
+// findTool returns the tool with a name. If there is none, the error has the reason: the tool is held back, its server
+// is down, the tool is quarantined, or no tool has this name.
+func findTool(mounted *command.Connection, name string, f *command.LedgerFlags) (toolbox.Descriptor, error) {
 	shown := mounted.Box.Snapshot("")
 	if i := slices.IndexFunc(shown.Tools, func(d toolbox.Descriptor) bool { return d.Name == name }); i >= 0 {
 		return shown.Tools[i], nil
@@ -219,7 +226,7 @@ func writeResult(s show.Streams, r *toolbox.Result) error {
 		return s.WriteText(show.IndentJSON(r.Structured()))
 	}
 	for _, b := range blocks {
-		if err := s.WriteText(describe(b)); err != nil {
+		if err := s.WriteText(blockText(b)); err != nil {
 			return err
 		}
 	}
@@ -242,8 +249,8 @@ type contentBlock struct {
 	} `json:"resource"`
 }
 
-// describe returns a block as text. A block of unknown type is returned as JSON.
-func describe(b toolbox.Block) string {
+// blockText returns a block as text. A block of unknown type is returned as JSON.
+func blockText(b toolbox.Block) string {
 	switch {
 	case b.Text != nil:
 		return *b.Text

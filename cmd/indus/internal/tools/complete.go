@@ -22,10 +22,11 @@ func newComplete(s show.Streams) *cobra.Command {
 	cmd := command.New(s, f.complete, cobra.Command{
 		Use: "complete REF NAME=PREFIX [NAME=VALUE]...", Short: "Ask a server for values of an argument",
 		Long: completeHelp, ValidArgsFunction: f.completeOwner,
-		Args: command.Needs(2, "a prompt or the template of a URI, and NAME=PREFIX: indus mcp prompts and resources list them", ""),
+		Args: command.Needs(2,
+			"a prompt or the template of a URI, and NAME=PREFIX: indus mcp prompts and resources list them", ""),
 	})
-	f.onServer(cmd, &f.server, "SERVER  the server that has the template; needed where several may")
-	f.add(cmd, sentJSON)
+	f.addServerFlag(cmd, &f.server, "SERVER  the server that has the template; needed where several may")
+	f.add(cmd, rawJSONHelp)
 	return cmd
 }
 
@@ -45,21 +46,21 @@ A session:
 
 func (f *completeFlags) complete(ctx context.Context, args []string, s show.Streams) error {
 	ref, words := args[0], args[1:]
-	decided, err := textArguments(words)
+	given, err := textArguments(words)
 	if err != nil {
 		return err
 	}
 	var b *besideServers
 	var server string
-	var of map[string]string
+	var reference map[string]string
 	var known []string // the declared arguments of a prompt
 	if strings.ContainsAny(ref, ":{") {
-		of = map[string]string{"type": "ref/resource", "uri": ref}
+		reference = map[string]string{"type": "ref/resource", "uri": ref}
 		b, server, err = f.ownerOf(ctx, ref, f.server, s)
 	} else {
 		var row command.Beside
 		b, row, err = f.findPrompt(ctx, ref, s)
-		server, of = row.Server, map[string]string{"type": "ref/prompt", "name": row.Name}
+		server, reference = row.Server, map[string]string{"type": "ref/prompt", "name": row.Name}
 		known = show.Names(row.Arguments, func(a command.PromptArgument) string { return a.Name })
 	}
 	if err != nil {
@@ -67,13 +68,13 @@ func (f *completeFlags) complete(ctx context.Context, args []string, s show.Stre
 	}
 	defer b.Close()
 	name, prefix, _ := strings.Cut(words[0], "=")
-	delete(decided, name)
-	if !slices.Contains(known, name) && !strings.Contains(of["uri"], name) { // servers return an empty list for it
+	delete(given, name)
+	if !slices.Contains(known, name) && !strings.Contains(reference["uri"], name) { // servers return an empty list for it
 		s.Reportf("note: %s declares no argument %q%s", ref, name, command.DidYouMean(name, known))
 	}
-	params := map[string]any{"ref": of, "argument": map[string]string{"name": name, "value": prefix}}
-	if len(decided) > 0 {
-		params["context"] = map[string]any{"arguments": decided}
+	params := map[string]any{"ref": reference, "argument": map[string]string{"name": name, "value": prefix}}
+	if len(given) > 0 {
+		params["context"] = map[string]any{"arguments": given}
 	}
 	result, err := command.Ask(ctx, b.Fleet, server, "completion/complete", params)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 
 // toolList holds the tools of a file, in the form in which a server lists them.
 type toolList struct {
-	from string // the name of the file, or stdin
-	rows []json.RawMessage
-	bare bool // the file is one JSON Schema: the row and its name are made up
+	source string // the name of the file, or stdin
+	rows   []json.RawMessage
+	bare   bool // the file is one JSON Schema: the row and its name are made up
 }
 
 // bareName is the name of the tool that is made from a bare schema.
@@ -28,11 +28,11 @@ const bareName = "schema"
 const listsHelp = "a tools/list result, an array of tools, one tool with its inputSchema, or one JSON Schema"
 
 // readToolList returns the tools in the content of a file.
-func readToolList(from string, raw []byte) (toolList, error) {
+func readToolList(source string, raw []byte) (toolList, error) {
 	raw = []byte(strings.TrimSpace(strings.TrimPrefix(string(raw), "\ufeff")))
-	list := toolList{from: from}
+	list := toolList{source: source}
 	if !wire.Valid(raw) {
-		return list, command.Usagef("%s is not JSON: %w", from, json.Unmarshal(raw, new(any)))
+		return list, command.Usagef("%s is not JSON: %w", source, json.Unmarshal(raw, new(any)))
 	}
 	doc := json.RawMessage(raw)
 	if result, ok := wire.Lookup(doc, "result"); ok && hasMember(doc, "jsonrpc") {
@@ -40,10 +40,10 @@ func readToolList(from string, raw []byte) (toolList, error) {
 	}
 	found, err := list.find(doc)
 	if err != nil {
-		return list, command.Usagef("%s: %w", from, err)
+		return list, command.Usagef("%s: %w", source, err)
 	}
 	if !found {
-		return list, command.Usagef("%s holds no tools: expected is %s", from, listsHelp)
+		return list, command.Usagef("%s holds no tools: expected is %s", source, listsHelp)
 	}
 	for i, row := range list.rows { // in the output of indus mcp tools --json, a row contains the tool
 		if tool, ok := wire.Lookup(row, "tool"); ok && tool[0] == '{' && !hasMember(row, "inputSchema") {

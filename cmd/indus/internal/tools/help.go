@@ -22,11 +22,13 @@ const helpLimit = 20 * time.Second
 
 // help prints the arguments of a tool. It takes the tool from the ledger, or else from its server.
 func (f *callFlags) help(ctx context.Context, name string, s show.Streams) error {
-	known, err := recall(ctx, &f.ServerFlags)
+	known, err := recallTools(ctx, &f.ServerFlags)
 	tool, _ := known.Find(name)
 	heard := known.Heard[tool.Server]
 	if err == nil && heard.IsZero() {
-		ctx, cancel := context.WithTimeoutCause(ctx, helpLimit, &command.ExitError{Code: command.ExitUnreachable, Err: fmt.Errorf("%s: its server does not answer within %s", name, helpLimit)})
+		ctx, cancel := context.WithTimeoutCause(ctx, helpLimit, &command.ExitError{
+			Code: command.ExitUnreachable, Err: fmt.Errorf("%s: its server does not answer within %s", name, helpLimit),
+		})
 		defer cancel()
 		var mounted *command.Connection
 		if mounted, tool, err = f.mount(ctx, name, s); err == nil {
@@ -68,7 +70,8 @@ func toolHelp(d toolbox.Descriptor, heard time.Time) string {
 		b.WriteString("\nIt declares no arguments.\n")
 	}
 	if !heard.IsZero() {
-		fmt.Fprintf(&b, "\nThat is what %s said when it was last served, at %s.\n", show.Clean(d.Server), heard.Local().Format(show.TimeFormat))
+		fmt.Fprintf(&b, "\nThat is what %s said when it was last served, at %s.\n", show.Clean(d.Server),
+			heard.Local().Format(show.TimeFormat))
 	}
 	b.WriteString("\nHow arguments are written, and the flags: indus mcp call -h\n")
 	return b.String()
@@ -93,8 +96,8 @@ func indentedText(text string, in int) string {
 	return b.String()
 }
 
-// recall returns the tools in the ledger of the servers that may start.
-func recall(ctx context.Context, f *command.ServerFlags) (*command.Recalled, error) {
+// recallTools returns the tools in the ledger of the servers that may start.
+func recallTools(ctx context.Context, f *command.ServerFlags) (*command.Recalled, error) {
 	c, err := f.ReadDry(ctx)
 	if err != nil {
 		return &command.Recalled{}, err
@@ -105,24 +108,26 @@ func recall(ctx context.Context, f *command.ServerFlags) (*command.Recalled, err
 
 // completeTool completes tools in the ledger. It offers SERVER__ if several servers match, or for one without tools.
 func completeTool(f *command.ServerFlags, cmd *cobra.Command, typed string) ([]string, cobra.ShellCompDirective) {
-	known, _ := recall(cmd.Context(), f)
-	var tools, meant, begun []string
+	known, _ := recallTools(cmd.Context(), f)
+	var tools, matching, toolless []string
 	for _, t := range known.Tools {
 		tools = append(tools, withDescription(t.Name, t.Description))
 	}
 	for _, st := range known.Status {
 		if word := st.Server + interop.Qualifier; strings.HasPrefix(word, typed) || strings.HasPrefix(typed, word) {
-			meant = append(meant, word)
+			matching = append(matching, word)
 			if st.Tools == 0 {
-				begun = append(begun, word)
+				toolless = append(toolless, word)
 			}
 		}
 	}
-	if len(meant) > 1 {
-		tools, begun = nil, meant
+	if len(matching) > 1 {
+		tools, toolless = nil, matching
 	}
-	if begun = command.WithPrefix(typed, begun); len(begun) > 0 {
-		return append(command.WithPrefix(typed, tools), begun...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	toolless = command.WithPrefix(typed, toolless)
+	if len(toolless) > 0 {
+		offers := append(command.WithPrefix(typed, tools), toolless...)
+		return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 	return command.WithPrefix(typed, tools), cobra.ShellCompDirectiveNoFileComp
 }
@@ -136,7 +141,7 @@ func (f *callFlags) completeCall(cmd *cobra.Command, args []string, typed string
 	if typed == "-" || strings.HasPrefix(typed, "@") {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	known, _ := recall(cmd.Context(), &f.ServerFlags)
+	known, _ := recallTools(cmd.Context(), &f.ServerFlags)
 	tool, _ := known.Find(args[0])
 	var offers []string
 	for _, p := range signature.Parse(tool.Schema).Resolved().Parameters() {
@@ -174,7 +179,8 @@ func valueOffers(s signature.Schema) (out []string) {
 
 // withDescription adds the first sentence of a description to an offer.
 func withDescription(offer, text string) string {
-	if text = show.FirstSentence(text); text != "" {
+	text = show.FirstSentence(text)
+	if text != "" {
 		return offer + "\t" + text
 	}
 	return offer

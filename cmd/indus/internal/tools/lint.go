@@ -30,20 +30,25 @@ func newLint(s show.Streams) *cobra.Command {
 		Long: lintHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.providers, "provider", nil, `P  ask provider P, or several, with commas; "all" is every provider, strict
+	flags.StringSliceVar(&f.providers, "provider", nil,
+		`P  ask provider P, or several, with commas; "all" is every provider, strict
 		modes left out; "client" is the clients alone. Known are: `+strings.Join(command.ProfileNames(), ", "))
-	flags.StringArrayVar(&f.files, "file", nil, `FILE  lint a file instead of servers: a tools/list result, an array of tools,
+	flags.StringArrayVar(&f.files, "file", nil,
+		`FILE  lint a file instead of servers: a tools/list result, an array of tools,
 		one tool, or one JSON Schema; "-" is stdin; may be repeated`)
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "RULE  leave out what breaks a rule, or several, with commas")
 	flags.StringVar(&f.baseline, "baseline", "", "FILE  leave out the findings of a baseline")
 	flags.StringVar(&f.write, "write-baseline", "", "FILE  write what is found to a baseline, and do not fail")
 	flags.BoolVar(&f.strict, "strict", false, "fail for warnings too")
-	flags.StringVar(&f.explain, "explain", "", `RULE  print what a rule asks, what each provider accepts, and where that is from;
+	flags.StringVar(&f.explain, "explain", "",
+		`RULE  print what a rule asks, what each provider accepts, and where that is from;
 		or, for the name of a provider, all of its rules`)
 	flags.StringVar(&f.format, "format", "text", "F  text, json, markdown (a table) or github (workflow commands)")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, `print changes that lose nothing too, and what one of several providers warns
+	flags.BoolVarP(&f.verbose, "verbose", "v", false,
+		`print changes that lose nothing too, and what one of several providers warns
 		of or drops in silence`)
-	flags.BoolVar(&f.asJSON, "json", false, `as --format json: print a JSON object with all of it: profile (what is mounted with),
+	flags.BoolVar(&f.asJSON, "json", false,
+		`as --format json: print a JSON object with all of it: profile (what is mounted with),
 		providers (who is asked), summary, counts, faults, and tools, each with name, server, tool, findings [{provider,
 		path, rule, message, source, class, date, ignored}], changes [{path, rule, did, lost, narrowed}], refused (findings
 		that are left after the changes) and quarantined (the reason, if it is)`)
@@ -52,7 +57,8 @@ func newLint(s show.Streams) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("ignore", cobra.FixedCompletions(ruleOffers(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("explain", command.CompleteProfiles(ruleOffers()...))
 	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles(
-		command.EveryProvider+"\tevery provider, strict modes left out", command.ClientProfile+"\twhat clients refuse a whole list for"))
+		command.EveryProvider+"\tevery provider, strict modes left out", command.ClientProfile+
+			"\twhat clients refuse a whole list for"))
 	return cmd
 }
 
@@ -66,10 +72,10 @@ what a model can no longer ask for ("narrowed"). It fails if a tool would be
 quarantined, or be refused even so; changes are no failure.
 
 With --provider it says what that provider refuses in the tools as they are, and
-fails if it refuses any. That is for who writes a server, in CI: whoever uses the
-server without indus meets those refusals. What a provider documents, or was seen
-to refuse, is an error. What it merely does not list, and what it drops in
-silence, is a warning, which --strict makes a failure.
+fails if it refuses any. Use this in the CI of a server: its users without indus
+meet these refusals. What a provider documents, or was seen to refuse, is an
+error. What it merely does not list, and what it drops in silence, is a warning,
+which --strict makes a failure.
 
 Either way it says what makes clients refuse the server's whole list (with
 --provider that is an error), and warns of characters that no reader sees and of
@@ -111,7 +117,7 @@ Exit codes:
 
 func (f *lintFlags) run(ctx context.Context, args []string, s show.Streams) error {
 	if f.explain != "" {
-		return explain(s, f.explain)
+		return explainRule(s, f.explain)
 	}
 	if f.asJSON {
 		f.format = "json"
@@ -154,7 +160,7 @@ func (f *lintFlags) run(ctx context.Context, args []string, s show.Streams) erro
 	if err := f.print(r, s); err != nil {
 		return err
 	}
-	if n := x.baseline.gone(); n > 0 {
+	if n := x.baseline.outdated(); n > 0 {
 		s.Reportf("%s of %s no more: write it anew with --write-baseline", show.Count(n, "finding"), f.baseline)
 	}
 	if f.write != "" {
@@ -172,18 +178,18 @@ func ruleOffers() []string {
 
 // examiner returns an examiner for the named providers. It mounts for a single named provider, otherwise for universal.
 func (f *lintFlags) examiner() (*Examiner, error) {
-	x := &Examiner{Profile: schema.Universal, asked: command.Providers()}
-	if !f.asked() {
+	x := &Examiner{Profile: schema.Universal, providers: command.Providers()}
+	if !f.namesProviders() {
 		return x, nil
 	}
 	var err error
-	if x.asked, err = command.ProfilesNamed(f.providers); err != nil {
+	if x.providers, err = command.ProfilesNamed(f.providers); err != nil {
 		return nil, err
 	}
 	switch {
 	case slices.Contains(f.providers, command.ClientProfile):
-	case len(x.asked) == 1:
-		x.Profile = x.asked[0]
+	case len(x.providers) == 1:
+		x.Profile = x.providers[0]
 	}
 	return x, nil
 }
@@ -205,13 +211,13 @@ func (f *lintFlags) mountFiles(ctx context.Context, x *Examiner, s show.Streams)
 			return nil, err
 		}
 		lists = append(lists, l)
-		x.bare[listID(i)], x.files[listID(i)] = l.bare, l.from
+		x.bare[listID(i)], x.files[listID(i)] = l.bare, l.source
 	}
 	mounted := mountLists(ctx, lists, x.Profile)
 	return &command.Connection{Mounted: mounted, Closers: []func(){mounted.Close}}, nil
 }
 
-func (f *lintFlags) asked() bool { return len(f.providers) > 0 }
+func (f *lintFlags) namesProviders() bool { return len(f.providers) > 0 }
 
 func (f *lintFlags) print(r *lintReport, s show.Streams) error {
 	var p show.Page
@@ -220,12 +226,12 @@ func (f *lintFlags) print(r *lintReport, s show.Streams) error {
 	case f.format == "json":
 		return s.WriteIndented(r)
 	case f.format == "markdown":
-		r.writeMarkdown(&p, f.asked())
+		r.writeMarkdown(&p, f.namesProviders())
 	case f.format == "github":
-		r.writeGitHub(&p, f.asked(), f.files)
-	case f.asked():
+		r.writeGitHub(&p, f.namesProviders(), f.files)
+	case f.namesProviders():
 		writeRemarks(&p, r.Tools, func(t *ToolReport) remarks { return providerRemarks(t, several, f.verbose) })
-		r.writeTaken(&p)
+		r.writeRefusals(&p)
 		r.writeSources(&p, func(d Finding) bool { return Refuses(d) || isOwnFinding(d) || !several || f.verbose })
 	default:
 		writeRemarks(&p, r.Tools, func(t *ToolReport) remarks { return mountRemarks(t, f.verbose) })
@@ -240,18 +246,22 @@ func (f *lintFlags) verdict(r *lintReport, down error) error {
 	for i := range r.Tools {
 		t := &r.Tools[i]
 		found := t.Refused
-		if f.asked() {
+		if f.namesProviders() {
 			found = t.Findings
 		}
 		counts := func(d Finding) bool { return Refuses(d) || f.strict && !d.Ignored }
-		if t.Quarantined != "" || slices.ContainsFunc(found, counts) || f.strict && slices.ContainsFunc(t.Findings, isOwnFinding) {
+		if t.Quarantined != "" || slices.ContainsFunc(found, counts) ||
+			f.strict && slices.ContainsFunc(t.Findings, isOwnFinding) {
 			bad++
 		}
 	}
+	exceeds := func(c Finding) bool { return Refuses(c) && (f.namesProviders() || c.Provider == r.Profile) }
 	switch {
 	case bad > 0:
-		return &command.ExitError{Code: command.ExitFault, Err: fmt.Errorf("refused or quarantined: %d of %s", bad, show.Count(len(r.Tools), "tool"))}
-	case slices.ContainsFunc(r.Counts, func(c Finding) bool { return Refuses(c) && (f.asked() || c.Provider == r.Profile) }):
+		return &command.ExitError{
+			Code: command.ExitFault, Err: fmt.Errorf("refused or quarantined: %d of %s", bad, show.Count(len(r.Tools), "tool")),
+		}
+	case slices.ContainsFunc(r.Counts, exceeds):
 		return &command.ExitError{Code: command.ExitFault, Err: errors.New("too many tools for one request")}
 	case down != nil:
 		return command.Said(down)

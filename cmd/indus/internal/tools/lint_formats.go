@@ -15,12 +15,14 @@ import (
 )
 
 // reported yields the findings of each tool that belong in the output. A quarantine counts as one more finding.
-func (r *lintReport) reported(asked bool) iter.Seq2[*ToolReport, Finding] {
+func (r *lintReport) reported(namesProviders bool) iter.Seq2[*ToolReport, Finding] {
 	return func(yield func(*ToolReport, Finding) bool) {
 		for i := range r.Tools {
 			t := &r.Tools[i]
-			found := slices.DeleteFunc(slices.Clone(t.Findings), func(f Finding) bool { return !asked && !isOwnFinding(f) })
-			if !asked {
+			found := slices.DeleteFunc(slices.Clone(t.Findings), func(f Finding) bool {
+				return !namesProviders && !isOwnFinding(f)
+			})
+			if !namesProviders {
 				found = slices.Concat(t.Refused, found)
 			}
 			if t.Quarantined != "" {
@@ -36,23 +38,24 @@ func (r *lintReport) reported(asked bool) iter.Seq2[*ToolReport, Finding] {
 }
 
 // writeMarkdown writes the findings as a table.
-func (r *lintReport) writeMarkdown(p *show.Page, asked bool) {
+func (r *lintReport) writeMarkdown(p *show.Page, namesProviders bool) {
 	cell := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace
 	p.Printf("| | tool | where | rule | | provider | source |\n| --- | --- | --- | --- | --- | --- | --- |\n")
-	for t, f := range r.reported(asked) {
+	for t, f := range r.reported(namesProviders) {
 		source := ""
 		if f.Source != "" {
-			source = fmt.Sprintf("[%s](%s)", classText(f.Class, f.Date), link(f.Source))
+			source = fmt.Sprintf("[%s](%s)", classText(f.Class, f.Date), sourceURL(f.Source))
 		}
-		p.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", f.level(), cell(t.Name), cell(f.Path), f.Rule, cell(f.Message), f.Provider, source)
+		p.Printf("| %s | %s | %s | %s | %s | %s | %s |\n", f.level(), cell(t.Name), cell(f.Path), f.Rule, cell(f.Message),
+			f.Provider, source)
 	}
 }
 
 // writeGitHub writes the findings as workflow commands, which GitHub shows beside a change.
-func (r *lintReport) writeGitHub(p *show.Page, asked bool, files []string) {
+func (r *lintReport) writeGitHub(p *show.Page, namesProviders bool, files []string) {
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace
-	for t, f := range r.reported(asked) {
+	for t, f := range r.reported(namesProviders) {
 		file := ""
 		if slices.Contains(files, t.Server) {
 			file = "file=" + property(t.Server) + ","
@@ -62,8 +65,8 @@ func (r *lintReport) writeGitHub(p *show.Page, asked bool, files []string) {
 	}
 }
 
-// explain prints a rule with the values that each provider accepts, or a provider with all of its rules.
-func explain(s show.Streams, name string) error {
+// explainRule prints a rule with the values that each provider accepts, or a provider with all of its rules.
+func explainRule(s show.Streams, name string) error {
 	var p show.Page
 	if profile := schema.ProfileNamed(name); profile != nil {
 		p.Printf("%s: %s\n", name, profile.About())
@@ -93,7 +96,7 @@ func explainSource(p *show.Page, title string, profile *schema.Profile, rule sch
 	if accepted != "" {
 		p.Printf("    %s\n", strings.ReplaceAll(accepted, "`", ""))
 	}
-	p.Printf("    %s\n", link(source.At))
+	p.Printf("    %s\n", sourceURL(source.At))
 }
 
 func ruleNamed(name string) (schema.Rule, error) {
@@ -101,13 +104,14 @@ func ruleNamed(name string) (schema.Rule, error) {
 	if slices.Contains(known, name) {
 		return schema.Rule(name), nil
 	}
-	return "", command.Usagef("no rule %q%s", name, cmp.Or(command.DidYouMean(name, known), ": there is "+strings.Join(known, ", ")))
+	return "", command.Usagef("no rule %q%s", name,
+		cmp.Or(command.DidYouMean(name, known), ": there is "+strings.Join(known, ", ")))
 }
 
 func classText(c schema.Class, date string) string { return strings.TrimSpace(string(c) + " " + date) }
 
-// link returns the URL of a source.
-func link(source string) string {
+// sourceURL returns the URL of a source.
+func sourceURL(source string) string {
 	if repo, number, ok := strings.Cut(source, "#"); ok && !strings.Contains(source, "://") {
 		return "https://github.com/" + repo + "/issues/" + number
 	}
@@ -127,7 +131,7 @@ type baselineRow struct {
 type baseline struct {
 	ignored []schema.Rule
 	known   map[baselineRow]bool // rows of the file; true if the finding still occurs
-	news    []baselineRow        // findings that are not in the file
+	newRows []baselineRow        // findings that are not in the file
 }
 
 // newBaseline checks the names of the rules, and reads the file if there is one.
@@ -159,8 +163,8 @@ func newBaseline(rules []string, file string, read func(string) ([]byte, error))
 
 func (b *baseline) ignores(r schema.Rule) bool { return b != nil && slices.Contains(b.ignored, r) }
 
-// leavesOut reports whether a finding is left out, and records it.
-func (b *baseline) leavesOut(server, tool string, f Finding) bool {
+// excludes reports whether a finding is left out, and records it.
+func (b *baseline) excludes(server, tool string, f Finding) bool {
 	if b == nil || b.ignores(f.Rule) {
 		return b != nil
 	}
@@ -169,14 +173,14 @@ func (b *baseline) leavesOut(server, tool string, f Finding) bool {
 		b.known[r] = true
 		return true
 	}
-	b.news = append(b.news, r)
+	b.newRows = append(b.newRows, r)
 	return false
 }
 
-// gone returns how many findings of the file no longer occur.
-func (b *baseline) gone() (n int) {
-	for _, met := range b.known {
-		if !met {
+// outdated returns how many findings of the file no longer occur.
+func (b *baseline) outdated() (n int) {
+	for _, found := range b.known {
+		if !found {
 			n++
 		}
 	}
@@ -185,10 +189,11 @@ func (b *baseline) gone() (n int) {
 
 // write writes a new baseline with the findings that were not left out.
 func (b *baseline) write(file string) error {
-	slices.SortStableFunc(b.news, func(a, b baselineRow) int {
+	slices.SortStableFunc(b.newRows, func(a, b baselineRow) int {
 		return strings.Compare(fmt.Sprintf("%+q", a), fmt.Sprintf("%+q", b))
 	})
-	raw, err := json.MarshalIndent(map[string][]baselineRow{"findings": append([]baselineRow{}, slices.Compact(b.news)...)}, "", "  ")
+	findings := append([]baselineRow{}, slices.Compact(b.newRows)...)
+	raw, err := json.MarshalIndent(map[string][]baselineRow{"findings": findings}, "", "  ")
 	if err != nil {
 		return err
 	}

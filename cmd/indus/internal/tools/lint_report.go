@@ -21,7 +21,7 @@ type lintReport struct {
 	Tools     []ToolReport  `json:"tools"`
 	Counts    []Finding     `json:"counts"` // on the number of tools
 	Faults    []faultReport `json:"faults"` // servers that are down
-	Summary   summary       `json:"summary"`
+	Summary   lintSummary   `json:"summary"`
 }
 
 // ToolReport is the report on a tool, or on a listed row that is not a tool.
@@ -48,8 +48,8 @@ type faultReport struct {
 	Try    string       `json:"try"`
 }
 
-// summary counts tools. A tool that is not quarantined is either unchanged or changed.
-type summary struct {
+// lintSummary counts tools. A tool that is not quarantined is either unchanged or changed.
+type lintSummary struct {
 	Tools       int `json:"tools"`
 	Unchanged   int `json:"unchanged"`
 	Changed     int `json:"changed"`
@@ -106,17 +106,17 @@ func findingsOf(provider string, found ...schema.Finding) (out []Finding) {
 
 // Examiner checks tools against providers, clients and the rules of indus.
 type Examiner struct {
-	Profile  *schema.Profile   // profile of the mount
-	asked    []*schema.Profile // providers that check the unchanged tools
-	bare     map[string]bool   // by server: its only tool is a bare schema
-	files    map[string]string // by server: the file with its tools; nil for real servers
-	baseline *baseline         // findings to leave out; nil for none
+	Profile   *schema.Profile   // profile of the mount
+	providers []*schema.Profile // providers that check the unchanged tools
+	bare      map[string]bool   // by server: its only tool is a bare schema
+	files     map[string]string // by server: the file with its tools; nil for real servers
+	baseline  *baseline         // findings to leave out; nil for none
 }
 
 // examine examines all mounted tools. It returns an error if ctx ends.
 func (x *Examiner) examine(ctx context.Context, m *interop.Mounted) (*lintReport, error) {
 	r := &lintReport{
-		Profile: x.Profile.Name(), Providers: command.NamesOf(x.asked),
+		Profile: x.Profile.Name(), Providers: command.NamesOf(x.providers),
 		Tools: []ToolReport{}, Counts: []Finding{}, Faults: []faultReport{},
 	}
 	order := map[string]int{}
@@ -144,8 +144,8 @@ func (x *Examiner) examine(ctx context.Context, m *interop.Mounted) (*lintReport
 		r.Tools = append(r.Tools, t)
 	}
 	slices.SortStableFunc(r.Tools, func(a, b ToolReport) int { return cmp.Compare(order[a.Server], order[b.Server]) })
-	r.summarize(x.asked)
-	x.counts(r, m.Box)
+	r.summarize(x.providers)
+	x.addCounts(r, m.Box)
 	for i := range r.Tools { // tools of files keep their own names
 		if t := &r.Tools[i]; x.files != nil {
 			t.Name, t.Server = t.Tool, x.files[t.Server]
@@ -164,7 +164,7 @@ func newToolReport(name, server, tool, quarantined string) ToolReport {
 // Tool examines a mounted tool. description is the text for models, or "" if models do not see the tool.
 func (x *Examiner) Tool(d toolbox.Descriptor, description string) ToolReport {
 	t := newToolReport(d.Name, d.Server, d.Tool, d.Excluded)
-	for _, p := range x.asked {
+	for _, p := range x.providers {
 		for _, f := range schema.Check(d.Schema, p) {
 			if f.Rule != schema.RuleSize { // a bound of indus, which quarantines the tool
 				t.Findings = append(t.Findings, Finding{p.Name(), f})
@@ -174,9 +174,9 @@ func (x *Examiner) Tool(d toolbox.Descriptor, description string) ToolReport {
 			t.Findings = append(t.Findings, findingsOf(p.Name(), schema.CheckTool(d.Tool, d.Description, p)...)...)
 		}
 	}
-	t.Findings = append(append(t.Findings, checkClients(d.Wire.JSON)...), checkOurs(d)...)
+	t.Findings = append(append(t.Findings, checkClients(d.Wire.JSON)...), checkIndus(d)...)
 	server := cmp.Or(x.files[d.Server], d.Server)
-	t.Findings = slices.DeleteFunc(t.Findings, func(f Finding) bool { return x.baseline.leavesOut(server, d.Tool, f) })
+	t.Findings = slices.DeleteFunc(t.Findings, func(f Finding) bool { return x.baseline.excludes(server, d.Tool, f) })
 	if d.Excluded != "" {
 		return t
 	}
@@ -202,20 +202,20 @@ func checkClients(tool []byte) (found []Finding) {
 	}
 	_, flaws := protocol.Mend(tool, true)
 	for _, f := range flaws {
-		who := ": clients refuse the whole list"
+		suffix := ": clients refuse the whole list"
 		if f.Legacy {
-			who = ": legacy clients refuse the whole list"
+			suffix = ": legacy clients refuse the whole list"
 		}
 		found = append(found, Finding{command.ClientProfile, schema.Finding{
-			Path: f.Path, Rule: schema.RuleForm, Message: f.Why + who, Class: schema.Documented,
+			Path: f.Path, Rule: schema.RuleForm, Message: f.Why + suffix, Class: schema.Documented,
 			Source: "https://github.com/modelcontextprotocol/typescript-sdk/blob/v1.x/src/types.ts",
 		}})
 	}
 	return found
 }
 
-// checkOurs returns findings on hidden characters, on schemas that grow, and on parts of schemas that are not checked.
-func checkOurs(d toolbox.Descriptor) []Finding {
+// checkIndus returns findings on hidden characters, on schemas that grow, and on parts of schemas that are not checked.
+func checkIndus(d toolbox.Descriptor) []Finding {
 	var unchecked []string
 	if v, err := validate.New(d.Schema); err != nil {
 		unchecked = []string{"arguments are not checked: " + strings.TrimPrefix(err.Error(), "validate: ")}
@@ -247,10 +247,10 @@ func ForModels(box *toolbox.Box) map[string]string {
 	return out
 }
 
-func (r *lintReport) summarize(asked []*schema.Profile) {
+func (r *lintReport) summarize(providers []*schema.Profile) {
 	s := &r.Summary
 	s.Tools = len(r.Tools)
-	for _, name := range append(command.NamesOf(asked), command.ClientProfile) {
+	for _, name := range append(command.NamesOf(providers), command.ClientProfile) {
 		s.AsTheyAre = append(s.AsTheyAre, providerCount{Provider: name})
 	}
 	for _, t := range r.Tools {
@@ -285,10 +285,10 @@ func (r *lintReport) summarize(asked []*schema.Profile) {
 	}
 }
 
-// counts adds the findings on the number of tools that a model sees.
-func (x *Examiner) counts(r *lintReport, box *toolbox.Box) {
+// addCounts adds the findings on the number of tools that a model sees.
+func (x *Examiner) addCounts(r *lintReport, box *toolbox.Box) {
 	shown := r.Summary.Tools - r.Summary.Quarantined
-	for _, p := range x.asked {
+	for _, p := range x.providers {
 		if p != x.Profile {
 			r.Counts = append(r.Counts, findingsOf(p.Name(), schema.CheckCount(shown, p)...)...)
 		}

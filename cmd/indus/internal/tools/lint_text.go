@@ -15,7 +15,7 @@ const (
 	maxPlace    = 80 // characters of a path; the rest is cut
 	maxPlaces   = 4  // places in a remark; more are counted
 	maxHeads    = 4  // tools in a heading; more are counted
-	manyShare   = 3  // a remark on so many tools is written once
+	minShared   = 3  // a remark on so many tools is written once
 	maxLines    = 20 // lines of a group; more are counted
 	maxAccepted = 64 // characters; a longer list of accepted values is left out
 )
@@ -43,7 +43,8 @@ func (r *remarks) add(place, text string) {
 		i, *r = len(*r), append(*r, remark{text: text})
 	}
 	m := &(*r)[i]
-	if place = show.Cut(place, maxPlace); place != "" && !slices.Contains(m.places, place) {
+	place = show.Cut(place, maxPlace)
+	if place != "" && !slices.Contains(m.places, place) {
 		m.places = append(m.places, place)
 	}
 }
@@ -55,16 +56,16 @@ func (r *remarks) addQuarantine(t *ToolReport) {
 }
 
 func (r *remarks) addChange(c schema.Change) {
-	said := []string{c.Did}
+	parts := []string{c.Did}
 	if what, ok := strings.CutPrefix(c.Did, "dropped "); ok && strings.HasPrefix(c.Lost, what) {
-		said = []string{"lost " + c.Lost} // "dropped" would repeat it
+		parts = []string{"lost " + c.Lost} // "dropped" would repeat it
 	} else if c.Lost != "" {
-		said = append(said, "lost: "+c.Lost)
+		parts = append(parts, "lost: "+c.Lost)
 	}
 	if c.Narrowed != "" {
-		said = append(said, "narrowed: "+c.Narrowed)
+		parts = append(parts, "narrowed: "+c.Narrowed)
 	}
-	r.add(placeText(c.Path, c.Rule), strings.Join(said, "; "))
+	r.add(placeText(c.Path, c.Rule), strings.Join(parts, "; "))
 }
 
 // mountRemarks returns the remarks on a mounted tool: faults and losses, and with all every change.
@@ -95,9 +96,9 @@ func providerRemarks(t *ToolReport, several, all bool) (r remarks) {
 	r.addQuarantine(t)
 	for _, o := range objections(t.Findings) {
 		text := o.text()
-		refuse, warn := o.who[levelError], o.who[levelWarning]
+		refuse, warn := o.providers[levelError], o.providers[levelWarning]
 		if several {
-			text += " (" + o.whoText() + ")"
+			text += " (" + o.providersText() + ")"
 		} else if refuse == nil && warn != nil {
 			text = "warning: " + text
 		}
@@ -118,21 +119,21 @@ func placeText(path string, rule schema.Rule) string {
 
 // objection collects the findings of several providers on one place.
 type objection struct {
-	place, wrong string
+	place, fault string
 	accepted     string              // accepted values; "" if the providers differ
-	who          map[string][]string // providers by level
+	providers    map[string][]string // providers by level
 }
 
 func objections(all []Finding) (out []*objection) {
 	type key struct {
 		place string
 		rule  schema.Rule
-		wrong string
+		fault string
 	}
 	known := map[key]*objection{}
 	for _, f := range all {
-		wrong, accepted, _ := strings.Cut(f.Message, "; ")
-		at := key{placeText(f.Path, f.Rule), f.Rule, wrong}
+		fault, accepted, _ := strings.Cut(f.Message, "; ")
+		at := key{placeText(f.Path, f.Rule), f.Rule, fault}
 		if at.rule == schema.RuleUnlisted { // some providers refuse a keyword, and others drop it or do not list it
 			at.rule = schema.RuleKeyword
 		}
@@ -142,14 +143,14 @@ func objections(all []Finding) (out []*objection) {
 			o = known[anything]
 		}
 		if o == nil {
-			o = &objection{at.place, wrong, accepted, map[string][]string{}}
+			o = &objection{at.place, fault, accepted, map[string][]string{}}
 			known[at], known[anything] = o, o
 			out = append(out, o)
 		}
 		if o.accepted != accepted {
 			o.accepted = ""
 		}
-		o.who[f.level()] = append(o.who[f.level()], f.Provider)
+		o.providers[f.level()] = append(o.providers[f.level()], f.Provider)
 	}
 	return out
 }
@@ -157,15 +158,17 @@ func objections(all []Finding) (out []*objection) {
 // text returns the fault, and the accepted values if they are short.
 func (o *objection) text() string {
 	if o.accepted == "" || len(o.accepted) > maxAccepted {
-		return o.wrong
+		return o.fault
 	}
-	return o.wrong + "; " + o.accepted
+	return o.fault + "; " + o.accepted
 }
 
-func (o *objection) whoText() string {
+func (o *objection) providersText() string {
 	var parts []string
-	for _, l := range []struct{ level, before, after string }{{levelError, "", ""}, {levelWarning, "warning: ", ""}, {levelNotice, "", " drops it"}} {
-		if names := o.who[l.level]; names != nil {
+	for _, l := range []struct{ level, before, after string }{
+		{levelError, "", ""}, {levelWarning, "warning: ", ""}, {levelNotice, "", " drops it"},
+	} {
+		if names := o.providers[l.level]; names != nil {
 			parts = append(parts, l.before+strings.Join(names, ", ")+l.after)
 		}
 	}
@@ -174,20 +177,20 @@ func (o *objection) whoText() string {
 
 // remarkGroup holds lines that apply to the same tools.
 type remarkGroup struct {
-	of    []int // indices of the tools
+	tools []int // indices of the tools
 	lines []string
 }
 
 // writeRemarks writes the remarks on each tool. It leaves out tools without remarks.
-func writeRemarks(p *show.Page, all []ToolReport, of func(*ToolReport) remarks) {
+func writeRemarks(p *show.Page, all []ToolReport, remarksOf func(*ToolReport) remarks) {
 	for server, tools := range show.GroupBy(all, func(t ToolReport) string { return t.Server }) {
-		groups := groupRemarks(tools, of)
+		groups := groupRemarks(tools, remarksOf)
 		if len(groups) == 0 {
 			continue
 		}
 		p.Printf("%s  %s\n", server, show.Count(len(tools), "tool"))
 		for _, g := range groups {
-			names := show.Names(g.of, func(i int) string { return cmp.Or(tools[i].Name, "(a row without a name)") })
+			names := show.Names(g.tools, func(i int) string { return cmp.Or(tools[i].Name, "(a row without a name)") })
 			heading := show.List(names, maxHeads, "tools")
 			if len(names) == len(tools) && len(names) > 1 {
 				heading = "all " + show.Count(len(names), "tool")
@@ -209,42 +212,43 @@ func writeRemarks(p *show.Page, all []ToolReport, of func(*ToolReport) remarks) 
 }
 
 // groupRemarks returns the groups of lines that many tools share, and then a group for each tool.
-func groupRemarks(tools []ToolReport, of func(*ToolReport) remarks) []remarkGroup {
-	said := make([][]string, len(tools))
-	who := map[string][]int{}
+func groupRemarks(tools []ToolReport, remarksOf func(*ToolReport) remarks) []remarkGroup {
+	texts := make([][]string, len(tools))
+	toolsOf := map[string][]int{}
 	for i := range tools {
-		for _, m := range of(&tools[i]) {
-			said[i] = append(said[i], m.String())
-			who[m.String()] = append(who[m.String()], i)
+		for _, m := range remarksOf(&tools[i]) {
+			texts[i] = append(texts[i], m.String())
+			toolsOf[m.String()] = append(toolsOf[m.String()], i)
 		}
 	}
 	var shared, own []remarkGroup
-	for i, lines := range said {
-		mine := remarkGroup{of: []int{i}}
+	for i, lines := range texts {
+		toolGroup := remarkGroup{tools: []int{i}}
 		for _, line := range lines {
-			switch among := who[line]; {
-			case len(among) < manyShare:
-				mine.lines = append(mine.lines, line)
-			case among[0] == i:
-				n := slices.IndexFunc(shared, func(g remarkGroup) bool { return slices.Equal(g.of, among) })
+			switch sharers := toolsOf[line]; {
+			case len(sharers) < minShared:
+				toolGroup.lines = append(toolGroup.lines, line)
+			case sharers[0] == i:
+				n := slices.IndexFunc(shared, func(g remarkGroup) bool { return slices.Equal(g.tools, sharers) })
 				if n < 0 {
-					n, shared = len(shared), append(shared, remarkGroup{of: among})
+					n, shared = len(shared), append(shared, remarkGroup{tools: sharers})
 				}
 				shared[n].lines = append(shared[n].lines, line)
 			}
 		}
-		if mine.lines != nil {
-			own = append(own, mine)
+		if toolGroup.lines != nil {
+			own = append(own, toolGroup)
 		}
 	}
-	slices.SortStableFunc(shared, func(a, b remarkGroup) int { return len(b.of) - len(a.of) })
+	slices.SortStableFunc(shared, func(a, b remarkGroup) int { return len(b.tools) - len(a.tools) })
 	return append(shared, own...)
 }
 
 // writeMounted writes the result of mounting all tools, and how many tools each provider would refuse without it.
 func (r *lintReport) writeMounted(p *show.Page) {
 	s := r.Summary
-	p.Printf("%s, mounted for %s: %d as they are, %d changed", show.Count(s.Tools, "tool"), r.Profile, s.Unchanged, s.Changed)
+	p.Printf("%s, mounted for %s: %d as they are, %d changed", show.Count(s.Tools, "tool"), r.Profile, s.Unchanged,
+		s.Changed)
 	if s.Lossy > 0 {
 		p.Printf(" (%d with a loss)", s.Lossy)
 	}
@@ -252,21 +256,21 @@ func (r *lintReport) writeMounted(p *show.Page) {
 	if s.Refused > 0 {
 		p.Printf(", %d refused even so", s.Refused)
 	}
-	who := show.Names(s.AsTheyAre, func(c providerCount) string {
+	refusals := show.Names(s.AsTheyAre, func(c providerCount) string {
 		if c.Refused == 0 {
 			return ""
 		}
 		return fmt.Sprintf("%s %d", c.Provider, c.Refused)
 	})
-	if who != nil {
-		p.Printf("\nas they are, they would be refused by: %s", strings.Join(who, ", "))
+	if refusals != nil {
+		p.Printf("\nas they are, they would be refused by: %s", strings.Join(refusals, ", "))
 	}
 	p.Printf("\n")
 	r.writeCounts(p, []string{r.Profile})
 }
 
-// writeTaken writes how many of the unchanged tools each provider refuses.
-func (r *lintReport) writeTaken(p *show.Page) {
+// writeRefusals writes how many of the unchanged tools each provider refuses.
+func (r *lintReport) writeRefusals(p *show.Page) {
 	s := r.Summary
 	p.Printf("%s", show.Count(s.Tools, "tool"))
 	if s.Quarantined > 0 {
@@ -278,47 +282,47 @@ func (r *lintReport) writeTaken(p *show.Page) {
 		if c.Provider == command.ClientProfile && c.Refused == 0 && len(r.Providers) > 0 {
 			continue // it was not selected
 		}
-		says := "takes them all"
+		verdict := "takes them all"
 		switch {
 		case c.Refused > 0:
-			says = fmt.Sprintf("refuses %d", c.Refused)
+			verdict = fmt.Sprintf("refuses %d", c.Refused)
 		case s.Quarantined > 0:
-			says = "takes the rest"
+			verdict = "takes the rest"
 		}
 		if c.Dropped > 0 {
-			says += fmt.Sprintf(", drops parts of %d", c.Dropped)
+			verdict += fmt.Sprintf(", drops parts of %d", c.Dropped)
 		}
 		if c.Warned > 0 {
-			says += fmt.Sprintf(", warnings for %d", c.Warned)
+			verdict += fmt.Sprintf(", warnings for %d", c.Warned)
 		}
-		t.Add("  "+c.Provider, says)
+		t.Add("  "+c.Provider, verdict)
 	}
 	p.WriteString(t.String())
 	r.writeCounts(p, r.Providers)
 }
 
 // writeCounts writes the findings on the number of tools, with their providers.
-func (r *lintReport) writeCounts(p *show.Page, of []string) {
-	found := show.Where(r.Counts, func(f Finding) bool { return slices.Contains(of, f.Provider) })
-	for message, all := range show.GroupBy(found, func(f Finding) string { return f.Message }) {
-		p.Printf("%s (%s)\n", message, strings.Join(show.Names(all, func(f Finding) string { return f.Provider }), ", "))
+func (r *lintReport) writeCounts(p *show.Page, providers []string) {
+	found := show.Where(r.Counts, func(f Finding) bool { return slices.Contains(providers, f.Provider) })
+	for message, findings := range show.GroupBy(found, func(f Finding) string { return f.Message }) {
+		p.Printf("%s (%s)\n", message, strings.Join(show.Names(findings, func(f Finding) string { return f.Provider }), ", "))
 	}
 }
 
 // writeSources writes the source of each broken rule once.
 func (r *lintReport) writeSources(p *show.Page, shown func(Finding) bool) {
-	var said []string
+	var seen []string
 	var all show.Table
 	for _, t := range r.Tools {
 		for _, f := range t.Findings {
-			cells := []string{"  " + f.Provider, string(f.Rule), classText(f.Class, f.Date), link(f.Source)}
-			if one := strings.Join(cells, " "); shown(f) && f.Source != "" && !slices.Contains(said, one) {
-				said = append(said, one)
+			cells := []string{"  " + f.Provider, string(f.Rule), classText(f.Class, f.Date), sourceURL(f.Source)}
+			if one := strings.Join(cells, " "); shown(f) && f.Source != "" && !slices.Contains(seen, one) {
+				seen = append(seen, one)
 				all.Add(cells...)
 			}
 		}
 	}
-	if said != nil {
+	if seen != nil {
 		p.Printf("\nsources; indus mcp lint --explain RULE says more\n")
 		p.WriteString(all.String())
 	}

@@ -74,14 +74,17 @@ s  1 tool
 func TestALintOfMuchIsBounded(t *testing.T) {
 	var places, texts []string
 	for i := range 30 {
-		places = append(places, fmt.Sprintf(`{"path":"/p%d","rule":"format","did":"dropped format","lost":"format \"a\""}`, i))
+		places = append(places,
+			fmt.Sprintf(`{"path":"/p%d","rule":"format","did":"dropped format","lost":"format \"a\""}`, i))
 		texts = append(texts, fmt.Sprintf(`{"path":"","rule":"enum","did":"dropped enum %d","lost":"it"}`, i))
 	}
 	var want strings.Builder
 	for i := range 19 {
 		fmt.Fprintf(&want, "      root: dropped enum %d; lost: it\n", i)
 	}
-	prints(t, []string{`{"name":"a","server":"s","findings":[],"refused":[],"changes":[` + strings.Join(append(places, texts...), ",") + `]}`}, false, `
+	prints(t,
+		[]string{`{"name":"a","server":"s","findings":[],"refused":[],"changes":[` + strings.Join(append(places, texts...),
+			",") + `]}`}, false, `
 s  1 tool
   a
       /p0, /p1, /p2, /p3 and 26 more places: lost format "a"

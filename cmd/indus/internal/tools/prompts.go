@@ -58,10 +58,11 @@ func promptSignature(r command.Beside) string {
 func newPrompt(s show.Streams) *cobra.Command {
 	var f besideFlags
 	cmd := command.New(s, f.prompt, cobra.Command{
-		Use: "prompt PROMPT [KEY=VALUE]...", Short: "Get a prompt, filled in", Long: promptHelp, ValidArgsFunction: f.completeOwner,
-		Args: command.Needs(1, "the name of a prompt: indus mcp prompts lists them", ""),
+		Use: "prompt PROMPT [KEY=VALUE]...", Short: "Get a prompt, filled in", Long: promptHelp,
+		ValidArgsFunction: f.completeOwner,
+		Args:              command.Needs(1, "the name of a prompt: indus mcp prompts lists them", ""),
 	})
-	f.add(cmd, sentJSON)
+	f.add(cmd, rawJSONHelp)
 	return cmd
 }
 
@@ -102,7 +103,9 @@ func (f *besideFlags) prompt(ctx context.Context, args []string, s show.Streams)
 }
 
 // findPrompt returns the prompt with a name, and the connected servers. The caller closes them.
-func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Streams) (*besideServers, command.Beside, error) {
+func (f *besideFlags) findPrompt(
+	ctx context.Context, name string, s show.Streams,
+) (*besideServers, command.Beside, error) {
 	servers, err := serversFor(ctx, &f.ServerFlags, name, s)
 	if err != nil {
 		return nil, command.Beside{}, err
@@ -111,7 +114,7 @@ func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Stream
 	if err != nil {
 		return nil, command.Beside{}, err
 	}
-	rows, err := b.lists(ctx, s, command.Prompts)
+	rows, err := b.listAll(ctx, s, command.Prompts)
 	if i := slices.IndexFunc(rows, func(r command.Beside) bool { return r.Qualified() == name }); i >= 0 {
 		return b, rows[i], nil
 	}
@@ -120,7 +123,8 @@ func (f *besideFlags) findPrompt(ctx context.Context, name string, s show.Stream
 		return nil, command.Beside{}, err
 	}
 	known := show.Names(rows, command.Beside.Qualified)
-	return nil, command.Beside{}, command.Usagef("no prompt %q%s", name, cmp.Or(command.DidYouMean(name, known), "; indus mcp prompts lists them"))
+	return nil, command.Beside{}, command.Usagef("no prompt %q%s", name,
+		cmp.Or(command.DidYouMean(name, known), "; indus mcp prompts lists them"))
 }
 
 // textArguments parses KEY=VALUE arguments. The arguments of prompts are strings.
@@ -172,7 +176,7 @@ func writeMessages(s show.Streams, result json.RawMessage) error {
 		if len(got.Messages) > 1 || m.Role != "user" {
 			b.WriteString(blockLabel(m.Role) + "\n")
 		}
-		b.WriteString(describe(toolbox.Block{Wire: toolbox.Wire{JSON: m.Content}}))
+		b.WriteString(blockText(toolbox.Block{Wire: toolbox.Wire{JSON: m.Content}}))
 		if err := s.WriteText(b.String()); err != nil {
 			return err
 		}
@@ -181,11 +185,14 @@ func writeMessages(s show.Streams, result json.RawMessage) error {
 }
 
 // completeOwner completes only the server in a name, because the ledger has no prompts.
-func (f *besideFlags) completeOwner(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func (f *besideFlags) completeOwner(
+	cmd *cobra.Command, args []string, typed string,
+) ([]string, cobra.ShellCompDirective) {
 	const d = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	c, err := f.ReadDry(cmd.Context())
 	if err != nil || len(args) > 0 {
 		return nil, d
 	}
-	return command.WithPrefix(typed, show.Names(c.Servers(), func(o interop.Server) string { return o.ID + interop.Qualifier })), d
+	return command.WithPrefix(typed,
+		show.Names(c.Servers(), func(o interop.Server) string { return o.ID + interop.Qualifier })), d
 }

@@ -53,7 +53,9 @@ func newResources(s show.Streams) *cobra.Command {
 		},
 	}, `print a JSON array: an object a resource, with server, and uri and resource, or uriTemplate and template: as its
 		server wrote it`,
-		cobra.Command{Use: "resources [SERVER]...", Short: "List the resources of every server, or of some", Long: resourcesHelp})
+		cobra.Command{
+			Use: "resources [SERVER]...", Short: "List the resources of every server, or of some", Long: resourcesHelp,
+		})
 }
 
 type readFlags struct {
@@ -67,9 +69,9 @@ func newRead(s show.Streams) *cobra.Command {
 		Use: "read URI", Short: "Read a resource", Long: readHelp, ValidArgsFunction: cobra.NoFileCompletions,
 		Args: command.Needs(1, "a URI: indus mcp resources lists them", "URI"),
 	})
-	f.onServer(cmd, &f.server, "SERVER  the server that has it; needed where several may")
+	f.addServerFlag(cmd, &f.server, "SERVER  the server that has it; needed where several may")
 	cmd.Flags().StringVarP(&f.file, "output", "o", "", "FILE  write it into a file, whatever it is")
-	f.add(cmd, sentJSON)
+	f.add(cmd, rawJSONHelp)
 	return cmd
 }
 
@@ -95,7 +97,8 @@ func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) err
 	}
 	defer b.Close()
 	result, err := command.Ask(ctx, b.Fleet, server, "resources/read", map[string]string{"uri": uri})
-	if rpc, ok := errors.AsType[*interop.RPCError](err); ok && (rpc.Code == interop.CodeInvalidParams || rpc.Code == codeNotFound) {
+	if rpc, ok := errors.AsType[*interop.RPCError](err); ok && (rpc.Code == interop.CodeInvalidParams ||
+		rpc.Code == codeNotFound) {
 		return &command.ExitError{Err: command.Explain(err), Try: "indus mcp resources lists those that there are"}
 	}
 	if err != nil {
@@ -178,16 +181,16 @@ func (b *besideServers) owner(ctx context.Context, uri, named string, s show.Str
 		}
 		return named, nil
 	}
-	rows, err := b.lists(ctx, s, command.Resources, command.Templates)
+	rows, err := b.listAll(ctx, s, command.Resources, command.Templates)
 	if err != nil {
 		return "", err
 	}
-	made := func(r command.Beside) bool { // compares the text before the first variable of the template
+	matches := func(r command.Beside) bool { // compares the text before the first variable of the template
 		before, _, variable := strings.Cut(r.URITemplate, "{")
 		return variable && before != "" && strings.HasPrefix(uri, before) || r.URITemplate == uri
 	}
 	for _, has := range []func(command.Beside) bool{
-		func(r command.Beside) bool { return r.URI == uri && uri != "" }, made, func(command.Beside) bool { return true },
+		func(r command.Beside) bool { return r.URI == uri && uri != "" }, matches, func(command.Beside) bool { return true },
 	} {
 		var found []string
 		for _, r := range rows {

@@ -16,7 +16,9 @@ import (
 
 // Commands returns the commands about tools, prompts and resources.
 func Commands(s show.Streams) []*cobra.Command {
-	return []*cobra.Command{newTools(s), newCall(s), newLint(s), newPrompts(s), newPrompt(s), newResources(s), newRead(s), newComplete(s)}
+	return []*cobra.Command{
+		newTools(s), newCall(s), newLint(s), newPrompts(s), newPrompt(s), newResources(s), newRead(s), newComplete(s),
+	}
 }
 
 type toolsFlags struct {
@@ -28,7 +30,8 @@ type toolsFlags struct {
 func newTools(s show.Streams) *cobra.Command {
 	var f toolsFlags
 	cmd := command.New(s, f.run, cobra.Command{
-		Use: "tools [SERVER|TOOL]", Aliases: []string{"tool"}, Short: "List the tools of every server, or of one", Long: toolsHelp,
+		Use: "tools [SERVER|TOOL]", Aliases: []string{"tool"}, Short: "List the tools of every server, or of one",
+		Long: toolsHelp,
 		Args: command.AtMost(1, "SERVER"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if offers, d := f.CompleteServers(1)(cmd, args, typed); len(offers) > 0 || len(args) > 0 {
@@ -39,10 +42,13 @@ func newTools(s show.Streams) *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&f.long, "long", false, `print whole descriptions; otherwise "…" is where there is more`)
 	cmd.Flags().BoolVar(&f.schema, "schema", false, "print what a model sees")
-	cmd.Flags().StringVar(&f.provider, "provider", "", `P  with --schema, whose rules shape it (default: universal, which every provider
+	cmd.Flags().StringVar(&f.provider, "provider", "",
+		`P  with --schema, whose rules shape it (default: universal, which every provider
 		accepts); "original" shapes nothing; others are in indus mcp lint -h`)
-	cmd.Flags().BoolVar(&f.original, "original", false, "with --schema, print the owner's schema too, and what was changed")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON array: an object a tool, with name, server and tool, which is the tool as
+	cmd.Flags().BoolVar(&f.original, "original", false,
+		"with --schema, print the owner's schema too, and what was changed")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false,
+		`print a JSON array: an object a tool, with name, server and tool, which is the tool as
 		its server wrote it; with --schema name, server, description, parameters, changes [{path, rule, did, lost, narrowed}],
 		with --original original, and quarantined, the reason, where no model is shown it`)
 	f.Add(cmd)
@@ -106,7 +112,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 		return command.Said(down)
 	}
 	if len(words) > 0 && !slices.Contains(command.IDs(servers), words[0]) {
-		one, err := find(mounted, words[0], &f.LedgerFlags)
+		one, err := findTool(mounted, words[0], &f.LedgerFlags)
 		if err != nil {
 			return err
 		}
@@ -119,12 +125,13 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 		return printToolsJSON(s, all)
 	}
 	counted := func(tools []toolbox.Descriptor) string { return show.Count(len(tools), "tool") }
-	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, counted, func(d toolbox.Descriptor) (string, string) {
-		if f.long {
-			return arguments.ToolSignature(d), show.CleanLines(strings.TrimSpace(d.Description))
-		}
-		return arguments.ToolSignature(d), show.Summary(d.Description)
-	})
+	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, counted,
+		func(d toolbox.Descriptor) (string, string) {
+			if f.long {
+				return arguments.ToolSignature(d), show.CleanLines(strings.TrimSpace(d.Description))
+			}
+			return arguments.ToolSignature(d), show.Summary(d.Description)
+		})
 }
 
 // profile returns the profile of the shown schemas. Without --schema, tools are shown as received.
@@ -155,14 +162,16 @@ func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
 }
 
 // printByServer prints a list by server: the server with a count, then a title and a text for each row.
-func printByServer[T any](s show.Streams, all []T, server func(T) string, counted func([]T) string, row func(T) (title, text string)) error {
+func printByServer[T any](
+	s show.Streams, all []T, server func(T) string, counted func([]T) string, row func(T) (title, text string),
+) error {
 	var p show.Page
-	for id, some := range show.GroupBy(all, server) {
+	for id, group := range show.GroupBy(all, server) {
 		if p.Len() > 0 {
 			p.Printf("\n")
 		}
-		p.Printf("%s  %s\n", id, counted(some))
-		for _, r := range some {
+		p.Printf("%s  %s\n", id, counted(group))
+		for _, r := range group {
 			title, text := row(r)
 			p.Printf("  %s\n", title)
 			for line := range strings.Lines(text) {
