@@ -28,8 +28,8 @@ func long() toolbox.Tool {
 
 // unmetered returns a step whose provider counts no tokens.
 func unmetered(s step) step {
-	return func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
-		reply, err := s(ctx, r, hear)
+	return func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
+		reply, err := s(ctx, r, onPiece)
 		reply.Usage = agent.Usage{}
 		return reply, err
 	}
@@ -37,8 +37,8 @@ func unmetered(s step) step {
 
 // metered returns a step whose provider counts four bytes as a token.
 func metered(s step) step {
-	return func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
-		reply, err := s(ctx, r, hear)
+	return func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
+		reply, err := s(ctx, r, onPiece)
 		raw, _ := json.Marshal(r.Messages)
 		reply.Usage = agent.Usage{Input: len(raw) / 4, Output: 10}
 		return reply, err
@@ -54,7 +54,7 @@ func TestOldResultsAreTakenOutAtOnce(t *testing.T) {
 			}
 			n := &notes{}
 			m := model(append(steps, count(says("done")))...)
-			s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 3000, Journal: n, Hear: n.hear})
+			s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 3000, Journal: n, Hear: n.record})
 			if _, err := s.Prompt(t.Context(), "go"); err != nil {
 				t.Fatal(err)
 			}
@@ -126,15 +126,15 @@ func TestAFailureTakesOutNothingMore(t *testing.T) {
 	var steps []step
 	for i := range 12 {
 		reply := metered(calls(fmt.Sprint("c", i), "long", `{"n":800}`))
-		steps = append(steps, func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+		steps = append(steps, func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 			if slices.Contains(n.kinds(), agent.EventCompact) {
 				return agent.Reply{}, refused
 			}
-			return reply(ctx, r, hear)
+			return reply(ctx, r, onPiece)
 		})
 	}
 	m := model(steps...)
-	s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 3000, Journal: n, Hear: n.hear})
+	s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 3000, Journal: n, Hear: n.record})
 	if _, err := s.Prompt(t.Context(), "go"); err != refused {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestProvidersAreAskedAgain(t *testing.T) {
 					steps = append(steps, fails(test.err, "void "))
 				}
 				n := &notes{}
-				s := agent.New(agent.Options{Provider: model(append(steps, says("at last"))...), Hear: n.hear, Journal: n, Attempts: test.attempts})
+				s := agent.New(agent.Options{Provider: model(append(steps, says("at last"))...), Hear: n.record, Journal: n, Attempts: test.attempts})
 				began := time.Now()
 				got, err := s.Prompt(t.Context(), "go")
 				if took := time.Since(began); took < test.least || took > test.most {

@@ -21,7 +21,7 @@ import (
 func TestATurn(t *testing.T) {
 	m := model(calls("1", "a", `{"x":1}`, "2", "b", `{}`), says("done"))
 	n := &notes{}
-	s := agent.New(agent.Options{Provider: m, Tools: box(tool("a", nil), tool("b", nil)), System: "be brief", Journal: n, Hear: n.hear})
+	s := agent.New(agent.Options{Provider: m, Tools: box(tool("a", nil), tool("b", nil)), System: "be brief", Journal: n, Hear: n.record})
 	got, err := s.Prompt(t.Context(), "go")
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestResultsAreInTheOrderOfTheirCalls(t *testing.T) {
 		})
 		m := model(calls("1", "wait", `{"after":30}`, "2", "wait", `{"after":10}`, "3", "wait", `{"after":20}`), says("done"))
 		n := &notes{}
-		s := agent.New(agent.Options{Provider: m, Tools: box(slow), Hear: n.hear})
+		s := agent.New(agent.Options{Provider: m, Tools: box(slow), Hear: n.record})
 		began := time.Now()
 		if _, err := s.Prompt(t.Context(), "go"); err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func TestACallThatMisbehavesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notes{}
 		m := model(calls("1", "panics", "{}", "2", "exits", "{}"), calls("3", "hangs", "{}"))
-		s := agent.New(agent.Options{Provider: m, Tools: rude{}, Hear: n.hear})
+		s := agent.New(agent.Options{Provider: m, Tools: rude{}, Hear: n.record})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		began := time.Now()
@@ -267,9 +267,9 @@ func TestIDsOfCallsAreMadeUnique(t *testing.T) {
 func TestAnotherModelFromTheNextTurnOn(t *testing.T) {
 	second := model(says("two"))
 	var s *agent.Session
-	first := model(func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+	first := model(func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 		s.Use(second, nil)
-		return calls("1", "a", "{}")(ctx, r, hear)
+		return calls("1", "a", "{}")(ctx, r, onPiece)
 	}, says("one"))
 	s = agent.New(agent.Options{Provider: first, Tools: box(tool("a", nil))})
 	if got, err := s.Prompt(t.Context(), "go"); err != nil || got.Text != "one" {
@@ -283,9 +283,9 @@ func TestAnotherModelFromTheNextTurnOn(t *testing.T) {
 func TestTurnsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		m := model(func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+		m := model(func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 			<-release
-			return says("one")(ctx, r, hear)
+			return says("one")(ctx, r, onPiece)
 		}, says("two"))
 		s := agent.New(agent.Options{Provider: m})
 		answers := make(chan string, 2)
@@ -326,7 +326,7 @@ func TestNothingIsHeardThatIsNotKept(t *testing.T) {
 			return nil
 		}
 		m := model(calls("1", "a", "{}"), says("done"), says("later"))
-		s := agent.New(agent.Options{Provider: m, Tools: box(tool("a", nil)), Journal: n, Hear: n.hear})
+		s := agent.New(agent.Options{Provider: m, Tools: box(tool("a", nil)), Journal: n, Hear: n.record})
 		if _, err := s.Prompt(t.Context(), "go"); !errors.Is(err, full) {
 			t.Errorf("%d: %v", at, err)
 		}

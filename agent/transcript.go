@@ -105,11 +105,11 @@ func (t *Transcript) load(h Header) error {
 	if t.size > 0 {
 		return nil
 	}
-	return t.begin(h)
+	return t.writeHeader(h)
 }
 
-// begin writes the header of a new transcript.
-func (t *Transcript) begin(h Header) error {
+// writeHeader writes the header of a new transcript.
+func (t *Transcript) writeHeader(h Header) error {
 	if h.At.IsZero() {
 		h.At = time.Now()
 	}

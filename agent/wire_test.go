@@ -47,7 +47,7 @@ func TestOverTheWire(t *testing.T) {
 			tools := box(tool("a", nil), shows(toolbox.Image(dot(t), "image/png")))
 			model := reach(server.URL)
 			s := agent.New(agent.Options{Provider: model, Tools: tools, Journal: n, Hear: func(e agent.Event) {
-				n.hear(e)
+				n.record(e)
 				if e.Kind == agent.EventText && strings.Contains(e.Text, "e") && slices.Contains(n.kinds(), agent.EventEnd) {
 					cancel()
 				}

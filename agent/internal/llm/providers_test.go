@@ -59,10 +59,10 @@ func said(text string) agent.Message {
 
 var hello = agent.Request{System: "Be brief.", Messages: []agent.Message{said("hello")}}
 
-// heard collects pieces.
-type heard struct{ text, reasoning, calls string }
+// pieces collects the pieces of a message.
+type pieces struct{ text, reasoning, calls string }
 
-func (h *heard) hear(p agent.Piece) {
+func (h *pieces) add(p agent.Piece) {
 	h.text += p.Text
 	h.reasoning += p.Reasoning
 	if p.Call != "" {
@@ -99,8 +99,8 @@ func TestAConversation(t *testing.T) {
 		p := provider(s.URL)
 		r := hello
 		r.Tools = []toolbox.Descriptor{{Name: "read", Description: "Reads <b>.", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}}
-		var h heard
-		first, err := p.Generate(t.Context(), r, h.hear)
+		var h pieces
+		first, err := p.Generate(t.Context(), r, h.add)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestAConversation(t *testing.T) {
 		if diff := cmp.Diff(want, first, native); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(heard{text, "Let me see…", "read;read;now;"}, h, cmp.AllowUnexported(heard{})); diff != "" {
+		if diff := cmp.Diff(pieces{text, "Let me see…", "read;read;now;"}, h, cmp.AllowUnexported(pieces{})); diff != "" {
 			t.Error(diff)
 		}
 		// The conversation passes through a journal, and results arrive one by one.
