@@ -31,8 +31,8 @@ func byteClass(of string) (set [256]bool) {
 	return set
 }
 
-// takes reports whether a name follows the grammar.
-func (g *nameGrammar) takes(name string) bool {
+// accepts reports whether a name follows the grammar.
+func (g *nameGrammar) accepts(name string) bool {
 	if g.max == 0 {
 		return true
 	}
@@ -68,17 +68,17 @@ func sanitised(name string, g *nameGrammar) string {
 	return strings.TrimRight(b.String()[:min(b.Len(), g.max)], "_")
 }
 
-// renamed returns new names for the properties with names that the consumer does not accept. A new name is the old name
+// newNames returns new names for the properties with names that the consumer does not accept. A new name is the old name
 // without the refused characters. It also gets a hash of the old name if it is taken or very short, or if the old name
 // is too long.
-func (o *objectAdapter) renamed(props *node) map[string]string {
+func (o *objectAdapter) newNames(props *node) map[string]string {
 	g := &o.parsed.key
 	if o.builder.root {
 		g = &o.parsed.rootKey
 	}
 	var bad []string
 	for i := range props.Fields {
-		if name := props.Fields[i].Name; !g.takes(name) || o.isNotKey(name) || !utf8.ValidString(name) {
+		if name := props.Fields[i].Name; !g.accepts(name) || o.isNotKey(name) || !utf8.ValidString(name) {
 			bad = append(bad, name)
 		}
 	}
@@ -92,7 +92,7 @@ func (o *objectAdapter) renamed(props *node) map[string]string {
 	isRequired := lookUpNames(o.builder.get("required").Elements())
 	given := map[string]bool{}
 	isTaken := func(name string) bool {
-		return given[name] || isDeclared(name) || isRequired(name) || o.isNamed(name)
+		return given[name] || isDeclared(name) || isRequired(name) || o.hasName(name)
 	}
 	wanted := make(map[string]int, len(bad))
 	for _, name := range bad {

@@ -93,8 +93,8 @@ func (d *document) baseOf(n *node) string {
 // join resolves a URI reference against base.
 func join(base, ref string) string {
 	b, err := url.Parse(base)
-	r, bad := url.Parse(ref)
-	if base == "" || err != nil || bad != nil {
+	r, refErr := url.Parse(ref)
+	if base == "" || err != nil || refErr != nil {
 		return ref
 	}
 	joined := b.ResolveReference(r).String()
