@@ -19,11 +19,12 @@ const (
 	maxRetryAfter = 2 * time.Minute
 )
 
-// requestReply requests the model's next message. If the provider fails temporarily, requestReply retries after a delay. If the
-// conversation is too large for the provider, requestReply removes results of calls and retries.
+// requestReply requests the model's next message. If the provider fails temporarily, requestReply retries after a
+// delay. If the conversation is too large for the provider, requestReply removes results of calls and retries.
 func (t *turn) requestReply(ctx context.Context) (Reply, error) {
 	tools := t.toolOrder.sort(t.tools.Descriptors())
-	if err := t.removeResults(ctx, t.conversation.resultsToRemove(t.conversation.estimate(t.system, tools), t.context)); err != nil {
+	size := t.conversation.estimate(t.system, tools)
+	if err := t.removeResults(ctx, t.conversation.resultsToRemove(size, t.context)); err != nil {
 		return Reply{}, err
 	}
 	reduced := false
@@ -33,18 +34,21 @@ func (t *turn) requestReply(ctx context.Context) (Reply, error) {
 		if !ok {
 			return reply, err
 		}
-		if tooLarge := providerErr.TooLong || providerErr.Status == 413; tooLarge || providerErr.Status == 400 {
+		tooLarge := providerErr.TooLong || providerErr.Status == 413
+		if tooLarge || providerErr.Status == 400 {
 			if err := t.reduce(ctx, err, tooLarge, reduced); err != nil {
 				return reply, err
 			}
 			reduced = true
 			continue
 		}
-		if failures++; !providerErr.Temporary() || failures >= t.attempts {
+		failures++
+		if !providerErr.Temporary() || failures >= t.attempts {
 			return reply, err
 		}
 		if providerErr.RetryAfter > maxRetryAfter {
-			return reply, fmt.Errorf("%w: it asks to wait %s, which is too long to wait for here", err, providerErr.RetryAfter.Round(time.Second))
+			return reply, fmt.Errorf("%w: it asks to wait %s, which is too long to wait for here", err,
+				providerErr.RetryAfter.Round(time.Second))
 		}
 		if err := t.pause(ctx, err, providerErr.RetryAfter, failures); err != nil {
 			return reply, err
@@ -55,7 +59,8 @@ func (t *turn) requestReply(ctx context.Context) (Reply, error) {
 // generate sends one request. If it is cancelled, the text received so far is kept.
 func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor) (Reply, error) {
 	partial := &draft{turn: t}
-	reply, err := t.provider.Generate(ctx, Request{System: t.system, Messages: append(t.conversation.view(), t.request...), Tools: tools}, partial.receive)
+	request := Request{System: t.system, Messages: append(t.conversation.view(), t.request...), Tools: tools}
+	reply, err := t.provider.Generate(ctx, request, partial.receive)
 	if err == nil || ctx.Err() == nil {
 		return reply, err
 	}

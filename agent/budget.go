@@ -66,7 +66,8 @@ func removalNote(r Result) *Result {
 	if n := len(r.Images); n > 0 {
 		size += fmt.Sprintf(" and %d images, which you may not be able to see", n)
 	}
-	note := fmt.Sprintf("[The result of %s was taken out to make room: %s. If you still need it, call the tool again, and ask for less.]", r.Name, size)
+	note := fmt.Sprintf("[The result of %s was taken out to make room: %s. "+
+		"If you still need it, call the tool again, and ask for less.]", r.Name, size)
 	return &Result{ID: r.ID, Name: r.Name, IsError: r.IsError, Output: text.Quote(note)}
 }
 
@@ -103,7 +104,8 @@ func (c *conversation) resultsToRemove(tokens, budget int) (ids []string) {
 			break
 		}
 		if n := tokensSaved(r); n > 0 {
-			ids, saved = append(ids, r.ID), saved+n
+			ids = append(ids, r.ID)
+			saved += n
 		}
 	}
 	if saved < budget/100*minSaving {

@@ -25,7 +25,8 @@ const (
 	cancelledText  = "Cancelled while it ran: what it did until then has happened."
 	notStartedText = "Cancelled before it began: it did not run."
 	abandonedText  = "Cancelled, but it did not end: it may still be running."
-	truncatedText  = "Not run: your message was cut at its greatest length before the calls in it were complete. Write less in one message, or make fewer calls."
+	truncatedText  = "Not run: your message was cut at its greatest length before the calls in it were complete. " +
+		"Write less in one message, or make fewer calls."
 )
 
 // runCalls runs the calls of one message and stores each result as it arrives.
@@ -76,7 +77,8 @@ func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
 	}
 	done := make(chan toolbox.Outcome, 1)
 	go func() {
-		out := toolbox.Outcome{Err: errors.New(call.Name + " did not answer")} // stays the outcome if the tool ends its goroutine
+		// This stays the outcome if the tool ends its goroutine.
+		out := toolbox.Outcome{Err: errors.New(call.Name + " did not answer")}
 		defer func() {
 			if v := recover(); v != nil {
 				slog.Error("a tool panicked", "tool", call.Name, "panic", v, "stack", string(debug.Stack()))
@@ -96,7 +98,8 @@ func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
 			return toolbox.Outcome{Output: text.Quote(abandonedText), IsError: true}
 		}
 	}
-	if end := ctx.Err(); end != nil && bytes.Equal(out.Output, text.Quote(end.Error())) { // a tool that returns more than the context's error is quoted as it is
+	// A tool that returns more than the context's error is quoted as it is.
+	if end := ctx.Err(); end != nil && bytes.Equal(out.Output, text.Quote(end.Error())) {
 		out.Output = text.Quote(cancelledText)
 	}
 	return out

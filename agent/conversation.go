@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	interruptedText = "Interrupted: nobody knows whether this call ran, or how far. It was not repeated. Look at what is there before you call it again."
-	cutOffText      = "[Your message above was cut off: the turn was cancelled before you had finished it.]"
+	interruptedText = "Interrupted: nobody knows whether this call ran, or how far. It was not repeated. " +
+		"Look at what is there before you call it again."
+	cutOffText = "[Your message above was cut off: the turn was cancelled before you had finished it.]"
 )
 
 // conversation is the state that results from a list of entries. Messages of the user and the model alternate. Each
@@ -116,8 +117,8 @@ func (c *conversation) last() Message {
 	return c.messages[len(c.messages)-1]
 }
 
-// prepareReply prepares a reply for the conversation. It makes the ids of calls unique, because results refer to calls by id.
-// It makes text valid UTF-8 and removes empty parts, which providers would refuse.
+// prepareReply prepares a reply for the conversation. It makes the ids of calls unique, because results refer to calls
+// by id. It makes text valid UTF-8 and removes empty parts, which providers would refuse.
 func (c *conversation) prepareReply(m Message) Message {
 	taken := map[string]bool{}
 	var parts []Part

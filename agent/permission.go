@@ -74,8 +74,8 @@ var (
 	errNoPerson = errors.New("it needs permission, and there is nobody to ask. Do not try it again")
 )
 
-// questionDelay is the delay before the first question. Calls of the same message queue their questions in this time, so
-// that they are asked in order. A person does not notice the delay.
+// questionDelay is the delay before the first question. Calls of the same message queue their questions in this time,
+// so that they are asked in order. A person does not notice the delay.
 const questionDelay = 20 * time.Millisecond
 
 // Check returns an error for the first invalid pattern in Allow. An invalid pattern allows no tool.
@@ -189,7 +189,9 @@ func (p *Permissions) awaitTurn(ctx context.Context) error {
 	q := &question{turn: make(chan struct{})}
 	q.place, _ = ctx.Value(callPlace{}).(int)
 	p.mu.Lock()
-	at, _ := slices.BinarySearchFunc(p.questions, q, func(other, q *question) int { return cmp.Compare(other.place, q.place+1) })
+	at, _ := slices.BinarySearchFunc(p.questions, q, func(other, q *question) int {
+		return cmp.Compare(other.place, q.place+1)
+	})
 	p.questions = slices.Insert(p.questions, at, q)
 	first := !p.asking
 	p.asking = true

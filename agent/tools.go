@@ -7,8 +7,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// toolOrder keeps the positions of tools during a conversation, because a provider's cache depends on a common prefix. A
-// new tool is appended. A tool that returns gets its old position.
+// toolOrder keeps the positions of tools during a conversation, because a provider's cache depends on a common prefix.
+// A new tool is appended. A tool that returns gets its old position.
 type toolOrder map[string]int
 
 // sort puts the tools into this order, in place.

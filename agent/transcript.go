@@ -204,7 +204,8 @@ func (t *Transcript) write(v any) error {
 	}
 	n, err := t.file.WriteAt(append(line, '\n'), t.size)
 	if err == nil {
-		if err = t.file.Sync(); err == nil {
+		err = t.file.Sync()
+		if err == nil {
 			t.size += int64(n)
 			return nil
 		}

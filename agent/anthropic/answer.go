@@ -104,7 +104,8 @@ func (a *answer) beginBlock(e event) error {
 	}
 	_ = json.Unmarshal(e.Block, &c) // fields of another type are left out, as in Decode
 	b := &block{kind: c.Type, id: c.ID, name: c.Name}
-	a.blocks, a.byIndex[e.Index] = append(a.blocks, b), b
+	a.blocks = append(a.blocks, b)
+	a.byIndex[e.Index] = b
 	switch b.kind {
 	case "text":
 		return a.intake.Text(&b.text, c.Text)
@@ -173,7 +174,9 @@ func (a *answer) part(b *block) (p agent.Part, ok bool) {
 		if b.signature.Len() == 0 {
 			return agent.Part{}, false // the API refuses thinking without a signature
 		}
-		b.raw, _ = json.Marshal(map[string]string{"type": b.kind, "thinking": b.text.String(), "signature": b.signature.String()})
+		b.raw, _ = json.Marshal(map[string]string{
+			"type": b.kind, "thinking": b.text.String(), "signature": b.signature.String(),
+		})
 	case "redacted_thinking":
 	default:
 		return agent.Part{}, false // blocks of the server's own tools, which the request did not ask for

@@ -64,7 +64,9 @@ type tool struct {
 // request builds the body of a request. It marks up to four ends of cached prefixes: the tools, the system prompt, and
 // the last two user messages. The previous request has already cached the prefix up to the earlier of these messages.
 func (m *Model) request(r agent.Request) request {
-	body := request{Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, maxTokens), Messages: m.messages(r.Messages), Stream: true}
+	body := request{
+		Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, maxTokens), Messages: m.messages(r.Messages), Stream: true,
+	}
 	cached := &typeOnly{"ephemeral"}
 	if strings.TrimSpace(r.System) != "" {
 		body.System = []*content{{Type: "text", Text: r.System, Cache: cached}}

@@ -78,7 +78,8 @@ func (a *answer) event(data []byte) (llm.Progress, error) {
 		return llm.More, llm.InStream(data)
 	}
 	if u := c.Usage; u.Prompt > 0 || u.Completion > 0 {
-		a.usage = agent.Usage{Input: llm.Count(u.Prompt), Output: llm.Count(u.Completion), CacheRead: llm.Count(u.Details.Cached)}
+		a.usage = agent.Usage{Input: llm.Count(u.Prompt), Output: llm.Count(u.Completion),
+			CacheRead: llm.Count(u.Details.Cached)}
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
@@ -130,8 +131,8 @@ func (a *answer) addReasoning(d delta) error {
 	return nil
 }
 
-// addCall adds a piece of a call. Pieces with the same index belong together. Some servers send no index, or always 0, so
-// a new id also begins a new call.
+// addCall adds a piece of a call. Pieces with the same index belong together. Some servers send no index, or always 0,
+// so a new id also begins a new call.
 func (a *answer) addCall(index float64, d callDelta) error {
 	if d.Index != nil {
 		index = *d.Index
@@ -139,7 +140,8 @@ func (a *answer) addCall(index float64, d callDelta) error {
 	c, name := a.byIndex[index], d.Function.Name
 	if c == nil || c.startsNewCall(d.ID, name) {
 		c = &call{id: d.ID, name: name}
-		a.calls, a.byIndex[index] = append(a.calls, c), c
+		a.calls = append(a.calls, c)
+		a.byIndex[index] = c
 		if err := a.intake.Begin(d.ID, name); err != nil {
 			return err
 		}
@@ -153,8 +155,8 @@ func (a *answer) addCall(index float64, d callDelta) error {
 	return a.intake.Add(&c.arguments, d.Function.Arguments)
 }
 
-// startsNewCall reports whether a piece with this id and name begins a new call. If there are no ids, a different name begins
-// a new call. The same name begins one if the arguments are already complete.
+// startsNewCall reports whether a piece with this id and name begins a new call. If there are no ids, a different name
+// begins a new call. The same name begins one if the arguments are already complete.
 func (c *call) startsNewCall(id, name string) bool {
 	if id != "" || c.id != "" {
 		return id != "" && c.id != "" && id != c.id

@@ -104,7 +104,9 @@ func (m *Model) Generate(ctx context.Context, r agent.Request, onPiece func(agen
 	return reply, err
 }
 
-func (m *Model) generate(ctx context.Context, r agent.Request, onPiece func(agent.Piece), withoutImages bool) (agent.Reply, error) {
+func (m *Model) generate(ctx context.Context, r agent.Request, onPiece func(agent.Piece),
+	withoutImages bool,
+) (agent.Reply, error) {
 	a := &answer{intake: llm.NewIntake(r, onPiece), provider: m.Name(), byIndex: map[float64]*call{}}
 	if err := m.server.Ask(ctx, m.request(r, withoutImages), a.event); err != nil {
 		return agent.Reply{}, err

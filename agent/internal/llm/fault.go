@@ -119,10 +119,12 @@ func parseFault(b []byte, depth int) (code, message string, status int) {
 // readable returns the visible text of an HTML page, or of a text.
 func readable(s string) string {
 	if strings.Contains(s, "<") {
-		if title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindStringSubmatch(s); title != nil && strings.TrimSpace(title[1]) != "" {
+		title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindStringSubmatch(s)
+		if title != nil && strings.TrimSpace(title[1]) != "" {
 			s = title[1]
 		}
-		s = regexp.MustCompile(`(?is)<(script|style|head)\b.*?(</(script|style|head)>|$)|<!--.*?-->|<[^>]*>`).ReplaceAllString(s, " ")
+		markup := regexp.MustCompile(`(?is)<(script|style|head)\b.*?(</(script|style|head)>|$)|<!--.*?-->|<[^>]*>`)
+		s = markup.ReplaceAllString(s, " ")
 		s = html.UnescapeString(s)
 	}
 	return strings.Join(strings.Fields(s), " ")
@@ -132,11 +134,14 @@ func readable(s string) string {
 func tooLong(e *agent.ProviderError) bool {
 	switch {
 	case e.Status == http.StatusTooManyRequests:
-		return strings.Contains(strings.ToLower(e.Message), "request too large") // OpenAI: the request exceeds the limit per minute, so it can never succeed
-	case e.Status == http.StatusRequestEntityTooLarge, e.Code == "context_length_exceeded", e.Code == "exceed_context_size_error":
+		// OpenAI: the request exceeds the limit per minute, so it can never succeed.
+		return strings.Contains(strings.ToLower(e.Message), "request too large")
+	case e.Status == http.StatusRequestEntityTooLarge,
+		e.Code == "context_length_exceeded", e.Code == "exceed_context_size_error":
 		return true
 	}
-	return regexp.MustCompile(`(?i)(prompt|input|messages?|request).{0,40} too (long|large)|context.?(length|window|size|limit)|exceeds? the maximum number of tokens|reduce the length`).MatchString(e.Message)
+	return regexp.MustCompile(`(?i)(prompt|input|messages?|request).{0,40} too (long|large)` +
+		`|context.?(length|window|size|limit)|exceeds? the maximum number of tokens|reduce the length`).MatchString(e.Message)
 }
 
 // retryAfter returns the delay that a server asks for, or 0 if there is none.

@@ -59,7 +59,8 @@ func (in *Intake) Add(to *strings.Builder, s string) error {
 
 // Hold counts n stored bytes of the message. It returns an error above the limit.
 func (in *Intake) Hold(n int) error {
-	if in.remaining -= n; in.remaining < 0 {
+	in.remaining -= n
+	if in.remaining < 0 {
 		return Malformed("the message has more than %d MiB", maxMessage>>20)
 	}
 	return nil
@@ -67,7 +68,8 @@ func (in *Intake) Hold(n int) error {
 
 // Begin counts a new call, and passes its name to the caller.
 func (in *Intake) Begin(id, name string) error {
-	if in.calls++; in.calls > maxCalls {
+	in.calls++
+	if in.calls > maxCalls {
 		return Malformed("the message has more than %d calls", maxCalls)
 	}
 	if name != "" {

@@ -50,7 +50,8 @@ func stream(answer io.Reader, handle func(data []byte) (Progress, error)) error 
 		case len(e.Data) == 0:
 			continue
 		}
-		if progress, err = handle(e.Data); err != nil {
+		progress, err = handle(e.Data)
+		if err != nil {
 			return err
 		}
 	}
