@@ -46,13 +46,15 @@ func (r *Registry) Call(ctx context.Context, c Call) Envelope {
 	if c.ID == "" {
 		c.ID = "call-" + strconv.FormatUint(r.calls.Add(1), 10)
 	}
-	return r.call(ctx, request{id: c.ID, name: c.Operation, input: c.Input, caller: c.Caller, origin: c.Caller, capabilities: c.Capabilities})
+	return r.call(ctx, request{id: c.ID, name: c.Operation, input: c.Input, caller: c.Caller, origin: c.Caller,
+		capabilities: c.Capabilities})
 }
 
 // admit finds the operation of a request and counts the call, or returns the reason of the refusal. A missing operation
 // and an operation that cannot be called from there are treated alike.
 func (r *Registry) admit(q *request) (o *operation, err *Error) {
-	if o = r.acquire(*q); o == nil {
+	o = r.acquire(*q)
+	if o == nil {
 		return nil, r.notFound(*q)
 	}
 	defer func() {
@@ -61,7 +63,8 @@ func (r *Registry) admit(q *request) (o *operation, err *Error) {
 		}
 	}()
 	if missing := o.Spec.Access.missing(q.caller.Grants); missing != nil {
-		return o, refusal(Forbidden, "the caller may not call "+strconv.Quote(q.name), Details{Operation: q.name, Missing: missing})
+		return o, refusal(Forbidden, "the caller may not call "+strconv.Quote(q.name),
+			Details{Operation: q.name, Missing: missing})
 	}
 	if q.depth > maxDepth {
 		return o, refusal(InternalError, "operations call one another too deep", Details{Operation: q.name})
@@ -72,8 +75,8 @@ func (r *Registry) admit(q *request) (o *operation, err *Error) {
 	return o, r.checkInput(o, q.input)
 }
 
-// acquire returns the operation of a request and begins a call of it. If there is none that can be called from there, it
-// returns nil.
+// acquire returns the operation of a request and begins a call of it. If there is none that can be called from there,
+// it returns nil.
 func (r *Registry) acquire(q request) *operation {
 	for {
 		o := r.current.Load().byName[q.name]

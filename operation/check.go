@@ -26,7 +26,8 @@ func (r *Registry) checkInput(o *operation, input json.RawMessage) *Error {
 	case !isInvalid:
 		return refusal(InvalidInput, err.Error(), Details{Operation: o.Spec.Name})
 	}
-	return refusal(InvalidInput, invalid.Error(), Details{Operation: o.Spec.Name, Problems: invalid.Problems, More: invalid.More})
+	return refusal(InvalidInput, invalid.Error(), Details{Operation: o.Spec.Name, Problems: invalid.Problems,
+		More: invalid.More})
 }
 
 func validateJSON(v *validate.Validator, raw json.RawMessage) error {
@@ -61,7 +62,8 @@ func (r *Registry) declaredError(o *operation, q request, e Error) *Error {
 	if isJSON(details) && !isInvalid {
 		return &e
 	}
-	return r.contractError(q, "the details of "+strconv.Quote(string(e.Code))+" are not what the operation declares", invalid, encodable(e))
+	return r.contractError(q, "the details of "+strconv.Quote(string(e.Code))+" are not what the operation declares",
+		invalid, encodable(e))
 }
 
 // contractError returns the error for an operation that broke its contract. It does not contain the operation's value.
@@ -73,7 +75,8 @@ func (r *Registry) contractError(q request, message string, invalid *validate.Er
 			details.Problems[i].Got = ""
 		}
 	}
-	r.log.Warn(message, slog.String("operation", q.name), slog.String("call", q.id), slog.Int("problems", len(details.Problems)+details.More))
+	r.log.Warn(message, slog.String("operation", q.name), slog.String("call", q.id),
+		slog.Int("problems", len(details.Problems)+details.More))
 	return refusal(InternalError, message, details)
 }
 

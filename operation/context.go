@@ -58,7 +58,8 @@ func (c *Context) Call(ctx context.Context, name string, input json.RawMessage) 
 		q.caller = *a
 	}
 	if c.ended.Load() {
-		return Envelope{ID: q.id, Err: refusal(Canceled, "the call that this one is part of has ended", Details{Operation: name})}
+		return Envelope{ID: q.id, Err: refusal(Canceled, "the call that this one is part of has ended",
+			Details{Operation: name})}
 	}
 	return c.registry.call(ctx, q)
 }

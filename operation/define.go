@@ -31,7 +31,8 @@ func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, e
 		v, _ := validate.New(spec.Input)
 		return v
 	})
-	return Registration{Spec: spec, defect: defect, Handler: func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error) {
+	return Registration{Spec: spec, defect: defect, Handler: func(ctx context.Context, c *Context,
+		input json.RawMessage) (json.RawMessage, error) {
 		if v := schema(); v != nil {
 			input = v.Complete(input)
 		}
@@ -56,8 +57,10 @@ func (e *decodeError) Error() string { return e.err.Error() }
 func (e *decodeError) refusal(name string) *Error {
 	details := Details{Operation: name}
 	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](e.err); ok {
-		details.Problems = []validate.Problem{{Path: pointer(typeErr.Field), Expected: typeErr.Type.String(), Got: typeErr.Value}}
-		return refusal(InvalidInput, fmt.Sprintf("%s: expected %s, got a JSON %s", pointer(typeErr.Field), typeErr.Type, typeErr.Value), details)
+		details.Problems = []validate.Problem{{Path: pointer(typeErr.Field), Expected: typeErr.Type.String(),
+			Got: typeErr.Value}}
+		return refusal(InvalidInput, fmt.Sprintf("%s: expected %s, got a JSON %s", pointer(typeErr.Field), typeErr.Type,
+			typeErr.Value), details)
 	}
 	return refusal(InvalidInput, e.Error(), details)
 }

@@ -70,7 +70,8 @@ type Collision struct {
 }
 
 func (e *Collision) Error() string {
-	return fmt.Sprintf("operation: %q is registered already, by %s; %s cannot have the name too", e.Name, e.Has.describe(), e.Wants.describe())
+	return fmt.Sprintf("operation: %q is registered already, by %s; %s cannot have the name too", e.Name, e.Has.describe(),
+		e.Wants.describe())
 }
 
 func (e Entry) describe() string {

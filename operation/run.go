@@ -45,7 +45,8 @@ func (r *Registry) withTimeout(ctx context.Context, o *operation) (context.Conte
 }
 
 // handle runs the handler and converts a panic to an error, so that one operation cannot end the program.
-func (r *Registry) handle(ctx context.Context, o *operation, c *Context, input json.RawMessage) (value json.RawMessage, err error) {
+func (r *Registry) handle(ctx context.Context, o *operation, c *Context, input json.RawMessage) (value json.RawMessage,
+	err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			value, err = nil, r.panicError(o, c.request, v)
@@ -86,17 +87,20 @@ func (r *Registry) convertError(ctx context.Context, o *operation, q request, er
 	case ok && opErr != nil && opErr.Code == InternalError:
 		return encodable(*opErr)
 	case ok && opErr != nil:
-		return refusal(InternalError, "the operation ended with an error that it does not declare", Details{Operation: o.Spec.Name, Original: encodable(*opErr)})
+		return refusal(InternalError, "the operation ended with an error that it does not declare",
+			Details{Operation: o.Spec.Name, Original: encodable(*opErr)})
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
 		return o.timeoutError("what the operation waited for took too long")
 	}
-	r.log.Error("an operation failed", slog.String("operation", o.Spec.Name), slog.String("call", q.id), slog.String("err", err.Error()))
+	r.log.Error("an operation failed", slog.String("operation", o.Spec.Name), slog.String("call", q.id),
+		slog.String("err", err.Error()))
 	return refusal(InternalError, "internal error", Details{Operation: o.Spec.Name})
 }
 
 // endedBy reports whether err only states that ctx ended for that reason.
 func endedBy(ctx context.Context, err, reason error) bool {
-	return ctx.Err() != nil && errors.Is(ctx.Err(), reason) && (errors.Is(err, reason) || errors.Is(err, context.Cause(ctx)))
+	return ctx.Err() != nil && errors.Is(ctx.Err(), reason) && (errors.Is(err, reason) ||
+		errors.Is(err, context.Cause(ctx)))
 }
 
 // timeoutError returns a Timeout. It is retryable only for a Query, because a mutation may already have happened.

@@ -128,7 +128,8 @@ func (f *FromMCP) check() error {
 	case f.Namespace == "":
 		return errors.New("bridge: FromMCP needs a namespace: what this program calls the server")
 	case err != nil || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "":
-		return fmt.Errorf("bridge: %s: the endpoint is not the URL of a server: it begins with http:// or https://, and commands are never run", f.Namespace)
+		return fmt.Errorf("bridge: %s: the endpoint is not the URL of a server: "+
+			"it begins with http:// or https://, and commands are never run", f.Namespace)
 	case endpoint.User != nil:
 		return fmt.Errorf("bridge: %s: the endpoint has a user or a password in it: a token belongs into Token", f.Namespace)
 	}

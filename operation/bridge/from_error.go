@@ -86,7 +86,8 @@ func (t *remote) failure(ctx context.Context, err error) error {
 		unknownTool *toolbox.UnknownTool
 	)
 	switch {
-	case errors.As(err, &httpErr) && httpErr.Status == http.StatusNotFound && !unknownMethod(err): // a lost session is reported in JSON-RPC too
+	// a lost session is reported in JSON-RPC too
+	case errors.As(err, &httpErr) && httpErr.Status == http.StatusNotFound && !unknownMethod(err):
 		t.setStatus(e, httpErr.Status, "")
 	case errors.As(err, &rpc):
 		e.Code, e.Message = Refused, excerpt(rpc.Message)
@@ -149,7 +150,8 @@ func isUnsent(err error) bool {
 	var unsent *unsentError
 	var op *net.OpError
 	fault, outermost := err.(*interop.Fault) //nolint:errorlint // a cause may be of another connection
-	return errors.As(err, &unsent) || errors.As(err, &op) && op.Op == "dial" || outermost && fault.Kind == interop.NotConnected
+	return errors.As(err, &unsent) || errors.As(err, &op) && op.Op == "dial" ||
+		outermost && fault.Kind == interop.NotConnected
 }
 
 // importError adds a kind to a failure of Import.

@@ -32,7 +32,8 @@ func newLink(f *FromMCP) *link {
 	}
 	log := f.logger()
 	options := func(token operation.Secret) *interop.EndpointOptions {
-		return &interop.EndpointOptions{HTTPClient: &http.Client{Transport: &tokenTransport{pool: l.pool, token: token}}, Logger: log}
+		return &interop.EndpointOptions{HTTPClient: &http.Client{Transport: &tokenTransport{pool: l.pool, token: token}},
+			Logger: log}
 	}
 	l.fleet = interop.NewFleet(&interop.FleetOptions{
 		Endpoint: func(interop.Server) *interop.EndpointOptions { return options(f.Token) },
@@ -76,8 +77,8 @@ func (l *link) release() {
 	l.pool.CloseIdleConnections()
 }
 
-// connect waits until the server has answered. If the link is reused and its server was lost, connect reconnects immediately
-// instead of after the backoff.
+// connect waits until the server has answered. If the link is reused and its server was lost, connect reconnects
+// immediately instead of after the backoff.
 func (l *link) connect(ctx context.Context, reused bool) error {
 	err := l.fleet.Settle(ctx)
 	if err == nil && reused && l.status().Phase != interop.Ready {
@@ -117,12 +118,14 @@ func (l *link) tools() ([]toolbox.Descriptor, error) {
 }
 
 // call calls a tool with a token. The connection never shares a session, a list or an answer with another token.
-func (l *link) call(ctx context.Context, d *toolbox.Descriptor, token operation.Secret, input []byte) (*toolbox.Result, error) {
+func (l *link) call(ctx context.Context, d *toolbox.Descriptor, token operation.Secret, input []byte) (*toolbox.Result,
+	error) {
 	c := toolbox.Call{Name: d.Name, Input: input}
 	if token.Reveal() == l.token.Reveal() {
 		return l.fleet.Do(ctx, c)
 	}
-	if st := l.status(); st.Phase == interop.Ready && st.Era == interop.Modern { // without sessions, each request stands alone
+	// without sessions, each request stands alone
+	if st := l.status(); st.Phase == interop.Ready && st.Era == interop.Modern {
 		r, err := l.fleet.Do(withToken(ctx, token), c)
 		if !errors.Is(err, errSession) {
 			return r, err

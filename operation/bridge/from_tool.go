@@ -19,12 +19,18 @@ import (
 // declared schema is the last block, of type "structured".
 func Content() json.RawMessage { return bytes.Clone(contentSchema) }
 
-var contentSchema = json.RawMessage(`{"type":"array","items":{"type":"object","required":["type"],"properties":{"type":{"type":"string"}},"anyOf":[` +
+var contentSchema = json.RawMessage(`{"type":"array","items":{"type":"object","required":["type"],` +
+	`"properties":{"type":{"type":"string"}},"anyOf":[` +
 	`{"properties":{"type":{"const":"text"},"text":{"type":"string"}},"required":["text"]},` +
-	`{"properties":{"type":{"const":"image"},"data":{"type":"string"},"mimeType":{"type":"string"}},"required":["data","mimeType"]},` +
-	`{"properties":{"type":{"const":"audio"},"data":{"type":"string"},"mimeType":{"type":"string"}},"required":["data","mimeType"]},` +
-	`{"properties":{"type":{"const":"resource"},"resource":{"type":"object","properties":{"uri":{"type":"string"},"mimeType":{"type":"string"},"text":{"type":"string"},"blob":{"type":"string"}},"required":["uri"],"anyOf":[{"required":["text"]},{"required":["blob"]}]}},"required":["resource"]},` +
-	`{"properties":{"type":{"const":"resource_link"},"uri":{"type":"string"},"name":{"type":"string"}},"required":["uri","name"]},` +
+	`{"properties":{"type":{"const":"image"},"data":{"type":"string"},"mimeType":{"type":"string"}},` +
+	`"required":["data","mimeType"]},` +
+	`{"properties":{"type":{"const":"audio"},"data":{"type":"string"},"mimeType":{"type":"string"}},` +
+	`"required":["data","mimeType"]},` +
+	`{"properties":{"type":{"const":"resource"},"resource":{"type":"object","properties":{` +
+	`"uri":{"type":"string"},"mimeType":{"type":"string"},"text":{"type":"string"},"blob":{"type":"string"}},` +
+	`"required":["uri"],"anyOf":[{"required":["text"]},{"required":["blob"]}]}},"required":["resource"]},` +
+	`{"properties":{"type":{"const":"resource_link"},"uri":{"type":"string"},"name":{"type":"string"}},` +
+	`"required":["uri","name"]},` +
 	`{"properties":{"type":{"not":{"enum":["text","image","audio","resource","resource_link"]}}}}` +
 	`]}}`)
 
@@ -32,7 +38,8 @@ var contentSchema = json.RawMessage(`{"type":"array","items":{"type":"object","r
 func (f *FromMCP) registrations(l *link, tools []toolbox.Descriptor) []operation.Registration {
 	all, quarantined := f.operations(l, tools)
 	for _, q := range quarantined {
-		f.logger().Warn("a tool is no operation", slog.String("server", q.Server), slog.String("tool", q.Tool), slog.String("reason", q.Reason))
+		f.logger().Warn("a tool is no operation", slog.String("server", q.Server), slog.String("tool", q.Tool),
+			slog.String("reason", q.Reason))
 	}
 	for i := range all {
 		l.acquire() // the caller holds it
@@ -43,11 +50,13 @@ func (f *FromMCP) registrations(l *link, tools []toolbox.Descriptor) []operation
 
 // operations returns an operation for each tool, or the reason for which it cannot be one. A bad tool never fails the
 // whole import.
-func (f *FromMCP) operations(l *link, tools []toolbox.Descriptor) (all []operation.Registration, quarantined []interop.Quarantine) {
+func (f *FromMCP) operations(l *link, tools []toolbox.Descriptor) (all []operation.Registration,
+	quarantined []interop.Quarantine) {
 	for i := range tools {
 		r := f.operation(l, &tools[i])
 		if err := r.Check(); err != nil {
-			quarantined = append(quarantined, interop.Quarantine{Server: f.Namespace, Tool: tools[i].Tool, Reason: err.Error(), Published: true})
+			quarantined = append(quarantined, interop.Quarantine{Server: f.Namespace, Tool: tools[i].Tool, Reason: err.Error(),
+				Published: true})
 			continue
 		}
 		all = append(all, r)
@@ -64,14 +73,16 @@ func (f *FromMCP) operation(l *link, d *toolbox.Descriptor) operation.Registrati
 		spec.Name = operation.Join(f.Namespace, d.Tool)
 	}
 	output, declared := wire.Lookup(d.Wire.JSON, "outputSchema")
-	if declared = declared && string(output) != "null"; declared { // some servers write null if there is no schema
+	declared = declared && string(output) != "null" // some servers write null if there is no schema
+	if declared {
 		spec.Output = output
 	}
 	annotations, _ := wire.Lookup(d.Wire.JSON, "annotations")
 	if readOnly, _ := wire.Lookup(annotations, "readOnlyHint"); f.TrustAnnotations && string(readOnly) == "true" {
 		spec.Kind = operation.Query
 	}
-	t := &remote{link: l, tool: *d, declared: declared, readOnly: spec.Kind == operation.Query, capability: f.capability(), tokenRequired: f.OwnTokens}
+	t := &remote{link: l, tool: *d, declared: declared, readOnly: spec.Kind == operation.Query, capability: f.capability(),
+		tokenRequired: f.OwnTokens}
 	r := operation.Registration{Spec: spec, Handler: t.handle, Provenance: operation.FromMCP}
 	if !f.OwnTokens && f.Token.Reveal() != "" {
 		r.Capabilities = operation.Capabilities{t.capability: f.Token}
@@ -139,7 +150,8 @@ func withStructured(blocks, structured json.RawMessage) json.RawMessage {
 	}
 	head := bytes.TrimRight(blocks[:len(blocks)-1], " \t\r\n")
 	all := make([]byte, 0, len(blocks)+len(structured)+48)
-	if all = append(all, head...); len(bytes.TrimSpace(head)) > 1 {
+	all = append(all, head...)
+	if len(bytes.TrimSpace(head)) > 1 {
 		all = append(all, ',')
 	}
 	all = append(append(all, `{"type":"structured","structuredContent":`...), structured...)

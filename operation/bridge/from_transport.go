@@ -84,7 +84,8 @@ func (d *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		out.Header.Set("Authorization", "Bearer "+text)
 	}
 	resp, err := d.pool.RoundTrip(&out)
-	if err != nil || !borrowed || resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusMethodNotAllowed {
+	if err != nil || !borrowed || resp.StatusCode != http.StatusNotFound &&
+		resp.StatusCode != http.StatusMethodNotAllowed {
 		return resp, err
 	}
 	return checkRefusal(resp, token)
@@ -100,9 +101,9 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("HTTP %d %s: %s", e.status, http.StatusText(e.status), e.body)
 }
 
-// checkRefusal handles a 404 or 405 on a shared connection. If the body has no JSON-RPC error, checkRefusal returns an error
-// instead of the answer. The answer would mean that the server is gone, and would end the connection during calls of
-// other principals. The connection's own requests determine whether it is gone.
+// checkRefusal handles a 404 or 405 on a shared connection. If the body has no JSON-RPC error, checkRefusal returns an
+// error instead of the answer. The answer would mean that the server is gone, and would end the connection during calls
+// of other principals. The connection's own requests determine whether it is gone.
 func checkRefusal(resp *http.Response, token operation.Secret) (*http.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, refusalLength))
 	if err == nil {

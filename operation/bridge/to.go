@@ -69,7 +69,8 @@ func (s *externalOperations) View(ctx context.Context, caller toolbox.Principal)
 		return catalog.View{}, err
 	}
 	current := s.currentList()
-	return catalog.View{List: current.list, May: func(place int) bool { return current.entries[place].CallableBy(identity) }}, nil
+	may := func(place int) bool { return current.entries[place].CallableBy(identity) }
+	return catalog.View{List: current.list, May: may}, nil
 }
 
 // currentList returns the list for the current snapshot. If two goroutines build it at once, one result is kept.
@@ -113,11 +114,13 @@ func (s *externalOperations) Call(ctx context.Context, c toolbox.Call) (*toolbox
 		return nil, err
 	}
 	call := operation.Call{ID: c.ID, Operation: c.Name, Input: c.Input, Caller: identity}
-	if _, callable := s.registry.Find(c.Name, identity); !callable { // an operation that the caller may not call does not exist for it
+	// an operation that the caller may not call does not exist for it
+	if _, callable := s.registry.Find(c.Name, identity); !callable {
 		return nil, &operation.Error{Code: operation.NotFound}
 	}
 	if s.opts.Capabilities != nil {
-		if call.Capabilities, err = s.opts.Capabilities(ctx, identity); err != nil {
+		call.Capabilities, err = s.opts.Capabilities(ctx, identity)
+		if err != nil {
 			return nil, unavailableError(ctx, "what the operation needs to run cannot be had now")
 		}
 	}
