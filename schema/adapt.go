@@ -115,9 +115,9 @@ var (
 // maximum size in percent of the original. If a schema exceeds that size or the bounds, the next attempt is made.
 var referenceLevels = []struct{ inlined, percent int }{{DefaultDepth, 150}, {3, 300}, {1, 0}}
 
-// shouldShrink reports whether to adapt a schema of the given size again. The next attempt inlines fewer nested references, and
-// drops annotations beside a reference that must stand alone. If the consumer accepts $ref with other keywords beside
-// it, there are no inlined references to cut, and shouldShrink returns false.
+// shouldShrink reports whether to adapt a schema of the given size again. The next attempt inlines fewer nested
+// references, and drops annotations beside a reference that must stand alone. If the consumer accepts $ref with other
+// keywords beside it, there are no inlined references to cut, and shouldShrink returns false.
 func (a *adapter) shouldShrink(size, level int) bool {
 	return level+1 < len(referenceLevels) && (a.rules.RefAlone || !a.parsed.nested.accepts("$ref")) && a.targets != nil &&
 		growsBeyond(a.size, size, referenceLevels[level].percent)

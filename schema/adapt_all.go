@@ -49,7 +49,8 @@ func (a *adapter) adaptInPlace(d *builder, w string) bool {
 		return false
 	}
 	if w == "oneOf" && changed && !a.exclusive(branches, d.declared() == typeObject) {
-		a.change(d.original, RuleKeyword, "changed the branches of oneOf", "that no two of the branches may hold", "what two branches take now")
+		a.change(d.original, RuleKeyword, "changed the branches of oneOf", "that no two of the branches may hold",
+			"what two branches take now")
 	}
 	d.set(w, out)
 	if w != "allOf" {
@@ -93,7 +94,8 @@ func (a *adapter) dereferenced(d *builder, n *node) *node {
 	rest := withoutWords(n, referenceWords.has)
 	target := a.target(ref.Unquoted())
 	if target == nil {
-		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref.Unquoted()), "what "+briefName(ref.Unquoted())+" says", "")
+		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref.Unquoted()),
+			"what "+briefName(ref.Unquoted())+" says", "")
 		return rest
 	}
 	if !a.inlineTarget(d, n, target, ref.Unquoted()) {
@@ -114,7 +116,8 @@ func withAllOf(n *node, all ...*node) *node {
 
 func (a *adapter) mergeFields(d, m *builder) bool {
 	if refusesProperties(d, m) || refusesProperties(m, d) { // authors of such schemas want both sets of properties
-		a.change(d.original, RuleKeyword, "took two closed objects for one that has the properties of both", "that the one refuses what the other declares", "")
+		a.change(d.original, RuleKeyword, "took two closed objects for one that has the properties of both",
+			"that the one refuses what the other declares", "")
 	}
 	d.conditions = append(d.conditions, m.conditions...)
 	for _, f := range m.fields {
@@ -219,7 +222,8 @@ func commonValues(x, y *node) *node {
 	if x == nil || y == nil {
 		return nil
 	}
-	return &node{Kind: '[', Elems: slices.DeleteFunc(slices.Clone(x.Elems), func(e *node) bool { return !hasSame(y.Elems, e) })}
+	common := slices.DeleteFunc(slices.Clone(x.Elems), func(e *node) bool { return !hasSame(y.Elems, e) })
+	return newArray(common...)
 }
 
 // namesOf returns the union of two lists of names, each name once, whatever its escapes.

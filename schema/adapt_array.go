@@ -63,7 +63,8 @@ func (a *adapter) tuple(d *builder) bool {
 		union.Elems = append(union.Elems, rest)
 	}
 	text := a.sketchEach(first, ", ")
-	equal := closed && len(union.Elems) > 0 && !slices.ContainsFunc(union.Elems, func(e *node) bool { return !e.Same(union.Elems[0]) })
+	differs := func(e *node) bool { return !e.Same(union.Elems[0]) }
+	equal := closed && len(union.Elems) > 0 && !slices.ContainsFunc(union.Elems, differs)
 	lost := "which item is which: " + text
 	switch {
 	case len(union.Elems) == 1 && !closed:

@@ -81,8 +81,8 @@ func declareDifferently(objects []*builder) bool {
 	return false
 }
 
-// openBranches returns the branches as builders, with their references and combinators merged in. A branch that is a union is
-// replaced by its own branches.
+// openBranches returns the branches as builders, with their references and combinators merged in. A branch that is a
+// union is replaced by its own branches.
 func (a *adapter) openBranches(d *builder, union *node) []*builder {
 	var out []*builder
 	for _, n := range union.Elems {
@@ -228,8 +228,8 @@ func constants(all []*node) *node {
 	return out
 }
 
-// commonSchema returns one schema that accepts every value that one of the branches accepts, if the profile can express it.
-// The result is an enum of one type, or a type that contains the others.
+// commonSchema returns one schema that accepts every value that one of the branches accepts, if the profile can express
+// it. The result is an enum of one type, or a type that contains the others.
 func (a *adapter) commonSchema(d *builder, all []*builder) (*builder, bool) {
 	common := &builder{original: d.original}
 	var t typeSet

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// repairForms repairs keywords with a value that JSON Schema does not allow, or drops them. The other stages can then rely on
-// valid values. It also rewrites the spellings of older drafts as draft 2020-12.
+// repairForms repairs keywords with a value that JSON Schema does not allow, or drops them. The other stages can then
+// rely on valid values. It also rewrites the spellings of older drafts as draft 2020-12.
 func (a *adapter) repairForms(d *builder) bool {
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
@@ -132,7 +132,9 @@ func listIfShorter(v *node, elems []*node) *node {
 
 // isNameList reports whether v is a list of different strings.
 func isNameList(v *node) bool {
-	return v.Kind == '[' && !slices.ContainsFunc(v.Elems, func(e *node) bool { return e.Kind != '"' }) && len(namesOf(newArray(), v).Elems) == len(v.Elems)
+	noString := func(e *node) bool { return e.Kind != '"' }
+	return v.Kind == '[' && !slices.ContainsFunc(v.Elems, noString) &&
+		len(namesOf(newArray(), v).Elems) == len(v.Elems)
 }
 
 // otherTypeNames maps the type names of other languages to JSON Schema types.

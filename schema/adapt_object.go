@@ -14,7 +14,8 @@ func (a *adapter) adaptObject(d *builder) bool {
 	if d.finished || !typed && !d.hasTyped(typeObject) || typed && !d.declared().has(typeObject) {
 		return true
 	}
-	if more := d.get("unevaluatedProperties"); more != nil && !d.has("additionalProperties") && !a.accepts(d, "unevaluatedProperties") {
+	if more := d.get("unevaluatedProperties"); more != nil && !d.has("additionalProperties") &&
+		!a.accepts(d, "unevaluatedProperties") {
 		d.rename("unevaluatedProperties", "additionalProperties", more)
 	}
 	if a.rules.Closed && !d.root && !d.cut && d.hasFreeKeys() {
@@ -205,7 +206,8 @@ func (o *objectAdapter) reportCounts() {
 		return
 	}
 	if slices.ContainsFunc(o.undo.properties, func(p propertyInverse) bool { return p.fillNull || p.dropNull }) {
-		o.change(o.builder.original, RuleRequired, "counted properties with null for what is not given", "minProperties and maxProperties", "")
+		o.change(o.builder.original, RuleRequired, "counted properties with null for what is not given",
+			"minProperties and maxProperties", "")
 	}
 }
 
@@ -227,14 +229,16 @@ func (o *objectAdapter) lostIfOpen(lost string) string {
 	return lost
 }
 
-// declareRequired declares the required properties that have no schema. It reports false if such a property cannot exist.
+// declareRequired declares the required properties that have no schema. It reports false if such a property cannot
+// exist.
 func (o *objectAdapter) declareRequired() bool {
 	if len(o.missing) == 0 || !o.rules.RequiredDeclared {
 		return true
 	}
 	more := o.builder.get("additionalProperties")
 	if o.builder.has("patternProperties") {
-		o.change(o.builder.original, RuleRequired, "took what patterns say of required properties for anything", "what patterns say of required properties", "")
+		o.change(o.builder.original, RuleRequired, "took what patterns say of required properties for anything",
+			"what patterns say of required properties", "")
 		more = nil
 	}
 	if more != nil && more.Kind == 'f' {
@@ -441,7 +445,8 @@ func (a *adapter) dictionary(d *builder) bool {
 		return false
 	}
 	lost := "" // if two entries have the same key, the last counts, as in an object
-	if constrained := d.constrainsKeys(); constrained || d.has("patternProperties") || len(d.get("required").Elements()) > 0 {
+	if constrained := d.constrainsKeys(); constrained || d.has("patternProperties") ||
+		len(d.get("required").Elements()) > 0 {
 		lost = "what the object says of its keys"
 		if constrained || !d.has("patternProperties") {
 			d.note("keys: " + a.sketch(d.node()))
@@ -473,7 +478,8 @@ func (a *adapter) dictionary(d *builder) bool {
 // constrainsKeys reports whether an object has keywords that constrain its keys, apart from properties and patterns.
 func (d *builder) constrainsKeys() bool {
 	return slices.ContainsFunc(d.fields, func(f field) bool {
-		known := f.Name == "properties" || f.Name == "additionalProperties" || f.Name == "required" || f.Name == "patternProperties"
+		known := f.Name == "properties" || f.Name == "additionalProperties" || f.Name == "required" ||
+			f.Name == "patternProperties"
 		return typedWords[f.Name].has(typeObject) && !known
 	})
 }

@@ -16,8 +16,8 @@ type definition struct {
 	undo   *inverse
 }
 
-// followReferences follows $ref. A reference is kept if the consumer accepts it with the keywords beside it, or if it is
-// recursive. Otherwise, the target is merged with the keywords beside the reference.
+// followReferences follows $ref. A reference is kept if the consumer accepts it with the keywords beside it, or if it
+// is recursive. Otherwise, the target is merged with the keywords beside the reference.
 func (a *adapter) followReferences(d *builder) bool {
 	a.liftReference(d)
 	for {
@@ -27,12 +27,14 @@ func (a *adapter) followReferences(d *builder) bool {
 		}
 		w, ref := d.fields[i].Name, d.fields[i].Value.Unquoted()
 		target := a.target(ref)
-		if target != nil && !a.isCircular(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.accepts("$ref") && a.canKeepRef(d, w, target) {
+		if target != nil && !a.isCircular(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.accepts("$ref") &&
+			a.canKeepRef(d, w, target) {
 			return a.keepRef(d, w, target, ref)
 		}
 		d.drop(w)
 		if target == nil || a.isCircular(target) {
-			a.change(d.original, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref), "what "+briefName(ref)+" says", "")
+			a.change(d.original, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref),
+				"what "+briefName(ref)+" says", "")
 			d.note("see " + briefName(ref))
 			continue
 		}
@@ -100,8 +102,8 @@ func (a *adapter) enclosingFrame(n *node) *frame {
 	return nil
 }
 
-// inlineTarget records that target is inlined for the reference at from. It adds a note and reports false if the reference is
-// inside target already, or if too many references are inlined inside one another.
+// inlineTarget records that target is inlined for the reference at from. It adds a note and reports false if the
+// reference is inside target already, or if too many references are inlined inside one another.
 func (a *adapter) inlineTarget(d *builder, from, target *node, ref string) bool {
 	enclosing := a.enclosingFrame(from)
 	f := &frame{target: target, up: enclosing, depth: 1, undo: &inverse{deferred: true}}
@@ -123,7 +125,8 @@ func (a *adapter) inlineTarget(d *builder, from, target *node, ref string) bool 
 		return true
 	}
 	name := lastStep(ref)
-	a.change(d.original, RuleRecursion, "cut the reference "+briefName(ref)+", which begins again", "the shape of "+briefName(name)+" at this depth", "")
+	a.change(d.original, RuleRecursion, "cut the reference "+briefName(ref)+", which begins again",
+		"the shape of "+briefName(name)+" at this depth", "")
 	d.cut = true
 	if name != "" {
 		d.note("one more " + briefName(name) + ", of the same shape")
@@ -196,7 +199,8 @@ func (a *adapter) isShared(n *node) bool {
 	if n.Kind != '{' || !a.parsed.nested.accepts("$ref") || n == a.Root || n.Get("$ref") != nil || !a.isTarget(n) {
 		return false
 	}
-	return !a.underDefinitions(n) && !a.unsatisfiable[n] && !(a.rules.NoRecursion && a.leadsToLoop(n)) && len(n.Compact()) > sharedSize
+	return !a.underDefinitions(n) && !a.unsatisfiable[n] && !(a.rules.NoRecursion && a.leadsToLoop(n)) &&
+		len(n.Compact()) > sharedSize
 }
 
 // isTarget reports whether a reference in the document leads to n.

@@ -9,8 +9,8 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// dropConditions removes conditional keywords that the profile does not accept. The properties that they declare stay, as
-// optional properties.
+// dropConditions removes conditional keywords that the profile does not accept. The properties that they declare stay,
+// as optional properties.
 func (a *adapter) dropConditions(d *builder) bool {
 	if n := d.get("not"); n != nil && isUnconstrained(n) {
 		return false
@@ -159,7 +159,8 @@ func (a *adapter) isMoved(f field) bool {
 // values drops the values that the consumer does not accept from keywords that it accepts. It also adapts the remaining
 // keywords that hold schemas.
 func (a *adapter) values(d *builder) {
-	if f := d.get("format"); f != nil && len(a.rules.Formats) > 0 && a.accepts(d, "format") && !slices.Contains(a.rules.Formats, f.Unquoted()) {
+	if f := d.get("format"); f != nil && len(a.rules.Formats) > 0 && a.accepts(d, "format") &&
+		!slices.Contains(a.rules.Formats, f.Unquoted()) {
 		a.change(d.original, RuleFormat, "dropped format", "format "+briefName(f.Unquoted()), "")
 		d.note("format " + briefName(f.Unquoted()))
 		d.drop("format")

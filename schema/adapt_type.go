@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// addType gives a schema the types that its consumer requires: a single type if it accepts no list, and an inferred type
-// if it requires one.
+// addType gives a schema the types that its consumer requires: a single type if it accepts no list, and an inferred
+// type if it requires one.
 func (a *adapter) addType(d *builder) bool {
 	if d.finished || !d.root && d.hasAny("anyOf", "$ref") {
 		return true
@@ -40,8 +40,8 @@ func (a *adapter) addType(d *builder) bool {
 	return a.unionOfAllTypes(d)
 }
 
-// dropForeignKeywords drops keywords that do not apply to the given type. Keywords that hold schemas are always dropped. Other
-// keywords are dropped only if the consumer refuses them.
+// dropForeignKeywords drops keywords that do not apply to the given type. Keywords that hold schemas are always
+// dropped. Other keywords are dropped only if the consumer refuses them.
 func (a *adapter) dropForeignKeywords(d *builder) bool {
 	if d.finished || !d.has("type") {
 		return true
@@ -182,7 +182,9 @@ func (a *adapter) filterEnum(d *builder) bool {
 		return true
 	}
 	declared := d.declared()
-	possible := slices.DeleteFunc(slices.Clone(e.Elems), func(v *node) bool { return typeOfValue(v)&declared == 0 && !isWhole(v, declared) })
+	possible := slices.DeleteFunc(slices.Clone(e.Elems), func(v *node) bool {
+		return typeOfValue(v)&declared == 0 && !isWhole(v, declared)
+	})
 	if len(possible) == 0 {
 		return false
 	}
@@ -219,5 +221,6 @@ func (a *adapter) filterEnum(d *builder) bool {
 }
 
 func bothBooleans(all []*node) bool {
-	return len(all) == 2 && typeOfValue(all[0]) == typeBoolean && typeOfValue(all[1]) == typeBoolean && !all[0].Same(all[1])
+	return len(all) == 2 && typeOfValue(all[0]) == typeBoolean && typeOfValue(all[1]) == typeBoolean &&
+		!all[0].Same(all[1])
 }

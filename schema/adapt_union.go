@@ -41,7 +41,8 @@ func narrowTypes(d *builder) bool {
 	if found.has(typeInteger) && declared.has(typeNumber) {
 		found |= typeNumber
 	}
-	if found &= declared; found != 0 && found != declared {
+	found &= declared
+	if found != 0 && found != declared {
 		d.set("type", typeNode(found))
 	}
 	return found != 0
@@ -248,7 +249,9 @@ func isNullable(n *node) bool {
 
 func requires(n *node, name string) bool {
 	r := n.Get("required")
-	return r != nil && slices.ContainsFunc(r.Elems, func(e *node) bool { return e.Kind == '"' && (jsontree.Unquote(e.Text)) == string(name) })
+	return r != nil && slices.ContainsFunc(r.Elems, func(e *node) bool {
+		return e.Kind == '"' && jsontree.Unquote(e.Text) == name
+	})
 }
 
 // constraints lists the keywords that restrict which properties an object has, but not their values.

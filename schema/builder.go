@@ -38,7 +38,9 @@ func (d *builder) hasTyped(t typeSet) bool {
 func (d *builder) hasOther(except ...string) bool { return hasOther(d.fields, except...) }
 
 func hasOther(fields []field, except ...string) bool {
-	return slices.ContainsFunc(fields, func(f field) bool { return !isAnnotation(f.Name) && !slices.Contains(except, f.Name) })
+	return slices.ContainsFunc(fields, func(f field) bool {
+		return !isAnnotation(f.Name) && !slices.Contains(except, f.Name)
+	})
 }
 
 // set replaces the value of a keyword, or appends the keyword.

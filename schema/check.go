@@ -91,7 +91,8 @@ func oneLine(err error) string { return strings.TrimPrefix(err.Error(), "schema:
 // checkSurrogates reports halves of surrogate pairs in strings and names.
 func (c *checker) checkSurrogates(t *node, at *spot) {
 	report := func(at *spot) {
-		c.reportAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], asConservative(sourceJSON)), "half a surrogate pair, which is no character; whole ones are accepted")
+		c.reportAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], asConservative(sourceJSON)),
+			"half a surrogate pair, which is no character; whole ones are accepted")
 	}
 	if t.Kind == '"' && hasLoneSurrogate(t.Text) {
 		report(at)
@@ -116,7 +117,8 @@ func (c *checker) report(at *spot, rule Rule, format string, args ...any) {
 
 func (c *checker) reportAs(at *spot, rule Rule, s Source, format string, args ...any) {
 	if !c.isFull() { // saves formatting
-		c.add(Finding{Path: at.path(), Rule: rule, Message: fmt.Sprintf(format, args...), Source: s.At, Class: s.Class, Date: s.Date})
+		c.add(Finding{Path: at.path(), Rule: rule, Message: fmt.Sprintf(format, args...), Source: s.At, Class: s.Class,
+			Date: s.Date})
 	}
 }
 

@@ -94,8 +94,8 @@ func shortened(s string) string {
 	return s
 }
 
-// subschemas yields the values in a keyword's value that stand in the place of a schema, with their places. It also yields
-// values that are not valid schemas.
+// subschemas yields the values in a keyword's value that stand in the place of a schema, with their places. It also
+// yields values that are not valid schemas.
 func subschemas(m field, at *spot) iter.Seq2[*spot, *node] {
 	return func(yield func(*spot, *node) bool) {
 		switch f := formOf(m.Name); {

@@ -11,7 +11,8 @@ func (c *checker) pattern(v *node, at *spot) {
 			what = `no look-around, no back-reference, no \0 and no [ in a class is accepted`
 		}
 		c.report(at, RulePattern, "pattern has %s; %s", shortQuote(found), what)
-	} else if r.AnchoredPattern && !(len(contentOf(v)) > 1 && contentOf(v)[0] == '^' && contentOf(v)[len(contentOf(v))-1] == '$') {
+	} else if r.AnchoredPattern && !(len(contentOf(v)) > 1 && contentOf(v)[0] == '^' &&
+		contentOf(v)[len(contentOf(v))-1] == '$') {
 		c.report(at, RulePattern, "pattern is %s; it must begin with ^ and end with $", describeValue(v))
 	}
 }

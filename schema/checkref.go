@@ -28,7 +28,8 @@ func (c *checker) ref(t, v *node, at *spot) {
 	case c.isCircular(target):
 		c.report(at, RuleRef, "$ref is %s, which leads to nothing but references", describeValue(v))
 	case c.cycles[t]:
-		c.report(at, RuleRecursion, "$ref is %s, which leads back to where it stands; a schema must not lead to itself", describeValue(v))
+		c.report(at, RuleRecursion, "$ref is %s, which leads back to where it stands; a schema must not lead to itself",
+			describeValue(v))
 	}
 }
 

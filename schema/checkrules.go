@@ -105,12 +105,14 @@ func (c *checker) checkNeighbors(t *node, m field, at *spot, p position) {
 		case r.UnionAlone:
 			c.report(at, RuleKeyword, "%s stands beside anyOf; nothing is accepted there", shownKeyword(m.Name))
 		case r.TypeInBranches && !slices.Contains(besideAnyOf, m.Name):
-			c.report(at, RuleKeyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.Name), joinNames(besideAnyOf))
+			c.report(at, RuleKeyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.Name),
+				joinNames(besideAnyOf))
 		}
 	}
 	if applicable, types := typesOfKeyword(m), namedTypes(t); r.TypedKeywords && len(applicable) > 0 && len(types) > 0 {
 		if !slices.ContainsFunc(types, func(name string) bool { return slices.Contains(applicable, name) }) {
-			c.report(at, RuleKeyword, "%s stands beside the type %s; it is accepted beside %s", m.Name, shortQuote(types[0]), joinNames(applicable))
+			c.report(at, RuleKeyword, "%s stands beside the type %s; it is accepted beside %s", m.Name, shortQuote(types[0]),
+				joinNames(applicable))
 		}
 	}
 }
@@ -155,7 +157,8 @@ func (c *checker) required(t, v *node, at *spot) {
 	declared := t.Get("properties")
 	for i, e := range v.Elems {
 		if e.Kind == '"' && declared.Get(contentOf(e)) == nil {
-			c.report(at.child(strconv.Itoa(i)), RuleRequired, "required names %s; properties has none of that name", describeValue(e))
+			c.report(at.child(strconv.Itoa(i)), RuleRequired, "required names %s; properties has none of that name",
+				describeValue(e))
 		}
 	}
 }
@@ -194,7 +197,8 @@ func (c *checker) enumValue(t, e *node, at *spot) {
 	case r.EnumFilled && e.Kind == '"' && contentOf(e) == "":
 		c.report(at, RuleEnum, "enum has the empty string; it is not accepted")
 	case r.TypedKeywords && len(types) > 0 && !fits(types):
-		c.report(at, RuleEnum, "enum has %s beside the type %s; a value must be of the type", describeValue(e), shortQuote(types[0]))
+		c.report(at, RuleEnum, "enum has %s beside the type %s; a value must be of the type", describeValue(e),
+			shortQuote(types[0]))
 	}
 }
 

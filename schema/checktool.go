@@ -39,7 +39,8 @@ var sourceHidden = asConservative(documentedAt("https://www.unicode.org/reports/
 
 func (c *checker) checkHiddenText(s string, at *spot) {
 	if _, hidden := text.Visible(s); hidden != nil {
-		c.reportAs(at, RuleHidden, sourceHidden, "%s that no reader sees, U+%04X first", countNoun(len(hidden), "character"), hidden[0])
+		c.reportAs(at, RuleHidden, sourceHidden, "%s that no reader sees, U+%04X first", countNoun(len(hidden), "character"),
+			hidden[0])
 	}
 }
 
@@ -62,7 +63,8 @@ func CheckTool(name, description string, p *Profile) []Finding {
 func CheckCount(n int, p *Profile) []Finding {
 	c := &checker{rules: p.Rules()}
 	if limit := c.rules.Tool.MaxTools; limit > 0 && n > limit {
-		c.report(nil, RuleCount, "there are %d tools; one request has %d at most: allow or deny tools for each server, or configure fewer servers",
+		c.report(nil, RuleCount,
+			"there are %d tools; one request has %d at most: allow or deny tools for each server, or configure fewer servers",
 			n, limit)
 	}
 	return c.findings
@@ -115,7 +117,8 @@ func CheckGrowth(original, adapted json.RawMessage) []Finding {
 	before, after := compactSize(original), compactSize(adapted)
 	c := &checker{}
 	if growsBeyond(before, after, referenceLevels[0].percent) {
-		c.reportAs(nil, RuleSize, sourceGrowth, "the schema grows from about %d to %d tokens for models", before/bytesPerToken, after/bytesPerToken)
+		c.reportAs(nil, RuleSize, sourceGrowth, "the schema grows from about %d to %d tokens for models",
+			before/bytesPerToken, after/bytesPerToken)
 	}
 	return c.findings
 }
@@ -131,7 +134,8 @@ func (c *checker) description(text string) {
 	}
 	n, rules := utf8.RuneCountInString(text), c.rules.Tool
 	if n < rules.MinDescription {
-		c.report(nil, RuleDescription, "the description is empty; it must have a character at least") // no provider requires more
+		// no provider requires more
+		c.report(nil, RuleDescription, "the description is empty; it must have a character at least")
 	}
 	if rules.MaxDescription > 0 && n > rules.MaxDescription {
 		c.report(nil, RuleDescription, "the description has %d characters; %d are accepted", n, rules.MaxDescription)

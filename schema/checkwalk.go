@@ -23,7 +23,8 @@ func (c *checker) schema(t *node, at *spot, p position) {
 		}
 		return
 	default:
-		c.report(at, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false", describeValue(t))
+		c.report(at, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false",
+			describeValue(t))
 		return
 	}
 	if !p.formOnly {
@@ -87,7 +88,8 @@ func (c *checker) accepts(m field, at *spot, p position) bool {
 		rule = RuleKeyword
 	}
 	s := c.rules.Sources[rule]
-	c.add(Finding{Path: at.path(), Rule: rule, Message: message, Source: s.At, Class: s.Class, Date: s.Date, Ignored: c.rules.Ignores})
+	c.add(Finding{Path: at.path(), Rule: rule, Message: message, Source: s.At, Class: s.Class, Date: s.Date,
+		Ignored: c.rules.Ignores})
 	return false
 }
 
@@ -114,7 +116,8 @@ func (c *checker) value(t *node, m field, at *spot, p position) {
 		c.sum.text += charactersIn(m.Value)
 	case "format":
 		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, contentOf(m.Value)) {
-			c.report(at, RuleFormat, "the format %s is not accepted; accepted are %s", describeValue(m.Value), joinNames(c.rules.Formats))
+			c.report(at, RuleFormat, "the format %s is not accepted; accepted are %s", describeValue(m.Value),
+				joinNames(c.rules.Formats))
 		}
 	case "pattern":
 		c.pattern(m.Value, at)

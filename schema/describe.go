@@ -36,8 +36,9 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 		changes = append(changes, Change{Rule: RuleDescription, Did: fmt.Sprintf(format, args...)})
 	}
 	prose := cleanText(description, report)
-	limit, note := p.rules.Tool.MaxDescription, strings.TrimSpace(cleanText(a.Note, func(string, ...any) {})) // it quotes the schema
-	short := note                                                                                             // the note beside a description
+	limit := p.rules.Tool.MaxDescription
+	note := strings.TrimSpace(cleanText(a.Note, func(string, ...any) {})) // it quotes the schema
+	short := note                                                         // the note beside a description
 	if limit > 0 {
 		short = cutAtWord(note, limit/2)
 	}
@@ -83,7 +84,8 @@ func cleanText(s string, report func(string, ...any)) string {
 }
 
 var kindNames = [...]string{
-	text.Control: "control character", text.Line: "line separator", text.Direction: "direction mark", text.Invisible: "invisible character",
+	text.Control: "control character", text.Line: "line separator", text.Direction: "direction mark",
+	text.Invisible: "invisible character",
 }
 
 func countNoun(n int, noun string) string {

@@ -68,9 +68,9 @@ func sanitised(name string, g *nameGrammar) string {
 	return strings.TrimRight(b.String()[:min(b.Len(), g.max)], "_")
 }
 
-// newNames returns new names for the properties with names that the consumer does not accept. A new name is the old name
-// without the refused characters. It also gets a hash of the old name if it is taken or very short, or if the old name
-// is too long.
+// newNames returns new names for the properties with names that the consumer does not accept. A new name is the old
+// name without the refused characters. It also gets a hash of the old name if it is taken or very short, or if the old
+// name is too long.
 func (o *objectAdapter) newNames(props *node) map[string]string {
 	g := &o.parsed.key
 	if o.builder.root {
@@ -104,7 +104,8 @@ func (o *objectAdapter) newNames(props *node) map[string]string {
 		if slices.Contains(o.rules.NotKeys, clean) {
 			clean += "_"
 		}
-		if wanted[clean] > 1 || len(clean) < 2 || len(name) > g.max || slices.Contains(o.rules.NotKeys, clean) || isTaken(clean) {
+		if wanted[clean] > 1 || len(clean) < 2 || len(name) > g.max || slices.Contains(o.rules.NotKeys, clean) ||
+			isTaken(clean) {
 			clean = withHash(clean, name, g, isTaken)
 		}
 		names[name] = clean

@@ -39,7 +39,8 @@ type propertyInverse struct {
 }
 
 func (s *inverse) isIdentity() bool {
-	return s == nil || !s.deferred && !s.wrapped && len(s.chain) == 0 && !s.entries && len(s.properties) == 0 && s.others == nil && s.items == nil &&
+	return s == nil || !s.deferred && !s.wrapped && len(s.chain) == 0 && !s.entries && len(s.properties) == 0 &&
+		s.others == nil && s.items == nil &&
 		len(s.union) == 0 && s.inner == nil && !slices.ContainsFunc(s.prefix, func(p *inverse) bool { return p != nil })
 }
 
@@ -127,9 +128,9 @@ func (r *restorer) restore(n *node, s *inverse, level int, applied map[*inverse]
 	return n
 }
 
-// selectBranch returns the inverse of the branch that a value follows. Of several such branches, it selects the first that
-// declares most of the properties. If the value follows no branch, it selects the branch that declares most, so that
-// error messages refer to the likely branch.
+// selectBranch returns the inverse of the branch that a value follows. Of several such branches, it selects the first
+// that declares most of the properties. If the value follows no branch, it selects the branch that declares most, so
+// that error messages refer to the likely branch.
 func (r *restorer) selectBranch(n *node, union []schemaResult, applied map[*inverse]bool) *inverse {
 	var best *inverse
 	most := 0
@@ -219,7 +220,8 @@ func (r *restorer) entries(n *node, s *inverse, level int) *node {
 		if key == nil || key.Kind != '"' || value == nil || len(e.Fields) != 2 {
 			return n
 		}
-		fields = append(fields, field{Key: key.Text, Name: jsontree.Unquote(key.Text), Value: r.restore(value, s.others, level+1, nil)})
+		fields = append(fields, field{Key: key.Text, Name: jsontree.Unquote(key.Text),
+			Value: r.restore(value, s.others, level+1, nil)})
 	}
 	return &node{Kind: '{', Fields: jsontree.WithoutRepeats(fields)}
 }

@@ -27,8 +27,8 @@ const nameBegins, nameEnds = "\uFDD0", "\uFDD1"
 
 var markedName = regexp.MustCompile(nameBegins + "([^" + nameBegins + nameEnds + "]*)" + nameEnds + "?")
 
-// sketchName returns a property's name in a sketch. Under free keys it is the original name, because Restore does not rename
-// free keys.
+// sketchName returns a property's name in a sketch. Under free keys it is the original name, because Restore does not
+// rename free keys.
 func (a *adapter) sketchName(name string) string {
 	g := &a.parsed.key
 	if a.freeKeys || g.accepts(name) && a.parsed.rootKey.accepts(name) && !a.isNotKey(name) {
@@ -42,11 +42,13 @@ func withOriginalNames(text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
 	}
-	return markedName.ReplaceAllStringFunc(text, func(s string) string { return briefName(strings.Trim(s, nameBegins+nameEnds)) })
+	return markedName.ReplaceAllStringFunc(text, func(s string) string {
+		return briefName(strings.Trim(s, nameBegins+nameEnds))
+	})
 }
 
-// resolveNames replaces the marked names in a text by the names that the properties of d have for the model. For properties
-// nested deeper, it cannot know which names are taken, so it adds no hash to them.
+// resolveNames replaces the marked names in a text by the names that the properties of d have for the model. For
+// properties nested deeper, it cannot know which names are taken, so it adds no hash to them.
 func (a *adapter) resolveNames(d *builder, text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text

@@ -18,11 +18,14 @@ func (s words) has(w string) bool { return s[w] }
 // typedWords maps each keyword that applies only to some types to these types.
 var typedWords = map[string]typeSet{
 	"properties": typeObject, "required": typeObject, "additionalProperties": typeObject, "patternProperties": typeObject,
-	"propertyNames": typeObject, "unevaluatedProperties": typeObject, "minProperties": typeObject, "maxProperties": typeObject,
-	"dependentRequired": typeObject, "dependentSchemas": typeObject, "dependencies": typeObject, "propertyOrdering": typeObject,
+	"propertyNames": typeObject, "unevaluatedProperties": typeObject, "minProperties": typeObject,
+	"maxProperties":     typeObject,
+	"dependentRequired": typeObject, "dependentSchemas": typeObject, "dependencies": typeObject,
+	"propertyOrdering": typeObject,
 
 	"items": typeArray, "prefixItems": typeArray, "additionalItems": typeArray, "unevaluatedItems": typeArray,
-	"minItems": typeArray, "maxItems": typeArray, "uniqueItems": typeArray, "contains": typeArray, "minContains": typeArray,
+	"minItems": typeArray, "maxItems": typeArray, "uniqueItems": typeArray, "contains": typeArray,
+	"minContains": typeArray,
 	"maxContains": typeArray,
 
 	"pattern": typeString, "minLength": typeString, "maxLength": typeString, "contentEncoding": typeString,
@@ -34,7 +37,8 @@ var typedWords = map[string]typeSet{
 
 var (
 	// untypedWords are the keywords that restrict values of any type.
-	untypedWords = setOf("type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref", "$dynamicRef",
+	untypedWords = setOf("type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref",
+		"$dynamicRef",
 		"$recursiveRef", "nullable", "format")
 
 	// typedAnnotations are the keywords of one type that restrict nothing.

@@ -64,7 +64,8 @@ func formField(encoding json.RawMessage) error {
 		return fmt.Errorf("the format %q; use email, uri, date or date-time", field["format"])
 	}
 	for _, keyword := range slices.Sorted(maps.Keys(field)) {
-		if !slices.Contains(allowed, keyword) && !slices.Contains([]string{"type", "title", "description", "default"}, keyword) {
+		if !slices.Contains(allowed, keyword) && !slices.Contains([]string{"type", "title", "description", "default"},
+			keyword) {
 			return fmt.Errorf("a form knows no %q for a %s", keyword, kind)
 		}
 	}

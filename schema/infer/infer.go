@@ -48,7 +48,8 @@ func inferType(t reflect.Type, output bool) (json.RawMessage, error) {
 		return nil, fmt.Errorf("%s embeds itself", t)
 	}
 	loops := isRecursive(t, nil)
-	if s := specialSchema(t); s != nil && s.Type == "" || t == rawMessage || t.Kind() == reflect.Interface || output && loops {
+	if s := specialSchema(t); s != nil && s.Type == "" || t == rawMessage || t.Kind() == reflect.Interface ||
+		output && loops {
 		return nil, nil
 	}
 	schema, err := describeType(t, output, loops)
@@ -146,12 +147,13 @@ func embedsItself(t reflect.Type, within []reflect.Type) bool {
 	return false
 }
 
-// specialSchema returns the schema of a type that encoding/json does not encode by its kind, or nil for other types. A type
-// with its own JSON encoding may be any value.
+// specialSchema returns the schema of a type that encoding/json does not encode by its kind, or nil for other types. A
+// type with its own JSON encoding may be any value.
 func specialSchema(t reflect.Type) *jsonschema.Schema {
 	p := reflect.PointerTo(t)
 	switch {
-	case t == reflect.TypeFor[time.Time](), t == rawMessage, t.Kind() == reflect.Interface, p.Implements(reflect.TypeFor[interface{ JSONSchema() *jsonschema.Schema }]()):
+	case t == reflect.TypeFor[time.Time](), t == rawMessage, t.Kind() == reflect.Interface,
+		p.Implements(reflect.TypeFor[interface{ JSONSchema() *jsonschema.Schema }]()):
 		return nil
 	case t == reflect.TypeFor[json.Number]():
 		return &jsonschema.Schema{Type: "number"}
@@ -166,7 +168,8 @@ func specialSchema(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "integer", Minimum: jsonInt(0), Maximum: jsonInt(1<<t.Bits() - 1)}
 	case t.Kind() == reflect.Uint, t.Kind() == reflect.Uint64, t.Kind() == reflect.Uintptr:
 		return &jsonschema.Schema{Type: "integer", Minimum: jsonInt(0)}
-	case t.Kind() == reflect.Map && (t.Key().Kind() != reflect.String || t.Key().Implements(reflect.TypeFor[encoding.TextMarshaler]())):
+	case t.Kind() == reflect.Map && (t.Key().Kind() != reflect.String ||
+		t.Key().Implements(reflect.TypeFor[encoding.TextMarshaler]())):
 		return &jsonschema.Schema{Type: "object"}
 	}
 	return nil

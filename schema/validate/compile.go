@@ -287,7 +287,8 @@ func (c *compiler) reference(ref *node) (*rule, error) {
 var keywordSince = map[string]int{
 	"const": 6, "contains": 6, "propertyNames": 6, "examples": 6, "$id": 6, "if": 7, "then": 7, "else": 7, "readOnly": 7,
 	"writeOnly": 7, "$comment": 7, "contentEncoding": 7, "contentMediaType": 7,
-	"dependentRequired": 2019, "dependentSchemas": 2019, "unevaluatedProperties": 2019, "unevaluatedItems": 2019, "$defs": 2019,
+	"dependentRequired": 2019, "dependentSchemas": 2019, "unevaluatedProperties": 2019, "unevaluatedItems": 2019,
+	"$defs":       2019,
 	"minContains": 2019, "maxContains": 2019, "$recursiveRef": 2019, "$anchor": 2019, "deprecated": 2019,
 	"prefixItems": 2020, "$dynamicRef": 2020,
 }
@@ -328,8 +329,9 @@ func (c *compiler) keyword(r *rule, name string, value *node) {
 func (r *rule) field(name string) **rule {
 	return map[string]**rule{
 		"not": &r.not, "if": &r.condition, "then": &r.then, "else": &r.otherwise,
-		"additionalProperties": &r.additional, "propertyNames": &r.propertyNames, "unevaluatedProperties": &r.unevaluatedProperties,
-		"items": &r.items, "contains": &r.contains, "unevaluatedItems": &r.unevaluatedItem,
+		"additionalProperties": &r.additional, "propertyNames": &r.propertyNames,
+		"unevaluatedProperties": &r.unevaluatedProperties,
+		"items":                 &r.items, "contains": &r.contains, "unevaluatedItems": &r.unevaluatedItem,
 	}[name]
 }
 
@@ -471,7 +473,8 @@ func (c *compiler) assertion(r *rule, name string, value *node) (expected string
 
 // valueTypes maps keywords to the types of their values, for keywords that need no other check.
 var valueTypes = map[string]string{
-	"title": "string", "description": "string", "$comment": "string", "$id": "string", "$anchor": "string", "$ref": "string",
+	"title": "string", "description": "string", "$comment": "string", "$id": "string", "$anchor": "string",
+	"$ref":            "string",
 	"contentEncoding": "string", "contentMediaType": "string", "format": "string", "pattern": "string",
 	"readOnly": "boolean", "writeOnly": "boolean", "deprecated": "boolean", "uniqueItems": "boolean", "examples": "array",
 }

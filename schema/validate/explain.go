@@ -187,7 +187,8 @@ func (v *Validator) expectedOf(f fault, s signature.Schema) string {
 		return "nothing"
 	case "anyOf", "oneOf":
 		if f.indexes != [2]int{} {
-			return fmt.Sprintf("exactly one of the alternatives, of which the %s and the %s both fit", ordinal(f.indexes[0]), ordinal(f.indexes[1]))
+			return fmt.Sprintf("exactly one of the alternatives, of which the %s and the %s both fit", ordinal(f.indexes[0]),
+				ordinal(f.indexes[1]))
 		}
 		var all []string
 		subs := slices.Concat(f.rule.anyOf, f.rule.oneOf)
