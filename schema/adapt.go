@@ -178,8 +178,10 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 		}
 	}()
 	top := a.Root
-	if a.rootInverse = (&inverse{deferred: true}); wrap {
-		a.rootInverse, a.reversed = nil, true
+	a.rootInverse = &inverse{deferred: true}
+	if wrap {
+		a.rootInverse = nil
+		a.reversed = true
 		a.change(top, RuleRoot, "wrapped in an object with the property input", "", "")
 		top = newObject(
 			typeField("object"),

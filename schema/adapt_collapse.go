@@ -46,7 +46,8 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 		if a.mergeObjects(d, objects) {
 			return true
 		}
-		if *d = before; len(others) == 0 {
+		*d = before
+		if len(others) == 0 {
 			return false
 		}
 	case len(others) == 0:

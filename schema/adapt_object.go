@@ -161,7 +161,8 @@ func (o *objectAdapter) addProperty(f field, names map[string]string, r schemaRe
 		o.needed = append(o.needed, &node{Kind: '"', Text: f.Key})
 	}
 	o.reversed = o.reversed || b.renamed || b.dropNull || b.fillNull
-	if b.adapted = f.Name; b.renamed || b.dropNull || b.fillNull || b.step != nil {
+	b.adapted = f.Name
+	if b.renamed || b.dropNull || b.fillNull || b.step != nil {
 		o.undo.properties = append(o.undo.properties, b)
 	}
 	return true

@@ -69,7 +69,8 @@ func (a *adapter) liftReference(d *builder) {
 // isCircular reports whether a schema is part of a circle of references.
 func (a *adapter) isCircular(n *node) bool {
 	for range maxLevels {
-		if n = a.refTarget(n); n == nil {
+		n = a.refTarget(n)
+		if n == nil {
 			return false
 		}
 	}
@@ -238,7 +239,8 @@ func (a *adapter) keepRef(d *builder, w string, target *node, ref string) bool {
 	if newRef != ref {
 		a.change(d.original, RuleRef, "wrote the reference "+briefName(ref)+" as "+briefName(newRef), "", "")
 	}
-	if d.undo = undo; newRef != ref || w != "$ref" {
+	d.undo = undo
+	if newRef != ref || w != "$ref" {
 		d.rename(w, "$ref", newString(newRef))
 	}
 	return true
@@ -338,7 +340,8 @@ func (a *adapter) leadsToLoop(target *node) bool {
 // holdsLoop reports whether a reference within n leads to a loop.
 func (a *adapter) holdsLoop(n *node) bool {
 	for within := range n.All() {
-		if a.visited++; a.visited > maxVisited {
+		a.visited++
+		if a.visited > maxVisited {
 			return true // too large to search, so assume a loop
 		}
 		for _, f := range within.Fields {

@@ -87,7 +87,8 @@ func shortened(s string) string {
 	const longest = 64 // characters
 	n := 0
 	for i := range s {
-		if n++; n > longest {
+		n++
+		if n > longest {
 			return s[:i] + "…"
 		}
 	}

@@ -40,7 +40,8 @@ func (c *checker) isCircular(t *node) bool {
 	result := false
 	for t.Get("$ref").Is(`"`) && len(t.Fields) == 1 {
 		known, ok := c.circular[t]
-		if result = known || seen[t]; ok || result {
+		result = known || seen[t]
+		if ok || result {
 			break
 		}
 		seen[t] = true

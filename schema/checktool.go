@@ -76,7 +76,8 @@ func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
 	c := &checker{rules: p.Rules()}
 	c.request(schemas)
 	found := append(CheckCount(len(schemas), p), c.findings...)
-	if c.findings = nil; !c.rules.Limits.Together {
+	c.findings = nil
+	if !c.rules.Limits.Together {
 		return found
 	}
 	for _, raw := range schemas {

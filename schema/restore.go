@@ -270,12 +270,14 @@ func (s *inverse) forward(name string, visited map[*inverse]bool) (adapted strin
 		}
 	}
 	for _, b := range s.union {
-		if adapted, next, ok = b.undo.forward(name, visited); !ok || adapted != name || next != nil {
+		adapted, next, ok = b.undo.forward(name, visited)
+		if !ok || adapted != name || next != nil {
 			return adapted, next, ok
 		}
 	}
 	for _, w := range s.chain {
-		if adapted, next, ok = w.forward(name, visited); !ok || adapted != name || next != nil {
+		adapted, next, ok = w.forward(name, visited)
+		if !ok || adapted != name || next != nil {
 			return adapted, next, ok
 		}
 	}

@@ -126,7 +126,8 @@ func (c *checker) stop(err error) result {
 
 // check checks v against r.
 func (c *checker) check(r *rule, v *node) result {
-	switch c.work += r.cost(v); {
+	c.work += r.cost(v)
+	switch {
 	case c.err != nil:
 		return result{}
 	case c.work > maxWork:
@@ -219,7 +220,8 @@ func (c *checker) evaluate(r *rule, v *node) (out result) {
 		c.merge(&out, c.check(r.ref, v))
 	}
 	if r.draft != 0 {
-		if c.work += 10 * sizeOf(v); !isSchema(v, r.draft) {
+		c.work += 10 * sizeOf(v)
+		if !isSchema(v, r.draft) {
 			fail("$ref")
 		}
 	}

@@ -150,9 +150,12 @@ func compile(doc *node) (*rule, *compiler, error) {
 // finish drops keywords that would refuse valid values because a schema below them accepts too much. It returns an
 // error if a schema that root leads to cannot be used.
 func (c *compiler) finish(root *rule) error {
-	parents, queue, partial := map[*rule][]*rule{}, []*rule{root}, []*rule(nil)
-	for seen := map[*rule]bool{root: true}; len(queue) > 0; queue = queue[1:] {
+	parents := map[*rule][]*rule{}
+	seen := map[*rule]bool{root: true}
+	var partial []*rule
+	for queue := []*rule{root}; len(queue) > 0; {
 		r := queue[0]
+		queue = queue[1:]
 		if r.err != nil {
 			return r.err
 		}
@@ -160,7 +163,8 @@ func (c *compiler) finish(root *rule) error {
 			partial = append(partial, r)
 		}
 		for _, sub := range r.subrules() {
-			if parents[sub] = append(parents[sub], r); !seen[sub] {
+			parents[sub] = append(parents[sub], r)
+			if !seen[sub] {
 				seen[sub] = true
 				queue = append(queue, sub)
 			}
@@ -190,17 +194,20 @@ func (c *compiler) relax(r *rule) {
 		c.note("a not whose schema is not checked in full is skipped")
 	}
 	if r.condition != nil && r.condition.partial {
-		r.condition, r.then, r.otherwise, r.unevaluable = nil, nil, nil, true
+		r.condition, r.then, r.otherwise = nil, nil, nil
+		r.unevaluable = true
 		c.note("an if whose schema is not checked in full is skipped")
 	}
 	if r.contains != nil && r.contains.partial {
 		r.maxContains = math.MaxInt
 	}
 	if slices.ContainsFunc(r.oneOf, func(sub *rule) bool { return sub.partial }) {
-		r.allOf, r.oneOf = append(r.allOf, &rule{at: r.at, order: r.order, anyOf: r.oneOf}), nil
+		r.allOf = append(r.allOf, &rule{at: r.at, order: r.order, anyOf: r.oneOf})
+		r.oneOf = nil
 	}
 	if r.unevaluable && c.tracks {
-		r.allOf, r.unevaluable = append(r.allOf, &rule{at: r.at, anyName: true, items: &rule{at: r.at}}), false
+		r.allOf = append(r.allOf, &rule{at: r.at, anyName: true, items: &rule{at: r.at}})
+		r.unevaluable = false
 	}
 }
 
@@ -251,7 +258,8 @@ func (c *compiler) rule(n *node) *rule {
 
 func (c *compiler) object(r *rule) {
 	if ref := r.at.Get("$ref"); ref.Is(`"`) {
-		if r.ref, r.err = c.reference(ref); c.draft < 2019 {
+		r.ref, r.err = c.reference(ref)
+		if c.draft < 2019 {
 			return // all other keywords are ignored
 		}
 	}
@@ -347,8 +355,8 @@ func (c *compiler) schema(r *rule, n *node, orBoolean bool) *rule {
 
 func (c *compiler) list(r *rule, list *node) []*rule {
 	all := make([]*rule, len(list.Elems))
-	for i, one := range list.Elems {
-		all[i] = c.schema(r, one, false)
+	for i, elem := range list.Elems {
+		all[i] = c.schema(r, elem, false)
 	}
 	return all
 }
@@ -452,7 +460,8 @@ func (c *compiler) assertion(r *rule, name string, value *node) (expected string
 		r.unique = value.Is("t")
 	case "pattern":
 		if s := value.Content(); value.Is(`"`) {
-			if r.pattern = c.patterns.get(s); r.pattern == nil {
+			r.pattern = c.patterns.get(s)
+			if r.pattern == nil {
 				r.partial = true
 				c.note("the pattern %s is skipped: %s", shorten(s, 80), notRE2)
 			}
@@ -509,7 +518,8 @@ func (c *compiler) bound(r *rule, name string, value *node) (expected string) {
 	n := rational(value)
 	switch {
 	case value.Is("tf") && strings.HasPrefix(name, "exclusive"):
-		if n = rational(r.at.Get(strings.ToLower(name[9:10]) + name[10:])); n == nil || value.Is("f") {
+		n = rational(r.at.Get(strings.ToLower(name[9:10]) + name[10:]))
+		if n == nil || value.Is("f") {
 			return ""
 		}
 	case c.draft == 4 && strings.HasPrefix(name, "exclusive"):

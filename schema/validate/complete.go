@@ -42,7 +42,8 @@ type completion struct {
 }
 
 func (c *completion) complete(r *rule, v *node, refs int) *node {
-	if c.work++; r == nil || refs > maxRefs || c.work > maxWork {
+	c.work++
+	if r == nil || refs > maxRefs || c.work > maxWork {
 		return v
 	}
 	v = c.complete(r.ref, v, refs+1)

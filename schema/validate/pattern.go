@@ -77,7 +77,8 @@ func (ps *patterns) compile(text string) *pattern {
 func instructions(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)/8
 	for _, sub := range re.Sub {
-		if n += instructions(sub); n > maxInstructions {
+		n += instructions(sub)
+		if n > maxInstructions {
 			return n
 		}
 	}
