@@ -81,7 +81,7 @@ func TestATurnIsCancelled(t *testing.T) {
 					if diff := cmp.Diff(messages, goOn.Messages()); diff != "" {
 						t.Error(diff)
 					}
-					next := model(says("here I am"))
+					next := model(textReply("here I am"))
 					goOn.Use(next, tools)
 					if got, err := goOn.Prompt(t.Context(), "and now?"); err != nil || got.Text != "here I am" {
 						t.Error(got, err)

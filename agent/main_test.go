@@ -50,8 +50,8 @@ func (s *script) last() agent.Request {
 	return s.requests[len(s.requests)-1]
 }
 
-// says answers with a text.
-func says(text string) step {
+// textReply answers with a text.
+func textReply(text string) step {
 	return replies(agent.StopEnd, agent.Part{Text: text})
 }
 

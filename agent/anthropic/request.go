@@ -83,8 +83,8 @@ func (m *Model) request(r agent.Request) request {
 		body.ToolChoice = &typeOnly{"none"}
 	}
 	marked := 0
-	for _, one := range slices.Backward(body.Messages) {
-		if last, ok := one.Content[len(one.Content)-1].(*content); ok && one.Role == agent.User && marked < 2 {
+	for _, msg := range slices.Backward(body.Messages) {
+		if last, ok := msg.Content[len(msg.Content)-1].(*content); ok && msg.Role == agent.User && marked < 2 {
 			last.Cache = cached
 			marked++
 		}

@@ -67,13 +67,13 @@ func (s *Server) Ask(ctx context.Context, body any, handle func(data []byte) (Pr
 		defer resp.Body.Close()
 		err = stream(&idleTimeoutReader{resp.Body, silence}, handle)
 	}
-	switch silent, ok := errors.AsType[*agent.ProviderError](context.Cause(limited)); {
+	switch timeout, ok := errors.AsType[*agent.ProviderError](context.Cause(limited)); {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case ok:
-		return s.providerError(silent)
+		return s.providerError(timeout)
 	}
 	return s.providerError(err)
 }
