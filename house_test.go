@@ -52,7 +52,7 @@ var roomBudget = map[string]int{
 	"mcpconfig": 10100,
 	"oauth":     4100,
 	"operation": 2700,
-	"schema":    9300,
+	"schema":    9400,
 	"toolbox":   7600,
 }
 

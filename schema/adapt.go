@@ -75,11 +75,11 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if root.Kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnsupported)
 	}
-	fresh := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), Document: jsontree.NewDocument(root), size: len(raw),
+	base := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), Document: jsontree.NewDocument(root), size: len(raw),
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
-	wrap := !fresh.possibleTypes(root).has(typeObject)
+	wrap := !base.possibleTypes(root).has(typeObject)
 	for level := 0; ; {
-		a := fresh // lookups in the document are kept between attempts
+		a := base // lookups in the document are kept between attempts
 		a.maxInlined, a.dropBesideRef = referenceLevels[level].inlined, level > 0
 		adapted, err := a.adapt(wrap)
 		switch {
@@ -89,7 +89,7 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 			level++
 		case errors.Is(err, errNothing) && !wrap:
 			wrap = true // no object satisfies it, but another value may
-		case errors.Is(err, errDefinition) && len(fresh.unsatisfiable) < maxUnsatisfiable:
+		case errors.Is(err, errDefinition) && len(base.unsatisfiable) < maxUnsatisfiable:
 			// The definition is now known to be unsatisfiable. The next attempt omits it if it is optional.
 		default:
 			return adapted, err

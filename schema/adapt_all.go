@@ -261,8 +261,8 @@ func refusesProperties(x, y *builder) bool {
 // typeNode returns the value of the keyword type for a set.
 func typeNode(t typeSet) *node {
 	var names []*node
-	for _, one := range t.types() {
-		names = append(names, newString(one.single()))
+	for _, member := range t.types() {
+		names = append(names, newString(member.single()))
 	}
 	if len(names) == 1 {
 		return names[0]

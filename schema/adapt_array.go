@@ -83,7 +83,7 @@ func (a *adapter) tuple(d *builder) bool {
 		d.note("in this order: " + text)
 	}
 	a.change(d.original, RuleItems, "made one schema of the items of a tuple", lost, narrowed)
-	if most := d.get("maxItems"); closed && (most == nil || numberOf(most) > float64(n)) {
+	if maxItems := d.get("maxItems"); closed && (maxItems == nil || numberOf(maxItems) > float64(n)) {
 		d.set("maxItems", &node{Kind: '0', Text: []byte(strconv.Itoa(n))})
 	}
 	d.set("items", unionOf(union.Elems))

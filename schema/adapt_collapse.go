@@ -95,11 +95,11 @@ func (a *adapter) openBranches(d *builder, union *node) []*builder {
 			b.rename("oneOf", "anyOf", b.get("oneOf"))
 		}
 		branchNull := b.declared().has(typeNull)
-		accepted, left := a.withoutNull(b)
+		accepted, remains := a.withoutNull(b)
 		if accepted && !d.root {
 			d.null = true
 		}
-		if !left {
+		if !remains {
 			continue
 		}
 		inner := b.get("anyOf")
@@ -108,9 +108,9 @@ func (a *adapter) openBranches(d *builder, union *node) []*builder {
 			continue
 		}
 		b.drop("anyOf")
-		within := &builder{original: n, root: d.root}
-		for _, i := range a.openBranches(within, inner) {
-			d.null = d.null || within.null && branchNull
+		holder := &builder{original: n, root: d.root}
+		for _, i := range a.openBranches(holder, inner) {
+			d.null = d.null || holder.null && branchNull
 			if a.mergeFields(i, b) {
 				out = append(out, i)
 			}

@@ -161,13 +161,13 @@ func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 		return true, nil
 	}
 	lower := strings.ToLower(name)
-	if of, isList := strings.CutSuffix(lower, "[]"); isList && d.get("items") == nil {
-		if other := otherTypeNames[of]; other != "" {
-			of = other
+	if elemType, isList := strings.CutSuffix(lower, "[]"); isList && d.get("items") == nil {
+		if other := otherTypeNames[elemType]; other != "" {
+			elemType = other
 		}
-		if typeNamed(of) != 0 {
+		if typeNamed(elemType) != 0 {
 			a.change(d.original, RuleForm, "took the type "+briefName(name)+" for array", "", "")
-			d.set("items", newObject(typeField(of)))
+			d.set("items", newObject(typeField(elemType)))
 			return true, newString("array")
 		}
 	}

@@ -208,8 +208,8 @@ func (a *adapter) isShared(n *node) bool {
 func (a *adapter) isTarget(n *node) bool {
 	if a.referenced == nil {
 		a.referenced = map[*node]bool{}
-		for within := range a.Root.All() {
-			for _, f := range within.Fields {
+		for inner := range a.Root.All() {
+			for _, f := range inner.Fields {
 				if isReference(f) && f.Value.Kind == '"' {
 					a.referenced[a.target(f.Value.Unquoted())] = true
 				}
@@ -314,8 +314,8 @@ func (a *adapter) define(root *builder) {
 
 // markUsed records the definitions that n refers to, directly or through other definitions.
 func (a *adapter) markUsed(n *node, used map[string]bool) {
-	for within := range n.All() {
-		ref := within.Get("$ref").Unquoted()
+	for inner := range n.All() {
+		ref := inner.Get("$ref").Unquoted()
 		name, _ := strings.CutPrefix(ref, "#/$defs/")
 		if def := a.definitions[name]; ref != "" && def != nil && !used[name] { // names of definitions need no escapes
 			used[name] = true
@@ -339,12 +339,12 @@ func (a *adapter) leadsToLoop(target *node) bool {
 
 // holdsLoop reports whether a reference within n leads to a loop.
 func (a *adapter) holdsLoop(n *node) bool {
-	for within := range n.All() {
+	for inner := range n.All() {
 		a.visited++
 		if a.visited > maxVisited {
 			return true // too large to search, so assume a loop
 		}
-		for _, f := range within.Fields {
+		for _, f := range inner.Fields {
 			if isReference(f) && f.Value.Kind == '"' {
 				if target := a.target(f.Value.Unquoted()); target != nil && a.leadsToLoop(target) {
 					return true

@@ -98,8 +98,8 @@ func (a *adapter) dropUnaccepted(d *builder) bool {
 	if !d.finished {
 		a.values(d)
 	}
-	var room [4]string
-	silent := room[:0]
+	var buffer [4]string
+	annotations := buffer[:0]
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
 		if a.accepts(d, f.Name) && !a.isMoved(f) {
@@ -119,17 +119,17 @@ func (a *adapter) dropUnaccepted(d *builder) bool {
 		note := a.keywordNote(f)
 		d.note(note)
 		if isAnnotation(f.Name) {
-			silent = append(silent, f.Name)
+			annotations = append(annotations, f.Name)
 			continue
 		}
 		a.change(d.origin(f), RuleKeyword, "dropped "+f.Name, f.Name+" "+plainValue(f.Value), "")
 	}
-	switch len(silent) {
+	switch len(annotations) {
 	case 0:
 	case 1:
-		a.change(d.original, RuleKeyword, "dropped "+briefName(silent[0]), "", "")
+		a.change(d.original, RuleKeyword, "dropped "+briefName(annotations[0]), "", "")
 	default:
-		a.change(d.original, RuleKeyword, "dropped "+text.Clip(strings.Join(silent, ", "), 80), "", "")
+		a.change(d.original, RuleKeyword, "dropped "+text.Clip(strings.Join(annotations, ", "), 80), "", "")
 	}
 	return true
 }
@@ -171,8 +171,8 @@ func (a *adapter) values(d *builder) {
 		d.drop("pattern")
 	}
 	for _, name := range repeatKeywords {
-		most := a.rules.Limits.repeats(name)
-		if v := d.get(name); most > 0 && v != nil && a.accepts(d, name) && numberOf(v) > float64(most) {
+		limit := a.rules.Limits.repeats(name)
+		if v := d.get(name); limit > 0 && v != nil && a.accepts(d, name) && numberOf(v) > float64(limit) {
 			note := signature.Bound(name, v)
 			a.change(d.original, RuleLimit, "dropped a bound that is too large", note, "")
 			d.note(note)

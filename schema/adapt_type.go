@@ -135,10 +135,10 @@ func (a *adapter) splitTypes(d *builder, all typeSet, each []typeSet) bool {
 		return true
 	}
 	union := &node{Kind: '['}
-	for _, one := range each {
-		n := madeFor(d.original, typeField(one.single()))
+	for _, member := range each {
+		n := madeFor(d.original, typeField(member.single()))
 		for _, f := range d.fields {
-			if f.Name != "type" && !isAnnotation(f.Name) && !appliesToOther(f.Name, one) {
+			if f.Name != "type" && !isAnnotation(f.Name) && !appliesToOther(f.Name, member) {
 				n.Fields = append(n.Fields, f)
 			}
 		}
@@ -188,18 +188,18 @@ func (a *adapter) filterEnum(d *builder) bool {
 	if len(possible) == 0 {
 		return false
 	}
-	kept := slices.DeleteFunc(slices.Clone(possible), func(v *node) bool {
+	accepted := slices.DeleteFunc(slices.Clone(possible), func(v *node) bool {
 		return typeOfValue(v)&a.parsed.enum == 0 || a.rules.EnumFilled && string(v.Text) == `""`
 	})
-	if limit := a.rules.Limits.EnumValues; limit > 0 && len(kept) > limit {
-		kept = nil
+	if limit := a.rules.Limits.EnumValues; limit > 0 && len(accepted) > limit {
+		accepted = nil
 	}
 	switch {
-	case len(kept) == len(e.Elems):
+	case len(accepted) == len(e.Elems):
 		return true
-	case len(kept) == len(possible):
+	case len(accepted) == len(possible):
 		a.change(d.original, RuleEnum, "dropped values that the type refuses", "", "")
-	case len(kept) > 0 && d.get("type") != nil && d.get("type").Kind != '[':
+	case len(accepted) > 0 && d.get("type") != nil && d.get("type").Kind != '[':
 		a.change(d.original, RuleEnum, "dropped values of the enum", "", sketchValues(possible))
 		d.note("else one of " + sketchValues(possible))
 	default:
@@ -216,7 +216,7 @@ func (a *adapter) filterEnum(d *builder) bool {
 		}
 		return a.filterTypes(d, d.get("type"))
 	}
-	d.set("enum", newArray(kept...))
+	d.set("enum", newArray(accepted...))
 	return true
 }
 

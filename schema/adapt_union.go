@@ -58,34 +58,34 @@ func (a *adapter) removeNull(d *builder) bool {
 	if expressible {
 		return true
 	}
-	accepted, left := a.withoutNull(d)
+	accepted, remains := a.withoutNull(d)
 	switch {
 	case !accepted && d.nullWritten:
-		return left
+		return remains
 	case !accepted:
 		d.drop("nullable")
-		return left
-	case left && nullable:
+		return remains
+	case remains && nullable:
 		d.nullWritten = true
 		d.set("nullable", trueNode)
 		return true
 	}
 	d.null = true
-	return left
+	return remains
 }
 
 // withoutNull removes null from type, enum and unions. It reports whether d accepted null, and whether it accepts any
 // other value.
-func (a *adapter) withoutNull(d *builder) (accepted, left bool) {
+func (a *adapter) withoutNull(d *builder) (accepted, remains bool) {
 	if !d.hasAny("type", "enum", "const", "anyOf", "oneOf") {
 		return false, true
 	}
-	accepted, left = true, true
+	accepted, remains = true, true
 	if t := d.get("type"); t != nil {
 		s := d.declared()
 		accepted = s.has(typeNull)
 		if accepted {
-			left = s != typeNull
+			remains = s != typeNull
 			d.set("type", typeNode(s&^typeNull))
 		}
 	}
@@ -98,14 +98,14 @@ func (a *adapter) withoutNull(d *builder) (accepted, left bool) {
 			return w == "enum" && isNull(e) || w != "enum" && onlyNull(e)
 		})
 		accepted = accepted && len(rest) < len(v.Elems)
-		left = left && len(rest) > 0
+		remains = remains && len(rest) > 0
 		d.set(w, newArray(rest...))
 	}
 	if c := d.get("const"); c != nil {
 		accepted = accepted && c.Kind == 'n'
-		left = left && c.Kind != 'n'
+		remains = remains && c.Kind != 'n'
 	}
-	return accepted, left
+	return accepted, remains
 }
 
 // onlyNull reports whether a schema accepts null only.
@@ -152,30 +152,30 @@ func (a *adapter) staysInPlace(d *builder) bool {
 
 // unwrap merges the only branch of a union into d.
 func (a *adapter) unwrap(d *builder) bool {
-	only := d.get("anyOf").Elems[0]
+	branch := d.get("anyOf").Elems[0]
 	d.drop("anyOf")
 	a.change(d.original, RuleKeyword, "unwrapped a union of one", "", "")
-	return a.merge(d, only)
+	return a.merge(d, branch)
 }
 
 // rewriteOneOf rewrites oneOf as anyOf if the consumer does not accept oneOf.
 func (a *adapter) rewriteOneOf(d *builder) bool {
-	one := d.get("oneOf")
-	if one == nil || a.accepts(d, "oneOf") {
+	oneOf := d.get("oneOf")
+	if oneOf == nil || a.accepts(d, "oneOf") {
 		return true
 	}
 	lost := ""
-	if !a.exclusive(one, d.declared() == typeObject) {
+	if !a.exclusive(oneOf, d.declared() == typeObject) {
 		lost = "that no two of the branches may hold"
 	}
 	a.change(d.original, RuleKeyword, "wrote oneOf as anyOf", lost, "")
 	union := d.get("anyOf")
 	if union == nil {
-		d.rename("oneOf", "anyOf", one)
+		d.rename("oneOf", "anyOf", oneOf)
 		return true
 	}
 	d.drop("oneOf")
-	if product := crossProduct(union, one); product != nil {
+	if product := crossProduct(union, oneOf); product != nil {
 		d.set("anyOf", product)
 	} else {
 		a.change(d.original, RuleKeyword, "dropped oneOf beside anyOf", "oneOf", "")
@@ -356,12 +356,12 @@ func (a *adapter) mergeEqualBranches(d *builder, all []schemaResult) []schemaRes
 		}
 		known[text] = true
 		if t := b.node.Get("type"); t != nil && isEnum(b.node) {
-			of := t.Compact()
-			if i, ok := enums[of]; ok {
+			enumType := t.Compact()
+			if i, ok := enums[enumType]; ok {
 				out[i] = schemaResult{node: a.mergeEnums(d, out[i].node, b.node)}
 				continue
 			}
-			enums[of] = len(out)
+			enums[enumType] = len(out)
 		}
 		out = append(out, b)
 	}

@@ -6,11 +6,11 @@ import "strings"
 func (c *checker) pattern(v *node, at *spot) {
 	r := c.rules
 	if found := unsupportedSyntax(contentOf(v), r.RustPattern); r.PlainPattern && found != "" {
-		what := "neither look-around nor a back-reference is accepted"
+		expected := "neither look-around nor a back-reference is accepted"
 		if r.RustPattern {
-			what = `no look-around, no back-reference, no \0 and no [ in a class is accepted`
+			expected = `no look-around, no back-reference, no \0 and no [ in a class is accepted`
 		}
-		c.report(at, RulePattern, "pattern has %s; %s", shortQuote(found), what)
+		c.report(at, RulePattern, "pattern has %s; %s", shortQuote(found), expected)
 	} else if r.AnchoredPattern && !(len(contentOf(v)) > 1 && contentOf(v)[0] == '^' &&
 		contentOf(v)[len(contentOf(v))-1] == '$') {
 		c.report(at, RulePattern, "pattern is %s; it must begin with ^ and end with $", describeValue(v))

@@ -52,8 +52,8 @@ func (c *checker) keyword(t *node, m field, at *spot, p position) {
 	if m.Name == "$defs" || m.Name == "definitions" {
 		p.depth = 0
 	}
-	for where, child := range subschemas(m, at) {
-		c.schema(child, where, p)
+	for place, child := range subschemas(m, at) {
+		c.schema(child, place, p)
 	}
 }
 

@@ -114,11 +114,11 @@ func cutAtWord(s string, limit int) string {
 		_, n := utf8.DecodeRuneInString(s[end:])
 		end += n
 	}
-	kept := s[:end]
+	head := s[:end]
 	next, _ := utf8.DecodeRuneInString(s[end:])
-	if at := strings.LastIndexFunc(kept, unicode.IsSpace); at > end/2 && !unicode.IsSpace(next) {
-		kept = kept[:at]
+	if at := strings.LastIndexFunc(head, unicode.IsSpace); at > end/2 && !unicode.IsSpace(next) {
+		head = head[:at]
 	}
-	kept, _ = text.Visible(strings.TrimRightFunc(kept, unicode.IsSpace)) // a joiner may have lost its neighbour
-	return kept + cutMark
+	head, _ = text.Visible(strings.TrimRightFunc(head, unicode.IsSpace)) // a joiner may have lost its neighbour
+	return head + cutMark
 }

@@ -23,8 +23,8 @@ func (g Grammar) read() nameGrammar {
 	return nameGrammar{byteClass(g.First), byteClass(g.Rest), g.Max}
 }
 
-func byteClass(of string) (set [256]bool) {
-	exp := regexp.MustCompile("^[" + of + "]$")
+func byteClass(class string) (set [256]bool) {
+	exp := regexp.MustCompile("^[" + class + "]$")
 	for c := range 128 {
 		set[c] = exp.MatchString(string(rune(c)))
 	}
@@ -76,13 +76,13 @@ func (o *objectAdapter) newNames(props *node) map[string]string {
 	if o.builder.root {
 		g = &o.parsed.rootKey
 	}
-	var bad []string
+	var refused []string
 	for i := range props.Fields {
 		if name := props.Fields[i].Name; !g.accepts(name) || o.isNotKey(name) || !utf8.ValidString(name) {
-			bad = append(bad, name)
+			refused = append(refused, name)
 		}
 	}
-	if bad == nil {
+	if refused == nil {
 		return nil
 	}
 	if g.max == 0 {
@@ -90,16 +90,16 @@ func (o *objectAdapter) newNames(props *node) map[string]string {
 	}
 	isDeclared := lookUpFields(props.Fields)
 	isRequired := lookUpNames(o.builder.get("required").Elements())
-	given := map[string]bool{}
+	assigned := map[string]bool{}
 	isTaken := func(name string) bool {
-		return given[name] || isDeclared(name) || isRequired(name) || o.hasName(name)
+		return assigned[name] || isDeclared(name) || isRequired(name) || o.hasName(name)
 	}
-	wanted := make(map[string]int, len(bad))
-	for _, name := range bad {
+	wanted := make(map[string]int, len(refused))
+	for _, name := range refused {
 		wanted[sanitised(name, g)]++
 	}
-	names := make(map[string]string, len(bad))
-	for _, name := range bad {
+	names := make(map[string]string, len(refused))
+	for _, name := range refused {
 		clean := sanitised(name, g)
 		if slices.Contains(o.rules.NotKeys, clean) {
 			clean += "_"
@@ -109,7 +109,7 @@ func (o *objectAdapter) newNames(props *node) map[string]string {
 			clean = withHash(clean, name, g, isTaken)
 		}
 		names[name] = clean
-		given[clean] = true
+		assigned[clean] = true
 	}
 	return names
 }

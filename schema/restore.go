@@ -133,7 +133,7 @@ func (r *restorer) restore(n *node, s *inverse, level int, applied map[*inverse]
 // that error messages refer to the likely branch.
 func (r *restorer) selectBranch(n *node, union []schemaResult, applied map[*inverse]bool) *inverse {
 	var best *inverse
-	most := 0
+	maxDeclared := 0
 	for _, b := range union {
 		if applied[b.undo] {
 			continue
@@ -150,8 +150,8 @@ func (r *restorer) selectBranch(n *node, union []schemaResult, applied map[*inve
 				}
 			}
 		}
-		if declared > most {
-			best, most = b.undo, declared
+		if declared > maxDeclared {
+			best, maxDeclared = b.undo, declared
 		}
 	}
 	return best

@@ -83,11 +83,11 @@ func isEqual(n *node, o *node) bool {
 }
 
 // isWithin reports whether a count is within the bounds of two keywords.
-func isWithin(s *node, count int, least, most string) bool {
-	if bound := s.Get(least); bound != nil && float64(count) < numberOf(bound) {
+func isWithin(s *node, count int, minKeyword, maxKeyword string) bool {
+	if bound := s.Get(minKeyword); bound != nil && float64(count) < numberOf(bound) {
 		return false
 	}
-	bound := s.Get(most)
+	bound := s.Get(maxKeyword)
 	return bound == nil || float64(count) <= numberOf(bound)
 }
 
@@ -149,13 +149,13 @@ func (r *restorer) objectMatches(v, s *node, level int) bool {
 	}
 	props, more := s.Get("properties"), s.Get("additionalProperties")
 	for _, f := range v.Fields {
-		of := more
+		propertySchema := more
 		if props != nil {
 			if p := props.Get(f.Name); p != nil {
-				of = p
+				propertySchema = p
 			}
 		}
-		if of != nil && !r.matches(f.Value, of, level+1) {
+		if propertySchema != nil && !r.matches(f.Value, propertySchema, level+1) {
 			return false
 		}
 	}

@@ -56,8 +56,8 @@ func (a *adapter) resolveNames(d *builder, text string) string {
 	return markedName.ReplaceAllStringFunc(text, func(s string) string {
 		name := strings.Trim(s, nameBegins+nameEnds)
 		g := &a.parsed.key
-		if now := d.names[name]; now != "" {
-			return now
+		if newName := d.names[name]; newName != "" {
+			return newName
 		} else if d.root && a.parsed.rootKey.accepts(name) || g.accepts(name) {
 			return briefName(name)
 		}

@@ -21,7 +21,7 @@ const (
 	everyType = typeObject | typeArray | typeString | typeNumber | typeInteger | typeBoolean | typeNull
 )
 
-func (t typeSet) has(one typeSet) bool { return t&one != 0 }
+func (t typeSet) has(member typeSet) bool { return t&member != 0 }
 
 var typeNames = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 
@@ -54,12 +54,12 @@ func typeNamed(name string) typeSet {
 func (t typeSet) types() []typeSet {
 	var all []typeSet
 	for i := range typeNames {
-		switch one := typeSet(1 << i); {
-		case !t.has(one), one == typeInteger && t.has(typeNumber):
-		case one == typeNumber:
+		switch member := typeSet(1 << i); {
+		case !t.has(member), member == typeInteger && t.has(typeNumber):
+		case member == typeNumber:
 			all = append(all, typeNumber|typeInteger)
 		default:
-			all = append(all, one)
+			all = append(all, member)
 		}
 	}
 	return all
@@ -120,8 +120,8 @@ func typesOfValues(all []*node) (t typeSet) {
 // sortedBy returns the types of the set in the order of a list.
 func (t typeSet) sortedBy(list *node) []typeSet {
 	each := t.types()
-	place := func(one typeSet) int {
-		return slices.IndexFunc(list.Elems, func(e *node) bool { return e.Unquoted() == one.single() })
+	place := func(member typeSet) int {
+		return slices.IndexFunc(list.Elems, func(e *node) bool { return e.Unquoted() == member.single() })
 	}
 	slices.SortStableFunc(each, func(x, y typeSet) int { return place(x) - place(y) })
 	return each
@@ -130,8 +130,8 @@ func (t typeSet) sortedBy(list *node) []typeSet {
 // String joins the names of the types for a message.
 func (t typeSet) String() string {
 	var names []string
-	for _, one := range t.types() {
-		names = append(names, one.single())
+	for _, member := range t.types() {
+		names = append(names, member.single())
 	}
 	return strings.Join(names, " or ")
 }
@@ -142,7 +142,7 @@ func isWhole(v *node, t typeSet) bool {
 }
 
 // appliesToOther reports whether a keyword does not apply to values of the type.
-func appliesToOther(w string, one typeSet) bool {
+func appliesToOther(w string, set typeSet) bool {
 	t := typedWords[w]
-	return t != 0 && !one.has(t)
+	return t != 0 && !set.has(t)
 }

@@ -106,19 +106,19 @@ func describeType(t reflect.Type, output, loops bool) (schema *jsonschema.Schema
 }
 
 // isRecursive reports whether t contains itself, directly or through another type.
-func isRecursive(t reflect.Type, within []reflect.Type) bool {
-	for _, w := range within {
+func isRecursive(t reflect.Type, path []reflect.Type) bool {
+	for _, w := range path {
 		if w == t {
 			return true
 		}
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return isRecursive(t.Elem(), within)
+		return isRecursive(t.Elem(), path)
 	case reflect.Struct:
-		within = append(within[:len(within):len(within)], t)
+		path = append(path[:len(path):len(path)], t)
 		for i := range t.NumField() {
-			if f := t.Field(i); f.Tag.Get("json") != "-" && isRecursive(f.Type, within) {
+			if f := t.Field(i); f.Tag.Get("json") != "-" && isRecursive(f.Type, path) {
 				return true
 			}
 		}
@@ -128,19 +128,19 @@ func isRecursive(t reflect.Type, within []reflect.Type) bool {
 
 // embedsItself reports whether t embeds itself, directly or through another type. The library would follow such a type
 // until the stack overflows.
-func embedsItself(t reflect.Type, within []reflect.Type) bool {
+func embedsItself(t reflect.Type, path []reflect.Type) bool {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct {
 		return false
 	}
-	if slices.Contains(within, t) {
+	if slices.Contains(path, t) {
 		return true
 	}
-	within = append(within[:len(within):len(within)], t)
+	path = append(path[:len(path):len(path)], t)
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Anonymous && embedsItself(f.Type, within) {
+		if f := t.Field(i); f.Anonymous && embedsItself(f.Type, path) {
 			return true
 		}
 	}

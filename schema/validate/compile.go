@@ -404,14 +404,14 @@ func (c *compiler) addNeeds(r *rule, name string, list *node) {
 
 // strings returns the strings of a list, each once. Other elements are left out.
 func (c *compiler) strings(r *rule, list *node) (all []string) {
-	for _, one := range list.Elems {
+	for _, elem := range list.Elems {
 		switch {
-		case !one.Is(`"`):
-			c.leaveOut(r, one, "string")
-		case slices.Contains(all, one.Unquoted()):
+		case !elem.Is(`"`):
+			c.leaveOut(r, elem, "string")
+		case slices.Contains(all, elem.Unquoted()):
 			c.leaveOut(r, list, "unique items")
 		default:
-			all = append(all, one.Unquoted())
+			all = append(all, elem.Unquoted())
 		}
 	}
 	return all
@@ -495,8 +495,8 @@ func (c *compiler) types(r *rule, value *node, nullable bool) (expected string) 
 	if !value.Is("[") {
 		list = []*node{value}
 	}
-	for _, one := range list {
-		name := one.Content()
+	for _, elem := range list {
+		name := elem.Content()
 		if !slices.Contains(typeNames, name) || slices.Contains(r.types, name) {
 			r.types = nil
 			return "a type, or several of " + strings.Join(typeNames, ", ")

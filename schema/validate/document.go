@@ -73,8 +73,8 @@ func (d *document) index(n *node, base string) {
 		switch {
 		case slices.Contains(dataKeywords, f.Name):
 		case f.Value.Is("{") && keyword.IsNamed(f.Name):
-			for _, one := range f.Value.Fields {
-				d.index(one.Value, base)
+			for _, member := range f.Value.Fields {
+				d.index(member.Value, base)
 			}
 		default:
 			d.index(f.Value, base)
