@@ -55,7 +55,7 @@ var roomBudget = map[string]int{
 	"mcpconfig": 10300,
 	"oauth":     4200,
 	"operation": 2700,
-	"schema":    9300,
+	"schema":    9400,
 	"toolbox":   7600,
 }
 

@@ -14,25 +14,25 @@ const (
 	imageTokens   = 1600 // about the most tokens that a provider counts for one image
 	messageTokens = 8    // for each message and part
 
-	fullAbove  = 80 // percent of the budget: above this, results are removed
-	untilBelow = 50 // percent of the budget: results are removed down to this
-	worthwhile = 10 // percent of the budget: if less would be saved, nothing is removed
-	keptNewest = 4  // the newest results stay, as do results that the model has not seen yet
-	smallGain  = 60 // tokens: a result stays if its removal saves no more
+	removeAbove     = 80 // percent of the budget: above this, results are removed
+	removeUntil     = 50 // percent of the budget: results are removed down to this
+	minSaving       = 10 // percent of the budget: if less would be saved, nothing is removed
+	newestResults   = 4  // the newest results stay, as do results that the model has not seen yet
+	minResultSaving = 60 // tokens: a result stays if its removal saves no more
 )
 
 // estimate returns the approximate number of tokens of a request.
 func (c *conversation) estimate(system string, tools []toolbox.Descriptor) int {
 	sum := c.tokens
-	if c.counted == 0 {
+	if c.countedMessages == 0 {
 		sum = len(system) / bytesPerToken
 		for _, d := range tools {
 			sum += (len(d.Name) + len(d.Description) + len(d.Parameters)) / bytesPerToken
 		}
 	}
-	for _, m := range c.messages[c.counted:] {
+	for _, m := range c.messages[c.countedMessages:] {
 		for _, p := range m.Parts {
-			sum += tokensOf(c.sent(p))
+			sum += tokensOf(c.partForModel(p))
 		}
 	}
 	return sum
@@ -53,34 +53,35 @@ func tokensOf(p Part) int {
 	return messageTokens + n/bytesPerToken + images*imageTokens
 }
 
-// sent returns a part as models receive it. A removed result is replaced by a note.
-func (c *conversation) sent(p Part) Part {
+// partForModel returns a part as models receive it. A removed result is replaced by a note.
+func (c *conversation) partForModel(p Part) Part {
 	if p.Result != nil && c.results[p.Result.ID] {
-		p.Result = noteOf(*p.Result)
+		p.Result = removalNote(*p.Result)
 	}
 	return p
 }
 
-func noteOf(r Result) *Result {
+func removalNote(r Result) *Result {
 	size := fmt.Sprintf("%d bytes", len(r.Output))
 	if n := len(r.Images); n > 0 {
 		size += fmt.Sprintf(" and %d images, which you may not be able to see", n)
 	}
-	note := fmt.Sprintf("[The result of %s was taken out to make room: %s. If you still need it, call the tool again, and ask for less.]", r.Name, size)
+	note := fmt.Sprintf("[The result of %s was taken out to make room: %s. "+
+		"If you still need it, call the tool again, and ask for less.]", r.Name, size)
 	return &Result{ID: r.ID, Name: r.Name, IsError: r.IsError, Output: text.Quote(note)}
 }
 
-// gain returns the number of tokens saved by the removal of a result, or 0 if the saving is too small.
-func gain(r Result) int {
-	if n := tokensOf(Part{Result: &r}) - tokensOf(Part{Result: noteOf(r)}); n > smallGain {
+// tokensSaved returns the number of tokens saved by the removal of a result, or 0 if the saving is too small.
+func tokensSaved(r Result) int {
+	if n := tokensOf(Part{Result: &r}) - tokensOf(Part{Result: removalNote(r)}); n > minResultSaving {
 		return n
 	}
 	return 0
 }
 
-// shown returns the results that models receive whole, oldest first.
-func (c *conversation) shown(in []Message) (results []Result) {
-	for _, m := range in {
+// visibleResults returns the results that models receive whole, oldest first.
+func (c *conversation) visibleResults(messages []Message) (results []Result) {
+	for _, m := range messages {
 		for _, p := range m.Parts {
 			if p.Result != nil && !c.results[p.Result.ID] {
 				results = append(results, *p.Result)
@@ -90,32 +91,33 @@ func (c *conversation) shown(in []Message) (results []Result) {
 	return results
 }
 
-// overfull returns the ids of the results to remove from a conversation of this size. It returns none if the
+// resultsToRemove returns the ids of the results to remove from a conversation of this size. It returns none if the
 // conversation fits, or if the removal would save little.
-func (c *conversation) overfull(tokens, budget int) (ids []string) {
-	if tokens <= budget/100*fullAbove {
+func (c *conversation) resultsToRemove(tokens, budget int) (ids []string) {
+	if tokens <= budget/100*removeAbove {
 		return nil
 	}
 	saved := 0
-	seen := c.shown(c.messages[:len(c.messages)-1])
-	for _, r := range seen[:max(0, len(seen)-keptNewest)] {
-		if tokens-saved <= budget/100*untilBelow {
+	removable := c.visibleResults(c.messages[:len(c.messages)-1])
+	for _, r := range removable[:max(0, len(removable)-newestResults)] {
+		if tokens-saved <= budget/100*removeUntil {
 			break
 		}
-		if n := gain(r); n > 0 {
-			ids, saved = append(ids, r.ID), saved+n
+		if n := tokensSaved(r); n > 0 {
+			ids = append(ids, r.ID)
+			saved += n
 		}
 	}
-	if saved < budget/100*worthwhile {
+	if saved < budget/100*minSaving {
 		return nil
 	}
 	return ids
 }
 
-// removable returns all results with images. If images is false, it also returns results that would save tokens.
-func (c *conversation) removable(images bool) (ids []string) {
-	for _, r := range c.shown(c.messages) {
-		if len(r.Images) > 0 || !images && gain(r) > 0 {
+// removableResults returns all results with images. If images is false, it also returns results that would save tokens.
+func (c *conversation) removableResults(images bool) (ids []string) {
+	for _, r := range c.visibleResults(c.messages) {
+		if len(r.Images) > 0 || !images && tokensSaved(r) > 0 {
 			ids = append(ids, r.ID)
 		}
 	}

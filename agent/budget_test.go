@@ -28,8 +28,8 @@ func long() toolbox.Tool {
 
 // unmetered returns a step whose provider counts no tokens.
 func unmetered(s step) step {
-	return func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
-		reply, err := s(ctx, r, hear)
+	return func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
+		reply, err := s(ctx, r, onPiece)
 		reply.Usage = agent.Usage{}
 		return reply, err
 	}
@@ -37,8 +37,8 @@ func unmetered(s step) step {
 
 // metered returns a step whose provider counts four bytes as a token.
 func metered(s step) step {
-	return func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
-		reply, err := s(ctx, r, hear)
+	return func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
+		reply, err := s(ctx, r, onPiece)
 		raw, _ := json.Marshal(r.Messages)
 		reply.Usage = agent.Usage{Input: len(raw) / 4, Output: 10}
 		return reply, err
@@ -53,8 +53,8 @@ func TestOldResultsAreTakenOutAtOnce(t *testing.T) {
 				steps = append(steps, count(calls(fmt.Sprint("c", i), "long", `{"n":800}`))) // about 200 tokens each
 			}
 			n := &notes{}
-			m := model(append(steps, count(says("done")))...)
-			s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 3000, Journal: n, Hear: n.hear})
+			m := model(append(steps, count(textReply("done")))...)
+			s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 3000, Journal: n, Hear: n.record})
 			if _, err := s.Prompt(t.Context(), "go"); err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestOldResultsAreTakenOutAtOnce(t *testing.T) {
 			if !slices.Contains(n.kinds(), agent.EventCompact) {
 				t.Error(n.kinds())
 			}
-			resumed := model(says("again"))
+			resumed := model(textReply("again"))
 			if _, err := agent.New(agent.Options{Provider: resumed, History: n.entries, Context: 3000}).Prompt(t.Context(), "more"); err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestNothingIsTakenOutForLittle(t *testing.T) {
 		steps = append(steps, metered(calls(fmt.Sprint("c", i), "long", `{"n":500}`)))
 	}
 	n := &notes{}
-	s := agent.New(agent.Options{Provider: model(append(steps, says("done"))...), Tools: box(long()), Context: 10_000, Journal: n})
+	s := agent.New(agent.Options{Provider: model(append(steps, textReply("done"))...), Tools: box(long()), Context: 10_000, Journal: n})
 	if _, err := s.Prompt(t.Context(), strings.Repeat("long ", 6800)); err != nil {
 		t.Fatal(err)
 	}
@@ -126,19 +126,19 @@ func TestAFailureTakesOutNothingMore(t *testing.T) {
 	var steps []step
 	for i := range 12 {
 		reply := metered(calls(fmt.Sprint("c", i), "long", `{"n":800}`))
-		steps = append(steps, func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+		steps = append(steps, func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 			if slices.Contains(n.kinds(), agent.EventCompact) {
 				return agent.Reply{}, refused
 			}
-			return reply(ctx, r, hear)
+			return reply(ctx, r, onPiece)
 		})
 	}
 	m := model(steps...)
-	s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 3000, Journal: n, Hear: n.hear})
+	s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 3000, Journal: n, Hear: n.record})
 	if _, err := s.Prompt(t.Context(), "go"); err != refused {
 		t.Fatal(err)
 	}
-	m.steps = []step{says("done")}
+	m.steps = []step{textReply("done")}
 	if _, err := s.Prompt(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestAFailureTakesOutNothingMore(t *testing.T) {
 }
 
 func TestAResultEntersWithAShareOfTheBudget(t *testing.T) {
-	m := model(calls("1", "long", `{"n":60000}`), calls("2", "long", `{"n":60000}`, "3", "long", `{"n":60000}`, "4", "long", `{"n":100}`), says("done"))
+	m := model(calls("1", "long", `{"n":60000}`), calls("2", "long", `{"n":60000}`, "3", "long", `{"n":60000}`, "4", "long", `{"n":100}`), textReply("done"))
 	s := agent.New(agent.Options{Provider: m, Tools: box(long()), Context: 8000})
 	if _, err := s.Prompt(t.Context(), "go"); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestAConversationThatIsTooLong(t *testing.T) {
 		return m, s, err
 	}
 	for _, refusal := range []error{tooLong, &agent.ProviderError{Provider: "script", Status: 413, Message: "request too large"}} {
-		m, _, err := run(fails(refusal, ""), says("it fits"))
+		m, _, err := run(fails(refusal, ""), textReply("it fits"))
 		if err != nil || !strings.Contains(outputs(m.last().Messages[2])[0], "taken out") {
 			t.Error(err, m.last().Messages)
 		}

@@ -17,26 +17,27 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// callPatience is the time that a call has to end after its turn was cancelled. A server is notified, and a process is
+// cancelGrace is the time that a call has to end after its turn was cancelled. A server is notified, and a process is
 // ended. A tool that ignores both is abandoned.
-const callPatience = 10 * time.Second
+const cancelGrace = 10 * time.Second
 
 const (
-	cancelledText = "Cancelled while it ran: what it did until then has happened."
-	unbegunText   = "Cancelled before it began: it did not run."
-	abandonedText = "Cancelled, but it did not end: it may still be running."
-	halfText      = "Not run: your message was cut at its greatest length before the calls in it were complete. Write less in one message, or make fewer calls."
+	cancelledText  = "Cancelled while it ran: what it did until then has happened."
+	notStartedText = "Cancelled before it began: it did not run."
+	abandonedText  = "Cancelled, but it did not end: it may still be running."
+	truncatedText  = "Not run: your message was cut at its greatest length before the calls in it were complete. " +
+		"Write less in one message, or make fewer calls."
 )
 
 // runCalls runs the calls of one message and stores each result as it arrives.
 func (t *turn) runCalls(ctx context.Context, calls []Call, stop Stop) error {
-	group, during := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(t.parallel) // a call does not outlive its context for long
 	// In bytes: one result gets at most a quarter of the budget, and all results together get half of it.
-	most := t.context * bytesPerToken / max(4, 2*len(calls))
+	maxBytes := t.context * bytesPerToken / max(4, 2*len(calls))
 	for i, call := range calls {
 		group.Go(func() error {
-			return t.runCall(context.WithValue(during, callPlace{}, i), call, stop, most)
+			return t.runCall(context.WithValue(groupCtx, callPlace{}, i), call, stop, maxBytes)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -45,38 +46,39 @@ func (t *turn) runCalls(ctx context.Context, calls []Call, stop Stop) error {
 	return ctx.Err()
 }
 
-func (t *turn) runCall(ctx context.Context, call Call, stop Stop, most int) error {
-	t.tell(Event{Kind: EventCall, Call: &call})
-	began := time.Now()
+func (t *turn) runCall(ctx context.Context, call Call, stop Stop, maxBytes int) error {
+	t.notify(Event{Kind: EventCall, Call: &call})
+	started := time.Now()
 	var r Result
 	switch {
 	case stop == StopLength:
-		r = failedCall(call, halfText)
+		r = failedCall(call, truncatedText)
 	case ctx.Err() != nil:
-		r = failedCall(call, unbegunText)
+		r = failedCall(call, notStartedText)
 	default:
-		r = t.resultOf(call, t.outcome(ctx, call), most)
+		r = t.resultOf(call, t.outcome(ctx, call), maxBytes)
 	}
-	took := time.Since(began)
-	if err := t.keep(ctx, Entry{Message: &Message{Role: User, Parts: []Part{{Result: &r}}}}); err != nil {
+	took := time.Since(started)
+	if err := t.record(ctx, Entry{Message: &Message{Role: User, Parts: []Part{{Result: &r}}}}); err != nil {
 		return err
 	}
-	t.tell(Event{Kind: EventResult, Call: &call, Result: &r, Took: took})
+	t.notify(Event{Kind: EventResult, Call: &call, Result: &r, Took: took})
 	return nil
 }
 
 // outcome runs a call in its own goroutine. If the call does not end with ctx, the goroutine is abandoned.
 func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
-	var over atomic.Bool
-	defer over.Store(true)
+	var ended atomic.Bool
+	defer ended.Store(true)
 	report := func(p toolbox.Progress) {
-		if !over.Load() {
-			t.tell(Event{Kind: EventProgress, Call: &call, Text: progressText(p)})
+		if !ended.Load() {
+			t.notify(Event{Kind: EventProgress, Call: &call, Text: progressText(p)})
 		}
 	}
 	done := make(chan toolbox.Outcome, 1)
 	go func() {
-		out := toolbox.Outcome{Err: errors.New(call.Name + " did not answer")} // stays the outcome if the tool ends its goroutine
+		// This stays the outcome if the tool ends its goroutine.
+		out := toolbox.Outcome{Err: errors.New(call.Name + " did not answer")}
 		defer func() {
 			if v := recover(); v != nil {
 				slog.Error("a tool panicked", "tool", call.Name, "panic", v, "stack", string(debug.Stack()))
@@ -92,11 +94,12 @@ func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
 	case <-ctx.Done():
 		select {
 		case out = <-done:
-		case <-time.After(callPatience):
+		case <-time.After(cancelGrace):
 			return toolbox.Outcome{Output: text.Quote(abandonedText), IsError: true}
 		}
 	}
-	if end := ctx.Err(); end != nil && bytes.Equal(out.Output, text.Quote(end.Error())) { // a tool that returns more than the context's error is quoted as it is
+	// A tool that returns more than the context's error is quoted as it is.
+	if end := ctx.Err(); end != nil && bytes.Equal(out.Output, text.Quote(end.Error())) {
 		out.Output = text.Quote(cancelledText)
 	}
 	return out
@@ -116,10 +119,10 @@ func progressText(p toolbox.Progress) string {
 	return strings.Join(parts, ": ")
 }
 
-// resultOf returns the result that the model receives: at most most bytes of the output, and the images as images.
-func (t *turn) resultOf(call Call, out toolbox.Outcome, most int) Result {
+// resultOf returns the result that the model receives: at most maxBytes of the output, and the images as images.
+func (t *turn) resultOf(call Call, out toolbox.Outcome, maxBytes int) Result {
 	if unknown, ok := errors.AsType[*toolbox.UnknownTool](out.Err); ok {
-		return failedCall(call, unknown.Error()+t.similar(unknown.Name))
+		return failedCall(call, unknown.Error()+t.suggestNames(unknown.Name))
 	}
 	if out.Output == nil && out.Err != nil {
 		return failedCall(call, out.Err.Error())
@@ -128,18 +131,18 @@ func (t *turn) resultOf(call Call, out toolbox.Outcome, most int) Result {
 	if out.Result != nil {
 		out, r.Images = withoutImages(out)
 	}
-	r.Output = out.Within(most).Output
+	r.Output = out.Within(maxBytes).Output
 	return r
 }
 
-// similar returns a hint with the tool names closest to an unknown name.
-func (t *turn) similar(name string) string {
+// suggestNames returns a hint with the tool names closest to an unknown name.
+func (t *turn) suggestNames(name string) string {
 	var names []string
 	for _, d := range t.tools.Descriptors() {
 		names = append(names, d.Name)
 	}
-	if near := text.Nearest(name, names, 3); near != nil {
-		return ". Did you mean " + strings.Join(near, ", ") + "?"
+	if nearest := text.Nearest(name, names, 3); nearest != nil {
+		return ". Did you mean " + strings.Join(nearest, ", ") + "?"
 	}
 	return ""
 }
@@ -147,6 +150,6 @@ func (t *turn) similar(name string) string {
 // maxFailure limits the text of a failed call, in bytes. The text may repeat a name that the model invented.
 const maxFailure = 4 << 10
 
-func failedCall(call Call, why string) Result {
-	return Result{ID: call.ID, Name: call.Name, Output: text.Quote(text.Clip(why, maxFailure)), IsError: true}
+func failedCall(call Call, reason string) Result {
+	return Result{ID: call.ID, Name: call.Name, Output: text.Quote(text.Clip(reason, maxFailure)), IsError: true}
 }

@@ -54,7 +54,7 @@ func TestATurnIsCancelled(t *testing.T) {
 				permissions := &agent.Permissions{All: test.ask == nil, Ask: test.ask}
 				tools := toolbox.NewBox(nil, agent.Guard(registry(tool("quick", nil), slow, stubborn), permissions.Permit))
 				m, n := model(test.steps...), &notes{}
-				s := agent.New(agent.Options{Provider: m, Tools: tools, Journal: n, Hear: n.hear, Parallel: test.parallel})
+				s := agent.New(agent.Options{Provider: m, Tools: tools, Journal: n, Hear: n.record, Parallel: test.parallel})
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {
 					time.Sleep(500 * time.Millisecond)
@@ -81,7 +81,7 @@ func TestATurnIsCancelled(t *testing.T) {
 					if diff := cmp.Diff(messages, goOn.Messages()); diff != "" {
 						t.Error(diff)
 					}
-					next := model(says("here I am"))
+					next := model(textReply("here I am"))
 					goOn.Use(next, tools)
 					if got, err := goOn.Prompt(t.Context(), "and now?"); err != nil || got.Text != "here I am" {
 						t.Error(got, err)

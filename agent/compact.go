@@ -23,18 +23,18 @@ func (s *Session) Compact(ctx context.Context) (Answer, error) {
 }
 
 func (t *turn) compact(ctx context.Context) error {
-	if len(t.talk.messages) == 0 {
+	if len(t.conversation.messages) == 0 {
 		return errNothing
 	}
 	t.request = []Message{{Role: User, Parts: []Part{{Text: compactPrompt}}}}
-	r, err := t.ask(ctx)
+	r, err := t.requestReply(ctx)
 	if err != nil {
 		return err
 	}
-	t.answer = Answer{Text: t.talk.fresh(r.Message).Text(), Stop: r.Stop, Usage: r.Usage, Steps: 1}
+	t.answer = Answer{Text: t.conversation.prepareReply(r.Message).Text(), Stop: r.Stop, Usage: r.Usage, Steps: 1}
 	if strings.TrimSpace(t.answer.Text) == "" || r.Stop == StopLength || r.Stop == StopRefusal {
 		return errNoSummary
 	}
 	summary := Message{Role: User, Parts: []Part{{Text: compactedText + t.answer.Text}}}
-	return t.keep(ctx, Entry{Message: &summary, Model: t.provider.Name(), Usage: &r.Usage, Compacted: true})
+	return t.record(ctx, Entry{Message: &summary, Model: t.provider.Name(), Usage: &r.Usage, Compacted: true})
 }

@@ -15,9 +15,9 @@ import (
 // changes nothing.
 func TestCompact(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	m := model(says("One."), calls("1", "read", `{}`), says("Two."),
+	m := model(textReply("One."), calls("1", "read", `{}`), textReply("Two."),
 		replies(agent.StopLength, agent.Part{Text: "half a"}), hangs("part of a", cancel), replies(agent.StopEnd),
-		says("They count."), says("Three."), says("Four."))
+		textReply("They count."), textReply("Three."), textReply("Four."))
 	path := filepath.Join(t.TempDir(), "t.jsonl")
 	open := func() (*agent.Transcript, *agent.Session) {
 		journal, err := agent.OpenTranscript(t.Context(), path, agent.Header{})

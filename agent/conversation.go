@@ -10,20 +10,21 @@ import (
 )
 
 const (
-	interruptedText = "Interrupted: nobody knows whether this call ran, or how far. It was not repeated. Look at what is there before you call it again."
-	cutOffText      = "[Your message above was cut off: the turn was cancelled before you had finished it.]"
+	interruptedText = "Interrupted: nobody knows whether this call ran, or how far. It was not repeated. " +
+		"Look at what is there before you call it again."
+	cutOffText = "[Your message above was cut off: the turn was cancelled before you had finished it.]"
 )
 
 // conversation is the state that results from a list of entries. Messages of the user and the model alternate. Each
 // call has its result, except calls of the last message. It is a pure function of the entries, so a resumed session has
 // the same conversation. Messages that it returns never change.
 type conversation struct {
-	messages []Message
-	open     []Call          // calls of the model's last message that have no result yet
-	results  map[string]bool // by the id of a call: whether its result was removed
-	usage    Usage           // of all messages
-	tokens   int             // the provider's count for messages[:counted]
-	counted  int
+	messages        []Message
+	open            []Call          // calls of the model's last message that have no result yet
+	results         map[string]bool // by the id of a call: whether its result was removed
+	usage           Usage           // of all messages
+	tokens          int             // the provider's count for messages[:counted]
+	countedMessages int
 }
 
 func newConversation(entries []Entry) *conversation {
@@ -43,12 +44,12 @@ func (c *conversation) add(e Entry) {
 		return
 	}
 	if e.Compacted {
-		c.messages, c.open, c.tokens, c.counted = nil, nil, 0, 0
+		c.messages, c.open, c.tokens, c.countedMessages = nil, nil, 0, 0
 	}
 	if e.Message.Role == Assistant {
 		c.addReply(*e.Message)
 		if e.Usage != nil && e.Usage.Input > 0 {
-			c.tokens, c.counted = e.Usage.Input+e.Usage.Output, len(c.messages)
+			c.tokens, c.countedMessages = e.Usage.Input+e.Usage.Output, len(c.messages)
 		}
 		return
 	}
@@ -58,7 +59,7 @@ func (c *conversation) add(e Entry) {
 			continue
 		}
 		c.interrupt()
-		c.join(User, p)
+		c.appendParts(User, p)
 	}
 }
 
@@ -66,7 +67,7 @@ func (c *conversation) add(e Entry) {
 func (c *conversation) addReply(m Message) {
 	c.interrupt()
 	if c.last().Role == Assistant {
-		c.join(Assistant, m.Parts...)
+		c.appendParts(Assistant, m.Parts...)
 	} else {
 		c.messages = append(c.messages, m)
 	}
@@ -83,13 +84,13 @@ func (c *conversation) addResult(r Result) {
 		return
 	}
 	c.open = slices.Delete(slices.Clone(c.open), at, at+1)
-	c.join(User, Part{Result: &r})
-	now := &c.messages[len(c.messages)-1]
+	c.appendParts(User, Part{Result: &r})
+	message := &c.messages[len(c.messages)-1]
 	calls := c.messages[len(c.messages)-2].Calls()
 	place := func(p Part) int {
 		return slices.IndexFunc(calls, func(call Call) bool { return call.ID == p.Result.ID })
 	}
-	slices.SortStableFunc(now.Parts, func(a, b Part) int { return cmp.Compare(place(a), place(b)) })
+	slices.SortStableFunc(message.Parts, func(a, b Part) int { return cmp.Compare(place(a), place(b)) })
 }
 
 // interrupt adds a result to each open call. It states that the outcome of the call is unknown.
@@ -99,8 +100,8 @@ func (c *conversation) interrupt() {
 	}
 }
 
-// join adds parts to the last message if it has the role. Otherwise it adds a new message.
-func (c *conversation) join(role Role, parts ...Part) {
+// appendParts adds parts to the last message if it has the role. Otherwise it adds a new message.
+func (c *conversation) appendParts(role Role, parts ...Part) {
 	if c.last().Role != role {
 		c.messages = append(c.messages, Message{Role: role})
 	}
@@ -116,15 +117,15 @@ func (c *conversation) last() Message {
 	return c.messages[len(c.messages)-1]
 }
 
-// fresh prepares a reply for the conversation. It makes the ids of calls unique, because results refer to calls by id.
-// It makes text valid UTF-8 and removes empty parts, which providers would refuse.
-func (c *conversation) fresh(m Message) Message {
+// prepareReply prepares a reply for the conversation. It makes the ids of calls unique, because results refer to calls
+// by id. It makes text valid UTF-8 and removes empty parts, which providers would refuse.
+func (c *conversation) prepareReply(m Message) Message {
 	taken := map[string]bool{}
 	var parts []Part
 	for _, p := range m.Parts {
 		if p.Call != nil {
 			call := *p.Call
-			call.ID = c.freshID(call.ID, taken)
+			call.ID = c.uniqueID(call.ID, taken)
 			p.Call = &call
 		}
 		p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
@@ -138,7 +139,7 @@ func (c *conversation) fresh(m Message) Message {
 	return Message{Role: Assistant, Parts: parts}
 }
 
-func (c *conversation) freshID(id string, taken map[string]bool) string {
+func (c *conversation) uniqueID(id string, taken map[string]bool) string {
 	for n := len(c.results) + len(taken); ; n++ {
 		if _, known := c.results[id]; id != "" && !known && !taken[id] {
 			taken[id] = true
@@ -157,7 +158,7 @@ func (c *conversation) view() []Message {
 			parts = append(parts, Part{Text: cutOffText})
 		}
 		for _, p := range m.Parts {
-			parts = append(parts, c.sent(p))
+			parts = append(parts, c.partForModel(p))
 		}
 		messages[i].Parts = parts
 	}

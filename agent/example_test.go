@@ -19,12 +19,12 @@ type parrot struct{}
 
 func (parrot) Name() string { return "zoo/parrot" }
 
-func (parrot) Generate(_ context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+func (parrot) Generate(_ context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 	reply := agent.Reply{Stop: agent.StopEnd, Message: agent.Message{Role: agent.Assistant}}
 	switch part := r.Messages[len(r.Messages)-1].Parts[0]; {
 	case part.Result != nil:
 		said := "It says " + string(part.Result.Output)
-		hear(agent.Piece{Text: said})
+		onPiece(agent.Piece{Text: said})
 		reply.Message.Parts = []agent.Part{{Text: said}}
 	default:
 		reply.Stop = agent.StopCalls

@@ -23,9 +23,9 @@ type Ask struct {
 // Listed reports whether the source lists the tool, so that more than its name is known.
 func (a Ask) Listed() bool { return a.Tool.Tool != "" }
 
-// isSame reports whether both asks have the same tool with the same definition.
-func (a Ask) isSame(o Ask) bool {
-	return bytes.Equal(identity(a.Tool), identity(o.Tool))
+// sameTool reports whether both asks have the same tool with the same definition.
+func (a Ask) sameTool(other Ask) bool {
+	return bytes.Equal(encodeDefinition(a.Tool), encodeDefinition(other.Tool))
 }
 
 // Guard wraps a source and calls permit before each call runs. If permit returns nil, the call runs. If it returns an
@@ -45,25 +45,25 @@ type guarded struct {
 
 // Do implements [toolbox.Source].
 func (g *guarded) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	asked, ok := g.find(c)
+	ask, ok := g.lookUp(c)
 	if !ok {
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
-	if err := g.permit(ctx, asked); err != nil {
+	if err := g.permit(ctx, ask); err != nil {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%s did not run: it was cancelled while it waited for permission (%w)", c.Name, ctx.Err())
 		}
 		return toolbox.ErrorResult(fmt.Sprintf("%s did not run: %v", c.Name, err)), nil
 	}
-	if now, _ := g.find(c); !now.isSame(asked) {
+	if current, _ := g.lookUp(c); !current.sameTool(ask) {
 		return toolbox.ErrorResult(c.Name + " did not run: the tool changed while permission was asked for. " +
 			"Read its description and its parameters again, then call it again if it is still what you need."), nil
 	}
 	return g.Source.Do(ctx, c)
 }
 
-// find returns the ask for a call. It reports false if no tool can have that name.
-func (g *guarded) find(c toolbox.Call) (Ask, bool) {
+// lookUp returns the ask for a call. It reports false if no tool can have that name.
+func (g *guarded) lookUp(c toolbox.Call) (Ask, bool) {
 	s := g.Snapshot(c.Caller)
 	if s != nil {
 		for _, d := range s.Tools {
@@ -78,12 +78,12 @@ func (g *guarded) find(c toolbox.Call) (Ask, bool) {
 // Fingerprint returns a hash of the whole definition of a tool. A [Memory] stores it beside the name. If the
 // fingerprint differs, the tool is not the one that was allowed.
 func Fingerprint(d toolbox.Descriptor) string {
-	sum := sha256.Sum256(identity(d))
+	sum := sha256.Sum256(encodeDefinition(d))
 	return hex.EncodeToString(sum[:])
 }
 
-// identity encodes the whole definition of a tool. Different definitions have different bytes.
-func identity(d toolbox.Descriptor) []byte {
+// encodeDefinition encodes the whole definition of a tool. Different definitions have different bytes.
+func encodeDefinition(d toolbox.Descriptor) []byte {
 	annotations, _ := json.Marshal(d.Annotations) // all its fields can be encoded
 	var all []byte
 	for _, field := range [][]byte{

@@ -48,7 +48,7 @@ func TestWhatIsAskedFor(t *testing.T) {
 	tests := map[string]struct {
 		snapshot toolbox.Snapshot
 		name     string
-		asked    bool
+		ask      bool
 		listed   bool
 	}{
 		"listed":     {toolbox.Snapshot{Tools: []toolbox.Descriptor{described("a", "A.")}}, "a", true, true},
@@ -60,22 +60,22 @@ func TestWhatIsAskedFor(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			for _, answer := range []error{nil, errors.New("no, thank you")} {
-				src, asked := source(test.snapshot), []agent.Ask{}
+				src, ask := source(test.snapshot), []agent.Ask{}
 				guarded := agent.Guard(src, func(_ context.Context, a agent.Ask) error {
-					asked = append(asked, a)
+					ask = append(ask, a)
 					return answer
 				})
 				c := toolbox.Call{Name: test.name, Input: json.RawMessage(`{"x":1}`)}
 				r, err := guarded.Do(t.Context(), c)
-				if !test.asked {
+				if !test.ask {
 					unknown, ok := errors.AsType[*toolbox.UnknownTool](err)
-					if !ok || unknown.Name != test.name || len(asked) != 0 || len(src.ran) != 0 {
-						t.Error(r, err, asked, src.ran)
+					if !ok || unknown.Name != test.name || len(ask) != 0 || len(src.ran) != 0 {
+						t.Error(r, err, ask, src.ran)
 					}
 					continue
 				}
-				if len(asked) != 1 || asked[0].Listed() != test.listed || asked[0].Tool.Name != test.name || string(asked[0].Call.Input) != `{"x":1}` {
-					t.Errorf("%+v", asked)
+				if len(ask) != 1 || ask[0].Listed() != test.listed || ask[0].Tool.Name != test.name || string(ask[0].Call.Input) != `{"x":1}` {
+					t.Errorf("%+v", ask)
 				}
 				switch {
 				case err != nil:
@@ -171,7 +171,7 @@ func TestBehindTheCatalog(t *testing.T) {
 		calls("4", "call", `{"operation":"harm"}`),
 		calls("5", "batch", `{"calls":[{"operation":"help","input":{}},{"operation":"harm","input":{}}]}`),
 		calls("6", "call", `{"operation":"nothing"}`),
-		says("done"))
+		textReply("done"))
 	s := agent.New(agent.Options{Provider: m, Tools: tools})
 	if _, err := s.Prompt(t.Context(), "go"); err != nil {
 		t.Fatal(err)

@@ -55,8 +55,8 @@ func imageOf(b toolbox.Block) (Image, bool) {
 		wire.Type != "image" && wire.Type != "audio" {
 		return Image{}, false
 	}
-	if seen := http.DetectContentType(wire.Data); isShowable(seen) {
-		wire.MIME = seen
+	if detected := http.DetectContentType(wire.Data); isShowable(detected) {
+		wire.MIME = detected
 	} else if isShowable(wire.MIME) {
 		wire.MIME = "not " + wire.MIME
 	}

@@ -24,8 +24,8 @@ func dot(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// shows returns a tool whose result has the blocks.
-func shows(blocks ...toolbox.Block) toolbox.Tool {
+// showTool returns a tool whose result has the blocks.
+func showTool(blocks ...toolbox.Block) toolbox.Tool {
 	return tool("show", func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
 		return toolbox.NewResult(blocks...), nil
 	})
@@ -57,7 +57,7 @@ func TestImagesOfResults(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			n := &notes{}
-			s := agent.New(agent.Options{Provider: model(calls("1", "show", "{}"), says("")), Tools: box(shows(test.blocks...)), Journal: n})
+			s := agent.New(agent.Options{Provider: model(calls("1", "show", "{}"), textReply("")), Tools: box(showTool(test.blocks...)), Journal: n})
 			if _, err := s.Prompt(t.Context(), "go"); err != nil {
 				t.Fatal(err)
 			}
@@ -82,8 +82,8 @@ func TestImagesOfResults(t *testing.T) {
 // TestAnImageThatNoProviderTakes checks that such an image fails only one request.
 func TestAnImageThatNoProviderTakes(t *testing.T) {
 	refused := &agent.ProviderError{Provider: "script", Status: 400, Message: "could not process image"}
-	tools := box(shows(toolbox.Image(dot(t), "image/png")))
-	m := model(calls("1", "show", "{}"), fails(refused, ""), says("I go on without"))
+	tools := box(showTool(toolbox.Image(dot(t), "image/png")))
+	m := model(calls("1", "show", "{}"), fails(refused, ""), textReply("I go on without"))
 	s := agent.New(agent.Options{Provider: m, Tools: tools})
 	if got, err := s.Prompt(t.Context(), "go"); err != nil || got.Text != "I go on without" {
 		t.Fatal(got, err)
@@ -91,7 +91,7 @@ func TestAnImageThatNoProviderTakes(t *testing.T) {
 	if r := m.last().Messages[2].Parts[0].Result; len(r.Images) != 0 || !strings.Contains(string(r.Output), "taken out") {
 		t.Errorf("%+v", r)
 	}
-	m = model(calls("1", "show", "{}"), says("I see"), fails(refused, ""), says("I see nothing"))
+	m = model(calls("1", "show", "{}"), textReply("I see"), fails(refused, ""), textReply("I see nothing"))
 	s = agent.New(agent.Options{Provider: m, Tools: tools})
 	for _, want := range []string{"I see", "I see nothing"} { // the second session could have another model
 		if got, err := s.Prompt(t.Context(), "go"); err != nil || got.Text != want {

@@ -25,7 +25,7 @@ func TestAKilledSessionGoesOn(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})
-		m := model(says("hello"), calls("1", "quick", "{}"), calls("2", "hang", "{}"))
+		m := model(textReply("hello"), calls("1", "quick", "{}"), calls("2", "hang", "{}"))
 		s := agent.New(agent.Options{Provider: m, Tools: box(tool("quick", nil), hang), Journal: open(t, path)})
 		_, _ = s.Prompt(t.Context(), "hi")
 		_, _ = s.Prompt(t.Context(), "go") // until the process is killed
@@ -49,7 +49,7 @@ func TestAKilledSessionGoesOn(t *testing.T) {
 	}
 	_ = c.Wait() // killed
 	tr := open(t, path)
-	m := model(says("I look first"))
+	m := model(textReply("I look first"))
 	s := agent.New(agent.Options{Provider: m, Journal: tr, History: tr.Entries()})
 	if got, err := s.Prompt(t.Context(), ""); err != nil || got.Text != "I look first" {
 		t.Fatal(got, err)

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // step is one answer of a scripted model.
-type step func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error)
+type step func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error)
 
 // script is a model that performs its steps in order and records the requests.
 type script struct {
@@ -30,7 +30,7 @@ func model(steps ...step) *script { return &script{steps: steps} }
 
 func (s *script) Name() string { return "script/model" }
 
-func (s *script) Generate(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+func (s *script) Generate(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r)
 	if len(s.steps) == 0 {
@@ -40,7 +40,7 @@ func (s *script) Generate(ctx context.Context, r agent.Request, hear func(agent.
 	next := s.steps[0]
 	s.steps = s.steps[1:]
 	s.mu.Unlock()
-	return next(ctx, r, hear)
+	return next(ctx, r, onPiece)
 }
 
 // last returns the last request.
@@ -50,8 +50,8 @@ func (s *script) last() agent.Request {
 	return s.requests[len(s.requests)-1]
 }
 
-// says answers with a text.
-func says(text string) step {
+// textReply answers with a text.
+func textReply(text string) step {
 	return replies(agent.StopEnd, agent.Part{Text: text})
 }
 
@@ -65,13 +65,13 @@ func calls(words ...string) step {
 }
 
 func replies(stop agent.Stop, parts ...agent.Part) step {
-	return func(_ context.Context, _ agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+	return func(_ context.Context, _ agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 		for _, p := range parts {
 			switch {
 			case p.Text != "":
-				hear(agent.Piece{Text: p.Text})
+				onPiece(agent.Piece{Text: p.Text})
 			case p.Call != nil:
-				hear(agent.Piece{Call: p.Call.Name})
+				onPiece(agent.Piece{Call: p.Call.Name})
 			}
 		}
 		return agent.Reply{
@@ -82,9 +82,9 @@ func replies(stop agent.Stop, parts ...agent.Part) step {
 
 // fails returns an error after some text.
 func fails(err error, text string) step {
-	return func(_ context.Context, _ agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+	return func(_ context.Context, _ agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 		if text != "" {
-			hear(agent.Piece{Text: text})
+			onPiece(agent.Piece{Text: text})
 		}
 		return agent.Reply{}, err
 	}
@@ -92,9 +92,9 @@ func fails(err error, text string) step {
 
 // hangs sends a text, calls reached, and waits for the end of its context.
 func hangs(text string, reached func()) step {
-	return func(ctx context.Context, _ agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+	return func(ctx context.Context, _ agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 		if text != "" {
-			hear(agent.Piece{Text: text})
+			onPiece(agent.Piece{Text: text})
 		}
 		reached()
 		<-ctx.Done()
@@ -125,7 +125,7 @@ func (n *notes) Append(ctx context.Context, e agent.Entry) error {
 	return nil
 }
 
-func (n *notes) hear(e agent.Event) {
+func (n *notes) record(e agent.Event) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.events = append(n.events, e)

@@ -53,10 +53,10 @@ type Permissions struct {
 	// Report receives the error if Memory cannot store an Always, which then counts as Once. It may be nil.
 	Report func(error)
 
-	mu      sync.Mutex
-	never   map[string]bool // by name
-	waiting []*question     // the questions that are not asked yet, in order
-	asking  bool
+	mu           sync.Mutex
+	neverAllowed map[string]bool // by name
+	questions    []*question     // the questions that are not asked yet, in order
+	asking       bool
 }
 
 // Memory stores permanent permissions. Its methods must be safe for concurrent use.
@@ -69,14 +69,14 @@ type Memory interface {
 }
 
 var (
-	errRefused = errors.New("the user refused this call. Do not try it again; ask the user what to do instead")
-	errNever   = errors.New("the user does not allow this tool. Do not call it again")
-	errNobody  = errors.New("it needs permission, and there is nobody to ask. Do not try it again")
+	errRefused  = errors.New("the user refused this call. Do not try it again; ask the user what to do instead")
+	errNever    = errors.New("the user does not allow this tool. Do not call it again")
+	errNoPerson = errors.New("it needs permission, and there is nobody to ask. Do not try it again")
 )
 
-// gathering is the delay before the first question. Calls of the same message queue their questions in this time, so
-// that they are asked in order. A person does not notice the delay.
-const gathering = 20 * time.Millisecond
+// questionDelay is the delay before the first question. Calls of the same message queue their questions in this time,
+// so that they are asked in order. A person does not notice the delay.
+const questionDelay = 20 * time.Millisecond
 
 // Check returns an error for the first invalid pattern in Allow. An invalid pattern allows no tool.
 func (p *Permissions) Check() error {
@@ -96,8 +96,8 @@ func (p *Permissions) Allows(d toolbox.Descriptor) bool {
 		if pattern == d.Name {
 			return true
 		}
-		if server, _, of := strings.Cut(pattern, "__"); of && d.Tool != "" {
-			if same, _ := path.Match(server, d.Server); !same {
+		if server, _, hasServer := strings.Cut(pattern, "__"); hasServer && d.Tool != "" {
+			if serverMatches, _ := path.Match(server, d.Server); !serverMatches {
 				return false
 			}
 		}
@@ -108,36 +108,36 @@ func (p *Permissions) Allows(d toolbox.Descriptor) bool {
 
 // Permit implements the function of [Guard]. It waits for the person's answer.
 func (p *Permissions) Permit(ctx context.Context, a Ask) error {
-	if err, known := p.judge(a); known {
+	if err, decided := p.decide(a); decided {
 		return err
 	}
 	if p.Ask == nil {
-		return errNobody
+		return errNoPerson
 	}
-	if err := p.queue(ctx); err != nil {
+	if err := p.awaitTurn(ctx); err != nil {
 		return err
 	}
-	defer p.next()
-	if err, known := p.judge(a); known { // an earlier question settled it
+	defer p.askNext()
+	if err, decided := p.decide(a); decided { // an earlier question settled it
 		return err
 	}
 	verdict, err := p.Ask(ctx, a)
-	why, refused := errors.AsType[Refusal](err)
+	refusal, refused := errors.AsType[Refusal](err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case refused:
-		return why
+		return refusal
 	case err != nil:
 		return fmt.Errorf("nobody could be asked for permission: %w", err)
 	}
-	return p.settle(a, verdict)
+	return p.applyVerdict(a, verdict)
 }
 
-// judge decides without asking, if it can: known is false if a person must decide.
-func (p *Permissions) judge(a Ask) (err error, known bool) {
+// decide decides without asking, if it can. decided is false if a person must decide.
+func (p *Permissions) decide(a Ask) (err error, decided bool) {
 	p.mu.Lock()
-	never := p.never[a.Tool.Name]
+	never := p.neverAllowed[a.Tool.Name]
 	p.mu.Unlock()
 	switch {
 	case never:
@@ -150,8 +150,8 @@ func (p *Permissions) judge(a Ask) (err error, known bool) {
 	return nil, p.Harmless != nil && p.Harmless(a) || p.Memory != nil && p.Memory.Allowed(a)
 }
 
-// settle applies a person's verdict.
-func (p *Permissions) settle(a Ask, verdict Verdict) error {
+// applyVerdict applies a person's verdict.
+func (p *Permissions) applyVerdict(a Ask, verdict Verdict) error {
 	switch verdict {
 	case Once:
 		return nil
@@ -166,10 +166,10 @@ func (p *Permissions) settle(a Ask, verdict Verdict) error {
 	case Never:
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.never == nil {
-			p.never = map[string]bool{}
+		if p.neverAllowed == nil {
+			p.neverAllowed = map[string]bool{}
 		}
-		p.never[a.Tool.Name] = true
+		p.neverAllowed[a.Tool.Name] = true
 		return errNever
 	}
 	return errRefused
@@ -184,18 +184,20 @@ type question struct {
 	turn  chan struct{} // closed when the call may ask
 }
 
-// queue waits until this call may ask. If it returns nil, the caller must call next afterwards.
-func (p *Permissions) queue(ctx context.Context) error {
+// awaitTurn waits until this call may ask. If it returns nil, the caller must call askNext afterwards.
+func (p *Permissions) awaitTurn(ctx context.Context) error {
 	q := &question{turn: make(chan struct{})}
 	q.place, _ = ctx.Value(callPlace{}).(int)
 	p.mu.Lock()
-	at, _ := slices.BinarySearchFunc(p.waiting, q, func(other, q *question) int { return cmp.Compare(other.place, q.place+1) })
-	p.waiting = slices.Insert(p.waiting, at, q)
+	at, _ := slices.BinarySearchFunc(p.questions, q, func(other, q *question) int {
+		return cmp.Compare(other.place, q.place+1)
+	})
+	p.questions = slices.Insert(p.questions, at, q)
 	first := !p.asking
 	p.asking = true
 	p.mu.Unlock()
 	if first {
-		time.AfterFunc(gathering, p.next)
+		time.AfterFunc(questionDelay, p.askNext)
 	}
 	select {
 	case <-q.turn:
@@ -203,25 +205,25 @@ func (p *Permissions) queue(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
-	at = slices.Index(p.waiting, q)
+	at = slices.Index(p.questions, q)
 	if at >= 0 {
-		p.waiting = slices.Delete(p.waiting, at, at+1)
+		p.questions = slices.Delete(p.questions, at, at+1)
 	}
 	p.mu.Unlock()
 	if at < 0 { // its turn came in the meantime
-		p.next()
+		p.askNext()
 	}
 	return ctx.Err()
 }
 
-// next lets the first waiting call ask.
-func (p *Permissions) next() {
+// askNext lets the first waiting call ask.
+func (p *Permissions) askNext() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.waiting) == 0 {
+	if len(p.questions) == 0 {
 		p.asking = false
 		return
 	}
-	close(p.waiting[0].turn)
-	p.waiting = p.waiting[1:]
+	close(p.questions[0].turn)
+	p.questions = p.questions[1:]
 }

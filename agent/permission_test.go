@@ -20,24 +20,24 @@ import (
 
 // memory is a Memory without a file.
 type memory struct {
-	mu   sync.Mutex
-	kept map[string]bool
-	fail error
+	mu      sync.Mutex
+	allowed map[string]bool
+	fail    error
 }
 
 func (m *memory) Allowed(a agent.Ask) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.kept[agent.Fingerprint(a.Tool)]
+	return m.allowed[agent.Fingerprint(a.Tool)]
 }
 
 func (m *memory) Allow(a agent.Ask) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.kept == nil {
-		m.kept = map[string]bool{}
+	if m.allowed == nil {
+		m.allowed = map[string]bool{}
 	}
-	m.kept[agent.Fingerprint(a.Tool)] = m.fail == nil
+	m.allowed[agent.Fingerprint(a.Tool)] = m.fail == nil
 	return m.fail
 }
 
@@ -58,8 +58,8 @@ func TestPermissions(t *testing.T) {
 	}
 	snapshot := toolbox.Snapshot{Tools: []toolbox.Descriptor{read, bash, remote}, Pending: []string{"p"}}
 	type outcome struct {
-		runs  string // for two successive calls: "yes yes"
-		asked int
+		runs      string // for two successive calls: "yes yes"
+		questions int
 	}
 	const nobody, ask, all, allow = "nobody", "ask", "all", "allow"
 	no := agent.Refuse

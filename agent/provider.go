@@ -15,10 +15,10 @@ import (
 type Provider interface {
 	// Name returns the provider's and the model's name: "anthropic/claude-sonnet-4-5".
 	Name() string
-	// Generate requests the model's next message. It calls hear with each piece as it arrives, from one goroutine, and
+	// Generate requests the model's next message. It calls onPiece with each piece as it arrives, from one goroutine, and
 	// never after it has returned. The reply contains all pieces. Generate does not retry. Its errors are
 	// *[ProviderError] or the context's own.
-	Generate(ctx context.Context, r Request, hear func(Piece)) (Reply, error)
+	Generate(ctx context.Context, r Request, onPiece func(Piece)) (Reply, error)
 }
 
 // Request is a request to a model. It is read-only.

@@ -94,33 +94,33 @@ type Answer struct {
 
 // Session is one conversation with a model. All methods are safe for concurrent use.
 type Session struct {
-	system   string
-	journal  Journal
-	hear     func(Event)
-	steps    int
-	parallel int
-	attempts int
-	running  chan struct{} // holds one value while a turn runs; only the turn changes the fields below
-	places   places
+	system    string
+	journal   Journal
+	listener  func(Event)
+	steps     int
+	parallel  int
+	attempts  int
+	running   chan struct{} // holds one value while a turn runs; only the turn changes the fields below
+	toolOrder toolOrder
 
-	hearing sync.Mutex // serializes events and guards no field
+	notifyMu sync.Mutex // serializes events and guards no field
 
-	mu       sync.Mutex
-	talk     *conversation
-	provider Provider
-	tools    Toolbox
-	context  int
+	mu           sync.Mutex
+	conversation *conversation
+	provider     Provider
+	tools        Toolbox
+	context      int
 }
 
 // New makes a session. It does no I/O.
 func New(o Options) *Session {
 	s := &Session{
-		system: o.System, journal: o.Journal, hear: o.Hear,
+		system: o.System, journal: o.Journal, listener: o.Hear,
 		steps: cmp.Or(o.Steps, DefaultSteps), parallel: cmp.Or(o.Parallel, DefaultParallel),
 		context: cmp.Or(o.Context, DefaultContext), attempts: cmp.Or(o.Attempts, defaultAttempts),
-		running: make(chan struct{}, 1), places: places{}, talk: newConversation(o.History),
+		running: make(chan struct{}, 1), toolOrder: toolOrder{}, conversation: newConversation(o.History),
 	}
-	s.talk.interrupt()
+	s.conversation.interrupt()
 	s.Use(o.Provider, o.Tools)
 	return s
 }
@@ -175,19 +175,19 @@ func (s *Session) Use(p Provider, tools Toolbox) {
 func (s *Session) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.talk.messages)
+	return slices.Clone(s.conversation.messages)
 }
 
 // Usage returns the usage of all turns of the conversation, including Options.History.
 func (s *Session) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.talk.usage
+	return s.conversation.usage
 }
 
-// keep stores a step in the journal and then adds it to the conversation. It stores the step even if the turn is
+// record stores a step in the journal and then adds it to the conversation. It stores the step even if the turn is
 // cancelled, because the step has happened.
-func (s *Session) keep(ctx context.Context, e Entry) error {
+func (s *Session) record(ctx context.Context, e Entry) error {
 	e.At = time.Now()
 	if s.journal != nil {
 		if err := s.journal.Append(context.WithoutCancel(ctx), e); err != nil {
@@ -196,16 +196,16 @@ func (s *Session) keep(ctx context.Context, e Entry) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.talk.add(e)
+	s.conversation.add(e)
 	return nil
 }
 
-// tell passes an event to Options.Hear, one at a time.
-func (s *Session) tell(e Event) {
-	if s.hear == nil {
+// notify passes an event to Options.Hear, one at a time.
+func (s *Session) notify(e Event) {
+	if s.listener == nil {
 		return
 	}
-	s.hearing.Lock()
-	defer s.hearing.Unlock()
-	s.hear(e)
+	s.notifyMu.Lock()
+	defer s.notifyMu.Unlock()
+	s.listener(e)
 }

@@ -19,9 +19,9 @@ import (
 )
 
 func TestATurn(t *testing.T) {
-	m := model(calls("1", "a", `{"x":1}`, "2", "b", `{}`), says("done"))
+	m := model(calls("1", "a", `{"x":1}`, "2", "b", `{}`), textReply("done"))
 	n := &notes{}
-	s := agent.New(agent.Options{Provider: m, Tools: box(tool("a", nil), tool("b", nil)), System: "be brief", Journal: n, Hear: n.hear})
+	s := agent.New(agent.Options{Provider: m, Tools: box(tool("a", nil), tool("b", nil)), System: "be brief", Journal: n, Hear: n.record})
 	got, err := s.Prompt(t.Context(), "go")
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +60,9 @@ func TestResultsAreInTheOrderOfTheirCalls(t *testing.T) {
 			time.Sleep(d.After * time.Millisecond)
 			return toolbox.NewResult(toolbox.JSON(in)), nil
 		})
-		m := model(calls("1", "wait", `{"after":30}`, "2", "wait", `{"after":10}`, "3", "wait", `{"after":20}`), says("done"))
+		m := model(calls("1", "wait", `{"after":30}`, "2", "wait", `{"after":10}`, "3", "wait", `{"after":20}`), textReply("done"))
 		n := &notes{}
-		s := agent.New(agent.Options{Provider: m, Tools: box(slow), Hear: n.hear})
+		s := agent.New(agent.Options{Provider: m, Tools: box(slow), Hear: n.record})
 		began := time.Now()
 		if _, err := s.Prompt(t.Context(), "go"); err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestCallsAtOnceAreBounded(t *testing.T) {
 		for range 7 {
 			words = append(words, "", "wait", "{}")
 		}
-		s := agent.New(agent.Options{Provider: model(calls(words...), says("")), Tools: box(slow), Parallel: 3})
+		s := agent.New(agent.Options{Provider: model(calls(words...), textReply("")), Tools: box(slow), Parallel: 3})
 		if _, err := s.Prompt(t.Context(), "go"); err != nil || most.Load() != 3 {
 			t.Error(err, most.Load())
 		}
@@ -115,7 +115,7 @@ func TestTheModelReadsWhatIsWrongWithItsCalls(t *testing.T) {
 	strict := tool("strict", nil)
 	strict.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
 	boom := tool("boom", func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { panic("no") })
-	m := model(calls("1", "strct", `{}`, "2", "strict", `{"n":`, "3", "strict", `{}`, "4", "boom", ``, "5", "strict", `{"n":1}`, "6", strings.Repeat("x", 1<<20), `{}`), says("done"))
+	m := model(calls("1", "strct", `{}`, "2", "strict", `{"n":`, "3", "strict", `{}`, "4", "boom", ``, "5", "strict", `{"n":1}`, "6", strings.Repeat("x", 1<<20), `{}`), textReply("done"))
 	n := &notes{}
 	s := agent.New(agent.Options{Provider: m, Tools: box(strict, boom), Journal: n})
 	if _, err := s.Prompt(t.Context(), "go"); err != nil {
@@ -157,7 +157,7 @@ func TestACallThatMisbehavesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notes{}
 		m := model(calls("1", "panics", "{}", "2", "exits", "{}"), calls("3", "hangs", "{}"))
-		s := agent.New(agent.Options{Provider: m, Tools: rude{}, Hear: n.hear})
+		s := agent.New(agent.Options{Provider: m, Tools: rude{}, Hear: n.record})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		began := time.Now()
@@ -181,7 +181,7 @@ func TestACallThatMisbehavesIsBounded(t *testing.T) {
 }
 
 func TestTooManySteps(t *testing.T) {
-	m := model(calls("1", "a", "{}"), calls("2", "a", "{}"), says("done"))
+	m := model(calls("1", "a", "{}"), calls("2", "a", "{}"), textReply("done"))
 	s := agent.New(agent.Options{Provider: m, Tools: box(tool("a", nil)), Steps: 2})
 	got, err := s.Prompt(t.Context(), "go")
 	if !errors.Is(err, agent.ErrSteps) || got.Steps != 2 || got.Usage.Input != 20 {
@@ -222,7 +222,7 @@ func TestARefusalRunsNothing(t *testing.T) {
 		return nil, nil
 	})
 	call := agent.Part{Call: &agent.Call{ID: "1", Name: "a", Input: json.RawMessage(`{}`)}}
-	m := model(replies(agent.StopRefusal, call), replies(agent.StopRefusal, agent.Part{Text: "\n\n"}), says("fine"))
+	m := model(replies(agent.StopRefusal, call), replies(agent.StopRefusal, agent.Part{Text: "\n\n"}), textReply("fine"))
 	s := agent.New(agent.Options{Provider: m, Tools: box(ran)})
 	for range 2 {
 		if got, err := s.Prompt(t.Context(), "something"); err != nil || got.Stop != agent.StopRefusal {
@@ -239,7 +239,7 @@ func TestARefusalRunsNothing(t *testing.T) {
 }
 
 func TestIDsOfCallsAreMadeUnique(t *testing.T) {
-	m := model(calls("", "a", `{"n":1}`, "x", "a", `{"n":2}`, "x", "a", `{"n":3}`, "", "a", `{"n":4}`), calls("x", "a", `{"n":5}`), says("done"))
+	m := model(calls("", "a", `{"n":1}`, "x", "a", `{"n":2}`, "x", "a", `{"n":3}`, "", "a", `{"n":4}`), calls("x", "a", `{"n":5}`), textReply("done"))
 	n := &notes{}
 	s := agent.New(agent.Options{Provider: m, Tools: box(tool("a", nil)), Journal: n})
 	if _, err := s.Prompt(t.Context(), "go"); err != nil {
@@ -265,12 +265,12 @@ func TestIDsOfCallsAreMadeUnique(t *testing.T) {
 }
 
 func TestAnotherModelFromTheNextTurnOn(t *testing.T) {
-	second := model(says("two"))
+	second := model(textReply("two"))
 	var s *agent.Session
-	first := model(func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+	first := model(func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 		s.Use(second, nil)
-		return calls("1", "a", "{}")(ctx, r, hear)
-	}, says("one"))
+		return calls("1", "a", "{}")(ctx, r, onPiece)
+	}, textReply("one"))
 	s = agent.New(agent.Options{Provider: first, Tools: box(tool("a", nil))})
 	if got, err := s.Prompt(t.Context(), "go"); err != nil || got.Text != "one" {
 		t.Error(got, err)
@@ -283,10 +283,10 @@ func TestAnotherModelFromTheNextTurnOn(t *testing.T) {
 func TestTurnsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		m := model(func(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
+		m := model(func(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
 			<-release
-			return says("one")(ctx, r, hear)
-		}, says("two"))
+			return textReply("one")(ctx, r, onPiece)
+		}, textReply("two"))
 		s := agent.New(agent.Options{Provider: m})
 		answers := make(chan string, 2)
 		for i := range 2 {
@@ -325,8 +325,8 @@ func TestNothingIsHeardThatIsNotKept(t *testing.T) {
 			}
 			return nil
 		}
-		m := model(calls("1", "a", "{}"), says("done"), says("later"))
-		s := agent.New(agent.Options{Provider: m, Tools: box(tool("a", nil)), Journal: n, Hear: n.hear})
+		m := model(calls("1", "a", "{}"), textReply("done"), textReply("later"))
+		s := agent.New(agent.Options{Provider: m, Tools: box(tool("a", nil)), Journal: n, Hear: n.record})
 		if _, err := s.Prompt(t.Context(), "go"); !errors.Is(err, full) {
 			t.Errorf("%d: %v", at, err)
 		}
@@ -339,7 +339,7 @@ func TestNothingIsHeardThatIsNotKept(t *testing.T) {
 		if heard != max(0, len(n.entries)-1) {
 			t.Errorf("%d: %d entries, %d were heard", at, len(n.entries), heard)
 		}
-		m.steps = []step{says("later")}
+		m.steps = []step{textReply("later")}
 		if got, err := s.Prompt(t.Context(), "again"); err != nil || got.Text != "later" {
 			t.Errorf("%d: %v %v", at, got, err)
 		}

@@ -31,7 +31,7 @@ func TestToolsStayWhereTheyAre(t *testing.T) {
 	s := agent.New(agent.Options{Provider: m, Tools: tools})
 	for i, moment := range moments {
 		moment.change()
-		m.steps = []step{says("done")}
+		m.steps = []step{textReply("done")}
 		if _, err := s.Prompt(t.Context(), "go"); err != nil {
 			t.Fatal(err)
 		}

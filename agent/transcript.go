@@ -105,11 +105,11 @@ func (t *Transcript) load(h Header) error {
 	if t.size > 0 {
 		return nil
 	}
-	return t.begin(h)
+	return t.writeHeader(h)
 }
 
-// begin writes the header of a new transcript.
-func (t *Transcript) begin(h Header) error {
+// writeHeader writes the header of a new transcript.
+func (t *Transcript) writeHeader(h Header) error {
 	if h.At.IsZero() {
 		h.At = time.Now()
 	}
@@ -204,7 +204,8 @@ func (t *Transcript) write(v any) error {
 	}
 	n, err := t.file.WriteAt(append(line, '\n'), t.size)
 	if err == nil {
-		if err = t.file.Sync(); err == nil {
+		err = t.file.Sync()
+		if err == nil {
 			t.size += int64(n)
 			return nil
 		}

@@ -38,9 +38,9 @@ func converse(t *testing.T, path string) (s *agent.Session, heard []int64) {
 		calls("1", "a", `{"n": 1}`, "2", "show", `{}`, "2", "none", `{"half`, "", "long", `{"n":10}`),
 		replies(agent.StopEnd, native, agent.Part{Text: "line\nline\x00 <b> \u2028 \xff"}),
 		calls("1", "long", `{"n":500}`, "2", "long", `{"n":500}`),
-		says("so it is"),
+		textReply("so it is"),
 		hangs("I am about to", cancel),
-		says("again"),
+		textReply("again"),
 	)
 	for i, s := range m.steps {
 		m.steps[i] = unmetered(s)
@@ -56,7 +56,7 @@ func converse(t *testing.T, path string) (s *agent.Session, heard []int64) {
 		}
 	}
 	s = agent.New(agent.Options{
-		Provider: m, Tools: box(tool("a", nil), shows(toolbox.Image(dot(t), "image/png")), long()), Journal: tr, Hear: listen, Context: 2000,
+		Provider: m, Tools: box(tool("a", nil), showTool(toolbox.Image(dot(t), "image/png")), long()), Journal: tr, Hear: listen, Context: 2000,
 	})
 	for i, ctx := range []context.Context{t.Context(), t.Context(), ctx, t.Context()} {
 		if _, err := s.Prompt(ctx, "what? "+strings.Repeat("é", i)); (err != nil) != (i == 2) {
@@ -135,7 +135,7 @@ func TestACutAtEveryByte(t *testing.T) {
 		}
 		s := agent.New(agent.Options{History: entries})
 		checkShape(t, s.Messages())
-		answered := model(says("ok"))
+		answered := model(textReply("ok"))
 		s.Use(answered, nil)
 		if _, err := s.Prompt(t.Context(), "go on"); err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func TestCallsThatMayHaveRunAreNotRepeated(t *testing.T) {
 	result := agent.Message{Role: agent.User, Parts: []agent.Part{{Result: &agent.Result{ID: "2", Name: "a", Output: json.RawMessage(`"two"`)}}}}
 	history := []agent.Entry{{Message: &agent.Message{Role: agent.User, Parts: []agent.Part{{Text: "go"}}}}, {Message: &asked}, {Message: &result}}
 	for _, prompt := range []string{"", "and now?"} {
-		m := model(says("I see"))
+		m := model(textReply("I see"))
 		ran := tool("a", func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
 			t.Error("it ran again")
 			return nil, nil
@@ -213,7 +213,7 @@ func TestCallsThatMayHaveRunAreNotRepeated(t *testing.T) {
 		}
 	}
 	unanswered := history[:1]
-	m := model(says("yes"))
+	m := model(textReply("yes"))
 	if _, err := agent.New(agent.Options{Provider: m, History: unanswered}).Prompt(t.Context(), "hello?"); err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func FuzzReadTranscript(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s := agent.New(agent.Options{History: entries, Provider: model(says("ok"))})
+		s := agent.New(agent.Options{History: entries, Provider: model(textReply("ok"))})
 		if _, err := s.Prompt(t.Context(), "go"); err != nil {
 			t.Fatal(err)
 		}

@@ -22,25 +22,25 @@ type turn struct {
 
 func (t *turn) run(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) != "" {
-		said := Message{Role: User, Parts: []Part{{Text: strings.ToValidUTF8(text, "\uFFFD")}}}
-		if err := t.keep(ctx, Entry{Message: &said}); err != nil {
+		prompt := Message{Role: User, Parts: []Part{{Text: strings.ToValidUTF8(text, "\uFFFD")}}}
+		if err := t.record(ctx, Entry{Message: &prompt}); err != nil {
 			return err
 		}
-	} else if t.talk.last().Role != User {
+	} else if t.conversation.last().Role != User {
 		return errNothing
 	}
 	for t.answer.Steps < t.steps {
-		reply, err := t.ask(ctx)
+		reply, err := t.requestReply(ctx)
 		if err != nil {
 			return err
 		}
-		calls, err := t.hold(ctx, reply)
+		calls, err := t.recordReply(ctx, reply)
 		if err != nil {
 			return err
 		}
 		if len(calls) == 0 {
 			usage := t.answer.Usage
-			t.tell(Event{Kind: EventEnd, Text: t.answer.Text, Stop: t.answer.Stop, Usage: &usage})
+			t.notify(Event{Kind: EventEnd, Text: t.answer.Text, Stop: t.answer.Stop, Usage: &usage})
 			return nil
 		}
 		if err := t.runCalls(ctx, calls, reply.Stop); err != nil {
@@ -50,9 +50,9 @@ func (t *turn) run(ctx context.Context, text string) error {
 	return fmt.Errorf("%w: %d", ErrSteps, t.steps)
 }
 
-// hold stores a message of the model and returns its calls. It returns none for a refusal.
-func (t *turn) hold(ctx context.Context, r Reply) ([]Call, error) {
-	m := t.talk.fresh(r.Message)
+// recordReply stores a message of the model and returns its calls. It returns none for a refusal.
+func (t *turn) recordReply(ctx context.Context, r Reply) ([]Call, error) {
+	m := t.conversation.prepareReply(r.Message)
 	if r.Stop == StopRefusal {
 		m = m.withoutCalls()
 	}
@@ -60,12 +60,12 @@ func (t *turn) hold(ctx context.Context, r Reply) ([]Call, error) {
 	if len(m.Parts) == 0 {
 		entry.Message = nil // providers would refuse an empty message
 	}
-	if err := t.keep(ctx, entry); err != nil {
+	if err := t.record(ctx, entry); err != nil {
 		return nil, err
 	}
 	t.answer.Usage.Add(r.Usage)
 	t.answer.Steps++
 	t.answer.Text, t.answer.Stop = m.Text(), r.Stop
-	t.tell(Event{Kind: EventMessage, Text: m.Text(), Stop: r.Stop, Usage: &r.Usage})
+	t.notify(Event{Kind: EventMessage, Text: m.Text(), Stop: r.Stop, Usage: &r.Usage})
 	return m.Calls(), nil
 }

@@ -44,10 +44,10 @@ func TestOverTheWire(t *testing.T) {
 			n := &notes{}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			tools := box(tool("a", nil), shows(toolbox.Image(dot(t), "image/png")))
+			tools := box(tool("a", nil), showTool(toolbox.Image(dot(t), "image/png")))
 			model := reach(server.URL)
 			s := agent.New(agent.Options{Provider: model, Tools: tools, Journal: n, Hear: func(e agent.Event) {
-				n.hear(e)
+				n.record(e)
 				if e.Kind == agent.EventText && strings.Contains(e.Text, "e") && slices.Contains(n.kinds(), agent.EventEnd) {
 					cancel()
 				}

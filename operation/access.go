@@ -36,7 +36,8 @@ func (a Access) missing(g Grants) (list []string) {
 			list = append(list, scope)
 		}
 	}
-	if len(a.ScopesAny) > 0 && !slices.ContainsFunc(a.ScopesAny, func(s string) bool { return slices.Contains(g.Scopes, s) }) {
+	granted := func(scope string) bool { return slices.Contains(g.Scopes, scope) }
+	if len(a.ScopesAny) > 0 && !slices.ContainsFunc(a.ScopesAny, granted) {
 		list = append(list, a.ScopesAny...)
 	}
 	return list

@@ -59,10 +59,10 @@ func TestForbiddenComesBeforeTheInputAndTheHandler(t *testing.T) {
 // TestAnInternalOperationDoesNotExistOutside checks that a call from outside cannot distinguish an Internal operation
 // from an unknown name.
 func TestAnInternalOperationDoesNotExistOutside(t *testing.T) {
-	op := hidden("vault/secret", gives("1", nil))
+	op := hidden("vault/secret", returning("1", nil))
 	op.Spec.Input = json.RawMessage(`{"type":"object","required":["x"]}`)
 	op.Spec.Access = operation.Access{ScopesAll: []string{"root"}}
-	r := registry(t, op, public("vault/status", gives("1", nil)))
+	r := registry(t, op, public("vault/status", returning("1", nil)))
 	for _, input := range []string{``, `nonsense`, `{"x":1}`, `[]`} {
 		for _, who := range []operation.Identity{{}, {Grants: scopes("root")}} {
 			one := r.Call(t.Context(), operation.Call{ID: "1", Operation: "vault/secret", Input: json.RawMessage(input), Caller: who})
@@ -85,9 +85,9 @@ func TestAnInternalOperationDoesNotExistOutside(t *testing.T) {
 }
 
 func TestNearestNamesAreThoseThatTheCallerMayCall(t *testing.T) {
-	admin := public("fs/read_file", gives("1", nil))
+	admin := public("fs/read_file", returning("1", nil))
 	admin.Spec.Access = operation.Access{ScopesAll: []string{"fs"}}
-	r := registry(t, admin, hidden("fs/read_fild", gives("1", nil)), public("fs/read_files", gives("1", nil)))
+	r := registry(t, admin, hidden("fs/read_fild", returning("1", nil)), public("fs/read_files", returning("1", nil)))
 	for who, want := range map[string][]string{"": {"fs/read_files"}, "fs": {"fs/read_file", "fs/read_files"}} {
 		answer := r.Call(t.Context(), operation.Call{Operation: "fs/raed_file", Caller: operation.Identity{Grants: scopes(who)}})
 		if diff := cmp.Diff(want, details(t, answer).Nearest); diff != "" {

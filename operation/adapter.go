@@ -36,9 +36,9 @@ func (r *Registry) Import(ctx context.Context, owner string, a Adapter) error {
 	}
 	err = r.Replace(owner, all...)
 	if err != nil {
-		for _, one := range all {
-			if one.Release != nil {
-				one.Release()
+		for _, registration := range all {
+			if registration.Release != nil {
+				registration.Release()
 			}
 		}
 	}

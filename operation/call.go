@@ -31,14 +31,14 @@ const (
 
 // request is a call from outside or from another operation.
 type request struct {
-	id     string
-	name   string
-	input  json.RawMessage
-	caller Identity // its rights count
-	origin Identity // the caller from outside
-	given  Capabilities
-	from   *Context // the calling operation's context, or nil for calls from outside
-	depth  int
+	id           string
+	name         string
+	input        json.RawMessage
+	caller       Identity // its rights count
+	origin       Identity // the caller from outside
+	capabilities Capabilities
+	parent       *Context // the calling operation's context, or nil for calls from outside
+	depth        int
 }
 
 // Call runs a Query or a Mutation. Failures are reported in the Envelope. Call returns when the handler does.
@@ -46,13 +46,15 @@ func (r *Registry) Call(ctx context.Context, c Call) Envelope {
 	if c.ID == "" {
 		c.ID = "call-" + strconv.FormatUint(r.calls.Add(1), 10)
 	}
-	return r.call(ctx, request{id: c.ID, name: c.Operation, input: c.Input, caller: c.Caller, origin: c.Caller, given: c.Capabilities})
+	return r.call(ctx, request{id: c.ID, name: c.Operation, input: c.Input, caller: c.Caller, origin: c.Caller,
+		capabilities: c.Capabilities})
 }
 
 // admit finds the operation of a request and counts the call, or returns the reason of the refusal. A missing operation
 // and an operation that cannot be called from there are treated alike.
 func (r *Registry) admit(q *request) (o *operation, err *Error) {
-	if o = r.reach(*q); o == nil {
+	o = r.acquire(*q)
+	if o == nil {
 		return nil, r.notFound(*q)
 	}
 	defer func() {
@@ -61,7 +63,8 @@ func (r *Registry) admit(q *request) (o *operation, err *Error) {
 		}
 	}()
 	if missing := o.Spec.Access.missing(q.caller.Grants); missing != nil {
-		return o, refusal(Forbidden, "the caller may not call "+strconv.Quote(q.name), Details{Operation: q.name, Missing: missing})
+		return o, refusal(Forbidden, "the caller may not call "+strconv.Quote(q.name),
+			Details{Operation: q.name, Missing: missing})
 	}
 	if q.depth > maxDepth {
 		return o, refusal(InternalError, "operations call one another too deep", Details{Operation: q.name})
@@ -72,12 +75,12 @@ func (r *Registry) admit(q *request) (o *operation, err *Error) {
 	return o, r.checkInput(o, q.input)
 }
 
-// reach returns the operation of a request and begins a call of it. If there is none that can be called from there, it
-// returns nil.
-func (r *Registry) reach(q request) *operation {
+// acquire returns the operation of a request and begins a call of it. If there is none that can be called from there,
+// it returns nil.
+func (r *Registry) acquire(q request) *operation {
 	for {
-		o := r.now.Load().by[q.name]
-		if o == nil || !q.reaches(o) {
+		o := r.current.Load().byName[q.name]
+		if o == nil || !q.canReach(o) {
 			return nil
 		}
 		if o.begin() {
@@ -86,9 +89,9 @@ func (r *Registry) reach(q request) *operation {
 	}
 }
 
-func (q request) reaches(o *operation) bool {
-	if q.from != nil {
-		return slices.Contains(q.from.operation.Env, o.Spec.Name)
+func (q request) canReach(o *operation) bool {
+	if q.parent != nil {
+		return slices.Contains(q.parent.operation.Env, o.Spec.Name)
 	}
 	return o.Spec.Visibility == External
 }
@@ -96,8 +99,8 @@ func (q request) reaches(o *operation) bool {
 // notFound returns the error for an unknown name. It suggests similar names of operations that this caller can call.
 func (r *Registry) notFound(q request) *Error {
 	var names []string
-	for _, o := range r.now.Load().order {
-		if q.reaches(o) && o.Spec.Access.Allows(q.caller.Grants) {
+	for _, o := range r.current.Load().order {
+		if q.canReach(o) && o.Spec.Access.Allows(q.caller.Grants) {
 			names = append(names, o.Spec.Name)
 		}
 	}

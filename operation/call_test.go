@@ -67,7 +67,7 @@ func TestTheValueIsCheckedAfterIt(t *testing.T) {
 			t.Errorf("%q: %v", tt.value, answer.Err)
 		}
 	}
-	secret := public("leaky", gives(`{"city":"x","token":"hunter2"}`, nil))
+	secret := public("leaky", returning(`{"city":"x","token":"hunter2"}`, nil))
 	secret.Spec.Output = json.RawMessage(citySchema)
 	answer := ask(registry(t, secret), "leaky", "")
 	if text, _ := json.Marshal(answer); bytes.Contains(text, []byte("hunter2")) || len(details(t, answer).Problems) != 1 {
@@ -102,7 +102,7 @@ func TestWhatHandlersFailWith(t *testing.T) {
 		{"what it waited for was late", fmt.Errorf("dial: %w", os.ErrDeadlineExceeded), `{"code":"TIMEOUT","message":"what the operation waited for took too long","retryable":true,"details":{"operation":"weather"}}`},
 		{"what it waited for was canceled", context.Canceled, `{"code":"INTERNAL","message":"internal error","retryable":false,"details":{"operation":"weather"}}`},
 	} {
-		op := public("weather", gives("", tt.err))
+		op := public("weather", returning("", tt.err))
 		op.Spec.Errors = declared
 		text, err := json.Marshal(ask(registry(t, op), "weather", "").Err)
 		if err != nil {
@@ -117,7 +117,7 @@ func TestWhatHandlersFailWith(t *testing.T) {
 func TestAnUndeclaredErrorIsForTheLoggerAlone(t *testing.T) {
 	var log bytes.Buffer
 	r := operation.NewRegistry(&operation.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err := r.Add(public("bad", gives("", errPlain))); err != nil {
+	if err := r.Add(public("bad", returning("", errPlain))); err != nil {
 		t.Fatal(err)
 	}
 	answer := ask(r, "bad", "")

@@ -18,62 +18,65 @@ func (r *Registry) checkInput(o *operation, input json.RawMessage) *Error {
 		return refusal(InvalidInput, "the input is not one JSON value in UTF-8", Details{Operation: o.Spec.Name})
 	}
 	_ = o.compile(r.log) // for a leaf; other operations are already compiled, without an error
-	err := validated(o.input, input)
-	misfit, is := errors.AsType[*validate.Error](err)
+	err := validateJSON(o.input, input)
+	invalid, isInvalid := errors.AsType[*validate.Error](err)
 	switch {
-	case err == nil || !is && o.Provenance.Leaf():
+	case err == nil || !isInvalid && o.Provenance.Leaf():
 		return nil
-	case !is:
+	case !isInvalid:
 		return refusal(InvalidInput, err.Error(), Details{Operation: o.Spec.Name})
 	}
-	return refusal(InvalidInput, misfit.Error(), Details{Operation: o.Spec.Name, Problems: misfit.Problems, More: misfit.More})
+	return refusal(InvalidInput, invalid.Error(), Details{Operation: o.Spec.Name, Problems: invalid.Problems,
+		More: invalid.More})
 }
 
-func validated(v *validate.Validator, raw json.RawMessage) error {
+func validateJSON(v *validate.Validator, raw json.RawMessage) error {
 	if v == nil {
 		return nil
 	}
 	return v.Validate(raw)
 }
 
-// checked returns a handler's value if it fits the output schema.
-func (r *Registry) checked(o *operation, q request, value json.RawMessage) (json.RawMessage, error) {
+// checkValue returns a handler's value if it fits the output schema.
+func (r *Registry) checkValue(o *operation, q request, value json.RawMessage) (json.RawMessage, error) {
 	if value == nil {
 		value = json.RawMessage("null")
 	}
 	if !isJSON(value) {
-		return nil, r.broken(q, "the operation gave a value that is not JSON in UTF-8", nil, nil)
+		return nil, r.contractError(q, "the operation gave a value that is not JSON in UTF-8", nil, nil)
 	}
-	if misfit, is := errors.AsType[*validate.Error](validated(o.output, value)); is {
-		return nil, r.broken(q, "the operation gave a value that does not fit its schema", misfit, nil)
+	if invalid, isInvalid := errors.AsType[*validate.Error](validateJSON(o.output, value)); isInvalid {
+		return nil, r.contractError(q, "the operation gave a value that does not fit its schema", invalid, nil)
 	}
 	return value, nil
 }
 
-// declared returns an error with a declared code if its details fit the schema of that code.
-func (r *Registry) declared(o *operation, q request, e Error) *Error {
-	e.Retryable = e.Retryable || o.Spec.declared(e.Code).Retryable
+// declaredError returns an error with a declared code if its details fit the schema of that code.
+func (r *Registry) declaredError(o *operation, q request, e Error) *Error {
+	e.Retryable = e.Retryable || o.Spec.definition(e.Code).Retryable
 	details := e.Details
 	if details == nil {
 		details = json.RawMessage("null")
 	}
-	misfit, is := errors.AsType[*validate.Error](validated(o.details[e.Code], details))
-	if isJSON(details) && !is {
+	invalid, isInvalid := errors.AsType[*validate.Error](validateJSON(o.details[e.Code], details))
+	if isJSON(details) && !isInvalid {
 		return &e
 	}
-	return r.broken(q, "the details of "+strconv.Quote(string(e.Code))+" are not what the operation declares", misfit, encodable(e))
+	return r.contractError(q, "the details of "+strconv.Quote(string(e.Code))+" are not what the operation declares",
+		invalid, encodable(e))
 }
 
-// broken returns the error for an operation that broke its contract. It does not contain the operation's value.
-func (r *Registry) broken(q request, message string, misfit *validate.Error, original *Error) *Error {
+// contractError returns the error for an operation that broke its contract. It does not contain the operation's value.
+func (r *Registry) contractError(q request, message string, invalid *validate.Error, original *Error) *Error {
 	details := Details{Operation: q.name, Original: original}
-	if misfit != nil {
-		details.Problems, details.More = slices.Clone(misfit.Problems), misfit.More
+	if invalid != nil {
+		details.Problems, details.More = slices.Clone(invalid.Problems), invalid.More
 		for i := range details.Problems {
 			details.Problems[i].Got = ""
 		}
 	}
-	r.log.Warn(message, slog.String("operation", q.name), slog.String("call", q.id), slog.Int("problems", len(details.Problems)+details.More))
+	r.log.Warn(message, slog.String("operation", q.name), slog.String("call", q.id),
+		slog.Int("problems", len(details.Problems)+details.More))
 	return refusal(InternalError, message, details)
 }
 

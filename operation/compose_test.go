@@ -25,9 +25,9 @@ func inner(t testing.TB, e operation.Envelope) operation.Envelope {
 }
 
 func TestWhatAHandlerMayCall(t *testing.T) {
-	restricted := hidden("restricted", gives(`"done"`, nil))
+	restricted := hidden("restricted", returning(`"done"`, nil))
 	restricted.Spec.Access = operation.Access{ScopesAll: []string{"db"}}
-	typed := hidden("typed", gives(`"done"`, nil))
+	typed := hidden("typed", returning(`"done"`, nil))
 	typed.Spec.Input = json.RawMessage(`{"type":"object","required":["x"]}`)
 	for _, tt := range []struct {
 		about, name string
@@ -45,7 +45,7 @@ func TestWhatAHandlerMayCall(t *testing.T) {
 	} {
 		top := public("top", calls(tt.name, "{}"))
 		top.Env, top.Authority = tt.env, tt.authority
-		r := registry(t, top, hidden("free", gives(`"done"`, nil)), restricted, typed)
+		r := registry(t, top, hidden("free", returning(`"done"`, nil)), restricted, typed)
 		// The caller has all rights. They must not extend the nested call.
 		answer := r.Call(t.Context(), operation.Call{Operation: "top", Caller: operation.Identity{Grants: scopes("db", "fs")}})
 		if got := inner(t, answer); code(got) != tt.want {
@@ -57,7 +57,7 @@ func TestWhatAHandlerMayCall(t *testing.T) {
 func TestALeafCallsNothing(t *testing.T) {
 	leaf := public("leaf", calls("free", ""))
 	leaf.Provenance = operation.FromMCP
-	r := registry(t, leaf, hidden("free", gives("1", nil)), public("open", gives("1", nil)))
+	r := registry(t, leaf, hidden("free", returning("1", nil)), public("open", returning("1", nil)))
 	if got := inner(t, ask(r, "leaf", "")); code(got) != operation.NotFound {
 		t.Errorf("%+v", got)
 	}
@@ -136,7 +136,7 @@ func TestAContextEndsWithItsCall(t *testing.T) {
 		return nil, nil
 	})
 	top.Env = []string{"low"}
-	r := registry(t, top, hidden("low", gives("1", nil)))
+	r := registry(t, top, hidden("low", returning("1", nil)))
 	ask(r, "top", "")
 	if got := kept.Call(context.Background(), "low", nil); code(got) != operation.Canceled {
 		t.Errorf("%+v", got)

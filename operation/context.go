@@ -13,7 +13,7 @@ type Context struct {
 	registry  *Registry
 	operation *operation
 	request   request
-	over      atomic.Bool
+	ended     atomic.Bool
 	children  atomic.Uint64
 }
 
@@ -34,7 +34,7 @@ func (c *Context) Origin() Identity { return c.request.origin.copy() }
 // Capability returns the secret with a name: from the call, or else from the registration. It never reads the
 // environment.
 func (c *Context) Capability(name string) (Secret, bool) {
-	if s, ok := c.request.given[name]; ok {
+	if s, ok := c.request.capabilities[name]; ok {
 		return s, true
 	}
 	s, ok := c.operation.Capabilities[name]
@@ -46,19 +46,20 @@ func (c *Context) Capability(name string) (Secret, bool) {
 // caller.
 func (c *Context) Call(ctx context.Context, name string, input json.RawMessage) Envelope {
 	q := request{
-		id:     c.request.id + "." + strconv.FormatUint(c.children.Add(1), 10),
-		name:   name,
-		input:  input,
-		origin: c.request.origin,
-		given:  c.request.given,
-		from:   c,
-		depth:  c.request.depth + 1,
+		id:           c.request.id + "." + strconv.FormatUint(c.children.Add(1), 10),
+		name:         name,
+		input:        input,
+		origin:       c.request.origin,
+		capabilities: c.request.capabilities,
+		parent:       c,
+		depth:        c.request.depth + 1,
 	}
 	if a := c.operation.Authority; a != nil {
 		q.caller = *a
 	}
-	if c.over.Load() {
-		return Envelope{ID: q.id, Err: refusal(Canceled, "the call that this one is part of has ended", Details{Operation: name})}
+	if c.ended.Load() {
+		return Envelope{ID: q.id, Err: refusal(Canceled, "the call that this one is part of has ended",
+			Details{Operation: name})}
 	}
 	return c.registry.call(ctx, q)
 }

@@ -31,13 +31,14 @@ func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, e
 		v, _ := validate.New(spec.Input)
 		return v
 	})
-	return Registration{Spec: spec, defect: defect, Handler: func(ctx context.Context, c *Context, input json.RawMessage) (json.RawMessage, error) {
+	return Registration{Spec: spec, defect: defect, Handler: func(ctx context.Context, c *Context,
+		input json.RawMessage) (json.RawMessage, error) {
 		if v := schema(); v != nil {
 			input = v.Complete(input)
 		}
 		var in In
 		if err := json.Unmarshal(input, &in); err != nil {
-			return nil, &undecodable{err}
+			return nil, &decodeError{err}
 		}
 		out, err := run(ctx, c, in)
 		if err != nil {
@@ -47,17 +48,19 @@ func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, e
 	}}
 }
 
-// undecodable is an input that passed the schema but does not fit the Go type.
-type undecodable struct{ err error }
+// decodeError is an input that passed the schema but does not fit the Go type.
+type decodeError struct{ err error }
 
-func (e *undecodable) Error() string { return e.err.Error() }
+func (e *decodeError) Error() string { return e.err.Error() }
 
 // refusal describes the error in terms of the input.
-func (e *undecodable) refusal(name string) *Error {
+func (e *decodeError) refusal(name string) *Error {
 	details := Details{Operation: name}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](e.err); ok {
-		details.Problems = []validate.Problem{{Path: pointer(wrong.Field), Expected: wrong.Type.String(), Got: wrong.Value}}
-		return refusal(InvalidInput, fmt.Sprintf("%s: expected %s, got a JSON %s", pointer(wrong.Field), wrong.Type, wrong.Value), details)
+	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](e.err); ok {
+		details.Problems = []validate.Problem{{Path: pointer(typeErr.Field), Expected: typeErr.Type.String(),
+			Got: typeErr.Value}}
+		return refusal(InvalidInput, fmt.Sprintf("%s: expected %s, got a JSON %s", pointer(typeErr.Field), typeErr.Type,
+			typeErr.Value), details)
 	}
 	return refusal(InvalidInput, e.Error(), details)
 }

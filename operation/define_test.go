@@ -90,7 +90,7 @@ func BenchmarkCall(b *testing.B) {
 	schema := json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`)
 	for _, validated := range []bool{false, true} {
 		name := "bare"
-		reg := public("op", gives(`{"x":1}`, nil))
+		reg := public("op", returning(`{"x":1}`, nil))
 		if validated {
 			name, reg.Spec.Input, reg.Spec.Output = "validated", schema, schema
 		}
@@ -106,7 +106,7 @@ func BenchmarkCall(b *testing.B) {
 	b.Run("unknown of 10,000", func(b *testing.B) {
 		all := make([]operation.Registration, 10_000)
 		for i := range all {
-			all[i] = public(operation.Join("service"+string(rune('a'+i%26)), "operation_"+string(rune('a'+i/26%26))+string(rune('a'+i/676))), gives("1", nil))
+			all[i] = public(operation.Join("service"+string(rune('a'+i%26)), "operation_"+string(rune('a'+i/26%26))+string(rune('a'+i/676))), returning("1", nil))
 		}
 		r := registry(b, all...)
 		for b.Loop() {

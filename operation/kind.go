@@ -37,9 +37,9 @@ func (v Visibility) String() string { return enumText(visibilityNames[:], int(v)
 // MarshalText returns [Visibility.String].
 func (v Visibility) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-func enumText(words []string, i int, what string) string {
+func enumText(words []string, i int, kind string) string {
 	if i < len(words) {
 		return words[i]
 	}
-	return fmt.Sprintf("%s(%d)", what, i)
+	return fmt.Sprintf("%s(%d)", kind, i)
 }

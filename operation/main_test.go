@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gives returns a Handler that returns value or err.
-func gives(value string, err error) operation.Handler {
+// returning returns a Handler that returns value or err.
+func returning(value string, err error) operation.Handler {
 	return func(context.Context, *operation.Context, json.RawMessage) (json.RawMessage, error) {
 		return json.RawMessage(value), err
 	}

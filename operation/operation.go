@@ -15,13 +15,13 @@ type operation struct {
 	Registration
 
 	once          sync.Once // guards the fields below
-	fault         error
+	compileErr    error
 	input, output *validate.Validator
 	details       map[Code]*validate.Validator
 
 	mu      sync.Mutex
 	running int
-	retired bool
+	removed bool
 }
 
 // compile builds the validators once. For a leaf this happens at the first call, because there may be thousands of
@@ -35,14 +35,14 @@ func (o *operation) compile(log *slog.Logger) error {
 		for _, d := range o.Spec.Errors {
 			o.details[d.Code] = o.validator("details of "+string(d.Code), d.Schema)
 		}
-		if o.fault != nil && log != nil {
-			log.Warn("a schema is not checked", slog.String("operation", o.Spec.Name), slog.Any("error", o.fault))
+		if o.compileErr != nil && log != nil {
+			log.Warn("a schema is not checked", slog.String("operation", o.Spec.Name), slog.Any("error", o.compileErr))
 		}
 	})
-	return o.fault
+	return o.compileErr
 }
 
-func (o *operation) validator(what string, raw json.RawMessage) *validate.Validator {
+func (o *operation) validator(role string, raw json.RawMessage) *validate.Validator {
 	if raw == nil {
 		return nil
 	}
@@ -50,8 +50,8 @@ func (o *operation) validator(what string, raw json.RawMessage) *validate.Valida
 	if err == nil && v.Faulty() != nil { // its author can correct it
 		err = errors.New(v.Faulty()[0])
 	}
-	if err != nil && o.fault == nil {
-		o.fault = fmt.Errorf("operation: %q: %s schema: %w", o.Spec.Name, what, err)
+	if err != nil && o.compileErr == nil {
+		o.compileErr = fmt.Errorf("operation: %q: %s schema: %w", o.Spec.Name, role, err)
 	}
 	return v
 }
@@ -65,7 +65,7 @@ func (o *operation) entry() Entry {
 func (o *operation) begin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.retired {
+	if o.removed {
 		return false
 	}
 	o.running++
@@ -75,7 +75,7 @@ func (o *operation) begin() bool {
 func (o *operation) end() {
 	o.mu.Lock()
 	o.running--
-	last := o.retired && o.running == 0
+	last := o.removed && o.running == 0
 	o.mu.Unlock()
 	o.release(last)
 }
@@ -83,7 +83,7 @@ func (o *operation) end() {
 // retire prevents further calls.
 func (o *operation) retire() {
 	o.mu.Lock()
-	o.retired = true
+	o.removed = true
 	last := o.running == 0
 	o.mu.Unlock()
 	o.release(last)

@@ -70,7 +70,7 @@ func (r Registration) prepare() (*operation, error) {
 	if err := r.Spec.Check(); err != nil {
 		return nil, err
 	}
-	if err := r.fits(); err != nil {
+	if err := r.checkHandler(); err != nil {
 		return nil, fmt.Errorf("operation: %q: %w", r.Spec.Name, err)
 	}
 	o := &operation{Registration: r.copy()}
@@ -80,7 +80,7 @@ func (r Registration) prepare() (*operation, error) {
 	return o, o.compile(nil)
 }
 
-func (r Registration) fits() error {
+func (r Registration) checkHandler() error {
 	switch {
 	case r.defect != nil:
 		return r.defect

@@ -28,7 +28,7 @@ type Registry struct {
 	timeout time.Duration
 	log     *slog.Logger
 	calls   atomic.Uint64 // for ids of calls without an id
-	now     atomic.Pointer[content]
+	current atomic.Pointer[content]
 
 	mu sync.Mutex // serializes changes
 }
@@ -36,11 +36,11 @@ type Registry struct {
 // content is the state of a Registry at one moment. It never changes.
 type content struct {
 	version uint64
-	by      map[string]*operation
+	byName  map[string]*operation
 	order   []*operation
 
-	once     sync.Once // built on demand, because most are never read
-	snapshot *Snapshot
+	snapshotOnce sync.Once // built on demand, because most are never read
+	snapshot     *Snapshot
 }
 
 // Snapshot is the content of a Registry at one moment. It never changes.
@@ -58,8 +58,8 @@ type Entry struct {
 }
 
 // CallableBy reports whether the identity may call the operation from outside.
-func (e Entry) CallableBy(who Identity) bool {
-	return e.Spec.Visibility == External && e.Spec.Access.Allows(who.Grants)
+func (e Entry) CallableBy(caller Identity) bool {
+	return e.Spec.Visibility == External && e.Spec.Access.Allows(caller.Grants)
 }
 
 // Collision is the error for a name that is already taken.
@@ -70,10 +70,11 @@ type Collision struct {
 }
 
 func (e *Collision) Error() string {
-	return fmt.Sprintf("operation: %q is registered already, by %s; %s cannot have the name too", e.Name, e.Has.who(), e.Wants.who())
+	return fmt.Sprintf("operation: %q is registered already, by %s; %s cannot have the name too", e.Name, e.Has.describe(),
+		e.Wants.describe())
 }
 
-func (e Entry) who() string {
+func (e Entry) describe() string {
 	if e.Owner == "" {
 		return "a " + string(e.Provenance) + " operation"
 	}
@@ -84,7 +85,7 @@ func (e Entry) who() string {
 func NewRegistry(o *Options) *Registry {
 	o = cmp.Or(o, &Options{})
 	r := &Registry{timeout: cmp.Or(o.Timeout, defaultTimeout), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
-	r.now.Store(&content{})
+	r.current.Store(&content{})
 	return r
 }
 
@@ -105,11 +106,11 @@ func (r *Registry) Replace(owner string, all ...Registration) error {
 	if owner == "" {
 		return fmt.Errorf("operation: what nobody owns cannot be replaced as a whole")
 	}
-	mine := slices.Clone(all)
-	for i := range mine {
-		mine[i].Owner = owner
+	owned := slices.Clone(all)
+	for i := range owned {
+		owned[i].Owner = owner
 	}
-	added, err := prepareAll(mine)
+	added, err := prepareAll(owned)
 	if err != nil {
 		return err
 	}
@@ -118,29 +119,29 @@ func (r *Registry) Replace(owner string, all ...Registration) error {
 
 // replaceOwned returns old with the owner's operations replaced by added.
 func replaceOwned(old []*operation, owner string, added []*operation) []*operation {
-	fresh := make(map[string]*operation, len(added))
+	byName := make(map[string]*operation, len(added))
 	for _, n := range added {
-		fresh[n.Spec.Name] = n // a duplicate in added collides later
+		byName[n.Spec.Name] = n // a duplicate in added collides later
 	}
-	var list []*operation
+	var result []*operation
 	placed := map[*operation]bool{}
 	for _, o := range old {
-		n := fresh[o.Spec.Name]
+		n := byName[o.Spec.Name]
 		switch {
 		case o.Owner != owner:
-			list = append(list, o)
+			result = append(result, o)
 		case n != nil:
 			placed[n] = true
-			list = append(list, n)
+			result = append(result, n)
 		}
 	}
-	return append(list, slices.DeleteFunc(slices.Clone(added), func(n *operation) bool { return placed[n] })...)
+	return append(result, slices.DeleteFunc(slices.Clone(added), func(n *operation) bool { return placed[n] })...)
 }
 
 func prepareAll(all []Registration) ([]*operation, error) {
 	list := make([]*operation, len(all))
-	for i, one := range all {
-		o, err := one.prepare()
+	for i, registration := range all {
+		o, err := registration.prepare()
 		if err != nil {
 			return nil, err
 		}
@@ -156,50 +157,50 @@ func (r *Registry) Close() {
 
 // change applies edit to a copy of the operations, and retires the operations that it removed.
 func (r *Registry) change(edit func([]*operation) []*operation) error {
-	gone, err := r.swap(edit)
-	for _, o := range gone {
+	removed, err := r.replaceContent(edit)
+	for _, o := range removed {
 		o.retire()
 	}
 	return err
 }
 
-func (r *Registry) swap(edit func([]*operation) []*operation) (gone []*operation, err error) {
+func (r *Registry) replaceContent(edit func([]*operation) []*operation) (removed []*operation, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old := r.now.Load()
+	old := r.current.Load()
 	list := edit(slices.Clone(old.order))
 	if slices.Equal(list, old.order) {
 		return nil, nil
 	}
-	by := make(map[string]*operation, len(list))
+	byName := make(map[string]*operation, len(list))
 	for _, o := range list {
-		if has := by[o.Spec.Name]; has != nil {
-			return nil, &Collision{Name: o.Spec.Name, Has: has.entry(), Wants: o.entry()}
+		if existing := byName[o.Spec.Name]; existing != nil {
+			return nil, &Collision{Name: o.Spec.Name, Has: existing.entry(), Wants: o.entry()}
 		}
-		by[o.Spec.Name] = o
+		byName[o.Spec.Name] = o
 	}
-	r.now.Store(&content{version: old.version + 1, by: by, order: list})
-	gone = slices.DeleteFunc(slices.Clone(old.order), func(o *operation) bool { return by[o.Spec.Name] == o })
-	return gone, nil
+	r.current.Store(&content{version: old.version + 1, byName: byName, order: list})
+	removed = slices.DeleteFunc(slices.Clone(old.order), func(o *operation) bool { return byName[o.Spec.Name] == o })
+	return removed, nil
 }
 
 // Snapshot returns the current content: the same pointer until the next change.
 func (r *Registry) Snapshot() *Snapshot {
-	now := r.now.Load()
-	now.once.Do(func() {
-		now.snapshot = &Snapshot{Version: now.version, Operations: make([]Entry, len(now.order))}
-		for i, o := range now.order {
-			now.snapshot.Operations[i] = o.entry()
+	current := r.current.Load()
+	current.snapshotOnce.Do(func() {
+		current.snapshot = &Snapshot{Version: current.version, Operations: make([]Entry, len(current.order))}
+		for i, o := range current.order {
+			current.snapshot.Operations[i] = o.entry()
 		}
 	})
-	return now.snapshot
+	return current.snapshot
 }
 
 // Find returns the operation with a name if the identity may call it from outside. The answer does not show whether an
 // operation is missing, Internal or forbidden.
-func (r *Registry) Find(name string, who Identity) (Entry, bool) {
-	o := r.now.Load().by[name]
-	if o == nil || !o.entry().CallableBy(who) {
+func (r *Registry) Find(name string, caller Identity) (Entry, bool) {
+	o := r.current.Load().byName[name]
+	if o == nil || !o.entry().CallableBy(caller) {
 		return Entry{}, false
 	}
 	return o.entry(), true

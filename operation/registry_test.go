@@ -23,10 +23,10 @@ func names(r *operation.Registry) (list []string) {
 }
 
 func TestACollisionIsAnErrorAndChangesNothing(t *testing.T) {
-	r := registry(t, public("a", gives("1", nil)))
+	r := registry(t, public("a", returning("1", nil)))
 	before := r.Snapshot()
-	fresh := public("b", gives("2", nil))
-	taken := public("a", gives("2", nil))
+	fresh := public("b", returning("2", nil))
+	taken := public("a", returning("2", nil))
 	taken.Owner, taken.Provenance = "github", operation.FromMCP
 	for about, err := range map[string]error{
 		"add":      r.Add(fresh, taken),
@@ -48,11 +48,11 @@ func TestACollisionIsAnErrorAndChangesNothing(t *testing.T) {
 }
 
 func TestReplaceIsOneChangeThatKeepsPlaces(t *testing.T) {
-	r := registry(t, public("first", gives("0", nil)))
+	r := registry(t, public("first", returning("0", nil)))
 	version := r.Snapshot().Version
 	one := func(names ...string) (list []operation.Registration) {
 		for _, name := range names {
-			list = append(list, public(name, gives("1", nil)))
+			list = append(list, public(name, returning("1", nil)))
 		}
 		return list
 	}
@@ -114,7 +114,7 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 		{`operation: "x": it has no Handler`, func(r *operation.Registration) { r.Handler = nil }},
 		{`operation: "x": it is from_http, a leaf, and has operations to call`, func(r *operation.Registration) { r.Provenance, r.Env = "from_http", []string{"y"} }},
 	} {
-		reg := public("x", gives("1", nil))
+		reg := public("x", returning("1", nil))
 		tt.change(&reg)
 		r := operation.NewRegistry(nil)
 		err := r.Add(reg)
@@ -126,7 +126,7 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 		}
 	}
 	for _, raw := range []string{`{"type":7}`, `{"$ref":"#/nowhere"}`, `{`, ``} {
-		reg := public("x", gives("1", nil))
+		reg := public("x", returning("1", nil))
 		reg.Spec.Input = json.RawMessage(raw)
 		if err := registry(t).Add(reg); err == nil {
 			t.Errorf("the schema %q was taken", raw)
@@ -136,7 +136,7 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 
 // If a server's schema cannot be compiled, the server validates the input itself.
 func TestALeafWithASchemaThatCannotBeUsed(t *testing.T) {
-	leaf := public("x", gives("1", nil))
+	leaf := public("x", returning("1", nil))
 	leaf.Provenance, leaf.Spec.Input = operation.FromMCP, json.RawMessage(`{"$ref":"#/nowhere"}`)
 	var log strings.Builder
 	r := operation.NewRegistry(&operation.Options{Logger: textLogger(&log)})
@@ -154,7 +154,7 @@ func TestWhatIsRegisteredCannotBeChangedFromOutside(t *testing.T) {
 	secrets := operation.Capabilities{"k": operation.NewSecret("v")}
 	top := public("top", calls("low", ""))
 	top.Env, top.Authority, top.Capabilities, top.Spec.Access.ScopesAll = env, authority, secrets, all
-	low := hidden("low", gives("1", nil))
+	low := hidden("low", returning("1", nil))
 	low.Spec.Access = operation.Access{ScopesAll: []string{"low"}}
 	r := registry(t, top, low)
 	env[0], all[0], authority.Scopes[0] = "x", "x", "x"
@@ -180,7 +180,7 @@ func TestReleaseComesOnceAndAfterTheLastCall(t *testing.T) {
 		return json.RawMessage(`"old"`), nil
 	})
 	r := operation.NewRegistry(nil)
-	if err := r.Replace("x", slow, held("idle", gives("1", nil)), held("stays", gives("1", nil))); err != nil {
+	if err := r.Replace("x", slow, held("idle", returning("1", nil)), held("stays", returning("1", nil))); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Add(held("never", nil)); err == nil {
@@ -189,7 +189,7 @@ func TestReleaseComesOnceAndAfterTheLastCall(t *testing.T) {
 	answer := make(chan operation.Envelope)
 	go func() { answer <- ask(r, "slow", "") }()
 	<-began
-	if err := r.Replace("x", public("slow", gives(`"new"`, nil))); err != nil {
+	if err := r.Replace("x", public("slow", returning(`"new"`, nil))); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(r, "slow", ""); string(got.Value) != `"new"` {
@@ -221,9 +221,9 @@ func (i imports) Import(context.Context) ([]operation.Registration, error) { ret
 
 func TestImport(t *testing.T) {
 	released := 0
-	leaf := hidden("leaf", gives("1", nil))
+	leaf := hidden("leaf", returning("1", nil))
 	leaf.Provenance, leaf.Release = operation.FromMCP, func() { released++ }
-	r := registry(t, public("local", gives("1", nil)))
+	r := registry(t, public("local", returning("1", nil)))
 	if err := r.Import(t.Context(), "github", imports{all: []operation.Registration{leaf}}); err != nil {
 		t.Fatal(err)
 	}
@@ -247,12 +247,12 @@ func TestImport(t *testing.T) {
 // Changes, calls and reads run at once: with -race this tests the locks. Every call is answered by an operation that
 // was registered while the call ran, and every operation is released.
 func TestEverythingAtOnce(t *testing.T) {
-	r := registry(t, public("stays", gives(`"stays"`, nil)))
+	r := registry(t, public("stays", returning(`"stays"`, nil)))
 	var live atomic.Int64
 	version := func(owner string, i int) []operation.Registration {
 		var list []operation.Registration
 		for _, name := range []string{"a", "b"}[:1+i%2] {
-			reg := public(owner+"/"+name, gives(fmt.Sprintf(`"%s %d"`, owner, i), nil))
+			reg := public(owner+"/"+name, returning(fmt.Sprintf(`"%s %d"`, owner, i), nil))
 			live.Add(1)
 			reg.Release = func() { live.Add(-1) }
 			list = append(list, reg)

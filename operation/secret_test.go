@@ -18,7 +18,7 @@ func TestSecretsAreNotSeen(t *testing.T) {
 	const text = "hunter2"
 	secret := operation.NewSecret(text)
 	capabilities := operation.Capabilities{"token": secret}
-	reg := public("x", gives("1", nil))
+	reg := public("x", returning("1", nil))
 	reg.Capabilities = capabilities
 	r := registry(t, reg)
 	private := struct {

@@ -87,13 +87,13 @@ func (s Spec) Check() error {
 	return nil
 }
 
-func (d ErrorDefinition) check(before []ErrorDefinition) error {
+func (d ErrorDefinition) check(earlier []ErrorDefinition) error {
 	switch {
 	case strings.TrimSpace(string(d.Code)) == "":
 		return errors.New("an error is declared without a code")
 	case slices.Contains(protocolCodes, d.Code):
 		return fmt.Errorf("error %s is declared, which is one of the protocol's", d.Code)
-	case slices.ContainsFunc(before, func(other ErrorDefinition) bool { return other.Code == d.Code }):
+	case slices.ContainsFunc(earlier, func(other ErrorDefinition) bool { return other.Code == d.Code }):
 		return fmt.Errorf("error %s is declared twice", d.Code)
 	}
 	if err := checkSchema(d.Schema); err != nil {
@@ -131,8 +131,8 @@ func checkSchema(raw json.RawMessage) error {
 	return errors.New("a schema is an object, true or false")
 }
 
-// declared returns the definition of a code, or nil if there is none.
-func (s *Spec) declared(code Code) *ErrorDefinition {
+// definition returns the definition of a code, or nil if there is none.
+func (s *Spec) definition(code Code) *ErrorDefinition {
 	for i := range s.Errors {
 		if s.Errors[i].Code == code {
 			return &s.Errors[i]

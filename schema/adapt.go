@@ -17,10 +17,10 @@ import (
 // their order. Stages then change the builder until the profile accepts it. [adapter.stages] lists the stages and the
 // file of each. A stage
 //
-//   - calls adapter.takes to find out whether the profile accepts a keyword at this place;
+//   - calls adapter.accepts to find out whether the profile accepts a keyword at this place;
 //   - calls adapter.change to report its change, and the constraints or values that are lost;
 //   - calls builder.note to describe the constraints that no keyword can express any more;
-//   - adds to builder.back the step by which Restore undoes the change in the arguments (restore.go);
+//   - adds to builder.undo the step by which Restore undoes the change in the arguments (restore.go);
 //   - calls adapter.schema for each schema inside, which is the only recursion;
 //   - returns false if no value satisfies the schema. The caller then drops the property or branch.
 //
@@ -37,7 +37,7 @@ type Adapted struct {
 	// Changes lists the changes, in the order of the original schema. It is nil if there are none.
 	Changes []Change
 
-	back *inverse
+	undo *inverse
 }
 
 // ErrUnsupported is returned by [Adapt], wrapped with the reason, if a schema cannot be written in the profile's form.
@@ -75,21 +75,21 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if root.Kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnsupported)
 	}
-	fresh := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), Document: jsontree.NewDocument(root), size: len(raw),
+	base := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), Document: jsontree.NewDocument(root), size: len(raw),
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
-	wrap := !fresh.possibleTypes(root).has(typeObject)
+	wrap := !base.possibleTypes(root).has(typeObject)
 	for level := 0; ; {
-		a := fresh // lookups in the document are kept between attempts
-		a.levels, a.alone = referenceLevels[level].inside, level > 0
+		a := base // lookups in the document are kept between attempts
+		a.maxInlined, a.dropBesideRef = referenceLevels[level].inlined, level > 0
 		adapted, err := a.adapt(wrap)
 		switch {
-		case err == nil && a.cuts(len(adapted.Schema), level):
+		case err == nil && a.shouldShrink(len(adapted.Schema), level):
 			level++
-		case a.grew(err) && level+1 < len(referenceLevels):
+		case a.canShrink(err) && level+1 < len(referenceLevels):
 			level++
 		case errors.Is(err, errNothing) && !wrap:
 			wrap = true // no object satisfies it, but another value may
-		case errors.Is(err, errDefinition) && len(fresh.unsatisfiable) < maxUnsatisfiable:
+		case errors.Is(err, errDefinition) && len(base.unsatisfiable) < maxUnsatisfiable:
 			// The definition is now known to be unsatisfiable. The next attempt omits it if it is optional.
 		default:
 			return adapted, err
@@ -97,8 +97,8 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	}
 }
 
-// grew reports whether an attempt with fewer nested references may avoid the error.
-func (a *adapter) grew(err error) bool {
+// canShrink reports whether an attempt with fewer nested references may avoid the error.
+func (a *adapter) canShrink(err error) bool {
 	_, beyond := errors.AsType[*LimitError](err)
 	return beyond || errors.Is(err, errLimits) && a.targets != nil
 }
@@ -113,18 +113,20 @@ var (
 
 // referenceLevels lists the attempts. Each has a number of references that may be inlined inside one another, and a
 // maximum size in percent of the original. If a schema exceeds that size or the bounds, the next attempt is made.
-var referenceLevels = []struct{ inside, percent int }{{DefaultDepth, 150}, {3, 300}, {1, 0}}
+var referenceLevels = []struct{ inlined, percent int }{{DefaultDepth, 150}, {3, 300}, {1, 0}}
 
-// cuts reports whether to adapt a schema of the given size again. The next attempt inlines fewer nested references, and
-// drops annotations beside a reference that must stand alone. If the consumer accepts $ref with other keywords beside
-// it, there are no inlined references to cut, and cuts returns false.
-func (a *adapter) cuts(size, level int) bool {
-	return level+1 < len(referenceLevels) && (a.rules.RefAlone || !a.parsed.nested.takes("$ref")) && a.targets != nil &&
-		grew(a.size, size, referenceLevels[level].percent)
+// shouldShrink reports whether to adapt a schema of the given size again. The next attempt inlines fewer nested
+// references, and drops annotations beside a reference that must stand alone. If the consumer accepts $ref with other
+// keywords beside it, there are no inlined references to cut, and shouldShrink returns false.
+func (a *adapter) shouldShrink(size, level int) bool {
+	return level+1 < len(referenceLevels) && (a.rules.RefAlone || !a.parsed.nested.accepts("$ref")) && a.targets != nil &&
+		growsBeyond(a.size, size, referenceLevels[level].percent)
 }
 
-// grew reports whether a size is larger than percent of the old size and more than 4 KB above it.
-func grew(was, is, percent int) bool { return is > was*percent/100 && is > was+4<<10 }
+// growsBeyond reports whether a size is larger than percent of the old size and more than 4 KB above it.
+func growsBeyond(before, after, percent int) bool {
+	return after > before*percent/100 && after > before+4<<10
+}
 
 // adapter adapts one schema.
 type adapter struct {
@@ -132,9 +134,9 @@ type adapter struct {
 	rules   *Rules
 	parsed  *parsedRules
 	*jsontree.Document
-	size   int  // size of the original, in bytes
-	levels int  // maximum number of references inlined inside one another
-	alone  bool // drops annotations beside a reference that must stand alone
+	size          int  // size of the original, in bytes
+	maxInlined    int  // maximum number of references inlined inside one another
+	dropBesideRef bool // drops annotations beside a reference that must stand alone
 
 	// Facts about the original.
 	targets       map[string]*node  // by reference
@@ -145,18 +147,18 @@ type adapter struct {
 	unsatisfiable map[*node]bool    // targets that no value satisfies
 
 	// The output so far.
-	inside      []*frame // the references that are being inlined
+	inlined     []*frame // the references that are being inlined
 	defs        []*definition
 	defined     map[*node]*definition
 	definitions map[string]*definition
-	made        int // number of nodes
-	written     int // number of bytes
+	nodeCount   int // number of nodes
+	byteCount   int // number of bytes
 	changes     []Change
 
-	top       *inverse // inverse of the root; nil if the root is wrapped in an object
-	reversed  bool     // some schema has an inverse
-	ambiguous []*node  // schemas with a union in which arguments do not always identify their branch
-	free      bool     // the sketched schema is under keys that the model chooses
+	rootInverse *inverse // inverse of the root; nil if the root is wrapped in an object
+	reversed    bool     // some schema has an inverse
+	ambiguous   []*node  // schemas with a union in which arguments do not always identify their branch
+	freeKeys    bool     // the sketched schema is under keys that the model chooses
 }
 
 // failure is the value with which fail panics.
@@ -176,8 +178,10 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 		}
 	}()
 	top := a.Root
-	if a.top = (&inverse{late: true}); wrap {
-		a.top, a.reversed = nil, true
+	a.rootInverse = &inverse{deferred: true}
+	if wrap {
+		a.rootInverse = nil
+		a.reversed = true
 		a.change(top, RuleRoot, "wrapped in an object with the property input", "", "")
 		top = newObject(
 			typeField("object"),
@@ -191,10 +195,10 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 	}
 	note := a.describe(d)
 	a.define(d)
-	a.reportOther(a.Root, d.node(), 0)
+	a.reportUnexplained(a.Root, d.node(), 0)
 	text := d.node().Append(make([]byte, 0, min(a.size, DefaultBytes)))
-	if hasHalf(text) {
-		text = jsontree.Parse(wire.WithoutLoneSurrogates(text)).Append(nil) // if two names became equal, the last one is kept
+	if hasLoneSurrogate(text) {
+		text = jsontree.Parse(wire.Whole(text)).Append(nil) // if two names became equal, the last one is kept
 		a.change(a.Root, RuleJSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
 	}
 	out := &Adapted{Note: note, Schema: text}
@@ -202,12 +206,12 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 		for _, n := range a.ambiguous {
 			a.change(n, RuleKeyword, "changed a union", "which branch some arguments follow", "")
 		}
-		out.back = d.back
-		if a.top != nil {
-			a.top.fill(d.back)
+		out.undo = d.undo
+		if a.rootInverse != nil {
+			a.rootInverse.fill(d.undo)
 		}
 		if wrap {
-			out.back = &inverse{wrapped: true, inner: d.back}
+			out.undo = &inverse{wrapped: true, inner: d.undo}
 		}
 	}
 	out.Changes = a.changes
@@ -217,7 +221,7 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 // schemaResult is the result of adapting one schema.
 type schemaResult struct {
 	node *node    // nil if no value satisfies it
-	back *inverse // nil if arguments stay as they are
+	undo *inverse // nil if arguments stay as they are
 	null bool     // null is accepted too, but node does not express it
 	cut  bool     // a reference was cut inside it
 }
@@ -225,7 +229,7 @@ type schemaResult struct {
 // schema adapts a schema below the root. A shared schema becomes a reference.
 func (a *adapter) schema(n *node) schemaResult {
 	if a.isShared(n) {
-		return a.moved(n)
+		return a.moveToDefinitions(n)
 	}
 	return a.unshared(n)
 }
@@ -241,8 +245,8 @@ func (a *adapter) unshared(n *node) schemaResult {
 		return schemaResult{null: d != nil && d.null}
 	}
 	a.describe(d)
-	r := schemaResult{d.node(), d.back, d.null, d.cut}
-	a.reportOther(n, r.node, reported)
+	r := schemaResult{d.node(), d.undo, d.null, d.cut}
+	a.reportUnexplained(n, r.node, reported)
 	return r
 }
 
@@ -267,9 +271,9 @@ func (a *adapter) schemasIn(n *node) *node {
 // build makes a builder of n and runs the stages on it. It reports false if no value satisfies the schema. The builder
 // may then be nil.
 func (a *adapter) build(n *node, root bool) (*builder, bool) {
-	mark := len(a.inside)
-	defer func() { a.inside = a.inside[:mark] }()
-	d := &builder{from: n, root: root, mark: mark}
+	mark := len(a.inlined)
+	defer func() { a.inlined = a.inlined[:mark] }()
+	d := &builder{original: n, root: root, firstInlined: mark}
 	switch n.Kind {
 	case 'f':
 		return nil, false
@@ -281,61 +285,61 @@ func (a *adapter) build(n *node, root bool) (*builder, bool) {
 	}
 	a.count(n, d.fields)
 	ok := a.stages(d)
-	for _, f := range a.inside[mark:] {
-		f.back.fill(d.back)
+	for _, f := range a.inlined[mark:] {
+		f.undo.fill(d.undo)
 	}
 	return d, ok
 }
 
 // stages runs the stages in order. Each stage works on the result of the previous stages.
 func (a *adapter) stages(d *builder) bool {
-	return a.forms(d) && // adapt_form.go: the form of each keyword's value, and older drafts
+	return a.repairForms(d) && // adapt_form.go: the form of each keyword's value, and older drafts
 		a.combine(d) &&
-		a.typed(d) && // adapt_type.go: the types that the profile requires
-		a.enums(d) &&
-		a.ownWords(d) &&
-		a.object(d) && // adapt_object.go, keys.go
-		a.array(d) && // adapt_array.go
-		a.leftovers(d) // adapt_rest.go: keywords that the profile does not accept
+		a.addType(d) && // adapt_type.go: the types that the profile requires
+		a.filterEnum(d) &&
+		a.dropForeignKeywords(d) &&
+		a.adaptObject(d) && // adapt_object.go, keys.go
+		a.adaptArray(d) && // adapt_array.go
+		a.dropUnaccepted(d) // adapt_rest.go: keywords that the profile does not accept
 }
 
 // combine runs the stages that reduce a value's schemas to one. It runs again for schemas that are merged in later.
 func (a *adapter) combine(d *builder) bool {
-	return a.references(d) && // adapt_ref.go: $ref is inlined, or kept with a definition
-		a.all(d) && // adapt_all.go: allOf is merged
-		a.conditions(d) && // adapt_rest.go: if, then, else and the dependent keywords
-		a.constants(d) && // adapt_union.go: const, oneOf, null, anyOf; adapt_collapse.go for profiles without unions
-		a.oneOf(d) &&
-		a.nulls(d) &&
-		a.unions(d)
+	return a.followReferences(d) && // adapt_ref.go: $ref is inlined, or kept with a definition
+		a.mergeAllOf(d) && // adapt_all.go: allOf is merged
+		a.dropConditions(d) && // adapt_rest.go: if, then, else and the dependent keywords
+		a.rewriteConst(d) && // adapt_union.go: const, oneOf, null, anyOf; adapt_collapse.go for profiles without unions
+		a.rewriteOneOf(d) &&
+		a.removeNull(d) &&
+		a.adaptUnion(d)
 }
 
-// mostWritten bounds the bytes written while adapting, when it is not yet known which of them stay.
-const mostWritten = 4 * DefaultBytes
+// maxWritten bounds the bytes written while adapting, when it is not yet known which of them stay.
+const maxWritten = 4 * DefaultBytes
 
 // count adds fields to the size of the result, and fails if the result exceeds the bounds.
 func (a *adapter) count(n *node, fields []field) {
-	a.made += 1 + len(fields)
+	a.nodeCount += 1 + len(fields)
 	for i := range fields {
-		a.written += len(fields[i].Key)
+		a.byteCount += len(fields[i].Key)
 		if keyword.ContentOf(fields[i].Name) == keyword.None { // schemas are counted when they are built
-			a.written += len(fields[i].Value.Text)
+			a.byteCount += len(fields[i].Value.Text)
 		}
 	}
 	switch {
-	case a.made > DefaultNodes:
-		a.fail(&LimitError{Bound: "nodes", Found: a.made, Limit: DefaultNodes, Pointer: n.Path()})
-	case a.written > mostWritten:
-		a.fail(&LimitError{Bound: "bytes", Found: a.written, Limit: DefaultBytes, Pointer: n.Path()})
+	case a.nodeCount > DefaultNodes:
+		a.fail(&LimitError{Bound: "nodes", Found: a.nodeCount, Limit: DefaultNodes, Pointer: n.Path()})
+	case a.byteCount > maxWritten:
+		a.fail(&LimitError{Bound: "bytes", Found: a.byteCount, Limit: DefaultBytes, Pointer: n.Path()})
 	}
 }
 
-// takes reports whether the profile accepts a keyword at the place of d.
-func (a *adapter) takes(d *builder, w string) bool {
+// accepts reports whether the profile accepts a keyword at the place of d.
+func (a *adapter) accepts(d *builder, w string) bool {
 	if d.root {
-		return a.parsed.root.takes(w)
+		return a.parsed.root.accepts(w)
 	}
-	return a.parsed.nested.takes(w)
+	return a.parsed.nested.accepts(w)
 }
 
 const maxChanges = 1_000 // a longer report would not be read
@@ -344,7 +348,7 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 	if len(a.changes) >= maxChanges {
 		return
 	}
-	c := Change{Path: n.Path(), Rule: rule, Did: did, Lost: withOwnersNames(lost), Narrowed: withOwnersNames(narrowed)}
+	c := Change{Path: n.Path(), Rule: rule, Did: did, Lost: withOriginalNames(lost), Narrowed: withOriginalNames(narrowed)}
 	for i := range a.changes {
 		if len(a.targets) > 0 && a.changes[i] == c { // the same definition was inlined again
 			return
@@ -353,9 +357,9 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 	a.changes = append(a.changes, c)
 }
 
-// reportOther reports a change of form if no change was reported after the first reported ones.
-func (a *adapter) reportOther(n, now *node, reported int) {
-	if len(a.changes) == reported && n.Original == nil && !now.Same(n) {
+// reportUnexplained reports a change of form if no change was reported after the first reported ones.
+func (a *adapter) reportUnexplained(n, adapted *node, reported int) {
+	if len(a.changes) == reported && n.Like == nil && !adapted.Same(n) {
 		a.change(n, RuleForm, "wrote it in another way", "", "")
 	}
 }

@@ -2,20 +2,20 @@ package schema
 
 import "slices"
 
-// all merges the branches of allOf into the schema that has it.
-func (a *adapter) all(d *builder) bool {
+// mergeAllOf merges the branches of allOf into the schema that has it.
+func (a *adapter) mergeAllOf(d *builder) bool {
 	branches := d.get("allOf")
 	if branches == nil {
 		return true
 	}
-	if a.takes(d, "allOf") {
-		return a.inPlace(d, "allOf")
+	if a.accepts(d, "allOf") {
+		return a.adaptInPlace(d, "allOf")
 	}
 	d.drop("allOf")
 	if len(branches.Elems) > 1 || len(d.fields) > 0 {
-		a.change(d.from, RuleKeyword, "merged allOf", "", "")
+		a.change(d.original, RuleKeyword, "merged allOf", "", "")
 	} else {
-		a.change(d.from, RuleKeyword, "unwrapped allOf", "", "")
+		a.change(d.original, RuleKeyword, "unwrapped allOf", "", "")
 	}
 	return a.mergeEach(d, branches)
 }
@@ -24,11 +24,11 @@ func (a *adapter) mergeEach(d *builder, branches *node) bool {
 	return !slices.ContainsFunc(branches.Elements(), func(b *node) bool { return !a.merge(d, b) })
 }
 
-// inPlace adapts the branches of a combinator that stays.
-func (a *adapter) inPlace(d *builder, w string) bool {
+// adaptInPlace adapts the branches of a combinator that stays.
+func (a *adapter) adaptInPlace(d *builder, w string) bool {
 	branches := d.get(w)
 	out := &node{Kind: '['}
-	var backs []schemaResult
+	var results []schemaResult
 	changed := false
 	for _, b := range branches.Elems {
 		r := a.schema(b)
@@ -41,19 +41,20 @@ func (a *adapter) inPlace(d *builder, w string) bool {
 		}
 		out.Elems = append(out.Elems, r.node)
 		if w == "allOf" {
-			d.back = inTurn(d.back, r.back)
+			d.undo = chainOf(d.undo, r.undo)
 		}
-		backs = append(backs, schemaResult{node: r.node, back: r.back})
+		results = append(results, schemaResult{node: r.node, undo: r.undo})
 	}
 	if len(out.Elems) == 0 {
 		return false
 	}
 	if w == "oneOf" && changed && !a.exclusive(branches, d.declared() == typeObject) {
-		a.change(d.from, RuleKeyword, "changed the branches of oneOf", "that no two of the branches may hold", "what two branches take now")
+		a.change(d.original, RuleKeyword, "changed the branches of oneOf", "that no two of the branches may hold",
+			"what two branches take now")
 	}
 	d.set(w, out)
 	if w != "allOf" {
-		d.back = inTurn(d.back, a.inverseOfUnion(d, backs))
+		d.undo = chainOf(d.undo, a.inverseOfUnion(d, results))
 	}
 	return true
 }
@@ -66,9 +67,9 @@ func (a *adapter) merge(d *builder, n *node) bool {
 	if n.Kind != '{' {
 		return n.Kind != 'f'
 	}
-	m := &builder{from: n, fields: slices.Clone(n.Fields)}
+	m := &builder{original: n, fields: slices.Clone(n.Fields)}
 	a.count(n, m.fields)
-	a.forms(m)
+	a.repairForms(m)
 	inner := m.get("allOf")
 	m.drop("allOf", "nullable")
 	if m.has("if") {
@@ -93,10 +94,11 @@ func (a *adapter) dereferenced(d *builder, n *node) *node {
 	rest := withoutWords(n, referenceWords.has)
 	target := a.target(ref.Unquoted())
 	if target == nil {
-		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref.Unquoted()), "what "+briefName(ref.Unquoted())+" says", "")
+		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref.Unquoted()),
+			"what "+briefName(ref.Unquoted())+" says", "")
 		return rest
 	}
-	if !a.enter(d, n, target, ref.Unquoted()) {
+	if !a.inlineTarget(d, n, target, ref.Unquoted()) {
 		return rest
 	}
 	if len(rest.Fields) == 0 {
@@ -114,7 +116,8 @@ func withAllOf(n *node, all ...*node) *node {
 
 func (a *adapter) mergeFields(d, m *builder) bool {
 	if refusesProperties(d, m) || refusesProperties(m, d) { // authors of such schemas want both sets of properties
-		a.change(d.from, RuleKeyword, "took two closed objects for one that has the properties of both", "that the one refuses what the other declares", "")
+		a.change(d.original, RuleKeyword, "took two closed objects for one that has the properties of both",
+			"that the one refuses what the other declares", "")
 	}
 	d.conditions = append(d.conditions, m.conditions...)
 	for _, f := range m.fields {
@@ -172,7 +175,7 @@ func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok b
 			return product, true
 		}
 	}
-	a.change(d.from, RuleKeyword, "kept the first of two "+f.Name, "the second "+f.Name, "")
+	a.change(d.original, RuleKeyword, "kept the first of two "+f.Name, "the second "+f.Name, "")
 	d.note(f.Name + " " + sketchValue(v))
 	return old, true
 }
@@ -211,7 +214,7 @@ func mergedProperties(x, y *node) *node {
 
 // allValues returns the union of two lists of values.
 func allValues(x, y *node) *node {
-	return newArray(withoutSame(slices.Concat(x.Elems, y.Elems), (*node).Compact)...)
+	return newArray(distinctNodes(slices.Concat(x.Elems, y.Elems), (*node).Compact)...)
 }
 
 // commonValues returns the values that are in both lists.
@@ -219,12 +222,13 @@ func commonValues(x, y *node) *node {
 	if x == nil || y == nil {
 		return nil
 	}
-	return &node{Kind: '[', Elems: slices.DeleteFunc(slices.Clone(x.Elems), func(e *node) bool { return !hasSame(y.Elems, e) })}
+	common := slices.DeleteFunc(slices.Clone(x.Elems), func(e *node) bool { return !hasSame(y.Elems, e) })
+	return newArray(common...)
 }
 
 // namesOf returns the union of two lists of names, each name once, whatever its escapes.
 func namesOf(x, y *node) *node {
-	return newArray(withoutSame(slices.Concat(x.Elems, y.Elems), (*node).Unquoted)...)
+	return newArray(distinctNodes(slices.Concat(x.Elems, y.Elems), (*node).Unquoted)...)
 }
 
 const maxProduct = 16 // branches in the product of two unions
@@ -257,8 +261,8 @@ func refusesProperties(x, y *builder) bool {
 // typeNode returns the value of the keyword type for a set.
 func typeNode(t typeSet) *node {
 	var names []*node
-	for _, one := range t.each() {
-		names = append(names, newString(one.one()))
+	for _, member := range t.types() {
+		names = append(names, newString(member.single()))
 	}
 	if len(names) == 1 {
 		return names[0]

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// array adapts the items of an array.
-func (a *adapter) array(d *builder) bool {
+// adaptArray adapts the items of an array.
+func (a *adapter) adaptArray(d *builder) bool {
 	typed := d.has("type")
-	if d.done || !typed && !d.hasTyped(typeArray) || typed && !d.declared().has(typeArray) {
+	if d.finished || !typed && !d.hasTyped(typeArray) || typed && !d.declared().has(typeArray) {
 		return true
 	}
 	if !a.tuple(d) {
@@ -19,8 +19,8 @@ func (a *adapter) array(d *builder) bool {
 		if !a.rules.ArrayItems || !typed {
 			return true
 		}
-		a.change(d.from, RuleItems, "added items", "", "")
-		items = madeFor(d.from)
+		a.change(d.original, RuleItems, "added items", "", "")
+		items = madeFor(d.original)
 	}
 	r := a.schema(items)
 	if r.null {
@@ -29,12 +29,12 @@ func (a *adapter) array(d *builder) bool {
 	if r.node == nil {
 		a.change(items, RuleItems, "took what nothing satisfies for anything", "that the array is empty", "")
 		d.note("empty")
-		r = a.schema(madeFor(d.from))
+		r = a.schema(madeFor(d.original))
 	}
 	d.cut = d.cut || r.cut
 	d.set("items", r.node)
-	if r.back != nil {
-		d.back = inTurn(d.back, &inverse{items: r.back})
+	if r.undo != nil {
+		d.undo = chainOf(d.undo, &inverse{items: r.undo})
 	}
 	return true
 }
@@ -49,7 +49,7 @@ func (a *adapter) tuple(d *builder) bool {
 	if first == nil {
 		return true
 	}
-	if a.takes(d, "prefixItems") && !a.rules.ArrayItems {
+	if a.accepts(d, "prefixItems") && !a.rules.ArrayItems {
 		return a.prefix(d, first, rest, old)
 	}
 	d.drop("prefixItems", "additionalItems", "items")
@@ -63,7 +63,8 @@ func (a *adapter) tuple(d *builder) bool {
 		union.Elems = append(union.Elems, rest)
 	}
 	text := a.sketchEach(first, ", ")
-	equal := closed && len(union.Elems) > 0 && !slices.ContainsFunc(union.Elems, func(e *node) bool { return !e.Same(union.Elems[0]) })
+	differs := func(e *node) bool { return !e.Same(union.Elems[0]) }
+	equal := closed && len(union.Elems) > 0 && !slices.ContainsFunc(union.Elems, differs)
 	lost := "which item is which: " + text
 	switch {
 	case len(union.Elems) == 1 && !closed:
@@ -81,11 +82,11 @@ func (a *adapter) tuple(d *builder) bool {
 	if !equal {
 		d.note("in this order: " + text)
 	}
-	a.change(d.from, RuleItems, "made one schema of the items of a tuple", lost, narrowed)
-	if most := d.get("maxItems"); closed && (most == nil || numberOf(most) > float64(n)) {
+	a.change(d.original, RuleItems, "made one schema of the items of a tuple", lost, narrowed)
+	if maxItems := d.get("maxItems"); closed && (maxItems == nil || numberOf(maxItems) > float64(n)) {
 		d.set("maxItems", &node{Kind: '0', Text: []byte(strconv.Itoa(n))})
 	}
-	d.set("items", oneOfEach(union.Elems))
+	d.set("items", unionOf(union.Elems))
 	return true
 }
 
@@ -96,17 +97,17 @@ func (a *adapter) prefix(d *builder, first, rest *node, old bool) bool {
 		return true
 	}
 	out := &node{Kind: '['}
-	back := &inverse{}
+	undo := &inverse{}
 	for _, e := range first.Elems {
 		r := a.schema(e)
 		if r.node == nil {
 			r.node = falseNode
 		}
 		out.Elems = append(out.Elems, r.node)
-		back.prefix = append(back.prefix, r.back)
+		undo.prefix = append(undo.prefix, r.undo)
 	}
 	if old {
-		a.change(d.from, RuleForm, "wrote a list of items as prefixItems", "", "")
+		a.change(d.original, RuleForm, "wrote a list of items as prefixItems", "", "")
 		d.drop("additionalItems")
 		d.rename("items", "prefixItems", out)
 		if rest != nil {
@@ -115,8 +116,8 @@ func (a *adapter) prefix(d *builder, first, rest *node, old bool) bool {
 	} else {
 		d.set("prefixItems", out)
 	}
-	if !back.isNothing() {
-		d.back = inTurn(d.back, back)
+	if !undo.isIdentity() {
+		d.undo = chainOf(d.undo, undo)
 	}
 	return true
 }

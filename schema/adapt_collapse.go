@@ -6,13 +6,13 @@ import "slices"
 // properties of all. Of other branches that cannot be combined, the first is kept.
 func (a *adapter) collapse(d *builder, union *node) bool {
 	null := d.null
-	open := a.opened(d, union)
+	branches := a.openBranches(d, union)
 	if d.hasAny("type", "enum", "const") {
 		d.null = null // the schema beside the union refuses null, or null would be set already
 	}
 	base := d.declared()
 	var objects, others []*builder
-	for _, b := range open {
+	for _, b := range branches {
 		t := a.impliedTypes(b) & base
 		if !b.has("type") && d.has("type") && allowedValues(b.node()) == nil {
 			t = base // its keywords for other types have no meaning here
@@ -31,13 +31,13 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 		switch {
 		case len(others) > 0:
 			narrowed = "what is no object: " + all
-		case declareApart(objects):
+		case declareDifferently(objects):
 			narrowed = "other values under names that only some branches declare"
 		}
 		if len(objects) == 1 {
 			lost = ""
 		}
-		a.change(d.from, RuleKeyword, "merged the objects of a union", lost, narrowed)
+		a.change(d.original, RuleKeyword, "merged the objects of a union", lost, narrowed)
 		if lost != "" || narrowed != "" {
 			d.note("one of: " + all)
 		}
@@ -46,7 +46,8 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 		if a.mergeObjects(d, objects) {
 			return true
 		}
-		if *d = before; len(others) == 0 {
+		*d = before
+		if len(others) == 0 {
 			return false
 		}
 	case len(others) == 0:
@@ -56,17 +57,17 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 	if t := a.impliedTypes(first); t == everyType && len(others) > 1 { // it has no constraints, but another branch may
 		first = others[len(others)-1]
 	}
-	if sum, ok := a.sumOf(d, others); ok {
-		first = sum
+	if common, ok := a.commonSchema(d, others); ok {
+		first = common
 	} else if len(others) > 1 {
-		a.change(d.from, RuleKeyword, "took one schema of a union", "", "all but the first of: "+all)
+		a.change(d.original, RuleKeyword, "took one schema of a union", "", "all but the first of: "+all)
 		d.note("else one of: " + all)
 	}
 	return a.mergeFields(d, first) && a.combine(d)
 }
 
-// declareApart reports whether some object declares a property that another object does not declare.
-func declareApart(objects []*builder) bool {
+// declareDifferently reports whether some object declares a property that another object does not declare.
+func declareDifferently(objects []*builder) bool {
 	declared := map[string]int{}
 	for _, o := range objects {
 		for _, f := range o.get("properties").Members() {
@@ -81,24 +82,24 @@ func declareApart(objects []*builder) bool {
 	return false
 }
 
-// opened returns the branches as builders, with their references and combinators merged in. A branch that is a union is
-// replaced by its own branches.
-func (a *adapter) opened(d *builder, union *node) []*builder {
+// openBranches returns the branches as builders, with their references and combinators merged in. A branch that is a
+// union is replaced by its own branches.
+func (a *adapter) openBranches(d *builder, union *node) []*builder {
 	var out []*builder
 	for _, n := range union.Elems {
-		b := &builder{from: n, root: d.root}
-		if !a.merge(b, n) || !a.constants(b) {
+		b := &builder{original: n, root: d.root}
+		if !a.merge(b, n) || !a.rewriteConst(b) {
 			continue
 		}
 		if b.has("oneOf") && !b.has("anyOf") {
 			b.rename("oneOf", "anyOf", b.get("oneOf"))
 		}
-		takesNull := b.declared().has(typeNull)
-		accepted, left := a.withoutNull(b)
+		branchNull := b.declared().has(typeNull)
+		accepted, remains := a.withoutNull(b)
 		if accepted && !d.root {
 			d.null = true
 		}
-		if !left {
+		if !remains {
 			continue
 		}
 		inner := b.get("anyOf")
@@ -107,9 +108,9 @@ func (a *adapter) opened(d *builder, union *node) []*builder {
 			continue
 		}
 		b.drop("anyOf")
-		within := &builder{from: n, root: d.root}
-		for _, i := range a.opened(within, inner) {
-			d.null = d.null || within.null && takesNull
+		holder := &builder{original: n, root: d.root}
+		for _, i := range a.openBranches(holder, inner) {
+			d.null = d.null || holder.null && branchNull
 			if a.mergeFields(i, b) {
 				out = append(out, i)
 			}
@@ -173,12 +174,12 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 			variants[f.Name] = append(variants[f.Name], f.Value)
 		}
 	}
-	merged := &builder{from: d.from}
+	merged := &builder{original: d.original}
 	merged.set("type", newString("object"))
 	props := &node{Kind: '{'}
 	base := d.get("properties")
 	for _, f := range order {
-		f.Value = oneOfEach(variants[f.Name])
+		f.Value = unionOf(variants[f.Name])
 		if base != nil && base.Get(f.Name) != nil && len(variants[f.Name]) < len(objects) {
 			continue // some branch accepts every value that the base accepts
 		}
@@ -198,16 +199,16 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 	return a.mergeFields(d, merged) && a.combine(d)
 }
 
-// oneOfEach returns a schema that accepts every value that one of the variants accepts.
-func oneOfEach(variants []*node) *node {
-	kept := withoutSame(slices.Clone(variants), (*node).Compact)
-	if len(kept) == 1 {
-		return kept[0]
+// unionOf returns a schema that accepts every value that one of the variants accepts.
+func unionOf(variants []*node) *node {
+	distinct := distinctNodes(slices.Clone(variants), (*node).Compact)
+	if len(distinct) == 1 {
+		return distinct[0]
 	}
-	if values := constants(kept); values != nil {
-		return madeFor(kept[0], newMember("enum", values))
+	if values := constants(distinct); values != nil {
+		return madeFor(distinct[0], newMember("enum", values))
 	}
-	return madeFor(kept[0], newMember("anyOf", newArray(kept...)))
+	return madeFor(distinct[0], newMember("anyOf", newArray(distinct...)))
 }
 
 // constants returns the values of schemas that only list values, or nil if a schema has another keyword.
@@ -228,18 +229,18 @@ func constants(all []*node) *node {
 	return out
 }
 
-// sumOf returns one schema that accepts every value that one of the branches accepts, if the profile can express it.
-// The result is an enum of one type, or a type that contains the others.
-func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
-	sum := &builder{from: d.from}
+// commonSchema returns one schema that accepts every value that one of the branches accepts, if the profile can express
+// it. The result is an enum of one type, or a type that contains the others.
+func (a *adapter) commonSchema(d *builder, all []*builder) (*builder, bool) {
+	common := &builder{original: d.original}
 	var t typeSet
 	for _, b := range all {
 		t |= a.impliedTypes(b)
 	}
-	if t.one() == "" || t.has(typeObject|typeArray) {
+	if t.single() == "" || t.has(typeObject|typeArray) {
 		return nil, false
 	}
-	sum.set("type", newString(t.one()))
+	common.set("type", newString(t.single()))
 	enum := newArray()
 	for _, b := range all {
 		e := b.get("enum")
@@ -250,19 +251,19 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 		enum = allValues(enum, e)
 	}
 	if enum != nil {
-		sum.set("enum", enum)
+		common.set("enum", enum)
 	}
-	lost, said := "", ""
+	lost, description := "", ""
 	for _, b := range all {
 		if b.hasOther("type", "enum") || b.conditions != nil || enum == nil && b.has("enum") {
 			lost = "what each branch says of the values: "
 		}
 		if text := b.get("description"); text != nil {
-			said = joined(said, text.Unquoted())
+			description = joined(description, text.Unquoted())
 		}
 	}
-	if said != "" {
-		sum.set("description", newString(said))
+	if description != "" {
+		common.set("description", newString(description))
 	}
 	if lost != "" {
 		var nodes []*node
@@ -274,8 +275,8 @@ func (a *adapter) sumOf(d *builder, all []*builder) (*builder, bool) {
 	}
 	narrowed := ""
 	if slices.ContainsFunc(all, func(b *builder) bool { return !b.has("type") && allowedValues(b.node()) == nil }) {
-		narrowed = "what is no " + t.one()
+		narrowed = "what is no " + t.single()
 	}
-	a.change(d.from, RuleKeyword, "made one "+t.one()+" of a union", lost, narrowed)
-	return sum, true
+	a.change(d.original, RuleKeyword, "made one "+t.single()+" of a union", lost, narrowed)
+	return common, true
 }

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// forms repairs keywords with a value that JSON Schema does not allow, or drops them. The other stages can then rely on
-// valid values. It also rewrites the spellings of older drafts as draft 2020-12.
-func (a *adapter) forms(d *builder) bool {
+// repairForms repairs keywords with a value that JSON Schema does not allow, or drops them. The other stages can then
+// rely on valid values. It also rewrites the spellings of older drafts as draft 2020-12.
+func (a *adapter) repairForms(d *builder) bool {
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
-		if wellFormed, value := a.form(d, &f); value != nil {
+		if wellFormed, value := a.checkForm(d, &f); value != nil {
 			d.fields[i].Value = value
 		} else if !wellFormed {
-			a.change(d.from, RuleForm, "dropped "+f.Name+", whose value has not its form", f.Name, "")
+			a.change(d.original, RuleForm, "dropped "+f.Name+", whose value has not its form", f.Name, "")
 			d.drop(f.Name)
 			i--
 		}
@@ -42,11 +42,11 @@ func (a *adapter) nullable(d *builder) {
 		d.set("anyOf", newArray(append(slices.Clone(union.Elems), newTyped("null"))...))
 	case d.hasAny("$ref", "$dynamicRef", "$recursiveRef", "allOf", "oneOf") && !d.root:
 		inner := withoutWords(d.node(), func(w string) bool { return isAnnotation(w) || w == "nullable" })
-		d.keep("nullable")
-		d.set("anyOf", newArray(madeFor(d.from, inner.Fields...), newTyped("null")))
+		d.keepAnnotationsAnd("nullable")
+		d.set("anyOf", newArray(madeFor(d.original, inner.Fields...), newTyped("null")))
 	}
-	if v.Kind == 'f' || !a.takes(d, "nullable") {
-		a.change(d.from, RuleKeyword, "wrote nullable as the type null", "", "")
+	if v.Kind == 'f' || !a.accepts(d, "nullable") {
+		a.change(d.original, RuleKeyword, "wrote nullable as the type null", "", "")
 		d.drop("nullable")
 	}
 }
@@ -68,8 +68,8 @@ var formKinds = []struct {
 	{setOf("examples"), "["},
 }
 
-// form reports whether a keyword has its form, and returns a replacement value if the form can be repaired.
-func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
+// checkForm reports whether a keyword has its form, and returns a replacement value if the form can be repaired.
+func (a *adapter) checkForm(d *builder, f *field) (ok bool, repaired *node) {
 	v := f.Value
 	noSchema := func(e *node) bool { return !isSchema(e) }
 	switch f.Name {
@@ -77,7 +77,7 @@ func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
 		return a.typeForm(d, v)
 	case "dependencies", "dependentRequired":
 		return v.Kind == '{' && !slices.ContainsFunc(v.Fields, func(g field) bool {
-			return !isNames(g.Value) && !(f.Name == "dependencies" && isSchema(g.Value))
+			return !isNameList(g.Value) && !(f.Name == "dependencies" && isSchema(g.Value))
 		}), nil
 	case "required":
 		return v.Kind == '[', requiredNames(v)
@@ -105,34 +105,36 @@ func (a *adapter) form(d *builder, f *field) (ok bool, instead *node) {
 // requiredNames returns the names in required, each once, or nil if there is nothing to remove.
 func requiredNames(v *node) *node {
 	names := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return e.Kind != '"' })
-	return unlessAll(v, withoutSame(names, func(e *node) string {
+	return listIfShorter(v, distinctNodes(names, func(e *node) string {
 		return strings.ToValidUTF8(e.Unquoted(), "\uFFFD") // as encoding/json decodes it
 	}))
 }
 
 // enumValues returns the values of an enum that are valid Unicode, each once, or nil if there is nothing to remove.
 func (a *adapter) enumValues(d *builder, v *node) *node {
-	valid := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return hasHalf(e.Append(nil)) })
+	valid := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return hasLoneSurrogate(e.Append(nil)) })
 	if len(valid) == 0 { // the values can only be described
 		return nil
 	}
 	if len(valid) < len(v.Elems) {
-		a.change(d.from, RuleJSON, "dropped values with half a surrogate pair", "", sketchValues(v.Elems))
+		a.change(d.original, RuleJSON, "dropped values with half a surrogate pair", "", sketchValues(v.Elems))
 	}
-	return unlessAll(v, withoutSame(valid, (*node).Compact))
+	return listIfShorter(v, distinctNodes(valid, (*node).Compact))
 }
 
-// unlessAll returns elems as a list, or nil if no elements of v are missing in it.
-func unlessAll(v *node, elems []*node) *node {
+// listIfShorter returns elems as a list, or nil if no elements of v are missing in it.
+func listIfShorter(v *node, elems []*node) *node {
 	if v.Kind != '[' || len(elems) == len(v.Elems) {
 		return nil
 	}
 	return newArray(elems...)
 }
 
-// isNames reports whether v is a list of different strings.
-func isNames(v *node) bool {
-	return v.Kind == '[' && !slices.ContainsFunc(v.Elems, func(e *node) bool { return e.Kind != '"' }) && len(namesOf(newArray(), v).Elems) == len(v.Elems)
+// isNameList reports whether v is a list of different strings.
+func isNameList(v *node) bool {
+	noString := func(e *node) bool { return e.Kind != '"' }
+	return v.Kind == '[' && !slices.ContainsFunc(v.Elems, noString) &&
+		len(namesOf(newArray(), v).Elems) == len(v.Elems)
 }
 
 // otherTypeNames maps the type names of other languages to JSON Schema types.
@@ -145,13 +147,13 @@ var otherTypeNames = map[string]string{
 func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 	if v.Kind == '[' {
 		known := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return typeNamed(e.Unquoted()) == 0 })
-		switch names := withoutSame(known, (*node).Unquoted); len(names) {
+		switch names := distinctNodes(known, (*node).Unquoted); len(names) {
 		case 0:
 			return false, nil
 		case 1:
 			return true, names[0]
 		default:
-			return true, unlessAll(v, names)
+			return true, listIfShorter(v, names)
 		}
 	}
 	name := v.Unquoted()
@@ -159,13 +161,13 @@ func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 		return true, nil
 	}
 	lower := strings.ToLower(name)
-	if of, isList := strings.CutSuffix(lower, "[]"); isList && d.get("items") == nil {
-		if other := otherTypeNames[of]; other != "" {
-			of = other
+	if elemType, isList := strings.CutSuffix(lower, "[]"); isList && d.get("items") == nil {
+		if other := otherTypeNames[elemType]; other != "" {
+			elemType = other
 		}
-		if typeNamed(of) != 0 {
-			a.change(d.from, RuleForm, "took the type "+briefName(name)+" for array", "", "")
-			d.set("items", newObject(typeField(of)))
+		if typeNamed(elemType) != 0 {
+			a.change(d.original, RuleForm, "took the type "+briefName(name)+" for array", "", "")
+			d.set("items", newObject(typeField(elemType)))
 			return true, newString("array")
 		}
 	}
@@ -175,12 +177,12 @@ func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 	if typeNamed(lower) == 0 {
 		return false, nil
 	}
-	a.change(d.from, RuleForm, "took the type "+briefName(name)+" for "+lower, "", "")
+	a.change(d.original, RuleForm, "took the type "+briefName(name)+" for "+lower, "", "")
 	return true, newString(lower)
 }
 
-// withoutSame removes each element with the text of an earlier element.
-func withoutSame(all []*node, text func(*node) string) []*node {
+// distinctNodes removes each element with the text of an earlier element.
+func distinctNodes(all []*node, text func(*node) string) []*node {
 	seen := make(map[string]bool, len(all))
 	return slices.DeleteFunc(all, func(e *node) bool {
 		known := seen[text(e)]
@@ -202,5 +204,5 @@ func (a *adapter) draft4Bound(d *builder, exclusive, bound string) {
 	} else {
 		d.drop(exclusive)
 	}
-	a.change(d.from, RuleForm, "wrote "+exclusive+" as a number", "", "")
+	a.change(d.original, RuleForm, "wrote "+exclusive+" as a number", "", "")
 }

@@ -8,18 +8,19 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// object adapts an object: its properties, their names, and the required list.
-func (a *adapter) object(d *builder) bool {
+// adaptObject adapts an object: its properties, their names, and the required list.
+func (a *adapter) adaptObject(d *builder) bool {
 	typed := d.has("type")
-	if d.done || !typed && !d.hasTyped(typeObject) || typed && !d.declared().has(typeObject) {
+	if d.finished || !typed && !d.hasTyped(typeObject) || typed && !d.declared().has(typeObject) {
 		return true
 	}
-	if more := d.get("unevaluatedProperties"); more != nil && !d.has("additionalProperties") && !a.takes(d, "unevaluatedProperties") {
+	if more := d.get("unevaluatedProperties"); more != nil && !d.has("additionalProperties") &&
+		!a.accepts(d, "unevaluatedProperties") {
 		d.rename("unevaluatedProperties", "additionalProperties", more)
 	}
 	if a.rules.Closed && !d.root && !d.cut && d.hasFreeKeys() {
 		if all := d.declared(); typed && all != typeObject {
-			return a.split(d, all, all.inOrder(d.get("type")))
+			return a.splitTypes(d, all, all.sortedBy(d.get("type")))
 		}
 		return a.dictionary(d)
 	}
@@ -27,22 +28,22 @@ func (a *adapter) object(d *builder) bool {
 	if a.rules.Closed && d.root && d.hasFreeKeys() && (d.has("patternProperties") || more != nil && more.Kind == '{') {
 		a.fail(errNothing) // a wrapped schema can express it
 	}
-	o := &objectAdapter{adapter: a, builder: d, out: &node{Kind: '{'}, back: &inverse{}}
-	if !o.properties() || !o.undeclared() {
+	o := &objectAdapter{adapter: a, builder: d, out: &node{Kind: '{'}, undo: &inverse{}}
+	if !o.adaptProperties() || !o.declareRequired() {
 		return false
 	}
 	a.patterns(d)
-	a.additional(d, o.back)
+	a.additional(d, o.undo)
 	if o.out.Fields != nil || d.has("properties") || a.wantsProperties(d) {
 		if !d.has("properties") {
-			a.change(d.from, RuleProperties, "added properties", "", "")
+			a.change(d.original, RuleProperties, "added properties", "", "")
 		}
 		d.set("properties", o.out)
 	}
-	o.required()
-	o.mentioned()
-	o.counted()
-	d.back = inTurn(d.back, o.back)
+	o.writeRequired()
+	o.renameMentions()
+	o.reportCounts()
+	d.undo = chainOf(d.undo, o.undo)
 	return true
 }
 
@@ -55,15 +56,15 @@ func (a *adapter) wantsProperties(d *builder) bool {
 type objectAdapter struct {
 	*adapter
 	*builder
-	out     *node           // the properties
-	taken   map[string]bool // names in out, built at the first call of isNamed
-	needed  []*node         // the names that are required in the result
-	missing []*node         // the required names that are not declared
-	back    *inverse
+	out      *node           // the properties
+	outNames map[string]bool // names in out, built at the first call of hasName
+	needed   []*node         // the names that are required in the result
+	missing  []*node         // the required names that are not declared
+	undo     *inverse
 }
 
-// properties adapts each property. It reports false if a required property cannot be adapted.
-func (o *objectAdapter) properties() bool {
+// adaptProperties adapts each property. It reports false if a required property cannot be adapted.
+func (o *objectAdapter) adaptProperties() bool {
 	required := o.builder.get("required").Elements()
 	o.needed = make([]*node, 0, len(required))
 	props := o.builder.get("properties")
@@ -74,11 +75,11 @@ func (o *objectAdapter) properties() bool {
 	if n := len(props.Fields); n > 0 {
 		o.out.Fields = make([]field, 0, n)
 	}
-	names, isRequired := o.renamed(props), lookUpNames(required)
+	names, isRequired := o.newNames(props), lookUpNames(required)
 	o.builder.names = names
 	for _, f := range props.Fields {
 		r := o.schema(f.Value)
-		if !o.property(f, names, r, isRequired(f.Name)) {
+		if !o.addProperty(f, names, r, isRequired(f.Name)) {
 			return false
 		}
 	}
@@ -106,10 +107,10 @@ func lookUpFields(fields []field) func(string) bool {
 	return func(name string) bool { return find(name) != nil }
 }
 
-// property adds one property. If the property accepts null but its new schema cannot, it becomes optional, and a
+// addProperty adds one property. If the property accepts null but its new schema cannot, it becomes optional, and a
 // missing property means null.
-func (o *objectAdapter) property(f field, names map[string]string, r schemaResult, required bool) bool {
-	b := propertyInverse{key: f.Key, name: f.Name, step: r.back}
+func (o *objectAdapter) addProperty(f field, names map[string]string, r schemaResult, required bool) bool {
+	b := propertyInverse{key: f.Key, name: f.Name, step: r.undo}
 	if name, ok := names[b.name]; ok {
 		o.change(f.Value, RuleKey, "renamed to "+briefName(name), "", "")
 		f = newMember(name, f.Value)
@@ -121,12 +122,12 @@ func (o *objectAdapter) property(f field, names map[string]string, r schemaResul
 		if required {
 			o.reversed = true
 			b.adapted = f.Name
-			o.back.properties = append(o.back.properties, b)
+			o.undo.properties = append(o.undo.properties, b)
 		}
-		o.change(f.Value, RuleType, "left out: it can only be null", o.ifOpen("that it can only be null"), "")
+		o.change(f.Value, RuleType, "left out: it can only be null", o.lostIfOpen("that it can only be null"), "")
 		return true
 	case r.node == nil:
-		o.change(f.Value, RuleBoolean, "left out: nothing satisfies it", o.ifOpen("that it must not be given"), "")
+		o.change(f.Value, RuleBoolean, "left out: nothing satisfies it", o.lostIfOpen("that it must not be given"), "")
 		return !required
 	}
 	if r.cut && o.rules.Closed && !required {
@@ -145,7 +146,7 @@ func (o *objectAdapter) property(f field, names map[string]string, r schemaResul
 	if o.rules.RequiredAll && !required {
 		required, b.dropNull = true, true
 		narrowed := ""
-		if takesNull(r.node) {
+		if acceptsNull(r.node) {
 			narrowed = nullUnlessDefault(original)
 		} else {
 			f.Value = withNull(r.node)
@@ -153,21 +154,22 @@ func (o *objectAdapter) property(f field, names map[string]string, r schemaResul
 		o.change(original, RuleRequired, "made required, with null for what is not given", "", narrowed)
 	}
 	o.out.Fields = append(o.out.Fields, f)
-	if o.taken != nil {
-		o.taken[f.Name] = true
+	if o.outNames != nil {
+		o.outNames[f.Name] = true
 	}
 	if required {
 		o.needed = append(o.needed, &node{Kind: '"', Text: f.Key})
 	}
 	o.reversed = o.reversed || b.renamed || b.dropNull || b.fillNull
-	if b.adapted = f.Name; b.renamed || b.dropNull || b.fillNull || b.step != nil {
-		o.back.properties = append(o.back.properties, b)
+	b.adapted = f.Name
+	if b.renamed || b.dropNull || b.fillNull || b.step != nil {
+		o.undo.properties = append(o.undo.properties, b)
 	}
 	return true
 }
 
-// mentioned writes the new names of properties into the other keywords that refer to them.
-func (o *objectAdapter) mentioned() {
+// renameMentions writes the new names of properties into the other keywords that refer to them.
+func (o *objectAdapter) renameMentions() {
 	if len(o.builder.names) == 0 {
 		return
 	}
@@ -199,13 +201,14 @@ func renamedIn(v *node, names map[string]string) *node {
 	return out
 }
 
-// counted reports that added or dropped nulls change the counts of minProperties and maxProperties.
-func (o *objectAdapter) counted() {
+// reportCounts reports that added or dropped nulls change the counts of minProperties and maxProperties.
+func (o *objectAdapter) reportCounts() {
 	if !o.builder.hasAny("minProperties", "maxProperties") {
 		return
 	}
-	if slices.ContainsFunc(o.back.properties, func(p propertyInverse) bool { return p.fillNull || p.dropNull }) {
-		o.change(o.builder.from, RuleRequired, "counted properties with null for what is not given", "minProperties and maxProperties", "")
+	if slices.ContainsFunc(o.undo.properties, func(p propertyInverse) bool { return p.fillNull || p.dropNull }) {
+		o.change(o.builder.original, RuleRequired, "counted properties with null for what is not given",
+			"minProperties and maxProperties", "")
 	}
 }
 
@@ -219,28 +222,30 @@ func nullUnlessDefault(n *node) string {
 	return "null, where that is not the same as not given"
 }
 
-// ifOpen returns lost, or "" for a profile that closes objects, which loses nothing.
-func (o *objectAdapter) ifOpen(lost string) string {
+// lostIfOpen returns lost, or "" for a profile that closes objects, which loses nothing.
+func (o *objectAdapter) lostIfOpen(lost string) string {
 	if o.rules.Closed {
 		return ""
 	}
 	return lost
 }
 
-// undeclared declares the required properties that have no schema. It reports false if such a property cannot exist.
-func (o *objectAdapter) undeclared() bool {
+// declareRequired declares the required properties that have no schema. It reports false if such a property cannot
+// exist.
+func (o *objectAdapter) declareRequired() bool {
 	if len(o.missing) == 0 || !o.rules.RequiredDeclared {
 		return true
 	}
 	more := o.builder.get("additionalProperties")
 	if o.builder.has("patternProperties") {
-		o.change(o.builder.from, RuleRequired, "took what patterns say of required properties for anything", "what patterns say of required properties", "")
+		o.change(o.builder.original, RuleRequired, "took what patterns say of required properties for anything",
+			"what patterns say of required properties", "")
 		more = nil
 	}
 	if more != nil && more.Kind == 'f' {
 		return false
 	}
-	n := madeFor(o.builder.from)
+	n := madeFor(o.builder.original)
 	if more != nil && more.Kind == '{' {
 		n = more
 	}
@@ -248,11 +253,11 @@ func (o *objectAdapter) undeclared() bool {
 	for _, e := range o.missing {
 		props.Fields = append(props.Fields, field{Key: e.Text, Name: jsontree.Unquote(e.Text), Value: n})
 	}
-	names := o.renamed(props)
+	names := o.newNames(props)
 	for _, f := range props.Fields {
-		o.change(o.builder.from, RuleRequired, "declared "+briefName(f.Name)+", which is required", "", "")
+		o.change(o.builder.original, RuleRequired, "declared "+briefName(f.Name)+", which is required", "", "")
 		r := o.schema(n)
-		if !o.property(f, names, r, true) {
+		if !o.addProperty(f, names, r, true) {
 			return false
 		}
 	}
@@ -260,13 +265,13 @@ func (o *objectAdapter) undeclared() bool {
 	return true
 }
 
-// required writes the list of required names, in the old order.
-func (o *objectAdapter) required() {
+// writeRequired writes the list of required names, in the old order.
+func (o *objectAdapter) writeRequired() {
 	d := o.builder
 	o.needed = append(o.needed, o.missing...)
 	old := d.get("required")
 	if !o.rules.RequiredAll && old != nil {
-		o.inOldOrder(old)
+		o.sortRequired(old)
 	}
 	switch {
 	case len(o.needed) == 0 && old == nil && !(o.rules.RequiredAll && d.has("type")):
@@ -277,8 +282,8 @@ func (o *objectAdapter) required() {
 	}
 }
 
-// inOldOrder sorts the required names by their places in the old list.
-func (o *objectAdapter) inOldOrder(old *node) {
+// sortRequired sorts the required names by their places in the old list.
+func (o *objectAdapter) sortRequired(old *node) {
 	if slices.EqualFunc(o.needed, old.Elems, func(x, y *node) bool { return string(x.Text) == string(y.Text) }) {
 		return
 	}
@@ -286,9 +291,9 @@ func (o *objectAdapter) inOldOrder(old *node) {
 	for i, e := range old.Elems {
 		order[e.Unquoted()] = i
 	}
-	original := make(map[string]string, len(o.back.properties))
-	for i := range o.back.properties {
-		original[o.back.properties[i].adapted] = o.back.properties[i].name
+	original := make(map[string]string, len(o.undo.properties))
+	for i := range o.undo.properties {
+		original[o.undo.properties[i].adapted] = o.undo.properties[i].name
 	}
 	place := func(n *node) int {
 		name := jsontree.Unquote(n.Text)
@@ -300,24 +305,24 @@ func (o *objectAdapter) inOldOrder(old *node) {
 	slices.SortStableFunc(o.needed, func(x, y *node) int { return place(x) - place(y) })
 }
 
-// isNamed reports whether a property has the name already.
-func (o *objectAdapter) isNamed(name string) bool {
-	if o.taken == nil {
-		o.taken = make(map[string]bool, len(o.out.Fields))
+// hasName reports whether a property has the name already.
+func (o *objectAdapter) hasName(name string) bool {
+	if o.outNames == nil {
+		o.outNames = make(map[string]bool, len(o.out.Fields))
 		for i := range o.out.Fields {
-			o.taken[o.out.Fields[i].Name] = true
+			o.outNames[o.out.Fields[i].Name] = true
 		}
 	}
-	return o.taken[name]
+	return o.outNames[name]
 }
 
-// takesNull reports whether an adapted schema accepts null.
-func takesNull(n *node) bool {
+// acceptsNull reports whether an adapted schema accepts null.
+func acceptsNull(n *node) bool {
 	if n.Kind != '{' {
 		return n.Kind == 't'
 	}
 	if union := n.Get("anyOf"); union != nil {
-		return slices.ContainsFunc(union.Elems, takesNull)
+		return slices.ContainsFunc(union.Elems, acceptsNull)
 	}
 	if n.Get("$ref") != nil {
 		return false
@@ -363,9 +368,9 @@ func (a *adapter) patterns(d *builder) {
 	if p == nil {
 		return
 	}
-	if !a.takes(d, "patternProperties") {
+	if !a.accepts(d, "patternProperties") {
 		text := a.sketchFree(func() string { return a.sketchPatterns(p) })
-		a.change(d.from, RuleKeyword, "dropped patternProperties", "properties by pattern: "+text, "")
+		a.change(d.original, RuleKeyword, "dropped patternProperties", "properties by pattern: "+text, "")
 		d.note("keys by pattern: " + text)
 		d.drop("patternProperties")
 		if more := d.get("additionalProperties"); more != nil && more.Kind == 'f' {
@@ -377,27 +382,27 @@ func (a *adapter) patterns(d *builder) {
 }
 
 // additional adapts additionalProperties.
-func (a *adapter) additional(d *builder, back *inverse) {
+func (a *adapter) additional(d *builder, undo *inverse) {
 	more := d.get("additionalProperties")
 	if a.rules.Closed {
 		if more == nil || more.Kind != 'f' {
-			a.change(d.from, RuleClosed, "closed", "", "properties that are not declared")
+			a.change(d.original, RuleClosed, "closed", "", "properties that are not declared")
 			d.set("additionalProperties", falseNode)
 		}
 		return
 	}
 	switch {
 	case more == nil:
-	case !a.takes(d, "additionalProperties"):
+	case !a.accepts(d, "additionalProperties"):
 		d.drop("additionalProperties")
 		switch text := a.sketchFree(func() string { return a.sketch(more) }); {
 		case more.Kind == 'f':
-			a.change(d.from, RuleKeyword, "dropped additionalProperties", "that no other properties are taken", "")
-		case saysNothing(more) && len(d.get("properties").Members()) > 0:
-		case saysNothing(more):
+			a.change(d.original, RuleKeyword, "dropped additionalProperties", "that no other properties are taken", "")
+		case isUnconstrained(more) && len(d.get("properties").Members()) > 0:
+		case isUnconstrained(more):
 			d.note("takes any keys")
 		default:
-			a.change(d.from, RuleKeyword, "dropped additionalProperties", "what other properties hold: "+text, "")
+			a.change(d.original, RuleKeyword, "dropped additionalProperties", "what other properties hold: "+text, "")
 			if text != "any" {
 				d.note("other keys hold " + text)
 			}
@@ -410,15 +415,15 @@ func (a *adapter) additional(d *builder, back *inverse) {
 		switch {
 		case r.node == nil:
 			r.node = falseNode
-		case r.back != nil:
-			back.others = r.back
+		case r.undo != nil:
+			undo.others = r.undo
 		}
 		d.set("additionalProperties", r.node)
 	}
 }
 
-// saysNothing reports whether a schema has no constraints.
-func saysNothing(n *node) bool {
+// isUnconstrained reports whether a schema has no constraints.
+func isUnconstrained(n *node) bool {
 	for i := range n.Fields {
 		if !isAnnotation(n.Fields[i].Name) {
 			return false
@@ -441,9 +446,10 @@ func (a *adapter) dictionary(d *builder) bool {
 		return false
 	}
 	lost := "" // if two entries have the same key, the last counts, as in an object
-	if says := d.saysOfKeys(); says || d.has("patternProperties") || len(d.get("required").Elements()) > 0 {
+	if constrained := d.constrainsKeys(); constrained || d.has("patternProperties") ||
+		len(d.get("required").Elements()) > 0 {
 		lost = "what the object says of its keys"
-		if says || !d.has("patternProperties") {
+		if constrained || !d.has("patternProperties") {
 			d.note("keys: " + a.sketch(d.node()))
 		}
 	}
@@ -452,7 +458,7 @@ func (a *adapter) dictionary(d *builder) bool {
 		d.note("one of " + sketchValues(v))
 		d.drop("enum", "const")
 	}
-	a.change(d.from, RuleClosed, "wrote free keys as a list of entries", lost, "")
+	a.change(d.original, RuleClosed, "wrote free keys as a list of entries", lost, "")
 	entry := newObject(
 		typeField("object"),
 		newMember("properties", newObject(
@@ -461,19 +467,20 @@ func (a *adapter) dictionary(d *builder) bool {
 		newMember("required", newArray(newString("key"), newString("value"))),
 		newMember("additionalProperties", falseNode),
 	)
-	d.keep("type")
+	d.keepAnnotationsAnd("type")
 	d.set("type", newString("array"))
 	d.set("items", entry)
 	a.reversed = true
-	d.back = inTurn(d.back, &inverse{entries: true, others: r.back})
-	d.done = true
+	d.undo = chainOf(d.undo, &inverse{entries: true, others: r.undo})
+	d.finished = true
 	return true
 }
 
-// saysOfKeys reports whether an object has keywords that constrain its keys, apart from properties and patterns.
-func (d *builder) saysOfKeys() bool {
+// constrainsKeys reports whether an object has keywords that constrain its keys, apart from properties and patterns.
+func (d *builder) constrainsKeys() bool {
 	return slices.ContainsFunc(d.fields, func(f field) bool {
-		known := f.Name == "properties" || f.Name == "additionalProperties" || f.Name == "required" || f.Name == "patternProperties"
+		known := f.Name == "properties" || f.Name == "additionalProperties" || f.Name == "required" ||
+			f.Name == "patternProperties"
 		return typedWords[f.Name].has(typeObject) && !known
 	})
 }
@@ -483,7 +490,7 @@ func (a *adapter) entryValue(d *builder) *node {
 	more, patterns := d.get("additionalProperties"), d.get("patternProperties")
 	if patterns == nil || len(patterns.Fields) == 0 {
 		if more == nil || more.Kind != '{' {
-			return madeFor(d.from)
+			return madeFor(d.original)
 		}
 		return more
 	}
@@ -493,10 +500,10 @@ func (a *adapter) entryValue(d *builder) *node {
 		values = append(values, patterns.Fields[i].Value)
 	}
 	if more == nil || more.Kind == 't' {
-		more = madeFor(d.from)
+		more = madeFor(d.original)
 	}
 	if more.Kind != 'f' {
 		values = append(values, more)
 	}
-	return oneOfEach(values)
+	return unionOf(values)
 }

@@ -13,36 +13,38 @@ type definition struct {
 	name   string
 	target *node
 	node   *node
-	back   *inverse
+	undo   *inverse
 }
 
-// references follows $ref. A reference is kept if the consumer accepts it with the keywords beside it, or if it is
-// recursive. Otherwise, the target is merged with the keywords beside the reference.
-func (a *adapter) references(d *builder) bool {
+// followReferences follows $ref. A reference is kept if the consumer accepts it with the keywords beside it, or if it
+// is recursive. Otherwise, the target is merged with the keywords beside the reference.
+func (a *adapter) followReferences(d *builder) bool {
 	a.liftReference(d)
 	for {
-		i := slices.IndexFunc(d.fields, refers)
+		i := slices.IndexFunc(d.fields, isReference)
 		if i < 0 {
 			return true
 		}
 		w, ref := d.fields[i].Name, d.fields[i].Value.Unquoted()
 		target := a.target(ref)
-		if target != nil && !a.onlyRefers(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.takes("$ref") && a.keeps(d, w, target) {
+		if target != nil && !a.isCircular(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.accepts("$ref") &&
+			a.canKeepRef(d, w, target) {
 			return a.keepRef(d, w, target, ref)
 		}
 		d.drop(w)
-		if target == nil || a.onlyRefers(target) {
-			a.change(d.from, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref), "what "+briefName(ref)+" says", "")
+		if target == nil || a.isCircular(target) {
+			a.change(d.original, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref),
+				"what "+briefName(ref)+" says", "")
 			d.note("see " + briefName(ref))
 			continue
 		}
 		if a.unsatisfiable[target] {
 			return false
 		}
-		if !a.enter(d, d.from, target, ref) {
+		if !a.inlineTarget(d, d.original, target, ref) {
 			continue
 		}
-		a.change(d.from, RuleRef, "inlined "+briefName(ref), "", "")
+		a.change(d.original, RuleRef, "inlined "+briefName(ref), "", "")
 		if !a.merge(d, target) {
 			return false
 		}
@@ -53,45 +55,46 @@ func (a *adapter) references(d *builder) bool {
 // only way to put a description beside a reference. Merging the allOf would inline the reference.
 func (a *adapter) liftReference(d *builder) {
 	all := d.get("allOf").Elements()
-	if len(all) != 1 || d.hasOther("allOf") || a.takes(d, "allOf") || !a.parsed.nested.takes("$ref") {
+	if len(all) != 1 || d.hasOther("allOf") || a.accepts(d, "allOf") || !a.parsed.nested.accepts("$ref") {
 		return
 	}
 	ref := all[0].Get("$ref")
 	if ref == nil || ref.Kind != '"' || len(all[0].Fields) != 1 {
 		return
 	}
-	a.change(d.from, RuleKeyword, "unwrapped allOf", "", "")
+	a.change(d.original, RuleKeyword, "unwrapped allOf", "", "")
 	d.rename("allOf", "$ref", ref)
 }
 
-// onlyRefers reports whether a schema is part of a circle of references.
-func (a *adapter) onlyRefers(n *node) bool {
+// isCircular reports whether a schema is part of a circle of references.
+func (a *adapter) isCircular(n *node) bool {
 	for range maxLevels {
-		if n = a.refTarget(n); n == nil {
+		n = a.refTarget(n)
+		if n == nil {
 			return false
 		}
 	}
 	return true
 }
 
-func refers(f field) bool { return referenceWords.has(f.Name) }
+func isReference(f field) bool { return referenceWords.has(f.Name) }
 
 // frame records the target of an inlined reference and the frame around the reference.
 type frame struct {
 	target *node
 	up     *frame
 	depth  int
-	back   *inverse // inverse of the schema that replaces the reference
+	undo   *inverse // inverse of the schema that replaces the reference
 }
 
-// around returns the frame that contains n, or nil. Schemas merged beside n do not count.
-func (a *adapter) around(n *node) *frame {
-	for n.Original != nil {
-		n = n.Original
+// enclosingFrame returns the frame that contains n, or nil. Schemas merged beside n do not count.
+func (a *adapter) enclosingFrame(n *node) *frame {
+	for n.Like != nil {
+		n = n.Like
 	}
-	for i := len(a.inside) - 1; i >= 0; i-- {
-		f := a.inside[i]
-		for at := n; at != nil; at = at.Parent {
+	for i := len(a.inlined) - 1; i >= 0; i-- {
+		f := a.inlined[i]
+		for at := n; at != nil; at = at.Up {
 			if at == f.target {
 				return f
 			}
@@ -100,30 +103,31 @@ func (a *adapter) around(n *node) *frame {
 	return nil
 }
 
-// enter records that target is inlined for the reference at from. It adds a note and reports false if the reference is
-// inside target already, or if too many references are inlined inside one another.
-func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
-	around := a.around(from)
-	f := &frame{target: target, up: around, depth: 1, back: &inverse{late: true}}
-	if around != nil {
-		f.depth = around.depth + 1
+// inlineTarget records that target is inlined for the reference at from. It adds a note and reports false if the
+// reference is inside target already, or if too many references are inlined inside one another.
+func (a *adapter) inlineTarget(d *builder, from, target *node, ref string) bool {
+	enclosing := a.enclosingFrame(from)
+	f := &frame{target: target, up: enclosing, depth: 1, undo: &inverse{deferred: true}}
+	if enclosing != nil {
+		f.depth = enclosing.depth + 1
 	}
-	again := f.depth > a.levels
-	for ; around != nil; around = around.up {
-		if around.target == target {
-			again = true
-			if !slices.Contains(a.inside[d.mark:], around) {
-				d.back = inTurn(d.back, around.back) // the cut value is restored like the value around it
+	repeats := f.depth > a.maxInlined
+	for ; enclosing != nil; enclosing = enclosing.up {
+		if enclosing.target == target {
+			repeats = true
+			if !slices.Contains(a.inlined[d.firstInlined:], enclosing) {
+				d.undo = chainOf(d.undo, enclosing.undo) // the cut value is restored like the value around it
 			}
 			break
 		}
 	}
-	if !again {
-		a.inside = append(a.inside, f)
+	if !repeats {
+		a.inlined = append(a.inlined, f)
 		return true
 	}
 	name := lastStep(ref)
-	a.change(d.from, RuleRecursion, "cut the reference "+briefName(ref)+", which begins again", "the shape of "+briefName(name)+" at this depth", "")
+	a.change(d.original, RuleRecursion, "cut the reference "+briefName(ref)+", which begins again",
+		"the shape of "+briefName(name)+" at this depth", "")
 	d.cut = true
 	if name != "" {
 		d.note("one more " + briefName(name) + ", of the same shape")
@@ -132,8 +136,8 @@ func (a *adapter) enter(d *builder, from, target *node, ref string) bool {
 	if t == everyType {
 		t = suggestedTypes(&builder{fields: target.Fields})
 	}
-	if t.one() != "" && !d.has("type") {
-		d.set("type", newString(t.one()))
+	if t.single() != "" && !d.has("type") {
+		d.set("type", newString(t.single()))
 	}
 	return false
 }
@@ -144,8 +148,8 @@ func (a *adapter) possibleTypes(n *node) typeSet {
 	if n.Kind != '{' {
 		return everyType
 	}
-	if known, ok := a.typesOf[n]; ok {
-		return known
+	if cached, ok := a.typesOf[n]; ok {
+		return cached
 	}
 	a.typesOf[n] = everyType // assumed for references that lead back to n
 	all := everyType
@@ -161,27 +165,27 @@ func (a *adapter) possibleTypes(n *node) typeSet {
 		all &= a.possibleTypes(b)
 	}
 	for _, w := range []string{"anyOf", "oneOf"} {
-		var some typeSet
+		var union typeSet
 		for _, b := range n.Get(w).Elements() {
 			if b.Kind != 'f' {
-				some |= a.possibleTypes(b)
+				union |= a.possibleTypes(b)
 			}
 		}
 		if len(n.Get(w).Elements()) > 0 {
-			all &= some
+			all &= union
 		}
 	}
 	a.typesOf[n] = all
 	return all
 }
 
-// keeps reports whether a reference can stay a reference.
-func (a *adapter) keeps(d *builder, w string, target *node) bool {
+// canKeepRef reports whether a reference can stay a reference.
+func (a *adapter) canKeepRef(d *builder, keyword string, target *node) bool {
 	loops := a.leadsToLoop(target)
 	if loops {
 		return !a.rules.NoRecursion
 	}
-	if a.rules.RefAlone && len(d.fields) > 1 && (!a.alone || d.hasOther(w)) {
+	if a.rules.RefAlone && len(d.fields) > 1 && (!a.dropBesideRef || d.hasOther(keyword)) {
 		return false
 	}
 	return a.underDefinitions(target) || a.isShared(target)
@@ -193,19 +197,20 @@ const sharedSize = 80
 // isShared reports whether to move a schema into the definitions. The consumer must accept $ref, and a reference must
 // lead to the schema, so that the schema is used at least twice.
 func (a *adapter) isShared(n *node) bool {
-	if n.Kind != '{' || !a.parsed.nested.takes("$ref") || n == a.Root || n.Get("$ref") != nil || !a.isTarget(n) {
+	if n.Kind != '{' || !a.parsed.nested.accepts("$ref") || n == a.Root || n.Get("$ref") != nil || !a.isTarget(n) {
 		return false
 	}
-	return !a.underDefinitions(n) && !a.unsatisfiable[n] && !(a.rules.NoRecursion && a.leadsToLoop(n)) && len(n.Compact()) > sharedSize
+	return !a.underDefinitions(n) && !a.unsatisfiable[n] && !(a.rules.NoRecursion && a.leadsToLoop(n)) &&
+		len(n.Compact()) > sharedSize
 }
 
 // isTarget reports whether a reference in the document leads to n.
 func (a *adapter) isTarget(n *node) bool {
 	if a.referenced == nil {
 		a.referenced = map[*node]bool{}
-		for within := range a.Root.All() {
-			for _, f := range within.Fields {
-				if refers(f) && f.Value.Kind == '"' {
+		for inner := range a.Root.All() {
+			for _, f := range inner.Fields {
+				if isReference(f) && f.Value.Kind == '"' {
 					a.referenced[a.target(f.Value.Unquoted())] = true
 				}
 			}
@@ -214,39 +219,40 @@ func (a *adapter) isTarget(n *node) bool {
 	return a.referenced[n]
 }
 
-// moved returns the reference that replaces a shared schema.
-func (a *adapter) moved(n *node) schemaResult {
-	ref, back := a.kept(n, "#"+n.Path())
+// moveToDefinitions returns the reference that replaces a shared schema.
+func (a *adapter) moveToDefinitions(n *node) schemaResult {
+	ref, undo := a.keptReference(n, "#"+n.Path())
 	a.change(n, RuleRef, "moved to "+briefName(ref)+", since it is used more than once", "", "")
-	return schemaResult{node: newObject(newMember("$ref", newString(ref))), back: back}
+	return schemaResult{node: newObject(newMember("$ref", newString(ref))), undo: undo}
 }
 
 func (a *adapter) keepRef(d *builder, w string, target *node, ref string) bool {
-	now, back := a.kept(target, ref)
+	newRef, undo := a.keptReference(target, ref)
 	if a.rules.RefAlone && len(d.fields) > 1 {
 		lost := ""
 		if d.hasOther(w) {
 			lost = "what stands beside " + briefName(ref)
 		}
-		a.change(d.from, RuleRef, "dropped what stands beside a reference", lost, "")
+		a.change(d.original, RuleRef, "dropped what stands beside a reference", lost, "")
 		d.keepOnly(w)
 	}
-	if now != ref {
-		a.change(d.from, RuleRef, "wrote the reference "+briefName(ref)+" as "+briefName(now), "", "")
+	if newRef != ref {
+		a.change(d.original, RuleRef, "wrote the reference "+briefName(ref)+" as "+briefName(newRef), "", "")
 	}
-	if d.back = back; now != ref || w != "$ref" {
-		d.rename(w, "$ref", newString(now))
+	d.undo = undo
+	if newRef != ref || w != "$ref" {
+		d.rename(w, "$ref", newString(newRef))
 	}
 	return true
 }
 
-// kept returns the new spelling of a reference to target, and the inverse of the target.
-func (a *adapter) kept(target *node, ref string) (string, *inverse) {
-	if target == a.Root && a.top != nil {
-		return "#", a.top
+// keptReference returns the new spelling of a reference to target, and the inverse of the target.
+func (a *adapter) keptReference(target *node, ref string) (string, *inverse) {
+	if target == a.Root && a.rootInverse != nil {
+		return "#", a.rootInverse
 	}
 	def := a.definitionOf(target, ref)
-	return "#/$defs/" + text.PointerStep(def.name), def.back
+	return "#/$defs/" + text.PointerStep(def.name), def.undo
 }
 
 var definitionName = Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}.read()
@@ -263,7 +269,7 @@ func (a *adapter) definitionOf(target *node, ref string) *definition {
 	for base, i := name, 2; a.definitions[name] != nil; i++ {
 		name = base + "_" + strconv.Itoa(i)
 	}
-	def := &definition{name: name, target: target, back: &inverse{late: true}}
+	def := &definition{name: name, target: target, undo: &inverse{deferred: true}}
 	a.defs = append(a.defs, def)
 	if a.defined == nil {
 		a.defined, a.definitions = map[*node]*definition{}, map[string]*definition{}
@@ -276,18 +282,18 @@ func (a *adapter) definitionOf(target *node, ref string) *definition {
 func (a *adapter) define(root *builder) {
 	for i := 0; i < len(a.defs); i++ {
 		def := a.defs[i]
-		a.inside = a.inside[:0]
+		a.inlined = a.inlined[:0]
 		r := a.unshared(def.target)
 		if r.node == nil {
 			a.unsatisfiable[def.target] = true
 			a.fail(errDefinition)
 		}
 		def.node = r.node
-		def.back.fill(r.back)
+		def.undo.fill(r.undo)
 	}
 	used := map[string]bool{}
 	if len(a.defs) > 0 {
-		a.uses(root.node(), used)
+		a.markUsed(root.node(), used)
 	}
 	var fields []field
 	for _, def := range a.defs {
@@ -306,14 +312,14 @@ func (a *adapter) define(root *builder) {
 	root.drop("definitions")
 }
 
-// uses records the definitions that n refers to, directly or through other definitions.
-func (a *adapter) uses(n *node, used map[string]bool) {
-	for within := range n.All() {
-		ref := within.Get("$ref").Unquoted()
+// markUsed records the definitions that n refers to, directly or through other definitions.
+func (a *adapter) markUsed(n *node, used map[string]bool) {
+	for inner := range n.All() {
+		ref := inner.Get("$ref").Unquoted()
 		name, _ := strings.CutPrefix(ref, "#/$defs/")
 		if def := a.definitions[name]; ref != "" && def != nil && !used[name] { // names of definitions need no escapes
 			used[name] = true
-			a.uses(def.node, used)
+			a.markUsed(def.node, used)
 		}
 	}
 }
@@ -333,12 +339,13 @@ func (a *adapter) leadsToLoop(target *node) bool {
 
 // holdsLoop reports whether a reference within n leads to a loop.
 func (a *adapter) holdsLoop(n *node) bool {
-	for within := range n.All() {
-		if a.visited++; a.visited > maxVisited {
+	for inner := range n.All() {
+		a.visited++
+		if a.visited > maxVisited {
 			return true // too large to search, so assume a loop
 		}
-		for _, f := range within.Fields {
-			if refers(f) && f.Value.Kind == '"' {
+		for _, f := range inner.Fields {
+			if isReference(f) && f.Value.Kind == '"' {
 				if target := a.target(f.Value.Unquoted()); target != nil && a.leadsToLoop(target) {
 					return true
 				}

@@ -9,32 +9,32 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// conditions removes conditional keywords that the profile does not accept. The properties that they declare stay, as
-// optional properties.
-func (a *adapter) conditions(d *builder) bool {
-	if n := d.get("not"); n != nil && saysNothing(n) {
+// dropConditions removes conditional keywords that the profile does not accept. The properties that they declare stay,
+// as optional properties.
+func (a *adapter) dropConditions(d *builder) bool {
+	if n := d.get("not"); n != nil && isUnconstrained(n) {
 		return false
 	}
-	if d.has("if") && !a.takes(d, "if") {
+	if d.has("if") && !a.accepts(d, "if") {
 		d.conditions = append([]*builder{d.condition()}, d.conditions...)
 	}
 	for _, c := range d.conditions {
-		a.takeOut(d, c, "if", c.get("then"), c.get("else"))
+		a.declareBranches(d, c, "if", c.get("then"), c.get("else"))
 	}
 	d.conditions = nil
 	for _, w := range []string{"dependentSchemas", "dependencies"} {
 		v := d.get(w)
-		if v == nil || a.takes(d, w) {
+		if v == nil || a.accepts(d, w) {
 			continue
 		}
 		var branches []*node
 		for _, f := range v.Fields {
 			branches = append(branches, f.Value)
 		}
-		c := &builder{from: d.from}
+		c := &builder{original: d.original}
 		c.add(newMember(w, v))
 		d.drop(w)
-		a.takeOut(d, c, w, branches...)
+		a.declareBranches(d, c, w, branches...)
 	}
 	if !d.has("if") {
 		d.drop("then", "else")
@@ -42,36 +42,36 @@ func (a *adapter) conditions(d *builder) bool {
 	return true
 }
 
-// takeOut reports that the condition c was removed from d, and declares the properties of its branches.
-func (a *adapter) takeOut(d, c *builder, w string, branches ...*node) {
+// declareBranches reports that the condition c was removed from d, and declares the properties of its branches.
+func (a *adapter) declareBranches(d, c *builder, w string, branches ...*node) {
 	text := a.sketchCondition(c, w)
 	before := len(d.get("properties").Members())
-	asked := map[*node]bool{}
+	visited := map[*node]bool{}
 	for _, b := range branches {
-		a.optionally(d, b, asked)
+		a.declareOptional(d, b, visited)
 	}
 	narrowed := ""
 	if len(d.get("properties").Members()) > before {
 		narrowed = "other values under names that only the condition declares"
 	}
-	a.change(c.from, RuleKeyword, "took a condition out", text, narrowed)
+	a.change(c.original, RuleKeyword, "took a condition out", text, narrowed)
 	d.note(text)
 }
 
-// optionally declares in d the properties of n, and of the schemas that n refers to, that d does not have yet.
-func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
-	if n == nil || n.Kind != '{' || asked[n] {
+// declareOptional declares in d the properties of n, and of the schemas that n refers to, that d does not have yet.
+func (a *adapter) declareOptional(d *builder, n *node, visited map[*node]bool) {
+	if n == nil || n.Kind != '{' || visited[n] {
 		return
 	}
-	asked[n] = true
-	a.optionally(d, a.refTarget(n), asked)
+	visited[n] = true
+	a.declareOptional(d, a.refTarget(n), visited)
 	for _, w := range []string{"allOf", "anyOf", "oneOf"} {
 		for _, b := range n.Get(w).Elements() {
-			a.optionally(d, b, asked)
+			a.declareOptional(d, b, visited)
 		}
 	}
 	for _, w := range []string{"then", "else"} {
-		a.optionally(d, n.Get(w), asked)
+		a.declareOptional(d, n.Get(w), visited)
 	}
 	props := n.Get("properties")
 	if props == nil || props.Kind != '{' {
@@ -79,7 +79,7 @@ func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
 	}
 	own := d.get("properties")
 	if own == nil {
-		own = madeFor(d.from)
+		own = madeFor(d.original)
 	}
 	isDeclared := lookUpFields(own.Fields)
 	merged := &node{Kind: '{', Fields: slices.Clone(own.Fields), Original: own}
@@ -92,17 +92,17 @@ func (a *adapter) optionally(d *builder, n *node, asked map[*node]bool) {
 	d.set("properties", merged)
 }
 
-// leftovers drops the keywords that the consumer does not accept, and adds a note to the description if words can
+// dropUnaccepted drops the keywords that the consumer does not accept, and adds a note to the description if words can
 // express the keyword.
-func (a *adapter) leftovers(d *builder) bool {
-	if !d.done {
+func (a *adapter) dropUnaccepted(d *builder) bool {
+	if !d.finished {
 		a.values(d)
 	}
-	var room [4]string
-	silent := room[:0]
+	var buffer [4]string
+	annotations := buffer[:0]
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
-		if a.takes(d, f.Name) && !a.isMoved(f) {
+		if a.accepts(d, f.Name) && !a.isMoved(f) {
 			continue
 		}
 		if d.root && (f.Name == "$defs" || f.Name == "definitions") {
@@ -119,27 +119,27 @@ func (a *adapter) leftovers(d *builder) bool {
 		note := a.keywordNote(f)
 		d.note(note)
 		if isAnnotation(f.Name) {
-			silent = append(silent, f.Name)
+			annotations = append(annotations, f.Name)
 			continue
 		}
-		a.change(d.whence(f), RuleKeyword, "dropped "+f.Name, f.Name+" "+plainValue(f.Value), "")
+		a.change(d.origin(f), RuleKeyword, "dropped "+f.Name, f.Name+" "+plainValue(f.Value), "")
 	}
-	switch len(silent) {
+	switch len(annotations) {
 	case 0:
 	case 1:
-		a.change(d.from, RuleKeyword, "dropped "+briefName(silent[0]), "", "")
+		a.change(d.original, RuleKeyword, "dropped "+briefName(annotations[0]), "", "")
 	default:
-		a.change(d.from, RuleKeyword, "dropped "+text.Clip(strings.Join(silent, ", "), 80), "", "")
+		a.change(d.original, RuleKeyword, "dropped "+text.Clip(strings.Join(annotations, ", "), 80), "", "")
 	}
 	return true
 }
 
-// whence returns the schema that contained a keyword before schemas were merged.
-func (d *builder) whence(f field) *node {
-	if f.Value.Parent != nil {
-		return f.Value.Parent
+// origin returns the schema that contained a keyword before schemas were merged.
+func (d *builder) origin(f field) *node {
+	if f.Value.Up != nil {
+		return f.Value.Up
 	}
-	return d.from
+	return d.original
 }
 
 // isMoved reports whether a keyword does not stay in place. These are definitions, which move to the root, $id, the
@@ -159,54 +159,55 @@ func (a *adapter) isMoved(f field) bool {
 // values drops the values that the consumer does not accept from keywords that it accepts. It also adapts the remaining
 // keywords that hold schemas.
 func (a *adapter) values(d *builder) {
-	if f := d.get("format"); f != nil && len(a.rules.Formats) > 0 && a.takes(d, "format") && !slices.Contains(a.rules.Formats, f.Unquoted()) {
-		a.change(d.from, RuleFormat, "dropped format", "format "+briefName(f.Unquoted()), "")
+	if f := d.get("format"); f != nil && len(a.rules.Formats) > 0 && a.accepts(d, "format") &&
+		!slices.Contains(a.rules.Formats, f.Unquoted()) {
+		a.change(d.original, RuleFormat, "dropped format", "format "+briefName(f.Unquoted()), "")
 		d.note("format " + briefName(f.Unquoted()))
 		d.drop("format")
 	}
-	if p := d.get("pattern"); p != nil && a.takes(d, "pattern") && !a.takesPattern(p.Unquoted()) {
-		a.change(d.from, RulePattern, "dropped pattern", "pattern "+briefName(p.Unquoted()), "")
+	if p := d.get("pattern"); p != nil && a.accepts(d, "pattern") && !a.acceptsPattern(p.Unquoted()) {
+		a.change(d.original, RulePattern, "dropped pattern", "pattern "+briefName(p.Unquoted()), "")
 		d.note(signature.Bound("pattern", p))
 		d.drop("pattern")
 	}
 	for _, name := range repeatKeywords {
-		most := a.rules.Limits.repeats(name)
-		if v := d.get(name); most > 0 && v != nil && a.takes(d, name) && numberOf(v) > float64(most) {
+		limit := a.rules.Limits.repeats(name)
+		if v := d.get(name); limit > 0 && v != nil && a.accepts(d, name) && numberOf(v) > float64(limit) {
 			note := signature.Bound(name, v)
-			a.change(d.from, RuleLimit, "dropped a bound that is too large", note, "")
+			a.change(d.original, RuleLimit, "dropped a bound that is too large", note, "")
 			d.note(note)
 			d.drop(name)
 		}
 	}
 	for name, allowed := range a.rules.Bounds {
-		if v := d.get(name); v != nil && a.takes(d, name) && !slices.Contains(allowed, int(numberOf(v))) {
-			a.change(d.from, RuleBound, "dropped "+name, name+" "+sketchValue(v), "")
+		if v := d.get(name); v != nil && a.accepts(d, name) && !slices.Contains(allowed, int(numberOf(v))) {
+			a.change(d.original, RuleBound, "dropped "+name, name+" "+sketchValue(v), "")
 			d.note(signature.Bound(name, v))
 			d.drop(name)
 		}
 	}
 	for _, w := range []string{"not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems",
 		"unevaluatedProperties", "additionalItems", "contentSchema"} {
-		if v := d.get(w); v != nil && a.takes(d, w) {
+		if v := d.get(w); v != nil && a.accepts(d, w) {
 			n := a.schemaOrFalse(v)
 			if (w == "not" || w == "if") && !n.Same(v) {
-				a.change(d.from, RuleKeyword, "changed what stands in "+w, w+" "+a.sketch(v), "what "+w+" let pass")
+				a.change(d.original, RuleKeyword, "changed what stands in "+w, w+" "+a.sketch(v), "what "+w+" let pass")
 			}
-			if w == "not" && saysNothing(n) {
+			if w == "not" && isUnconstrained(n) {
 				d.drop(w)
 				continue
 			}
 			d.set(w, n)
 		}
 	}
-	if v := d.get("dependentSchemas"); v != nil && a.takes(d, "dependentSchemas") {
+	if v := d.get("dependentSchemas"); v != nil && a.accepts(d, "dependentSchemas") {
 		d.set("dependentSchemas", a.schemasIn(v))
 	}
 }
 
-func (a *adapter) takesPattern(p string) bool {
+func (a *adapter) acceptsPattern(p string) bool {
 	r := a.rules
-	return (!r.PlainPattern || beyondRegular(p, r.RustPattern) == "") &&
+	return (!r.PlainPattern || unsupportedSyntax(p, r.RustPattern) == "") &&
 		(!r.AnchoredPattern || strings.HasPrefix(p, "^") && len(p) > 1 && strings.HasSuffix(p, "$"))
 }
 
@@ -219,9 +220,9 @@ func (a *adapter) describe(d *builder) string {
 	prose := d.get("description").Unquoted()
 	notes := ""
 	for i := range d.notes {
-		d.notes[i] = a.known(d, d.notes[i])
+		d.notes[i] = a.resolveNames(d, d.notes[i])
 	}
-	d.notes = slices.DeleteFunc(d.notes, func(note string) bool { return saysAlready(prose, note) })
+	d.notes = slices.DeleteFunc(d.notes, func(note string) bool { return mentionsDefault(prose, note) })
 	if len(d.notes) > 0 {
 		notes = "(" + cleanText(text.Clip(strings.Join(d.notes, "; "), maxNotes), func(string, ...any) {}) + ")"
 	}
@@ -230,7 +231,7 @@ func (a *adapter) describe(d *builder) string {
 	} else if notes == "" || prose != "" {
 		notes = prose
 	}
-	if !a.takes(d, "description") {
+	if !a.accepts(d, "description") {
 		d.drop("description")
 		return notes
 	}
@@ -242,9 +243,9 @@ func (a *adapter) describe(d *builder) string {
 		d.dropIf(isAnnotation)
 		if notes != "" {
 			first := union.Elems[0]
-			said := joined(notes, first.Get("description").Unquoted())
+			merged := joined(notes, first.Get("description").Unquoted())
 			elems := slices.Clone(union.Elems)
-			elems[0] = withDescription(first, said)
+			elems[0] = withDescription(first, merged)
 			d.set("anyOf", newArray(elems...))
 		}
 		return ""
@@ -270,8 +271,8 @@ func (a *adapter) clean(d *builder, w string) {
 	}
 }
 
-// saysAlready reports whether a text already mentions the default that a note gives.
-func saysAlready(text, note string) bool {
+// mentionsDefault reports whether a text already mentions the default that a note gives.
+func mentionsDefault(text, note string) bool {
 	value, ok := strings.CutPrefix(note, "default ")
 	return ok && strings.Contains(strings.ToLower(text), "default") && strings.Contains(text, strings.Trim(value, `"`))
 }

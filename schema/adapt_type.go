@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// typed gives a schema the types that its consumer requires: a single type if it accepts no list, and an inferred type
-// if it requires one.
-func (a *adapter) typed(d *builder) bool {
-	if d.done || !d.root && d.hasAny("anyOf", "$ref") {
+// addType gives a schema the types that its consumer requires: a single type if it accepts no list, and an inferred
+// type if it requires one.
+func (a *adapter) addType(d *builder) bool {
+	if d.finished || !d.root && d.hasAny("anyOf", "$ref") {
 		return true
 	}
 	if d.root {
@@ -16,13 +16,13 @@ func (a *adapter) typed(d *builder) bool {
 			return false
 		}
 		if t := d.get("type"); t == nil || t.Kind == '[' {
-			a.change(d.from, RuleRoot, "made the root an object", "", "")
+			a.change(d.original, RuleRoot, "made the root an object", "", "")
 			d.set("type", newString("object"))
 		}
 		return true
 	}
 	if t := d.get("type"); t != nil {
-		return a.listed(d, t)
+		return a.filterTypes(d, t)
 	}
 	if !a.rules.TypeAlways || d.has("oneOf") {
 		return true
@@ -33,32 +33,32 @@ func (a *adapter) typed(d *builder) bool {
 		if allowedValues(d.node()) != nil {
 			narrowed = ""
 		}
-		a.change(d.from, RuleType, "took the type for "+t.String(), "", narrowed)
-		return a.split(d, t, t.each())
+		a.change(d.original, RuleType, "took the type for "+t.String(), "", narrowed)
+		return a.splitTypes(d, t, t.types())
 	}
-	a.change(d.from, RuleType, "took no type for every type", "", "some values: null, and what is nested deep")
-	return a.anything(d)
+	a.change(d.original, RuleType, "took no type for every type", "", "some values: null, and what is nested deep")
+	return a.unionOfAllTypes(d)
 }
 
-// ownWords drops keywords that do not apply to the given type. Keywords that hold schemas are always dropped. Other
-// keywords are dropped only if the consumer refuses them.
-func (a *adapter) ownWords(d *builder) bool {
-	if d.done || !d.has("type") {
+// dropForeignKeywords drops keywords that do not apply to the given type. Keywords that hold schemas are always
+// dropped. Other keywords are dropped only if the consumer refuses them.
+func (a *adapter) dropForeignKeywords(d *builder) bool {
+	if d.finished || !d.has("type") {
 		return true
 	}
 	t := d.declared()
 	var dropped []string
 	for i := 0; i < len(d.fields); i++ {
 		f := d.fields[i]
-		if !a.saysNothingOf(f, t) {
+		if !a.isForeign(f, t) {
 			continue
 		}
-		text := a.meant(f)
-		if text != "" && a.takes(d, f.Name) && !a.rules.TypedKeywords && !a.rules.TypeAlways {
-			if r := a.schema(madeFor(d.from, f)); r.node != nil && r.node.Get(f.Name) != nil {
+		text := a.describeForeign(f)
+		if text != "" && a.accepts(d, f.Name) && !a.rules.TypedKeywords && !a.rules.TypeAlways {
+			if r := a.schema(madeFor(d.original, f)); r.node != nil && r.node.Get(f.Name) != nil {
 				f.Value = r.node.Get(f.Name)
 			}
-			if a.meant(f) != "" { // the adapted keyword still has a constraint
+			if a.describeForeign(f) != "" { // the adapted keyword still has a constraint
 				d.fields[i] = f
 				continue
 			}
@@ -69,15 +69,15 @@ func (a *adapter) ownWords(d *builder) bool {
 		i--
 	}
 	if dropped != nil {
-		a.change(d.from, RuleType, "dropped what says nothing of its type: "+strings.Join(dropped, ", "), "", "")
+		a.change(d.original, RuleType, "dropped what says nothing of its type: "+strings.Join(dropped, ", "), "", "")
 	}
 	return true
 }
 
-// meant describes a keyword of another type that its author meant, such as items of an object, or returns "".
-func (a *adapter) meant(f field) string {
+// describeForeign describes a keyword of another type that its author meant, such as items of an object, or returns "".
+func (a *adapter) describeForeign(f field) string {
 	switch {
-	case f.Name == "items" && !saysNothing(f.Value):
+	case f.Name == "items" && !isUnconstrained(f.Value):
 		return "items: " + a.sketchFree(func() string { return a.sketch(f.Value) })
 	case f.Name == "properties" && len(f.Value.Fields) > 0:
 		return "properties: " + a.sketchFree(func() string { return a.sketch(newObject(f)) })
@@ -85,8 +85,8 @@ func (a *adapter) meant(f field) string {
 	return ""
 }
 
-func (a *adapter) saysNothingOf(f field, t typeSet) bool {
-	if saysOther(f.Name, t) {
+func (a *adapter) isForeign(f field, t typeSet) bool {
+	if appliesToOther(f.Name, t) {
 		return a.rules.TypedKeywords || typedWords[f.Name].has(typeObject|typeArray)
 	}
 	return f.Name == "format" && a.rules.TypedKeywords && !formatSuits(f.Value.Unquoted(), t)
@@ -102,11 +102,11 @@ func formatSuits(format string, t typeSet) bool {
 	return t.has(typeString)
 }
 
-// listed adapts a type that the schema states.
-func (a *adapter) listed(d *builder, t *node) bool {
+// filterTypes adapts a type that the schema states.
+func (a *adapter) filterTypes(d *builder, t *node) bool {
 	all := d.declared()
 	if t.Kind == '[' && len(t.Elems) == 1 {
-		d.set("type", newString(all.one()))
+		d.set("type", newString(all.single()))
 	}
 	if rest := all & a.parsed.types; rest != all {
 		if rest == 0 {
@@ -115,90 +115,92 @@ func (a *adapter) listed(d *builder, t *node) bool {
 		d.set("type", typeNode(rest))
 		all = rest
 	}
-	if all.one() != "" {
+	if all.single() != "" {
 		if t.Kind == '[' {
-			d.set("type", newString(all.one()))
+			d.set("type", newString(all.single()))
 		}
 		return true
 	}
 	if !a.rules.TypeSingle {
 		return true
 	}
-	a.change(d.from, RuleType, "wrote a list of types as a union", "", "")
-	return a.split(d, all, all.inOrder(t))
+	a.change(d.original, RuleType, "wrote a list of types as a union", "", "")
+	return a.splitTypes(d, all, all.sortedBy(t))
 }
 
-// split makes a union of the types, each with the keywords that apply to it.
-func (a *adapter) split(d *builder, all typeSet, each []typeSet) bool {
+// splitTypes makes a union of the types, each with the keywords that apply to it.
+func (a *adapter) splitTypes(d *builder, all typeSet, each []typeSet) bool {
 	if len(each) == 1 {
-		d.set("type", newString(all.one()))
+		d.set("type", newString(all.single()))
 		return true
 	}
 	union := &node{Kind: '['}
-	for _, one := range each {
-		n := madeFor(d.from, typeField(one.one()))
+	for _, member := range each {
+		n := madeFor(d.original, typeField(member.single()))
 		for _, f := range d.fields {
-			if f.Name != "type" && !isAnnotation(f.Name) && !saysOther(f.Name, one) {
+			if f.Name != "type" && !isAnnotation(f.Name) && !appliesToOther(f.Name, member) {
 				n.Fields = append(n.Fields, f)
 			}
 		}
 		union.Elems = append(union.Elems, n)
 	}
 	d.dropIf(func(w string) bool { return !isAnnotation(w) })
-	if a.takes(d, "anyOf") {
+	if a.accepts(d, "anyOf") {
 		return a.distribute(d, union)
 	}
-	return a.collapse(d, union) && a.typed(d)
+	return a.collapse(d, union) && a.addType(d)
 }
 
-// anything makes a union of all types that the profile can express.
-func (a *adapter) anything(d *builder) bool {
-	text := madeFor(d.from, typeField("string"))
-	if !a.takes(d, "anyOf") {
+// unionOfAllTypes makes a union of all types that the profile can express.
+func (a *adapter) unionOfAllTypes(d *builder) bool {
+	text := madeFor(d.original, typeField("string"))
+	if !a.accepts(d, "anyOf") {
 		d.note("any JSON value")
 		d.set("type", newString("string"))
 		return true
 	}
 	union := newArray(text)
 	for _, name := range []string{"number", "boolean"} {
-		union.Elems = append(union.Elems, madeFor(d.from, typeField(name)))
+		union.Elems = append(union.Elems, madeFor(d.original, typeField(name)))
 	}
 	if !a.rules.Closed {
-		object := madeFor(d.from, typeField("object"))
+		object := madeFor(d.original, typeField("object"))
 		if a.rules.ObjectProperties {
 			object.Fields = append(object.Fields, newMember("properties", newObject()))
 		}
 		union.Elems = append(union.Elems, object)
 	}
-	list := madeFor(d.from, typeField("array"), newMember("items", text))
+	list := madeFor(d.original, typeField("array"), newMember("items", text))
 	union.Elems = append(union.Elems, list)
 	return a.distribute(d, union)
 }
 
-// enums keeps the values that the consumer accepts, with their types.
-func (a *adapter) enums(d *builder) bool {
+// filterEnum keeps the values that the consumer accepts, with their types.
+func (a *adapter) filterEnum(d *builder) bool {
 	e := d.get("enum")
-	if e == nil || d.done || !a.takes(d, "enum") {
+	if e == nil || d.finished || !a.accepts(d, "enum") {
 		return true
 	}
 	declared := d.declared()
-	possible := slices.DeleteFunc(slices.Clone(e.Elems), func(v *node) bool { return typeOfValue(v)&declared == 0 && !isWhole(v, declared) })
+	possible := slices.DeleteFunc(slices.Clone(e.Elems), func(v *node) bool {
+		return typeOfValue(v)&declared == 0 && !isWhole(v, declared)
+	})
 	if len(possible) == 0 {
 		return false
 	}
-	kept := slices.DeleteFunc(slices.Clone(possible), func(v *node) bool {
+	accepted := slices.DeleteFunc(slices.Clone(possible), func(v *node) bool {
 		return typeOfValue(v)&a.parsed.enum == 0 || a.rules.EnumFilled && string(v.Text) == `""`
 	})
-	if limit := a.rules.Limits.EnumValues; limit > 0 && len(kept) > limit {
-		kept = nil
+	if limit := a.rules.Limits.EnumValues; limit > 0 && len(accepted) > limit {
+		accepted = nil
 	}
 	switch {
-	case len(kept) == len(e.Elems):
+	case len(accepted) == len(e.Elems):
 		return true
-	case len(kept) == len(possible):
-		a.change(d.from, RuleEnum, "dropped values that the type refuses", "", "")
-	case len(kept) > 0 && d.get("type") != nil && d.get("type").Kind != '[':
-		a.change(d.from, RuleEnum, "dropped values of the enum", "", sketchValues(possible))
+	case len(accepted) == len(possible):
+		a.change(d.original, RuleEnum, "dropped values that the type refuses", "", "")
+	case len(accepted) > 0 && d.get("type") != nil && d.get("type").Kind != '[':
+		a.change(d.original, RuleEnum, "dropped values of the enum", "", sketchValues(possible))
 		d.note("else one of " + sketchValues(possible))
 	default:
 		lost := "that it is one of " + sketchValues(possible)
@@ -207,17 +209,18 @@ func (a *adapter) enums(d *builder) bool {
 		} else {
 			d.note("one of " + sketchValues(possible))
 		}
-		a.change(d.from, RuleEnum, "dropped enum", lost, "")
+		a.change(d.original, RuleEnum, "dropped enum", lost, "")
 		d.drop("enum")
 		if d.get("type") == nil {
 			return true
 		}
-		return a.listed(d, d.get("type"))
+		return a.filterTypes(d, d.get("type"))
 	}
-	d.set("enum", newArray(kept...))
+	d.set("enum", newArray(accepted...))
 	return true
 }
 
 func bothBooleans(all []*node) bool {
-	return len(all) == 2 && typeOfValue(all[0]) == typeBoolean && typeOfValue(all[1]) == typeBoolean && !all[0].Same(all[1])
+	return len(all) == 2 && typeOfValue(all[0]) == typeBoolean && typeOfValue(all[1]) == typeBoolean &&
+		!all[0].Same(all[1])
 }

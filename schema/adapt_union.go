@@ -7,11 +7,11 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// constants turns const into an enum of one value.
-func (a *adapter) constants(d *builder) bool {
+// rewriteConst turns const into an enum of one value.
+func (a *adapter) rewriteConst(d *builder) bool {
 	c := d.get("const")
-	if c == nil || a.takes(d, "const") && !d.has("enum") {
-		return ofEnum(d)
+	if c == nil || a.accepts(d, "const") && !d.has("enum") {
+		return narrowTypes(d)
 	}
 	if e := d.get("enum"); e != nil {
 		if !hasSame(e.Elems, c) {
@@ -19,13 +19,13 @@ func (a *adapter) constants(d *builder) bool {
 		}
 		d.drop("enum")
 	}
-	a.change(d.from, RuleKeyword, "wrote const as enum", "", "")
+	a.change(d.original, RuleKeyword, "wrote const as enum", "", "")
 	d.rename("const", "enum", newArray(c))
-	return ofEnum(d)
+	return narrowTypes(d)
 }
 
-// ofEnum removes from a list of types the types that no value of the enum has. It reports false if none is left.
-func ofEnum(d *builder) bool {
+// narrowTypes removes from a list of types the types that no value of the enum has. It reports false if none is left.
+func narrowTypes(d *builder) bool {
 	t, e := d.get("type"), d.get("enum")
 	if t == nil || e == nil || t.Kind != '[' {
 		return true
@@ -41,50 +41,51 @@ func ofEnum(d *builder) bool {
 	if found.has(typeInteger) && declared.has(typeNumber) {
 		found |= typeNumber
 	}
-	if found &= declared; found != 0 && found != declared {
+	found &= declared
+	if found != 0 && found != declared {
 		d.set("type", typeNode(found))
 	}
 	return found != 0
 }
 
-// nulls removes null from a schema if the consumer cannot express it, or writes it as nullable.
-func (a *adapter) nulls(d *builder) bool {
+// removeNull removes null from a schema if the consumer cannot express it, or writes it as nullable.
+func (a *adapter) removeNull(d *builder) bool {
 	if union := d.get("anyOf"); union != nil && len(union.Elems) == 1 && !a.staysInPlace(d) {
 		return a.unwrap(d) && a.combine(d) // the branch may state whether null is accepted
 	}
-	says := a.parsed.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.parsed.nested.takes("anyOf"))
-	nullable := a.takes(d, "nullable") && !d.root
-	if says {
+	expressible := a.parsed.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.parsed.nested.accepts("anyOf"))
+	nullable := a.accepts(d, "nullable") && !d.root
+	if expressible {
 		return true
 	}
-	accepted, left := a.withoutNull(d)
+	accepted, remains := a.withoutNull(d)
 	switch {
-	case !accepted && d.said:
-		return left
+	case !accepted && d.nullWritten:
+		return remains
 	case !accepted:
 		d.drop("nullable")
-		return left
-	case left && nullable:
-		d.said = true
+		return remains
+	case remains && nullable:
+		d.nullWritten = true
 		d.set("nullable", trueNode)
 		return true
 	}
 	d.null = true
-	return left
+	return remains
 }
 
 // withoutNull removes null from type, enum and unions. It reports whether d accepted null, and whether it accepts any
 // other value.
-func (a *adapter) withoutNull(d *builder) (accepted, left bool) {
+func (a *adapter) withoutNull(d *builder) (accepted, remains bool) {
 	if !d.hasAny("type", "enum", "const", "anyOf", "oneOf") {
 		return false, true
 	}
-	accepted, left = true, true
+	accepted, remains = true, true
 	if t := d.get("type"); t != nil {
 		s := d.declared()
 		accepted = s.has(typeNull)
 		if accepted {
-			left = s != typeNull
+			remains = s != typeNull
 			d.set("type", typeNode(s&^typeNull))
 		}
 	}
@@ -97,14 +98,14 @@ func (a *adapter) withoutNull(d *builder) (accepted, left bool) {
 			return w == "enum" && isNull(e) || w != "enum" && onlyNull(e)
 		})
 		accepted = accepted && len(rest) < len(v.Elems)
-		left = left && len(rest) > 0
+		remains = remains && len(rest) > 0
 		d.set(w, newArray(rest...))
 	}
 	if c := d.get("const"); c != nil {
 		accepted = accepted && c.Kind == 'n'
-		left = left && c.Kind != 'n'
+		remains = remains && c.Kind != 'n'
 	}
-	return accepted, left
+	return accepted, remains
 }
 
 // onlyNull reports whether a schema accepts null only.
@@ -119,9 +120,9 @@ func onlyNull(n *node) bool {
 	return len(all) == 1 && isNull(all[0])
 }
 
-// unions adapts anyOf and oneOf. They become one anyOf if the consumer accepts it there, and one schema otherwise.
-func (a *adapter) unions(d *builder) bool {
-	if d.has("oneOf") && !a.inPlace(d, "oneOf") {
+// adaptUnion adapts anyOf and oneOf. They become one anyOf if the consumer accepts it there, and one schema otherwise.
+func (a *adapter) adaptUnion(d *builder) bool {
+	if d.has("oneOf") && !a.adaptInPlace(d, "oneOf") {
 		return false
 	}
 	union := d.get("anyOf")
@@ -130,7 +131,7 @@ func (a *adapter) unions(d *builder) bool {
 	}
 	switch {
 	case a.staysInPlace(d):
-		return a.inPlace(d, "anyOf")
+		return a.adaptInPlace(d, "anyOf")
 	case len(union.Elems) == 1:
 		return a.unwrap(d) && a.combine(d)
 	case !a.onlyConstrains(d, union):
@@ -138,7 +139,7 @@ func (a *adapter) unions(d *builder) bool {
 	}
 	d.drop("anyOf")
 	text := a.sketchEach(union, " | ")
-	a.change(d.from, RuleKeyword, "took anyOf out", "that one of these holds: "+text, "")
+	a.change(d.original, RuleKeyword, "took anyOf out", "that one of these holds: "+text, "")
 	d.note("needs one of: " + text)
 	return true
 }
@@ -146,38 +147,38 @@ func (a *adapter) unions(d *builder) bool {
 // staysInPlace reports whether anyOf may stay beside the other keywords of d.
 func (a *adapter) staysInPlace(d *builder) bool {
 	listed := a.rules.TypeSingle && d.has("type") && d.get("type").Kind == '['
-	return a.takes(d, "anyOf") && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone
+	return a.accepts(d, "anyOf") && !listed && !a.rules.TypeAlways && !a.rules.TypeInBranches && !a.rules.UnionAlone
 }
 
 // unwrap merges the only branch of a union into d.
 func (a *adapter) unwrap(d *builder) bool {
-	only := d.get("anyOf").Elems[0]
+	branch := d.get("anyOf").Elems[0]
 	d.drop("anyOf")
-	a.change(d.from, RuleKeyword, "unwrapped a union of one", "", "")
-	return a.merge(d, only)
+	a.change(d.original, RuleKeyword, "unwrapped a union of one", "", "")
+	return a.merge(d, branch)
 }
 
-// oneOf rewrites oneOf as anyOf if the consumer does not accept oneOf.
-func (a *adapter) oneOf(d *builder) bool {
-	one := d.get("oneOf")
-	if one == nil || a.takes(d, "oneOf") {
+// rewriteOneOf rewrites oneOf as anyOf if the consumer does not accept oneOf.
+func (a *adapter) rewriteOneOf(d *builder) bool {
+	oneOf := d.get("oneOf")
+	if oneOf == nil || a.accepts(d, "oneOf") {
 		return true
 	}
 	lost := ""
-	if !a.exclusive(one, d.declared() == typeObject) {
+	if !a.exclusive(oneOf, d.declared() == typeObject) {
 		lost = "that no two of the branches may hold"
 	}
-	a.change(d.from, RuleKeyword, "wrote oneOf as anyOf", lost, "")
+	a.change(d.original, RuleKeyword, "wrote oneOf as anyOf", lost, "")
 	union := d.get("anyOf")
 	if union == nil {
-		d.rename("oneOf", "anyOf", one)
+		d.rename("oneOf", "anyOf", oneOf)
 		return true
 	}
 	d.drop("oneOf")
-	if product := crossProduct(union, one); product != nil {
+	if product := crossProduct(union, oneOf); product != nil {
 		d.set("anyOf", product)
 	} else {
-		a.change(d.from, RuleKeyword, "dropped oneOf beside anyOf", "oneOf", "")
+		a.change(d.original, RuleKeyword, "dropped oneOf beside anyOf", "oneOf", "")
 	}
 	return true
 }
@@ -191,7 +192,7 @@ func (a *adapter) exclusive(union *node, objects bool) bool {
 	}
 	for i, x := range union.Elems {
 		for _, y := range union.Elems[:i] {
-			if !areExclusive(a.followed(x), a.followed(y), objects, 0) {
+			if !areExclusive(a.resolveReference(x), a.resolveReference(y), objects, 0) {
 				return false
 			}
 		}
@@ -199,9 +200,9 @@ func (a *adapter) exclusive(union *node, objects bool) bool {
 	return true
 }
 
-// followed returns the target of a schema that is only a reference.
-func (a *adapter) followed(n *node) *node {
-	for range mostFollowed {
+// resolveReference returns the target of a schema that is only a reference.
+func (a *adapter) resolveReference(n *node) *node {
+	for range maxFollowed {
 		target := a.refTarget(n)
 		if target == nil || len(n.Fields) > 1 {
 			return n
@@ -211,7 +212,7 @@ func (a *adapter) followed(n *node) *node {
 	return n
 }
 
-const mostFollowed = 8 // references to a reference
+const maxFollowed = 8 // references to a reference
 
 func areExclusive(x, y *node, objects bool, depth int) bool {
 	if x.Kind != '{' || y.Kind != '{' || depth > 2 {
@@ -248,7 +249,9 @@ func isNullable(n *node) bool {
 
 func requires(n *node, name string) bool {
 	r := n.Get("required")
-	return r != nil && slices.ContainsFunc(r.Elems, func(e *node) bool { return e.Kind == '"' && (jsontree.Unquote(e.Text)) == string(name) })
+	return r != nil && slices.ContainsFunc(r.Elems, func(e *node) bool {
+		return e.Kind == '"' && jsontree.Unquote(e.Text) == name
+	})
 }
 
 // constraints lists the keywords that restrict which properties an object has, but not their values.
@@ -276,23 +279,23 @@ func (a *adapter) onlyConstrains(d *builder, union *node) bool {
 // distribute copies the keywords beside a union into each branch and adapts the branches. If the consumer accepts no
 // union, it makes one schema of them.
 func (a *adapter) distribute(d *builder, union *node) bool {
-	if d.root || !a.takes(d, "anyOf") {
+	if d.root || !a.accepts(d, "anyOf") {
 		d.drop("anyOf")
 		return a.collapse(d, union)
 	}
 	inner := withoutWords(d.node(), func(w string) bool { return isAnnotation(w) || w == "nullable" || w == "anyOf" })
 	if len(inner.Fields) > 0 && (a.rules.TypeInBranches || a.rules.UnionAlone || a.rules.TypeAlways) {
-		a.change(d.from, RuleType, "moved what stands beside anyOf into its branches", "", "")
+		a.change(d.original, RuleType, "moved what stands beside anyOf into its branches", "", "")
 	}
 	branches := a.branches(d, union, inner)
-	d.keep("nullable", "anyOf")
-	branches = a.fewer(d, branches)
+	d.keepAnnotationsAnd("nullable", "anyOf")
+	branches = a.mergeEqualBranches(d, branches)
 	switch len(branches) {
 	case 0:
 		return false
 	case 1:
 		d.drop("anyOf")
-		a.become(d, branches[0])
+		a.adoptBranch(d, branches[0])
 		return true
 	}
 	nodes := make([]*node, len(branches))
@@ -300,7 +303,7 @@ func (a *adapter) distribute(d *builder, union *node) bool {
 		nodes[i] = b.node
 	}
 	d.set("anyOf", newArray(nodes...))
-	d.back = inTurn(d.back, a.inverseOfUnion(d, branches))
+	d.undo = chainOf(d.undo, a.inverseOfUnion(d, branches))
 	return true
 }
 
@@ -324,25 +327,25 @@ func (a *adapter) branches(d *builder, union, inner *node) []schemaResult {
 		}
 		nested := r.node.Get("anyOf")
 		if nested == nil || len(r.node.Fields) > 1 {
-			out = append(out, schemaResult{node: r.node, back: r.back})
+			out = append(out, schemaResult{node: r.node, undo: r.undo})
 			continue
 		}
 		for _, e := range nested.Elems {
-			out = append(out, schemaResult{node: e, back: r.back})
+			out = append(out, schemaResult{node: e, undo: r.undo})
 		}
 	}
-	if d.null && a.takes(d, "nullable") && len(out) > 0 {
+	if d.null && a.accepts(d, "nullable") && len(out) > 0 {
 		d.null = false
 		if !slices.ContainsFunc(out, func(b schemaResult) bool { return b.node.Get("nullable") != nil }) {
 			nullable := &node{Kind: '{', Fields: append(slices.Clone(out[0].node.Fields), newMember("nullable", trueNode))}
-			out[0] = schemaResult{node: nullable, back: out[0].back}
+			out[0] = schemaResult{node: nullable, undo: out[0].undo}
 		}
 	}
 	return out
 }
 
-// fewer removes branches equal to an earlier branch, and merges enums of one type into one branch.
-func (a *adapter) fewer(d *builder, all []schemaResult) []schemaResult {
+// mergeEqualBranches removes branches equal to an earlier branch, and merges enums of one type into one branch.
+func (a *adapter) mergeEqualBranches(d *builder, all []schemaResult) []schemaResult {
 	var out []schemaResult
 	known := make(map[string]bool, len(all))
 	enums := map[string]int{} // index in out of the enum of each type
@@ -353,21 +356,21 @@ func (a *adapter) fewer(d *builder, all []schemaResult) []schemaResult {
 		}
 		known[text] = true
 		if t := b.node.Get("type"); t != nil && isEnum(b.node) {
-			of := t.Compact()
-			if i, ok := enums[of]; ok {
-				out[i] = schemaResult{node: a.oneEnum(d, out[i].node, b.node)}
+			enumType := t.Compact()
+			if i, ok := enums[enumType]; ok {
+				out[i] = schemaResult{node: a.mergeEnums(d, out[i].node, b.node)}
 				continue
 			}
-			enums[of] = len(out)
+			enums[enumType] = len(out)
 		}
 		out = append(out, b)
 	}
 	return out
 }
 
-// oneEnum returns an enum with the values of both.
-func (a *adapter) oneEnum(d *builder, x, y *node) *node {
-	a.change(d.from, RuleKeyword, "made one enum of several", "", "")
+// mergeEnums returns an enum with the values of both.
+func (a *adapter) mergeEnums(d *builder, x, y *node) *node {
+	a.change(d.original, RuleKeyword, "made one enum of several", "", "")
 	merged := withoutWords(x, setOf("enum", "description").has)
 	merged.Fields = append(merged.Fields, newMember("enum", allValues(x.Get("enum"), y.Get("enum"))))
 	if text := joined(x.Get("description").Unquoted(), y.Get("description").Unquoted()); text != "" {
@@ -390,12 +393,12 @@ func joined(x, y string) string {
 
 // isEnum reports whether a schema only lists values.
 func isEnum(n *node) bool {
-	says := func(f field) bool { return f.Name != "type" && f.Name != "enum" && f.Name != "description" }
-	return n.Get("enum") != nil && !slices.ContainsFunc(n.Fields, says)
+	isOther := func(f field) bool { return f.Name != "type" && f.Name != "enum" && f.Name != "description" }
+	return n.Get("enum") != nil && !slices.ContainsFunc(n.Fields, isOther)
 }
 
-// become copies the keywords of a branch into d. Annotations of d stay unless the branch has its own.
-func (a *adapter) become(d *builder, b schemaResult) {
+// adoptBranch copies the keywords of a branch into d. Annotations of d stay unless the branch has its own.
+func (a *adapter) adoptBranch(d *builder, b schemaResult) {
 	for _, f := range b.node.Fields {
 		if old := d.get(f.Name); f.Name == "description" && old != nil {
 			d.set(f.Name, newString(joined(old.Unquoted(), f.Value.Unquoted())))
@@ -404,9 +407,9 @@ func (a *adapter) become(d *builder, b schemaResult) {
 		}
 	}
 	if a.rules.RefAlone && d.has("$ref") && len(d.fields) > 1 {
-		a.change(d.from, RuleRef, "dropped what stands beside a reference", "", "")
+		a.change(d.original, RuleRef, "dropped what stands beside a reference", "", "")
 		d.keepOnly("$ref")
 	}
-	d.back = inTurn(d.back, b.back)
-	d.done = true
+	d.undo = chainOf(d.undo, b.undo)
+	d.finished = true
 }

@@ -8,17 +8,17 @@ import (
 
 // builder is one schema while it is adapted: its keywords, in their order, and notes for the rest.
 type builder struct {
-	fields []field
-	from   *node // the schema in the original
-	root   bool
-	notes  []string          // constraints for the description
-	names  map[string]string // the new names of renamed properties, by old name
-	null   bool              // null is accepted too, but the schema does not express it
-	said   bool              // the schema expresses that null is accepted
-	done   bool              // it is an adapted branch of a union
-	cut    bool              // a reference in it or in its items was cut
-	back   *inverse
-	mark   int // index in adapter.inside of the first reference that it inlines
+	fields       []field
+	original     *node // the schema in the original
+	root         bool
+	notes        []string          // constraints for the description
+	names        map[string]string // the new names of renamed properties, by old name
+	null         bool              // null is accepted too, but the schema does not express it
+	nullWritten  bool              // the schema expresses that null is accepted
+	finished     bool              // it is an adapted branch of a union
+	cut          bool              // a reference in it or in its items was cut
+	undo         *inverse
+	firstInlined int // index in adapter.inside of the first reference that it inlines
 
 	conditions []*builder // if, then and else of merged schemas
 }
@@ -35,10 +35,12 @@ func (d *builder) hasTyped(t typeSet) bool {
 }
 
 // hasOther reports whether d has a keyword other than the given keywords and annotations.
-func (d *builder) hasOther(than ...string) bool { return hasOther(d.fields, than...) }
+func (d *builder) hasOther(except ...string) bool { return hasOther(d.fields, except...) }
 
-func hasOther(fields []field, than ...string) bool {
-	return slices.ContainsFunc(fields, func(f field) bool { return !isAnnotation(f.Name) && !slices.Contains(than, f.Name) })
+func hasOther(fields []field, except ...string) bool {
+	return slices.ContainsFunc(fields, func(f field) bool {
+		return !isAnnotation(f.Name) && !slices.Contains(except, f.Name)
+	})
 }
 
 // set replaces the value of a keyword, or appends the keyword.
@@ -68,12 +70,12 @@ func (d *builder) dropIf(drop func(w string) bool) {
 	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return drop(f.Name) })
 }
 
-// keep drops all keywords except annotations and the given keywords.
-func (d *builder) keep(all ...string) {
+// keepAnnotationsAnd drops all keywords except annotations and the given keywords.
+func (d *builder) keepAnnotationsAnd(all ...string) {
 	d.dropIf(func(w string) bool { return !isAnnotation(w) && !slices.Contains(all, w) })
 }
 
-func (d *builder) keepOnly(kept string) { d.dropIf(func(w string) bool { return w != kept }) }
+func (d *builder) keepOnly(keyword string) { d.dropIf(func(w string) bool { return w != keyword }) }
 
 func (d *builder) note(text string) {
 	if text != "" && !slices.Contains(d.notes, text) {
@@ -83,7 +85,7 @@ func (d *builder) note(text string) {
 
 // condition moves if, then and else from d to a new builder.
 func (d *builder) condition() *builder {
-	c := &builder{from: d.from}
+	c := &builder{original: d.original}
 	for _, f := range d.fields {
 		if f.Name == "if" || f.Name == "then" || f.Name == "else" {
 			c.add(f)

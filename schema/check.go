@@ -35,21 +35,21 @@ var (
 // enter a schema beyond [Limits], and it stops after 1,000 findings or a mebibyte of findings. [Original] and [Seed]
 // have no rules, so Check requires only a JSON object within bounds.
 func Check(raw json.RawMessage, p *Profile) []Finding {
-	c := &checker{rules: p.Rules(), circling: map[*node]bool{}}
+	c := &checker{rules: p.Rules(), circular: map[*node]bool{}}
 	top, err := readTree(raw)
 	if err != nil {
-		c.unreadable(err)
+		c.reportUnreadable(err)
 		return c.findings
 	}
 	if top.Kind != '{' {
-		c.findAs(nil, RuleJSON, sourceJSON, "the schema is %s; one JSON object is accepted", describeValue(top))
+		c.reportAs(nil, RuleJSON, sourceJSON, "the schema is %s; one JSON object is accepted", describeValue(top))
 		return c.findings
 	}
 	if p == nil || p.transform != nil {
 		return nil
 	}
-	if hasHalf(raw) {
-		c.halves(top, nil)
+	if hasLoneSurrogate(raw) {
+		c.checkSurrogates(top, nil)
 	}
 	c.Document = jsontree.NewDocument(top)
 	if c.rules.NoRecursion {
@@ -66,62 +66,64 @@ type checker struct {
 	rules  Rules
 	cycles map[*node]bool // schemas with a $ref to a schema around them
 
-	circling map[*node]bool // whether a visited reference belongs to an endless chain
+	circular map[*node]bool // whether a visited reference belongs to an endless chain
 
 	findings []Finding
 	text     int // bytes of paths and messages
 	sum      sums
 }
 
-// unreadable reports the error of Measure.
-func (c *checker) unreadable(err error) {
-	if over := (*LimitError)(nil); errors.As(err, &over) {
-		path := over.Pointer
+// reportUnreadable reports the error of Measure.
+func (c *checker) reportUnreadable(err error) {
+	if limitErr := (*LimitError)(nil); errors.As(err, &limitErr) {
+		path := limitErr.Pointer
 		if strings.HasSuffix(path, "…") { // a clipped pointer leads nowhere
 			path = ""
 		}
 		c.add(Finding{Path: path, Rule: RuleSize, Message: oneLine(err), Source: sourceSize.At, Class: sourceSize.Class})
 		return
 	}
-	c.findAs(nil, RuleJSON, sourceJSON, "%s", oneLine(err))
+	c.reportAs(nil, RuleJSON, sourceJSON, "%s", oneLine(err))
 }
 
 func oneLine(err error) string { return strings.TrimPrefix(err.Error(), "schema: ") }
 
-// halves reports halves of surrogate pairs in strings and names.
-func (c *checker) halves(t *node, at *spot) {
-	find := func(at *spot) {
-		c.findAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], asConservative(sourceJSON)), "half a surrogate pair, which is no character; whole ones are accepted")
+// checkSurrogates reports halves of surrogate pairs in strings and names.
+func (c *checker) checkSurrogates(t *node, at *spot) {
+	report := func(at *spot) {
+		c.reportAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], asConservative(sourceJSON)),
+			"half a surrogate pair, which is no character; whole ones are accepted")
 	}
-	if t.Kind == '"' && hasHalf(t.Text) {
-		find(at)
+	if t.Kind == '"' && hasLoneSurrogate(t.Text) {
+		report(at)
 	}
 	for i, e := range t.Elems {
-		c.halves(e, at.at(strconv.Itoa(i)))
+		c.checkSurrogates(e, at.child(strconv.Itoa(i)))
 	}
 	for _, m := range t.Fields {
-		if hasHalf(m.Key) {
-			find(at.at(m.Name))
+		if hasLoneSurrogate(m.Key) {
+			report(at.child(m.Name))
 		}
-		c.halves(m.Value, at.at(m.Name))
+		c.checkSurrogates(m.Value, at.child(m.Name))
 	}
 }
 
-// full reports whether the report has reached its limit.
-func (c *checker) full() bool { return len(c.findings) >= maxFindings || c.text >= maxFindingsText }
+// isFull reports whether the report has reached its limit.
+func (c *checker) isFull() bool { return len(c.findings) >= maxFindings || c.text >= maxFindingsText }
 
-func (c *checker) find(at *spot, rule Rule, format string, args ...any) {
-	c.findAs(at, rule, c.rules.Sources[rule], format, args...)
+func (c *checker) report(at *spot, rule Rule, format string, args ...any) {
+	c.reportAs(at, rule, c.rules.Sources[rule], format, args...)
 }
 
-func (c *checker) findAs(at *spot, rule Rule, s Source, format string, args ...any) {
-	if !c.full() { // saves formatting
-		c.add(Finding{Path: at.path(), Rule: rule, Message: fmt.Sprintf(format, args...), Source: s.At, Class: s.Class, Date: s.Date})
+func (c *checker) reportAs(at *spot, rule Rule, s Source, format string, args ...any) {
+	if !c.isFull() { // saves formatting
+		c.add(Finding{Path: at.path(), Rule: rule, Message: fmt.Sprintf(format, args...), Source: s.At, Class: s.Class,
+			Date: s.Date})
 	}
 }
 
 func (c *checker) add(f Finding) {
-	if !c.full() {
+	if !c.isFull() {
 		c.text += len(f.Path) + len(f.Message)
 		c.findings = append(c.findings, f)
 	}
@@ -133,7 +135,7 @@ type spot struct {
 	step string
 }
 
-func (s *spot) at(step string) *spot { return &spot{up: s, step: step} }
+func (s *spot) child(step string) *spot { return &spot{up: s, step: step} }
 
 // path returns the JSON Pointer (RFC 6901) of s.
 func (s *spot) path() string {
@@ -142,5 +144,5 @@ func (s *spot) path() string {
 		steps = append(steps, s.step)
 	}
 	slices.Reverse(steps)
-	return wholeText(text.Pointer(steps...))
+	return validText(text.Pointer(steps...))
 }

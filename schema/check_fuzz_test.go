@@ -38,13 +38,13 @@ func FuzzCheck(f *testing.F) {
 		}
 		value := numbered(input)
 		for _, one := range findings {
-			sound(t, value, p, one)
+			checkFinding(t, value, p, one)
 		}
 	})
 }
 
-// sound checks that a finding has a source and a message of one line, and that its path leads to a value.
-func sound(t *testing.T, value any, p *schema.Profile, f schema.Finding) {
+// checkFinding checks that a finding has a source and a message of one line, and that its path leads to a value.
+func checkFinding(t *testing.T, value any, p *schema.Profile, f schema.Finding) {
 	t.Helper()
 	if f.Rule == schema.RuleJSON || f.Rule == schema.RuleSize {
 		return
@@ -58,7 +58,7 @@ func sound(t *testing.T, value any, p *schema.Profile, f schema.Finding) {
 	if f.Ignored && !p.Rules().Ignores {
 		t.Errorf("%s: %+v is ignored", p.Name(), f)
 	}
-	if !leads(f.Path, value) {
+	if !resolves(f.Path, value) {
 		t.Errorf("%s: %q leads nowhere", p.Name(), f.Path)
 	}
 }
@@ -74,8 +74,8 @@ func numbered(input []byte) any {
 	return value
 }
 
-// leads reports whether a JSON Pointer leads to a value.
-func leads(pointer string, value any) bool {
+// resolves reports whether a JSON Pointer leads to a value.
+func resolves(pointer string, value any) bool {
 	if pointer == "" {
 		return true
 	}
@@ -86,11 +86,11 @@ func leads(pointer string, value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		next, ok := v[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
-		return ok && leads(rest, next)
+		return ok && resolves(rest, next)
 	case []any:
 		for i, e := range v {
 			if digits(i) == step {
-				return leads(rest, e)
+				return resolves(rest, e)
 			}
 		}
 	}

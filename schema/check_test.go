@@ -25,10 +25,10 @@ func ExampleCheck() {
 
 // found returns the findings of Check, as a path and a rule each.
 func found(raw string, p *schema.Profile) []string {
-	return told(schema.Check(json.RawMessage(raw), p))
+	return findingLines(schema.Check(json.RawMessage(raw), p))
 }
 
-func told(findings []schema.Finding) []string {
+func findingLines(findings []schema.Finding) []string {
 	var all []string
 	for _, f := range findings {
 		all = append(all, f.Path+" "+string(f.Rule))
@@ -280,7 +280,7 @@ func TestCheckRequest(t *testing.T) {
 		for range n {
 			all = append(all, tool)
 		}
-		if diff := cmp.Diff(want, told(schema.CheckRequest(all, schema.AnthropicStrict))); diff != "" {
+		if diff := cmp.Diff(want, findingLines(schema.CheckRequest(all, schema.AnthropicStrict))); diff != "" {
 			t.Errorf("%d tools: -want +got:\n%s", n, diff)
 		}
 	}
@@ -300,7 +300,7 @@ func TestCheckRequest(t *testing.T) {
 	} {
 		empty := `{ "type":"object","properties":{},"required":[],"additionalProperties":false,"description":""}`
 		large := json.RawMessage(strings.Replace(empty, `""`, fmt.Sprintf("%q", strings.Repeat("x", tt.size-len(empty)+1)), 1))
-		if diff := cmp.Diff(tt.want, told(schema.CheckRequest([]json.RawMessage{large, large}, tt.profile))); diff != "" {
+		if diff := cmp.Diff(tt.want, findingLines(schema.CheckRequest([]json.RawMessage{large, large}, tt.profile))); diff != "" {
 			t.Errorf("%s, %d bytes: -want +got:\n%s", tt.profile.Name(), tt.size, diff)
 		}
 	}

@@ -73,11 +73,11 @@ var formTexts = map[form]string{
 	formSchemaMap: "an object of schemas", formDependencies: "an object of schemas",
 }
 
-var sevenTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
+var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// formed reports whether the value of a keyword has its form, and adds a finding if not. It does not check the schemas
+// hasForm reports whether the value of a keyword has its form, and adds a finding if not. It does not check the schemas
 // inside the value.
-func (c *checker) formed(name string, value *node, at *spot) bool {
+func (c *checker) hasForm(name string, value *node, at *spot) bool {
 	f := formOf(name)
 	if f.fits(value) {
 		return true
@@ -85,13 +85,13 @@ func (c *checker) formed(name string, value *node, at *spot) bool {
 	message := name + " is " + describeValue(value)
 	switch {
 	case f == formTypes && value.Kind == '"':
-		c.find(at, RuleForm, "%s; draft 2020-12 knows %s", message, strings.Join(sevenTypes, ", "))
+		c.report(at, RuleForm, "%s; draft 2020-12 knows %s", message, strings.Join(schemaTypes, ", "))
 	case f == formStrings && value.Kind == '[', f == formStringsMap && value.Kind == '{', f == formTypes:
-		c.find(at, RuleForm, "%s of something else; draft 2020-12 takes %s", message, formTexts[f])
+		c.report(at, RuleForm, "%s of something else; draft 2020-12 takes %s", message, formTexts[f])
 	case f == formSchemas && value.Kind == '[':
-		c.find(at, RuleForm, "%s is empty; draft 2020-12 takes %s", name, formTexts[f])
+		c.report(at, RuleForm, "%s is empty; draft 2020-12 takes %s", name, formTexts[f])
 	default:
-		c.find(at, RuleForm, "%s; draft 2020-12 takes %s", message, formTexts[f])
+		c.report(at, RuleForm, "%s; draft 2020-12 takes %s", message, formTexts[f])
 	}
 	return false
 }
@@ -133,10 +133,10 @@ func areStrings(n *node) bool {
 
 func areTypes(n *node) bool {
 	if n.Kind == '"' {
-		return slices.Contains(sevenTypes, contentOf(n))
+		return slices.Contains(schemaTypes, contentOf(n))
 	}
 	all := stringsIn(n)
-	unknown := func(name string) bool { return !slices.Contains(sevenTypes, name) }
+	unknown := func(name string) bool { return !slices.Contains(schemaTypes, name) }
 	return len(all) > 0 && len(all) == len(n.Elems) && !hasRepeats(all) && !slices.ContainsFunc(all, unknown)
 }
 

@@ -14,7 +14,7 @@ type sums struct {
 
 // depth returns the depth of t, counted in objects and arrays. It adds a finding for the first schema that is too deep.
 func (c *checker) depth(t *node, at *spot, around int) int {
-	types := typesGiven(t)
+	types := namedTypes(t)
 	if list := t.Get("type").Is("["); list || t.Get("anyOf").Is("[") {
 		c.sum.unions++
 	}
@@ -24,7 +24,7 @@ func (c *checker) depth(t *node, at *spot, around int) int {
 		return around
 	}
 	if limit := c.rules.Limits.Depth; limit > 0 && around == limit {
-		c.find(at, RuleLimit, "an object or array stands %d deep; %d is accepted", around+1, limit)
+		c.report(at, RuleLimit, "an object or array stands %d deep; %d is accepted", around+1, limit)
 	}
 	return around + 1
 }
@@ -32,7 +32,7 @@ func (c *checker) depth(t *node, at *spot, around int) int {
 // branches checks the number of branches of a union.
 func (c *checker) branches(m field, at *spot) {
 	if limit := c.rules.Limits.Branches; limit > 0 && len(m.Value.Elems) > limit {
-		c.find(at, RuleLimit, "%s has %d branches; %d are accepted", m.Name, len(m.Value.Elems), limit)
+		c.report(at, RuleLimit, "%s has %d branches; %d are accepted", m.Name, len(m.Value.Elems), limit)
 	}
 }
 
@@ -43,7 +43,7 @@ func (c *checker) totals(raw []byte) {
 	if limits.Bytes > 0 {
 		size = compactSize(raw)
 	}
-	c.counts("the schema has", []counted{
+	c.counts("the schema has", []limitedCount{
 		{c.sum.properties, limits.Properties, "properties"},
 		{c.sum.values, limits.EnumValues, "values in all enums"},
 		{c.sum.text, limits.Text, "characters in the names of properties and definitions, enum and const"},
@@ -60,15 +60,15 @@ func compactSize(raw []byte) int {
 	return compact.Len()
 }
 
-type counted struct {
+type limitedCount struct {
 	found, limit int
-	what         string
+	noun         string
 }
 
-func (c *checker) counts(what string, all []counted) {
+func (c *checker) counts(subject string, all []limitedCount) {
 	for _, s := range all {
 		if s.limit > 0 && s.found > s.limit {
-			c.find(nil, RuleLimit, "%s %d %s; %d are accepted", what, s.found, s.what, s.limit)
+			c.report(nil, RuleLimit, "%s %d %s; %d are accepted", subject, s.found, s.noun, s.limit)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (c *checker) counts(what string, all []counted) {
 func (c *checker) repeats(m field, at *spot) {
 	limit := c.rules.Limits.repeats(m.Name)
 	if limit > 0 && m.Value.Kind == '0' && slices.Contains(repeatKeywords, m.Name) && numberOf(m.Value) > float64(limit) {
-		c.find(at, RuleLimit, "%s is %s; %d is accepted", m.Name, describeValue(m.Value), limit)
+		c.report(at, RuleLimit, "%s is %s; %d is accepted", m.Name, describeValue(m.Value), limit)
 	}
 }
 

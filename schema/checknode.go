@@ -13,11 +13,11 @@ func contentOf(n *node) string {
 	if n.Is("0") {
 		return string(n.Text)
 	}
-	return wholeText(n.Unquoted())
+	return validText(n.Unquoted())
 }
 
-// wholeText returns s with U+FFFD in place of halves of surrogate pairs.
-func wholeText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// validText returns s with U+FFFD in place of halves of surrogate pairs.
+func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // stringsIn returns the strings in an array, or nil if n is not an array.
 func stringsIn(n *node) []string {
@@ -33,8 +33,8 @@ func stringsIn(n *node) []string {
 	return all
 }
 
-// typesGiven returns the names in a schema's type.
-func typesGiven(n *node) []string {
+// namedTypes returns the names in a schema's type.
+func namedTypes(n *node) []string {
 	named := n.Get("type")
 	if named.Is(`"`) {
 		return []string{contentOf(named)}
@@ -87,30 +87,31 @@ func shortened(s string) string {
 	const longest = 64 // characters
 	n := 0
 	for i := range s {
-		if n++; n > longest {
+		n++
+		if n > longest {
 			return s[:i] + "…"
 		}
 	}
 	return s
 }
 
-// heldIn yields the values in a keyword's value that stand in the place of a schema, with their places. It also yields
-// values that are not valid schemas.
-func heldIn(m field, at *spot) iter.Seq2[*spot, *node] {
+// subschemas yields the values in a keyword's value that stand in the place of a schema, with their places. It also
+// yields values that are not valid schemas.
+func subschemas(m field, at *spot) iter.Seq2[*spot, *node] {
 	return func(yield func(*spot, *node) bool) {
 		switch f := formOf(m.Name); {
 		case f == formSchema, f == formItems && m.Value.Kind != '[':
 			yield(at, m.Value)
 		case f == formItems, f == formSchemas:
 			for i, e := range m.Value.Elems {
-				if !yield(at.at(strconv.Itoa(i)), e) {
+				if !yield(at.child(strconv.Itoa(i)), e) {
 					return
 				}
 			}
 		case f == formSchemaMap, f == formDependencies:
-			for _, one := range m.Value.Fields {
-				isNames := f == formDependencies && one.Value.Kind == '['
-				if !isNames && !yield(at.at(one.Name), one.Value) {
+			for _, entry := range m.Value.Fields {
+				isNames := f == formDependencies && entry.Value.Kind == '['
+				if !isNames && !yield(at.child(entry.Name), entry.Value) {
 					return
 				}
 			}

@@ -5,20 +5,21 @@ import "strings"
 // pattern checks a pattern for constructs that only a backtracking engine can match.
 func (c *checker) pattern(v *node, at *spot) {
 	r := c.rules
-	if found := beyondRegular(contentOf(v), r.RustPattern); r.PlainPattern && found != "" {
-		what := "neither look-around nor a back-reference is accepted"
+	if found := unsupportedSyntax(contentOf(v), r.RustPattern); r.PlainPattern && found != "" {
+		expected := "neither look-around nor a back-reference is accepted"
 		if r.RustPattern {
-			what = `no look-around, no back-reference, no \0 and no [ in a class is accepted`
+			expected = `no look-around, no back-reference, no \0 and no [ in a class is accepted`
 		}
-		c.find(at, RulePattern, "pattern has %s; %s", shortQuote(found), what)
-	} else if r.AnchoredPattern && !(len(contentOf(v)) > 1 && contentOf(v)[0] == '^' && contentOf(v)[len(contentOf(v))-1] == '$') {
-		c.find(at, RulePattern, "pattern is %s; it must begin with ^ and end with $", describeValue(v))
+		c.report(at, RulePattern, "pattern has %s; %s", shortQuote(found), expected)
+	} else if r.AnchoredPattern && !(len(contentOf(v)) > 1 && contentOf(v)[0] == '^' &&
+		contentOf(v)[len(contentOf(v))-1] == '$') {
+		c.report(at, RulePattern, "pattern is %s; it must begin with ^ and end with $", describeValue(v))
 	}
 }
 
-// beyondRegular returns the first look-around or back-reference of a regular expression, or "". If rust is set, the
+// unsupportedSyntax returns the first look-around or back-reference of a regular expression, or "". If rust is set, the
 // first \0 and the first class within a class count too.
-func beyondRegular(pattern string, rust bool) string {
+func unsupportedSyntax(pattern string, rust bool) string {
 	inClass := false
 	for i := 0; i < len(pattern); i++ {
 		rest := pattern[i:]

@@ -5,41 +5,43 @@ import "strings"
 // ref checks a $ref: its form, the keywords beside it, and its target.
 func (c *checker) ref(t, v *node, at *spot) {
 	if c.rules.RefAlone {
-		var others []string
+		var neighbors []string
 		for _, m := range t.Fields {
 			if m.Name != "$ref" && m.Name != "$defs" {
-				others = append(others, shownKeyword(m.Name))
+				neighbors = append(neighbors, shownKeyword(m.Name))
 			}
 		}
-		if len(others) > 0 {
-			c.find(at, RuleRef, "beside $ref stands %s; nothing is accepted there", shortened(sentence(others)))
+		if len(neighbors) > 0 {
+			c.report(at, RuleRef, "beside $ref stands %s; nothing is accepted there", shortened(joinNames(neighbors)))
 		}
 	}
 	name, inDefs := strings.CutPrefix(contentOf(v), "#/$defs/")
 	if c.rules.RefDefs && contentOf(v) != "#" && (!inDefs || name == "" || strings.Contains(name, "/")) {
-		c.find(at, RuleRef, `$ref is %s; "#/$defs/" and a name is accepted, or "#"`, describeValue(v))
+		c.report(at, RuleRef, `$ref is %s; "#/$defs/" and a name is accepted, or "#"`, describeValue(v))
 		return
 	}
 	switch target := c.LookUp(contentOf(v)); {
 	case !strings.HasPrefix(contentOf(v), "#"):
-		c.find(at, RuleRef, "$ref is %s, which is not in this schema; nothing is fetched", describeValue(v))
+		c.report(at, RuleRef, "$ref is %s, which is not in this schema; nothing is fetched", describeValue(v))
 	case !target.Is("{tf"):
-		c.find(at, RuleRef, "$ref is %s, which leads to no schema", describeValue(v))
-	case c.circles(target):
-		c.find(at, RuleRef, "$ref is %s, which leads to nothing but references", describeValue(v))
+		c.report(at, RuleRef, "$ref is %s, which leads to no schema", describeValue(v))
+	case c.isCircular(target):
+		c.report(at, RuleRef, "$ref is %s, which leads to nothing but references", describeValue(v))
 	case c.cycles[t]:
-		c.find(at, RuleRecursion, "$ref is %s, which leads back to where it stands; a schema must not lead to itself", describeValue(v))
+		c.report(at, RuleRecursion, "$ref is %s, which leads back to where it stands; a schema must not lead to itself",
+			describeValue(v))
 	}
 }
 
-// circles reports whether t belongs to a chain of references that never ends.
-func (c *checker) circles(t *node) bool {
+// isCircular reports whether t belongs to a chain of references that never ends.
+func (c *checker) isCircular(t *node) bool {
 	var chain []*node
 	seen := map[*node]bool{}
 	result := false
 	for t.Get("$ref").Is(`"`) && len(t.Fields) == 1 {
-		known, ok := c.circling[t]
-		if result = known || seen[t]; ok || result {
+		known, ok := c.circular[t]
+		result = known || seen[t]
+		if ok || result {
 			break
 		}
 		seen[t] = true
@@ -47,7 +49,7 @@ func (c *checker) circles(t *node) bool {
 		t = c.LookUp(contentOf(t.Get("$ref")))
 	}
 	for _, t := range chain {
-		c.circling[t] = result
+		c.circular[t] = result
 	}
 	return result
 }
@@ -64,7 +66,7 @@ func (c *checker) findCycles() map[*node]bool {
 		}
 		state[t] = entered
 		for _, m := range t.Fields {
-			for _, child := range heldIn(m, nil) {
+			for _, child := range subschemas(m, nil) {
 				if m.Name == "$defs" || m.Name == "definitions" {
 					definitions = append(definitions, child) // holding a definition does not lead to it
 					continue

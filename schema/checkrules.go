@@ -6,33 +6,33 @@ import (
 	"strings"
 )
 
-// lacks adds a finding for each required keyword that a schema does not have.
-func (c *checker) lacks(t *node, at *spot, p position) {
+// checkMissing adds a finding for each required keyword that a schema does not have.
+func (c *checker) checkMissing(t *node, at *spot, p position) {
 	r := c.rules
-	types := typesGiven(t)
+	types := namedTypes(t)
 	object := slices.Contains(types, "object")
 	switch {
 	case t.Get("type") != nil:
 	case p.root:
-		c.find(at, RuleRoot, `the root has no type; it must be "object"`)
+		c.report(at, RuleRoot, `the root has no type; it must be "object"`)
 	case r.TypeAlways && !c.typedElsewhere(t, p):
-		c.find(at, RuleType, "the schema has no type; it must have one, or anyOf whose branches have one")
+		c.report(at, RuleType, "the schema has no type; it must have one, or anyOf whose branches have one")
 	}
 	if t.Get("properties") == nil && (r.ObjectProperties && object || p.root && r.RootProperties) {
 		rule := RuleObjects
 		if p.root {
 			rule = RuleProperties
 		}
-		c.find(at, rule, "an object has no properties; it must have them, if only as {}")
+		c.report(at, rule, "an object has no properties; it must have them, if only as {}")
 	}
 	if r.RequiredBeside && t.Get("required") != nil && t.Get("properties") == nil {
-		c.find(at, RuleRequired, "required stands without properties; properties must be there, if only as {}")
+		c.report(at, RuleRequired, "required stands without properties; properties must be there, if only as {}")
 	}
 	if r.ArrayItems && slices.Contains(types, "array") && t.Get("items") == nil {
-		c.find(at, RuleItems, "an array has no items; it must have them")
+		c.report(at, RuleItems, "an array has no items; it must have them")
 	}
 	if r.Closed && t.Get("additionalProperties") == nil && (object || t.Get("type") == nil && t.Get("properties") != nil) {
-		c.find(at, RuleClosed, "an object has no additionalProperties; it must be there, and false")
+		c.report(at, RuleClosed, "an object has no additionalProperties; it must be there, and false")
 	}
 }
 
@@ -51,12 +51,12 @@ func (c *checker) typedElsewhere(t *node, p position) bool {
 func (c *checker) typeNamed(v *node, at *spot, p position) {
 	if p.root {
 		if contentOf(v) != "object" {
-			c.find(at, RuleRoot, `the root's type is %s; it must be "object"`, describeValue(v))
+			c.report(at, RuleRoot, `the root's type is %s; it must be "object"`, describeValue(v))
 		}
 		return
 	}
 	if c.rules.TypeSingle && v.Kind == '[' {
-		c.find(at, RuleType, "type is a list; one name is accepted")
+		c.report(at, RuleType, "type is a list; one name is accepted")
 	}
 	names := stringsIn(v)
 	if v.Kind == '"' {
@@ -64,16 +64,16 @@ func (c *checker) typeNamed(v *node, at *spot, p position) {
 	}
 	for _, name := range names {
 		if len(c.rules.Types) > 0 && !slices.Contains(c.rules.Types, name) {
-			c.find(at, RuleType, "the type %s is not accepted; accepted are %s", shortQuote(name), sentence(c.rules.Types))
+			c.report(at, RuleType, "the type %s is not accepted; accepted are %s", shortQuote(name), joinNames(c.rules.Types))
 		}
 	}
 }
 
-// annotates lists the keywords accepted beside anyOf in profiles that accept no types there. They restrict no value.
-var annotates = []string{"title", "description", "default", "$id", "$defs"}
+// besideAnyOf lists the keywords accepted beside anyOf in profiles that accept no types there. They restrict no value.
+var besideAnyOf = []string{"title", "description", "default", "$id", "$defs"}
 
-// ofTypes maps keywords to the types that they apply to.
-var ofTypes = map[string][]string{
+// keywordTypes maps keywords to the types that they apply to.
+var keywordTypes = map[string][]string{
 	"properties": {"object"}, "required": {"object"}, "additionalProperties": {"object"}, "minProperties": {"object"},
 	"maxProperties": {"object"}, "propertyOrdering": {"object"},
 	"items": {"array"}, "prefixItems": {"array"}, "minItems": {"array"}, "maxItems": {"array"},
@@ -81,10 +81,10 @@ var ofTypes = map[string][]string{
 	"minimum": {"number", "integer"}, "maximum": {"number", "integer"},
 }
 
-// speaksOf returns the types that a keyword applies to, or nothing if it applies to all.
-func speaksOf(m field) []string {
+// typesOfKeyword returns the types that a keyword applies to, or nothing if it applies to all.
+func typesOfKeyword(m field) []string {
 	if m.Name != "format" {
-		return ofTypes[m.Name]
+		return keywordTypes[m.Name]
 	}
 	switch contentOf(m.Value) {
 	case "float", "double":
@@ -95,22 +95,24 @@ func speaksOf(m field) []string {
 	return []string{"string"}
 }
 
-// beside checks a keyword against the keywords beside it.
-func (c *checker) beside(t *node, m field, at *spot, p position) {
+// checkNeighbors checks a keyword against the keywords beside it.
+func (c *checker) checkNeighbors(t *node, m field, at *spot, p position) {
 	r := c.rules
 	if (r.TypeInBranches || r.UnionAlone) && m.Name != "anyOf" && t.Get("anyOf") != nil && c.allowed(p).Takes("anyOf") {
 		switch {
 		case m.Name == "type" && (r.TypeInBranches || r.UnionAlone):
-			c.find(at, RuleType, "type stands beside anyOf; it must stand in the branches")
+			c.report(at, RuleType, "type stands beside anyOf; it must stand in the branches")
 		case r.UnionAlone:
-			c.find(at, RuleKeyword, "%s stands beside anyOf; nothing is accepted there", shownKeyword(m.Name))
-		case r.TypeInBranches && !slices.Contains(annotates, m.Name):
-			c.find(at, RuleKeyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.Name), sentence(annotates))
+			c.report(at, RuleKeyword, "%s stands beside anyOf; nothing is accepted there", shownKeyword(m.Name))
+		case r.TypeInBranches && !slices.Contains(besideAnyOf, m.Name):
+			c.report(at, RuleKeyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.Name),
+				joinNames(besideAnyOf))
 		}
 	}
-	if speaks, types := speaksOf(m), typesGiven(t); r.TypedKeywords && len(speaks) > 0 && len(types) > 0 {
-		if !slices.ContainsFunc(types, func(name string) bool { return slices.Contains(speaks, name) }) {
-			c.find(at, RuleKeyword, "%s stands beside the type %s; it is accepted beside %s", m.Name, shortQuote(types[0]), sentence(speaks))
+	if applicable, types := typesOfKeyword(m), namedTypes(t); r.TypedKeywords && len(applicable) > 0 && len(types) > 0 {
+		if !slices.ContainsFunc(types, func(name string) bool { return slices.Contains(applicable, name) }) {
+			c.report(at, RuleKeyword, "%s stands beside the type %s; it is accepted beside %s", m.Name, shortQuote(types[0]),
+				joinNames(applicable))
 		}
 	}
 }
@@ -128,18 +130,18 @@ func (c *checker) properties(t, properties *node, at *spot, p position) {
 	for _, m := range properties.Fields {
 		c.sum.properties++
 		c.sum.text += runes(m.Name)
-		here := at.at(m.Name)
+		place := at.child(m.Name)
 		if fault := grammar.fault(m.Name); fault != "" {
-			c.find(here, RuleKey, "the property's name %s", fault)
+			c.report(place, RuleKey, "the property's name %s", fault)
 		} else if slices.Contains(c.rules.NotKeys, m.Name) {
-			c.find(here, RuleKey, "no property may have the name %s", shortQuote(m.Name))
+			c.report(place, RuleKey, "no property may have the name %s", shortQuote(m.Name))
 		}
 		if required[m.Name] {
 			continue
 		}
 		c.sum.optional++
 		if c.rules.RequiredAll {
-			c.find(here, RuleRequired, "the property is not required; every property must be")
+			c.report(place, RuleRequired, "the property is not required; every property must be")
 		}
 	}
 }
@@ -147,7 +149,7 @@ func (c *checker) properties(t, properties *node, at *spot, p position) {
 // required checks the names in required.
 func (c *checker) required(t, v *node, at *spot) {
 	if c.rules.RequiredFilled && len(v.Elems) == 0 {
-		c.find(at, RuleRequired, "required is empty; it must name a property, or not be there")
+		c.report(at, RuleRequired, "required is empty; it must name a property, or not be there")
 	}
 	if !c.rules.RequiredDeclared {
 		return
@@ -155,7 +157,8 @@ func (c *checker) required(t, v *node, at *spot) {
 	declared := t.Get("properties")
 	for i, e := range v.Elems {
 		if e.Kind == '"' && declared.Get(contentOf(e)) == nil {
-			c.find(at.at(strconv.Itoa(i)), RuleRequired, "required names %s; properties has none of that name", describeValue(e))
+			c.report(at.child(strconv.Itoa(i)), RuleRequired, "required names %s; properties has none of that name",
+				describeValue(e))
 		}
 	}
 }
@@ -167,34 +170,35 @@ func (c *checker) enum(t, v *node, at *spot) {
 	length := 0
 	for i, e := range v.Elems {
 		length += charactersIn(e)
-		c.enumValue(t, e, at.at(strconv.Itoa(i)))
+		c.enumValue(t, e, at.child(strconv.Itoa(i)))
 	}
 	c.sum.text += length
 	if len(v.Elems) == 0 && (r.EnumFilled || r.TypedKeywords) {
-		c.find(at, RuleEnum, "enum is empty; it must have a value")
+		c.report(at, RuleEnum, "enum is empty; it must have a value")
 	}
 	if r.TypedKeywords && t.Get("type") == nil && t.Get("anyOf") == nil && !r.TypeAlways {
-		c.find(at, RuleEnum, "enum stands without a type; it must stand beside one")
+		c.report(at, RuleEnum, "enum stands without a type; it must stand beside one")
 	}
 	if limit := r.Limits.EnumText; limit > 0 && len(v.Elems) > r.Limits.EnumMany && length > limit {
-		c.find(at, RuleLimit, "an enum of %d values has %d characters; %d are accepted where there are more than %d values",
+		c.report(at, RuleLimit, "an enum of %d values has %d characters; %d are accepted where there are more than %d values",
 			len(v.Elems), length, limit, r.Limits.EnumMany)
 	}
 }
 
 func (c *checker) enumValue(t, e *node, at *spot) {
 	r := c.rules
-	types := typesGiven(t)
+	types := namedTypes(t)
 	fits := func(names []string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return hasType(e, name) })
 	}
 	switch {
 	case len(r.Enum) > 0 && !fits(r.Enum):
-		c.find(at, RuleEnum, "enum has %s; accepted are values of type %s", describeValue(e), sentence(r.Enum))
+		c.report(at, RuleEnum, "enum has %s; accepted are values of type %s", describeValue(e), joinNames(r.Enum))
 	case r.EnumFilled && e.Kind == '"' && contentOf(e) == "":
-		c.find(at, RuleEnum, "enum has the empty string; it is not accepted")
+		c.report(at, RuleEnum, "enum has the empty string; it is not accepted")
 	case r.TypedKeywords && len(types) > 0 && !fits(types):
-		c.find(at, RuleEnum, "enum has %s beside the type %s; a value must be of the type", describeValue(e), shortQuote(types[0]))
+		c.report(at, RuleEnum, "enum has %s beside the type %s; a value must be of the type", describeValue(e),
+			shortQuote(types[0]))
 	}
 }
 
@@ -221,22 +225,22 @@ func hasType(n *node, name string) bool {
 
 // bound checks a number that must be one of a few values.
 func (c *checker) bound(m field, at *spot) {
-	some, ok := c.rules.Bounds[m.Name]
+	allowed, ok := c.rules.Bounds[m.Name]
 	if !ok || m.Value.Kind != '0' {
 		return
 	}
 	var names []string
-	for _, n := range some {
+	for _, n := range allowed {
 		if numberOf(m.Value) == float64(n) {
 			return
 		}
 		names = append(names, strconv.Itoa(n))
 	}
-	c.find(at, RuleBound, "%s is %s; accepted are %s", m.Name, describeValue(m.Value), sentence(names))
+	c.report(at, RuleBound, "%s is %s; accepted are %s", m.Name, describeValue(m.Value), joinNames(names))
 }
 
-// sentence joins names for a message.
-func sentence(names []string) string {
+// joinNames joins names for a message.
+func joinNames(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}

@@ -17,29 +17,30 @@ import (
 // characters. Paths lead into the schema; "" is the description.
 func CheckHidden(description string, raw json.RawMessage) []Finding {
 	c := &checker{}
-	c.hidden(description, nil)
+	c.checkHiddenText(description, nil)
 	if top, err := readTree(raw); err == nil {
-		c.hiddenIn(top, nil)
+		c.checkHidden(top, nil)
 	}
 	return c.findings
 }
 
-func (c *checker) hiddenIn(t *node, at *spot) {
-	c.hidden(contentOf(t), at)
+func (c *checker) checkHidden(t *node, at *spot) {
+	c.checkHiddenText(contentOf(t), at)
 	for i, e := range t.Elems {
-		c.hiddenIn(e, at.at(strconv.Itoa(i)))
+		c.checkHidden(e, at.child(strconv.Itoa(i)))
 	}
 	for _, m := range t.Fields {
-		c.hidden(m.Name, at.at(m.Name))
-		c.hiddenIn(m.Value, at.at(m.Name))
+		c.checkHiddenText(m.Name, at.child(m.Name))
+		c.checkHidden(m.Value, at.child(m.Name))
 	}
 }
 
 var sourceHidden = asConservative(documentedAt("https://www.unicode.org/reports/tr36/"))
 
-func (c *checker) hidden(s string, at *spot) {
-	if _, taken := text.Visible(s); taken != nil {
-		c.findAs(at, RuleHidden, sourceHidden, "%s that no reader sees, U+%04X first", howMany(len(taken), "character"), taken[0])
+func (c *checker) checkHiddenText(s string, at *spot) {
+	if _, hidden := text.Visible(s); hidden != nil {
+		c.reportAs(at, RuleHidden, sourceHidden, "%s that no reader sees, U+%04X first", countNoun(len(hidden), "character"),
+			hidden[0])
 	}
 }
 
@@ -52,7 +53,7 @@ func CheckTool(name, description string, p *Profile) []Finding {
 	}
 	c := &checker{rules: p.Rules()}
 	if fault := c.rules.Tool.Name.fault(name); fault != "" {
-		c.find(nil, RuleName, "the tool's name %s", fault)
+		c.report(nil, RuleName, "the tool's name %s", fault)
 	}
 	c.description(description)
 	return c.findings
@@ -62,7 +63,8 @@ func CheckTool(name, description string, p *Profile) []Finding {
 func CheckCount(n int, p *Profile) []Finding {
 	c := &checker{rules: p.Rules()}
 	if limit := c.rules.Tool.MaxTools; limit > 0 && n > limit {
-		c.find(nil, RuleCount, "there are %d tools; one request has %d at most: allow or deny tools for each server, or configure fewer servers",
+		c.report(nil, RuleCount,
+			"there are %d tools; one request has %d at most: allow or deny tools for each server, or configure fewer servers",
 			n, limit)
 	}
 	return c.findings
@@ -74,19 +76,20 @@ func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
 	c := &checker{rules: p.Rules()}
 	c.request(schemas)
 	found := append(CheckCount(len(schemas), p), c.findings...)
-	if c.findings = nil; !c.rules.Limits.Together {
+	c.findings = nil
+	if !c.rules.Limits.Together {
 		return found
 	}
 	for _, raw := range schemas {
-		one := &checker{rules: c.rules, circling: map[*node]bool{}}
+		each := &checker{rules: c.rules, circular: map[*node]bool{}}
 		if top, err := readTree(raw); err == nil {
-			one.Document = jsontree.NewDocument(top)
-			one.schema(top, nil, position{root: true})
+			each.Document = jsontree.NewDocument(top)
+			each.schema(top, nil, position{root: true})
 		}
-		c.sum.optional += one.sum.optional
-		c.sum.unions += one.sum.unions
+		c.sum.optional += each.sum.optional
+		c.sum.unions += each.sum.unions
 	}
-	c.counts("the tools of the request have", []counted{
+	c.counts("the tools of the request have", []limitedCount{
 		{c.sum.optional, c.rules.Limits.Optional, "properties that are not required"},
 		{c.sum.unions, c.rules.Limits.Unions, "schemas with anyOf or a list of types"},
 	})
@@ -103,7 +106,7 @@ func (c *checker) request(schemas []json.RawMessage) {
 		size += compactSize(raw)
 	}
 	if size > limit {
-		c.find(nil, RuleRequest, "the schemas of all tools have %d bytes, and become one grammar; %d are accepted: "+
+		c.report(nil, RuleRequest, "the schemas of all tools have %d bytes, and become one grammar; %d are accepted: "+
 			"allow or deny tools for each server, or configure fewer servers", size, limit)
 	}
 }
@@ -112,10 +115,11 @@ func (c *checker) request(schemas []json.RawMessage) {
 // request to a model contains the schema. No provider refuses it. The message gives sizes in tokens, estimated at four
 // bytes each.
 func CheckGrowth(original, adapted json.RawMessage) []Finding {
-	was, is := compactSize(original), compactSize(adapted)
+	before, after := compactSize(original), compactSize(adapted)
 	c := &checker{}
-	if grew(was, is, referenceLevels[0].percent) {
-		c.findAs(nil, RuleSize, sourceGrowth, "the schema grows from about %d to %d tokens for models", was/bytesPerToken, is/bytesPerToken)
+	if growsBeyond(before, after, referenceLevels[0].percent) {
+		c.reportAs(nil, RuleSize, sourceGrowth, "the schema grows from about %d to %d tokens for models",
+			before/bytesPerToken, after/bytesPerToken)
 	}
 	return c.findings
 }
@@ -127,14 +131,15 @@ var sourceGrowth = asConservative(documentedAt("https://github.com/indusagi/indu
 
 func (c *checker) description(text string) {
 	if !utf8.ValidString(text) {
-		c.findAs(nil, RuleDescription, sourceJSON, "the description is not UTF-8")
+		c.reportAs(nil, RuleDescription, sourceJSON, "the description is not UTF-8")
 	}
 	n, rules := utf8.RuneCountInString(text), c.rules.Tool
 	if n < rules.MinDescription {
-		c.find(nil, RuleDescription, "the description is empty; it must have a character at least") // no provider requires more
+		// no provider requires more
+		c.report(nil, RuleDescription, "the description is empty; it must have a character at least")
 	}
 	if rules.MaxDescription > 0 && n > rules.MaxDescription {
-		c.find(nil, RuleDescription, "the description has %d characters; %d are accepted", n, rules.MaxDescription)
+		c.report(nil, RuleDescription, "the description has %d characters; %d are accepted", n, rules.MaxDescription)
 	}
 }
 

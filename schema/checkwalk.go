@@ -7,56 +7,57 @@ type position struct {
 	root     bool
 	depth    int  // number of objects and arrays around it
 	formOnly bool // it is inside a refused keyword, so only forms are checked
-	closer   bool // it is the value of a closer, in which true and false are accepted
+	closing  bool // it is the value of a closing keyword, in which true and false are accepted
 }
 
 // schema checks one schema and all schemas inside it.
 func (c *checker) schema(t *node, at *spot, p position) {
-	if c.full() {
+	if c.isFull() {
 		return
 	}
 	switch t.Kind {
 	case '{':
 	case 't', 'f':
-		if !c.rules.Booleans && !p.formOnly && !p.closer {
-			c.find(at, RuleBoolean, "%s stands for a schema; an object is accepted", describeValue(t))
+		if !c.rules.Booleans && !p.formOnly && !p.closing {
+			c.report(at, RuleBoolean, "%s stands for a schema; an object is accepted", describeValue(t))
 		}
 		return
 	default:
-		c.find(at, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false", describeValue(t))
+		c.report(at, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false",
+			describeValue(t))
 		return
 	}
 	if !p.formOnly {
-		c.lacks(t, at, p)
+		c.checkMissing(t, at, p)
 		p.depth = c.depth(t, at, p.depth)
 	}
 	for _, m := range t.Fields {
-		c.keyword(t, m, at.at(m.Name), p)
+		c.keyword(t, m, at.child(m.Name), p)
 	}
 }
 
 // keyword checks one member of the schema t.
 func (c *checker) keyword(t *node, m field, at *spot, p position) {
-	if !p.formOnly && !c.takes(m, at, p) {
+	if !p.formOnly && !c.accepts(m, at, p) {
 		if c.rules.Ignores {
 			return
 		}
 		p.formOnly = true
-	} else if c.formed(m.Name, m.Value, at) && !p.formOnly {
-		c.beside(t, m, at, p)
+	} else if c.hasForm(m.Name, m.Value, at) && !p.formOnly {
+		c.checkNeighbors(t, m, at, p)
 		c.value(t, m, at, p)
 	}
 	p.root = false
-	p.closer = slices.Contains(closers, m.Name)
+	p.closing = slices.Contains(closingKeywords, m.Name)
 	if m.Name == "$defs" || m.Name == "definitions" {
 		p.depth = 0
 	}
-	for where, child := range heldIn(m, at) {
-		c.schema(child, where, p)
+	for place, child := range subschemas(m, at) {
+		c.schema(child, place, p)
 	}
 }
 
-var closers = []string{"additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems"}
+var closingKeywords = []string{"additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems"}
 
 // allowed returns the keywords accepted at the position.
 func (c *checker) allowed(p position) Keywords {
@@ -66,8 +67,8 @@ func (c *checker) allowed(p position) Keywords {
 	return c.rules.Nested
 }
 
-// takes reports whether the keyword is accepted, and adds a finding if not.
-func (c *checker) takes(m field, at *spot, p position) bool {
+// accepts reports whether the keyword is accepted, and adds a finding if not.
+func (c *checker) accepts(m field, at *spot, p position) bool {
 	allowed, place := c.allowed(p), "there"
 	if allowed.Takes(m.Name) {
 		return true
@@ -80,14 +81,15 @@ func (c *checker) takes(m field, at *spot, p position) bool {
 		message = shownKeyword(m.Name) + " is dropped " + place
 	}
 	if len(allowed.Only) > 0 {
-		message += "; accepted are " + sentence(allowed.Only)
+		message += "; accepted are " + joinNames(allowed.Only)
 	}
 	rule := RuleUnlisted
 	if slices.Contains(allowed.Never, m.Name) || p.root && c.rules.RootListed {
 		rule = RuleKeyword
 	}
 	s := c.rules.Sources[rule]
-	c.add(Finding{Path: at.path(), Rule: rule, Message: message, Source: s.At, Class: s.Class, Date: s.Date, Ignored: c.rules.Ignores})
+	c.add(Finding{Path: at.path(), Rule: rule, Message: message, Source: s.At, Class: s.Class, Date: s.Date,
+		Ignored: c.rules.Ignores})
 	return false
 }
 
@@ -102,11 +104,11 @@ func (c *checker) value(t *node, m field, at *spot, p position) {
 		c.required(t, m.Value, at)
 	case "additionalProperties":
 		if c.rules.Closed && m.Value.Kind != 'f' {
-			c.find(at, RuleClosed, "additionalProperties is %s; it must be false", describeValue(m.Value))
+			c.report(at, RuleClosed, "additionalProperties is %s; it must be false", describeValue(m.Value))
 		}
 	case "items":
 		if c.rules.ArrayItems && m.Value.Kind == '[' {
-			c.find(at, RuleItems, "items is a list; one schema is accepted")
+			c.report(at, RuleItems, "items is a list; one schema is accepted")
 		}
 	case "enum":
 		c.enum(t, m.Value, at)
@@ -114,7 +116,8 @@ func (c *checker) value(t *node, m field, at *spot, p position) {
 		c.sum.text += charactersIn(m.Value)
 	case "format":
 		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, contentOf(m.Value)) {
-			c.find(at, RuleFormat, "the format %s is not accepted; accepted are %s", describeValue(m.Value), sentence(c.rules.Formats))
+			c.report(at, RuleFormat, "the format %s is not accepted; accepted are %s", describeValue(m.Value),
+				joinNames(c.rules.Formats))
 		}
 	case "pattern":
 		c.pattern(m.Value, at)

@@ -32,12 +32,13 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 		return description, nil
 	}
 	var changes []Change
-	did := func(format string, args ...any) {
+	report := func(format string, args ...any) {
 		changes = append(changes, Change{Rule: RuleDescription, Did: fmt.Sprintf(format, args...)})
 	}
-	prose := cleanText(description, did)
-	limit, note := p.rules.Tool.MaxDescription, strings.TrimSpace(cleanText(a.Note, func(string, ...any) {})) // it quotes the schema
-	short := note                                                                                             // the note beside a description
+	prose := cleanText(description, report)
+	limit := p.rules.Tool.MaxDescription
+	note := strings.TrimSpace(cleanText(a.Note, func(string, ...any) {})) // it quotes the schema
+	short := note                                                         // the note beside a description
 	if limit > 0 {
 		short = cutAtWord(note, limit/2)
 	}
@@ -57,36 +58,37 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	}
 	if room := max(limit-utf8.RuneCountInString(note), 0); !isAtMost(prose, room) {
 		prose = cutAtWord(prose, room)
-		did("cut to %d characters", limit)
+		report("cut to %d characters", limit)
 		changes[len(changes)-1].Lost = "the end of the description"
 	}
 	return cutAtWord(prose+note, limit), changes
 }
 
 // cleanText removes the characters that no reader sees, and reports its changes.
-func cleanText(s string, did func(string, ...any)) string {
+func cleanText(s string, report func(string, ...any)) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, replacement)
-		did("replaced bytes that are not UTF-8")
+		report("replaced bytes that are not UTF-8")
 	}
-	s, taken := text.Visible(s)
+	s, removed := text.Visible(s)
 	var counts [text.Invisible + 1]int
-	for _, r := range taken {
+	for _, r := range removed {
 		counts[text.KindOf(r)]++
 	}
 	for kind, n := range counts {
 		if n > 0 {
-			did("took out %s", howMany(n, kindNames[kind]))
+			report("took out %s", countNoun(n, kindNames[kind]))
 		}
 	}
 	return s
 }
 
 var kindNames = [...]string{
-	text.Control: "control character", text.Line: "line separator", text.Direction: "direction mark", text.Invisible: "invisible character",
+	text.Control: "control character", text.Line: "line separator", text.Direction: "direction mark",
+	text.Invisible: "invisible character",
 }
 
-func howMany(n int, noun string) string {
+func countNoun(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -112,11 +114,11 @@ func cutAtWord(s string, limit int) string {
 		_, n := utf8.DecodeRuneInString(s[end:])
 		end += n
 	}
-	kept := s[:end]
+	head := s[:end]
 	next, _ := utf8.DecodeRuneInString(s[end:])
-	if at := strings.LastIndexFunc(kept, unicode.IsSpace); at > end/2 && !unicode.IsSpace(next) {
-		kept = kept[:at]
+	if at := strings.LastIndexFunc(head, unicode.IsSpace); at > end/2 && !unicode.IsSpace(next) {
+		head = head[:at]
 	}
-	kept, _ = text.Visible(strings.TrimRightFunc(kept, unicode.IsSpace)) // a joiner may have lost its neighbour
-	return kept + cutMark
+	head, _ = text.Visible(strings.TrimRightFunc(head, unicode.IsSpace)) // a joiner may have lost its neighbour
+	return head + cutMark
 }

@@ -38,8 +38,10 @@ var ruleTexts = []struct {
 	{RuleDescription, "The tool's description is neither too short nor too long, and UTF-8."},
 	{RuleCount, "One request has no more tools than the provider takes."},
 	{RuleRequest, "The schemas of all tools of one request are not larger, together, than the provider takes."},
-	{RuleHidden, "No text has what no reader sees and a model reads. No provider asks for that: it is a warning of this bridge."},
-	{RuleUnchecked, "Arguments can be checked against the schema before a call leaves. No provider asks for that: it is a warning of this bridge."},
+	{RuleHidden, "No text has what no reader sees and a model reads. " +
+		"No provider asks for that: it is a warning of this bridge."},
+	{RuleUnchecked, "Arguments can be checked against the schema before a call leaves. " +
+		"No provider asks for that: it is a warning of this bridge."},
 }
 
 // AllRules returns every rule, in the order of the documentation. The caller owns the slice.
@@ -79,10 +81,12 @@ func (r Rules) Accepts(rule Rule) string {
 	}{
 		{RuleKeyword, byPosition(r.Root.Never, r.Nested.Never, "never ")},
 		{RuleKeyword, textIf(r.RootListed, "at the root "+quotedNames(r.Root.Only)+" alone")},
-		{RuleKeyword, textIf(r.TypeInBranches || r.UnionAlone, "nothing beside `anyOf`"+textIf(!r.UnionAlone, " but what describes"))},
+		{RuleKeyword, textIf(r.TypeInBranches || r.UnionAlone,
+			"nothing beside `anyOf`"+textIf(!r.UnionAlone, " but what describes"))},
 		{RuleKeyword, textIf(r.TypedKeywords, "keywords of one type beside that type only")},
 		{RuleUnlisted, textIf(r.RootListed, "inside "+quotedNames(r.Nested.Only))},
-		{RuleUnlisted, textIf(!r.RootListed, byPosition(r.Root.Only, r.Nested.Only, "")+textIf(r.Ignores, "; others are dropped in silence"))},
+		{RuleUnlisted, textIf(!r.RootListed,
+			byPosition(r.Root.Only, r.Nested.Only, "")+textIf(r.Ignores, "; others are dropped in silence"))},
 		{RuleRoot, textIf(r.Sources[RuleRoot].At != "", "is of type `object`")},
 		{RuleType, quotedNames(r.Types)},
 		{RuleType, textIf(r.TypeAlways, "always given, or `anyOf` whose branches have one")},
@@ -131,7 +135,8 @@ func (r Rules) Accepts(rule Rule) string {
 // limitTexts lists the texts for the fields of ProviderLimits, in their order.
 var limitTexts = []string{
 	"%d objects and arrays inside one another", "%d properties", "%d values of enums", "%d characters of one large enum",
-	"large is more than %d values", "%d characters of names and values", "%d properties that are not required", "%d unions",
+	"large is more than %d values", "%d characters of names and values", "%d properties that are not required",
+	"%d unions",
 	"%d branches of a union", "%d bytes", "lengths and counts up to %d", "`maxItems` up to %d",
 }
 

@@ -23,16 +23,16 @@ func (g Grammar) read() nameGrammar {
 	return nameGrammar{byteClass(g.First), byteClass(g.Rest), g.Max}
 }
 
-func byteClass(of string) (set [256]bool) {
-	exp := regexp.MustCompile("^[" + of + "]$")
+func byteClass(class string) (set [256]bool) {
+	exp := regexp.MustCompile("^[" + class + "]$")
 	for c := range 128 {
 		set[c] = exp.MatchString(string(rune(c)))
 	}
 	return set
 }
 
-// takes reports whether a name follows the grammar.
-func (g *nameGrammar) takes(name string) bool {
+// accepts reports whether a name follows the grammar.
+func (g *nameGrammar) accepts(name string) bool {
 	if g.max == 0 {
 		return true
 	}
@@ -68,21 +68,21 @@ func sanitised(name string, g *nameGrammar) string {
 	return strings.TrimRight(b.String()[:min(b.Len(), g.max)], "_")
 }
 
-// renamed returns new names for the properties with names that the consumer does not accept. A new name is the old name
-// without the refused characters. It also gets a hash of the old name if it is taken or very short, or if the old name
-// is too long.
-func (o *objectAdapter) renamed(props *node) map[string]string {
+// newNames returns new names for the properties with names that the consumer does not accept. A new name is the old
+// name without the refused characters. It also gets a hash of the old name if it is taken or very short, or if the old
+// name is too long.
+func (o *objectAdapter) newNames(props *node) map[string]string {
 	g := &o.parsed.key
 	if o.builder.root {
 		g = &o.parsed.rootKey
 	}
-	var bad []string
+	var refused []string
 	for i := range props.Fields {
-		if name := props.Fields[i].Name; !g.takes(name) || o.isNotKey(name) || !utf8.ValidString(name) {
-			bad = append(bad, name)
+		if name := props.Fields[i].Name; !g.accepts(name) || o.isNotKey(name) || !utf8.ValidString(name) {
+			refused = append(refused, name)
 		}
 	}
-	if bad == nil {
+	if refused == nil {
 		return nil
 	}
 	if g.max == 0 {
@@ -90,25 +90,26 @@ func (o *objectAdapter) renamed(props *node) map[string]string {
 	}
 	isDeclared := lookUpFields(props.Fields)
 	isRequired := lookUpNames(o.builder.get("required").Elements())
-	given := map[string]bool{}
+	assigned := map[string]bool{}
 	isTaken := func(name string) bool {
-		return given[name] || isDeclared(name) || isRequired(name) || o.isNamed(name)
+		return assigned[name] || isDeclared(name) || isRequired(name) || o.hasName(name)
 	}
-	wanted := make(map[string]int, len(bad))
-	for _, name := range bad {
+	wanted := make(map[string]int, len(refused))
+	for _, name := range refused {
 		wanted[sanitised(name, g)]++
 	}
-	names := make(map[string]string, len(bad))
-	for _, name := range bad {
+	names := make(map[string]string, len(refused))
+	for _, name := range refused {
 		clean := sanitised(name, g)
 		if slices.Contains(o.rules.NotKeys, clean) {
 			clean += "_"
 		}
-		if wanted[clean] > 1 || len(clean) < 2 || len(name) > g.max || slices.Contains(o.rules.NotKeys, clean) || isTaken(clean) {
+		if wanted[clean] > 1 || len(clean) < 2 || len(name) > g.max || slices.Contains(o.rules.NotKeys, clean) ||
+			isTaken(clean) {
 			clean = withHash(clean, name, g, isTaken)
 		}
 		names[name] = clean
-		given[clean] = true
+		assigned[clean] = true
 	}
 	return names
 }

@@ -43,10 +43,10 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-func boundOr(n, standard int) int {
+func boundOr(n, fallbackBound int) int {
 	switch {
 	case n == 0:
-		return standard
+		return fallbackBound
 	case n < 0:
 		return math.MaxInt
 	}

@@ -142,7 +142,8 @@ func (n *normalizer) comma() {
 }
 
 var strippedKeywords = map[string]bool{
-	"$schema": true, "$id": true, "$ref": true, "$defs": true, "definitions": true, // identifiers, and references that are not resolved
+	// identifiers, and references that are not resolved
+	"$schema": true, "$id": true, "$ref": true, "$defs": true, "definitions": true,
 	"$comment": true, "deprecated": true, "readOnly": true, "writeOnly": true, // notes that no validator reads
 	"default": true, "examples": true, // samples, which constrain nothing
 	"contentEncoding": true, "contentMediaType": true,

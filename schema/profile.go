@@ -16,8 +16,8 @@ type Profile struct {
 	// transform is set for Original and Seed, which have no rules. It is nil for every other profile.
 	transform func([]byte) []byte
 
-	ready  sync.Once
-	byWord parsedRules // the rules in the form that Adapt uses
+	ready       sync.Once
+	parsedRules parsedRules // the rules in the form that Adapt uses
 }
 
 // Name returns the name of the profile in configuration and in messages.

@@ -74,9 +74,12 @@ var (
 	geminiNames    = seenAt("kaitranntt/ccs#25", "")
 	geminiCount    = seenAt("google-gemini/gemini-cli#19083", "2026")
 
-	bedrockTool    = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html")
-	bedrockSchema  = documentedAt("https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html")
-	bedrockRelay   = asConservative(seenAt("hypothesi/mcp-server-tauri#31", "2026-06")) // seen at a relay, not at Bedrock itself
+	bedrockTool = documentedAt(
+		"https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html")
+	bedrockSchema = documentedAt(
+		"https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolInputSchema.html")
+	// seen at a relay, not at Bedrock itself
+	bedrockRelay   = asConservative(seenAt("hypothesi/mcp-server-tauri#31", "2026-06"))
 	bedrockStrict  = documentedAt("https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html")
 	bedrockClosed  = seenAt("strands-agents/harness-sdk#2213", "2026-04")
 	bedrockKeyword = seenAt("BerriAI/litellm#39115", "2026-09")
@@ -95,7 +98,8 @@ var (
 	deepSeekName    = seenAt("refly-ai/refly#1794", "2025-12")
 	deepSeekForm    = seenAt("esengine/DeepSeek-Reasonix#4086", "2026-06")
 
-	xaiOutputs = asConservative(documentedAt("https://docs.x.ai/docs/guides/structured-outputs")) // for answers, not for tools
+	// for answers, not for tools
+	xaiOutputs = asConservative(documentedAt("https://docs.x.ai/docs/guides/structured-outputs"))
 	xaiCount   = seenAt("router-for-me/CLIProxyAPI#5214", "2026-08")
 
 	llamaPattern = seenAt("containers/kubernetes-mcp-server#758", "2026-02")
@@ -126,7 +130,8 @@ func asConservative(s Source) Source {
 
 var profiles = []*Profile{
 	Universal, Flat,
-	Anthropic, AnthropicStrict, OpenAI, OpenAIStrict, Gemini, GeminiJSONSchema, Bedrock, BedrockStrict, BedrockNova, Mistral, Moonshot, Ollama,
+	Anthropic, AnthropicStrict, OpenAI, OpenAIStrict, Gemini, GeminiJSONSchema, Bedrock, BedrockStrict, BedrockNova,
+	Mistral, Moonshot, Ollama,
 	DeepSeek, XAI, Groq, CerebrasStrict, LlamaCpp,
 	Seed, Original,
 }
@@ -138,8 +143,9 @@ var (
 	Universal = &Profile{
 		name: "universal", about: "what every provider accepts; the default",
 		rules: Rules{
-			Root:             Keywords{Only: []string{"type", "properties", "required"}},
-			Nested:           Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required", "anyOf"}},
+			Root: Keywords{Only: []string{"type", "properties", "required"}},
+			Nested: Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required",
+				"anyOf"}},
 			RootProperties:   true,
 			Types:            withoutNull,
 			TypeAlways:       true,
@@ -159,7 +165,8 @@ var (
 			Tool:             ToolRules{Name: safeName, MinDescription: 1, MaxTools: 128, FewTools: 20},
 			Sources: map[Rule]Source{
 				RuleUnlisted: geminiUnknown, RuleKeyword: moonshotSchema, RuleRoot: anthropicTools, RuleType: geminiTypes,
-				RuleBoolean: geminiSchema, RuleForm: anthropicForm, RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RuleItems: openAIArrays, RuleRequired: geminiRequired,
+				RuleBoolean: geminiSchema, RuleForm: anthropicForm, RuleProperties: openAIObjects,
+				RuleObjects: asConservative(openAIObjects), RuleItems: openAIArrays, RuleRequired: geminiRequired,
 				RuleEnum: geminiEnum, RuleKey: geminiFunction, RuleLimit: moonshotLimits,
 				RuleName: moonshotName, RuleDescription: bedrockTool, RuleCount: openAICount,
 			},
@@ -194,7 +201,8 @@ var (
 			// 128 tools are accepted in a request, and 64 if a search for tools refers to them.
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
-				RuleJSON: anthropicHalf, RuleKeyword: anthropicRoot, RuleRoot: anthropicTools, RuleForm: anthropicForm, RuleRef: references,
+				RuleJSON: anthropicHalf, RuleKeyword: anthropicRoot, RuleRoot: anthropicTools, RuleForm: anthropicForm,
+				RuleRef: references,
 				RuleKey: anthropicKey, RuleName: anthropicName,
 			},
 		},
@@ -227,8 +235,10 @@ var (
 			Limits:           ProviderLimits{Optional: 24, Unions: 16, Together: true, Request: 7_000},
 			Tool:             ToolRules{Name: plainName, MaxTools: 20},
 			Sources: map[Rule]Source{
-				RuleJSON: anthropicHalf, RuleUnlisted: anthropicStrict, RuleRoot: anthropicTools, RuleType: anthropicStrict, RuleBoolean: anthropicStrict,
-				RuleForm: anthropicForm, RuleItems: anthropicStrict, RuleProperties: seenAt("ax-llm/ax#459", ""), RuleObjects: seenAt("ax-llm/ax#459", ""), RuleRequired: anthropicStrict,
+				RuleJSON: anthropicHalf, RuleUnlisted: anthropicStrict, RuleRoot: anthropicTools, RuleType: anthropicStrict,
+				RuleBoolean: anthropicStrict,
+				RuleForm:    anthropicForm, RuleItems: anthropicStrict, RuleProperties: seenAt("ax-llm/ax#459", ""),
+				RuleObjects: seenAt("ax-llm/ax#459", ""), RuleRequired: anthropicStrict,
 				RuleClosed: anthropicStrict, RuleEnum: anthropicStrict, RuleFormat: anthropicStrict, RuleBound: anthropicStrict,
 				RuleRef: anthropicStrict, RuleRecursion: anthropicStrict, RuleKey: anthropicKey, RuleLimit: anthropicStrict,
 				RuleRequest: anthropicGrammar, RuleName: anthropicName, RuleCount: anthropicStrict,
@@ -253,8 +263,10 @@ var (
 			PlainPattern:     true,
 			Tool:             ToolRules{Name: plainName, MaxTools: 128, FewTools: 20},
 			Sources: map[Rule]Source{
-				RuleKeyword: openAIRoot, RuleRoot: openAIRoot, RuleForm: seenAt("cbdb-project/cbdb-online-main-server#879", "2026-03"),
-				RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RulePattern: openAIPattern, RuleItems: openAIArrays, RuleRef: references,
+				RuleKeyword: openAIRoot, RuleRoot: openAIRoot,
+				RuleForm:       seenAt("cbdb-project/cbdb-online-main-server#879", "2026-03"),
+				RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RulePattern: openAIPattern,
+				RuleItems: openAIArrays, RuleRef: references,
 				RuleName: openAIFunction, RuleCount: openAICount,
 			},
 		},
@@ -287,7 +299,8 @@ var (
 			Tool: ToolRules{Name: plainName, MaxTools: 128, FewTools: 20},
 			Sources: map[Rule]Source{
 				RuleUnlisted: openAIStrict, RuleRoot: openAIStrict, RuleType: openAIStrict, RuleBoolean: openAIStrict,
-				RuleForm: openAIStrict, RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RuleItems: openAIArrays, RuleRequired: openAIStrict,
+				RuleForm: openAIStrict, RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects),
+				RuleItems: openAIArrays, RuleRequired: openAIStrict,
 				RuleClosed: openAIStrict, RuleFormat: openAIStrict, RulePattern: openAIStrict, RuleRef: openAIStrict,
 				RuleLimit: openAIStrict, RuleName: openAIFunction, RuleCount: openAICount,
 			},
@@ -319,7 +332,8 @@ var (
 			Sources: map[Rule]Source{
 				RuleUnlisted: geminiUnknown, RuleKeyword: geminiTyped, RuleRoot: geminiFunction, RuleType: geminiTypes,
 				RuleBoolean: geminiSchema, RuleForm: geminiSchema, RuleItems: geminiArrays, RuleRequired: geminiRequired,
-				RuleEnum: geminiEnum, RuleFormat: asConservative(seenAt("google-gemini/gemini-cli#3178", "2025")), RuleKey: geminiFunction,
+				RuleEnum: geminiEnum, RuleFormat: asConservative(seenAt("google-gemini/gemini-cli#3178", "2025")),
+				RuleKey:  geminiFunction,
 				RuleName: geminiNames, RuleCount: geminiCount,
 			},
 		},
@@ -343,7 +357,8 @@ var (
 			Key:              safeKey,
 			Tool:             ToolRules{Name: geminiName, MaxTools: 512, FewTools: 20},
 			Sources: map[Rule]Source{
-				RuleUnlisted: asConservative(geminiJSON), RuleRoot: geminiFunction, RuleType: asConservative(seenAt("google-gemini/gemini-cli#4400", "2025")),
+				RuleUnlisted: asConservative(geminiJSON), RuleRoot: geminiFunction,
+				RuleType:    asConservative(seenAt("google-gemini/gemini-cli#4400", "2025")),
 				RuleBoolean: geminiJSON, RuleForm: geminiJSON, RuleItems: geminiArrays, RuleRequired: geminiRequired,
 				RuleEnum: geminiJSON, RuleRef: geminiJSON, RuleRecursion: geminiJSON, RuleKey: geminiFunction,
 				RuleName: geminiNames, RuleCount: geminiCount,
@@ -365,7 +380,8 @@ var (
 			RootKey:    claudeKey,
 			Tool:       ToolRules{Name: plainName, MinDescription: 1},
 			Sources: map[Rule]Source{
-				RuleKeyword: anthropicRoot, RuleRoot: bedrockSchema, RuleType: bedrockRelay, RuleForm: anthropicForm, RuleRef: references,
+				RuleKeyword: anthropicRoot, RuleRoot: bedrockSchema, RuleType: bedrockRelay, RuleForm: anthropicForm,
+				RuleRef:  references,
 				RuleKey:  seenAt("aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709", ""),
 				RuleName: bedrockTool, RuleDescription: bedrockTool,
 			},
@@ -395,9 +411,11 @@ var (
 			RequiredDeclared: true,
 			Tool:             ToolRules{Name: plainName, MinDescription: 1, MaxDescription: 10_000},
 			Sources: map[Rule]Source{
-				RuleKeyword: novaTool, RuleUnlisted: asConservative(novaTool), RuleRoot: bedrockSchema, RuleType: asConservative(novaTool),
-				RuleBoolean: asConservative(novaTool), RuleForm: asConservative(novaTool), RuleProperties: novaTool, RuleObjects: asConservative(novaTool),
-				RuleItems: asConservative(novaTool), RuleRequired: asConservative(novaTool),
+				RuleKeyword: novaTool, RuleUnlisted: asConservative(novaTool), RuleRoot: bedrockSchema,
+				RuleType:    asConservative(novaTool),
+				RuleBoolean: asConservative(novaTool), RuleForm: asConservative(novaTool), RuleProperties: novaTool,
+				RuleObjects: asConservative(novaTool),
+				RuleItems:   asConservative(novaTool), RuleRequired: asConservative(novaTool),
 				RuleName: bedrockTool, RuleDescription: novaText,
 			},
 		},
@@ -449,8 +467,10 @@ var (
 	Moonshot = &Profile{
 		name: "moonshot", about: "Moonshot's Kimi models",
 		rules: Rules{
-			Root:             Keywords{Only: append([]string{"$schema", "$id", "$defs"}, moonshotKeywords...), Never: combinators},
-			Nested:           Keywords{Only: append([]string{"anyOf"}, moonshotKeywords...), Never: []string{"$ref", "oneOf", "allOf"}},
+			Root: Keywords{Only: append([]string{"$schema", "$id", "$defs"}, moonshotKeywords...),
+				Never: combinators},
+			Nested: Keywords{Only: append([]string{"anyOf"}, moonshotKeywords...),
+				Never: []string{"$ref", "oneOf", "allOf"}},
 			TypeAlways:       true,
 			TypeSingle:       true,
 			TypeInBranches:   true,
@@ -460,7 +480,8 @@ var (
 			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
 			Tool:             ToolRules{Name: safeName, MaxTools: 128},
 			Sources: map[Rule]Source{
-				RuleUnlisted: asConservative(moonshotSchema), RuleKeyword: moonshotSchema, RuleRoot: moonshotSchema, RuleType: moonshotSchema,
+				RuleUnlisted: asConservative(moonshotSchema), RuleKeyword: moonshotSchema, RuleRoot: moonshotSchema,
+				RuleType:    moonshotSchema,
 				RuleBoolean: moonshotSchema,
 				RuleForm:    moonshotSchema, RuleRequired: moonshotSchema, RuleEnum: moonshotSchema, RuleKey: moonshotSchema,
 				RuleLimit: moonshotLimits, RuleName: moonshotName, RuleCount: moonshotTools,
@@ -476,7 +497,8 @@ var (
 			Root:    Keywords{Only: []string{"type", "$defs", "items", "properties", "required"}},
 			Nested:  Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required", "anyOf"}},
 			Ignores: true,
-			Sources: map[Rule]Source{RuleUnlisted: ollamaTypes, RuleRoot: ollamaTypes, RuleForm: asConservative(ollamaTypes), RuleBoolean: ollamaTypes},
+			Sources: map[Rule]Source{RuleUnlisted: ollamaTypes, RuleRoot: ollamaTypes, RuleForm: asConservative(ollamaTypes),
+				RuleBoolean: ollamaTypes},
 		},
 	}
 
@@ -487,7 +509,8 @@ var (
 			Booleans: true, PlainPattern: true, RustPattern: true,
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
-				RuleRoot: deepSeekRoot, RuleForm: deepSeekForm, RulePattern: deepSeekPattern, RuleRef: references, RuleName: deepSeekName,
+				RuleRoot: deepSeekRoot, RuleForm: deepSeekForm, RulePattern: deepSeekPattern, RuleRef: references,
+				RuleName: deepSeekName,
 			},
 		},
 	}
@@ -500,7 +523,8 @@ var (
 			Booleans: true,
 			Tool:     ToolRules{Name: plainName, MaxTools: 200},
 			Sources: map[Rule]Source{
-				RuleKeyword: xaiOutputs, RuleRoot: xaiOutputs, RuleForm: draft2020, RuleRef: references, RuleName: asConservative(openAIFunction),
+				RuleKeyword: xaiOutputs, RuleRoot: xaiOutputs, RuleForm: draft2020, RuleRef: references,
+				RuleName:  asConservative(openAIFunction),
 				RuleCount: xaiCount,
 			},
 		},
@@ -513,7 +537,8 @@ var (
 			RootProperties: true, Booleans: true, RequiredBeside: true,
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
-				RuleRoot: groqType, RuleProperties: groqProperties, RuleRequired: groqRequired, RuleForm: draft2020, RuleRef: references, RuleName: asConservative(openAIFunction),
+				RuleRoot: groqType, RuleProperties: groqProperties, RuleRequired: groqRequired, RuleForm: draft2020,
+				RuleRef: references, RuleName: asConservative(openAIFunction),
 			},
 		},
 	}
@@ -528,9 +553,11 @@ var (
 			RequiredDeclared: true, Closed: true,
 			Tool: ToolRules{Name: plainName},
 			Sources: map[Rule]Source{
-				RuleKeyword: cerebrasFields, RuleRoot: cerebrasClosed, RuleType: asConservative(cerebrasClosed), RuleBoolean: asConservative(cerebrasClosed),
-				RuleForm: draft2020, RuleProperties: asConservative(cerebrasClosed), RuleObjects: asConservative(cerebrasClosed),
-				RuleItems: cerebrasFields, RuleRequired: asConservative(cerebrasClosed), RuleClosed: cerebrasClosed, RuleRef: references,
+				RuleKeyword: cerebrasFields, RuleRoot: cerebrasClosed, RuleType: asConservative(cerebrasClosed),
+				RuleBoolean: asConservative(cerebrasClosed),
+				RuleForm:    draft2020, RuleProperties: asConservative(cerebrasClosed), RuleObjects: asConservative(cerebrasClosed),
+				RuleItems: cerebrasFields, RuleRequired: asConservative(cerebrasClosed), RuleClosed: cerebrasClosed,
+				RuleRef:  references,
 				RuleName: asConservative(openAIFunction),
 			},
 		},

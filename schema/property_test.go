@@ -61,12 +61,12 @@ func rotated(n int) []*schema.Profile {
 type tally struct {
 	schemas  int // pairs of a schema and a profile
 	refused  int // pairs for which Adapt returned an error
-	blind    int // other pairs with an original that is not valid in any draft
+	unusable int // other pairs with an original that is not valid in any draft
 	lossless int // pairs without a Lost change
 	pairs    int // instances that were restored and checked against the original
 	exact    int // restored instances of pairs without a Lost change
 	excused  int // restored instances that were refused at a Lost place
-	forth    int // instances of originals that were checked against adapted schemas
+	forward  int // instances of originals that were checked against adapted schemas
 }
 
 // totals holds the tallies of concurrent tests.
@@ -80,12 +80,12 @@ func (c *totals) add(d tally) {
 	defer c.mu.Unlock()
 	c.schemas += d.schemas
 	c.refused += d.refused
-	c.blind += d.blind
+	c.unusable += d.unusable
 	c.lossless += d.lossless
 	c.pairs += d.pairs
 	c.exact += d.exact
 	c.excused += d.excused
-	c.forth += d.forth
+	c.forward += d.forward
 }
 
 // fault is a property that does not hold, for one schema and one profile.
@@ -96,7 +96,7 @@ type fault struct {
 
 func (c *totals) String() string {
 	return fmt.Sprintf("%d schemas, %d refused, %d read by no validator, %d lossless; %d instances, %d of them of lossless schemas, %d excused; %d the other way",
-		c.schemas, c.refused, c.blind, c.lossless, c.pairs, c.exact, c.excused, c.forth)
+		c.schemas, c.refused, c.unusable, c.lossless, c.pairs, c.exact, c.excused, c.forward)
 }
 
 func (f *fault) String() string { return f.property + ": " + f.detail }
@@ -138,9 +138,9 @@ func examine(s subject, p *schema.Profile, seed uint64) (*fault, tally) {
 		c.refused++
 		return examineRefusal(s, p, seed), c
 	case s.original == nil:
-		c.blind++
+		c.unusable++
 		return nil, c
-	case lost(a) == nil:
+	case lostPaths(a) == nil:
 		c.lossless++
 	}
 	adapted, err := s.oracle(a.Schema)
@@ -216,7 +216,7 @@ func compactObject(raw []byte) error {
 // examineWayBack makes instances of the adapted schema, restores them, and checks them against the original.
 func examineWayBack(a *schema.Adapted, adapted, original *oracle, seed uint64, c *tally) *fault {
 	doc, _ := jsonschema.UnmarshalJSON(bytes.NewReader(a.Schema))
-	paths := lost(a)
+	paths := lostPaths(a)
 	r := rand.New(rand.NewPCG(seed, 7))
 	for _, x := range instances(r, doc, func(v any) bool { return adapted.refuses(v) == nil }, someInstances) {
 		arguments, _ := json.Marshal(x)
@@ -255,7 +255,7 @@ func examineWayForth(a *schema.Adapted, adapted *oracle, s subject, p *schema.Pr
 	r := rand.New(rand.NewPCG(seed, 11))
 	takes := func(v any) bool { return isArguments(v) && s.original.refuses(v) == nil }
 	for _, x := range instances(r, doc, takes, someInstances) {
-		c.forth++
+		c.forward++
 		if refusals := adapted.refuses(x); refusals != nil {
 			arguments, _ := json.Marshal(x)
 			return &fault{"narrowed in silence", fmt.Sprintf("%v\nadapted: %s\ninstance: %s\nchanges: %+v", refusals[0], a.Schema, arguments, a.Changes)}
@@ -286,8 +286,8 @@ func hasNull(v any) bool {
 	return false
 }
 
-// lost returns the paths of the Lost changes.
-func lost(a *schema.Adapted) []string {
+// lostPaths returns the paths of the Lost changes.
+func lostPaths(a *schema.Adapted) []string {
 	var paths []string
 	for _, change := range a.Changes {
 		if change.Lost != "" {
@@ -315,8 +315,8 @@ func TestAdaptKeepsItsPropertiesOverTheCorpus(t *testing.T) {
 	t.Log(&all)
 	atLeast(t, "instances", all.pairs, 3*all.schemas)
 	atLeast(t, "instances of lossless schemas", all.exact, all.schemas)
-	atLeast(t, "instances of originals", all.forth, all.schemas/2)
-	atMost(t, "schemas that the validator cannot read", all.blind, all.schemas/20)
+	atLeast(t, "instances of originals", all.forward, all.schemas/2)
+	atMost(t, "schemas that the validator cannot read", all.unusable, all.schemas/20)
 }
 
 func TestAdaptKeepsItsProperties(t *testing.T) {
@@ -343,8 +343,8 @@ func TestAdaptKeepsItsProperties(t *testing.T) {
 	t.Log(&all)
 	atLeast(t, "instances", all.pairs, 3*all.schemas)
 	atLeast(t, "instances of lossless schemas", all.exact, all.schemas/2)
-	atLeast(t, "instances of originals", all.forth, all.schemas/2)
-	atMost(t, "schemas that the validator cannot read", all.blind, all.schemas/5)
+	atLeast(t, "instances of originals", all.forward, all.schemas/2)
+	atMost(t, "schemas that the validator cannot read", all.unusable, all.schemas/5)
 	atMost(t, "instances excused", all.excused, all.pairs/2)
 }
 

@@ -24,7 +24,7 @@ type inverse struct {
 	union      []schemaResult    // the branches; the inverse of the value's branch applies
 	inner      *inverse          // for the arguments inside a wrapped root
 	chain      []*inverse        // applied in order
-	late       bool              // belongs to a definition or inlined schema, and is completed by fill
+	deferred   bool              // belongs to a definition or inlined schema, and is completed by fill
 }
 
 // propertyInverse describes the steps for one property.
@@ -38,8 +38,9 @@ type propertyInverse struct {
 	step     *inverse
 }
 
-func (s *inverse) isNothing() bool {
-	return s == nil || !s.late && !s.wrapped && len(s.chain) == 0 && !s.entries && len(s.properties) == 0 && s.others == nil && s.items == nil &&
+func (s *inverse) isIdentity() bool {
+	return s == nil || !s.deferred && !s.wrapped && len(s.chain) == 0 && !s.entries && len(s.properties) == 0 &&
+		s.others == nil && s.items == nil &&
 		len(s.union) == 0 && s.inner == nil && !slices.ContainsFunc(s.prefix, func(p *inverse) bool { return p != nil })
 }
 
@@ -50,14 +51,14 @@ func (s *inverse) fill(w *inverse) {
 	}
 }
 
-// inTurn returns an inverse that applies x and then y.
-func inTurn(x, y *inverse) *inverse {
+// chainOf returns an inverse that applies x and then y.
+func chainOf(x, y *inverse) *inverse {
 	switch {
-	case x.isNothing() && y.isNothing():
+	case x.isIdentity() && y.isIdentity():
 		return nil
-	case x.isNothing():
+	case x.isIdentity():
 		return y
-	case y.isNothing():
+	case y.isIdentity():
 		return x
 	}
 	return &inverse{chain: []*inverse{x, y}}
@@ -65,11 +66,11 @@ func inTurn(x, y *inverse) *inverse {
 
 // inverseOfUnion returns the inverse of a union, or nil if no branch has one.
 func (a *adapter) inverseOfUnion(d *builder, all []schemaResult) *inverse {
-	if !slices.ContainsFunc(all, func(b schemaResult) bool { return b.back != nil }) {
+	if !slices.ContainsFunc(all, func(b schemaResult) bool { return b.undo != nil }) {
 		return nil
 	}
 	if slices.ContainsFunc(all, func(b schemaResult) bool { return !canBeDecided(b.node) }) {
-		a.ambiguous = append(a.ambiguous, d.from)
+		a.ambiguous = append(a.ambiguous, d.original)
 	}
 	return &inverse{union: all}
 }
@@ -79,32 +80,32 @@ func (a *adapter) inverseOfUnion(d *builder, all []schemaResult) *inverse {
 // Nulls that stand for missing properties are dropped, and missing properties that stand for null are added. Parts that
 // do not follow the adapted schema, and arguments that are not JSON, stay as they are. Restore may return its argument.
 func (a *Adapted) Restore(arguments json.RawMessage) json.RawMessage {
-	if a.back == nil || Measure(arguments, Limits{Nodes: -1, Bytes: -1, Depth: maxLevels}) != nil {
+	if a.undo == nil || Measure(arguments, Limits{Nodes: -1, Bytes: -1, Depth: maxLevels}) != nil {
 		return arguments
 	}
 	r := restorer{known: map[pairing]bool{}}
 	if bytes.Contains(a.Schema, []byte(`"$ref"`)) {
 		r.root = jsontree.Parse(a.Schema)
 	}
-	return r.restore(jsontree.Parse(arguments), a.back, 0, nil).Append(nil)
+	return r.restore(jsontree.Parse(arguments), a.undo, 0, nil).Append(nil)
 }
 
 type restorer struct {
 	root  *node            // the adapted schema, if it contains references
-	known map[pairing]bool // results of follows
+	known map[pairing]bool // results of matches
 }
 
 // restore applies the inverse s to the value n. It applies each inverse only once to the same value, because references
 // may form a loop. used holds the inverses already applied to n.
-func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]bool) *node {
-	if s == nil || level > maxLevels || used[s] {
+func (r *restorer) restore(n *node, s *inverse, level int, applied map[*inverse]bool) *node {
+	if s == nil || level > maxLevels || applied[s] {
 		return n
 	}
-	if used == nil && (len(s.chain) > 0 || len(s.union) > 0) {
-		used = map[*inverse]bool{}
+	if applied == nil && (len(s.chain) > 0 || len(s.union) > 0) {
+		applied = map[*inverse]bool{}
 	}
-	if used != nil {
-		used[s] = true
+	if applied != nil {
+		applied[s] = true
 	}
 	if s.wrapped {
 		if inner := r.restore(n, s.inner, level, nil).Get("input"); inner != nil {
@@ -113,9 +114,9 @@ func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]boo
 		return n
 	}
 	for _, w := range s.chain {
-		n = r.restore(n, w, level, used)
+		n = r.restore(n, w, level, applied)
 	}
-	n = r.restore(n, r.meant(n, s.union, used), level, used)
+	n = r.restore(n, r.selectBranch(n, s.union, applied), level, applied)
 	switch n.Kind {
 	case '{':
 		if len(s.properties) > 0 || s.others != nil {
@@ -127,18 +128,18 @@ func (r *restorer) restore(n *node, s *inverse, level int, used map[*inverse]boo
 	return n
 }
 
-// meant returns the inverse of the branch that a value follows. Of several such branches, it selects the first that
-// declares most of the properties. If the value follows no branch, it selects the branch that declares most, so that
-// error messages refer to the likely branch.
-func (r *restorer) meant(n *node, union []schemaResult, used map[*inverse]bool) *inverse {
+// selectBranch returns the inverse of the branch that a value follows. Of several such branches, it selects the first
+// that declares most of the properties. If the value follows no branch, it selects the branch that declares most, so
+// that error messages refer to the likely branch.
+func (r *restorer) selectBranch(n *node, union []schemaResult, applied map[*inverse]bool) *inverse {
 	var best *inverse
-	most := 0
+	maxDeclared := 0
 	for _, b := range union {
-		if used[b.back] {
+		if applied[b.undo] {
 			continue
 		}
 		declared := 0
-		if r.follows(n, b.node, 0) {
+		if r.matches(n, b.node, 0) {
 			declared = 1 + len(n.Fields)
 		}
 		if props := b.node.Get("properties"); props != nil {
@@ -149,8 +150,8 @@ func (r *restorer) meant(n *node, union []schemaResult, used map[*inverse]bool) 
 				}
 			}
 		}
-		if declared > most {
-			best, most = b.back, declared
+		if declared > maxDeclared {
+			best, maxDeclared = b.undo, declared
 		}
 	}
 	return best
@@ -219,7 +220,8 @@ func (r *restorer) entries(n *node, s *inverse, level int) *node {
 		if key == nil || key.Kind != '"' || value == nil || len(e.Fields) != 2 {
 			return n
 		}
-		fields = append(fields, field{Key: key.Text, Name: jsontree.Unquote(key.Text), Value: r.restore(value, s.others, level+1, nil)})
+		fields = append(fields, field{Key: key.Text, Name: jsontree.Unquote(key.Text),
+			Value: r.restore(value, s.others, level+1, nil)})
 	}
 	return &node{Kind: '{', Fields: jsontree.WithoutRepeats(fields)}
 }
@@ -227,11 +229,11 @@ func (r *restorer) entries(n *node, s *inverse, level int) *node {
 // Path turns a path into the original's arguments (RFC 6901) into the path in the arguments that the model wrote.
 // Inside a list of entries, it returns the path of the list.
 func (a *Adapted) Path(original string) string {
-	if a.back == nil {
+	if a.undo == nil {
 		return original
 	}
 	path := original
-	s := a.back
+	s := a.undo
 	out := ""
 	if s.wrapped {
 		_, s, _ = s.inner.forward("input", map[*inverse]bool{})
@@ -254,11 +256,11 @@ func (a *Adapted) Path(original string) string {
 }
 
 // forward returns the adapted name of one step of an original path, and the inverse below that step.
-func (s *inverse) forward(name string, asked map[*inverse]bool) (adapted string, next *inverse, ok bool) {
-	if s == nil || asked[s] {
+func (s *inverse) forward(name string, visited map[*inverse]bool) (adapted string, next *inverse, ok bool) {
+	if s == nil || visited[s] {
 		return name, nil, true
 	}
-	asked[s] = true
+	visited[s] = true
 	if s.entries {
 		return "", nil, false
 	}
@@ -268,12 +270,14 @@ func (s *inverse) forward(name string, asked map[*inverse]bool) (adapted string,
 		}
 	}
 	for _, b := range s.union {
-		if adapted, next, ok = b.back.forward(name, asked); !ok || adapted != name || next != nil {
+		adapted, next, ok = b.undo.forward(name, visited)
+		if !ok || adapted != name || next != nil {
 			return adapted, next, ok
 		}
 	}
 	for _, w := range s.chain {
-		if adapted, next, ok = w.forward(name, asked); !ok || adapted != name || next != nil {
+		adapted, next, ok = w.forward(name, visited)
+		if !ok || adapted != name || next != nil {
 			return adapted, next, ok
 		}
 	}

@@ -7,22 +7,22 @@ import (
 	"github.com/indusagi/indus/internal/jsontree"
 )
 
-// follows reports whether a value follows an adapted schema. It checks only the keywords that help to find the branch
+// matches reports whether a value follows an adapted schema. It checks only the keywords that help to find the branch
 // of a union.
-func (r *restorer) follows(v, s *node, level int) bool {
-	follows, known := r.known[pairing{v, s}]
+func (r *restorer) matches(v, s *node, level int) bool {
+	matches, known := r.known[pairing{v, s}]
 	if !known {
 		r.known[pairing{v, s}] = false // assumed for references that lead back to s
-		follows = r.follow(v, s, level)
-		r.known[pairing{v, s}] = follows
+		matches = r.matchSchema(v, s, level)
+		r.known[pairing{v, s}] = matches
 	}
-	return follows
+	return matches
 }
 
 // pairing is the key of restorer.known.
 type pairing struct{ value, schema *node }
 
-func (r *restorer) follow(v, s *node, level int) bool {
+func (r *restorer) matchSchema(v, s *node, level int) bool {
 	if s.Kind != '{' || level > maxLevels {
 		return s.Kind != 'f'
 	}
@@ -33,7 +33,7 @@ func (r *restorer) follow(v, s *node, level int) bool {
 		return false
 	}
 	if ref := s.Get("$ref"); ref != nil {
-		if target := r.target(ref.Unquoted()); target != nil && !r.follows(v, target, level+1) {
+		if target := r.target(ref.Unquoted()); target != nil && !r.matches(v, target, level+1) {
 			return false
 		}
 	}
@@ -41,24 +41,24 @@ func (r *restorer) follow(v, s *node, level int) bool {
 		return false
 	}
 	for _, w := range []string{"anyOf", "oneOf"} {
-		if u := s.Get(w); u != nil && !slices.ContainsFunc(u.Elems, func(b *node) bool { return r.follows(v, b, level+1) }) {
+		if u := s.Get(w); u != nil && !slices.ContainsFunc(u.Elems, func(b *node) bool { return r.matches(v, b, level+1) }) {
 			return false
 		}
 	}
 	switch v.Kind {
 	case '{':
-		return isWithin(s, len(v.Fields), "minProperties", "maxProperties") && r.objectFollows(v, s, level)
+		return isWithin(s, len(v.Fields), "minProperties", "maxProperties") && r.objectMatches(v, s, level)
 	case '[':
 		if !isWithin(s, len(v.Elems), "minItems", "maxItems") {
 			return false
 		}
 		if items := s.Get("items"); items != nil {
-			return !slices.ContainsFunc(v.Elems, func(e *node) bool { return !r.follows(e, items, level+1) })
+			return !slices.ContainsFunc(v.Elems, func(e *node) bool { return !r.matches(e, items, level+1) })
 		}
 	case '"':
 		return isWithin(s, utf8.RuneCountInString(jsontree.Unquote(v.Text)), "minLength", "maxLength")
 	case '0':
-		return numberFollows(v, s)
+		return numberMatches(v, s)
 	}
 	return true
 }
@@ -83,15 +83,15 @@ func isEqual(n *node, o *node) bool {
 }
 
 // isWithin reports whether a count is within the bounds of two keywords.
-func isWithin(s *node, count int, least, most string) bool {
-	if bound := s.Get(least); bound != nil && float64(count) < numberOf(bound) {
+func isWithin(s *node, count int, minKeyword, maxKeyword string) bool {
+	if bound := s.Get(minKeyword); bound != nil && float64(count) < numberOf(bound) {
 		return false
 	}
-	bound := s.Get(most)
+	bound := s.Get(maxKeyword)
 	return bound == nil || float64(count) <= numberOf(bound)
 }
 
-func numberFollows(v, s *node) bool {
+func numberMatches(v, s *node) bool {
 	for i := range s.Fields {
 		bound := s.Fields[i].Value
 		switch s.Fields[i].Name {
@@ -116,16 +116,16 @@ func numberFollows(v, s *node) bool {
 	return true
 }
 
-// followed lists the keywords that follows checks.
-var followed = setOf("type", "$ref", "enum", "const", "anyOf", "minProperties", "maxProperties", "minItems",
+// decidingKeywords lists the keywords that matches checks.
+var decidingKeywords = setOf("type", "$ref", "enum", "const", "anyOf", "minProperties", "maxProperties", "minItems",
 	"maxItems", "items", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum",
 	"exclusiveMaximum", "required", "properties", "additionalProperties", "format", "nullable")
 
-// canBeDecided reports whether follows gives an exact answer for every value.
+// canBeDecided reports whether matches gives an exact answer for every value.
 func canBeDecided(s *node) bool {
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		decided := isAnnotation(f.Name) || followed.has(f.Name)
+		decided := isAnnotation(f.Name) || decidingKeywords.has(f.Name)
 		switch f.Name {
 		case "properties":
 			decided = !slices.ContainsFunc(f.Value.Fields, func(p field) bool { return !canBeDecided(p.Value) })
@@ -141,7 +141,7 @@ func canBeDecided(s *node) bool {
 	return true
 }
 
-func (r *restorer) objectFollows(v, s *node, level int) bool {
+func (r *restorer) objectMatches(v, s *node, level int) bool {
 	for _, name := range s.Get("required").Elements() {
 		if v.Get(name.Unquoted()) == nil {
 			return false
@@ -149,13 +149,13 @@ func (r *restorer) objectFollows(v, s *node, level int) bool {
 	}
 	props, more := s.Get("properties"), s.Get("additionalProperties")
 	for _, f := range v.Fields {
-		of := more
+		propertySchema := more
 		if props != nil {
 			if p := props.Get(f.Name); p != nil {
-				of = p
+				propertySchema = p
 			}
 		}
-		if of != nil && !r.follows(f.Value, of, level+1) {
+		if propertySchema != nil && !r.matches(f.Value, propertySchema, level+1) {
 			return false
 		}
 	}

@@ -18,7 +18,7 @@ func (a *adapter) signature(n *node) signature.Schema { return signature.New(n, 
 
 func (a *adapter) style() signature.Style {
 	st := signature.Note
-	st.Name = a.shown
+	st.Name = a.sketchName
 	return st
 }
 
@@ -27,36 +27,38 @@ const nameBegins, nameEnds = "\uFDD0", "\uFDD1"
 
 var markedName = regexp.MustCompile(nameBegins + "([^" + nameBegins + nameEnds + "]*)" + nameEnds + "?")
 
-// shown returns a property's name in a sketch. Under free keys it is the original name, because Restore does not rename
-// free keys.
-func (a *adapter) shown(name string) string {
+// sketchName returns a property's name in a sketch. Under free keys it is the original name, because Restore does not
+// rename free keys.
+func (a *adapter) sketchName(name string) string {
 	g := &a.parsed.key
-	if a.free || g.takes(name) && a.parsed.rootKey.takes(name) && !a.isNotKey(name) {
+	if a.freeKeys || g.accepts(name) && a.parsed.rootKey.accepts(name) && !a.isNotKey(name) {
 		return briefName(name)
 	}
 	return nameBegins + name + nameEnds
 }
 
-// withOwnersNames replaces the marked names in a text by the original names.
-func withOwnersNames(text string) string {
+// withOriginalNames replaces the marked names in a text by the original names.
+func withOriginalNames(text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
 	}
-	return markedName.ReplaceAllStringFunc(text, func(s string) string { return briefName(strings.Trim(s, nameBegins+nameEnds)) })
+	return markedName.ReplaceAllStringFunc(text, func(s string) string {
+		return briefName(strings.Trim(s, nameBegins+nameEnds))
+	})
 }
 
-// known replaces the marked names in a text by the names that the properties of d have for the model. For properties
-// nested deeper, it cannot know which names are taken, so it adds no hash to them.
-func (a *adapter) known(d *builder, text string) string {
+// resolveNames replaces the marked names in a text by the names that the properties of d have for the model. For
+// properties nested deeper, it cannot know which names are taken, so it adds no hash to them.
+func (a *adapter) resolveNames(d *builder, text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
 	}
 	return markedName.ReplaceAllStringFunc(text, func(s string) string {
 		name := strings.Trim(s, nameBegins+nameEnds)
 		g := &a.parsed.key
-		if now := d.names[name]; now != "" {
-			return now
-		} else if d.root && a.parsed.rootKey.takes(name) || g.takes(name) {
+		if newName := d.names[name]; newName != "" {
+			return newName
+		} else if d.root && a.parsed.rootKey.accepts(name) || g.accepts(name) {
 			return briefName(name)
 		}
 		if clean := sanitised(name, g); g.max > 0 && clean != "" {
@@ -68,8 +70,8 @@ func (a *adapter) known(d *builder, text string) string {
 
 // sketchFree returns a sketch of a schema under keys that the model chooses.
 func (a *adapter) sketchFree(sketch func() string) string {
-	a.free = true
-	defer func() { a.free = false }()
+	a.freeKeys = true
+	defer func() { a.freeKeys = false }()
 	return sketch()
 }
 
@@ -112,12 +114,12 @@ func (a *adapter) sketchCondition(d *builder, w string) string {
 				if i > 0 {
 					needs += ", "
 				}
-				needs += a.shown(e.Unquoted())
+				needs += a.sketchName(e.Unquoted())
 			}
 		} else {
 			needs = a.sketch(f.Value)
 		}
-		parts = append(parts, a.shown(f.Name)+" needs "+needs)
+		parts = append(parts, a.sketchName(f.Name)+" needs "+needs)
 	}
 	return text.Clip(strings.Join(parts, ", "), maxSketch)
 }

@@ -31,14 +31,14 @@ func profilesTable(t *testing.T) string {
 		}
 		r := p.Rules()
 		rows = append(rows, fmt.Sprintf("| `%s` | `schema.%s` | %s | %s | %s | %s | %s | %s | %s |",
-			p.Name(), goNames[p], textCell(p.About()), takesText(r, "anyOf"), takesText(r, "$ref"), takesText(r, "additionalProperties"),
+			p.Name(), goNames[p], textCell(p.About()), acceptedText(r, "anyOf"), acceptedText(r, "$ref"), acceptedText(r, "additionalProperties"),
 			numberCell(r.Tool.Name.Max), numberCell(r.Tool.MaxDescription), numberCell(r.Tool.MaxTools)))
 	}
 	return markdown(rows)
 }
 
-// takesText describes whether a keyword is accepted below the root.
-func takesText(r schema.Rules, keyword string) string {
+// acceptedText describes whether a keyword is accepted below the root.
+func acceptedText(r schema.Rules, keyword string) string {
 	switch {
 	case !r.Nested.Takes(keyword), r.Closed && keyword == "additionalProperties":
 		return "no"

@@ -107,7 +107,7 @@ var pydanticShapes = []pydanticShape{
 // TestUniversalKeepsTypes checks that the universal profile keeps the type of each Pydantic shape.
 func TestUniversalKeepsTypes(t *testing.T) {
 	for _, s := range pydanticShapes {
-		t.Run(s.title, func(t *testing.T) { keeps(t, s, schema.Universal, s.universal) })
+		t.Run(s.title, func(t *testing.T) { checkAdapted(t, s, schema.Universal, s.universal) })
 	}
 }
 
@@ -126,14 +126,14 @@ func TestProvidersKeepNull(t *testing.T) {
 		for _, s := range pydanticShapes {
 			name, _, _ := strings.Cut(s.python, ":")
 			if strings.Contains(s.python, "Optional[") {
-				t.Run(c.profile.Name()+"/"+s.title, func(t *testing.T) { keeps(t, s, c.profile, fmt.Sprintf(c.want, name)) })
+				t.Run(c.profile.Name()+"/"+s.title, func(t *testing.T) { checkAdapted(t, s, c.profile, fmt.Sprintf(c.want, name)) })
 			}
 		}
 	}
 }
 
-// keeps checks the result of one profile against wanted, which has the form of pydanticShape.universal.
-func keeps(t *testing.T, s pydanticShape, p *schema.Profile, wanted string) {
+// checkAdapted checks the result of one profile against wanted, which has the form of pydanticShape.universal.
+func checkAdapted(t *testing.T, s pydanticShape, p *schema.Profile, wanted string) {
 	t.Helper()
 	a, err := schema.Adapt([]byte(s.schema), p)
 	if err != nil {
@@ -176,7 +176,7 @@ func unlike(want, got any, at string) []string {
 		}
 		return out
 	case string:
-		if text, _ := got.(string); text != want && !(strings.HasSuffix(at, "/description") && says(text, want)) {
+		if text, _ := got.(string); text != want && !(strings.HasSuffix(at, "/description") && containsInOrder(text, want)) {
 			return []string{fmt.Sprintf("%s is %v, want %q", at, got, want)}
 		}
 	default:
@@ -187,8 +187,8 @@ func unlike(want, got any, at string) []string {
 	return nil
 }
 
-// says reports whether text contains, in order, the words that "…" separates.
-func says(text, words string) bool {
+// containsInOrder reports whether text contains, in order, the words that "…" separates.
+func containsInOrder(text, words string) bool {
 	for word := range strings.SplitSeq(words, "…") {
 		_, after, found := strings.Cut(text, word)
 		if !found {

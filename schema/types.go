@@ -21,7 +21,7 @@ const (
 	everyType = typeObject | typeArray | typeString | typeNumber | typeInteger | typeBoolean | typeNull
 )
 
-func (t typeSet) has(one typeSet) bool { return t&one != 0 }
+func (t typeSet) has(member typeSet) bool { return t&member != 0 }
 
 var typeNames = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 
@@ -50,23 +50,23 @@ func typeNamed(name string) typeSet {
 	return 0
 }
 
-// each returns the types of the set one by one. If the set contains number, integer is not returned separately.
-func (t typeSet) each() []typeSet {
+// types returns the types of the set one by one. If the set contains number, integer is not returned separately.
+func (t typeSet) types() []typeSet {
 	var all []typeSet
 	for i := range typeNames {
-		switch one := typeSet(1 << i); {
-		case !t.has(one), one == typeInteger && t.has(typeNumber):
-		case one == typeNumber:
+		switch member := typeSet(1 << i); {
+		case !t.has(member), member == typeInteger && t.has(typeNumber):
+		case member == typeNumber:
 			all = append(all, typeNumber|typeInteger)
 		default:
-			all = append(all, one)
+			all = append(all, member)
 		}
 	}
 	return all
 }
 
-// one returns the name of the type in a set of one type, or "" for other sets.
-func (t typeSet) one() string {
+// single returns the name of the type in a set of one type, or "" for other sets.
+func (t typeSet) single() string {
 	if t.has(typeNumber) {
 		t &^= typeInteger
 	}
@@ -117,11 +117,11 @@ func typesOfValues(all []*node) (t typeSet) {
 	return t
 }
 
-// inOrder returns the types of the set in the order of a list.
-func (t typeSet) inOrder(list *node) []typeSet {
-	each := t.each()
-	place := func(one typeSet) int {
-		return slices.IndexFunc(list.Elems, func(e *node) bool { return e.Unquoted() == one.one() })
+// sortedBy returns the types of the set in the order of a list.
+func (t typeSet) sortedBy(list *node) []typeSet {
+	each := t.types()
+	place := func(member typeSet) int {
+		return slices.IndexFunc(list.Elems, func(e *node) bool { return e.Unquoted() == member.single() })
 	}
 	slices.SortStableFunc(each, func(x, y typeSet) int { return place(x) - place(y) })
 	return each
@@ -130,8 +130,8 @@ func (t typeSet) inOrder(list *node) []typeSet {
 // String joins the names of the types for a message.
 func (t typeSet) String() string {
 	var names []string
-	for _, one := range t.each() {
-		names = append(names, one.one())
+	for _, member := range t.types() {
+		names = append(names, member.single())
 	}
 	return strings.Join(names, " or ")
 }
@@ -141,8 +141,8 @@ func isWhole(v *node, t typeSet) bool {
 	return v.Kind == '0' && t.has(typeInteger) && numberOf(v) == float64(int64(numberOf(v)))
 }
 
-// saysOther reports whether a keyword does not apply to values of the type.
-func saysOther(w string, one typeSet) bool {
+// appliesToOther reports whether a keyword does not apply to values of the type.
+func appliesToOther(w string, set typeSet) bool {
 	t := typedWords[w]
-	return t != 0 && !one.has(t)
+	return t != 0 && !set.has(t)
 }

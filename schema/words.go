@@ -18,11 +18,14 @@ func (s words) has(w string) bool { return s[w] }
 // typedWords maps each keyword that applies only to some types to these types.
 var typedWords = map[string]typeSet{
 	"properties": typeObject, "required": typeObject, "additionalProperties": typeObject, "patternProperties": typeObject,
-	"propertyNames": typeObject, "unevaluatedProperties": typeObject, "minProperties": typeObject, "maxProperties": typeObject,
-	"dependentRequired": typeObject, "dependentSchemas": typeObject, "dependencies": typeObject, "propertyOrdering": typeObject,
+	"propertyNames": typeObject, "unevaluatedProperties": typeObject, "minProperties": typeObject,
+	"maxProperties":     typeObject,
+	"dependentRequired": typeObject, "dependentSchemas": typeObject, "dependencies": typeObject,
+	"propertyOrdering": typeObject,
 
 	"items": typeArray, "prefixItems": typeArray, "additionalItems": typeArray, "unevaluatedItems": typeArray,
-	"minItems": typeArray, "maxItems": typeArray, "uniqueItems": typeArray, "contains": typeArray, "minContains": typeArray,
+	"minItems": typeArray, "maxItems": typeArray, "uniqueItems": typeArray, "contains": typeArray,
+	"minContains": typeArray,
 	"maxContains": typeArray,
 
 	"pattern": typeString, "minLength": typeString, "maxLength": typeString, "contentEncoding": typeString,
@@ -34,7 +37,8 @@ var typedWords = map[string]typeSet{
 
 var (
 	// untypedWords are the keywords that restrict values of any type.
-	untypedWords = setOf("type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref", "$dynamicRef",
+	untypedWords = setOf("type", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref",
+		"$dynamicRef",
 		"$recursiveRef", "nullable", "format")
 
 	// typedAnnotations are the keywords of one type that restrict nothing.
@@ -54,7 +58,7 @@ func isAnnotation(w string) bool {
 
 // parsedRules holds rules in the form that Adapt uses.
 type parsedRules struct {
-	root, nested *takenWords // the keywords accepted at each position
+	root, nested *acceptedWords // the keywords accepted at each position
 	types        typeSet
 	enum         typeSet
 	key, rootKey nameGrammar
@@ -63,23 +67,23 @@ type parsedRules struct {
 // parsed returns the rules of the profile. It parses them once.
 func (p *Profile) parsed() *parsedRules {
 	p.ready.Do(func() {
-		p.byWord = parsedRules{
+		p.parsedRules = parsedRules{
 			root: p.rules.Root.read(), nested: p.rules.Nested.read(),
 			types: typesNamed(p.rules.Types), enum: typesNamed(p.rules.Enum),
 			key: p.rules.Key.read(), rootKey: p.rules.RootKey.read(),
 		}
-		if p.byWord.rootKey.max == 0 {
-			p.byWord.rootKey = p.byWord.key
+		if p.parsedRules.rootKey.max == 0 {
+			p.parsedRules.rootKey = p.parsedRules.key
 		}
 	})
-	return &p.byWord
+	return &p.parsedRules
 }
 
-// takenWords is a Keywords in the form that Adapt uses.
-type takenWords struct{ only, never words }
+// acceptedWords is a Keywords in the form that Adapt uses.
+type acceptedWords struct{ only, never words }
 
-func (k Keywords) read() *takenWords {
-	return &takenWords{setOf(k.Only...), setOf(slices.Concat(k.Never, k.unlisted())...)}
+func (k Keywords) read() *acceptedWords {
+	return &acceptedWords{setOf(k.Only...), setOf(slices.Concat(k.Never, k.unlisted())...)}
 }
 
 // unlisted returns the keywords that are accepted only if a list names them.
@@ -90,4 +94,4 @@ func (k Keywords) unlisted() []string {
 	return []string{"nullable"} // it has a meaning only for consumers that list it
 }
 
-func (t *takenWords) takes(w string) bool { return (len(t.only) == 0 || t.only[w]) && !t.never[w] }
+func (t *acceptedWords) accepts(w string) bool { return (len(t.only) == 0 || t.only[w]) && !t.never[w] }

@@ -38,7 +38,7 @@ type answer struct {
 	intake   *llm.Intake
 	provider string
 	blocks   []*block
-	at       map[float64]*block // the last block with each index
+	byIndex  map[float64]*block // the last block with each index
 	stop     string
 	usage    agent.Usage
 }
@@ -65,9 +65,9 @@ func (a *answer) event(data []byte) (llm.Progress, error) {
 	case "message_start":
 		a.count(e.Message.Usage)
 	case "content_block_start":
-		err = a.begin(e)
+		err = a.beginBlock(e)
 	case "content_block_delta":
-		err = a.grow(e)
+		err = a.extendBlock(e)
 	case "message_delta":
 		a.stop = e.Delta.Stop
 		a.count(e.Usage)
@@ -96,7 +96,7 @@ func (a *answer) count(u usage) {
 	}
 }
 
-func (a *answer) begin(e event) error {
+func (a *answer) beginBlock(e event) error {
 	var c struct {
 		Type, ID, Name, Text, Thinking string
 
@@ -104,7 +104,8 @@ func (a *answer) begin(e event) error {
 	}
 	_ = json.Unmarshal(e.Block, &c) // fields of another type are left out, as in Decode
 	b := &block{kind: c.Type, id: c.ID, name: c.Name}
-	a.blocks, a.at[e.Index] = append(a.blocks, b), b
+	a.blocks = append(a.blocks, b)
+	a.byIndex[e.Index] = b
 	switch b.kind {
 	case "text":
 		return a.intake.Text(&b.text, c.Text)
@@ -121,8 +122,8 @@ func (a *answer) begin(e event) error {
 	return a.intake.Hold(blockSize + len(b.raw))
 }
 
-func (a *answer) grow(e event) error {
-	b, d := a.at[e.Index], e.Delta
+func (a *answer) extendBlock(e event) error {
+	b, d := a.byIndex[e.Index], e.Delta
 	if b == nil {
 		return llm.Malformed("block %.0f of the answer goes on, and has not begun", e.Index)
 	}
@@ -173,7 +174,9 @@ func (a *answer) part(b *block) (p agent.Part, ok bool) {
 		if b.signature.Len() == 0 {
 			return agent.Part{}, false // the API refuses thinking without a signature
 		}
-		b.raw, _ = json.Marshal(map[string]string{"type": b.kind, "thinking": b.text.String(), "signature": b.signature.String()})
+		b.raw, _ = json.Marshal(map[string]string{
+			"type": b.kind, "thinking": b.text.String(), "signature": b.signature.String(),
+		})
 	case "redacted_thinking":
 	default:
 		return agent.Part{}, false // blocks of the server's own tools, which the request did not ask for

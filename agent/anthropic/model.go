@@ -65,8 +65,8 @@ func (m *Model) Name() string { return "anthropic/" + m.model }
 func (m *Model) Profile() *schema.Profile { return schema.Anthropic }
 
 // Generate implements agent.Provider.
-func (m *Model) Generate(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
-	a := answer{intake: llm.NewIntake(r, hear), provider: m.Name(), at: map[float64]*block{}}
+func (m *Model) Generate(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
+	a := answer{intake: llm.NewIntake(r, onPiece), provider: m.Name(), byIndex: map[float64]*block{}}
 	if err := m.server.Ask(ctx, m.request(r), a.event); err != nil {
 		return agent.Reply{}, err
 	}

@@ -18,12 +18,12 @@ type request struct {
 	System     []*content `json:"system,omitempty"`
 	Messages   []message  `json:"messages"`
 	Tools      []*tool    `json:"tools,omitempty"`
-	ToolChoice *kindOf    `json:"tool_choice,omitempty"`
+	ToolChoice *typeOnly  `json:"tool_choice,omitempty"`
 	Stream     bool       `json:"stream"`
 }
 
-// kindOf is a JSON object that has only a type.
-type kindOf struct {
+// typeOnly is a JSON object that has only a type.
+type typeOnly struct {
 	Type string `json:"type"`
 }
 
@@ -45,7 +45,7 @@ type content struct {
 	Parts  []*content      `json:"content,omitempty"`
 	Failed bool            `json:"is_error,omitempty"`
 	Source *source         `json:"source,omitempty"` // of an image
-	Cache  *kindOf         `json:"cache_control,omitempty"`
+	Cache  *typeOnly       `json:"cache_control,omitempty"`
 }
 
 type source struct {
@@ -58,14 +58,16 @@ type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"input_schema"`
-	Cache       *kindOf         `json:"cache_control,omitempty"`
+	Cache       *typeOnly       `json:"cache_control,omitempty"`
 }
 
 // request builds the body of a request. It marks up to four ends of cached prefixes: the tools, the system prompt, and
 // the last two user messages. The previous request has already cached the prefix up to the earlier of these messages.
 func (m *Model) request(r agent.Request) request {
-	body := request{Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, maxTokens), Messages: m.messages(r.Messages), Stream: true}
-	cached := &kindOf{"ephemeral"}
+	body := request{
+		Model: m.model, MaxTokens: cmp.Or(r.MaxTokens, maxTokens), Messages: m.messages(r.Messages), Stream: true,
+	}
+	cached := &typeOnly{"ephemeral"}
 	if strings.TrimSpace(r.System) != "" {
 		body.System = []*content{{Type: "text", Text: r.System, Cache: cached}}
 	}
@@ -78,11 +80,11 @@ func (m *Model) request(r agent.Request) request {
 		// The API refuses a conversation with calls and without tools.
 		none := json.RawMessage(`{"type":"object","properties":{}}`)
 		body.Tools = []*tool{{Name: "none", Description: "There are no tools now.", InputSchema: none}}
-		body.ToolChoice = &kindOf{"none"}
+		body.ToolChoice = &typeOnly{"none"}
 	}
 	marked := 0
-	for _, one := range slices.Backward(body.Messages) {
-		if last, ok := one.Content[len(one.Content)-1].(*content); ok && one.Role == agent.User && marked < 2 {
+	for _, msg := range slices.Backward(body.Messages) {
+		if last, ok := msg.Content[len(msg.Content)-1].(*content); ok && msg.Role == agent.User && marked < 2 {
 			last.Cache = cached
 			marked++
 		}
@@ -130,8 +132,8 @@ func result(r agent.Result) *content {
 	}
 	add(r.Text())
 	for _, i := range r.Images {
-		if instead, ok := llm.Showable(i); !ok {
-			add(instead)
+		if placeholder, ok := llm.Showable(i); !ok {
+			add(placeholder)
 			continue
 		}
 		image := &source{"base64", i.MIME, base64.StdEncoding.EncodeToString(i.Data)}

@@ -46,16 +46,16 @@ type callDelta struct {
 
 // answer collects a message from its chunks.
 type answer struct {
-	intake    *llm.Intake
-	provider  string
-	text      strings.Builder
-	reasoning strings.Builder
-	named     string // the name under which the server sends reasoning
-	calls     []*call
-	at        map[float64]*call // the last call with each index
-	refused   bool
-	finish    string
-	usage     agent.Usage
+	intake         *llm.Intake
+	provider       string
+	text           strings.Builder
+	reasoning      strings.Builder
+	reasoningField string // the name under which the server sends reasoning
+	calls          []*call
+	byIndex        map[float64]*call // the last call with each index
+	refused        bool
+	finish         string
+	usage          agent.Usage
 }
 
 // call collects one call from its chunks.
@@ -68,7 +68,7 @@ type call struct {
 // event handles one event.
 func (a *answer) event(data []byte) (llm.Progress, error) {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
-		return a.done()
+		return a.finishStream()
 	}
 	var c chunk
 	if err := llm.Decode(data, &c); err != nil {
@@ -78,13 +78,14 @@ func (a *answer) event(data []byte) (llm.Progress, error) {
 		return llm.More, llm.InStream(data)
 	}
 	if u := c.Usage; u.Prompt > 0 || u.Completion > 0 {
-		a.usage = agent.Usage{Input: llm.Count(u.Prompt), Output: llm.Count(u.Completion), CacheRead: llm.Count(u.Details.Cached)}
+		a.usage = agent.Usage{Input: llm.Count(u.Prompt), Output: llm.Count(u.Completion),
+			CacheRead: llm.Count(u.Details.Cached)}
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue // the request asked for one choice
 		}
-		if err := a.delta(choice.Delta); err != nil {
+		if err := a.addDelta(choice.Delta); err != nil {
 			return llm.More, err
 		}
 		if choice.FinishReason != "" {
@@ -100,46 +101,47 @@ func (a *answer) event(data []byte) (llm.Progress, error) {
 	return llm.Whole, nil
 }
 
-// done ends the stream. Some servers send no finish reason.
-func (a *answer) done() (llm.Progress, error) {
+// finishStream ends the stream. Some servers send no finish reason.
+func (a *answer) finishStream() (llm.Progress, error) {
 	if a.finish == "" && a.text.Len() == 0 && len(a.calls) == 0 {
 		return llm.More, io.ErrUnexpectedEOF
 	}
 	return llm.Last, nil
 }
 
-func (a *answer) delta(d delta) error {
+func (a *answer) addDelta(d delta) error {
 	a.refused = a.refused || d.Refusal != ""
-	err := errors.Join(a.think(d), a.intake.Text(&a.text, d.Content), a.intake.Text(&a.text, d.Refusal))
+	err := errors.Join(a.addReasoning(d), a.intake.Text(&a.text, d.Content), a.intake.Text(&a.text, d.Refusal))
 	for i, c := range d.Calls {
 		if err == nil {
-			err = a.call(float64(i), c)
+			err = a.addCall(float64(i), c)
 		}
 	}
 	return err
 }
 
-// think adds reasoning. Some servers send the same text under both names, so only the first name is used.
-func (a *answer) think(d delta) error {
-	for _, one := range []struct{ name, text string }{{"reasoning_content", d.Thoughts}, {"reasoning", d.Reasoning}} {
-		if one.text != "" && (a.named == "" || a.named == one.name) {
-			a.named = one.name
-			return a.intake.Reasoning(&a.reasoning, one.text)
+// addReasoning adds reasoning. Some servers send the same text under both names, so only the first name is used.
+func (a *answer) addReasoning(d delta) error {
+	for _, field := range []struct{ name, text string }{{"reasoning_content", d.Thoughts}, {"reasoning", d.Reasoning}} {
+		if field.text != "" && (a.reasoningField == "" || a.reasoningField == field.name) {
+			a.reasoningField = field.name
+			return a.intake.Reasoning(&a.reasoning, field.text)
 		}
 	}
 	return nil
 }
 
-// call adds a piece of a call. Pieces with the same index belong together. Some servers send no index, or always 0, so
-// a new id also begins a new call.
-func (a *answer) call(place float64, d callDelta) error {
+// addCall adds a piece of a call. Pieces with the same index belong together. Some servers send no index, or always 0,
+// so a new id also begins a new call.
+func (a *answer) addCall(index float64, d callDelta) error {
 	if d.Index != nil {
-		place = *d.Index
+		index = *d.Index
 	}
-	c, name := a.at[place], d.Function.Name
-	if c == nil || c.another(d.ID, name) {
+	c, name := a.byIndex[index], d.Function.Name
+	if c == nil || c.startsNewCall(d.ID, name) {
 		c = &call{id: d.ID, name: name}
-		a.calls, a.at[place] = append(a.calls, c), c
+		a.calls = append(a.calls, c)
+		a.byIndex[index] = c
 		if err := a.intake.Begin(d.ID, name); err != nil {
 			return err
 		}
@@ -153,9 +155,9 @@ func (a *answer) call(place float64, d callDelta) error {
 	return a.intake.Add(&c.arguments, d.Function.Arguments)
 }
 
-// another reports whether a piece with this id and name begins a new call. If there are no ids, a different name begins
-// a new call. The same name begins one if the arguments are already complete.
-func (c *call) another(id, name string) bool {
+// startsNewCall reports whether a piece with this id and name begins a new call. If there are no ids, a different name
+// begins a new call. The same name begins one if the arguments are already complete.
+func (c *call) startsNewCall(id, name string) bool {
 	if id != "" || c.id != "" {
 		return id != "" && c.id != "" && id != c.id
 	}
@@ -167,19 +169,19 @@ func (a *answer) reply() agent.Reply {
 	if a.text.Len() > 0 {
 		r.Message.Parts = append(r.Message.Parts, agent.Part{Text: a.text.String()})
 	}
-	with := native{Extra: map[string]json.RawMessage{}}
+	extras := native{Extra: map[string]json.RawMessage{}}
 	for _, c := range a.calls {
-		one := a.intake.Call(c.id, c.name, c.arguments.String())
-		r.Message.Parts = append(r.Message.Parts, agent.Part{Call: one})
+		toolUse := a.intake.Call(c.id, c.name, c.arguments.String())
+		r.Message.Parts = append(r.Message.Parts, agent.Part{Call: toolUse})
 		if c.extra != nil {
-			with.Extra[one.ID] = c.extra
+			extras.Extra[toolUse.ID] = c.extra
 		}
 	}
-	if a.named != "" && len(a.calls) > 0 {
-		with.Reasoning = map[string]string{a.named: a.reasoning.String()}
+	if a.reasoningField != "" && len(a.calls) > 0 {
+		extras.Reasoning = map[string]string{a.reasoningField: a.reasoning.String()}
 	}
-	if len(with.Extra) > 0 || with.Reasoning != nil {
-		b, _ := json.Marshal(with)
+	if len(extras.Extra) > 0 || extras.Reasoning != nil {
+		b, _ := json.Marshal(extras)
 		r.Message.Parts = append([]agent.Part{{Native: &agent.Native{Provider: a.provider, JSON: b}}}, r.Message.Parts...)
 	}
 	switch {

@@ -36,7 +36,7 @@ type Options struct {
 type Model struct {
 	provider, model string
 	server          *llm.Server
-	blind           atomic.Bool // set once the model has refused images
+	withoutImages   atomic.Bool // set once the model has refused images
 }
 
 var _ agent.Provider = (*Model)(nil)
@@ -94,19 +94,21 @@ func (m *Model) Profile() *schema.Profile {
 
 // Generate implements agent.Provider. If the model refuses images, Generate sends the request again without them. Later
 // requests contain no images.
-func (m *Model) Generate(ctx context.Context, r agent.Request, hear func(agent.Piece)) (agent.Reply, error) {
-	blind := m.blind.Load()
-	reply, err := m.ask(ctx, r, hear, blind)
-	if err != nil && !blind && refusesImages(err) && hasImages(r) {
-		m.blind.Store(true)
-		return m.ask(ctx, r, hear, true)
+func (m *Model) Generate(ctx context.Context, r agent.Request, onPiece func(agent.Piece)) (agent.Reply, error) {
+	withoutImages := m.withoutImages.Load()
+	reply, err := m.generate(ctx, r, onPiece, withoutImages)
+	if err != nil && !withoutImages && refusesImages(err) && hasImages(r) {
+		m.withoutImages.Store(true)
+		return m.generate(ctx, r, onPiece, true)
 	}
 	return reply, err
 }
 
-func (m *Model) ask(ctx context.Context, r agent.Request, hear func(agent.Piece), blind bool) (agent.Reply, error) {
-	a := &answer{intake: llm.NewIntake(r, hear), provider: m.Name(), at: map[float64]*call{}}
-	if err := m.server.Ask(ctx, m.request(r, blind), a.event); err != nil {
+func (m *Model) generate(ctx context.Context, r agent.Request, onPiece func(agent.Piece),
+	withoutImages bool,
+) (agent.Reply, error) {
+	a := &answer{intake: llm.NewIntake(r, onPiece), provider: m.Name(), byIndex: map[float64]*call{}}
+	if err := m.server.Ask(ctx, m.request(r, withoutImages), a.event); err != nil {
 		return agent.Reply{}, err
 	}
 	return a.reply(), nil

@@ -79,7 +79,7 @@ type native struct {
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-func (m *Model) request(r agent.Request, blind bool) request {
+func (m *Model) request(r agent.Request, withoutImages bool) request {
 	body := request{Model: m.model, Messages: []message{}, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
 	if m.provider == "openai" { // newer models of OpenAI refuse max_tokens, and other servers know only max_tokens
 		body.MaxCompletion = max(r.MaxTokens, 0)
@@ -94,9 +94,9 @@ func (m *Model) request(r agent.Request, blind bool) request {
 	}
 	for _, turn := range llm.Turns(r.Messages) {
 		if turn.Role == agent.User {
-			body.Messages = append(body.Messages, userMessages(turn, blind)...)
-		} else if one := m.assistant(turn); len(one.Calls) > 0 || one.Content != nil {
-			body.Messages = append(body.Messages, one)
+			body.Messages = append(body.Messages, userMessages(turn, withoutImages)...)
+		} else if reply := m.assistant(turn); len(reply.Calls) > 0 || reply.Content != nil {
+			body.Messages = append(body.Messages, reply)
 		}
 	}
 	return body
@@ -107,26 +107,26 @@ func toolOf(d toolbox.Descriptor) tool {
 }
 
 // userMessages returns the results of calls, then their images, then the text of a person.
-func userMessages(turn agent.Message, blind bool) (messages []message) {
-	var shown []content
+func userMessages(turn agent.Message, withoutImages bool) (messages []message) {
+	var images []content
 	for _, p := range turn.Parts {
 		if p.Result == nil {
 			continue
 		}
 		output := p.Result.Text()
 		for _, i := range p.Result.Images {
-			if instead, ok := llm.Showable(i); !ok {
-				output += "\n" + instead
-			} else if blind {
+			if placeholder, ok := llm.Showable(i); !ok {
+				output += "\n" + placeholder
+			} else if withoutImages {
 				output += "\n[an image, which this model cannot see]"
 			} else {
-				shown = append(shown, content{Type: "text", Text: "An image from " + llm.Word(p.Result.Name) + ":"}, image(i))
+				images = append(images, content{Type: "text", Text: "An image from " + llm.Word(p.Result.Name) + ":"}, image(i))
 			}
 		}
 		messages = append(messages, message{Role: "tool", CallID: p.Result.ID, Content: output})
 	}
-	if len(shown) > 0 {
-		messages = append(messages, message{Role: "user", Content: shown})
+	if len(images) > 0 {
+		messages = append(messages, message{Role: "user", Content: images})
 	}
 	if text := turn.Text(); strings.TrimSpace(text) != "" {
 		messages = append(messages, message{Role: "user", Content: text})
@@ -142,24 +142,24 @@ func image(i agent.Image) content {
 // assistant returns a message of the model. Its reasoning is sent back only with calls: some servers require it there
 // and refuse it elsewhere.
 func (m *Model) assistant(turn agent.Message) message {
-	one := message{Role: "assistant"}
-	var with native
+	reply := message{Role: "assistant"}
+	var extras native
 	for _, p := range turn.Parts {
 		if p.Native != nil && p.Native.Provider == m.Name() {
-			_ = json.Unmarshal(p.Native.JSON, &with)
+			_ = json.Unmarshal(p.Native.JSON, &extras)
 		}
 	}
 	for _, c := range turn.Calls() {
 		f := calledFunction{llm.Word(c.Name), string(llm.Arguments(c))}
-		one.Calls = append(one.Calls, toolCall{c.ID, "function", f, with.Extra[c.ID]})
+		reply.Calls = append(reply.Calls, toolCall{c.ID, "function", f, extras.Extra[c.ID]})
 	}
 	if text := turn.Text(); text != "" {
-		one.Content = text
+		reply.Content = text
 	}
-	if len(one.Calls) > 0 {
-		one.Reasoning, one.Thoughts = with.Reasoning["reasoning"], with.Reasoning["reasoning_content"]
+	if len(reply.Calls) > 0 {
+		reply.Reasoning, reply.Thoughts = extras.Reasoning["reasoning"], extras.Reasoning["reasoning_content"]
 	}
-	return one
+	return reply
 }
 
 func hasImages(r agent.Request) bool {

@@ -72,12 +72,12 @@ const (
 //
 // The registrations own the connection. The Release of the last registration closes it.
 func (f *FromMCP) Import(ctx context.Context) ([]operation.Registration, error) {
-	l, err := f.hold(ctx)
+	l, err := f.acquireLink(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer l.release()
-	tools, err := l.listed()
+	tools, err := l.tools()
 	if err != nil {
 		return nil, err
 	}
@@ -90,31 +90,31 @@ func (f *FromMCP) Quarantined() []interop.Quarantine {
 	f.mu.Lock()
 	l := f.link
 	f.mu.Unlock()
-	if l == nil || !l.take() {
+	if l == nil || !l.acquire() {
 		return nil
 	}
 	defer l.release()
-	tools, err := l.listed()
+	tools, err := l.tools()
 	if err != nil {
 		return nil
 	}
-	_, left := f.operations(l, tools)
-	return append(l.fleet.Quarantined(), left...)
+	_, quarantined := f.operations(l, tools)
+	return append(l.fleet.Quarantined(), quarantined...)
 }
 
-// hold returns the connected link to the server. The caller must release it.
-func (f *FromMCP) hold(ctx context.Context) (*link, error) {
+// acquireLink returns the connected link to the server. The caller must release it.
+func (f *FromMCP) acquireLink(ctx context.Context) (*link, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
-	old := f.link != nil && f.link.take()
-	if !old {
+	reused := f.link != nil && f.link.acquire()
+	if !reused {
 		f.link = newLink(f)
 	}
 	l := f.link
 	f.mu.Unlock()
-	if err := l.settle(ctx, old); err != nil {
+	if err := l.connect(ctx, reused); err != nil {
 		l.release()
 		return nil, err
 	}
@@ -123,13 +123,14 @@ func (f *FromMCP) hold(ctx context.Context) (*link, error) {
 
 // check validates the fields. Its errors do not contain the URL, because any part of it may be secret.
 func (f *FromMCP) check() error {
-	u, err := url.Parse(f.Endpoint)
+	endpoint, err := url.Parse(f.Endpoint)
 	switch {
 	case f.Namespace == "":
 		return errors.New("bridge: FromMCP needs a namespace: what this program calls the server")
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("bridge: %s: the endpoint is not the URL of a server: it begins with http:// or https://, and commands are never run", f.Namespace)
-	case u.User != nil:
+	case err != nil || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "":
+		return fmt.Errorf("bridge: %s: the endpoint is not the URL of a server: "+
+			"it begins with http:// or https://, and commands are never run", f.Namespace)
+	case endpoint.User != nil:
 		return fmt.Errorf("bridge: %s: the endpoint has a user or a password in it: a token belongs into Token", f.Namespace)
 	}
 	return nil

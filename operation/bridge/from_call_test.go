@@ -172,18 +172,18 @@ func TestTheConnectionLivesAsLongAsTheRegistrations(t *testing.T) {
 	r, other := imported(t, f), imported(t, f)
 	var session string
 	for range 3 {
-		_, id := who(t, ask(t.Context(), r, "whoami", `{}`, nil))
+		_, id := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, nil))
 		if session != "" && id != session {
 			t.Error("a connection for each call")
 		}
 		session = id
 	}
-	if _, id := who(t, ask(t.Context(), other, "whoami", `{}`, nil)); id != session {
+	if _, id := tokenAndSession(t, ask(t.Context(), other, "whoami", `{}`, nil)); id != session {
 		t.Error("a connection for each import")
 	}
 	ask(t.Context(), other, "whoami", `{}`, token("ada"))
 	r.Close()
-	if _, id := who(t, ask(t.Context(), other, "whoami", `{}`, nil)); id != session {
+	if _, id := tokenAndSession(t, ask(t.Context(), other, "whoami", `{}`, nil)); id != session {
 		t.Error("it was closed, and is in use")
 	}
 	other.Close() // Close waits until the sessions are deleted
@@ -193,7 +193,7 @@ func TestTheConnectionLivesAsLongAsTheRegistrations(t *testing.T) {
 	if deleted != 2 || opened != 2 {
 		t.Errorf("%d sessions were opened, %d closed", opened, deleted)
 	}
-	if _, id := who(t, ask(t.Context(), imported(t, f), "whoami", `{}`, nil)); id == session || id == "" {
+	if _, id := tokenAndSession(t, ask(t.Context(), imported(t, f), "whoami", `{}`, nil)); id == session || id == "" {
 		t.Errorf("after all was released: session %q", id)
 	}
 }

@@ -92,7 +92,7 @@ func environChild(t *testing.T) {
 		t.Error(err)
 	}
 	for want, caps := range map[string]operation.Capabilities{"": nil, "ada": token("ada")} {
-		if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, caps)); got != want {
+		if got, _ := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, caps)); got != want {
 			t.Errorf("%q was sent, not %q", got, want)
 		}
 	}
@@ -147,7 +147,7 @@ func TestTLS(t *testing.T) {
 	f.TLS = &tls.Config{RootCAs: roots}
 	r := imported(t, f)
 	for _, principal := range []string{"ada", "eve"} {
-		if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, token(principal))); got != principal {
+		if got, _ := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, token(principal))); got != principal {
 			t.Error(got)
 		}
 	}

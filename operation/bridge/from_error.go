@@ -65,8 +65,8 @@ func toolError(r *toolbox.Result) error {
 	}{content(r), r.Structured()})}
 }
 
-// noToken returns the error for a call without the required token.
-func noToken(capability string) error {
+// missingTokenError returns the error for a call without the required token.
+func missingTokenError(capability string) error {
 	return &operation.Error{
 		Code: Unauthorized, Message: fmt.Sprintf("the call brings no capability %q", capability),
 		Details: json.RawMessage(`{"status":0}`),
@@ -75,44 +75,45 @@ func noToken(capability string) error {
 
 // failure returns the caller's error for a call without a result. It is retryable only if the first attempt allows it.
 func (t *remote) failure(ctx context.Context, err error) error {
-	if over := ctx.Err(); over != nil && errors.Is(err, over) {
+	if ctxErr := ctx.Err(); ctxErr != nil && errors.Is(err, ctxErr) {
 		return err
 	}
 	e := &operation.Error{Message: excerpt(err.Error())}
 	var (
-		rpc    *interop.RPCError
-		answer *interop.HTTPError
-		refuse *statusError
-		gone   *toolbox.UnknownTool
+		rpc         *interop.RPCError
+		httpErr     *interop.HTTPError
+		statusErr   *statusError
+		unknownTool *toolbox.UnknownTool
 	)
 	switch {
-	case errors.As(err, &answer) && answer.Status == http.StatusNotFound && !unknownMethod(err): // a lost session is reported in JSON-RPC too
-		t.byStatus(e, answer.Status, "")
+	// a lost session is reported in JSON-RPC too
+	case errors.As(err, &httpErr) && httpErr.Status == http.StatusNotFound && !unknownMethod(err):
+		t.setStatus(e, httpErr.Status, "")
 	case errors.As(err, &rpc):
 		e.Code, e.Message = Refused, excerpt(rpc.Message)
 		e.Details = details(struct {
 			Code int64           `json:"code"`
 			Data json.RawMessage `json:"data,omitempty"`
 		}{rpc.Code, rpc.Data})
-	case errors.As(err, &answer):
-		t.byStatus(e, answer.Status, answer.Header.Get("WWW-Authenticate"))
-	case errors.As(err, &refuse):
-		t.byStatus(e, refuse.status, "")
-	case errors.As(err, &gone):
+	case errors.As(err, &httpErr):
+		t.setStatus(e, httpErr.Status, httpErr.Header.Get("WWW-Authenticate"))
+	case errors.As(err, &statusErr):
+		t.setStatus(e, statusErr.status, "")
+	case errors.As(err, &unknownTool):
 		e.Code, e.Message = Unavailable, "the server does not list the tool any more"
-	case unsent(err):
+	case isUnsent(err):
 		e.Code = Unavailable
 	case errors.Is(err, interop.Timeout):
 		return fmt.Errorf("%s: %w", e.Message, context.DeadlineExceeded)
 	case errors.Is(err, interop.Protocol):
 		e.Code = operation.InternalError
 	default:
-		e.Code, e.Retryable = Unavailable, t.reads
+		e.Code, e.Retryable = Unavailable, t.readOnly
 	}
 	if e.Code != Unavailable {
 		return e
 	}
-	e.Retryable = e.Retryable || unsent(err)
+	e.Retryable = e.Retryable || isUnsent(err)
 	if e.Details == nil {
 		e.Details = json.RawMessage("{}")
 	}
@@ -126,8 +127,8 @@ func unknownMethod(err error) bool {
 	return errors.As(err, &rpc) && rpc.Code == interop.CodeMethodNotFound
 }
 
-// byStatus fills in the error for an HTTP answer without a protocol message.
-func (t *remote) byStatus(e *operation.Error, status int, challenge string) {
+// setStatus fills in the error for an HTTP answer without a protocol message.
+func (t *remote) setStatus(e *operation.Error, status int, challenge string) {
 	var data struct {
 		Status    int    `json:"status"`
 		Challenge string `json:"challenge,omitempty"`
@@ -139,25 +140,26 @@ func (t *remote) byStatus(e *operation.Error, status int, challenge string) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusNotFound: // 404 is for a lost session
 		e.Code, e.Retryable = Unavailable, true
 	default:
-		e.Code, e.Retryable = Unavailable, t.reads
+		e.Code, e.Retryable = Unavailable, t.readOnly
 	}
 	e.Details = details(data)
 }
 
-// unsent reports whether the call failed before it could reach the server.
-func unsent(err error) bool {
-	var before *unsentError
+// isUnsent reports whether the call failed before it could reach the server.
+func isUnsent(err error) bool {
+	var unsent *unsentError
 	var op *net.OpError
 	fault, outermost := err.(*interop.Fault) //nolint:errorlint // a cause may be of another connection
-	return errors.As(err, &before) || errors.As(err, &op) && op.Op == "dial" || outermost && fault.Kind == interop.NotConnected
+	return errors.As(err, &unsent) || errors.As(err, &op) && op.Op == "dial" ||
+		outermost && fault.Kind == interop.NotConnected
 }
 
 // importError adds a kind to a failure of Import.
 func (l *link) importError(err error) error {
 	kind := operation.DiscoveryFailed
-	var answer *interop.HTTPError
-	if errors.As(err, &answer) && (answer.Status == http.StatusUnauthorized ||
-		answer.Status == http.StatusForbidden && answer.Header.Get("WWW-Authenticate") != "") {
+	var httpErr *interop.HTTPError
+	if errors.As(err, &httpErr) && (httpErr.Status == http.StatusUnauthorized ||
+		httpErr.Status == http.StatusForbidden && httpErr.Header.Get("WWW-Authenticate") != "") {
 		kind = operation.Unauthorized
 	}
 	message := err.Error()

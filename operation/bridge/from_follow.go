@@ -19,7 +19,7 @@ import (
 // The logger receives the error too. While the server is away its operations stay registered, and calls of them are
 // [Unavailable].
 func (f *FromMCP) Follow(ctx context.Context, r *operation.Registry, owner string, report func(error)) error {
-	l, err := f.hold(ctx)
+	l, err := f.acquireLink(ctx)
 	if err != nil {
 		return err
 	}
@@ -34,10 +34,10 @@ func (f *FromMCP) Follow(ctx context.Context, r *operation.Registry, owner strin
 	defer stop()
 	var last []toolbox.Descriptor
 	for first := true; ; first = false {
-		tools, err := l.listed()
-		if first || err != nil || !slices.EqualFunc(last, tools, sameRow) {
+		tools, err := l.tools()
+		if first || err != nil || !slices.EqualFunc(last, tools, sameTool) {
 			if err == nil {
-				err = r.Import(ctx, owner, given(f.registrations(l, tools)))
+				err = r.Import(ctx, owner, fixedAdapter(f.registrations(l, tools)))
 			}
 			if err == nil {
 				last = tools
@@ -55,11 +55,11 @@ func (f *FromMCP) Follow(ctx context.Context, r *operation.Registry, owner strin
 	}
 }
 
-// given is an adapter for existing registrations.
-type given []operation.Registration
+// fixedAdapter is an adapter for existing registrations.
+type fixedAdapter []operation.Registration
 
 // Import implements [operation.Adapter].
-func (g given) Import(context.Context) ([]operation.Registration, error) { return g, nil }
+func (g fixedAdapter) Import(context.Context) ([]operation.Registration, error) { return g, nil }
 
 func (f *FromMCP) report(report func(error), err error) {
 	if err != nil {
@@ -70,6 +70,6 @@ func (f *FromMCP) report(report func(error), err error) {
 	}
 }
 
-func sameRow(a, b toolbox.Descriptor) bool {
+func sameTool(a, b toolbox.Descriptor) bool {
 	return a.Tool == b.Tool && bytes.Equal(a.Wire.JSON, b.Wire.JSON)
 }

@@ -28,11 +28,11 @@ const citySchema = `{"type":"object","properties":{"city":{"type":"string"}},"re
 func TestImportGivesRegistrations(t *testing.T) {
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {
-			s := newService(t, era, has(mcp.Tool{
+			s := newService(t, era, withTool(mcp.Tool{
 				Name: "weather", Description: "Says how it is.",
 				InputSchema:  json.RawMessage(`{"type":"object","properties":{"z":{"type":"integer","maximum":9007199254740993},"a":{}}}`),
 				OutputSchema: json.RawMessage(citySchema),
-			}, gives(mcp.CallToolResult{})))
+			}, respondWith(mcp.CallToolResult{})))
 			f := them(s.url)
 			f.Token = operation.NewSecret("import")
 			all, err := f.Import(t.Context())
@@ -102,8 +102,8 @@ func TestImportReadsAllPages(t *testing.T) {
 }
 
 func TestTrustAnnotations(t *testing.T) {
-	reads := has(mcp.Tool{Name: "reads", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, gives(mcp.CallToolResult{}))
-	writes := has(mcp.Tool{Name: "writes", Annotations: &mcp.ToolAnnotations{}}, gives(mcp.CallToolResult{}))
+	reads := withTool(mcp.Tool{Name: "reads", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, respondWith(mcp.CallToolResult{}))
+	writes := withTool(mcp.Tool{Name: "writes", Annotations: &mcp.ToolAnnotations{}}, respondWith(mcp.CallToolResult{}))
 	s := newService(t, eraModern, reads, writes, whoami)
 	for _, trust := range []bool{false, true} {
 		f := them(s.url)

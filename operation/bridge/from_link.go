@@ -32,7 +32,8 @@ func newLink(f *FromMCP) *link {
 	}
 	log := f.logger()
 	options := func(token operation.Secret) *interop.EndpointOptions {
-		return &interop.EndpointOptions{HTTPClient: &http.Client{Transport: &tokenTransport{pool: l.pool, token: token}}, Logger: log}
+		return &interop.EndpointOptions{HTTPClient: &http.Client{Transport: &tokenTransport{pool: l.pool, token: token}},
+			Logger: log}
 	}
 	l.fleet = interop.NewFleet(&interop.FleetOptions{
 		Endpoint: func(interop.Server) *interop.EndpointOptions { return options(f.Token) },
@@ -41,16 +42,16 @@ func newLink(f *FromMCP) *link {
 	l.sessions = newSessions(f.Sessions, f.Idle, func(token operation.Secret) *interop.Endpoint {
 		o := options(token)
 		o.Era = l.status().Era
-		theirs := server
-		theirs.Secrets = append(theirs.Secrets[:1:1], token)
-		return interop.NewEndpoint(theirs, o)
+		dedicated := server
+		dedicated.Secrets = append(dedicated.Secrets[:1:1], token)
+		return interop.NewEndpoint(dedicated, o)
 	})
 	l.fleet.Apply([]interop.Server{server})
 	return l
 }
 
-// take adds a holder. It returns false if the link is closed.
-func (l *link) take() bool {
+// acquire adds a holder. It returns false if the link is closed.
+func (l *link) acquire() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.holders == 0 {
@@ -76,17 +77,17 @@ func (l *link) release() {
 	l.pool.CloseIdleConnections()
 }
 
-// settle waits until the server has answered. If the link is old and its server was lost, settle reconnects immediately
-// instead of after the backoff.
-func (l *link) settle(ctx context.Context, old bool) error {
+// connect waits until the server has answered. If the link is reused and its server was lost, connect reconnects
+// immediately instead of after the backoff.
+func (l *link) connect(ctx context.Context, reused bool) error {
 	err := l.fleet.Settle(ctx)
-	if err == nil && old && l.status().Phase != interop.Ready {
+	if err == nil && reused && l.status().Phase != interop.Ready {
 		err = l.fleet.Restart(ctx)
 	}
 	if err != nil {
 		return l.importError(err)
 	}
-	return l.down()
+	return l.connectionError()
 }
 
 func (l *link) status() interop.EndpointStatus {
@@ -96,8 +97,8 @@ func (l *link) status() interop.EndpointStatus {
 	return interop.EndpointStatus{}
 }
 
-// down returns the reason for which the server's tools are unknown, or nil if they are known.
-func (l *link) down() error {
+// connectionError returns the reason for which the server's tools are unknown, or nil if they are known.
+func (l *link) connectionError() error {
 	st := l.status()
 	switch {
 	case st.Fault != nil:
@@ -108,30 +109,32 @@ func (l *link) down() error {
 	return nil
 }
 
-// listed returns the server's tools.
-func (l *link) listed() ([]toolbox.Descriptor, error) {
-	if err := l.down(); err != nil {
+// tools returns the server's tools.
+func (l *link) tools() ([]toolbox.Descriptor, error) {
+	if err := l.connectionError(); err != nil {
 		return nil, err
 	}
 	return l.fleet.Snapshot("").Tools, nil
 }
 
 // call calls a tool with a token. The connection never shares a session, a list or an answer with another token.
-func (l *link) call(ctx context.Context, d *toolbox.Descriptor, token operation.Secret, input []byte) (*toolbox.Result, error) {
+func (l *link) call(ctx context.Context, d *toolbox.Descriptor, token operation.Secret, input []byte) (*toolbox.Result,
+	error) {
 	c := toolbox.Call{Name: d.Name, Input: input}
 	if token.Reveal() == l.token.Reveal() {
 		return l.fleet.Do(ctx, c)
 	}
-	if st := l.status(); st.Phase == interop.Ready && st.Era == interop.Modern { // without sessions, each request stands alone
+	// without sessions, each request stands alone
+	if st := l.status(); st.Phase == interop.Ready && st.Era == interop.Modern {
 		r, err := l.fleet.Do(withToken(ctx, token), c)
 		if !errors.Is(err, errSession) {
 			return r, err
 		}
 	}
-	s, err := l.sessions.take(ctx, token)
+	s, err := l.sessions.acquire(ctx, token)
 	if err != nil {
 		return nil, err
 	}
-	defer l.sessions.put(s)
+	defer l.sessions.release(s)
 	return s.call(ctx, d.Tool, input)
 }

@@ -53,7 +53,7 @@ func TestValues(t *testing.T) {
 				if tt.output != nil {
 					tool.OutputSchema = tt.output
 				}
-				r := imported(t, them(newService(t, era, has(tool, gives(tt.result))).url))
+				r := imported(t, them(newService(t, era, withTool(tool, respondWith(tt.result))).url))
 				e := ask(t.Context(), r, "tool", `{}`, nil)
 				if code(e) != tt.code || tt.code == "" && !sameJSON(t, e.Value, tt.value) {
 					t.Errorf("%s, %v", e.Value, e.Err)
@@ -102,7 +102,7 @@ func TestBlocksThatAreNone(t *testing.T) {
 
 func TestIsErrorCarriesItsContent(t *testing.T) {
 	for _, era := range eras {
-		s := newService(t, era, has(mcp.Tool{Name: "tool"}, gives(mcp.CallToolResult{
+		s := newService(t, era, withTool(mcp.Tool{Name: "tool"}, respondWith(mcp.CallToolResult{
 			IsError: true, StructuredContent: json.RawMessage(`{"n":9007199254740993}`),
 			Content: []mcp.Content{&mcp.TextContent{Text: "no <such> city"}, &mcp.ImageContent{Data: []byte("x"), MIMEType: "image/png"}},
 		})))

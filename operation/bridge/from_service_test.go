@@ -24,13 +24,13 @@ type service struct {
 	mcp     *mcp.Server
 	handler http.Handler // the SDK's handler
 
-	mu       sync.Mutex
-	accepts  []string          // valid tokens; nil accepts every request
-	requests []request         // in the order of arrival
-	bound    map[string]string // by session: the token that opened it
-	crossed  []string          // requests in a session with a different token
-	deleted  int               // number of deleted sessions
-	more     chan struct{}
+	mu         sync.Mutex
+	accepts    []string          // valid tokens; nil accepts every request
+	requests   []request         // in the order of arrival
+	bound      map[string]string // by session: the token that opened it
+	mismatches []string          // requests in a session with a different token
+	deleted    int               // number of deleted sessions
+	more       chan struct{}
 }
 
 type request struct{ http, rpc, token, session string }
@@ -69,7 +69,7 @@ func newService(t testing.TB, era string, tools ...func(*mcp.Server)) *service {
 func (s *service) door(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !s.enters(r, token) {
+		if !s.admit(r, token) {
 			w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token", error_description="`+token+`"`)
 			http.Error(w, "the token "+token+" is not valid", http.StatusUnauthorized)
 			return
@@ -79,25 +79,25 @@ func (s *service) door(next http.Handler) http.Handler {
 			s.mu.Lock()
 			s.deleted++
 			s.mu.Unlock()
-			s.tell()
+			s.notify()
 		}
 	})
 }
 
-// enters records a request and reports whether its token is valid.
-func (s *service) enters(r *http.Request, token string) bool {
-	defer s.tell()
+// admit records a request and reports whether its token is valid.
+func (s *service) admit(r *http.Request, token string) bool {
+	defer s.notify()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	session := r.Header.Get("Mcp-Session-Id")
 	s.requests = append(s.requests, request{r.Method, r.Header.Get("Mcp-Method"), token, session})
 	if owner, known := s.bound[session]; known && owner != token {
-		s.crossed = append(s.crossed, fmt.Sprintf("session %s of %q: %s by %q", session, owner, r.Method, token))
+		s.mismatches = append(s.mismatches, fmt.Sprintf("session %s of %q: %s by %q", session, owner, r.Method, token))
 	}
 	return s.accepts == nil || slices.Contains(s.accepts, token)
 }
 
-func (s *service) tell() {
+func (s *service) notify() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.more)
@@ -176,8 +176,8 @@ func (b *binder) Write(p []byte) (int, error) {
 func (b *binder) Flush()                      { b.ResponseWriter.(http.Flusher).Flush() }
 func (b *binder) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
-// has adds a tool that returns a result. If the tool has no input schema, it gets an empty one.
-func has(tool mcp.Tool, result func(*mcp.CallToolRequest) *mcp.CallToolResult) func(*mcp.Server) {
+// withTool adds a tool that returns a result. If the tool has no input schema, it gets an empty one.
+func withTool(tool mcp.Tool, result func(*mcp.CallToolRequest) *mcp.CallToolResult) func(*mcp.Server) {
 	return func(s *mcp.Server) {
 		if tool.InputSchema == nil {
 			tool.InputSchema = json.RawMessage(`{"type":"object"}`)
@@ -186,14 +186,14 @@ func has(tool mcp.Tool, result func(*mcp.CallToolRequest) *mcp.CallToolResult) f
 	}
 }
 
-func gives(r mcp.CallToolResult) func(*mcp.CallToolRequest) *mcp.CallToolResult {
+func respondWith(r mcp.CallToolResult) func(*mcp.CallToolRequest) *mcp.CallToolResult {
 	return func(*mcp.CallToolRequest) *mcp.CallToolResult { return &r }
 }
 
 func text(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }
 
 // whoami returns the token and the session of its request.
-var whoami = has(mcp.Tool{Name: "whoami"}, func(r *mcp.CallToolRequest) *mcp.CallToolResult {
+var whoami = withTool(mcp.Tool{Name: "whoami"}, func(r *mcp.CallToolRequest) *mcp.CallToolResult {
 	token := strings.TrimPrefix(r.Extra.Header.Get("Authorization"), "Bearer ")
 	return &mcp.CallToolResult{Content: text(token + " in " + r.Extra.Header.Get("Mcp-Session-Id"))}
 })

@@ -27,28 +27,28 @@ type sessions struct {
 	closed  bool
 }
 
-// session is one connection. sessions.mu guards users, used and late.
+// session is one connection. sessions.mu guards users, used and idleTimer.
 type session struct {
-	token    string
-	endpoint *interop.Endpoint
-	users    int
-	used     time.Time   // when it was last put back
-	late     *time.Timer // closes the session unless it is used before
+	token     string
+	endpoint  *interop.Endpoint
+	users     int
+	used      time.Time   // when it was last put back
+	idleTimer *time.Timer // closes the session unless it is used before
 }
 
 var errLinkClosed = errors.New("the connection was closed")
 
-func newSessions(most int, idle time.Duration, open func(operation.Secret) *interop.Endpoint) *sessions {
-	if most <= 0 {
-		most = defaultSessions
+func newSessions(limit int, idle time.Duration, open func(operation.Secret) *interop.Endpoint) *sessions {
+	if limit <= 0 {
+		limit = defaultSessions
 	}
-	return &sessions{open: open, max: most, idle: max(cmp.Or(idle, defaultIdle), 0), changed: make(chan struct{})}
+	return &sessions{open: open, max: limit, idle: max(cmp.Or(idle, defaultIdle), 0), changed: make(chan struct{})}
 }
 
-// take returns the session of a token, in use until put. If all sessions are in use, it waits until one is free.
-func (p *sessions) take(ctx context.Context, token operation.Secret) (*session, error) {
+// acquire returns the session of a token, in use until release. If all sessions are in use, it waits until one is free.
+func (p *sessions) acquire(ctx context.Context, token operation.Secret) (*session, error) {
 	for {
-		s, changed, err := p.try(token)
+		s, changed, err := p.tryAcquire(token)
 		if s != nil || err != nil {
 			return s, err
 		}
@@ -60,7 +60,7 @@ func (p *sessions) take(ctx context.Context, token operation.Secret) (*session, 
 	}
 }
 
-func (p *sessions) try(token operation.Secret) (*session, <-chan struct{}, error) {
+func (p *sessions) tryAcquire(token operation.Secret) (*session, <-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -89,8 +89,8 @@ func (p *sessions) try(token operation.Secret) (*session, <-chan struct{}, error
 	return s, nil, nil
 }
 
-// put returns a session after use.
-func (p *sessions) put(s *session) {
+// release returns a session after use.
+func (p *sessions) release(s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.users--
@@ -105,10 +105,10 @@ func (p *sessions) put(s *session) {
 		p.closing.Go(s.endpoint.Close)
 	case s.endpoint.Phase().Terminal():
 		p.drop(s)
-	case s.late == nil:
-		s.late = time.AfterFunc(p.idle, func() { p.expire(s) })
+	case s.idleTimer == nil:
+		s.idleTimer = time.AfterFunc(p.idle, func() { p.expire(s) })
 	default:
-		s.late.Reset(p.idle)
+		s.idleTimer.Reset(p.idle)
 	}
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -130,8 +130,8 @@ func (p *sessions) drop(s *session) {
 		return
 	}
 	p.all = slices.Delete(p.all, at, at+1)
-	if s.late != nil {
-		s.late.Stop()
+	if s.idleTimer != nil {
+		s.idleTimer.Stop()
 	}
 	if s.users == 0 {
 		p.closing.Go(s.endpoint.Close)

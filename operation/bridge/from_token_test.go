@@ -20,8 +20,8 @@ import (
 	"github.com/indusagi/indus/operation/bridge"
 )
 
-// who returns the token and the session that the tool whoami saw.
-func who(t testing.TB, e operation.Envelope) (token, session string) {
+// tokenAndSession returns the token and the session that the tool whoami saw.
+func tokenAndSession(t testing.TB, e operation.Envelope) (token, session string) {
 	t.Helper()
 	var blocks []struct{ Text string }
 	if err := e.Decode(&blocks); err != nil || len(blocks) != 1 {
@@ -49,7 +49,7 @@ func TestTheTokenIsTheCallsElseTheRegistrations(t *testing.T) {
 				"ada":    token("ada"),
 				"":       token(""),
 			} {
-				if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, caps)); got != want {
+				if got, _ := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, caps)); got != want {
 					t.Errorf("%q was sent, not %q", got, want)
 				}
 			}
@@ -62,7 +62,7 @@ func TestTheCapabilityHasANameOfOnesOwn(t *testing.T) {
 	f := them(s.url)
 	f.Capability = "weather-token"
 	e := ask(t.Context(), imported(t, f), "whoami", `{}`, operation.Capabilities{"weather-token": operation.NewSecret("ada"), "mcp:them": operation.NewSecret("x")})
-	if got, _ := who(t, e); got != "ada" {
+	if got, _ := tokenAndSession(t, e); got != "ada" {
 		t.Error(got)
 	}
 }
@@ -83,7 +83,7 @@ func TestOwnTokensAreAskedFor(t *testing.T) {
 				t.Errorf("%s: went out: %+v", era, one)
 			}
 		}
-		if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, token("ada"))); got != "ada" {
+		if got, _ := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, token("ada"))); got != "ada" {
 			t.Error(got)
 		}
 	}
@@ -218,13 +218,13 @@ func TestUnauthorizedCalls(t *testing.T) {
 					t.Errorf("the server repeated the token: %s", e.Err.Message)
 				}
 				for _, good := range []string{"ada", "import"} {
-					if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, token(good))); got != good {
+					if got, _ := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, token(good))); got != good {
 						t.Error(got)
 					}
 				}
 			}
 			s.accept("ada") // the connection's token is revoked; the call's token is still valid
-			if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, token("ada"))); got != "ada" {
+			if got, _ := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, token("ada"))); got != "ada" {
 				t.Error(got)
 			}
 			if e := ask(t.Context(), r, "whoami", `{}`, nil); code(e) != bridge.Unauthorized {
@@ -249,7 +249,7 @@ func TestPrincipalsNeverCross(t *testing.T) {
 				for _, principal := range []string{"ada", "eve", "import", "bob", "ada", "eve"} {
 					callers.Go(func() {
 						for range 12 {
-							got, session := who(t, ask(t.Context(), r, "whoami", `{}`, token(principal)))
+							got, session := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, token(principal)))
 							if got != principal {
 								t.Errorf("%q got an answer of %q", principal, got)
 							}
@@ -262,8 +262,8 @@ func TestPrincipalsNeverCross(t *testing.T) {
 				callers.Wait()
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				if len(s.crossed) > 0 {
-					t.Error(s.crossed)
+				if len(s.mismatches) > 0 {
+					t.Error(s.mismatches)
 				}
 				if opened := len(s.bound); era == eraLegacy && opened < 4 {
 					t.Errorf("%d sessions for four tokens: this test shows nothing", opened)
@@ -370,7 +370,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	f.Token, f.Sessions = operation.NewSecret("import"), 2
 	r := imported(t, f)
 	session := func(principal string) string {
-		_, id := who(t, ask(t.Context(), r, "whoami", `{}`, token(principal)))
+		_, id := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, token(principal)))
 		return id
 	}
 	ada, bob := session("ada"), session("bob")
@@ -385,7 +385,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	if session("bob") == bob {
 		t.Error("a session came back")
 	}
-	if _, id := who(t, ask(t.Context(), r, "whoami", `{}`, nil)); id == "" || s.sessions()["import"] != 1 {
+	if _, id := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, nil)); id == "" || s.sessions()["import"] != 1 {
 		t.Errorf("the connection's own: %q, %v", id, s.sessions())
 	}
 }
@@ -393,7 +393,7 @@ func TestSessionsAreBounded(t *testing.T) {
 // TestACallWaitsForASession checks that a call waits for a free session until its context ends.
 func TestACallWaitsForASession(t *testing.T) {
 	hold, entered := make(chan struct{}), make(chan struct{}, 1)
-	s := newService(t, eraLegacy, whoami, has(mcp.Tool{Name: "hold"}, func(*mcp.CallToolRequest) *mcp.CallToolResult {
+	s := newService(t, eraLegacy, whoami, withTool(mcp.Tool{Name: "hold"}, func(*mcp.CallToolRequest) *mcp.CallToolResult {
 		entered <- struct{}{}
 		<-hold
 		return &mcp.CallToolResult{}
@@ -414,7 +414,7 @@ func TestACallWaitsForASession(t *testing.T) {
 		t.Errorf("%s, %v", e.Value, e.Err)
 	}
 	calls.Go(func() {
-		if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, token("eve"))); got != "eve" {
+		if got, _ := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, token("eve"))); got != "eve" {
 			t.Error(got)
 		}
 	})
@@ -429,12 +429,12 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 		f.Idle = idle
 		r := imported(t, f)
 		for i, principal := range []string{"ada", "eve"} {
-			if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, token(principal))); got != principal {
+			if got, _ := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, token(principal))); got != principal {
 				t.Error(got)
 			}
 			s.wait(t, "its session closed", func() bool { return s.deleted == i+1 })
 		}
-		if got, _ := who(t, ask(t.Context(), r, "whoami", `{}`, token("ada"))); got != "ada" {
+		if got, _ := tokenAndSession(t, ask(t.Context(), r, "whoami", `{}`, token("ada"))); got != "ada" {
 			t.Error(got)
 		}
 	}

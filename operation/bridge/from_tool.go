@@ -19,23 +19,30 @@ import (
 // declared schema is the last block, of type "structured".
 func Content() json.RawMessage { return bytes.Clone(contentSchema) }
 
-var contentSchema = json.RawMessage(`{"type":"array","items":{"type":"object","required":["type"],"properties":{"type":{"type":"string"}},"anyOf":[` +
+var contentSchema = json.RawMessage(`{"type":"array","items":{"type":"object","required":["type"],` +
+	`"properties":{"type":{"type":"string"}},"anyOf":[` +
 	`{"properties":{"type":{"const":"text"},"text":{"type":"string"}},"required":["text"]},` +
-	`{"properties":{"type":{"const":"image"},"data":{"type":"string"},"mimeType":{"type":"string"}},"required":["data","mimeType"]},` +
-	`{"properties":{"type":{"const":"audio"},"data":{"type":"string"},"mimeType":{"type":"string"}},"required":["data","mimeType"]},` +
-	`{"properties":{"type":{"const":"resource"},"resource":{"type":"object","properties":{"uri":{"type":"string"},"mimeType":{"type":"string"},"text":{"type":"string"},"blob":{"type":"string"}},"required":["uri"],"anyOf":[{"required":["text"]},{"required":["blob"]}]}},"required":["resource"]},` +
-	`{"properties":{"type":{"const":"resource_link"},"uri":{"type":"string"},"name":{"type":"string"}},"required":["uri","name"]},` +
+	`{"properties":{"type":{"const":"image"},"data":{"type":"string"},"mimeType":{"type":"string"}},` +
+	`"required":["data","mimeType"]},` +
+	`{"properties":{"type":{"const":"audio"},"data":{"type":"string"},"mimeType":{"type":"string"}},` +
+	`"required":["data","mimeType"]},` +
+	`{"properties":{"type":{"const":"resource"},"resource":{"type":"object","properties":{` +
+	`"uri":{"type":"string"},"mimeType":{"type":"string"},"text":{"type":"string"},"blob":{"type":"string"}},` +
+	`"required":["uri"],"anyOf":[{"required":["text"]},{"required":["blob"]}]}},"required":["resource"]},` +
+	`{"properties":{"type":{"const":"resource_link"},"uri":{"type":"string"},"name":{"type":"string"}},` +
+	`"required":["uri","name"]},` +
 	`{"properties":{"type":{"not":{"enum":["text","image","audio","resource","resource_link"]}}}}` +
 	`]}}`)
 
 // registrations returns an operation for each tool. Each holds the link until it is released.
 func (f *FromMCP) registrations(l *link, tools []toolbox.Descriptor) []operation.Registration {
-	all, left := f.operations(l, tools)
-	for _, q := range left {
-		f.logger().Warn("a tool is no operation", slog.String("server", q.Server), slog.String("tool", q.Tool), slog.String("reason", q.Reason))
+	all, quarantined := f.operations(l, tools)
+	for _, q := range quarantined {
+		f.logger().Warn("a tool is no operation", slog.String("server", q.Server), slog.String("tool", q.Tool),
+			slog.String("reason", q.Reason))
 	}
 	for i := range all {
-		l.take() // the caller holds it
+		l.acquire() // the caller holds it
 		all[i].Release = sync.OnceFunc(l.release)
 	}
 	return all
@@ -43,16 +50,18 @@ func (f *FromMCP) registrations(l *link, tools []toolbox.Descriptor) []operation
 
 // operations returns an operation for each tool, or the reason for which it cannot be one. A bad tool never fails the
 // whole import.
-func (f *FromMCP) operations(l *link, tools []toolbox.Descriptor) (all []operation.Registration, left []interop.Quarantine) {
+func (f *FromMCP) operations(l *link, tools []toolbox.Descriptor) (all []operation.Registration,
+	quarantined []interop.Quarantine) {
 	for i := range tools {
 		r := f.operation(l, &tools[i])
 		if err := r.Check(); err != nil {
-			left = append(left, interop.Quarantine{Server: f.Namespace, Tool: tools[i].Tool, Reason: err.Error(), Published: true})
+			quarantined = append(quarantined, interop.Quarantine{Server: f.Namespace, Tool: tools[i].Tool, Reason: err.Error(),
+				Published: true})
 			continue
 		}
 		all = append(all, r)
 	}
-	return all, left
+	return all, quarantined
 }
 
 func (f *FromMCP) operation(l *link, d *toolbox.Descriptor) operation.Registration {
@@ -64,14 +73,16 @@ func (f *FromMCP) operation(l *link, d *toolbox.Descriptor) operation.Registrati
 		spec.Name = operation.Join(f.Namespace, d.Tool)
 	}
 	output, declared := wire.Lookup(d.Wire.JSON, "outputSchema")
-	if declared = declared && string(output) != "null"; declared { // some servers write null if there is no schema
+	declared = declared && string(output) != "null" // some servers write null if there is no schema
+	if declared {
 		spec.Output = output
 	}
 	annotations, _ := wire.Lookup(d.Wire.JSON, "annotations")
-	if reads, _ := wire.Lookup(annotations, "readOnlyHint"); f.TrustAnnotations && string(reads) == "true" {
+	if readOnly, _ := wire.Lookup(annotations, "readOnlyHint"); f.TrustAnnotations && string(readOnly) == "true" {
 		spec.Kind = operation.Query
 	}
-	t := &remote{link: l, tool: *d, declared: declared, reads: spec.Kind == operation.Query, capability: f.capability(), own: f.OwnTokens}
+	t := &remote{link: l, tool: *d, declared: declared, readOnly: spec.Kind == operation.Query, capability: f.capability(),
+		tokenRequired: f.OwnTokens}
 	r := operation.Registration{Spec: spec, Handler: t.handle, Provenance: operation.FromMCP}
 	if !f.OwnTokens && f.Token.Reveal() != "" {
 		r.Capabilities = operation.Capabilities{t.capability: f.Token}
@@ -81,19 +92,19 @@ func (f *FromMCP) operation(l *link, d *toolbox.Descriptor) operation.Registrati
 
 // remote is one tool of a server.
 type remote struct {
-	link       *link
-	tool       toolbox.Descriptor
-	declared   bool   // it has an output schema
-	reads      bool   // a second call does no harm
-	capability string // the name of the token's capability
-	own        bool   // the call must bring a token
+	link          *link
+	tool          toolbox.Descriptor
+	declared      bool   // it has an output schema
+	readOnly      bool   // a second call does no harm
+	capability    string // the name of the token's capability
+	tokenRequired bool   // the call must bring a token
 }
 
 // handle is the handler of the operation.
 func (t *remote) handle(ctx context.Context, c *operation.Context, input json.RawMessage) (json.RawMessage, error) {
 	token, _ := c.Capability(t.capability)
-	if t.own && token.Reveal() == "" {
-		return nil, noToken(t.capability)
+	if t.tokenRequired && token.Reveal() == "" {
+		return nil, missingTokenError(t.capability)
 	}
 	r, err := t.link.call(ctx, &t.tool, token, input)
 	switch {
@@ -139,7 +150,8 @@ func withStructured(blocks, structured json.RawMessage) json.RawMessage {
 	}
 	head := bytes.TrimRight(blocks[:len(blocks)-1], " \t\r\n")
 	all := make([]byte, 0, len(blocks)+len(structured)+48)
-	if all = append(all, head...); len(bytes.TrimSpace(head)) > 1 {
+	all = append(all, head...)
+	if len(bytes.TrimSpace(head)) > 1 {
 		all = append(all, ',')
 	}
 	all = append(append(all, `{"type":"structured","structuredContent":`...), structured...)

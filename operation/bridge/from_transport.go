@@ -69,14 +69,14 @@ func withToken(ctx context.Context, token operation.Secret) context.Context {
 // RoundTrip implements http.RoundTripper.
 func (d *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	token := d.token
-	other, borrowed := r.Context().Value(tokenKey{}).(operation.Secret)
+	callToken, borrowed := r.Context().Value(tokenKey{}).(operation.Secret)
 	switch {
 	case r.Method == http.MethodGet && r.Header.Get("Mcp-Protocol-Version") == "":
 		return nil, errSSE // streamable HTTP opens a stream only after the handshake
 	case borrowed && (r.Header.Get("Mcp-Method") == "" || r.Header.Get("Mcp-Session-Id") != ""):
 		return nil, errSession // the server has changed from the modern era to sessions
 	case borrowed:
-		token = other
+		token = callToken
 	}
 	out := *r
 	out.Header = r.Header.Clone()
@@ -84,10 +84,11 @@ func (d *tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		out.Header.Set("Authorization", "Bearer "+text)
 	}
 	resp, err := d.pool.RoundTrip(&out)
-	if err != nil || !borrowed || resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusMethodNotAllowed {
+	if err != nil || !borrowed || resp.StatusCode != http.StatusNotFound &&
+		resp.StatusCode != http.StatusMethodNotAllowed {
 		return resp, err
 	}
-	return refused(resp, token)
+	return checkRefusal(resp, token)
 }
 
 // statusError is an HTTP answer with an error status and no protocol message.
@@ -100,10 +101,10 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("HTTP %d %s: %s", e.status, http.StatusText(e.status), e.body)
 }
 
-// refused handles a 404 or 405 on a shared connection. If the body has no JSON-RPC error, refused returns an error
-// instead of the answer. The answer would mean that the server is gone, and would end the connection during calls of
-// other principals. The connection's own requests determine whether it is gone.
-func refused(resp *http.Response, token operation.Secret) (*http.Response, error) {
+// checkRefusal handles a 404 or 405 on a shared connection. If the body has no JSON-RPC error, checkRefusal returns an
+// error instead of the answer. The answer would mean that the server is gone, and would end the connection during calls
+// of other principals. The connection's own requests determine whether it is gone.
+func checkRefusal(resp *http.Response, token operation.Secret) (*http.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, refusalLength))
 	if err == nil {
 		if env, bad := wire.Scan(body); bad != nil || env.Error == nil {

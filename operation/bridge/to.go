@@ -34,21 +34,21 @@ type ToMCPOptions struct {
 // ErrNobody is returned by a [ToMCPOptions.Identity] for an unknown principal.
 var ErrNobody = errors.New("nobody is known by that name")
 
-// outside offers the External operations of a registry to callers.
-type outside struct {
+// externalOperations offers the External operations of a registry to callers.
+type externalOperations struct {
 	registry *operation.Registry
 	opts     ToMCPOptions
-	now      atomic.Pointer[shown]
+	current  atomic.Pointer[operationList]
 }
 
-// shown is the list for one snapshot.
-type shown struct {
-	of      *operation.Snapshot
-	entries []operation.Entry
-	list    *catalog.List
+// operationList is the list of operations of one snapshot.
+type operationList struct {
+	snapshot *operation.Snapshot
+	entries  []operation.Entry
+	list     *catalog.List
 }
 
-var _ catalog.Operations = (*outside)(nil)
+var _ catalog.Operations = (*externalOperations)(nil)
 
 // ToMCP offers the External operations of a registry to models as four tools: search, schema, call and batch. The
 // source is for host.New, over HTTP or stdio, or for an agent's box. It follows changes of the registry.
@@ -59,45 +59,46 @@ func ToMCP(r *operation.Registry, o *ToMCPOptions) toolbox.Source {
 	o = cmp.Or(o, &ToMCPOptions{})
 	tools := o.Tools
 	tools.Unvalidated = true // the registry checks every input
-	return catalog.New(&outside{registry: r, opts: *o}, &tools)
+	return catalog.New(&externalOperations{registry: r, opts: *o}, &tools)
 }
 
 // View implements [catalog.Operations].
-func (s *outside) View(ctx context.Context, caller toolbox.Principal) (catalog.View, error) {
-	who, err := s.identity(ctx, caller)
+func (s *externalOperations) View(ctx context.Context, caller toolbox.Principal) (catalog.View, error) {
+	identity, err := s.identity(ctx, caller)
 	if err != nil {
 		return catalog.View{}, err
 	}
-	now := s.shown()
-	return catalog.View{List: now.list, May: func(place int) bool { return now.entries[place].CallableBy(who) }}, nil
+	current := s.currentList()
+	may := func(place int) bool { return current.entries[place].CallableBy(identity) }
+	return catalog.View{List: current.list, May: may}, nil
 }
 
-// shown returns the list for the current snapshot. If two goroutines build it at once, one result is kept.
-func (s *outside) shown() *shown {
-	snapshot, old := s.registry.Snapshot(), s.now.Load()
-	if old != nil && old.of == snapshot {
+// currentList returns the list for the current snapshot. If two goroutines build it at once, one result is kept.
+func (s *externalOperations) currentList() *operationList {
+	snapshot, old := s.registry.Snapshot(), s.current.Load()
+	if old != nil && old.snapshot == snapshot {
 		return old
 	}
-	fresh := &shown{of: snapshot}
+	built := &operationList{snapshot: snapshot}
 	var list []catalog.Operation
 	for _, e := range snapshot.Operations {
 		if e.Spec.Visibility != operation.External {
 			continue
 		}
-		fresh.entries = append(fresh.entries, e)
+		built.entries = append(built.entries, e)
 		list = append(list, catalog.Operation{
 			Name: e.Spec.Name, Description: e.Spec.Description, Kind: e.Spec.Kind.String(), Input: e.Spec.Input,
 			Spec: func() json.RawMessage { return specOf(e) },
 		})
 	}
-	fresh.list = catalog.NewList(list)
-	if s.now.CompareAndSwap(old, fresh) {
-		return fresh
+	built.list = catalog.NewList(list)
+	if s.current.CompareAndSwap(old, built) {
+		return built
 	}
-	if kept := s.now.Load(); kept.of == snapshot {
-		return kept
+	if stored := s.current.Load(); stored.snapshot == snapshot {
+		return stored
 	}
-	return fresh
+	return built
 }
 
 // specOf returns the encoded Spec of an operation.
@@ -107,18 +108,20 @@ func specOf(e operation.Entry) json.RawMessage {
 }
 
 // Call implements [catalog.Operations].
-func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	who, err := s.identity(ctx, c.Caller)
+func (s *externalOperations) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	identity, err := s.identity(ctx, c.Caller)
 	if err != nil {
 		return nil, err
 	}
-	call := operation.Call{ID: c.ID, Operation: c.Name, Input: c.Input, Caller: who}
-	if _, may := s.registry.Find(c.Name, who); !may { // an operation that the caller may not call does not exist for it
+	call := operation.Call{ID: c.ID, Operation: c.Name, Input: c.Input, Caller: identity}
+	// an operation that the caller may not call does not exist for it
+	if _, callable := s.registry.Find(c.Name, identity); !callable {
 		return nil, &operation.Error{Code: operation.NotFound}
 	}
 	if s.opts.Capabilities != nil {
-		if call.Capabilities, err = s.opts.Capabilities(ctx, who); err != nil {
-			return nil, notAvailable(ctx, "what the operation needs to run cannot be had now")
+		call.Capabilities, err = s.opts.Capabilities(ctx, identity)
+		if err != nil {
+			return nil, unavailableError(ctx, "what the operation needs to run cannot be had now")
 		}
 	}
 	envelope := s.registry.Call(ctx, call)
@@ -135,25 +138,25 @@ func (s *outside) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 }
 
 // identity returns the identity of a caller. The reason of a failure is not shown to the caller.
-func (s *outside) identity(ctx context.Context, caller toolbox.Principal) (operation.Identity, error) {
+func (s *externalOperations) identity(ctx context.Context, caller toolbox.Principal) (operation.Identity, error) {
 	switch {
 	case caller == "":
 		return s.opts.Local, nil
 	case s.opts.Identity == nil:
 		return operation.Identity{Principal: operation.Principal(caller)}, nil
 	}
-	who, err := s.opts.Identity(ctx, caller)
+	identity, err := s.opts.Identity(ctx, caller)
 	switch {
 	case errors.Is(err, ErrNobody):
-		return who, &operation.Error{Code: operation.Forbidden, Message: "the caller is not known any more"}
+		return identity, &operation.Error{Code: operation.Forbidden, Message: "the caller is not known any more"}
 	case err != nil:
-		return who, notAvailable(ctx, "who calls is not known now")
+		return identity, unavailableError(ctx, "who calls is not known now")
 	}
-	return who, nil
+	return identity, nil
 }
 
-// notAvailable returns the error for a value that could not be obtained.
-func notAvailable(ctx context.Context, message string) error {
+// unavailableError returns the error for a value that could not be obtained.
+func unavailableError(ctx context.Context, message string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -78,7 +78,7 @@ func shop(t testing.TB) *operation.Registry {
 	return r
 }
 
-func may(p operation.Principal, scopes ...string) operation.Identity {
+func grant(p operation.Principal, scopes ...string) operation.Identity {
 	return operation.Identity{Principal: p, Grants: operation.Grants{Scopes: scopes}}
 }
 
@@ -86,9 +86,9 @@ func may(p operation.Principal, scopes ...string) operation.Identity {
 func people(_ context.Context, p toolbox.Principal) (operation.Identity, error) {
 	switch p {
 	case "ada":
-		return may("ada", "weather:read", "weather:write"), nil
+		return grant("ada", "weather:read", "weather:write"), nil
 	case "bob":
-		return may("bob", "weather:read"), nil
+		return grant("bob", "weather:read"), nil
 	}
 	return operation.Identity{}, bridge.ErrNobody
 }
@@ -173,7 +173,7 @@ func TestServeChild(t *testing.T) {
 	if os.Getenv(childEnv) == "" {
 		return // this is the parent
 	}
-	h := host.New(bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: may("me", "weather:read")}), nil)
+	h := host.New(bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: grant("me", "weather:read")}), nil)
 	if err := h.ServeStdio(context.Background()); err != nil {
 		os.Exit(1)
 	}

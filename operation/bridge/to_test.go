@@ -22,15 +22,15 @@ const (
 	modern = "2026-07-28"
 )
 
-// asked is a call of a caller with the expected answer.
-type asked struct {
+// toolCall is a call of a caller with the expected answer.
+type toolCall struct {
 	tool string
 	args object
 	want string
 	bad  bool
 }
 
-func (a asked) check(t *testing.T, s *mcp.ClientSession) {
+func (a toolCall) check(t *testing.T, s *mcp.ClientSession) {
 	t.Helper()
 	got, bad := use(t, s, a.tool, a.args)
 	if diff := cmp.Diff(a.want, got); diff != "" || bad != a.bad {
@@ -40,9 +40,9 @@ func (a asked) check(t *testing.T, s *mcp.ClientSession) {
 
 const weatherFound = `{"name":"weather/today","description":"The weather of a city.","kind":"query","parameters":"(city: string)"}`
 
-// reads returns the calls that every caller with weather:read may make.
-func reads(who string) []asked {
-	return []asked{
+// readerCalls returns the calls that every caller with weather:read may make.
+func readerCalls(who string) []toolCall {
+	return []toolCall{
 		{tool: "search", args: object{"query": "What about today?", "limit": 1}, want: `{"operations":[` + weatherFound + `]}`},
 		{tool: "schema", args: object{"operation": "weather/today"}, want: `{"name":"weather/today","namespace":"weather","description":"The weather of a city. It may rain.","kind":"query","visibility":"external",` +
 			`"input":` + city + `,"output":{"type":"object"},"errors":[{"code":"NO_SUCH_CITY","description":"Nobody knows it.","retryable":true}],"access":{"scopesAll":["weather:read"]}}`},
@@ -66,17 +66,17 @@ func TestOverHTTPWithTwoPrincipals(t *testing.T) {
 	s := site(t, shop(t), &bridge.ToMCPOptions{Identity: people})
 	for _, version := range []string{legacy, modern} {
 		ada, bob := client(t, s, "token-of-ada", version), client(t, s, "token-of-bob", version)
-		for _, a := range reads("ada") {
+		for _, a := range readerCalls("ada") {
 			a.check(t, ada)
 		}
-		for _, a := range reads("bob") {
+		for _, a := range readerCalls("bob") {
 			a.check(t, bob)
 		}
 		ban := object{"operation": "weather/ban", "input": object{"city": "Ulm"}}
-		asked{tool: "call", args: ban, want: `{"city":"Ulm"}`}.check(t, ada)
-		asked{tool: "call", args: ban, bad: true,
+		toolCall{tool: "call", args: ban, want: `{"city":"Ulm"}`}.check(t, ada)
+		toolCall{tool: "call", args: ban, bad: true,
 			want: `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"weather/ban","nearest":["weather/today"]}}`}.check(t, bob)
-		asked{tool: "schema", args: object{"operation": "weather/ban"}, bad: true,
+		toolCall{tool: "schema", args: object{"operation": "weather/ban"}, bad: true,
 			want: `{"code":"NOT_FOUND","message":"there is no operation of that name; the details have the nearest ones","retryable":false,"details":{"operation":"weather/ban","nearest":["weather/today"]}}`}.check(t, bob)
 		if got, _ := use(t, ada, "search", object{"query": "forbid"}); !strings.Contains(got, "weather/ban") {
 			t.Errorf("ada does not find what she may call: %s", got)
@@ -94,14 +94,14 @@ func TestOverStdio(t *testing.T) {
 		if err != nil || len(list.Tools) != 4 || !list.Tools[0].Annotations.ReadOnlyHint || list.Tools[2].Annotations != nil {
 			t.Fatalf("%v %v", list, err)
 		}
-		for _, a := range reads("me") {
+		for _, a := range readerCalls("me") {
 			a.check(t, s)
 		}
 	}
 }
 
 func TestWhatIsNotForOutsideIsNotThere(t *testing.T) {
-	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: may("me", "weather:read", "weather:write")})
+	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: grant("me", "weather:read", "weather:write")})
 	got := do(t, four, "", "search", `{"query":"","limit":50}`)
 	for name, want := range map[string]bool{"weather/today": true, "weather/ban": true, "audit": false} {
 		if strings.Contains(got, `"`+name+`"`) != want {
@@ -140,9 +140,9 @@ func TestPrincipalsDoNotCross(t *testing.T) {
 			c := client(t, s, "token-of-"+who, version)
 			all.Go(func() {
 				for range 25 {
-					today := asked{tool: "call", args: object{"operation": "weather/today", "input": object{"city": "Ulm"}}, want: `{"for":"` + who + `","sky":"rain"}`}
+					today := toolCall{tool: "call", args: object{"operation": "weather/today", "input": object{"city": "Ulm"}}, want: `{"for":"` + who + `","sky":"rain"}`}
 					today.check(t, c)
-					batch := asked{tool: "batch", args: object{"calls": []object{{"operation": "token"}}}, want: `{"results":[{"operation":"token","value":"other-of-` + who + `"}]}`}
+					batch := toolCall{tool: "batch", args: object{"calls": []object{{"operation": "token"}}}, want: `{"results":[{"operation":"token","value":"other-of-` + who + `"}]}`}
 					batch.check(t, c)
 					if got, _ := use(t, c, "search", object{"query": "forbid rain"}); strings.Contains(got, "weather/ban") != (who == "ada") {
 						t.Errorf("%s finds %s", who, got)
@@ -164,10 +164,10 @@ func TestRightsThatAreTakenAreGoneAtOnce(t *testing.T) {
 		err  error
 		want string
 	}{
-		{may("ada", "weather:read"), nil, `{"for":"ada","sky":"rain"}`},
-		{may("ada"), nil, `{"code":"NOT_FOUND","message":"there is no operation of that name","retryable":false,"details":{"operation":"weather/today"}}`},
-		{may(""), fmt.Errorf("directory: %w", bridge.ErrNobody), `{"code":"FORBIDDEN","message":"the caller is not known any more","retryable":false}`},
-		{may(""), errors.New("ldap://secret@host is down"), `{"code":"INTERNAL","message":"who calls is not known now","retryable":true}`},
+		{grant("ada", "weather:read"), nil, `{"for":"ada","sky":"rain"}`},
+		{grant("ada"), nil, `{"code":"NOT_FOUND","message":"there is no operation of that name","retryable":false,"details":{"operation":"weather/today"}}`},
+		{grant(""), fmt.Errorf("directory: %w", bridge.ErrNobody), `{"code":"FORBIDDEN","message":"the caller is not known any more","retryable":false}`},
+		{grant(""), errors.New("ldap://secret@host is down"), `{"code":"INTERNAL","message":"who calls is not known now","retryable":true}`},
 	} {
 		now = func() (operation.Identity, error) { return tt.who, tt.err }
 		if got := do(t, four, "x", "call", `{"operation":"weather/today","input":{"city":"Ulm"}}`); got != tt.want {
@@ -193,7 +193,7 @@ func TestWithoutRightsTheRestIsLeft(t *testing.T) {
 // TestNoCapabilitiesForWhatIsRefused checks that Capabilities is not called for a refused call.
 func TestNoCapabilitiesForWhatIsRefused(t *testing.T) {
 	var asked int
-	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: may("me", "weather:read"), Capabilities: func(context.Context, operation.Identity) (operation.Capabilities, error) {
+	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Local: grant("me", "weather:read"), Capabilities: func(context.Context, operation.Identity) (operation.Capabilities, error) {
 		asked++
 		return nil, errors.New("sealed")
 	}})

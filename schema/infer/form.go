@@ -25,32 +25,32 @@ var formFormats = []any{"email", "uri", "date", "date-time"}
 // booleans, or lists of strings with an enum. The error names the first field that a form cannot have.
 func Form[T any]() (json.RawMessage, error) {
 	t := reflect.TypeFor[T]()
-	if t.Kind() != reflect.Struct || embedsItself(t, nil) || recursive(t, nil) || encoded(t) != nil {
+	if t.Kind() != reflect.Struct || embedsItself(t, nil) || isRecursive(t, nil) || specialSchema(t) != nil {
 		return nil, fmt.Errorf("%s is no form: a form is a struct of plain fields", t)
 	}
-	made, err := describeType(t, false, false)
+	schema, err := describeType(t, false, false)
 	if err != nil {
 		return nil, err
 	}
-	if made.Properties == nil {
+	if schema.Properties == nil {
 		return nil, fmt.Errorf("%s is no form: a form is a struct of plain fields", t)
 	}
-	for p := made.Properties.Oldest(); p != nil; p = p.Next() {
-		written, err := json.Marshal(p.Value)
+	for p := schema.Properties.Oldest(); p != nil; p = p.Next() {
+		encoding, err := json.Marshal(p.Value)
 		if err == nil {
-			err = formField(written)
+			err = formField(encoding)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: the field %q cannot be in a form: %w", t, p.Key, err)
 		}
 	}
-	made.AdditionalProperties = nil // a form does not have this keyword
-	return json.Marshal(made)
+	schema.AdditionalProperties = nil // a form does not have this keyword
+	return json.Marshal(schema)
 }
 
-func formField(written json.RawMessage) error {
+func formField(encoding json.RawMessage) error {
 	var field map[string]any
-	if err := json.Unmarshal(written, &field); err != nil {
+	if err := json.Unmarshal(encoding, &field); err != nil {
 		return fmt.Errorf("it may hold anything; use a string, a number or a boolean")
 	}
 	kind, _ := field["type"].(string)
@@ -64,7 +64,8 @@ func formField(written json.RawMessage) error {
 		return fmt.Errorf("the format %q; use email, uri, date or date-time", field["format"])
 	}
 	for _, keyword := range slices.Sorted(maps.Keys(field)) {
-		if !slices.Contains(allowed, keyword) && !slices.Contains([]string{"type", "title", "description", "default"}, keyword) {
+		if !slices.Contains(allowed, keyword) && !slices.Contains([]string{"type", "title", "description", "default"},
+			keyword) {
 			return fmt.Errorf("a form knows no %q for a %s", keyword, kind)
 		}
 	}

@@ -29,33 +29,34 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-var raw = reflect.TypeFor[json.RawMessage]()
+var rawMessage = reflect.TypeFor[json.RawMessage]()
 
 // Input returns the JSON Schema (2020-12) of the values that decode into a T. It returns nil for types that accept any
 // value: an interface, json.RawMessage, and a type with its own JSON encoding. The error names the type that JSON
 // cannot hold.
-func Input[T any]() (json.RawMessage, error) { return inferred(reflect.TypeFor[T](), false) }
+func Input[T any]() (json.RawMessage, error) { return inferType(reflect.TypeFor[T](), false) }
 
 // Output returns the schema of the JSON encoding of a T. It is the schema of Input, and also accepts null where a nil
 // slice, map or pointer in a struct is encoded as null. It returns nil for recursive types too.
-func Output[T any]() (json.RawMessage, error) { return inferred(reflect.TypeFor[T](), true) }
+func Output[T any]() (json.RawMessage, error) { return inferType(reflect.TypeFor[T](), true) }
 
-func inferred(t reflect.Type, output bool) (json.RawMessage, error) {
+func inferType(t reflect.Type, output bool) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if embedsItself(t, nil) {
 		return nil, fmt.Errorf("%s embeds itself", t)
 	}
-	loops := recursive(t, nil)
-	if s := encoded(t); s != nil && s.Type == "" || t == raw || t.Kind() == reflect.Interface || output && loops {
+	loops := isRecursive(t, nil)
+	if s := specialSchema(t); s != nil && s.Type == "" || t == rawMessage || t.Kind() == reflect.Interface ||
+		output && loops {
 		return nil, nil
 	}
-	made, err := describeType(t, output, loops)
+	schema, err := describeType(t, output, loops)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(made)
+	return json.Marshal(schema)
 }
 
 // Object is like Input, but requires that the values are objects, as the arguments of a tool are. For a type that
@@ -80,7 +81,7 @@ func IsObject(s json.RawMessage) bool {
 }
 
 // describeType returns the schema of t before encoding.
-func describeType(t reflect.Type, output, loops bool) (made *jsonschema.Schema, err error) {
+func describeType(t reflect.Type, output, loops bool) (schema *jsonschema.Schema, err error) {
 	defer func() { // the library panics at channels and functions
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s: %v", t, v)
@@ -88,36 +89,36 @@ func describeType(t reflect.Type, output, loops bool) (made *jsonschema.Schema, 
 	}()
 	// A recursive type needs references. Any other type is written without them, for models and providers that follow
 	// none.
-	r := &jsonschema.Reflector{Anonymous: true, Mapper: encoded}
+	r := &jsonschema.Reflector{Anonymous: true, Mapper: specialSchema}
 	if !loops {
 		r.DoNotReference, r.ExpandedStruct = true, t.Kind() == reflect.Struct
 	}
-	made = r.ReflectFromType(t)
-	if made == nil {
+	schema = r.ReflectFromType(t)
+	if schema == nil {
 		return nil, errors.New(t.String() + " has no schema")
 	}
-	made.Version = ""
-	adjust(made, t, output)
-	if made.Ref != "" && t.Kind() == reflect.Struct {
-		made.Type = "object" // MCP requires it at the root
+	schema.Version = ""
+	adjust(schema, t, output)
+	if schema.Ref != "" && t.Kind() == reflect.Struct {
+		schema.Type = "object" // MCP requires it at the root
 	}
-	return made, nil
+	return schema, nil
 }
 
-// recursive reports whether t contains itself, directly or through another type.
-func recursive(t reflect.Type, within []reflect.Type) bool {
-	for _, w := range within {
+// isRecursive reports whether t contains itself, directly or through another type.
+func isRecursive(t reflect.Type, path []reflect.Type) bool {
+	for _, w := range path {
 		if w == t {
 			return true
 		}
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return recursive(t.Elem(), within)
+		return isRecursive(t.Elem(), path)
 	case reflect.Struct:
-		within = append(within[:len(within):len(within)], t)
+		path = append(path[:len(path):len(path)], t)
 		for i := range t.NumField() {
-			if f := t.Field(i); f.Tag.Get("json") != "-" && recursive(f.Type, within) {
+			if f := t.Field(i); f.Tag.Get("json") != "-" && isRecursive(f.Type, path) {
 				return true
 			}
 		}
@@ -127,31 +128,32 @@ func recursive(t reflect.Type, within []reflect.Type) bool {
 
 // embedsItself reports whether t embeds itself, directly or through another type. The library would follow such a type
 // until the stack overflows.
-func embedsItself(t reflect.Type, within []reflect.Type) bool {
+func embedsItself(t reflect.Type, path []reflect.Type) bool {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct {
 		return false
 	}
-	if slices.Contains(within, t) {
+	if slices.Contains(path, t) {
 		return true
 	}
-	within = append(within[:len(within):len(within)], t)
+	path = append(path[:len(path):len(path)], t)
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Anonymous && embedsItself(f.Type, within) {
+		if f := t.Field(i); f.Anonymous && embedsItself(f.Type, path) {
 			return true
 		}
 	}
 	return false
 }
 
-// encoded returns the schema of a type that encoding/json does not encode by its kind, or nil for other types. A type
-// with its own JSON encoding may be any value.
-func encoded(t reflect.Type) *jsonschema.Schema {
+// specialSchema returns the schema of a type that encoding/json does not encode by its kind, or nil for other types. A
+// type with its own JSON encoding may be any value.
+func specialSchema(t reflect.Type) *jsonschema.Schema {
 	p := reflect.PointerTo(t)
 	switch {
-	case t == reflect.TypeFor[time.Time](), t == raw, t.Kind() == reflect.Interface, p.Implements(reflect.TypeFor[interface{ JSONSchema() *jsonschema.Schema }]()):
+	case t == reflect.TypeFor[time.Time](), t == rawMessage, t.Kind() == reflect.Interface,
+		p.Implements(reflect.TypeFor[interface{ JSONSchema() *jsonschema.Schema }]()):
 		return nil
 	case t == reflect.TypeFor[json.Number]():
 		return &jsonschema.Schema{Type: "number"}
@@ -166,7 +168,8 @@ func encoded(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "integer", Minimum: jsonInt(0), Maximum: jsonInt(1<<t.Bits() - 1)}
 	case t.Kind() == reflect.Uint, t.Kind() == reflect.Uint64, t.Kind() == reflect.Uintptr:
 		return &jsonschema.Schema{Type: "integer", Minimum: jsonInt(0)}
-	case t.Kind() == reflect.Map && (t.Key().Kind() != reflect.String || t.Key().Implements(reflect.TypeFor[encoding.TextMarshaler]())):
+	case t.Kind() == reflect.Map && (t.Key().Kind() != reflect.String ||
+		t.Key().Implements(reflect.TypeFor[encoding.TextMarshaler]())):
 		return &jsonschema.Schema{Type: "object"}
 	}
 	return nil
@@ -181,9 +184,9 @@ func adjust(s *jsonschema.Schema, t reflect.Type, output bool) {
 	case reflect.Pointer:
 		adjust(s, t.Elem(), output)
 	case reflect.Slice, reflect.Array:
-		s.Items = orNull(s.Items, t.Elem(), output)
+		s.Items = allowNull(s.Items, t.Elem(), output)
 	case reflect.Map:
-		s.AdditionalProperties = orNull(s.AdditionalProperties, t.Elem(), output)
+		s.AdditionalProperties = allowNull(s.AdditionalProperties, t.Elem(), output)
 	case reflect.Struct:
 		if s.Properties == nil {
 			return // the type encodes itself, as time.Time does
@@ -208,13 +211,13 @@ func adjust(s *jsonschema.Schema, t reflect.Type, output bool) {
 			if strings.Contains(opts, "omit") {
 				adjust(p, f.Type, output)
 			} else {
-				s.Properties.Set(name, orNull(p, f.Type, output))
+				s.Properties.Set(name, allowNull(p, f.Type, output))
 			}
 		}
 	}
 }
 
-func orNull(s *jsonschema.Schema, t reflect.Type, output bool) *jsonschema.Schema {
+func allowNull(s *jsonschema.Schema, t reflect.Type, output bool) *jsonschema.Schema {
 	if s == nil || s == jsonschema.TrueSchema || s == jsonschema.FalseSchema {
 		return s
 	}

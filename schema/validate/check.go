@@ -35,7 +35,7 @@ type fault struct {
 	keyword string // the violated keyword; "false" is the schema that accepts no value
 	at      *node
 	name    string  // of a property that is missing from the object at, or is not allowed in it
-	twin    [2]int  // indexes of two equal items, or of two branches that both fit
+	indexes [2]int  // indexes of two equal items, or of two branches that both fit
 	others  []fault // faults of other branches at the same value; their constants would fit too
 }
 
@@ -45,7 +45,7 @@ func (f fault) isChoice() bool {
 	case "type", "false", "anyOf":
 		return true
 	case "oneOf":
-		return f.twin == [2]int{}
+		return f.indexes == [2]int{}
 	}
 	return f.isConstant()
 }
@@ -67,35 +67,35 @@ func (r *result) fail(f fault) {
 	}
 }
 
-// adopt adds faults of another schema, or of another value.
-func (c *checker) adopt(r *result, faults []fault) {
+// addFaults adds faults of another schema, or of another value.
+func (c *checker) addFaults(r *result, faults []fault) {
 	faults = faults[:min(len(faults), maxFaults-len(r.faults))]
-	c.spent += unitsPerFault * len(faults)
+	c.work += unitsPerFault * len(faults)
 	r.faults = append(r.faults, faults...)
 }
 
-// take adds the result of another schema that the same value must also fit.
-func (c *checker) take(r *result, o result) {
-	c.adopt(r, o.faults)
+// merge adds the result of another schema that the same value must also fit.
+func (c *checker) merge(r *result, o result) {
+	c.addFaults(r, o.faults)
 	if o.faults != nil {
 		return
 	}
 	for name := range o.names {
-		r.see(name)
+		r.markProperty(name)
 	}
 	for i := range o.items {
-		r.seeItem(i)
+		r.markItem(i)
 	}
 }
 
-func (r *result) see(name string) {
+func (r *result) markProperty(name string) {
 	if r.names == nil {
 		r.names = map[string]bool{}
 	}
 	r.names[name] = true
 }
 
-func (r *result) seeItem(i int) {
+func (r *result) markItem(i int) {
 	if r.items == nil {
 		r.items = map[int]bool{}
 	}
@@ -113,7 +113,7 @@ type checker struct {
 	known   map[pair]*result                  // results of shared schemas; nil while a check is running
 	finders map[*node]func(name string) *node // for large objects
 	chain   int
-	spent   int
+	work    int
 	err     error // the reason why the value cannot be checked
 }
 
@@ -126,10 +126,11 @@ func (c *checker) stop(err error) result {
 
 // check checks v against r.
 func (c *checker) check(r *rule, v *node) result {
-	switch c.spent += r.cost(v); {
+	c.work += r.cost(v)
+	switch {
 	case c.err != nil:
 		return result{}
-	case c.spent > maxWork:
+	case c.work > maxWork:
 		return c.stop(errWork)
 	case c.chain > maxChain:
 		return c.stop(errChain)
@@ -137,7 +138,7 @@ func (c *checker) check(r *rule, v *node) result {
 	c.chain++
 	defer func() { c.chain-- }()
 	if !r.shared {
-		return c.judge(r, v)
+		return c.evaluate(r, v)
 	}
 	at := pair{r, v}
 	switch known, ok := c.known[at]; {
@@ -149,7 +150,7 @@ func (c *checker) check(r *rule, v *node) result {
 		return c.stop(errWork)
 	}
 	c.known[at] = nil
-	out := c.judge(r, v)
+	out := c.evaluate(r, v)
 	c.known[at] = &out
 	return out
 }
@@ -191,8 +192,8 @@ func (r *rule) cost(v *node) int {
 	return n + 20*len(r.bounds) + 2*len(v.Fields) + len(v.Elems)
 }
 
-// judge checks v against r. If v fails type, const or enum, or r is false, it reports no other faults.
-func (c *checker) judge(r *rule, v *node) (out result) {
+// evaluate checks v against r. If v fails type, const or enum, or r is false, it reports no other faults.
+func (c *checker) evaluate(r *rule, v *node) (out result) {
 	fail := func(keyword string) { out.fail(fault{rule: r, keyword: keyword, at: v}) }
 	switch {
 	case r.never:
@@ -216,10 +217,11 @@ func (c *checker) judge(r *rule, v *node) (out result) {
 		fail("pattern")
 	}
 	if r.ref != nil {
-		c.take(&out, c.check(r.ref, v))
+		c.merge(&out, c.check(r.ref, v))
 	}
 	if r.draft != 0 {
-		if c.spent += 10 * sizeOf(v); !isSchema(v, r.draft) {
+		c.work += 10 * sizeOf(v)
+		if !isSchema(v, r.draft) {
 			fail("$ref")
 		}
 	}
@@ -263,26 +265,26 @@ func (c *checker) object(r *rule, v *node, out *result) {
 		if c.err != nil || len(out.faults) >= maxFaults {
 			return
 		}
-		judged := r.anyName
+		matched := r.anyName
 		if sub := r.properties[name]; sub != nil {
-			judged = true
-			c.adopt(out, c.check(sub, member).faults)
+			matched = true
+			c.addFaults(out, c.check(sub, member).faults)
 		}
 		for _, p := range r.patterns {
 			if c.matches(p.pattern, name) {
-				judged = true
-				c.adopt(out, c.check(p.rule, member).faults)
+				matched = true
+				c.addFaults(out, c.check(p.rule, member).faults)
 			}
 		}
 		switch {
-		case judged || r.additional == nil:
+		case matched || r.additional == nil:
 		case r.additional.never:
 			out.fail(fault{rule: r, keyword: "additionalProperties", at: v, name: name})
 		default:
-			c.adopt(out, c.check(r.additional, member).faults)
+			c.addFaults(out, c.check(r.additional, member).faults)
 		}
-		if c.tracks && (judged || r.additional != nil) {
-			out.see(name)
+		if c.tracks && (matched || r.additional != nil) {
+			out.markProperty(name)
 		}
 		if r.propertyNames != nil && c.check(r.propertyNames, &node{Kind: '"', Text: f.Key}).faults != nil {
 			out.fail(fault{rule: r, keyword: "propertyNames", at: v, name: name})
@@ -292,14 +294,14 @@ func (c *checker) object(r *rule, v *node, out *result) {
 
 func (c *checker) array(r *rule, v *node, out *result) {
 	if r.unique {
-		first := make(map[string]int, len(v.Elems))
+		seen := make(map[string]int, len(v.Elems))
 		for i, item := range v.Elems {
 			key := canonical(item)
-			if at, ok := first[key]; ok {
-				out.fail(fault{rule: r, keyword: "uniqueItems", at: v, twin: [2]int{at, i}})
+			if at, ok := seen[key]; ok {
+				out.fail(fault{rule: r, keyword: "uniqueItems", at: v, indexes: [2]int{at, i}})
 				break
 			}
-			first[key] = i
+			seen[key] = i
 		}
 	}
 	found := 0
@@ -312,14 +314,14 @@ func (c *checker) array(r *rule, v *node, out *result) {
 			sub = r.tuple[i]
 		}
 		if sub != nil {
-			c.adopt(out, c.check(sub, item).faults)
+			c.addFaults(out, c.check(sub, item).faults)
 		}
 		fits := r.contains != nil && c.check(r.contains, item).faults == nil
 		if fits {
 			found++
 		}
 		if c.tracks && (sub != nil || fits) {
-			out.seeItem(i)
+			out.markItem(i)
 		}
 	}
 	switch {
@@ -334,20 +336,20 @@ func (c *checker) array(r *rule, v *node, out *result) {
 // combined checks v against the schemas that r combines.
 func (c *checker) combined(r *rule, v *node, out *result) {
 	for _, sub := range r.allOf {
-		c.take(out, c.check(sub, v))
+		c.merge(out, c.check(sub, v))
 	}
 	if r.anyOf != nil {
 		if fitting, branches := c.branches(r.anyOf, v, out); fitting == nil {
-			c.take(out, result{faults: closest(branches, fault{rule: r, keyword: "anyOf", at: v})})
+			c.merge(out, result{faults: closest(branches, fault{rule: r, keyword: "anyOf", at: v})})
 		}
 	}
 	if r.oneOf != nil {
 		switch fitting, branches := c.branches(r.oneOf, v, out); len(fitting) {
 		case 0:
-			c.take(out, result{faults: closest(branches, fault{rule: r, keyword: "oneOf", at: v})})
+			c.merge(out, result{faults: closest(branches, fault{rule: r, keyword: "oneOf", at: v})})
 		case 1:
 		default:
-			out.fail(fault{rule: r, keyword: "oneOf", at: v, twin: [2]int{fitting[0], fitting[1]}})
+			out.fail(fault{rule: r, keyword: "oneOf", at: v, indexes: [2]int{fitting[0], fitting[1]}})
 		}
 	}
 	if r.not != nil && c.check(r.not, v).faults == nil {
@@ -356,16 +358,16 @@ func (c *checker) combined(r *rule, v *node, out *result) {
 	if r.condition != nil {
 		next := r.otherwise
 		if o := c.check(r.condition, v); o.faults == nil {
-			c.take(out, o)
+			c.merge(out, o)
 			next = r.then
 		}
 		if next != nil {
-			c.take(out, c.check(next, v))
+			c.merge(out, c.check(next, v))
 		}
 	}
 	for name, sub := range r.dependents {
 		if c.member(v, name) != nil {
-			c.take(out, c.check(sub, v))
+			c.merge(out, c.check(sub, v))
 		}
 	}
 }
@@ -375,10 +377,10 @@ func (c *checker) combined(r *rule, v *node, out *result) {
 func (c *checker) branches(rules []*rule, v *node, out *result) (fitting []int, faults [][]fault) {
 	for i, sub := range rules {
 		if o := c.check(sub, v); o.faults != nil {
-			c.spent += len(o.faults) // for the comparison of all faults
+			c.work += len(o.faults) // for the comparison of all faults
 			faults = append(faults, o.faults)
 		} else {
-			c.take(out, o)
+			c.merge(out, o)
 			fitting = append(fitting, i)
 		}
 	}
@@ -389,16 +391,16 @@ func (c *checker) unevaluated(r *rule, v *node, out *result) {
 	if r.unevaluatedProperties != nil {
 		for _, f := range v.Fields {
 			if !out.names[f.Name] {
-				c.adopt(out, c.check(r.unevaluatedProperties, f.Value).faults)
-				out.see(f.Name)
+				c.addFaults(out, c.check(r.unevaluatedProperties, f.Value).faults)
+				out.markProperty(f.Name)
 			}
 		}
 	}
 	if r.unevaluatedItem != nil {
 		for i, item := range v.Elems {
 			if !out.items[i] {
-				c.adopt(out, c.check(r.unevaluatedItem, item).faults)
-				out.seeItem(i)
+				c.addFaults(out, c.check(r.unevaluatedItem, item).faults)
+				out.markItem(i)
 			}
 		}
 	}

@@ -16,15 +16,15 @@ import (
 
 // rule is a compiled schema. A missing keyword is nil and accepts every value.
 type rule struct {
-	at     *node // the schema
-	order  int   // number of rules compiled before this one
-	never  bool  // the schema is false
-	unsure bool  // a keyword of it, or of a schema below it, is not checked, so it accepts too much
-	shared bool  // a reference leads here
-	lost   bool  // a keyword is left out that might have evaluated any property or item
-	err    error // the reason why it cannot be used
-	draft  int   // the draft of which the value must be a schema; 0: none
-	preset *node // the value of default; nil if there is none
+	at          *node // the schema
+	order       int   // number of rules compiled before this one
+	never       bool  // the schema is false
+	partial     bool  // a keyword of it, or of a schema below it, is not checked, so it accepts too much
+	shared      bool  // a reference leads here
+	unevaluable bool  // a keyword is left out that might have evaluated any property or item
+	err         error // the reason why it cannot be used
+	draft       int   // the draft of which the value must be a schema; 0: none
+	preset      *node // the value of default; nil if there is none
 
 	types                  []string
 	constant, values       map[string]bool // by their canonical form
@@ -58,8 +58,8 @@ type namePattern struct {
 	rule *rule
 }
 
-// leads returns every schema that r refers to or contains.
-func (r *rule) leads() []*rule {
+// subrules returns every schema that r refers to or contains.
+func (r *rule) subrules() []*rule {
 	all := slices.Concat(r.allOf, r.anyOf, r.oneOf, r.tuple)
 	all = append(all, r.ref, r.not, r.condition, r.then, r.otherwise, r.additional, r.propertyNames, r.items, r.contains,
 		r.unevaluatedProperties, r.unevaluatedItem)
@@ -83,7 +83,7 @@ type compiler struct {
 	known    map[*node]*rule // by schema
 	patterns *patterns
 	notes    []string
-	faulty   []misplaced
+	faulty   []invalidValue
 	tracks   bool // unevaluatedProperties or unevaluatedItems occurs
 }
 
@@ -144,38 +144,42 @@ func compile(doc *node) (*rule, *compiler, error) {
 	if root := first.known[doc]; len(first.faulty) < maxFaulty && first.faulty[0].at != doc {
 		return root, first, first.finish(root)
 	}
-	return nil, nil, errors.New("it is no valid schema: " + first.faults()[0])
+	return nil, nil, errors.New("it is no valid schema: " + first.faultTexts()[0])
 }
 
 // finish drops keywords that would refuse valid values because a schema below them accepts too much. It returns an
 // error if a schema that root leads to cannot be used.
 func (c *compiler) finish(root *rule) error {
-	above, queue, unsure := map[*rule][]*rule{}, []*rule{root}, []*rule(nil)
-	for seen := map[*rule]bool{root: true}; len(queue) > 0; queue = queue[1:] {
+	parents := map[*rule][]*rule{}
+	seen := map[*rule]bool{root: true}
+	var partial []*rule
+	for queue := []*rule{root}; len(queue) > 0; {
 		r := queue[0]
+		queue = queue[1:]
 		if r.err != nil {
 			return r.err
 		}
-		if r.unsure {
-			unsure = append(unsure, r)
+		if r.partial {
+			partial = append(partial, r)
 		}
-		for _, sub := range r.leads() {
-			if above[sub] = append(above[sub], r); !seen[sub] {
+		for _, sub := range r.subrules() {
+			parents[sub] = append(parents[sub], r)
+			if !seen[sub] {
 				seen[sub] = true
 				queue = append(queue, sub)
 			}
 		}
 	}
-	for ; len(unsure) > 0; unsure = unsure[1:] {
-		for _, r := range above[unsure[0]] {
-			if !r.unsure {
-				r.unsure = true
-				unsure = append(unsure, r)
+	for ; len(partial) > 0; partial = partial[1:] {
+		for _, r := range parents[partial[0]] {
+			if !r.partial {
+				r.partial = true
+				partial = append(partial, r)
 			}
 		}
 	}
 	c.relax(root)
-	for r := range above {
+	for r := range parents {
 		c.relax(r)
 	}
 	slices.Sort(c.notes)
@@ -185,22 +189,25 @@ func (c *compiler) finish(root *rule) error {
 }
 
 func (c *compiler) relax(r *rule) {
-	if r.not != nil && r.not.unsure {
+	if r.not != nil && r.not.partial {
 		r.not = nil
 		c.note("a not whose schema is not checked in full is skipped")
 	}
-	if r.condition != nil && r.condition.unsure {
-		r.condition, r.then, r.otherwise, r.lost = nil, nil, nil, true
+	if r.condition != nil && r.condition.partial {
+		r.condition, r.then, r.otherwise = nil, nil, nil
+		r.unevaluable = true
 		c.note("an if whose schema is not checked in full is skipped")
 	}
-	if r.contains != nil && r.contains.unsure {
+	if r.contains != nil && r.contains.partial {
 		r.maxContains = math.MaxInt
 	}
-	if slices.ContainsFunc(r.oneOf, func(sub *rule) bool { return sub.unsure }) {
-		r.allOf, r.oneOf = append(r.allOf, &rule{at: r.at, order: r.order, anyOf: r.oneOf}), nil
+	if slices.ContainsFunc(r.oneOf, func(sub *rule) bool { return sub.partial }) {
+		r.allOf = append(r.allOf, &rule{at: r.at, order: r.order, anyOf: r.oneOf})
+		r.oneOf = nil
 	}
-	if r.lost && c.tracks {
-		r.allOf, r.lost = append(r.allOf, &rule{at: r.at, anyName: true, items: &rule{at: r.at}}), false
+	if r.unevaluable && c.tracks {
+		r.allOf = append(r.allOf, &rule{at: r.at, anyName: true, items: &rule{at: r.at}})
+		r.unevaluable = false
 	}
 }
 
@@ -208,22 +215,22 @@ func (c *compiler) note(format string, a ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, a...))
 }
 
-// fault records a keyword that is left out, because this draft does not accept its value or a part of it.
-func (c *compiler) fault(r *rule, value *node, expected string) {
-	r.unsure, r.lost = true, true
+// leaveOut records a keyword that is left out, because this draft does not accept its value or a part of it.
+func (c *compiler) leaveOut(r *rule, value *node, expected string) {
+	r.partial, r.unevaluable = true, true
 	if len(c.faulty) < maxFaulty {
-		c.faulty = append(c.faulty, misplaced{value, expected})
+		c.faulty = append(c.faulty, invalidValue{value, expected})
 	}
 }
 
-// misplaced is a value that a draft does not accept.
-type misplaced struct {
+// invalidValue is a value that a draft does not accept.
+type invalidValue struct {
 	at       *node
 	expected string
 }
 
-// faults describes the keywords that are left out.
-func (c *compiler) faults() (all []string) {
+// faultTexts describes the keywords that are left out.
+func (c *compiler) faultTexts() (all []string) {
 	for _, m := range c.faulty[:min(len(c.faulty), maxNotes)] {
 		path := shorten(shownPath(m.at.Path()), 200)
 		all = append(all, fmt.Sprintf("%s is left out: expected %s, got %s", path, m.expected, signature.Value(m.at)))
@@ -244,14 +251,15 @@ func (c *compiler) rule(n *node) *rule {
 	case n.Is("{"):
 		c.object(r)
 	default:
-		c.fault(r, n, "object or boolean")
+		c.leaveOut(r, n, "object or boolean")
 	}
 	return r
 }
 
 func (c *compiler) object(r *rule) {
 	if ref := r.at.Get("$ref"); ref.Is(`"`) {
-		if r.ref, r.err = c.reference(ref); c.draft < 2019 {
+		r.ref, r.err = c.reference(ref)
+		if c.draft < 2019 {
 			return // all other keywords are ignored
 		}
 	}
@@ -276,7 +284,7 @@ func (c *compiler) reference(ref *node) (*rule, error) {
 		return nil, err
 	}
 	if draft != 0 {
-		return &rule{at: ref.Parent, draft: draft, unsure: true}, nil
+		return &rule{at: ref.Up, draft: draft, partial: true}, nil
 	}
 	r := c.rule(target)
 	r.shared = true
@@ -287,7 +295,8 @@ func (c *compiler) reference(ref *node) (*rule, error) {
 var keywordSince = map[string]int{
 	"const": 6, "contains": 6, "propertyNames": 6, "examples": 6, "$id": 6, "if": 7, "then": 7, "else": 7, "readOnly": 7,
 	"writeOnly": 7, "$comment": 7, "contentEncoding": 7, "contentMediaType": 7,
-	"dependentRequired": 2019, "dependentSchemas": 2019, "unevaluatedProperties": 2019, "unevaluatedItems": 2019, "$defs": 2019,
+	"dependentRequired": 2019, "dependentSchemas": 2019, "unevaluatedProperties": 2019, "unevaluatedItems": 2019,
+	"$defs":       2019,
 	"minContains": 2019, "maxContains": 2019, "$recursiveRef": 2019, "$anchor": 2019, "deprecated": 2019,
 	"prefixItems": 2020, "$dynamicRef": 2020,
 }
@@ -297,17 +306,17 @@ func (c *compiler) keyword(r *rule, name string, value *node) {
 	switch keyword.ContentOf(name) {
 	case keyword.None:
 		if expected := c.assertion(r, name, value); expected != "" {
-			c.fault(r, value, expected)
+			c.leaveOut(r, value, expected)
 		}
 	case keyword.List:
 		if len(value.Elems) == 0 {
-			c.fault(r, value, "array of at least 1 item")
+			c.leaveOut(r, value, "array of at least 1 item")
 		} else {
 			lists := map[string]*[]*rule{"allOf": &r.allOf, "anyOf": &r.anyOf, "oneOf": &r.oneOf, "prefixItems": &r.tuple}
 			*lists[name] = c.list(r, value)
 		}
 	case keyword.Named, keyword.NamedOrNames:
-		c.named(r, name, value)
+		c.namedSchemas(r, name, value)
 	default:
 		if value.Is("[") && name == "items" && c.draft < 2020 {
 			r.tuple = c.list(r, value)
@@ -317,19 +326,20 @@ func (c *compiler) keyword(r *rule, name string, value *node) {
 			return
 		}
 		c.tracks = c.tracks || strings.HasPrefix(name, "unevaluated")
-		if sub := c.schema(r, value, strings.HasPrefix(name, "additional")); r.single(name) != nil {
-			*r.single(name) = sub
+		if sub := c.schema(r, value, strings.HasPrefix(name, "additional")); r.field(name) != nil {
+			*r.field(name) = sub
 		}
 	}
 }
 
-// single returns the field for a keyword that holds one schema. It returns nil if the keyword does not constrain
+// field returns the field for a keyword that holds one schema. It returns nil if the keyword does not constrain
 // values.
-func (r *rule) single(name string) **rule {
+func (r *rule) field(name string) **rule {
 	return map[string]**rule{
 		"not": &r.not, "if": &r.condition, "then": &r.then, "else": &r.otherwise,
-		"additionalProperties": &r.additional, "propertyNames": &r.propertyNames, "unevaluatedProperties": &r.unevaluatedProperties,
-		"items": &r.items, "contains": &r.contains, "unevaluatedItems": &r.unevaluatedItem,
+		"additionalProperties": &r.additional, "propertyNames": &r.propertyNames,
+		"unevaluatedProperties": &r.unevaluatedProperties,
+		"items":                 &r.items, "contains": &r.contains, "unevaluatedItems": &r.unevaluatedItem,
 	}[name]
 }
 
@@ -339,28 +349,28 @@ func (c *compiler) schema(r *rule, n *node, orBoolean bool) *rule {
 	if n.Is("{") || n.Is("tf") && (c.draft > 4 || orBoolean) {
 		return c.rule(n)
 	}
-	c.fault(r, n, "object or boolean")
-	return &rule{at: n, unsure: true}
+	c.leaveOut(r, n, "object or boolean")
+	return &rule{at: n, partial: true}
 }
 
 func (c *compiler) list(r *rule, list *node) []*rule {
 	all := make([]*rule, len(list.Elems))
-	for i, one := range list.Elems {
-		all[i] = c.schema(r, one, false)
+	for i, elem := range list.Elems {
+		all[i] = c.schema(r, elem, false)
 	}
 	return all
 }
 
-// named compiles a keyword with an object of schemas as its value.
-func (c *compiler) named(r *rule, name string, value *node) {
+// namedSchemas compiles a keyword with an object of schemas as its value.
+func (c *compiler) namedSchemas(r *rule, name string, value *node) {
 	if !value.Is("{") {
-		c.fault(r, value, "object")
+		c.leaveOut(r, value, "object")
 		return
 	}
 	rules := map[string]*rule{}
 	for _, f := range byName(value) {
 		if f.Value.Is("[") && name == "dependencies" {
-			c.need(r, f.Name, f.Value)
+			c.addNeeds(r, f.Name, f.Value)
 			continue
 		}
 		rules[f.Name] = c.schema(r, f.Value, false)
@@ -379,13 +389,13 @@ func (c *compiler) named(r *rule, name string, value *node) {
 				r.patterns = append(r.patterns, namePattern{re, rules[key]})
 				continue
 			}
-			r.anyName, r.unsure = true, true
+			r.anyName, r.partial = true, true
 			c.note("the patternProperties of %s are skipped: %s", shorten(key, 80), notRE2)
 		}
 	}
 }
 
-func (c *compiler) need(r *rule, name string, list *node) {
+func (c *compiler) addNeeds(r *rule, name string, list *node) {
 	if r.needs == nil {
 		r.needs = map[string][]string{}
 	}
@@ -394,14 +404,14 @@ func (c *compiler) need(r *rule, name string, list *node) {
 
 // strings returns the strings of a list, each once. Other elements are left out.
 func (c *compiler) strings(r *rule, list *node) (all []string) {
-	for _, one := range list.Elems {
+	for _, elem := range list.Elems {
 		switch {
-		case !one.Is(`"`):
-			c.fault(r, one, "string")
-		case slices.Contains(all, one.Unquoted()):
-			c.fault(r, list, "unique items")
+		case !elem.Is(`"`):
+			c.leaveOut(r, elem, "string")
+		case slices.Contains(all, elem.Unquoted()):
+			c.leaveOut(r, list, "unique items")
 		default:
-			all = append(all, one.Unquoted())
+			all = append(all, elem.Unquoted())
 		}
 	}
 	return all
@@ -415,7 +425,7 @@ func (c *compiler) assertion(r *rule, name string, value *node) (expected string
 	nullable := r.at.Get("nullable").Is("t") // not a keyword of JSON Schema
 	switch name {
 	case "type":
-		r.unsure = r.unsure || nullable
+		r.partial = r.partial || nullable
 		return c.types(r, value, nullable)
 	case "const":
 		r.constant = map[string]bool{canonical(value): true}
@@ -441,22 +451,23 @@ func (c *compiler) assertion(r *rule, name string, value *node) (expected string
 		}
 		for _, f := range byName(value) {
 			if f.Value.Is("[") {
-				c.need(r, f.Name, f.Value)
+				c.addNeeds(r, f.Name, f.Value)
 			} else {
-				c.fault(r, f.Value, "array of strings")
+				c.leaveOut(r, f.Value, "array of strings")
 			}
 		}
 	case "uniqueItems":
 		r.unique = value.Is("t")
 	case "pattern":
 		if s := value.Content(); value.Is(`"`) {
-			if r.pattern = c.patterns.get(s); r.pattern == nil {
-				r.unsure = true
+			r.pattern = c.patterns.get(s)
+			if r.pattern == nil {
+				r.partial = true
 				c.note("the pattern %s is skipped: %s", shorten(s, 80), notRE2)
 			}
 		}
 	case "format":
-		r.unsure = true // an annotation in every draft here
+		r.partial = true // an annotation in every draft here
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems",
 		"maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
 		return c.bound(r, name, value)
@@ -471,7 +482,8 @@ func (c *compiler) assertion(r *rule, name string, value *node) (expected string
 
 // valueTypes maps keywords to the types of their values, for keywords that need no other check.
 var valueTypes = map[string]string{
-	"title": "string", "description": "string", "$comment": "string", "$id": "string", "$anchor": "string", "$ref": "string",
+	"title": "string", "description": "string", "$comment": "string", "$id": "string", "$anchor": "string",
+	"$ref":            "string",
 	"contentEncoding": "string", "contentMediaType": "string", "format": "string", "pattern": "string",
 	"readOnly": "boolean", "writeOnly": "boolean", "deprecated": "boolean", "uniqueItems": "boolean", "examples": "array",
 }
@@ -483,8 +495,8 @@ func (c *compiler) types(r *rule, value *node, nullable bool) (expected string) 
 	if !value.Is("[") {
 		list = []*node{value}
 	}
-	for _, one := range list {
-		name := one.Content()
+	for _, elem := range list {
+		name := elem.Content()
 		if !slices.Contains(typeNames, name) || slices.Contains(r.types, name) {
 			r.types = nil
 			return "a type, or several of " + strings.Join(typeNames, ", ")
@@ -506,7 +518,8 @@ func (c *compiler) bound(r *rule, name string, value *node) (expected string) {
 	n := rational(value)
 	switch {
 	case value.Is("tf") && strings.HasPrefix(name, "exclusive"):
-		if n = rational(r.at.Get(strings.ToLower(name[9:10]) + name[10:])); n == nil || value.Is("f") {
+		n = rational(r.at.Get(strings.ToLower(name[9:10]) + name[10:]))
+		if n == nil || value.Is("f") {
 			return ""
 		}
 	case c.draft == 4 && strings.HasPrefix(name, "exclusive"):
@@ -522,17 +535,17 @@ func (c *compiler) bound(r *rule, name string, value *node) (expected string) {
 	}
 	switch name {
 	case "minContains":
-		r.minContains = atMost(n)
+		r.minContains = clampInt(n)
 	case "maxContains":
-		r.maxContains = atMost(n)
+		r.maxContains = clampInt(n)
 	default:
 		r.bounds = append(r.bounds, bound{name, n})
 	}
 	return ""
 }
 
-// atMost returns a whole number as an int, limited to math.MaxInt32. No number of items exceeds that limit.
-func atMost(n *big.Rat) int {
+// clampInt returns a whole number as an int, limited to math.MaxInt32. No number of items exceeds that limit.
+func clampInt(n *big.Rat) int {
 	if n.Num().IsInt64() {
 		return int(min(n.Num().Int64(), math.MaxInt32))
 	}

@@ -23,26 +23,27 @@ func (v *Validator) Complete(arguments json.RawMessage) json.RawMessage {
 	if schema.Measure(arguments, schema.Limits{Depth: MaxDepth, Nodes: MaxNodes, Bytes: MaxBytes}) != nil {
 		return arguments
 	}
-	given, err := readValue(arguments)
+	value, err := readValue(arguments)
 	if err != nil {
 		return arguments
 	}
 	c := &completion{}
-	given = c.complete(v.root, given, 0)
-	if !c.changed || c.spent > maxWork {
+	value = c.complete(v.root, value, 0)
+	if !c.changed || c.work > maxWork {
 		return arguments
 	}
-	return given.Append(nil)
+	return value.Append(nil)
 }
 
 // completion is the state of one call of [Validator.Complete].
 type completion struct {
 	changed bool
-	spent   int
+	work    int
 }
 
 func (c *completion) complete(r *rule, v *node, refs int) *node {
-	if c.spent++; r == nil || refs > maxRefs || c.spent > maxWork {
+	c.work++
+	if r == nil || refs > maxRefs || c.work > maxWork {
 		return v
 	}
 	v = c.complete(r.ref, v, refs+1)

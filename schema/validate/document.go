@@ -73,8 +73,8 @@ func (d *document) index(n *node, base string) {
 		switch {
 		case slices.Contains(dataKeywords, f.Name):
 		case f.Value.Is("{") && keyword.IsNamed(f.Name):
-			for _, one := range f.Value.Fields {
-				d.index(one.Value, base)
+			for _, member := range f.Value.Fields {
+				d.index(member.Value, base)
 			}
 		default:
 			d.index(f.Value, base)
@@ -93,8 +93,8 @@ func (d *document) baseOf(n *node) string {
 // join resolves a URI reference against base.
 func join(base, ref string) string {
 	b, err := url.Parse(base)
-	r, bad := url.Parse(ref)
-	if base == "" || err != nil || bad != nil {
+	r, refErr := url.Parse(ref)
+	if base == "" || err != nil || refErr != nil {
 		return ref
 	}
 	joined := b.ResolveReference(r).String()

@@ -45,10 +45,10 @@ func TestDrafts(t *testing.T) {
 			schema = `{"$schema":"` + tt.declared + `",` + tt.body + "}"
 		}
 		v := open(t, schema)
-		if got := told(t, v, tt.good); got != "" {
+		if got := errorText(t, v, tt.good); got != "" {
 			t.Errorf("%s of %s: %s", tt.good, schema, got)
 		}
-		if told(t, v, tt.bad) == "" {
+		if errorText(t, v, tt.bad) == "" {
 			t.Errorf("%s fits %s", tt.bad, schema)
 		}
 	}
@@ -108,10 +108,10 @@ func TestWhatCannotBeCheckedPasses(t *testing.T) {
 		{`{"items":[{"type":"string"}]}`, `["a"]`, `[1]`, "it is no valid draft 2020-12, and is read as draft 2019-09"},
 	} {
 		v := open(t, tt.schema)
-		if got := told(t, v, tt.good); got != "" {
+		if got := errorText(t, v, tt.good); got != "" {
 			t.Errorf("%s of %s: %s", tt.good, tt.schema, got)
 		}
-		if told(t, v, tt.bad) == "" {
+		if errorText(t, v, tt.bad) == "" {
 			t.Errorf("%s fits %s", tt.bad, tt.schema)
 		}
 		noted := slices.ContainsFunc(v.Notes(), func(n string) bool { return strings.Contains(n, tt.note) })
@@ -129,7 +129,7 @@ func TestWhatCanBeCheckedIsNotLoosened(t *testing.T) {
 		{`{"not":{"$ref":"#/$defs/a"},"$defs":{"a":{"required":["a"]}}}`, `{"a":1}`},
 		{`{"patternProperties":{"^x":{"type":"string"}},"additionalProperties":false}`, `{"y":1}`},
 	} {
-		if told(t, open(t, tt.schema), tt.bad) == "" {
+		if errorText(t, open(t, tt.schema), tt.bad) == "" {
 			t.Errorf("%s fits %s", tt.bad, tt.schema)
 		}
 	}

@@ -13,19 +13,19 @@ import (
 const (
 	maxExpected  = 200             // bytes of the expected value
 	maxExplained = 4 * MaxProblems // faults, many of which may result in equal problems
-	manyNames    = 500             // names that are compared with a mistyped name
+	maxCompared  = 500             // names that are compared with a mistyped name
 )
 
 // closest returns the faults of the branch that was most likely intended. If no branch accepts values of this kind, it
 // returns none.
-func closest(branches [][]fault, none fault) []fault {
+func closest(branches [][]fault, fallback fault) []fault {
 	branches = slices.DeleteFunc(branches, func(faults []fault) bool {
-		return slices.ContainsFunc(faults, func(f fault) bool { return f.at == none.at && f.name == "" && f.isChoice() })
+		return slices.ContainsFunc(faults, func(f fault) bool { return f.at == fallback.at && f.name == "" && f.isChoice() })
 	})
 	if len(branches) == 0 {
-		return []fault{none}
+		return []fault{fallback}
 	}
-	if f, ok := discriminated(branches); ok {
+	if f, ok := discriminator(branches); ok {
 		return []fault{f}
 	}
 	constants := func(faults []fault) (n int) {
@@ -39,9 +39,9 @@ func closest(branches [][]fault, none fault) []fault {
 	return slices.MinFunc(branches, func(a, b []fault) int { return cmp.Or(constants(a)-constants(b), len(a)-len(b)) })
 }
 
-// discriminated finds a value for which every branch requires another constant, and which has none of them. Such a
+// discriminator finds a value for which every branch requires another constant, and which has none of them. Such a
 // value selects the branch.
-func discriminated(branches [][]fault) (fault, bool) {
+func discriminator(branches [][]fault) (fault, bool) {
 	if len(branches) < 2 {
 		return fault{}, false
 	}
@@ -147,7 +147,7 @@ func nearestProperty(r *rule, parent, name string) string {
 		known = append(known, candidate)
 	}
 	slices.Sort(known)
-	if hits := text.Nearest(name, known[:min(len(known), manyNames)], 1); len(hits) > 0 {
+	if hits := text.Nearest(name, known[:min(len(known), maxCompared)], 1); len(hits) > 0 {
 		return parent + "/" + text.PointerStep(hits[0])
 	}
 	return ""
@@ -155,16 +155,16 @@ func nearestProperty(r *rule, parent, name string) string {
 
 // expected describes the values that would fit in the place of f.
 func (v *Validator) expected(f fault, s signature.Schema) string {
-	all := []string{v.wanted(f, s)}
+	all := []string{v.expectedOf(f, s)}
 	for _, other := range f.others[:min(len(f.others), maxExpected)] {
-		if one := v.wanted(other, v.at(other.rule)); !slices.Contains(all, one) {
-			all = append(all, one)
+		if alternative := v.expectedOf(other, v.at(other.rule)); !slices.Contains(all, alternative) {
+			all = append(all, alternative)
 		}
 	}
 	return text.Clip(strings.Join(all, " | "), maxExpected)
 }
 
-func (v *Validator) wanted(f fault, s signature.Schema) string {
+func (v *Validator) expectedOf(f fault, s signature.Schema) string {
 	switch f.keyword {
 	case "$ref":
 		return "a JSON Schema"
@@ -177,7 +177,7 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 	case "uniqueItems":
 		return "unique items"
 	case "minContains", "maxContains":
-		return contained(f, s, v.typeOf(f.rule.contains))
+		return containsText(f, s, v.typeOf(f.rule.contains))
 	case "not":
 		if t := v.typeOf(f.rule.not); t != "any" {
 			return "anything but " + t
@@ -186,8 +186,9 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 	case "false":
 		return "nothing"
 	case "anyOf", "oneOf":
-		if f.twin != [2]int{} {
-			return fmt.Sprintf("exactly one of the alternatives, of which the %s and the %s both fit", ordinal(f.twin[0]), ordinal(f.twin[1]))
+		if f.indexes != [2]int{} {
+			return fmt.Sprintf("exactly one of the alternatives, of which the %s and the %s both fit", ordinal(f.indexes[0]),
+				ordinal(f.indexes[1]))
 		}
 		var all []string
 		subs := slices.Concat(f.rule.anyOf, f.rule.oneOf)
@@ -208,7 +209,7 @@ func (v *Validator) wanted(f fault, s signature.Schema) string {
 	return signature.Bound(f.keyword, n)
 }
 
-func contained(f fault, s signature.Schema, t string) string {
+func containsText(f fault, s signature.Schema, t string) string {
 	n := s.Get(f.keyword)
 	if n == nil {
 		return "an item that is " + t
@@ -217,14 +218,14 @@ func contained(f fault, s signature.Schema, t string) string {
 }
 
 // choices returns the values of an enum. If there are too many to show, the values most similar to given come first.
-func choices(s signature.Schema, given string) string {
+func choices(s signature.Schema, value string) string {
 	values := s.List("enum")
 	if len(values) > signature.Note.Choices {
 		var names []string
-		for _, n := range values[:min(len(values), manyNames)] {
+		for _, n := range values[:min(len(values), maxCompared)] {
 			names = append(names, signature.Plain(n))
 		}
-		for i, name := range text.Nearest(given, names, 3) {
+		for i, name := range text.Nearest(value, names, 3) {
 			at := slices.Index(names, name)
 			values = slices.Insert(slices.Clone(values), i, values[at])
 			names = slices.Insert(names, i, name)
@@ -236,10 +237,10 @@ func choices(s signature.Schema, given string) string {
 // got describes a fault that is visible only by counting or comparing, or returns "".
 func (f fault) got() string {
 	if f.keyword == "uniqueItems" {
-		return fmt.Sprintf("the %s and the %s are equal", ordinal(f.twin[0]), ordinal(f.twin[1]))
+		return fmt.Sprintf("the %s and the %s are equal", ordinal(f.indexes[0]), ordinal(f.indexes[1]))
 	}
 	noun, n := signature.Counted(f.keyword), measure(f.at, f.keyword)
-	if noun == "" || n == nil || noun == "character" && atMost(n) <= maxGot/2 {
+	if noun == "" || n == nil || noun == "character" && clampInt(n) <= maxGot/2 {
 		return ""
 	}
 	return signature.Count(n.RatString(), noun)
@@ -254,8 +255,8 @@ func ordinal(i int) string {
 }
 
 // shorten clips a text to about most bytes and makes it one line that is safe for a terminal.
-func shorten(s string, most int) string {
-	return strings.Join(strings.Fields(text.OneLine(strings.ToValidUTF8(text.Clip(s, most), "\uFFFD"))), " ")
+func shorten(s string, maxBytes int) string {
+	return strings.Join(strings.Fields(text.OneLine(strings.ToValidUTF8(text.Clip(s, maxBytes), "\uFFFD"))), " ")
 }
 
 // quote returns a name as JSON, clipped.

@@ -106,14 +106,14 @@ func checkError(t *testing.T, misfit *validate.Error, arguments []byte) {
 			t.Fatalf("something is near to what is missing: %q", p.Near)
 		}
 		var value any
-		if json.Unmarshal(arguments, &value) == nil && !leads(value, p.Path, p.Got == "") {
+		if json.Unmarshal(arguments, &value) == nil && !pathExists(value, p.Path, p.Got == "") {
 			t.Fatalf("%q leads nowhere in %s", p.Path, arguments)
 		}
 	}
 }
 
-// leads reports whether a path leads to a value. If missing is set, the last step need not exist.
-func leads(v any, path string, missing bool) bool {
+// pathExists reports whether a path leads to a value. If missing is set, the last step need not exist.
+func pathExists(v any, path string, missing bool) bool {
 	tokens := strings.Split(path, "/")[1:]
 	for i, token := range tokens {
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
@@ -143,7 +143,7 @@ func leads(v any, path string, missing bool) bool {
 // Many goroutines can share one validator.
 func TestValidatorsAreShared(t *testing.T) {
 	v := open(t, files)
-	want := told(t, v, `{"pth":"a","limit":"ten"}`)
+	want := errorText(t, v, `{"pth":"a","limit":"ten"}`)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {

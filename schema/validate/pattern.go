@@ -9,9 +9,9 @@ import (
 
 // Bounds on regular expressions. Each instruction takes memory, and takes time at each character of a text.
 const (
-	maxPattern  = 4 << 10 // bytes of one regular expression
-	maxOne      = 10_000  // instructions of one regular expression
-	maxTogether = 100_000 // instructions of all regular expressions in one schema
+	maxPattern           = 4 << 10 // bytes of one regular expression
+	maxInstructions      = 10_000  // instructions of one regular expression
+	maxTotalInstructions = 100_000 // instructions of all regular expressions in one schema
 )
 
 // foreignSyntax matches syntax that Go and JavaScript read differently.
@@ -61,7 +61,7 @@ func (ps *patterns) compile(text string) *pattern {
 		return nil
 	}
 	size := instructions(parsed)
-	if size > maxOne || ps.size+size > maxTogether {
+	if size > maxInstructions || ps.size+size > maxTotalInstructions {
 		return nil
 	}
 	compiled, err := regexp.Compile(text)
@@ -73,11 +73,12 @@ func (ps *patterns) compile(text string) *pattern {
 }
 
 // instructions estimates the number of instructions of a compiled regular expression. The result is at most a little
-// over maxOne.
+// over maxInstructions.
 func instructions(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)/8
 	for _, sub := range re.Sub {
-		if n += instructions(sub); n > maxOne {
+		n += instructions(sub)
+		if n > maxInstructions {
 			return n
 		}
 	}

@@ -22,8 +22,8 @@ func open(t testing.TB, schema string) *validate.Validator {
 	return v
 }
 
-// told returns the text of the error for arguments, or "" if they fit.
-func told(t testing.TB, v *validate.Validator, arguments string) string {
+// errorText returns the text of the error for arguments, or "" if they fit.
+func errorText(t testing.TB, v *validate.Validator, arguments string) string {
 	t.Helper()
 	err := v.Validate(json.RawMessage(arguments))
 	if err == nil {
@@ -77,7 +77,7 @@ func TestErrorsAreForAModelToMendItsCall(t *testing.T) {
 		{`{"path":"a","zzz":{"deep":[1,2]}}`, `/: unknown property "zzz"`},
 		{`{"path":{"a":[1,2,"<b>"],"b":null}}`, `/path: expected string, got {"a":[1,2,"<b>"],"b":null}`},
 	} {
-		if diff := cmp.Diff(tt.want, told(t, v, tt.arguments)); diff != "" {
+		if diff := cmp.Diff(tt.want, errorText(t, v, tt.arguments)); diff != "" {
 			t.Errorf("%s: %s", tt.arguments, diff)
 		}
 	}
@@ -116,7 +116,7 @@ func TestEachKeywordHasItsWords(t *testing.T) {
 		{" {\"const\":1}", "\n 2", `/: expected 1, got 2`},
 		{`{"additionalProperties":{"additionalProperties":false}}`, `{"a\u001b[31m\u202e":{"b\u009b\u007f\u202e":1}}`, `/a[31m: unknown property "b"`},
 	} {
-		if diff := cmp.Diff(tt.want, told(t, open(t, tt.schema), tt.arguments)); diff != "" {
+		if diff := cmp.Diff(tt.want, errorText(t, open(t, tt.schema), tt.arguments)); diff != "" {
 			t.Errorf("%s of %s: %s", tt.arguments, tt.schema, diff)
 		}
 	}
@@ -138,7 +138,7 @@ func TestAlternativesAreSummarised(t *testing.T) {
 		{`{"anyOf":[{"required":["url"]},{"required":["path","root"]}]}`, `{"root":1}`, `/: missing required "url"`},
 		{`{"anyOf":[{"anyOf":[{"type":"string"}]},{"type":"integer"}]}`, `[1]`, `/: expected string | integer, got [1]`},
 	} {
-		if diff := cmp.Diff(tt.want, told(t, open(t, tt.schema), tt.arguments)); diff != "" {
+		if diff := cmp.Diff(tt.want, errorText(t, open(t, tt.schema), tt.arguments)); diff != "" {
 			t.Errorf("%s: %s", tt.arguments, diff)
 		}
 	}
@@ -179,7 +179,7 @@ func TestALongEnumShowsWhatComesNear(t *testing.T) {
 	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
 		all = append(all, `"`+strings.Repeat(string(c), 10)+`"`)
 	}
-	got := told(t, open(t, `{"enum":[`+strings.Join(all, ",")+`]}`), `"zzzzzzzzz"`)
+	got := errorText(t, open(t, `{"enum":[`+strings.Join(all, ",")+`]}`), `"zzzzzzzzz"`)
 	if !strings.HasPrefix(got, `/: expected "zzzzzzzzzz" | "aaaaaaaaaa" | `) || !strings.Contains(got, `…, got "zzzzzzzzz"`) {
 		t.Error(got)
 	}

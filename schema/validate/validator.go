@@ -47,7 +47,7 @@ func New(raw json.RawMessage) (*Validator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("validate: %w", err)
 	}
-	return &Validator{root, signature.New(doc, jsontree.NewDocument(doc).LookUp), c.tracks, c.notes, c.faults()}, nil
+	return &Validator{root, signature.New(doc, jsontree.NewDocument(doc).LookUp), c.tracks, c.notes, c.faultTexts()}, nil
 }
 
 // Notes describes the parts of the schema that are not checked, one line each. It returns nil if all parts are checked.
@@ -65,12 +65,12 @@ func (v *Validator) Validate(arguments json.RawMessage) error {
 	if err := schema.Measure(arguments, schema.Limits{Depth: MaxDepth, Nodes: MaxNodes, Bytes: MaxBytes}); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnchecked, err)
 	}
-	given, err := readValue(arguments)
+	value, err := readValue(arguments)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnchecked, err)
 	}
 	c := &checker{tracks: v.tracks, known: map[pair]*result{}, finders: map[*node]func(string) *node{}}
-	out := c.check(v.root, given)
+	out := c.check(v.root, value)
 	switch {
 	case c.err != nil:
 		return fmt.Errorf("%w: %w", ErrUnchecked, c.err)

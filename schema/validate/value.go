@@ -77,7 +77,8 @@ func checkNumbers(v *node) error {
 	}
 	if v.Is("0") {
 		_, exponent, _ := strings.Cut(strings.ToLower(string(v.Text)), "e")
-		if e, bad := strconv.Atoi(exponent); len(v.Text) > maxDigits || bad != nil && exponent != "" || max(e, -e) > maxExponent {
+		if e, convErr := strconv.Atoi(exponent); len(v.Text) > maxDigits || convErr != nil && exponent != "" ||
+			max(e, -e) > maxExponent {
 			return errNumber
 		}
 	}

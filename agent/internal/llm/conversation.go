@@ -66,7 +66,7 @@ func Word(s string) string {
 }
 
 // Showable reports whether providers accept an image. If not, it returns a text for its place.
-func Showable(i agent.Image) (instead string, ok bool) {
+func Showable(i agent.Image) (placeholder string, ok bool) {
 	switch {
 	case !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, i.MIME):
 		return fmt.Sprintf("[an image of type %q, which cannot be shown]", text.Clip(i.MIME, 100)), false

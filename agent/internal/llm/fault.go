@@ -57,7 +57,7 @@ func statusOf(code string) int {
 // readFault reads the body of an error. It is JSON with a shape that depends on the provider, an HTML page, or text.
 func readFault(body []byte) *agent.ProviderError {
 	e := &agent.ProviderError{}
-	e.Code, e.Message, e.Status = describe(bytes.TrimSpace(body), 0)
+	e.Code, e.Message, e.Status = parseFault(bytes.TrimSpace(body), 0)
 	e.Message = text.Clip(e.Message, maxReason)
 	return e
 }
@@ -72,7 +72,7 @@ type faultBody struct {
 	Metadata struct{ Raw json.RawMessage } // of OpenRouter: the error of the provider behind it
 }
 
-func describe(b []byte, depth int) (code, message string, status int) {
+func parseFault(b []byte, depth int) (code, message string, status int) {
 	var f faultBody
 	var list []json.RawMessage
 	var s string
@@ -87,18 +87,18 @@ func describe(b []byte, depth int) (code, message string, status int) {
 		if len(list) == 0 {
 			return "", "", 0
 		}
-		return describe(list[0], depth+1)
+		return parseFault(list[0], depth+1)
 	}
 	_ = json.Unmarshal(b, &f) // fields of other types are left out
 	if len(f.Error) > 1 && f.Error[0] != 'n' {
-		code, message, status = describe(f.Error, depth+1)
+		code, message, status = parseFault(f.Error, depth+1)
 	} else if len(f.Message) > 0 {
-		_, message, _ = describe(f.Message, depth+1)
+		_, message, _ = parseFault(f.Message, depth+1)
 	} else {
 		message = string(f.Detail)
 	}
-	if _, behind, _ := describe(f.Metadata.Raw, depth+1); behind != "" && behind != message {
-		message += ": " + behind
+	if _, upstream, _ := parseFault(f.Metadata.Raw, depth+1); upstream != "" && upstream != message {
+		message += ": " + upstream
 	}
 	var number int
 	switch {
@@ -119,10 +119,12 @@ func describe(b []byte, depth int) (code, message string, status int) {
 // readable returns the visible text of an HTML page, or of a text.
 func readable(s string) string {
 	if strings.Contains(s, "<") {
-		if title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindStringSubmatch(s); title != nil && strings.TrimSpace(title[1]) != "" {
+		title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindStringSubmatch(s)
+		if title != nil && strings.TrimSpace(title[1]) != "" {
 			s = title[1]
 		}
-		s = regexp.MustCompile(`(?is)<(script|style|head)\b.*?(</(script|style|head)>|$)|<!--.*?-->|<[^>]*>`).ReplaceAllString(s, " ")
+		markup := regexp.MustCompile(`(?is)<(script|style|head)\b.*?(</(script|style|head)>|$)|<!--.*?-->|<[^>]*>`)
+		s = markup.ReplaceAllString(s, " ")
 		s = html.UnescapeString(s)
 	}
 	return strings.Join(strings.Fields(s), " ")
@@ -132,21 +134,24 @@ func readable(s string) string {
 func tooLong(e *agent.ProviderError) bool {
 	switch {
 	case e.Status == http.StatusTooManyRequests:
-		return strings.Contains(strings.ToLower(e.Message), "request too large") // OpenAI: the request exceeds the limit per minute, so it can never succeed
-	case e.Status == http.StatusRequestEntityTooLarge, e.Code == "context_length_exceeded", e.Code == "exceed_context_size_error":
+		// OpenAI: the request exceeds the limit per minute, so it can never succeed.
+		return strings.Contains(strings.ToLower(e.Message), "request too large")
+	case e.Status == http.StatusRequestEntityTooLarge,
+		e.Code == "context_length_exceeded", e.Code == "exceed_context_size_error":
 		return true
 	}
-	return regexp.MustCompile(`(?i)(prompt|input|messages?|request).{0,40} too (long|large)|context.?(length|window|size|limit)|exceeds? the maximum number of tokens|reduce the length`).MatchString(e.Message)
+	return regexp.MustCompile(`(?i)(prompt|input|messages?|request).{0,40} too (long|large)` +
+		`|context.?(length|window|size|limit)|exceeds? the maximum number of tokens|reduce the length`).MatchString(e.Message)
 }
 
 // retryAfter returns the delay that a server asks for, or 0 if there is none.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	for _, one := range []struct {
+	for _, header := range []struct {
 		name string
 		unit time.Duration
 	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
-		if n, err := strconv.ParseFloat(strings.TrimSpace(h.Get(one.name)), 64); err == nil && n > 0 {
-			return time.Duration(math.Min(n*float64(one.unit), float64(maxWait)))
+		if n, err := strconv.ParseFloat(strings.TrimSpace(h.Get(header.name)), 64); err == nil && n > 0 {
+			return time.Duration(math.Min(n*float64(header.unit), float64(maxWait)))
 		}
 	}
 	at, err := http.ParseTime(h.Get("Retry-After"))

@@ -15,17 +15,17 @@ const maxCalls = 256
 
 // Intake enforces the limits of a message while it arrives, and passes its pieces to the caller.
 type Intake struct {
-	hear  func(agent.Piece)
-	left  int
-	calls int
-	ids   map[string]bool
+	onPiece   func(agent.Piece)
+	remaining int
+	calls     int
+	ids       map[string]bool
 }
 
-// NewIntake returns an Intake for the answer to a request. hear may be nil.
-func NewIntake(r agent.Request, hear func(agent.Piece)) *Intake {
-	in := &Intake{hear: hear, left: maxMessage, ids: map[string]bool{}}
-	if hear == nil {
-		in.hear = func(agent.Piece) {}
+// NewIntake returns an Intake for the answer to a request. onPiece may be nil.
+func NewIntake(r agent.Request, onPiece func(agent.Piece)) *Intake {
+	in := &Intake{onPiece: onPiece, remaining: maxMessage, ids: map[string]bool{}}
+	if onPiece == nil {
+		in.onPiece = func(agent.Piece) {}
 	}
 	for _, m := range r.Messages {
 		for _, c := range m.Calls() {
@@ -38,7 +38,7 @@ func NewIntake(r agent.Request, hear func(agent.Piece)) *Intake {
 // Text adds a piece of text and passes it to the caller.
 func (in *Intake) Text(to *strings.Builder, s string) error {
 	if s != "" {
-		in.hear(agent.Piece{Text: s})
+		in.onPiece(agent.Piece{Text: s})
 	}
 	return in.Add(to, s)
 }
@@ -46,7 +46,7 @@ func (in *Intake) Text(to *strings.Builder, s string) error {
 // Reasoning adds a piece of reasoning and passes it to the caller.
 func (in *Intake) Reasoning(to *strings.Builder, s string) error {
 	if s != "" {
-		in.hear(agent.Piece{Reasoning: s})
+		in.onPiece(agent.Piece{Reasoning: s})
 	}
 	return in.Add(to, s)
 }
@@ -59,7 +59,8 @@ func (in *Intake) Add(to *strings.Builder, s string) error {
 
 // Hold counts n stored bytes of the message. It returns an error above the limit.
 func (in *Intake) Hold(n int) error {
-	if in.left -= n; in.left < 0 {
+	in.remaining -= n
+	if in.remaining < 0 {
 		return Malformed("the message has more than %d MiB", maxMessage>>20)
 	}
 	return nil
@@ -67,11 +68,12 @@ func (in *Intake) Hold(n int) error {
 
 // Begin counts a new call, and passes its name to the caller.
 func (in *Intake) Begin(id, name string) error {
-	if in.calls++; in.calls > maxCalls {
+	in.calls++
+	if in.calls > maxCalls {
 		return Malformed("the message has more than %d calls", maxCalls)
 	}
 	if name != "" {
-		in.hear(agent.Piece{Call: name})
+		in.onPiece(agent.Piece{Call: name})
 	}
 	return in.Hold(len(id) + len(name))
 }

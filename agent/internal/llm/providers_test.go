@@ -53,16 +53,16 @@ func each(t *testing.T, test func(*testing.T, func(url string) agent.Provider)) 
 	}
 }
 
-func said(text string) agent.Message {
+func userMessage(text string) agent.Message {
 	return agent.Message{Role: agent.User, Parts: []agent.Part{{Text: text}}}
 }
 
-var hello = agent.Request{System: "Be brief.", Messages: []agent.Message{said("hello")}}
+var hello = agent.Request{System: "Be brief.", Messages: []agent.Message{userMessage("hello")}}
 
-// heard collects pieces.
-type heard struct{ text, reasoning, calls string }
+// pieces collects the pieces of a message.
+type pieces struct{ text, reasoning, calls string }
 
-func (h *heard) hear(p agent.Piece) {
+func (h *pieces) add(p agent.Piece) {
 	h.text += p.Text
 	h.reasoning += p.Reasoning
 	if p.Call != "" {
@@ -99,8 +99,8 @@ func TestAConversation(t *testing.T) {
 		p := provider(s.URL)
 		r := hello
 		r.Tools = []toolbox.Descriptor{{Name: "read", Description: "Reads <b>.", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}}
-		var h heard
-		first, err := p.Generate(t.Context(), r, h.hear)
+		var h pieces
+		first, err := p.Generate(t.Context(), r, h.add)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestAConversation(t *testing.T) {
 		if diff := cmp.Diff(want, first, native); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(heard{text, "Let me see…", "read;read;now;"}, h, cmp.AllowUnexported(heard{})); diff != "" {
+		if diff := cmp.Diff(pieces{text, "Let me see…", "read;read;now;"}, h, cmp.AllowUnexported(pieces{})); diff != "" {
 			t.Error(diff)
 		}
 		// The conversation passes through a journal, and results arrive one by one.
@@ -125,7 +125,7 @@ func TestAConversation(t *testing.T) {
 		result := func(id, output string, failed bool) agent.Message {
 			return agent.Message{Role: agent.User, Parts: []agent.Part{{Result: &agent.Result{ID: id, Name: "read", Output: json.RawMessage(output), IsError: failed}}}}
 		}
-		r.Messages = append(r.Messages, kept, result("two", `{"n":1}`, false), said("go on"), result("one", `"plain\ntext"`, false), result("three", `""`, true))
+		r.Messages = append(r.Messages, kept, result("two", `{"n":1}`, false), userMessage("go on"), result("one", `"plain\ntext"`, false), result("three", `""`, true))
 		second, err := p.Generate(t.Context(), r, nil)
 		if err != nil || second.Message.Text() != "Done." || second.Stop != agent.StopEnd {
 			t.Fatal(second, err)
@@ -155,9 +155,9 @@ func TestAwkwardConversations(t *testing.T) {
 		}
 		s := modelserver.New(t, modelserver.Turn{Text: "ok"})
 		_, err := provider(s.URL).Generate(t.Context(), agent.Request{System: " \n", Messages: []agent.Message{
-			said("a"), said(" "), said("b"),
+			userMessage("a"), userMessage(" "), userMessage("b"),
 			{Role: agent.Assistant, Parts: []agent.Part{{Text: "\n"}, {Native: &agent.Native{Provider: "another/m", JSON: json.RawMessage(`{"type":"thinking","signature":"x"}`)}}}},
-			said("c"),
+			userMessage("c"),
 			{Role: agent.Assistant, Parts: []agent.Part{
 				call("functions.read:0", "read the file", `{"path":`), call("functions.read:1", "", ``), call("3", "read", `"{}"`), call("4", "read", `[1]`), call("5", "read", `null`)}},
 			{Role: agent.User, Parts: []agent.Part{{Text: "stop"}, result("functions.read:0"), result("functions.read:1"), result("3"), result("4"), result("5")}},
@@ -177,32 +177,32 @@ func TestErrors(t *testing.T) {
 		name      string
 		turn      modelserver.Turn
 		status    int
-		says      string
+		message   string
 		wait      time.Duration
 		temporary bool
 		tooLong   bool
 	}{
-		{name: "refused", turn: modelserver.Turn{Status: 400, Text: "tools.0: bad"}, status: 400, says: "tools.0: bad"},
-		{name: "long", turn: modelserver.Turn{Status: 400, Text: "prompt is too long: 205000 tokens > 200000 maximum"}, status: 400, says: "205000", tooLong: true},
-		{name: "window", turn: modelserver.Turn{Status: 400, Text: "This model's maximum context length is 4096 tokens"}, status: 400, says: "4096", tooLong: true},
-		{name: "code", turn: modelserver.Turn{Status: 400, Code: "context_length_exceeded", Text: "no"}, status: 400, says: "no", tooLong: true},
-		{name: "size", turn: modelserver.Turn{Status: 413, Text: "Request exceeds the maximum size"}, status: 413, says: "size", tooLong: true},
-		{name: "key", turn: modelserver.Turn{Status: 401, Text: "Incorrect API key provided: " + key}, status: 401, says: "Incorrect API key provided: "},
-		{name: "limit", turn: modelserver.Turn{Status: 429, Text: "too many tokens in the context window of a minute", RetryAfter: "2.5"}, status: 429, says: "too many", wait: 2500 * time.Millisecond, temporary: true},
-		{name: "date", turn: modelserver.Turn{Status: 503, RetryAfter: date}, status: 503, says: "scripted", wait: time.Hour, temporary: true},
-		{name: "forever", turn: modelserver.Turn{Status: 503, RetryAfter: "1e300"}, status: 503, says: "scripted", wait: 24 * time.Hour, temporary: true},
-		{name: "busy", turn: modelserver.Turn{Status: 529}, status: 529, says: "scripted", temporary: true},
-		{name: "page", turn: modelserver.Turn{Status: 502, Raw: "<html><head><title>502 Bad Gateway</title><style>x{}</style></head><body>" + strings.Repeat("<p>x", 1e6) + "</body>"}, status: 502, says: "502 Bad Gateway", temporary: true},
-		{name: "nothing", turn: modelserver.Turn{Status: 500, Raw: " "}, status: 500, says: "no reason is given", temporary: true},
-		{name: "detail", turn: modelserver.Turn{Status: 422, Raw: `{"detail":[{"loc":["body","tools"],"msg":"field required"}]}`}, status: 422, says: "field required"},
-		{name: "word", turn: modelserver.Turn{Status: 404, Raw: `{"error":"model 'm' not found"}`}, status: 404, says: "model 'm' not found"},
-		{name: "list", turn: modelserver.Turn{Status: 400, Raw: `[{"error":{"code":400,"message":"Invalid\u001b[31m value","status":"INVALID_ARGUMENT"}}]`}, status: 400, says: "Invalid[31m value"},
-		{name: "behind", turn: modelserver.Turn{Status: 502, Raw: `{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":{\"message\":\"out of memory\"}}"}}}`}, status: 502, says: "Provider returned error: ", temporary: true},
-		{name: "in the stream", turn: modelserver.Turn{Status: 529, Break: true, Text: "overloaded", Code: "overloaded_error"}, status: 529, says: "overloaded", temporary: true},
-		{name: "broken", turn: modelserver.Turn{Text: "a text", Break: true}, says: "broke off", temporary: true},
-		{name: "short", turn: modelserver.Turn{Raw: ": nothing\n\n"}, says: "broke off", temporary: true},
-		{name: "no JSON", turn: modelserver.Turn{Raw: "data: {\"type\":\n\n"}, says: "no JSON"},
-		{name: "a long line", turn: modelserver.Turn{Raw: "data: " + strings.Repeat("x", 17<<20) + "\n\n"}, says: "16 MiB"},
+		{name: "refused", turn: modelserver.Turn{Status: 400, Text: "tools.0: bad"}, status: 400, message: "tools.0: bad"},
+		{name: "long", turn: modelserver.Turn{Status: 400, Text: "prompt is too long: 205000 tokens > 200000 maximum"}, status: 400, message: "205000", tooLong: true},
+		{name: "window", turn: modelserver.Turn{Status: 400, Text: "This model's maximum context length is 4096 tokens"}, status: 400, message: "4096", tooLong: true},
+		{name: "code", turn: modelserver.Turn{Status: 400, Code: "context_length_exceeded", Text: "no"}, status: 400, message: "no", tooLong: true},
+		{name: "size", turn: modelserver.Turn{Status: 413, Text: "Request exceeds the maximum size"}, status: 413, message: "size", tooLong: true},
+		{name: "key", turn: modelserver.Turn{Status: 401, Text: "Incorrect API key provided: " + key}, status: 401, message: "Incorrect API key provided: "},
+		{name: "limit", turn: modelserver.Turn{Status: 429, Text: "too many tokens in the context window of a minute", RetryAfter: "2.5"}, status: 429, message: "too many", wait: 2500 * time.Millisecond, temporary: true},
+		{name: "date", turn: modelserver.Turn{Status: 503, RetryAfter: date}, status: 503, message: "scripted", wait: time.Hour, temporary: true},
+		{name: "forever", turn: modelserver.Turn{Status: 503, RetryAfter: "1e300"}, status: 503, message: "scripted", wait: 24 * time.Hour, temporary: true},
+		{name: "busy", turn: modelserver.Turn{Status: 529}, status: 529, message: "scripted", temporary: true},
+		{name: "page", turn: modelserver.Turn{Status: 502, Raw: "<html><head><title>502 Bad Gateway</title><style>x{}</style></head><body>" + strings.Repeat("<p>x", 1e6) + "</body>"}, status: 502, message: "502 Bad Gateway", temporary: true},
+		{name: "nothing", turn: modelserver.Turn{Status: 500, Raw: " "}, status: 500, message: "no reason is given", temporary: true},
+		{name: "detail", turn: modelserver.Turn{Status: 422, Raw: `{"detail":[{"loc":["body","tools"],"msg":"field required"}]}`}, status: 422, message: "field required"},
+		{name: "word", turn: modelserver.Turn{Status: 404, Raw: `{"error":"model 'm' not found"}`}, status: 404, message: "model 'm' not found"},
+		{name: "list", turn: modelserver.Turn{Status: 400, Raw: `[{"error":{"code":400,"message":"Invalid\u001b[31m value","status":"INVALID_ARGUMENT"}}]`}, status: 400, message: "Invalid[31m value"},
+		{name: "behind", turn: modelserver.Turn{Status: 502, Raw: `{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":{\"message\":\"out of memory\"}}"}}}`}, status: 502, message: "Provider returned error: ", temporary: true},
+		{name: "in the stream", turn: modelserver.Turn{Status: 529, Break: true, Text: "overloaded", Code: "overloaded_error"}, status: 529, message: "overloaded", temporary: true},
+		{name: "broken", turn: modelserver.Turn{Text: "a text", Break: true}, message: "broke off", temporary: true},
+		{name: "short", turn: modelserver.Turn{Raw: ": nothing\n\n"}, message: "broke off", temporary: true},
+		{name: "no JSON", turn: modelserver.Turn{Raw: "data: {\"type\":\n\n"}, message: "no JSON"},
+		{name: "a long line", turn: modelserver.Turn{Raw: "data: " + strings.Repeat("x", 17<<20) + "\n\n"}, message: "16 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, func(t *testing.T, provider func(string) agent.Provider) {
@@ -213,7 +213,7 @@ func TestErrors(t *testing.T) {
 				if !errors.As(err, &e) {
 					t.Fatalf("%T %v", err, err)
 				}
-				if e.Status != c.status || !strings.Contains(e.Message, c.says) || e.Temporary() != c.temporary || e.TooLong != c.tooLong || e.Provider != p.Name() {
+				if e.Status != c.status || !strings.Contains(e.Message, c.message) || e.Temporary() != c.temporary || e.TooLong != c.tooLong || e.Provider != p.Name() {
 					t.Errorf("%+v", e)
 				}
 				if e.RetryAfter < c.wait-10*time.Second || e.RetryAfter > c.wait {

@@ -57,7 +57,7 @@ func NewServer(name, address, key string, client *http.Client) *Server {
 
 // Ask sends body as JSON, and calls each with the data of each event of the answer until each returns Last. It returns
 // the context's error or an *agent.ProviderError.
-func (s *Server) Ask(ctx context.Context, body any, each func(data []byte) (Progress, error)) error {
+func (s *Server) Ask(ctx context.Context, body any, handle func(data []byte) (Progress, error)) error {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silence := time.AfterFunc(maxSilence, func() { cancel(Malformed("the server has sent nothing for %v", maxSilence)) })
@@ -65,29 +65,29 @@ func (s *Server) Ask(ctx context.Context, body any, each func(data []byte) (Prog
 	resp, err := s.post(limited, body)
 	if err == nil {
 		defer resp.Body.Close()
-		err = stream(&heard{resp.Body, silence}, each)
+		err = stream(&idleTimeoutReader{resp.Body, silence}, handle)
 	}
-	switch silent, ok := errors.AsType[*agent.ProviderError](context.Cause(limited)); {
+	switch timeout, ok := errors.AsType[*agent.ProviderError](context.Cause(limited)); {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case ok:
-		return s.fault(silent)
+		return s.providerError(timeout)
 	}
-	return s.fault(err)
+	return s.providerError(err)
 }
 
-// heard reads the body of an answer. Each read restarts the timer of maxSilence.
-type heard struct {
+// idleTimeoutReader reads the body of an answer. Each read restarts the timer of maxSilence.
+type idleTimeoutReader struct {
 	io.Reader
-	silence *time.Timer
+	timer *time.Timer
 }
 
 // Read implements io.Reader.
-func (h *heard) Read(b []byte) (int, error) {
+func (h *idleTimeoutReader) Read(b []byte) (int, error) {
 	n, err := h.Reader.Read(b)
-	h.silence.Reset(maxSilence)
+	h.timer.Reset(maxSilence)
 	return n, err
 }
 
@@ -114,7 +114,7 @@ func (s *Server) post(ctx context.Context, body any) (*http.Response, error) {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	return nil, s.refused(resp, kind)
+	return nil, s.statusError(resp, kind)
 }
 
 // encode writes JSON without HTML escapes, because a model reads it.
@@ -126,12 +126,12 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// refused returns the error for an answer that is not a stream.
-func (s *Server) refused(resp *http.Response, kind string) *agent.ProviderError {
+// statusError returns the error for an answer that is not a stream.
+func (s *Server) statusError(resp *http.Response, kind string) *agent.ProviderError {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // incomplete bodies are used too
 	e := readFault(body)
 	e.Status, e.RetryAfter = resp.StatusCode, retryAfter(resp.Header, time.Now())
-	asked := "POST " + secret.URL(s.address)
+	prefix := "POST " + secret.URL(s.address)
 	switch {
 	case e.Status >= 300 && e.Status < 400:
 		to, err := resp.Location()
@@ -139,13 +139,13 @@ func (s *Server) refused(resp *http.Response, kind string) *agent.ProviderError 
 			to = &url.URL{}
 		}
 		e.Message = fmt.Sprintf("%s: it redirects to %q, where neither the key nor the conversation is sent; "+
-			"if that is the right address, set it as the base URL", asked, secret.URL(to.String()))
+			"if that is the right address, set it as the base URL", prefix, secret.URL(to.String()))
 	case e.Status == http.StatusOK:
-		e.Message = text.Clip(fmt.Sprintf("%s: the answer is %s and no stream: %s", asked, kind, e.Message), maxReason)
+		e.Message = text.Clip(fmt.Sprintf("%s: the answer is %s and no stream: %s", prefix, kind, e.Message), maxReason)
 	case e.Message == "":
-		e.Message = asked + ": no reason is given"
+		e.Message = prefix + ": no reason is given"
 	case e.Code == "" && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed):
-		e.Message = asked + ": " + e.Message // perhaps the base URL is wrong
+		e.Message = prefix + ": " + e.Message // perhaps the base URL is wrong
 	}
 	e.TooLong = tooLong(e)
 	return e
@@ -156,16 +156,16 @@ func Malformed(format string, args ...any) error {
 	return &agent.ProviderError{Final: true, Message: fmt.Sprintf(format, args...)}
 }
 
-// fault converts an error to an *agent.ProviderError for the caller.
-func (s *Server) fault(err error) *agent.ProviderError {
+// providerError converts an error to an *agent.ProviderError for the caller.
+func (s *Server) providerError(err error) *agent.ProviderError {
 	var e *agent.ProviderError
-	var at *url.Error
+	var urlErr *url.Error
 	switch {
 	case errors.As(err, &e):
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		e = &agent.ProviderError{Message: "the answer broke off", Err: io.ErrUnexpectedEOF}
-	case errors.As(err, &at):
-		e = &agent.ProviderError{Message: at.Err.Error(), Err: err}
+	case errors.As(err, &urlErr):
+		e = &agent.ProviderError{Message: urlErr.Err.Error(), Err: err}
 	default:
 		e = &agent.ProviderError{Message: err.Error(), Err: err}
 	}

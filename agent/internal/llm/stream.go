@@ -30,7 +30,7 @@ const (
 
 // stream reads the events of an answer until the last one. If the answer ends before the message is complete, stream
 // returns io.ErrUnexpectedEOF. If it breaks off after the message, stream returns nil.
-func stream(answer io.Reader, each func(data []byte) (Progress, error)) error {
+func stream(answer io.Reader, handle func(data []byte) (Progress, error)) error {
 	body := &io.LimitedReader{R: answer, N: maxStream}
 	events := wire.NewEvents(body, maxEvent)
 	events.AtOnce = true
@@ -50,7 +50,8 @@ func stream(answer io.Reader, each func(data []byte) (Progress, error)) error {
 		case len(e.Data) == 0:
 			continue
 		}
-		if progress, err = each(e.Data); err != nil {
+		progress, err = handle(e.Data)
+		if err != nil {
 			return err
 		}
 	}
