@@ -81,8 +81,8 @@ func (v *view) ownCapabilities(server string) (caps json.RawMessage, instruction
 	return d.capabilities, d.instructions
 }
 
-// sayings returns the instructions of the servers. It omits servers that have nothing in the view.
-func (v *view) sayings(who asker) []protocol.ServerInstructions {
+// serverInstructions returns the instructions of the servers. It omits servers that have nothing in the view.
+func (v *view) serverInstructions(requester listRequester) []protocol.ServerInstructions {
 	var all []protocol.ServerInstructions
 	for _, server := range v.servers() {
 		d := v.gateway.description(server)
@@ -94,7 +94,7 @@ func (v *view) sayings(who asker) []protocol.ServerInstructions {
 			entries = "tools"
 		}
 		prefix := interop.Server{ID: server}.Prefixes()[0]
-		all = append(all, protocol.ServerInstructions{Server: server, Kind: of, Prefix: prefix, Text: d.instructions})
+		all = append(all, protocol.ServerInstructions{Server: server, Kind: entries, Prefix: prefix, Text: d.instructions})
 	}
 	return all
 }

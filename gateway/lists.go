@@ -387,7 +387,7 @@ func (l *listing) same(o *listing) bool {
 
 // pages reads all pages of a list.
 func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, key listKey) (*listing, error) {
-	l := &listing{endpoint: e, at: time.Now(), ttl: protocol.MaxTTL, caller: key.caller}
+	l := &listing{endpoint: e, readAt: time.Now(), ttl: protocol.MaxTTL, caller: key.caller}
 	pages := protocol.Pages{Method: row.name, Key: row.list, MaxPages: maxListPages, MaxBytes: interop.MaxMessage}
 	ask := e.Do
 	if key.declared != (interop.Declared{}) || isPerPrincipal(e) { // on the connection of the client or principal

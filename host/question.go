@@ -250,8 +250,8 @@ func (s *frontSession) receiveResponse(env *wire.Envelope) {
 	s.resolve(env.ID, end)
 }
 
-// spoilt ends the question of an unreadable answer. It returns false if the message answers no open question.
-func (s *frontSession) spoilt(bad *wire.BadFrame) bool {
+// rejectAnswer ends the question of an unreadable answer. It returns false if the message answers no open question.
+func (s *frontSession) rejectAnswer(bad *wire.BadFrame) bool {
 	return bad.ID != nil && !bad.HasMethod && s.resolve(bad.ID, questionEnd{
 		err: &interop.RPCError{Code: interop.CodeInternal, Message: "the client's answer cannot be read: " + bad.Error()},
 	})

@@ -177,7 +177,7 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 		e.secrets.OnLearn(func(value string) { learn(NewSecret(value)) })
 	}
 	e.opts.Logger = e.secrets.Logger(cmp.Or(e.opts.Logger, slog.New(slog.DiscardHandler)))
-	if e.opts.lane != nil && protocol.CheckClientRequest(e.opts.Capabilities, protocol.MethodRoots, nil) == nil {
+	if e.opts.onQuestion != nil && protocol.CheckClientRequest(e.opts.Capabilities, protocol.MethodRoots, nil) == nil {
 		e.greeted = make(chan struct{})
 	}
 	meta := conn.ModernMeta(e.opts.Info, e.opts.Capabilities)

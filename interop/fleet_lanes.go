@@ -173,8 +173,8 @@ func (m *member) laneCapabilities(ctx context.Context, base *Endpoint) (capabili
 	}
 	shake := base.handshake()
 	dual = m.mayBeDual(shake, c.Era)
-	declared := c.declaredTo(Legacy)
-	if shake.Era != Legacy && !dual || !protocol.AcceptsRequests(declared) || !m.lanes.due(askedLane) {
+	declared := c.capabilitiesFor(Legacy)
+	if shake.Era != Legacy && !dual || !protocol.AcceptsRequests(declared) || !m.lanes.mayTry(questionLane) {
 		return "", false
 	}
 	return string(declared), dual

@@ -38,8 +38,8 @@ func (c *Client) Declared() Declared {
 	if c == nil || len(c.Capabilities) <= len(`{}`) {
 		return Declared{}
 	}
-	d := Declared{era: c.Era, modern: string(c.declaredTo(Modern))}
-	if legacy := c.declaredTo(Legacy); c.Back != nil && protocol.AcceptsRequests(legacy) {
+	d := Declared{era: c.Era, modern: string(c.capabilitiesFor(Modern))}
+	if legacy := c.capabilitiesFor(Legacy); c.Back != nil && protocol.AcceptsRequests(legacy) {
 		d.legacy = string(legacy)
 	}
 	if d.legacy == "" && d.modern == "" {

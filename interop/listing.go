@@ -239,8 +239,10 @@ func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bo
 // for all clients.
 func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, error) {
 	l, first := newListing(), true
-	pages := protocol.Pages{Method: protocol.MethodToolsList, Key: "tools", MaxPages: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage}
-	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
+	pages := protocol.Pages{
+		Method: protocol.MethodToolsList, Key: "tools", MaxPages: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage,
+	}
+	remainder, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		return e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, bounded: client == nil})
 	}, func(page []wire.Member, rows []json.RawMessage) {
 		l.owner = e.ownerOf(page, l.owner, first)
@@ -252,9 +254,10 @@ func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, err
 	var rpc *RPCError
 	var pageErr *protocol.PageError
 	switch {
-	case errors.As(err, &bad):
-		return nil, &conn.ProtocolError{What: bad.Problem, Cause: bad.Cause}
-	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound && !protocol.Has(e.Capabilities(), []string{"tools"}):
+	case errors.As(err, &pageErr):
+		return nil, &conn.ProtocolError{What: pageErr.Problem, Cause: pageErr.Cause}
+	case first && errors.As(err, &rpc) && rpc.Code == CodeMethodNotFound &&
+		!protocol.Has(e.Capabilities(), []string{"tools"}): // it has no tools
 	case err != nil:
 		return nil, err
 	case remainder != "":

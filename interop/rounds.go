@@ -48,7 +48,7 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 	}
 	switch {
 	case ask != nil && protocol.AcceptsRequests(capabilities):
-		return e.rounds(ctx, m, result, capabilities, ask)
+		return e.runRounds(ctx, m, result, capabilities, ask)
 	case client != nil:
 		return nil, "", e.resultFault(m, errInputRequired)
 	}
@@ -193,7 +193,8 @@ func readQuestions(result, capabilities json.RawMessage) (questions []inputReque
 			return nil, nil, &conn.ProtocolError{What: "inputRequests of two meanings", Cause: err}
 		}
 		if err := protocol.CheckClientRequest(capabilities, q.method, q.params); err != nil {
-			return nil, nil, &conn.ProtocolError{What: "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare", Cause: err}
+			what := "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare"
+			return nil, nil, &conn.ProtocolError{What: what, Cause: err}
 		}
 		questions = append(questions, q)
 	}

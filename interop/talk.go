@@ -431,9 +431,9 @@ func (e *Endpoint) withRetirement(ctx context.Context) (until context.Context, s
 	return ctx, func() { unwatch(); cancel(nil) }
 }
 
-// question passes a server's question to the client of a lane. A client is never asked for a capability that it
+// relayQuestion passes a server's question to the client of a lane. A client is never asked for a capability that it
 // has not declared.
-func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMessage, error) {
+func (e *Endpoint) relayQuestion(ctx context.Context, t *activeRequest, m Message) (json.RawMessage, error) {
 	if err := protocol.CheckClientRequest(e.opts.Capabilities, m.Method, m.Params); err != nil {
 		return nil, err
 	}
@@ -457,8 +457,9 @@ func (e *Endpoint) question(ctx context.Context, t *talk, m Message) (json.RawMe
 	defer stop()
 	to := m
 	if t != nil && t.client != nil {
-		if t.client.Back == nil || protocol.CheckClientRequest(t.client.declaredTo(Legacy), m.Method, m.Params) != nil {
-			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method} // another client has opened the connection
+		if t.client.Back == nil || protocol.CheckClientRequest(t.client.capabilitiesFor(Legacy), m.Method, m.Params) != nil {
+			// Another client has opened the connection.
+			return nil, &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + m.Method}
 		}
 		to.Of, to.Caller = t.exchange, t.caller
 		ask = t.client.Back

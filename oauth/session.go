@@ -242,9 +242,10 @@ func (s *session) runFlight(ctx context.Context, n need) (*grant, error) {
 }
 
 // log logs an event that no caller sees. The server's address is masked, because its path may contain a key.
-func (s *session) log(said string, err error) {
-	why := secret.New(secret.FindInURL(s.key.Resource)...).Mask(err.Error())
-	s.client.options.Logger.Info(said, "server", secret.Target(s.key.Resource), "caller", s.key.Principal, "why", why)
+func (s *session) log(message string, err error) {
+	reason := secret.New(secret.FindInURL(s.key.Resource)...).Mask(err.Error())
+	s.client.options.Logger.Info(message,
+		"server", secret.Target(s.key.Resource), "caller", s.key.Principal, "why", reason)
 }
 
 // renew gets a grant without a person, while it holds the lock of all processes that share the store. It returns nil if

@@ -198,7 +198,7 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 	a.reportUnexplained(a.Root, d.node(), 0)
 	text := d.node().Append(make([]byte, 0, min(a.size, DefaultBytes)))
 	if hasLoneSurrogate(text) {
-		text = jsontree.Parse(wire.Whole(text)).Append(nil) // if two names became equal, the last one is kept
+		text = jsontree.Parse(wire.WithoutLoneSurrogates(text)).Append(nil) // if two names became equal, the last one is kept
 		a.change(a.Root, RuleJSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
 	}
 	out := &Adapted{Note: note, Schema: text}
@@ -359,7 +359,7 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 
 // reportUnexplained reports a change of form if no change was reported after the first reported ones.
 func (a *adapter) reportUnexplained(n, adapted *node, reported int) {
-	if len(a.changes) == reported && n.Like == nil && !adapted.Same(n) {
+	if len(a.changes) == reported && n.Original == nil && !adapted.Same(n) {
 		a.change(n, RuleForm, "wrote it in another way", "", "")
 	}
 }

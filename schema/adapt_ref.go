@@ -89,12 +89,12 @@ type frame struct {
 
 // enclosingFrame returns the frame that contains n, or nil. Schemas merged beside n do not count.
 func (a *adapter) enclosingFrame(n *node) *frame {
-	for n.Like != nil {
-		n = n.Like
+	for n.Original != nil {
+		n = n.Original
 	}
 	for i := len(a.inlined) - 1; i >= 0; i-- {
 		f := a.inlined[i]
-		for at := n; at != nil; at = at.Up {
+		for at := n; at != nil; at = at.Parent {
 			if at == f.target {
 				return f
 			}

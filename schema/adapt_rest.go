@@ -136,8 +136,8 @@ func (a *adapter) dropUnaccepted(d *builder) bool {
 
 // origin returns the schema that contained a keyword before schemas were merged.
 func (d *builder) origin(f field) *node {
-	if f.Value.Up != nil {
-		return f.Value.Up
+	if f.Value.Parent != nil {
+		return f.Value.Parent
 	}
 	return d.original
 }

@@ -284,7 +284,7 @@ func (c *compiler) reference(ref *node) (*rule, error) {
 		return nil, err
 	}
 	if draft != 0 {
-		return &rule{at: ref.Up, draft: draft, partial: true}, nil
+		return &rule{at: ref.Parent, draft: draft, partial: true}, nil
 	}
 	r := c.rule(target)
 	r.shared = true

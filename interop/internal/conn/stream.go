@@ -98,7 +98,7 @@ func (c *stream) readAll() {
 			c.dispatch(&env)
 		case errors.As(err, &bad):
 			if !bad.HasMethod {
-				c.unmatched(nil)
+				c.recordUnmatched(nil)
 			}
 			c.refuse(bad)
 		default:

@@ -89,7 +89,7 @@ func ListBeside(
 	if v, ok := wire.Lookup(e.Capabilities(), kind.capability); !ok || string(v) == "null" {
 		return nil, "", nil
 	}
-	pages := protocol.Pages{Method: kind.method, Key: kind.member, Most: maxListPages, MaxBytes: interop.MaxMessage}
+	pages := protocol.Pages{Method: kind.method, Key: kind.member, MaxPages: maxListPages, MaxBytes: interop.MaxMessage}
 	rest, err = pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		return sendRequest(ctx, fleet, server, kind.method, params)
 	}, func(_ []wire.Member, raws []json.RawMessage) {

@@ -31,7 +31,7 @@ type state struct {
 // New returns the streams of one run.
 func New(in io.Reader, out, err io.Writer) Streams {
 	return Streams{
-		in, out, err, &state{Log: logFlag{level: logOff}, masker: masker{learned: secret.New().Keeping(maxLearned)}},
+		in, out, err, &state{Log: logFlag{level: logOff}, masker: masker{learned: secret.New().LimitLearned(maxLearned)}},
 	}
 }
 
