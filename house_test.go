@@ -47,7 +47,7 @@ var roomBudget = map[string]int{
 	"host":      7200,
 	"identity":  1600,
 	"internal":  10000,
-	"interop":   12300,
+	"interop":   12400,
 	"ledger":    4300,
 	"mcpconfig": 10100,
 	"oauth":     4100,
