@@ -44,19 +44,19 @@ var largePackages = []string{"gateway", "host", "interop", "ledger", "mcpconfig"
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
 	"agent":     3500,
-	"cmd":       21000,
+	"cmd":       21100,
 	"examples":  300,
 	"gateway":   4600,
-	"host":      7200,
-	"identity":  1600,
+	"host":      7300,
+	"identity":  1700,
 	"internal":  10100,
-	"interop":   12200,
+	"interop":   12400,
 	"ledger":    4300,
 	"mcpconfig": 10300,
 	"oauth":     4200,
 	"operation": 2700,
-	"schema":    9400,
-	"toolbox":   7600,
+	"schema":    9500,
+	"toolbox":   7700,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {

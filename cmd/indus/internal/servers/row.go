@@ -202,7 +202,7 @@ func (f *scopeFlags) change(
 
 // reportPlainSecrets warns of values that look like secrets in plain text. It hides them, and suggests a variable.
 func reportPlainSecrets(d mcpconfig.Definition, path string, s show.Streams) {
-	for _, p := range secret.InDefinition(d.JSON) {
+	for _, p := range secret.FindInDefinition(d.JSON) {
 		s.Reportf(
 			"%s: %s looks like a secret, and is in %s in plain text; write %s, which takes it from the environment, or "+
 				"${cmd:pass show …} instead",
