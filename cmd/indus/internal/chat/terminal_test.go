@@ -345,7 +345,7 @@ func TestQuestionsShowEverything(t *testing.T) {
 		{"a server's edit is no diff", askOf("x", "edit", `{"old":"one"}`), "? x__edit wants to run\n  │ edit of the server x\n  │ old: one"},
 		{"no object", askOf("", "bash", `["x"] `+"\n"), "? bash wants to run\n  │   [\"x\"]\n  │"},
 		{"not listed", agent.Ask{Tool: toolbox.Descriptor{Name: "x__y"}, Call: toolbox.Call{Name: "x__y", Input: json.RawMessage(`{}`)}},
-			"? x__y wants to run\n  │ no server lists it now, so that nob\n  │ ody knows what it is"},
+			"? x__y wants to run\n  │ no server lists it now, so its defi\n  │ nition is unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, 40, 20, func(y *talk) {
