@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	interruptedText = "Interrupted: nobody knows whether this call ran, or how far. It was not repeated. " +
+	interruptedText = "Interrupted: it is unknown whether this call ran, or how far. It was not repeated. " +
 		"Look at what is there before you call it again."
 	cutOffText = "[Your message above was cut off: the turn was cancelled before you had finished it.]"
 )

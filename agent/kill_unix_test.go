@@ -56,7 +56,7 @@ func TestAKilledSessionGoesOn(t *testing.T) {
 	}
 	sent := m.last().Messages
 	checkShape(t, sent)
-	if len(sent) != 7 || outputs(sent[4])[0] != "quick{}" || !strings.Contains(outputs(sent[6])[0], "nobody knows") {
+	if len(sent) != 7 || outputs(sent[4])[0] != "quick{}" || !strings.Contains(outputs(sent[6])[0], "it is unknown") {
 		t.Errorf("%d messages: %+v", len(sent), sent)
 	}
 }

@@ -71,7 +71,7 @@ type Memory interface {
 var (
 	errRefused  = errors.New("the user refused this call. Do not try it again; ask the user what to do instead")
 	errNever    = errors.New("the user does not allow this tool. Do not call it again")
-	errNoPerson = errors.New("it needs permission, and there is nobody to ask. Do not try it again")
+	errNoPerson = errors.New("it needs permission, and there is no person to ask. Do not try it again")
 )
 
 // questionDelay is the delay before the first question. Calls of the same message queue their questions in this time,

@@ -208,7 +208,7 @@ func TestCallsThatMayHaveRunAreNotRepeated(t *testing.T) {
 		sent := m.last().Messages
 		checkShape(t, sent)
 		got := outputs(sent[2])
-		if len(got) != 2 || !strings.Contains(got[0], "nobody knows whether this call ran") || got[1] != "two" || sent[2].Text() != prompt {
+		if len(got) != 2 || !strings.Contains(got[0], "it is unknown whether this call ran") || got[1] != "two" || sent[2].Text() != prompt {
 			t.Error(got, sent[2].Text())
 		}
 	}

@@ -104,7 +104,7 @@ func (r *Registry) Add(all ...Registration) error {
 // Registration. Without registrations it removes all operations of the owner. owner must not be "".
 func (r *Registry) Replace(owner string, all ...Registration) error {
 	if owner == "" {
-		return fmt.Errorf("operation: what nobody owns cannot be replaced as a whole")
+		return fmt.Errorf("operation: Replace needs an owner")
 	}
 	owned := slices.Clone(all)
 	for i := range owned {

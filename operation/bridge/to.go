@@ -32,7 +32,7 @@ type ToMCPOptions struct {
 }
 
 // ErrNobody is returned by a [ToMCPOptions.Identity] for an unknown principal.
-var ErrNobody = errors.New("nobody is known by that name")
+var ErrNobody = errors.New("the principal is unknown")
 
 // externalOperations offers the External operations of a registry to callers.
 type externalOperations struct {
@@ -121,7 +121,7 @@ func (s *externalOperations) Call(ctx context.Context, c toolbox.Call) (*toolbox
 	if s.opts.Capabilities != nil {
 		call.Capabilities, err = s.opts.Capabilities(ctx, identity)
 		if err != nil {
-			return nil, unavailableError(ctx, "what the operation needs to run cannot be had now")
+			return nil, unavailableError(ctx, "the capabilities of the operation are not available now")
 		}
 	}
 	envelope := s.registry.Call(ctx, call)
@@ -150,7 +150,7 @@ func (s *externalOperations) identity(ctx context.Context, caller toolbox.Princi
 	case errors.Is(err, ErrNobody):
 		return identity, &operation.Error{Code: operation.Forbidden, Message: "the caller is not known any more"}
 	case err != nil:
-		return identity, unavailableError(ctx, "who calls is not known now")
+		return identity, unavailableError(ctx, "the caller cannot be identified now")
 	}
 	return identity, nil
 }

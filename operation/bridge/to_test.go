@@ -167,7 +167,7 @@ func TestRightsThatAreTakenAreGoneAtOnce(t *testing.T) {
 		{grant("ada", "weather:read"), nil, `{"for":"ada","sky":"rain"}`},
 		{grant("ada"), nil, `{"code":"NOT_FOUND","message":"there is no operation of that name","retryable":false,"details":{"operation":"weather/today"}}`},
 		{grant(""), fmt.Errorf("directory: %w", bridge.ErrNobody), `{"code":"FORBIDDEN","message":"the caller is not known any more","retryable":false}`},
-		{grant(""), errors.New("ldap://secret@host is down"), `{"code":"INTERNAL","message":"who calls is not known now","retryable":true}`},
+		{grant(""), errors.New("ldap://secret@host is down"), `{"code":"INTERNAL","message":"the caller cannot be identified now","retryable":true}`},
 	} {
 		now = func() (operation.Identity, error) { return tt.who, tt.err }
 		if got := do(t, four, "x", "call", `{"operation":"weather/today","input":{"city":"Ulm"}}`); got != tt.want {
@@ -208,7 +208,7 @@ func TestCapabilitiesThatCannotBeHad(t *testing.T) {
 	four := bridge.ToMCP(shop(t), &bridge.ToMCPOptions{Capabilities: func(context.Context, operation.Identity) (operation.Capabilities, error) {
 		return nil, errors.New("vault: permission denied for s.1234")
 	}})
-	want := `{"code":"INTERNAL","message":"what the operation needs to run cannot be had now","retryable":true}`
+	want := `{"code":"INTERNAL","message":"the capabilities of the operation are not available now","retryable":true}`
 	if got := do(t, four, "", "call", `{"operation":"token"}`); got != want {
 		t.Error(got)
 	}
