@@ -197,6 +197,9 @@ func (a *signInFlow) grantByPerson(ctx context.Context, as *authServer) (g *gran
 	}()
 	scopes, verifier := a.scopes(as), oauth2.GenerateVerifier()
 	code, err := a.requestCode(ctx, as, i, redirection, scopes, verifier)
+	if a.need.answered != nil {
+		a.need.answered()
+	}
 	if err != nil {
 		return nil, &StepError{StepAuthorization, as.Issuer, err}
 	}

@@ -1,6 +1,9 @@
 package oauth
 
-import "context"
+import (
+	"context"
+	"sync/atomic"
+)
 
 // detachedSignIn is a sign-in that goes on without its caller. address is set before ready is closed. err is set before
 // both channels are closed.
@@ -8,6 +11,7 @@ type detachedSignIn struct {
 	ready   chan struct{} // closed when there is an address, or when there will be none
 	done    chan struct{}
 	address string
+	used    atomic.Bool // the answer has come, so that the address is no longer valid
 	err     error
 }
 
@@ -27,6 +31,14 @@ func (c *Client) SignInAddress(ctx context.Context, resource, principal string) 
 	}
 	s.mu.Lock()
 	h := s.detached
+	for h != nil && h.used.Load() {
+		s.mu.Unlock()
+		if err := awaitClosed(ctx, h.done); err != nil {
+			return "", err
+		}
+		s.mu.Lock()
+		h = s.detached
+	}
 	if h == nil {
 		h = &detachedSignIn{ready: make(chan struct{}), done: make(chan struct{})}
 		if !c.spawn(func() { s.runDetached(h) }) {
@@ -36,14 +48,22 @@ func (c *Client) SignInAddress(ctx context.Context, resource, principal string) 
 		s.detached = h
 	}
 	s.mu.Unlock()
-	select {
-	case <-h.ready:
-		if h.address != "" {
-			return h.address, nil
-		}
+	if err := awaitClosed(ctx, h.ready); err != nil {
+		return "", err
+	}
+	if h.address == "" {
 		return "", h.err
+	}
+	return h.address, nil
+}
+
+// awaitClosed waits until a channel is closed, or returns the error of ctx.
+func awaitClosed(ctx context.Context, closed <-chan struct{}) error {
+	select {
+	case <-closed:
+		return nil
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return ctx.Err()
 	}
 }
 
@@ -60,12 +80,10 @@ func (c *Client) AwaitSignIn(ctx context.Context, resource, principal string) er
 	if h == nil {
 		return nil
 	}
-	select {
-	case <-h.done:
-		return h.err
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := awaitClosed(ctx, h.done); err != nil {
+		return err
 	}
+	return h.err
 }
 
 // runDetached signs in with an address that is handed over. It is not a flight, so requests do not wait for it.
@@ -78,7 +96,7 @@ func (s *session) runDetached(h *detachedSignIn) {
 				h.address = address
 				close(h.ready)
 			}
-		}})
+		}, answered: func() { h.used.Store(true) }})
 	}
 	s.mu.Lock()
 	s.detached = nil

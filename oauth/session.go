@@ -57,6 +57,7 @@ type need struct {
 	noPerson      bool      // asks no person
 	openServer    bool      // the server requires no token, or a token that is not of OAuth
 	show          func(address string)
+	answered      func() // called when the answer to the shown address has come; nil: is not called
 }
 
 // isMetBy reports whether a grant meets the need.
