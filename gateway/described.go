@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/indusagi/indus/internal/wire"
@@ -29,16 +30,9 @@ func (g *Gateway) recordDescription(server string, maxWrites int) {
 	if d.capabilities == nil || d.written >= maxWrites {
 		return
 	}
-	b := append([]byte(`{"capabilities":`), d.capabilities...)
-	if d.instructions != "" {
-		b = append(append(b, `,"instructions":`...), wire.Quote(d.instructions)...)
-	}
-	if d.info != nil {
-		b = append(append(b, `,"info":`...), d.info...)
-	}
-	lists := g.lists.encodeCommon(server, ledger.MaxDescription-len(b)-16)
-	b = append(append(append(b, `,"lists":{`...), lists...), "}}"...)
-	if g.attached.Describe(server, b) {
+	o := wire.Object{}.Raw("capabilities", d.capabilities).Text("instructions", d.instructions).Raw("info", d.info)
+	lists := g.lists.encodeCommon(server, ledger.MaxDescription-len(o)-16)
+	if g.attached.Describe(server, o.Raw("lists", slices.Concat([]byte("{"), lists, []byte("}"))).JSON()) {
 		g.mu.Lock()
 		d = g.descriptions[server]
 		d.written++

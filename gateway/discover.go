@@ -24,14 +24,11 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 	} else {
 		caps, instructions = v.ownCapabilities(server)
 	}
-	b := append([]byte(`{"capabilities":`), caps...)
-	if instructions != "" {
-		b = append(append(b, `,"instructions":`...), wire.Quote(instructions)...)
-	}
+	o := wire.Object{}.Raw("capabilities", caps).Text("instructions", instructions)
 	if v.hasPending() { // they may add to it
-		b = append(b, `,"ttlMs":0`...)
+		o = o.Raw("ttlMs", []byte("0"))
 	}
-	return append(b, '}')
+	return o.JSON()
 }
 
 // awaitServer waits until the server of a view has connected, for at most its connect timeout. An idle server is

@@ -176,7 +176,7 @@ func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 	}
 	ctx = interop.WithClient(ctx, f.request.Client)
 	for _, id := range ids {
-		params := append(wire.AppendQuote([]byte(`{"taskId":`), id), '}')
+		params := wire.Object{}.Raw("taskId", wire.Quote(id)).JSON()
 		get := interop.Message{Method: "tasks/get", Params: params, Caller: f.request.Caller}
 		state, err := f.view.request(ctx, f.server, get)
 		if err == nil {

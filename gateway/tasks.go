@@ -98,7 +98,7 @@ func rewriteTask(
 	}
 	if meta, ok := wire.Lookup(result, "_meta"); ok {
 		if _, ok := wire.Lookup(meta, protocol.MetaRelatedTask); ok {
-			related := append(append([]byte(`{"taskId":`), id...), '}')
+			related := wire.Object{}.Raw("taskId", id).JSON()
 			meta, err = wire.Rewrite(meta, wire.Edit{Key: protocol.MetaRelatedTask, Value: related})
 			edits = append(edits, wire.Edit{Key: "_meta", Value: meta})
 		}

@@ -54,7 +54,7 @@ func (b *Backlog[T]) DropFirst(keyed bool) {
 	}
 }
 
-// Remove removes the values for which meant returns true, and returns them in order.
+// Remove removes the values for which match returns true, and returns them in order.
 func (b *Backlog[T]) Remove(match func(key string, value T) bool) (removed []T) {
 	b.all = slices.DeleteFunc(b.all, func(w *entry[T]) bool {
 		if !match(w.key, w.value) {

@@ -22,7 +22,7 @@ func (o Object) Text(key, s string) Object {
 	return AppendQuote(o.member(key), s)
 }
 
-// scanMember appends the key and the bytes before a value.
+// member appends the key and the bytes before a value.
 func (o Object) member(key string) Object {
 	if len(o) == 0 {
 		o = append(make(Object, 0, 64), '{')
