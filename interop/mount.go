@@ -13,7 +13,7 @@ import (
 // MountOptions configures a mount. Nil and the zero value are valid.
 type MountOptions struct {
 	// FleetOptions configures the fleet. With a negative Wait, the fleet holds calls. The Logger also warns if there
-	// are more tools than the profile's provider accepts in one request, as [toolbox.Box.Findings] does.
+	// are more tools than the profile's provider accepts in one request. [toolbox.Box.Findings] has all findings.
 	FleetOptions
 	// Wait bounds how long Mount waits for servers. Zero means until each server is ready or faulted. A negative value
 	// means no wait, and then a call to a server that is still connecting waits for it.
@@ -106,15 +106,22 @@ func (w *countWarning) check() {
 	}
 }
 
-// count returns the findings of the profiles' providers for that many tools.
+// count returns the findings of the profiles' providers for the number of tools. Tools that their owner excludes from
+// models do not count.
 func (w *countWarning) count(tools []toolbox.Descriptor) []schema.Finding {
-	if w.profile != nil {
-		return schema.CheckCount(len(tools), w.profile)
+	n := 0
+	for i := range tools {
+		if tools[i].Excluded == "" {
+			n++
+		}
 	}
-	found := schema.CheckCount(len(tools), schema.Universal)
+	if w.profile != nil {
+		return schema.CheckCount(n, w.profile)
+	}
+	found := schema.CheckCount(n, schema.Universal)
 	for i := 0; found == nil && i < len(tools); i++ {
 		if p := tools[i].Profile; p != nil {
-			found = schema.CheckCount(len(tools), p)
+			found = schema.CheckCount(n, p)
 		}
 	}
 	return found
